@@ -21,7 +21,7 @@ override PROFILE := $(value PROFILE)
 override SET := $(value SET)
 override ARGS := $(value ARGS)
 override PORT := $(value PORT)
-override WRITTEN := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS WITHIN PEERS TARGETS DOMAIN ITEMS MODEL
+override WRITTEN := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS PEERS TARGETS DOMAIN ITEMS MODEL
 $(foreach name,$(WRITTEN),$(eval override $(name) := $$(call written,$(name))))
 # a target with brackets is to make an archive and its member
 override TASK = $@$(if $%,($%))
@@ -82,7 +82,7 @@ report: $(READY) ## one page of every table and figure of a profile (PROFILE=lap
 measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS=--list)
 	@$(ASKED)
 
-advise: $(READY) ## which estimator to believe on your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS= WITHIN=120 CONTINUOUS="n*" DISCRETE= ANGLES=hour:24)
+advise: $(READY) ## the former name of measure, which it runs (its variables are those of measure)
 	@$(ASKED)
 
 represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= ITEMS= CONTINUOUS= DISCRETE= ANGLES=pose:360 ARGS=--each)

@@ -9,7 +9,6 @@ the list of all is written anew, from what each page says of itself in a comment
 from __future__ import annotations
 
 import argparse
-import contextlib
 import html
 import itertools
 import json
@@ -26,7 +25,7 @@ import pandas as pd
 from analysis.common.runs import latest, versions
 from analysis.common.tables import file_name, published
 from analysis.report import LONG, ORDER, Section, command, compare, name_of, section
-from analysis.sample_estimators import audit, known_laws, verdicts
+from analysis.sample_estimators import audit, known_laws
 from analysis.sample_estimators._runs import share
 from infoscope.errors import UnknownName
 from infoscope.estimators import methods
@@ -48,7 +47,6 @@ BESIDE = (
     "run each, without errors. A trial trains all estimators of one configuration; its hours count the waits for other "
     "work beside it."
 )
-JUDGED = "ksg"  # the method that the sweep verdicts judges
 UNITS = {"truth": "nats", "bias": "nats", "rmse": "nats", "width": "nats", "seconds": "seconds of one thread"}
 
 
@@ -209,8 +207,7 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
     yield (
         "From the runs in MLflow, by `make docs-results`; published figures stand beside ours with standard errors. "
         "What was not run in full is said so here. Short accounts by hand, with what they mean: "
-        "[table 3](../estimator-choice.md), [table 2](../critic-capacity.md), [reliable](../reliable.md), "
-        "[advice](../advice.md), [independence](../independence.md).\n"
+        "[table 3](../estimator-choice.md), [table 2](../critic-capacity.md), [independence](../independence.md).\n"
     )
     if (FOLDER / "leaderboard.md").exists():
         yield "**[Leaderboard](leaderboard.md)**: estimators by law and size, to sort.\n"
@@ -265,22 +262,20 @@ def leaderboard() -> list[Path]:
     text = [
         [row.method, row.by, row.law, row.collection, f"{row.n:,}", f"{row.truth:.3f}", told(row.bias, row.bias_error),
          told(row.rmse), share(row.covered / row.intervals, row.intervals) if row.intervals else "no interval",
-         told(row.width), row.verdict_note or verdicts.calls(int(row.wrong), int(row.reliable)),
+         told(row.width),
          row.audit_note or f"{row.audit_failed} of {row.audit_asked}",
          f"{row.answered} of {row.asked}", f"{row.seconds:.2f}", f"`{row.command}`"]
         for row in figures.itertuples()
     ]  # fmt: skip
     header = ["method", "by", "law", "collection", "n", "truth (nats)", "bias (nats)", "RMSE (nats)", "coverage",
-              "width (nats)", "reliable but wrong", "audit failed", "answered", "seconds", "command"]  # fmt: skip
+              "width (nats)", "audit failed", "answered", "seconds", "command"]  # fmt: skip
     said = (
         "A click on a head sorts. By: ours, or a public package or formula on the same samples. Bias ± its standard "
         "error over data sets; of one data set there is none. RMSE over the data sets that were answered; their "
         "squares are in the table `sets` of each run. Coverage: share of 95 % intervals that hold the truth, with the "
-        "95 % Clopper-Pearson interval of that share. Reliable but wrong: of the data sets of `make sweep-verdicts` of "
-        "this law and size whose estimate is called reliable, those whose 95 % interval for the truth misses it; "
-        f"{JUDGED} alone is judged. Audit failed: of the checks of `make audit`, which are of a method whatever the "
-        f"law. Seconds: median of one thread. Profiles {', '.join(sorted(set(found['profile'])))}; code "
-        f"{versions(found)}. {' '.join(left_out)}"
+        "95 % Clopper-Pearson interval of that share. Audit failed: of the checks of `make audit`, which are of a "
+        "method whatever the law. Seconds: median of one thread. Profiles "
+        f"{', '.join(sorted(set(found['profile'])))}; code {versions(found)}. {' '.join(left_out)}"
     )
     files = "[CSV](leaderboard.csv), [JSON](leaderboard.json)"
     rows = figures.astype(object).where(figures.notna(), None).to_dict("records")
@@ -290,30 +285,17 @@ def leaderboard() -> list[Path]:
     return [FOLDER / "leaderboard.csv", FOLDER / "leaderboard.json", write(FOLDER / "leaderboard.md", body)]
 
 
-FINDINGS = ["wrong", "reliable", "verdict_note", "audit_failed", "audit_asked", "audit_note"]
+FINDINGS = ["audit_failed", "audit_asked", "audit_note"]
 
 
 def with_findings(figures: pd.DataFrame) -> pd.DataFrame:
-    """The rows with what the sweep verdicts and the audit found of them, or, as a note, why there is nothing."""
-    calls, absent = pd.DataFrame(columns=["law", "n", "sets", "wrong", "reliable"]), "not run"
-    with contextlib.suppress(LookupError):
-        judged = latest(runs("verdicts"), ("sets", "k"))[0]
-        absent = "not saved with its tables"  # of runs that were loaded from a file
-        calls = verdicts.counted(verdicts.judged(verdicts.read(judged)), ["law", "n"])
-        absent = "not run"
-    known = {(row.law, row.n): row for row in calls.itertuples()}
+    """The rows with what the audit found of their methods, or, as a note, why there is nothing."""
     audited = audit.recorded()
     rows = []
-    for row in figures.itertuples():
-        call = known.get((row.law, row.n)) if row.method == JUDGED else None
-        failed, asked = audited.get(row.method, (None, None))
-        rows.append(dict(zip(FINDINGS, (
-            call and call.wrong, call and call.reliable,
-            "no verdict" if row.method != JUDGED else absent if call is None
-            else "" if call.reliable else f"none of {call.sets} reliable",
-            failed, asked,
-            "" if asked else "not run" if row.method in audit.METHODS else "not audited",
-        ))))  # fmt: skip
+    for method in figures["method"]:
+        failed, asked = audited.get(method, (None, None))
+        note = "" if asked else "not run" if method in audit.METHODS else "not audited"
+        rows.append(dict(zip(FINDINGS, (failed, asked, note))))
     return figures.assign(**pd.DataFrame(rows, columns=FINDINGS, index=figures.index, dtype=object))
 
 

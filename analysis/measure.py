@@ -1,7 +1,7 @@
-"""How much two sides of your own data share, by several estimators: one table, one plot, one run in MLflow.
+"""How much x and y of your own data share: the reading in one line, single estimators in a table, a plot, a run.
 
-DATA is a .npz with arrays x and y, or a .csv or .parquet whose columns X and Y name. Every estimate is of rows that its
-estimator was not fitted to. Estimators differ in what they miss: agreement is no proof, disagreement is a warning.
+DATA is a .npz with arrays x and y, or a .csv or .parquet whose columns X and Y name. The interval of the reading is for
+the true information, calibrated on simulated data; those of single estimators are for the error of sampling rows alone.
 """
 
 from __future__ import annotations
@@ -34,16 +34,15 @@ from analysis.common.own_data import (
 from analysis.common.tables import Result, in_a_sentence, printable, require_writable, save, show
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
 from infoscope.estimators.arrays.critics import CriticEstimate
+from infoscope.estimators.reading.reader import GRADES
+from infoscope.estimators.reading.result import Reading, ReadingMethod, read
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 
 EXPERIMENT = "measure"
 BAD_INPUT = 2
-DEFAULTS = {
-    "numbers": ("ksg", "gcmi", "infonce-anchor", "certified"),
-    "labels": ("ksg", "classifier", "infonce-anchor", "certified"),
-    "categories": ("chao-shen", "nsb", "classifier", "certified"),
-}
+GRADED = "; ".join(f"grade {grade}: {meaning}" for grade, meaning in GRADES.items())
+DEFAULTS = {"numbers": ("ksg", "gcmi"), "labels": ("ksg", "classifier"), "categories": ("chao-shen", "nsb")}
 
 
 @dataclass(frozen=True)
@@ -72,14 +71,14 @@ def measured(pairs: Pairs, chosen: Sequence[Method], seed: int) -> list[Answer]:
 
 
 def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, unit: str = BITS) -> Result:
-    """One row a method: bits, or nats, with a 95 % interval; notes and what could not be used below."""
+    """One row a method, the reading first: bits, or nats, with a 95 % interval; notes and failures below."""
     figures = pd.DataFrame([_figures(answer, unit) for answer in answers])
     text = pd.DataFrame([_words(answer, unit) for answer in answers])
     told = [f"{answer.method}: {as_options(note)}" for answer in answers for note in answer.estimate.notes
             if as_options(note) not in pairs.notes]  # fmt: skip
     caption = [
-        f"Mutual information of {described(data, pairs, name)} ±: one standard error; interval: 95 %, of the draw of "
-        "rows; of a bias it knows nothing, unless a note says so: make advise asks twins of the data.",
+        f"Mutual information of {described(data, pairs, name)} Intervals: 95 %; of the reading, for the true value "
+        f"({GRADED}); of the others, for the error of sampling rows alone (±: its standard error), without their bias.",
         *pairs.notes,
         *told,
         f"SHA-256 of the data: {data.digest}.",
@@ -101,7 +100,7 @@ def _words(answer: Answer, unit: str) -> dict[str, str]:
     if math.isnan(found.value):
         return row | {unit: "no value", "95 % interval": "", "n": "", "in the limit": answer.limit, "seconds": ""}
     shown = found.as_unit(unit)
-    known = math.isfinite(shown.standard_error)
+    known = math.isfinite(shown.standard_error) and not isinstance(found, Reading)
     value = f"{shown.value:.3f}" + f" ± {shown.standard_error:.3f}" * known
     if math.isinf(shown.high) and not known:  # a limit from below is no estimate
         value = ""
@@ -149,7 +148,7 @@ def draw(answers: Sequence[Answer], *paths: Path, unit: str = BITS) -> None:
 
 
 def defaults(pairs: Pairs) -> tuple[str, ...]:
-    """Four methods for pairs of these types."""
+    """Quick methods for pairs of these types, shown beside the reading."""
     kinds = {pairs.x.kind, pairs.y.kind}
     return DEFAULTS["numbers" if kinds == {"continuous"} else "categories" if kinds == {"discrete"} else "labels"]
 
@@ -174,16 +173,17 @@ def main(words: Sequence[str] | None = None) -> int:
         print(methods())
         return 0
     try:
-        data, pairs = given_data(given)
+        data, pairs, series = given_data(given)
         require_writable(stem_of("measure", given))
         chosen = [as_method(name) for name in listed(given.methods) or defaults(pairs)]
     except ValueError as error:
         print(f"error: {as_options(error)}", file=sys.stderr)
         return BAD_INPUT
-    answers = measured(pairs, chosen, given.seed)
-    if all(math.isnan(answer.estimate.value) for answer in answers):
-        print(f"error: no method gave a value; the first: {answers[0].estimate.notes[0]}", file=sys.stderr)
-        return BAD_INPUT
+    began = time.monotonic()
+    found = read(pairs, np.random.default_rng(given.seed), series)
+    first = Answer(found.method, ReadingMethod.limit, found, time.monotonic() - began)
+    print(repr(found.as_unit(given.unit)), flush=True)
+    answers = [first, *measured(pairs, chosen, given.seed)]
     path = Path(given.data)
     result = table(answers, data, pairs, path.name, given.unit)
     show(result.text)
@@ -196,6 +196,7 @@ def main(words: Sequence[str] | None = None) -> int:
         for row in result.figures.to_dict("records")
         for name in (given.unit, f"{given.unit}_error", f"low_{given.unit}", f"high_{given.unit}", "seconds")
     }
+    settings |= {"reading": repr(found.as_unit(given.unit)), "grade": found.grade, "reader": found.reader}
     record(EXPERIMENT, data, pairs, given, settings, metrics, [result], paths)
     return 0
 

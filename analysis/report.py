@@ -47,7 +47,7 @@ from analysis.mi_benchmark._benchmark import trained_and_decoded
 from analysis.mi_benchmark._notes import PUBLISHED, unlike_published
 from analysis.partition import domain_partition, partition, tune_domain
 from analysis.representation import representations, resnet_layers
-from analysis.sample_estimators import advise, coverage, independence, known_laws, verdicts
+from analysis.sample_estimators import independence, known_laws, reading, simulations
 from analysis.usable_information import dataset_difficulty, label_errors, structure_learning, usable_leakage
 from infoscope.tracking import StoreUnreachable, attach, parents, runs
 from infoscope.tracking.notes import run_page
@@ -59,7 +59,7 @@ ORDER = (  # the papers', one after the other, then our own
     toy_model, vae_zoo, entanglement_attacks, tune_vae,
     domain_partition, partition, tune_domain,
     dataset_difficulty, label_errors, structure_learning, usable_leakage,
-    known_laws, coverage, verdicts, advise, independence, resnet_layers,
+    known_laws, simulations, reading, independence, resnet_layers,
 )  # fmt: skip
 FOLDER = Path("runs")
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column

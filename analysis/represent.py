@@ -39,7 +39,7 @@ SIDES = {
     "x": "PREFIX* or columns (default: all that nothing else names)", "targets": "what is asked of it",
     "domain": "column: what it should not tell", "items": "column: names of the rows",
 }  # fmt: skip
-RECORDED = ("information_low", "information_high", "neighbours", "linear", "richer", "unique_low", "unique_high")
+RECORDED = ("information_low", "information_high", "reading", "linear", "richer", "unique_low", "unique_high")
 
 
 def results(found: RepresentationReport, name: str, digest: str) -> list[Result]:
@@ -48,8 +48,8 @@ def results(found: RepresentationReport, name: str, digest: str) -> list[Result]
     groups = f" in {found.groups:,} groups" if found.groups < found.n else ""
     caption = [
         f"What blocks of {name} tell about targets, bits, n = {found.n:,} rows{groups}. "
-        "Information: from both sides, the ends of the intervals of neighbours and of the richer family; unique, "
-        "redundant and synergistic beside all other blocks: by Williams & Beer, and what bounds every decomposition. "
+        "Information: the interval of the reading, for the true value, at most H(target); unique, redundant and "
+        "synergistic beside all other blocks: by Williams & Beer, and what bounds every decomposition. "
         f"Linear: {found.settings['linear family']}; richer: a mixture of that with {found.settings['richer family']}; "
         "their intervals are of what such a fit on so many rows can use. Brackets: 95 %.",
         *(f"Not said: {as_options(note)}" for note in found.notes),

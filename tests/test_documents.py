@@ -12,7 +12,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[1]
 LOGGED = Path(__file__).parent / "tracking" / "logged" / "joint-critic"
-SMALLER = {"steps=500": "steps=5", "draws=10_000": "draws=1_000", "advise(x, y, ": "advise(x, y, seconds=10, "}
+SMALLER = {"steps=500": "steps=5", "draws=10_000": "draws=1_000"}
 without_site = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is not None, reason="the site build runs them")
 
 
@@ -21,7 +21,7 @@ def blocks(path, marked):
 
 
 SHOWN = [
-    pytest.param(code, id=f"{name}-{number}", marks=[pytest.mark.system] * ("advise(" in code))  # it takes ten seconds
+    pytest.param(code, id=f"{name}-{number}")
     for name in ("README.md", "docs/own-data.md", "docs/python.md")
     for number, code in enumerate(blocks(REPOSITORY / name, ""), 1)
 ]

@@ -27,7 +27,7 @@ from infoscope.estimators import (
     npeet,
     uncertainty,
 )
-from infoscope.metrics import advice, bracketing, disentanglement, factor_information, partition, pid, representation
+from infoscope.metrics import disentanglement, factor_information, partition, pid, representation
 from infoscope.metrics.v_information import label_errors, measures, pvi
 
 N = 120
@@ -66,9 +66,7 @@ OF_NUMBERS = {
     "knn.conditional": lambda x, y: knn.conditional_mutual_information(x, y, beside(x)),
     "knn.total_correlation": lambda x, y: knn.total_correlation([x, y]),
     "knn.co_information": lambda x, y: knn.co_information(x, beside(x), y),
-    "subsample": lambda x, y: uncertainty.subsample(x, y, drift=False, resamples=10),
-    "jackknife": uncertainty.jackknife,
-    "holmes_nemenman": lambda x, y: uncertainty.holmes_nemenman(x, y, parts=(2, 3)),
+    "subsample": lambda x, y: uncertainty.subsample(x, y, resamples=10),
     "permutation_test": lambda x, y: uncertainty.permutation_test(x, y, permutations=9).observed,
     "hsic_test": lambda x, y: kernel_tests.hsic_test(x, y, permutations=9).observed,
     "kcit_test": lambda x, y: kernel_tests.kcit_test(x, y, beside(x)).observed,
@@ -81,7 +79,6 @@ OF_NUMBERS = {
 OF_LABELS = {
     "estimate labels": estimate,
     "normalised": normalised,
-    "bracket": lambda x, y: bracketing.bracket(x, y, resamples=10).gap,
     "cross_fit": lambda x, y: classifier.cross_fit(x, y, folds=3).information("z", "y"),
     "partition": lambda x, y: tuple(
         partition.evaluate(blocks_of(x), y, y, resamples=10, permutations=0, folds=3).figures["neighbours"].values()
@@ -94,7 +91,6 @@ OF_LABELS = {
 }
 # Slow ones, of which bad input alone is asked in full.
 REPORTS = {
-    "advise": advice.advise,
     "representation.report": lambda x, y: (
         representation.report({"z": x}, {"y": y}, folds=3, resamples=10, permutations=0).table
     ),

@@ -33,7 +33,7 @@ def make(tmp_path):
         for name, then in modules.items():
             (tmp_path / folder / "work" / f"{name}.py").write_text(STAND_IN.format(then=then))
     (tmp_path / "sweeps" / "work" / "_pairs.py").write_text("not_a_sweep = 1\n")
-    of_analysis = ("report", "measure", "advise", "represent", "sample_estimators/audit")
+    of_analysis = ("report", "measure", "represent", "sample_estimators/audit")
     for name in (*(f"analysis/{name}" for name in of_analysis), "infra/drill/__main__", "infra/scale/__main__"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / f"{name}.py").write_text(STAND_IN.format(then=""))
@@ -85,7 +85,7 @@ TASKS = {
     "table-measures": (["PROFILE=smoke", "ARGS=--bits 4"], ["analysis.work.measures", *SMOKE, "--bits", "4"]),
     "report": (["PROFILE=smoke"], ["analysis.report", *SMOKE]),
     "measure": (PAIRS, ["analysis.measure", *ON_PAIRS]),
-    "advise": ([*PAIRS, "WITHIN=60"], ["analysis.advise", *ON_PAIRS, "--within", "60"]),
+    "advise": (PAIRS, ["analysis.measure", *ON_PAIRS]),
     "represent": (["DATA=a.csv", "TARGETS=y,$(z)"], ["analysis.represent", "--data", "a.csv", "--targets", "y,$(z)"]),
     "audit": ([], ["analysis.sample_estimators.audit"]),
     "drill": ([], ["infra.drill"]),
@@ -106,7 +106,7 @@ def test_what_a_task_runs(make, task):
         ("measure", "GROUP=g", "mean GROUPS=?"),
         ("measure", "x=a", "mean X=?"),
         ("advise", "GROUPS_=a", "mean GROUPS=?"),
-        ("measure", "WITHIN=60", "got WITHIN="),
+        ("advise", "WITHIN=60", "got WITHIN="),
         ("represent", "Y=y", "got Y="),
         ("represent", "COLOUR=red", "got COLOUR="),
         ("table-measures", "SET=a=1", "got SET="),

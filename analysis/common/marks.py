@@ -35,7 +35,6 @@ NAMES: dict[str, tuple[Any, ...]] = {
     "critic": ("joint", "separable", "bilinear", "inner"),
     "contestant": ("ksg", "reduced-ksg", "gcmi", "lmi", "ksg-2", "gaussian", "kl-weighted", "gaussian-mixture",
                    "infonce-anchor", "smile-5", "infonce", "ksg-lnc", "student-copula", "fitted-law", "certified"),
-    "interval": ("half-subsamples", "jackknife", "holmes-nemenman"),
     "model": ("nvae", "diva", "dann", "augmented-dann", "irm", "erm", "coral", "fishr", "di-erm",
               "balanced-erm", "uninformed-erm"),
     "score": ("beta_vae", "factor_vae", "mig", "unibound", "informativeness", "sap"),
@@ -45,8 +44,6 @@ NAMES: dict[str, tuple[Any, ...]] = {
              "generated-reviews", "mnli-dev", "digits", "mnist"),
     "method": ("v-information", "knn", "as-numbers", "partitioning", "kernel-density"),
     "family": ("lexical-logistic", "tfidf-logistic", "logistic", "small-bert", "hub:bert-base-cased"),
-    "twins": ("scores: canonical variates", "scores: lengths", "scores: random directions", "latent",
-              "student: correlations", "student: degrees", "mixture"),
     "factors": (2, 3, 4, 5, 6, 7, 8, 10, 20),
 }  # fmt: skip
 

@@ -54,7 +54,6 @@ class OwnData:
 
 ASKED = {  # in each experiment
     "measure": "Own data: how much do two sides share, by several estimators?",
-    "advise": "Own data: which estimator is to be believed, and how much is there?",
     "represent": "Own data: what does a representation hold, where, and for whom?",
 }
 SIDES = {"x": "PREFIX*: all that begin so; default: array x, or all other columns", "y": "default: y"}
@@ -86,8 +85,8 @@ def listed(words: str) -> list[str]:
     return [one.strip() for one in words.split(",") if one.strip()]
 
 
-def given_data(given: argparse.Namespace) -> tuple[OwnData, Pairs]:
-    """The data that the command line names, and the same as `diagnose` checks them. Raises as `read` and `diagnose`."""
+def given_data(given: argparse.Namespace) -> tuple[OwnData, Pairs, bool]:
+    """The data that the command line names, as `diagnose` checks them, whether rows are a series; errors alike."""
     require_int("--seed", given.seed, 0)
     names = {option: listed(getattr(given, option)) for option in ("x", "y", *TYPES)}
     data = read(Path(given.data), **names, groups=given.groups, shuffle=given.shuffle)
@@ -95,7 +94,7 @@ def given_data(given: argparse.Namespace) -> tuple[OwnData, Pairs]:
     if found.serial is not None:
         print("warning: rows follow one another like a series: GROUPS= names groups; ARGS=--shuffle says that the file "
               "was only sorted", file=sys.stderr)  # fmt: skip
-    return data, replace(found.pairs, notes=tuple(map(as_options, found.pairs.notes)))
+    return data, replace(found.pairs, notes=tuple(map(as_options, found.pairs.notes))), found.serial is not None
 
 
 def as_options(text: object) -> str:

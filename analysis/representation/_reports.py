@@ -23,11 +23,11 @@ from infoscope.tracking import arrays, log_results
 from infoscope.tracking.datasets import DataSet
 from sweeps.representation.settings import ITEMS, TARGET
 
-VERSION = 4  # of what is measured and kept; a new one makes every report to be made again
+VERSION = 5  # of what is measured and kept; a new one makes every report to be made again
 LEFT_OUT = ", which is constant."  # ends a note of a report that is kept without its constant blocks, which hold 0
 PREFIX, RECORD = "representation", "report"
 ALL = "all"  # items of every part of a run
-SHOWN = ("linear", "richer", "neighbours")
+SHOWN = ("linear", "richer", "reading")
 Tell = Callable[[float, str], None]
 
 

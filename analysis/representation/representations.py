@@ -202,7 +202,7 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
         *dict.fromkeys(f"Not said: {note}" for one in reports for note in one.notes),
         *collapsed(reports),
         *dict.fromkeys(
-            f"Not had: {note}" for one in reports for note in one.table.loc[one.table["neighbours"].isna(), "notes"]
+            f"Not had: {note}" for one in reports for note in one.table.loc[one.table["reading"].isna(), "notes"]
         ),
         *notes,
     ]

@@ -17,7 +17,7 @@ from infoscope.metrics import pid
 
 ALONE, DECOMPOSITION = "neighbours, the estimate alone", "Gaussian decomposition (PID)"
 METHODS = {
-    "neighbours, with interval and verdict": "ksg",
+    "neighbours, with interval": "ksg",
     "Gaussian copula": "gcmi",
     "logistic regression, cross-fitted": "classifier",
     "critic (SMILE), cross-fitted": "smile-5",

@@ -1,6 +1,6 @@
 """The figures of README, of the first page and of the concepts, by `python -m infra.site.picture`, in a minute or two.
 
-docs/trust.png   neighbour estimates of normal variables whose information is known, by columns, with the verdicts
+docs/trust.png   KSG and the reading of normal variables whose information is known, by columns, with their intervals
 docs/parts.png   what two coins tell of four targets, in unique, redundant and synergistic parts
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from analysis.common.marks import COLOURS, save
-from infoscope.estimators import uncertainty
+from infoscope.estimators import estimate
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid
 
@@ -27,34 +27,33 @@ GATES = {"copies": lambda a, b: a if a == b else None, "a alone": lambda a, b: a
 TERMS = {"unique_a": "unique of a", "redundant": "redundant", "synergistic": "synergistic"}
 
 
-def draw(path: Path, bits: tuple[float, ...] = BITS, columns: tuple[int, ...] = COLUMNS, rows: int = ROWS) -> int:
-    """One data set of each; returns how many estimates are called reliable."""
+def draw(path: Path, bits: tuple[float, ...] = BITS, columns: tuple[int, ...] = COLUMNS, rows: int = ROWS) -> None:
+    """One data set of each: KSG with the interval of its sampling error, and the reading."""
     import matplotlib.pyplot as plt
 
-    generator, trusted = np.random.default_rng(0), 0
-    figure, axis = plt.subplots(figsize=(8, 4.4), layout="constrained")
+    generator = np.random.default_rng(0)
+    figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), sharey=True, layout="constrained")
     for width, colour in zip(columns, COLOURS):
         for place, truth in enumerate(bits):
             of_each = truth * NATS_PER_BIT / width
             correlation = math.sqrt(-math.expm1(-2 * of_each))
             x = generator.normal(size=(rows, width))
             y = correlation * x + math.sqrt(1 - correlation**2) * generator.normal(size=(rows, width))
-            found = uncertainty.subsample(x, y, generator=generator)
-            reliable = found.verdict == uncertainty.RELIABLE
-            trusted += reliable
-            error = 1.96 * found.standard_error / NATS_PER_BIT
+            at = truth + 0.04 * (columns.index(width) - 1)
             label = f"{width} column{'s' if width > 1 else ''} a side" if not place else None
-            face = colour if reliable else "white"
-            at = truth + 0.02 * (columns.index(width) - 1)
-            axis.errorbar(at, found.bits, error, fmt="o", color=colour, mfc=face, capsize=3, label=label)
-    axis.axline((0, 0), slope=1, color="black", linewidth=1, label="truth")
-    axis.plot([], [], "o", color="grey", label="called reliable")
-    axis.plot([], [], "o", color="grey", mfc="white", label="not called reliable")
-    axis.set(xlabel="mutual information (bits)", ylabel="estimate (bits) and its 95 % interval", xlim=(0, 3.2))
-    axis.set_title(f"Nearest neighbours (KSG), n = {rows:,}: an interval alone does not tell", fontsize="medium")
-    axis.legend(frameon=False, fontsize="small")
+            for axis, method in zip(axes, ("ksg", None)):
+                found = estimate(x, y, method).bits
+                ends = [[found.value - found.low], [found.high - found.value]]
+                axis.errorbar(at, found.value, ends, fmt="o", color=colour, capsize=3, label=label)
+    for axis, title in zip(
+        axes, ("k nearest neighbours (KSG), sampling interval", "reading, interval for the true value")
+    ):
+        axis.axline((0, 0), slope=1, color="black", linewidth=1, label="truth")
+        axis.set(xlabel="mutual information (bits)", xlim=(0, 3.2), ylim=(0, None))
+        axis.set_title(f"{title}, n = {rows:,}", fontsize="medium")
+    axes[0].set_ylabel("estimate (bits) and its 95 % interval")
+    axes[0].legend(frameon=False, fontsize="small")
     save(figure, [path], 150)
-    return trusted
 
 
 def parts(path: Path) -> dict[str, pid.Decomposition]:
@@ -91,4 +90,4 @@ def probabilities(rule: Callable[[int, int], int | None]) -> np.ndarray:
 
 if __name__ == "__main__":
     parts(PARTS)
-    print(f"{draw(PICTURE)} of {len(BITS) * len(COLUMNS)} estimates are called reliable; written to {PICTURE}")
+    draw(PICTURE)

@@ -164,7 +164,7 @@ SWEEP = Sweep(
     replicates=("block",),
     check=check,
     cost=cost,
-    version=3,  # intervals of neighbours hold the bias that halves show; noise parts rounded numbers
+    version=4,  # intervals are of sampling error only
 )
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import pytest
 
 from analysis import docs_results, report
 from analysis.common.tables import Result, save
-from analysis.sample_estimators import audit, known_laws, verdicts
+from analysis.sample_estimators import audit, known_laws
 from infoscope.__main__ import _read
 from infoscope.tracking.status import Status
 from tests.analysis.pictures import numbers
@@ -192,17 +192,9 @@ def rows_of(store):
     }
 
 
-def test_findings_stand_beside_the_estimates_and_blanks_say_why(store, monkeypatch):
-    """Of 20 data sets called reliable one is wrong; the audit failed once in two checks of what is asked of numbers."""
-    asked_about = {"law": "a<b>|c", "n": 500, "collection": "unseen", "k": 5, "truth": 1.0}
-    common = {"profile": "laptop", "version": "1", "sets": 25, "start": LAW["start"], "run_id": "run-0"}
-    exam, judged = docs_results.runs, pd.DataFrame([asked_about | common])
-    monkeypatch.setattr(docs_results, "runs", lambda name, *label: judged if name == "verdicts" else exam(name, *label))
-    sets = {
-        "value": 1.0, "standard_error": 0.1, "low": 0.8, "high": 1.2, "truth_low": [1.1] + [0.7] * 24,
-        "truth_high": 1.3, "verdict": ["reliable"] * 20 + ["drifting"] * 5, "predicted_bias": 0.0,
-    }  # fmt: skip
-    monkeypatch.setattr(verdicts, "table", lambda run_id, name: pd.DataFrame(sets))
+def test_findings_stand_beside_the_estimates_and_blanks_say_why(store):
+    """The audit failed once in two checks of what is asked of numbers."""
+    assert rows_of(store)["a<b>|c", "ksg"][0]["audit_note"] == "not run"
     checks = [
         ("infoscope knn", "labels", "passes"),
         ("infoscope knn", "numbers", "FAILS"),
@@ -212,29 +204,10 @@ def test_findings_stand_beside_the_estimates_and_blanks_say_why(store, monkeypat
     save(Result("audit", figures, figures, "two\nlines"), audit.PATH)
     rows = rows_of(store)
     of, told, page = rows["a<b>|c", "ksg"]
-    assert (of["wrong"], of["reliable"], of["verdict_note"]) == ("1", "20", "") and page["reliable but wrong"][
-        :7
-    ] == "1 of 20"
     assert (of["audit_failed"], of["audit_asked"], page["audit failed"]) == ("1", "2", "1 of 2")
-    assert (told["wrong"], told["reliable"], told["audit_failed"], told["by"]) == (1, 20, 1, "ours")
+    assert (told["audit_failed"], told["audit_note"], told["by"]) == (1, "", "ours")
     of, told, page = rows["b", "gcmi"]
-    assert (of["wrong"], of["audit_asked"], told["wrong"], told["audit_asked"]) == ("", "", None, None)
-    assert (page["reliable but wrong"], page["audit failed"]) == ("no verdict", "not audited")
-
-
-def test_blanks_say_why(store, monkeypatch):
-    """Not run; or run, and loaded without the tables."""
-    of, told, page = rows_of(store)["a<b>|c", "ksg"]
-    assert (of["verdict_note"], told["audit_note"], page["reliable but wrong"]) == ("not run", "not run", "not run")
-
-    def absent(run_id, name):
-        raise LookupError(f"run {run_id} has no table {name!r}")
-
-    exam, run = docs_results.runs, LAW | {"law": "a<b>|c", "k": 5, "sets": 25, "profile": "laptop", "run_id": "run-0"}
-    found = pd.DataFrame([run])
-    monkeypatch.setattr(docs_results, "runs", lambda name, *label: found if name == "verdicts" else exam(name, *label))
-    monkeypatch.setattr(verdicts, "table", absent)
-    assert "not saved" in rows_of(store)["a<b>|c", "ksg"][0]["verdict_note"]
+    assert (of["audit_asked"], told["audit_asked"], page["audit failed"]) == ("", None, "not audited")
 
 
 def test_the_command_of_a_row_names_a_cell_of_the_sweep():

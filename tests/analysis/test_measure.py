@@ -40,6 +40,7 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg,ksg-2,nsb"]
     assert measure.main(words) == 0
     printed, progress = capsys.readouterr()
+    assert printed.splitlines()[0].startswith(("0.", "1.")) and " bits, 95 % interval " in printed.splitlines()[0]
     assert "ksg: 0." in progress and "nsb: no value (method must fit the types of x and y" in progress
     assert "n = 200 rows; x is continuous, y is continuous" in printed and "SHA-256 of the data:" in printed
     for suffix in (".csv", ".tex", ".png", ".pdf"):
@@ -70,7 +71,7 @@ def test_nats_where_they_are_asked_for(here):
         assert measure.main(words) == 0
         tables[unit] = pd.read_csv(written(here), comment="#")
     for name in ("{}", "{}_error", "low_{}", "high_{}"):
-        nats, bits = (tables[unit][name.format(unit)].item() for unit in tables)
+        nats, bits = (tables[unit][name.format(unit)].to_numpy() for unit in tables)
         assert nats == pytest.approx(np.log(2) * bits)
 
 
@@ -104,19 +105,11 @@ def test_a_critic_is_drawn_with_its_training_and_a_limit_as_a_limit(here):
     assert (here / "drawn.png").stat().st_size > 5000
 
 
-def test_an_estimate_whose_interval_has_no_upper_end_is_shown(here):
-    x = np.random.default_rng(0).normal(size=300)
-    pd.DataFrame({"x": x, "y": 2 * x + 1}).to_csv("own.csv", index=False)
-    assert measure.main(["--data", "own.csv", "--x", "x", "--y", "y", "--methods", "ksg"]) == 0
-    text = written(here, ".tex").read_text()
-    assert r"$\pm$" in text and "at least" in text
-
-
 @pytest.mark.parametrize(("y", "kind"), [("y", "numbers"), ("label", "labels")])
 def test_defaults_fit_the_types(here, y, kind):
     data = read(Path("own.csv"), ["a", "b"], [y])
     chosen = measure.defaults(as_pairs(data.x, data.y))
-    assert chosen == measure.DEFAULTS[kind] and len(chosen) == 4
+    assert chosen == measure.DEFAULTS[kind] and len(chosen) == 2
     for name in {name for names in measure.DEFAULTS.values() for name in names}:
         assert measure.as_method(name).name == name
 
@@ -125,14 +118,13 @@ def test_defaults_fit_the_types(here, y, kind):
     ("words", "message"),
     [
         (["--data", "own.csv", "--y", "no"], "error: Y must name columns among a, b, y, label, flat, got 'no'"),
-        (["--data", "own.csv", "--x", "a", "--y", "y", "--methods", "kgs"], "error: method must be one of ksg"),
+        (["--data", "own.csv", "--x", "a", "--y", "y", "--methods", "kgs"], "error: method must be one of reading"),
         ([], "error: DATA must be a file ending in .npz, .csv, .parquet, got nothing"),
         (["--data", "own.csv", "--x", "a", "--y", "y", "--seed", "-1"], "error: --seed must be a whole number of at"),
         (
             ["--data", "own.csv", "--x", "a", "--y", "flat"],
             "error: y must vary, got column 'flat'",
         ),
-        (["--data", "own.csv", "--x", "a", "--y", "y", "--methods", "nsb"], "error: no method gave a value"),
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, message):

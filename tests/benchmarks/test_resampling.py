@@ -44,7 +44,7 @@ def test_hundred_halves_of_ross(data):
     z, labels = data["z"], data["labels"]
     plain = lambda: knn.mutual_information(z, labels, k=K)  # noqa: E731
     assert ratio("I(z; y), halves", engine(z, labels), plain) <= 1.9  # aimed at 1.5
-    ratio("I(z; y), verdict", lambda: subsample(z, labels, k=K), plain)
+    ratio("I(z; y), subsample", lambda: subsample(z, labels, k=K), plain)
     ratio("I(z; y), permutations", lambda: permutation_test(z, labels, k=K), plain)
 
 

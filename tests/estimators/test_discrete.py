@@ -1,4 +1,4 @@
-"""Counts of categories: entropies in closed form, and what too few rows in each would give."""
+"""Entropies of categories from counts, in closed form."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,7 @@ from scipy.special import digamma
 
 from infoscope.estimators import discrete, npeet, uncertainty
 from infoscope.estimators.knn.estimators import (
-    Continuous,
     Discrete,
-    co_information,
     conditional_mutual_information,
     entropy,
     mutual_information,
@@ -18,7 +16,6 @@ from tests.estimators.samples import draws
 from tests.refusals import refused
 
 LN2 = np.log(2)
-CHANCE = "would give about"
 
 
 @pytest.mark.parametrize("estimate", [discrete.plug_in, discrete.chao_shen])
@@ -58,51 +55,6 @@ def test_unseen_categories_are_allowed_for():
     assert np.mean([discrete.plug_in(of) for of in counts]) < 6.8
 
 
-@pytest.mark.parametrize("rows, columns, n", [(40, 30, 60), (5, 3, 60), (60, 2, 60)])
-def test_expected_information_is_the_mean_of_permutations(rows, columns, n):
-    """1,000 permutations: false alarms at four standard errors, 1 in 15,000."""
-    g = draws()
-    x, y = g.permutation(np.arange(n) % rows), g.integers(0, columns, n)
-
-    def term(codes):
-        return digamma(np.bincount(codes)[codes]).mean() - digamma(n)
-
-    drawn = [term(x * columns + g.permutation(y)) - term(x) - term(y) for _ in range(1000)]
-    error = np.std(drawn) / np.sqrt(1000) + 1e-12
-    assert abs(discrete.expected_information(x, y) - np.mean(drawn)) < 4 * error
-    z = np.arange(n) % 2
-    inside = [discrete.expected_information(x[z == s], y[z == s]) for s in (0, 1)]
-    assert discrete.expected_information(x, y, z) == pytest.approx(np.mean(inside))
-
-
-def test_expected_information_by_hand_and_of_many_rows():
-    """Four different rows against a coin: every cell holds one, so log-like terms of the coin alone are left."""
-    assert discrete.expected_information(np.arange(4), np.repeat([0, 1], 2)) == pytest.approx(digamma(4) - digamma(2))
-    g = draws()
-    assert abs(discrete.expected_information(g.integers(0, 10, 300_000), g.integers(0, 1000, 300_000))) < 1e-6
-
-
-def test_every_measure_of_sparse_tables_says_so():
-    """300 x 300 independent categories in 1,000 rows: 3.9 for 0; and others."""
-    g = draws()
-    x, y = (Discrete(column) for column in g.integers(0, 300, (2, 1000)))
-    a, b, c = (Discrete(column) for column in g.integers(0, 60, (3, 500)))
-    coin, noise = Discrete(g.integers(0, 2, 500)), Continuous(g.normal(size=500))
-    for estimate in (
-        mutual_information(x, y),
-        conditional_mutual_information(a, b, coin),
-        conditional_mutual_information(coin, Discrete(g.integers(0, 2, 500)), a, k=1),
-        total_correlation([a, b, coin]),
-        co_information(a, b, coin),
-        mutual_information([noise, Discrete(g.integers(0, 200, 500))], coin),
-        uncertainty.subsample(x, y, resamples=10),
-    ):
-        assert any(CHANCE in note for note in estimate.notes), estimate
-        assert abs(float(estimate)) < 3 * estimate.standard_error or estimate.verdict != "reliable"
-    with pytest.warns(UserWarning, match=CHANCE):
-        npeet.midd(a.values, b.values)
-
-
 @pytest.mark.parametrize("classes, n", [(10, 1000), (100, 2000), (1000, 20000)])
 def test_ordinary_labels_are_passed_in_silence(classes, n):
     g = draws()
@@ -129,12 +81,3 @@ IDS, COIN = np.arange(1000), draws().integers(0, 2, 1000)
 def test_rows_that_are_all_different_are_refused(call):
     with refused(code="constant"):
         call()
-
-
-def test_an_entropy_above_log_n_says_so():
-    """990 of 1,000 rows alone in their category."""
-    estimate = entropy(Discrete(np.minimum(IDS, 990)))
-    assert float(estimate) > np.log(1000) and estimate.standard_error > 1
-    assert any("6.908" in note and "99 %" in note for note in estimate.notes)
-    few = entropy(Discrete(IDS // 2))
-    assert float(few) < np.log(1000) and not few.notes

@@ -79,9 +79,6 @@ CONFLICTING = [  # sweep, settings that a sweep of theirs alone forbids, argumen
     ("critic_capacity", "schedule_bits=12", "mutual_information", "range"),
     ("critic_capacity", "batch=1", "batch", "range"),
     ("critic_capacity", "schedule_bits=,", "setting schedule_bits", "few"),
-    ("coverage", "cases=xor", "case", "invalid"),
-    ("coverage", "sizes=50", "n", "range"),
-    ("coverage", "sets=1", "sets", "range"),
     ("dataset_difficulty", "encoders=huge-bert", "family", "name"),
     ("dataset_difficulty", "folds=2", "folds", "range"),
     ("dataset_difficulty", "max_length=2", "max_length", "range"),
@@ -122,7 +119,6 @@ CONFLICTING = [  # sweep, settings that a sweep of theirs alone forbids, argumen
     ("vae_zoo", "items=5", "items", "range"),
     ("vae_zoo", "resolution=65", "image_shape", "shape"),
     ("vae_zoo", "resolution=68", "size", "range"),
-    ("verdicts", "sizes=50", "n", "range"),
 ]
 
 

@@ -92,8 +92,8 @@ def test_what_a_person_gives_to_make_is_known_to_the_task(task, monkeypatch):
     """All of it at once: what the task has no use for is not handed over."""
     monkeypatch.chdir(REPOSITORY)
     given = dict.fromkeys(
-        ("DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "ANGLES", "METHODS", "WITHIN", "TARGETS", "DOMAIN",
-         "ITEMS", "MODEL"), "one",
+        ("DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "ANGLES", "METHODS", "TARGETS", "DOMAIN", "ITEMS",
+         "MODEL"), "one",
     )  # fmt: skip
     words = words_of_make(given | {"TASK": task, "PROFILE": "smoke"})
     assert words[words.index("--data") + 1] == "one" and callable(_read(words).call)

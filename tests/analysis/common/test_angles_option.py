@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import advise, measure, represent
+from analysis import measure, represent
 from analysis.common.own_data import as_options, given_data, read, read_representation, stem_of
 from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import as_pairs
@@ -141,11 +141,9 @@ def test_messages_name_the_option():
 def test_the_command_line_takes_angles_and_another_period_is_another_query(table):
     words = ["--data", "own.csv", "--x", "hour", "--y", "size"]
     given = [measure._arguments([*words, *more]) for more in ([], ["--angles", "hour:24"], ["--angles", "hour:12"])]
-    (_, plain), (_, turned), _ = map(given_data, given)
+    (_, plain, _), (_, turned, _), _ = map(given_data, given)
     assert (plain.x.dim, turned.x.dim) == (1, 2) and len({stem_of("measure", one) for one in given}) == 3
     assert any("give ANGLES=NAME:24" in note for note in plain.notes) and not turned.notes
-    advised = advise._arguments([*words, "--angles", "hour:24"])
-    assert given_data(advised)[1].x.dim == 2
 
 
 def test_an_angle_is_a_target_of_the_report(table):

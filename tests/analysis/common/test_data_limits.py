@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.common.own_data import read, read_representation
-from infoscope.__main__ import ON_FILES
+from infoscope.__main__ import ON_FILES, PROGRAMS
 from infoscope.errors import InfoscopeError
 from infoscope.estimators import make_critic
 from infoscope.files import read_arrays, read_parquet
@@ -235,7 +235,7 @@ def test_what_a_person_writes_behind_make_is_no_program(tmp_path, task, text):
         pytest.skip("make is not installed")
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
     (tmp_path / "analysis").mkdir()
-    (tmp_path / "analysis" / f"{task}.py").write_text(STAND_IN)
+    tmp_path.joinpath(*PROGRAMS[task].split(".")).with_suffix(".py").write_text(STAND_IN)
     command = ["make", task, *(f"{name}={text}" for name in ON_FILES[task]), "READY=", f"PYTHON={sys.executable}"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["Makefile", "analysis"], "something was executed"

@@ -191,7 +191,7 @@ def test_a_network_of_torchvision_is_its_children():
 
 
 def made_up(kind, seed, usable, score):
-    figures = {"richer": usable, "linear": usable / 2, "neighbours": None, "ceiling": 1.0}
+    figures = {"richer": usable, "linear": usable / 2, "reading": None, "ceiling": 1.0}
     figures |= dict.fromkeys(("unique", "redundant", "synergistic"))
     figures |= {f"{name}_error": 0.01 for name in figures}
     about = {"block": "z", "target": "a", "role": "target", "n": 10, "notes": "too few"}
@@ -231,7 +231,7 @@ def test_a_model_that_collapsed_counts_as_0(tmp_path):
     reports = [held(one, "vae-zoo", model, items, EFFORT, False, tell) for one, model in zip(ones, models)]
     table = representations.holdings(reports).set_index("target")
     alone = representations.holdings(reports[:1]).set_index("target")
-    for name in ("richer_bits", "linear_bits", "neighbours_bits"):
+    for name in ("richer_bits", "linear_bits", "reading_bits"):
         assert table.loc["upper", name] == pytest.approx(alone.loc["upper", name] / 2)
     assert (table["trainings"] == 2).all()
     assert alone.loc["upper", "richer_bits"] > 0.1

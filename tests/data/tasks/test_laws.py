@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from infoscope.data.tasks import beyond_normal, everyday, exam, unseen_laws, verdict_laws
-from infoscope.data.tasks.known_truth import CASES, discrete_information, draws
+from infoscope.data.tasks import beyond_normal, everyday, exam, unseen_laws
+from infoscope.data.tasks.known_truth import discrete_information, draws
 from infoscope.data.tasks.late_laws import shared_spread
 from infoscope.data.tasks.later_laws import shared_volatility
 from infoscope.data.tasks.latest_laws import frank_log_density
@@ -18,8 +18,7 @@ from infoscope.estimators import knn
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference" / "beyond_normal_tasks.csv"
 GENERATED = [name for laws in exam.COLLECTIONS.values() for name in laws if not exam.needs_data(name)]
 EVERY = {f"exam {name}": exam.law(name) for name in GENERATED}
-EVERY |= {f"{kind} {name}": law for kind, laws in (("verdict", verdict_laws.LAWS), ("unseen", unseen_laws.LAWS))
-          for name, law in laws.items()}  # fmt: skip
+EVERY |= {f"unseen {name}": law for name, law in unseen_laws.LAWS.items()}
 
 
 def drawn(name, n, seed=0):
@@ -41,10 +40,6 @@ def test_the_collections_of_the_exam():
     assert len(GENERATED) == len(names) - 2 - 224  # two laws of everyday and those of resampled items read files
     for name in set(names) - set(GENERATED):
         assert 0 <= exam.law(name).truth()[0] < math.log(10)
-
-
-def test_what_measures_the_verdict_has_chosen_nothing_of_it():
-    assert not {*CASES, *verdict_laws.LAWS, *beyond_normal.NAMES} & set(unseen_laws.LAWS)
 
 
 @pytest.mark.parametrize("law", EVERY.values(), ids=EVERY)
@@ -93,12 +88,6 @@ def test_bimodal_columns_have_the_stated_margins():
     for side, parts in zip(drawn("1v1-bimodal-0.75", 4000), beyond_normal.BIMODAL):
         levels = sum(weight * stats.norm.cdf(side[:, 0] - mean) for weight, mean in parts)
         assert stats.kstest(levels, "uniform").pvalue > 1e-4
-
-
-def test_a_noiseless_limit_of_a_curve_is_its_entropy():
-    """y = x + little noise: log of the range over the noise's scale, log(2 / (s sqrt(2 pi e)))."""
-    expected = np.log(2 / (0.01 * np.sqrt(2 * np.pi * np.e)))
-    assert verdict_laws.curve(lambda x: x, 0.01).truth()[0] == pytest.approx(expected, abs=0.01)
 
 
 # --- the mean of log p(x, y) / (p(x) p(y)) over draws: name -> (rows, its values from x and y) ---

@@ -1,4 +1,4 @@
-"""Truths of the laws that measure the verdict, against what a fine table of many draws says.
+"""Truths of the held-out laws, against what a fine table of many draws says.
 
 Most density ratios depend on one number of either side (a score, a radius, a sum): the table of those two numbers has
 all of the information, so it checks what is drawn and the truth together.

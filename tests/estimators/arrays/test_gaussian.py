@@ -155,11 +155,6 @@ def test_what_a_normal_law_does_not_take(x, y, method, argument, code):
         estimate(x, y, method)
 
 
-def test_equal_values_are_noted():
-    x, y = (np.round(side, 1) for side in normal_pairs(500, 0.6))
-    assert any("equal values" in note for note in estimate(x, y, "gcmi").notes)
-
-
 def test_a_student_copula_sees_what_correlations_do_not():
     """Two coordinates of a t of one degree, uncorrelated: .224 nats."""
     g = draws(1)

@@ -17,7 +17,7 @@ def test_ksg_is_that_of_knn(name, form):
     found = estimate(x, y, name, k=4)
     assert found.value == knn.mutual_information(x, y, 4, method=form).value and len(found.local) == 300
     coarse = np.round(x, 1), np.round(y, 1)  # rounded on both sides: nothing is added
-    assert estimate(*coarse).value == knn.mutual_information(*coarse).value
+    assert estimate(*coarse, name).value == knn.mutual_information(*coarse, method=form).value
 
 
 def test_the_correction_finds_strong_dependence():
@@ -62,7 +62,6 @@ def test_weights_cancel_the_powers_that_they_say(k, dim):
 def test_weights_stay_small():
     _, weights, cancelled = neighbours._weights(20, 20, 6.0)
     assert cancelled < 5 and np.sqrt((weights**2).sum()) <= 6
-    assert any("are cancelled" in note for note in estimate(*normal_pairs(300, 0.3, 10), "kl-weighted").notes)
     with refused("x and y", "range"):  # columns in which weights cancel nothing
         estimate(*draws().normal(size=(2, 200, 60)), "kl-weighted")
 
@@ -73,15 +72,6 @@ def test_weights_reduce_the_bias():
     plain, weighted = (np.mean([estimate(*one, name) for one in samples]) for name in ("ksg", "kl-weighted"))
     truth = normal_information(0.6, 5)
     assert abs(weighted - truth) < 0.7 * abs(plain - truth)
-
-
-@pytest.mark.parametrize(("name", "k", "n"), [("ksg-lnc", 40, 400), ("kl-weighted", 20, 1000)])
-def test_what_is_found_by_chance_is_noted_and_held(name, k, n):
-    """One informative column of 20: 4 nats, or .6, for .22."""
-    x, y = normal_pairs(n, 0.6, 20)
-    found = estimate(x, y[:, 0], name, k=k)
-    assert found > 0.4 and found.low < normal_information(0.6) < found.high
-    assert any("at random" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("name", ["ksg-lnc", "kl-weighted"])
@@ -135,15 +125,6 @@ def test_the_interval_of_other_methods_is_that_of_new_samples(method, settings):
     assert sum(one.low <= np.mean(found) <= one.high for one in found) >= 88
 
 
-def test_a_bias_that_shows_in_halves_is_held_and_told():
-    """3 x 3 normal columns, 400 rows: .43 nats, of which neighbours find .35. Of 100 samples, 88 intervals hold it, 53
-    of the draw of rows alone; 23 of 30, by chance in 19 of 20 cases."""
-    found = [estimate(*normal_pairs(400, 0.5, 3, seed)) for seed in range(30)]
-    truth = normal_information(0.5, 3)
-    assert sum(one.low <= truth <= one.high for one in found) >= 23
-    assert sum("moves with" in "".join(one.notes) for one in found) > 12
-
-
 def rounded_information(rho, step):
     """I(x rounded to a step; y) of normal x and y, nats, by a sum over y and the cells of x."""
     y, places = np.linspace(-8, 8, 2001), np.arange(-int(9 / step), int(9 / step) + 1)
@@ -166,6 +147,6 @@ def test_one_side_rounded(rho, step, side):
     assert all(f"{side} are rounded" in one.notes[0] for one in found)
 
 
-def test_too_few_groups_to_halve_are_told():
+def test_too_few_groups_for_half_samples_are_noted():
     found = estimate(*draws().normal(size=(2, 200)), "ksg", groups=np.arange(200) % 6)
-    assert any("halved" in note for note in found.notes)
+    assert any("half-samples" in note for note in found.notes)

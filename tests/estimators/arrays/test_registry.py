@@ -68,4 +68,6 @@ def test_bad_methods_are_refused(method, code):
 
 def test_a_setting_that_a_method_does_not_have_is_refused():
     with refused("ksg", "name"):
+        estimate(X, Y, "ksg", neighbours=3)
+    with refused("reading", "name"):
         estimate(X, Y, neighbours=3)

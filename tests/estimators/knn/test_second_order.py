@@ -13,7 +13,7 @@ from infoscope.estimators.knn.second_order import (
     independent_rows,
     second_order_error,
 )
-from infoscope.estimators.uncertainty import jackknife, subsample
+from infoscope.estimators.uncertainty import subsample
 from infoscope.estimators.variables import Discrete, as_variable
 
 
@@ -44,8 +44,7 @@ def test_copies_in_groups_are_no_rows():
         (knn.conditional_mutual_information, 3, 0.0),
         (knn.co_information, 3, 0.0),
         (lambda *sides: knn.total_correlation(list(sides)), 3, 0.0),
-        (jackknife, 2, 0.0),
-        (lambda *sides: subsample(*sides, resamples=40, drift=False), 2, 0.0),
+        (lambda *sides: subsample(*sides, resamples=40), 2, 0.0),
         (knn.entropy, 1, log(2)),
     ],
 )
@@ -55,16 +54,7 @@ def test_intervals_hold_the_truth_where_influence_vanishes(measure, number, trut
     assert sum(not one.low <= truth <= one.high for one in found) <= 8
 
 
-def test_rare_categories_are_not_reliable():
-    """Of 60 pairs of independent events of 7 %, 200 rows, each is found together in one row: most were reliable, a
-    third of those with an interval that lies above 0.
-    """
-    missed = 0
-    for seed in range(60):
-        sides = coins(np.random.default_rng(seed), 200, 0.07, 2)
-        found = knn.mutual_information(*sides)
-        missed += not found.low <= 0.0 <= found.high
-    assert missed <= 8
-    rare = subsample(*coins(np.random.default_rng(0), 400, 0.07, 2))
-    assert rare.verdict == "unverified" and "too rare" in rare.reasons[0]
-    assert subsample(*coins(np.random.default_rng(0), 400, 0.3, 2)).verdict == "reliable"
+def test_intervals_of_rare_categories_hold_nothing():
+    """60 pairs of independent events of 7 %, 200 rows: each is found together in one row."""
+    found = [knn.mutual_information(*coins(np.random.default_rng(seed), 200, 0.07, 2)) for seed in range(60)]
+    assert sum(not one.low <= 0.0 <= one.high for one in found) <= 8

@@ -108,9 +108,9 @@ def test_several_integers_are_numbers_where_their_table_is_sparse():
     assert as_variable("x", x).categories == len(np.unique(x, axis=0))
     found, groups = as_variables(x=x, y=y)
     assert [side.kind for side in found.values()] == ["continuous"] * 2 and groups is None
-    whole, real = estimate(x, y), estimate(x.astype(float), y.astype(float))
+    whole, real = estimate(x, y, "ksg"), estimate(x.astype(float), y.astype(float), "ksg")
     assert whole.value == pytest.approx(real.value, abs=1e-12)
-    assert whole < 0.5 * estimate(Discrete(x), Discrete(y))  # of cells that hold hardly a row each
+    assert whole < 0.5 * estimate(Discrete(x), Discrete(y), "ksg")  # of cells that hold hardly a row each
     assert sum("3 columns" in note for note in whole.notes) == 2
 
 
@@ -289,10 +289,10 @@ def shuffled(side, seed=2):
 def test_pandas_rows_of_the_same_names_are_put_in_one_order():
     """Matched by position this pair has .00 nats."""
     x, y = normal_pair(300, 0.8)
-    exact = estimate(x, y)
+    exact = estimate(x, y, "ksg")
     (first, _), (_, second) = shuffled(x), shuffled(y)
     for left, right in ((first, second), (first.to_frame(), [Continuous(second)]), (second, first)):
-        found = estimate(left, right)
+        found = estimate(left, right, "ksg")
         assert found.value == pytest.approx(exact.value, abs=1e-12)
         assert any("y" in note and "index" in note for note in found.notes)
     groups = shuffled(np.arange(300) // 3)[1]

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import digamma
 
 from infoscope.estimators import knn
-from infoscope.estimators.resampling import halves, leave_one_out, partitions
+from infoscope.estimators.resampling import halves, leave_one_out
 from infoscope.estimators.uncertainty import _engine
 from infoscope.estimators.uncertainty._engine import resampled
 from infoscope.estimators.variables import Continuous, Discrete
@@ -129,14 +129,6 @@ def test_lists_that_are_too_short_are_told_and_made_up_for(data, weights, monkey
     assert len(calls) == N  # in 8 others, one of 100 halves lacks 5 for every row
 
 
-def test_every_subsample_may_have_its_own_number_of_neighbours(data, weights):
-    sample = sample_of(data["x"], data["labels"])
-    k = np.arange(weights.shape[1]) % 4 + 1
-    together = resampled(sample, weights, k)
-    alone = [sample.alone(member > 0, int(of)) for member, of in zip(weights.T, k)]
-    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
-
-
 def test_more_rows_than_sixteen_bits_can_count():
     """70,000 rows: a margin's count exceeds 65,535; the whole sample beside one that lacks ten rows."""
     g = draws(2)
@@ -171,16 +163,12 @@ def test_halves_hold_half_the_rows_once():
 
 def test_groups_are_drawn_as_wholes():
     groups = np.repeat(np.arange(30), 4)
-    for plan in (halves(120, 15, draws(), groups), leave_one_out(120, 10, draws(), groups),
-                 partitions(120, (2, 3), draws(), groups)):  # fmt: skip
+    for plan in (halves(120, 15, draws(), groups), leave_one_out(120, 10, draws(), groups)):
         by_group = plan.weights.reshape(30, 4, -1)
         assert (by_group == by_group[:, :1]).all() and plan.units == 30
 
 
-def test_partitions_and_blocks_divide_the_rows():
-    plan = partitions(100, (2, 5), draws())
-    assert plan.parts.tolist() == [2] * 2 + [5] * 5
-    assert (plan.weights[:, :2].sum(axis=1) == 1).all() and (plan.weights[:, 2:].sum(axis=1) == 1).all()
+def test_blocks_divide_the_rows():
     left_out = 1 - leave_one_out(100, 20, draws()).weights
     assert (left_out.sum(axis=1) == 1).all() and set(left_out.sum(axis=0)) == {5}
 
@@ -190,7 +178,6 @@ def test_partitions_and_blocks_divide_the_rows():
     (lambda: halves(20, 20, draws(), np.repeat([0, 1], 10)), "groups", "few"),
     (lambda: halves(20, 5, draws()), "count", "range"),
     (lambda: halves(20, 20, draws(), np.zeros(19)), "groups", "length"),
-    (lambda: partitions(20, (1, 2), draws()), "parts", "range"),
     (lambda: leave_one_out(20, 3, draws()), "blocks", "range"),
 ])  # fmt: skip
 def test_what_cannot_be_drawn_is_one_sentence(call, argument, code):

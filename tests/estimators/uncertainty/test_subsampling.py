@@ -1,25 +1,15 @@
-"""Intervals, verdicts, paired differences and permutation tests of nearest-neighbour estimates."""
+"""Sampling intervals, paired differences and permutation tests of nearest-neighbour estimates."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from infoscope.estimators import knn
-from infoscope.estimators.uncertainty.bias import diagnose_bias
+from infoscope.estimators import knn, uncertainty
+from infoscope.estimators.resampling import halves, leave_one_out
 from infoscope.estimators.uncertainty.permutation import permutation_test, relabelled
-from infoscope.estimators.uncertainty.subsampling import (
-    combine,
-    group_bootstrap,
-    halves,
-    holmes_nemenman,
-    jackknife,
-    leave_one_out,
-    subsample,
-)
+from infoscope.estimators.uncertainty.subsampling import combine, subsample
 from tests.estimators.samples import draws, normal_pair, sample_of
 from tests.refusals import refused
-
-METHODS = (subsample, jackknife, holmes_nemenman)
 
 
 def gaussian(n, seed, correlation=0.93):
@@ -34,40 +24,25 @@ def mixture(n, seed, dim=3, classes=4):
     return z, labels
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_value_is_the_plain_estimate(method):
+def test_the_value_is_the_plain_estimate():
     z, labels = mixture(300, 0)
-    found = method(z, labels)
+    found = subsample(z, labels)
     assert found.value == pytest.approx(float(knn.mutual_information(z, labels)), abs=1e-12) == float(found)
     assert found.low < found.value < found.high and found.n == found.units == 300
 
 
-def test_standard_errors_by_their_formulas():
-    """Each error from the definition, on estimates of every subsample computed one by one."""
+def test_the_standard_error_by_its_formula():
+    """From the definition, on estimates of every half-sample computed one by one."""
     z, labels = mixture(203, 1)
     scaled = (z - z.mean(axis=0)) / z.std(axis=0)
-
-    def alone(member):
-        rows = member > 0
-        return float(knn.mutual_information(scaled[rows], labels[rows], standardise=False))
-
     plan = halves(203, 20, draws())
-    each = np.array([alone(member) for member in plan.weights.T])
-    expected = each.std(ddof=1) * np.sqrt(101 / 102)
-    assert subsample(z, labels, resamples=plan).standard_error == pytest.approx(expected, rel=1e-9)
-
-    plan = leave_one_out(203, 10, draws())
-    each = np.array([alone(member) for member in plan.weights.T])
-    expected = np.sqrt(9 / 10 * ((each - each.mean()) ** 2).sum())
-    found = jackknife(z, labels, resamples=plan)
-    assert found.standard_error == pytest.approx(expected, rel=1e-9)
-    margin = stats.t.ppf(0.975, 9) * found.standard_error
-    assert found.degrees == 9 and (found.low, found.high) == pytest.approx((found - margin, found + margin))
-
-    found = holmes_nemenman(z, labels, parts=(2, 4), generator=draws(3))
-    each = np.array([alone(member) for member in found.resamples.weights.T])
-    expected = np.sqrt((1 * each[:2].var(ddof=1) / 2 + 3 * each[2:].var(ddof=1) / 4) / 4)
-    assert found.standard_error == pytest.approx(expected, rel=1e-9) and found.degrees == 4
+    kept = [member > 0 for member in plan.weights.T]
+    each = [float(knn.mutual_information(scaled[rows], labels[rows], standardise=False)) for rows in kept]
+    found = subsample(z, labels, resamples=plan)
+    assert found.estimates == pytest.approx(each, abs=1e-12)
+    assert found.standard_error == pytest.approx(np.std(each, ddof=1) * np.sqrt(101 / 102), rel=1e-9)
+    margin = stats.t.ppf(0.975, 19) * found.standard_error
+    assert found.degrees == 19 and (found.low, found.high) == pytest.approx((found - margin, found + margin))
 
 
 def test_intervals_cover_the_expectation_and_the_bootstrap_does_not():
@@ -76,18 +51,15 @@ def test_intervals_cover_the_expectation_and_the_bootstrap_does_not():
     rows, which are their own neighbours: it should never cover.
     """
     expectation = np.mean([knn.mutual_information(*gaussian(200, seed)) for seed in range(1000, 1200)])
-    covered, bootstrap = dict.fromkeys(METHODS, 0), 0
+    covered = bootstrap = 0
     for seed in range(30):
         x, y = gaussian(200, seed)
-        for method in METHODS:
-            settings = {"resamples": 40, "drift": False} if method is subsample else {}
-            found = method(x, y, generator=draws(seed), **settings)
-            covered[method] += found.low <= expectation <= found.high
+        found = subsample(x, y, generator=draws(seed), resamples=40)
+        covered += found.low <= expectation <= found.high
         rows = draws(seed).integers(0, 200, (30, 200))
         low, high = np.percentile([knn.mutual_information(x[r], y[r]) for r in rows], [2.5, 97.5])
         bootstrap += low <= expectation <= high
-    assert min(covered.values()) >= 24, covered
-    assert bootstrap <= 3
+    assert covered >= 24 and bootstrap <= 3
 
 
 def test_groups_widen_the_interval_by_what_they_repeat():
@@ -96,20 +68,10 @@ def test_groups_widen_the_interval_by_what_they_repeat():
     groups = np.repeat(np.arange(200), 4)
     noise = 0.3 * draws(4).normal(size=(2, 800))
     x, y = np.repeat(x, 4) + noise[0], np.repeat(y, 4) + noise[1]
-    by_rows, by_groups = subsample(x, y), group_bootstrap(x, y, groups=groups)
+    by_rows, by_groups = subsample(x, y), subsample(x, y, groups=groups)
     assert by_groups.units == 200 and by_groups.n == 800
     assert by_groups.standard_error > 1.3 * by_rows.standard_error
     assert by_groups.value == by_rows.value
-
-
-def test_the_bootstrap_of_groups_of_pointwise_values():
-    """Against the closed form for equal groups, sd of group means / sqrt(groups); 2,000 resamples: 1.6 % error."""
-    means = draws(5).normal(size=50)
-    values = np.repeat(means, 6) + 0.1 * draws(6).normal(size=300)
-    found = group_bootstrap(values, groups=np.repeat(np.arange(50), 6), resamples=2000)
-    by_group = values.reshape(50, 6).mean(axis=1)
-    assert found.standard_error == pytest.approx(by_group.std(ddof=1) / np.sqrt(50), rel=0.08)
-    assert found.value == pytest.approx(values.mean()) and found.degrees == 49
 
 
 def test_differences_on_shared_resamples_are_paired():
@@ -117,7 +79,7 @@ def test_differences_on_shared_resamples_are_paired():
     z, labels = mixture(600, 7)
     other = z + 0.01 * draws(8).normal(size=z.shape)
     plan = halves(600, 100, draws())
-    a, b = (subsample(block, labels, resamples=plan, drift=False) for block in (z, other))
+    a, b = (subsample(block, labels, resamples=plan) for block in (z, other))
     paired = a - b
     assert paired.value == pytest.approx(a.value - b.value)
     assert paired.standard_error < 0.5 * a.standard_error
@@ -129,20 +91,9 @@ def test_differences_on_shared_resamples_are_paired():
 def test_a_generator_repeats_and_terms_of_different_resamples_are_refused():
     z, labels = mixture(100, 9)
     first, second, other = (subsample(z, labels, generator=draws(seed)) for seed in (1, 1, 2))
-    assert first.judgement == second.judgement
     assert first.standard_error == second.standard_error != other.standard_error
     with refused("terms", "conflict"):
         first - other
-
-
-def test_the_predicted_bias_follows_the_power_law():
-    """Estimates that follow I + c (k / n)^0.4 exactly: both predictions are the bias c (k / n)^0.4."""
-    truth, c, k, n = 1.2, -0.7, 5, 1000
-    of = lambda k, n: truth + c * (k / n) ** 0.4  # noqa: E731
-    drift = diagnose_bias(of(k, n), np.full(50, of(k, n / 2)), np.full(40, of(1, n / 2)), k, n)
-    bias = of(k, n) - truth
-    assert drift.by_halves == pytest.approx(bias) and drift.by_neighbours == pytest.approx(bias)
-    assert drift.extrapolated == pytest.approx(truth)
 
 
 def test_counts_of_categories_have_no_neighbours():
@@ -150,7 +101,6 @@ def test_counts_of_categories_have_no_neighbours():
     g = draws(20)
     x = g.integers(0, 2, 400)
     found = subsample(x, np.where(g.random(400) < 0.1, 1 - x, x))
-    assert np.isnan(found.drift.share) and np.isnan(found.drift.by_neighbours) and found.verdict == "reliable"
     truth = np.log(2) + 0.1 * np.log(0.1) + 0.9 * np.log(0.9)
     assert found.value == pytest.approx(truth, abs=4 * found.standard_error)
 
@@ -225,10 +175,9 @@ def test_an_estimate_knows_its_estimator_and_what_was_done_differently():
     z, labels = mixture(300, 24)
     labels[:4], labels[4] = 7, 9
     plain = knn.mutual_information(z, labels)
-    for method in METHODS:
-        found = method(z, labels)
-        assert found.method == plain.method == "Ross" and found.notes == plain.notes and len(found.notes) == 2
-        assert found.scheme in ("half-subsamples", "delete-group jackknife", "partitions") and found.k == 5
+    found = subsample(z, labels)
+    assert found.method == plain.method == "Ross" and found.notes == plain.notes and len(found.notes) == 2
+    assert found.scheme == "half-subsamples" and found.k == 5
     plan = halves(300, 20, draws())
     total = subsample(z, labels, resamples=plan) - subsample(z[:, :1], z[:, 1:], resamples=plan)
     assert total.method == "Ross + KSG 1" and total.notes == plain.notes and total.k == 5
@@ -237,17 +186,14 @@ def test_an_estimate_knows_its_estimator_and_what_was_done_differently():
 
 
 def test_a_subsample_that_loses_a_class_is_refused():
-    """Three rows of the second class: half of the halves hold at most one; every jackknife sample all but one."""
+    """Three rows of the second class: half of the halves hold at most one."""
     x, labels = draws(27).normal(size=60), np.repeat([0, 1], [57, 3])
     with refused("y", "constant"):
-        subsample(x, labels, drift=False)
-    assert jackknife(x, labels, resamples=60).value == pytest.approx(float(knn.mutual_information(x, labels)))
+        subsample(x, labels)
     with refused("x", "constant"):
-        subsample(labels, x, drift=False)
+        subsample(labels, x)
     with refused("y", "constant"):
-        subsample(draws(28).integers(0, 2, 60), labels, drift=False)
-    with refused("y", "constant"):
-        jackknife(x, np.repeat([0, 1], [59, 1]))
+        subsample(draws(28).integers(0, 2, 60), labels)
 
 
 @pytest.mark.parametrize(("call", "argument", "code"), [
@@ -259,14 +205,23 @@ def test_a_subsample_that_loses_a_class_is_refused():
     (lambda x, y: subsample(x, y, resamples=leave_one_out(100, 20, draws())), "resamples", "conflict"),
     (lambda x, y: subsample(x, y, resamples=halves(100, 20, draws()), groups=np.arange(100)), "groups", "conflict"),
     (lambda x, y: subsample(x, y, k=50), "k", "range"),
-    (lambda x, y: group_bootstrap(groups=np.arange(100)), "group_bootstrap", "invalid"),
-    (lambda x, y: group_bootstrap(np.full(100, np.nan), groups=np.arange(100)), "values", "missing"),
-    (lambda x, y: group_bootstrap(x, groups=np.arange(100) // 20), "groups", "range"),
     (lambda x, y: permutation_test(x, y, permutations=0), "permutations", "range"),
-    (lambda x, y: subsample(x, y, drift=False).verdict, "drift", "conflict"),
     (lambda x, y: combine([], []), "terms and coefficients", "length"),
 ])  # fmt: skip
 def test_bad_input_is_one_sentence(call, argument, code):
     x, y = gaussian(100, 19)
     with refused(argument, code):
         call(x, y)
+
+
+@pytest.mark.parametrize(("names", "instead"), [
+    ("verdict twins bias Verdict Twins BiasDiagnostic RELIABLE DRIFTING UNRELIABLE UNVERIFIED", "estimate(x, y)"),
+    ("jackknife holmes_nemenman group_bootstrap partitions", "subsample"),
+    ("leave_one_out", "resampling"),
+])  # fmt: skip
+def test_removed_names_say_what_to_call(names, instead):
+    for name in names.split():
+        with pytest.raises(AttributeError) as caught:
+            getattr(uncertainty, name)
+        assert str(caught.value).startswith(f"{name} was removed: ") and instead in str(caught.value)
+    assert not hasattr(uncertainty, "unheard_of")

@@ -88,7 +88,7 @@ def test_what_is_the_same_is_redundant_and_a_constant_tells_nothing():
     nothing = found.row("z_x", "y")
     assert nothing.richer == nothing.linear == 0.0 == nothing.richer.high
     assert nothing.sharing["unique_high"] == pytest.approx(0.0, abs=1e-12)
-    assert nothing.neighbours == 0.0 and nothing.between == (0.0, 0.0)
+    assert nothing.reading == 0.0 and nothing.between == (0.0, 0.0)
     assert reporting.CONSTANT in str(found)
 
 
@@ -167,7 +167,7 @@ LAWS = [(partition, kind) for kind in ("ideal", "swapped", "duplicated", "consta
 @pytest.mark.parametrize(("law", "kind"), LAWS)
 def test_intervals_cover_the_truth(law, kind):
     """Of 100 data sets: of an interval that covers in 95 % of data sets fewer than 90 do once in 87 times, fewer than
-    80 never. Neighbours have no interval where their verdict is unreliable, nor of a constant.
+    80 never. Neighbours have no interval of a constant.
     """
     covered = {}
     for seed in range(100):
@@ -176,8 +176,8 @@ def test_intervals_cover_the_truth(law, kind):
         for (block, target), (alone, rest, joint) in truths.items():
             row = found.row(block, target)
             intervals = {"linear": (row.linear, alone), "richer": (row.richer, alone)}
-            if row.neighbours is not None and math.isfinite(row.neighbours.low):
-                intervals["neighbours"] = row.neighbours, alone
+            if row.reading is not None and math.isfinite(row.reading.low):
+                intervals["reading"] = row.reading, alone
             of_all = shares(alone, rest, joint)
             intervals |= {name: (one, of_all[name]) for name, one in row.sharing.items()}
             for name, (one, true) in intervals.items():

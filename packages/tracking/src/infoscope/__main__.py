@@ -29,8 +29,8 @@ from infoscope.errors import InvalidInput, OutOfRange, UnknownName, UnreadableFi
 TERMINATED = 143
 TRIED = "smoke"  # a profile that only tries whether things run
 PROGRAMS = {
-    "advise": "analysis.advise",
     "measure": "analysis.measure",
+    "advise": "analysis.measure",  # its former name, for one release
     "represent": "analysis.represent",
     "report": "analysis.report",
     "docs-results": "analysis.docs_results",
@@ -40,9 +40,8 @@ PROGRAMS = {
 }
 FILE = ("DATA", "X", "GROUPS", "CONTINUOUS", "DISCRETE", "ANGLES")  # variables of tasks on a person's own file
 OWN = (*FILE, "Y", "METHODS")  # of `make measure`
-ADVISED = (*OWN, "WITHIN")
 REPRESENTED = (*FILE, "TARGETS", "DOMAIN", "ITEMS")
-ON_FILES = {"measure": OWN, "advise": ADVISED, "represent": REPRESENTED}
+ON_FILES = {"measure": OWN, "advise": OWN, "represent": REPRESENTED}
 OF_SWEEPS = ("PROFILE", "SET")
 OF_MODELS = ("PROFILE", "MODEL", "DATA")
 TAKEN = ON_FILES | {
@@ -149,8 +148,8 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
             "sweep": "run a sweep, record it in MLflow, print its table",
             "table": "print and save a table, of a sweep from what MLflow holds",
             "sweep-all": "run every sweep and print its table, then a line for each",
-            "advise": "which estimator to believe on your own data, and how much there is: an answer or a refusal",
             "measure": "measure what two sides of your own data share: one table, one plot, one run in MLflow",
+            "advise": "the former name of measure, which it runs",
             "represent": "what a representation of your own holds, where and for whom: a page, a heat map, one run",
             "report": "one page of every table and figure of a profile",
             "docs-results": "write the pages of docs/results: tables beside the published ones, a leaderboard",
@@ -191,6 +190,7 @@ def _read(words: Sequence[str]) -> argparse.Namespace:
     own["promote"].add_argument("--alias", required=True, help="such as champion: MODEL=NAME@champion is then this one")
     own["promote"].add_argument("--model", metavar="NAME", help="which of its models, where it has several")
     own["promote"].add_argument("--name", help="of the registered model (default: SWEEP-MODEL)")
+    own["promote"].add_argument("--package", action="store_true", help="make this reader the one that estimate uses")
     own["ui"].add_argument("--port", type=_port, default=5000, help="(default: 5000)")
     calls = {"sweep": _sweep_alone, "sweep-all": _sweep_all, "status": _status, "sync": _sync, "export": _export}
     calls |= {"promote": _promote, "runs": _runs, "runs-save": _runs_save, "runs-load": _runs_load, "ui": _ui}
@@ -337,10 +337,11 @@ def _export(given: argparse.Namespace) -> None:
     exported(given.run, given.model)
 
 
-def _promote(given: argparse.Namespace) -> None:
+def _promote(given: argparse.Namespace) -> int:
     from infoscope.tracking.cli import promoted
 
     promoted(given.run, given.alias, given.model, given.name)
+    return _run("analysis.packaged_reader", [given.run], captured=False)[0] if given.package else 0
 
 
 def _runs(given: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ npeet        the same under NPEET's names, in bits
 discrete     entropies of categories from counts
 classifier   cross_fit: a decomposition of information from calibrated classifiers
 families     predictive families
-uncertainty  intervals for nearest-neighbour estimates, a verdict on their bias, permutation tests
+uncertainty  sampling intervals of nearest-neighbour estimates by half-samples, permutation tests
 kernel_tests hsic_test, kcit_test: kernel tests of independence
 laws         distributions fitted to typed variables; a held-out lower bound
 resampling   subsamples

@@ -5,8 +5,7 @@
     shrinkage     frequencies shrunk towards equal ones (Hausser & Strimmer 2009)
     nsb           posterior mean, prior nearly uniform in the entropy (Nemenman, Shafee & Bialek 2002)
 
-The last two take the number of possible categories (default: those that occur) and fractional counts. With few rows a
-cell, information is too high: `expected_information` is what independent variables with the same counts would give.
+The last two take the number of possible categories (default: those that occur) and fractional counts.
 """
 
 from __future__ import annotations
@@ -14,15 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln, polygamma, xlogy
 
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
 
-_WINDOW = 12  # standard deviations of a cell's count that are summed over
-_AT_ONCE = 2_000_000  # terms
 _PSEUDOCOUNTS = (1e-10, 1e7)  # of all categories, and of one: beyond them the entropy is 0, and that of equal shares
 _COARSE, _FINE = 200, 400  # steps in the logarithm of the pseudocount: to find its posterior, and to integrate over it
 _NEGLIGIBLE = 35.0  # e^-35 of the largest density adds nothing in double precision
@@ -132,69 +128,6 @@ def _possible(counts: NDArray[np.float64], categories: int | None) -> int:
     if categories < len(counts):
         raise OutOfRange(f"categories must be at least the {len(counts)} that occur, got {categories}.")
     return categories
-
-
-def expected_information(x: NDArray[np.intp], y: NDArray[np.intp], z: NDArray[np.intp] | None = None) -> float:
-    """The mean estimate of `knn`, nats, when categories x [n] and y [n] are independent (given z [n], if any).
-
-    Exact, over all permutations among rows of equal z (hypergeometric counts; cf. Vinh et al. 2010).
-    """
-    if z is None:
-        return _of_counts(np.bincount(x), np.bincount(y))
-    total = 0.0
-    for rows in np.split(np.argsort(z, kind="stable"), np.cumsum(np.bincount(z))[:-1]):
-        if len(rows) > 1:
-            total += len(rows) * _of_counts(*(np.unique(side[rows], return_counts=True)[1] for side in (x, y)))
-    return total / len(x)
-
-
-def expected_of_pairs(
-    x: NDArray[np.intp], y: NDArray[np.intp], z: NDArray[np.intp] | None, generator: Generator, draws: int = 16
-) -> float:
-    """The same where rows alone in their combination of x, y and z [n] are left out, by drawn permutations."""
-    z = np.zeros(len(x), np.intp) if z is None else z
-    order, total = np.argsort(z, kind="stable"), 0.0
-    for _ in range(draws):
-        drawn = np.empty_like(y)
-        drawn[order] = y[np.lexsort((generator.random(len(y)), z))]
-        cells = _sizes_of(x, drawn, z)
-        kept = cells > 1
-        if kept.any():
-            parts = x[kept], drawn[kept], z[kept]
-            sizes = [_sizes_of(*some) for some in (parts, parts[::2], parts[1:], parts[2:])]
-            total += (digamma(sizes[0]) - digamma(sizes[1]) - digamma(sizes[2]) + digamma(sizes[3])).mean()
-    return total / draws
-
-
-def _sizes_of(*codes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """How many rows share the combination of each [n]."""
-    _, cell, sizes = np.unique(np.stack(codes), axis=1, return_inverse=True, return_counts=True)
-    return sizes[cell.reshape(-1)]
-
-
-def _of_counts(first: NDArray, second: NDArray) -> float:
-    """expected_information of counts [a] and [b] of the same n rows."""
-    (sizes, many), (others, times) = (np.unique(side[side > 0], return_counts=True) for side in (first, second))
-    n = int((sizes * many).sum())
-    log_factorial, psi = gammaln(np.arange(n + 1) + 1.0), digamma(np.maximum(np.arange(n + 1), 1))
-    joint = 0.0
-    for size, number in zip(sizes, many):
-        mean = size * others / n
-        spread = np.sqrt(mean * (1 - size / n) * (n - others) / max(n - 1, 1))
-        low = np.maximum(np.maximum(1, size + others - n), np.floor(mean - _WINDOW * spread) - _WINDOW).astype(int)
-        high = np.minimum(np.minimum(size, others), np.ceil(mean + _WINDOW * spread) + _WINDOW).astype(int)
-        lengths = np.maximum(high - low + 1, 0)
-        for part in np.array_split(np.arange(len(others)), -(-int(lengths.sum()) // _AT_ONCE) or 1):
-            other = np.repeat(others[part], lengths[part])
-            starts = np.cumsum(lengths[part]) - lengths[part]
-            count = np.repeat(low[part] - starts, lengths[part]) + np.arange(lengths[part].sum())
-            ways = log_factorial[size] + log_factorial[n - size] + log_factorial[other] + log_factorial[n - other]
-            ways = ways - log_factorial[n] - log_factorial[count] - log_factorial[size - count]
-            ways = ways - log_factorial[other - count] - log_factorial[n - size - other + count]
-            terms = np.repeat(times[part], lengths[part]) * count * psi[count] * np.exp(ways)
-            joint += number * terms.sum()
-    margins = (many * sizes * psi[sizes]).sum() + (times * others * psi[others]).sum()
-    return float((joint - margins) / n + psi[n])
 
 
 def _shares_of(counts: ArrayLike) -> NDArray[np.float64]:

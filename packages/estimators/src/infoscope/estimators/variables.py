@@ -40,7 +40,7 @@ _FROM_ZERO, _RUNS_ON = 0.05, 0.9  # class labels begin near 0, as a share of the
 _FEW_REPEATS = 2  # values that repeat this often on average are ties by design; whole ones look like labels
 _LARGEST = 1e150  # numbers beyond it have no square in float64, and spans below its inverse have none either
 _CIRCLES = (180.0, 360.0, 2 * math.pi, 24.0, 1440.0, 86400.0)  # periods of axes, angles and times of day
-_FILLED = 0.98  # of a period: values that span this much of it may be angles
+_END, _MIN_AT_END = 0.05, 0.01  # outer share of a period, and share of the rows there, from which values may be angles
 _OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
 _HEAVY, _HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
 _COMMON = 0.1  # of the rows at one value: a point mass, which is no part of a tail
@@ -322,9 +322,15 @@ def _period(numbers: np.ndarray) -> float | None:
     low, high = float(numbers.min()), float(numbers.max())
     for period in _CIRCLES:
         for start in (0.0, -period / 2):
-            if start <= low and high <= start + period and high - low >= _FILLED * period:
+            if start <= low and high <= start + period and _fills(numbers, start, period):
                 return period
     return None
+
+
+def _fills(column: np.ndarray, start: float, period: float) -> bool:
+    """Whether values reach both ends of a period as often as those of a circle do."""
+    places = (column - start) / period
+    return min(np.mean(places < _END), np.mean(places > 1 - _END)) >= _MIN_AT_END
 
 
 def _whole_numbers(column: _Column) -> bool:

@@ -1,9 +1,8 @@
 """Conclusions from estimates.
 
-Of series and runs: errors, replicated, correlation, rank_agreement, batch_means_error, shares. Of samples: bracket
-(lower bound, nearest neighbours and ceiling), audit (properties every estimator must have). Of benchmark pairs with
-known labels: decodable_information. As modules to import from:
-    advice              advise: how much information, and which estimator, from simulated data sets
+Of series and runs: errors, replicated, correlation, rank_agreement, batch_means_error, shares. Of estimators: audit
+(properties every estimator must have). Of benchmark pairs with known labels: decodable_information. As modules to
+import from:
     representation      report: what a representation holds, where and for whom
     partition           evaluate, evaluate_posterior, enumerate_outcomes, compare: label and domain in blocks
     disentanglement     beta_vae_score, factor_vae_score, mig, unibound, dci, sap; report: all of SCORES
@@ -19,13 +18,11 @@ from infoscope.metrics.accuracy import Errors, batch_means_error, correlation, e
 
 # scikit-learn and numba take seconds to import: only for those who use them.
 _LATE = {
-    "Bracket": "bracketing",
     "Check": "metamorphic",
     "Decoding": "decodable",
     "PartitionReport": "partition",
     "VInformation": "v_information",
     "audit": "metamorphic",
-    "bracket": "bracketing",
     "decodable_information": "decodable",
     "decodable_information_of_items": "decodable",
     "maximum_arborescence": "v_information.structure",
@@ -44,18 +41,21 @@ _MODULES = {
     "structure": "v_information.structure",
     "toy": "factor_information.toy",
 }
+_READING = "infoscope.estimators.estimate(x, y) gives the calibrated interval"
+_REMOVED = dict.fromkeys(("Bracket", "bracket", "bracketing", "advice", "advise"), _READING)  # name -> what to call
 
 __all__ = [
-    "Bracket", "Check", "Decoding", "Errors", "PartitionReport", "VInformation", "audit",
-    "batch_means_error", "bracket", "correlation", "decodable_information", "decodable_information_of_items", "errors",
-    "maximum_arborescence", "rank_agreement", "rank_agreement_within", "replicated", "threshold_window",
-    "usable_leakage", "weights_by",
+    "Check", "Decoding", "Errors", "PartitionReport", "VInformation", "audit", "batch_means_error", "correlation",
+    "decodable_information", "decodable_information_of_items", "errors", "maximum_arborescence", "rank_agreement",
+    "rank_agreement_within", "replicated", "threshold_window", "usable_leakage", "weights_by",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"{__name__}.{_MODULES[name]}")
+    if name in _REMOVED:  # an ImportError, whose text `from infoscope.metrics import NAME` keeps
+        raise ImportError(f"{name} was removed: {_REMOVED[name]}.")
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

@@ -1,4 +1,4 @@
-"""Distributions with a sharp edge, and smooth ones: held out for the advice. Closed forms and quadratures."""
+"""Held-out distributions with a sharp edge, and smooth ones. Closed forms and quadratures."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,22 @@ from infoscope.data.tasks.known_truth import (
     uniform_beside_label,
     zero_inflated_poisson,
 )
-from infoscope.data.tasks.verdict_laws import coupled, label_of_one_of
 
 Generator = np.random.Generator
+Pair = tuple[NDArray, NDArray]
 Columns = dict[str, NDArray]
+
+
+def coupled(dim: int, correlation: float, pairs: int | None = None, then: Callable[[NDArray], NDArray] | None = None):
+    """Normal columns [n, dim] of x and y, the first `pairs` of them correlated, and a map of each."""
+    pairs = dim if pairs is None else pairs
+
+    def sample(n: int, g: Generator) -> Pair:
+        x, y = g.normal(size=(n, dim)), g.normal(size=(n, dim))
+        y[:, :pairs] = correlation * x[:, :pairs] + np.sqrt(1 - correlation**2) * y[:, :pairs]
+        return (x, y) if then is None else (then(x), then(y))
+
+    return Case("mi", "numbers", sample, lambda: (-0.5 * pairs * np.log1p(-(correlation**2)), 0.0))
 
 
 def monstrous_tails(dim: int = 3, correlation: float = 0.7) -> Case:
@@ -38,6 +51,23 @@ def parity_of_signs(idle: int = 8, wrong: float = 0.1) -> Case:
 
     entropy = -wrong * math.log(wrong) - (1 - wrong) * math.log1p(-wrong)
     return Case("mi", "labels", sample, lambda: (math.log(2) - entropy, 0.0))
+
+
+def label_of_one_of(dim: int, apart: float = 1.5) -> Case:
+    """A fair label moves one of `dim` normal columns."""
+
+    def sample(n: int, g: Generator) -> Pair:
+        y, x = g.integers(0, 2, n), g.normal(size=(n, dim))
+        x[:, 0] += apart * y
+        return x, y
+
+    @functools.cache
+    def truth() -> tuple[float, float]:
+        points = np.linspace(-9, 9 + apart, 20_001)
+        density = (stats.norm.pdf(points) + stats.norm.pdf(points - apart)) / 2
+        return float(-np.trapezoid(density * np.log(density), points) - 0.5 * np.log(2 * np.pi * np.e)), 0.0
+
+    return Case("mi", "labels", sample, truth)
 
 
 def mixed_columns() -> Case:

@@ -4,8 +4,8 @@ beyond-normal  the forty of Czyż et al. 2023
 everyday       twelve like everyday data
 resampled      digits of MNIST paired by their labels at 200 levels (Gowri et al. 2024)
 reduction      the same of ten digits, photographs and texts
-late, later    written to test the advice; both have since informed its rules
-latest, edges  held out for the advice
+late, later    held out when written; both have since informed rules of `advise`, which was removed
+latest, edges  held out
 known-truth    the cases on which the estimators from samples were built
 cost           correlated normal columns, 2 to 200 each: for seconds and memory
 """
@@ -25,10 +25,9 @@ from infoscope.data.tasks import (
     resampled,
 )
 from infoscope.data.tasks.known_truth import CASES, Case
-from infoscope.data.tasks.verdict_laws import coupled
 from infoscope.errors import UnknownName
 
-COST: dict[str, Case] = {f"normal-2-of-{dim}": coupled(dim, 0.7, pairs=2) for dim in (2, 20, 200)}
+COST: dict[str, Case] = {f"normal-2-of-{dim}": everyday.coupled(dim, 0.7, pairs=2) for dim in (2, 20, 200)}
 COLLECTIONS: dict[str, tuple[str, ...]] = {
     "beyond-normal": beyond_normal.NAMES,
     "everyday": tuple(everyday.LAWS),

@@ -1,5 +1,5 @@
-"""Distributions that examined the advice first (waiting times have since informed a rule); closed forms and
-quadratures.
+"""Distributions held out when written (waiting times have since informed a rule of `advise`, removed); closed forms
+and quadratures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Distributions that examined the advice second (`censored` has since informed a rule). Closed forms, quadratures."""
+"""Distributions held out when written (`censored` has since informed a rule of `advise`, removed)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributions held out for the advice: point masses, copulas, regimes, surveys; closed forms and quadratures."""
+"""Held-out distributions: point masses, copulas, regimes, surveys; closed forms and quadratures."""
 
 from __future__ import annotations
 

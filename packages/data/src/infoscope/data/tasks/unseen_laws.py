@@ -1,5 +1,4 @@
-"""Distributions held out for the verdict on nearest-neighbour estimates: easy ones in the first half, hard ones in the
-second.
+"""Held-out distributions: easy ones for nearest neighbours in the first half, hard ones in the second.
 
 Closed forms or quadrature (to 1e-4 nats), once Monte Carlo over the exact density ratio.
 """

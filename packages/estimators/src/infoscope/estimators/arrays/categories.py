@@ -1,8 +1,8 @@
 """Categories against categories: H(x) + H(y) - H(x, y) of counts.
 
-Few rows a cell bias the plug-in estimate upwards by more than (cells - 1) / (2 n). What a method gives for independent
-categories, and its distance from one that allows for unseen cells, is noted and included in the standard error, which
-is at least that of independent variables (2 n times the estimate chi-squared).
+Few rows a cell bias the plug-in estimate upwards by more than (cells - 1) / (2 n). The standard error includes what a
+method gives for permuted categories, and its distance from one that allows for unseen cells. It is at least that of
+independent variables (2 n times the estimate chi-squared).
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.variables import joint_codes
 
-_DRAWS = 16  # of categories put together at random
-_SURE = 3.0  # standard errors of their mean, that it may be called a bias
-_HANG_TOGETHER = 1.2  # rows to an independent one, from where a note says so
+_PERMUTATIONS = 16  # of the categories of y: a budget of time
+_SIGNIFICANT = 3.0  # standard errors of the mean of permuted estimates, above which it is included in the error
+_MIN_BIAS = 0.02  # nats; smaller means of permuted estimates are left out of the error
+_MAX_ALONE_SHARE = 0.05  # of the rows alone in their cell, above which the error includes the distance to `other`
 
 Codes, Values = NDArray[np.intp], NDArray[np.float64]
 
@@ -100,7 +101,6 @@ class _OfCounts(Described):
     takes: ClassVar[str] = CATEGORIES
     limit: ClassVar[str] = "I"
     words: ClassVar[str]
-    instead: ClassVar[str] = 'method="nsb" and method="chao-shen" allow for cells that were not seen'
     other: ClassVar[str] = ""  # another method that allows for unseen cells, where this one does
 
     def measure(self, table: Table, rows: float) -> Measured:
@@ -118,11 +118,10 @@ class _OfCounts(Described):
         rows = table.independent_rows(pairs.groups)
         found = self.measure(table, rows)
         influence = mean_influence(found.influence, pairs.groups)
-        notes, bias = self._by_chance(table, generator)
-        more, apart = self._beside(table, rows, found.value)
-        notes += more
-        if table.n > _HANG_TOGETHER * rows:
-            notes += (f"Rows of a group hang together: they scatter the cells like {rows:,.0f} independent rows.",)
+        bias, apart = self._of_permuted(table, generator), self._from_other(table, rows, found.value)
+        notes: tuple[str, ...] = ()
+        if rows < table.n:
+            notes = (f"Rows of a group depend on one another: they scatter cells like {rows:,.0f} independent rows.",)
         freedom = (pairs.x.categories - 1) * (pairs.y.categories - 1)
         error = max(root_sum_squares(influence), sqrt(freedom / 2) / rows)
         return Estimate(
@@ -138,31 +137,23 @@ class _OfCounts(Described):
             influence=influence,
         )
 
-    def _by_chance(self, table: Table, generator: np.random.Generator) -> tuple[tuple[str, ...], float]:
-        """What the method gives where there is nothing: a note and the nats, or nothing and 0."""
+    def _of_permuted(self, table: Table, generator: np.random.Generator) -> float:
+        """What the method gives for permuted categories, nats, where it is significant; else 0."""
         x, y, _ = table.counts
-        if (len(x) - 1) * (len(y) - 1) <= 2 * table.n * knn.NOTED_BIAS:  # then even plain frequencies give less
-            return (), 0.0
-        drawn = [self.measure(Table(table.x, generator.permutation(table.y)), table.n).value for _ in range(_DRAWS)]
-        bias = float(np.mean(drawn))
-        if abs(bias) <= max(knn.NOTED_BIAS, _SURE * float(np.std(drawn)) / sqrt(_DRAWS)):
-            return (), 0.0
-        return (
-            f"A cell holds {table.n / len(table.counts[2]):.1f} rows: the same categories put together at random give "
-            f"about {bias:.3f} nats, so up to that much of the estimate is bias, which its standard error holds; "
-            f"{self.instead}.",
-        ), bias
+        if (len(x) - 1) * (len(y) - 1) <= 2 * table.n * _MIN_BIAS:  # then even plain frequencies give less
+            return 0.0
+        drawn = [
+            self.measure(Table(table.x, generator.permutation(table.y)), table.n).value for _ in range(_PERMUTATIONS)
+        ]
+        bias, error = float(np.mean(drawn)), float(np.std(drawn)) / sqrt(_PERMUTATIONS)
+        return bias if abs(bias) > max(_MIN_BIAS, _SIGNIFICANT * error) else 0.0
 
-    def _beside(self, table: Table, rows: float, value: float) -> tuple[tuple[str, ...], float]:
-        """A note on the distance to a method that allows for unseen cells, where many rows are alone, and the nats."""
+    def _from_other(self, table: Table, rows: float, value: float) -> float:
+        """The distance to a method that allows for unseen cells, nats, where many rows are alone in theirs; else 0."""
         alone = float(np.mean(np.rint(table.worth(rows)[2])[table.cells] <= 1))
-        if not self.other or alone <= knn.ALONE_SHARE:
-            return (), 0.0
-        other = next(one for one in METHODS if one.name == self.other).measure(table, rows).value
-        return (
-            f"{100 * alone:.0f} % of the rows are alone in their cell, so about as much of the probability was never "
-            f'seen: method="{self.other}" gives {other:.3f} nats (the difference is counted in the standard error).',
-        ), abs(other - value)
+        if not self.other or alone <= _MAX_ALONE_SHARE:
+            return 0.0
+        return abs(next(one for one in METHODS if one.name == self.other).measure(table, rows).value - value)
 
 
 @dataclass(frozen=True)
@@ -217,7 +208,6 @@ class ChaoShen(_OfCounts):
     cost: ClassVar[str] = "n log n; 0.1 s for 100 x 100 cells"
     source: ClassVar[str] = "Chao & Shen 2003, eqs. 5 and 7"
     words: ClassVar[str] = "Chao-Shen"
-    instead: ClassVar[str] = "merged categories have more rows"
     other: ClassVar[str] = "nsb"
 
     def measure(self, table: Table, rows: float) -> Measured:
@@ -271,7 +261,6 @@ class Nsb(_OfCounts):
     cost: ClassVar[str] = "n log n + different counts by 400 steps; 0.4 s for 100 x 100 cells"
     source: ClassVar[str] = "Nemenman, Shafee & Bialek 2002; Wolpert & Wolf 1995"
     words: ClassVar[str] = "NSB"
-    instead: ClassVar[str] = "merged categories have more rows"
     other: ClassVar[str] = "chao-shen"
 
     def __post_init__(self) -> None:

@@ -21,8 +21,6 @@ from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
 from infoscope.estimators.variables import joint_codes
 
-_TIED = 0.1  # of a column's values that repeat: beyond it ranks say that it is not continuous
-
 Values = NDArray[np.float64]
 
 
@@ -69,7 +67,7 @@ class Gcmi(Described):
             local, slopes, rows = _of_labels(scores, labels.codes, pairs.groups)
             freedom = (labels.categories - 1) * scores.shape[1] * (scores.shape[1] + 3) // 2
         influence = local + _of_ranking(scores, slopes)
-        return _finished(local, influence, freedom, rows, pairs, "Gaussian copula", _ties(scores))
+        return _finished(local, influence, freedom, rows, pairs, "Gaussian copula")
 
 
 @dataclass(frozen=True)
@@ -245,28 +243,19 @@ def _of_ranking(scores: Values, slopes: Values) -> Values:
 
 
 def _finished(
-    local: Values, influence: Values | None, freedom: int, rows: float, pairs: Pairs, method: str,
-    notes: tuple[str, ...] = (),
-) -> Estimate:  # fmt: skip
+    local: Values, influence: Values | None, freedom: int, rows: float, pairs: Pairs, method: str
+) -> Estimate:
     """The mean of local values [n]; error from `influence` [n] (None: of the mean), at least that of independent
     variables.
     """
+    notes: tuple[str, ...] = ()
     if pairs.groups is not None:
-        notes += (f"Its bias is that of {rows:,.0f} independent rows, as which the groups scatter covariances.",)
+        notes = (f"Its bias is that of {rows:,.0f} independent rows, as which the groups scatter covariances.",)
     found = mean_of(local, pairs.groups, method=method, notes=notes)
     if influence is not None:
         influence = mean_influence(influence, pairs.groups)
         found = replace(found, influence=influence, standard_error=root_sum_squares(influence))
     return replace(found, standard_error=max(found.standard_error, np.sqrt(freedom / 2) / rows))
-
-
-def _ties(scores: Values) -> tuple[str, ...]:
-    """A note on columns [n, d] whose values repeat."""
-    tied = sum(len(np.unique(column)) < (1 - _TIED) * len(column) for column in scores.T)
-    if not tied:
-        return ()
-    have = "column has" if tied == 1 else "columns have"
-    return (f"{tied} {have} many equal values, whose ranks are shared: for such numbers the estimate is no bound.",)
 
 
 METHODS: tuple[Described, ...] = (Gaussian(), Gcmi(), GaussianMixture(), StudentCopula(), FittedLaw())

@@ -1,6 +1,7 @@
 """KSG in few columns, for variables of many columns whose dependence is in few.
 
-Encoders are fitted to some rows and KSG applied to others; principal components are those of all rows.
+Encoders are fitted to some rows and KSG applied to others; principal components are those of all rows. Intervals are of
+sampling error only, by half-samples. `estimate(x, y)` without a method gives one for the true value.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from torch import Tensor, nn
 from infoscope.checks import require_int
 from infoscope.estimators.arrays.chains import drawn
 from infoscope.estimators.arrays.fitting import Schedule
-from infoscope.estimators.arrays.halves import half_samples
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
+from infoscope.estimators.arrays.sampling import with_half_samples
 from infoscope.estimators.knn import estimators as knn
-from infoscope.estimators.result import Estimate, quantile, root_sum_squares
+from infoscope.estimators.result import Estimate, root_sum_squares
 from infoscope.estimators.variables import Variable, factorise
 
 _FIGURES = re.compile(r"[-+]?\d[\d.,]*")
-_SHARE, _MOST = 0.95, 8  # of the variance, and how many components at most
+_VARIANCE_SHARE, _MAX_COMPONENTS = 0.95, 8  # of the variance, and how many components at most
 _CODES = "The interval is of the codes that were learnt: of what they leave out of x and y it knows nothing."
 _COMPONENTS = "The interval is of leading components: of what the others share it knows nothing."
 
@@ -46,13 +47,13 @@ def rotated(
 ) -> Estimate:
     """KSG of the held-out rows of each fold (indices, x, y) in its own columns, and the mean over all rows.
 
-    Errors are those of new rows in the same columns (`halves`), not of other columns.
+    Errors are those of new rows in the same columns (`sampling`), not of other columns.
     """
     local, found, units = np.full(pairs.n, np.nan), [], []
     for held, x, y in folds:
         part = Pairs(x, y, None if pairs.groups is None else factorise(pairs.groups[held])[0])
         one = knn.mutual_information(x, y, k, margins="given", groups=part.groups, local=True)
-        one = half_samples(one, part, generator, k, "given", columns=pairs.x.dim + pairs.y.dim)(one)
+        one = with_half_samples(one, part, generator, k, "given")
         local[held] = one.local
         found.append(one)
         units.append(np.unique(pairs.units[held[~np.isnan(one.local)]]))
@@ -67,15 +68,10 @@ def _mean(found: Sequence[Estimate], order: NDArray[np.intp]) -> Estimate:
     value = float(shares @ [one.value for one in found])
     error, degrees = root_sum_squares(shares * [one.standard_error for one in found]), sum(one.degrees for one in found)
     error = max(error, float(np.std(found, ddof=1)) / sqrt(len(found)))  # each fold has learnt columns of its own
-    margins = np.array([quantile(one.degrees) * one.standard_error for one in found])
-    below = shares @ (np.array([one.value - one.low for one in found]) - margins)  # a bias, which folds may have alike
-    above = shares @ (np.array([one.high - one.value for one in found]) - margins)
-    margin = quantile(degrees) * error
     return replace(
         found[0],
         value=value,
         standard_error=error,
-        interval=(float(value - margin - below), float(value + margin + above)),
         degrees=degrees,
         notes=tuple({_FIGURES.sub("", note): note for one in found for note in one.notes}.values()),  # one of each kind
         units=len(order),
@@ -132,7 +128,7 @@ class ReducedKsg(Described):
         columns = Preparation.fit(bare, slice(None), self.margins, wanted)(bare)
         if self.components is None:
             held = np.cumsum(columns.var(axis=0))
-            columns = columns[:, : min(1 + int(np.searchsorted(held, _SHARE * held[-1])), _MOST)]
+            columns = columns[:, : min(1 + int(np.searchsorted(held, _VARIANCE_SHARE * held[-1])), _MAX_COMPONENTS)]
         return columns / columns.std(axis=0).max()
 
 

@@ -1,10 +1,12 @@
-"""Nearest neighbours on pairs: the estimators of `knn`, and two that mend their bias."""
+"""Nearest neighbours on pairs: the estimators of `knn`, and two that reduce their bias.
+
+Intervals are of sampling error only, by half-samples. `estimate(x, y)` without a method gives one for the true value.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from math import hypot
 from typing import ClassVar
 
 import numpy as np
@@ -12,17 +14,16 @@ from scipy.special import digamma, gammaln
 
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
-from infoscope.estimators.arrays.halves import half_samples
 from infoscope.estimators.arrays.protocol import ANY, NUMBERS, Described, Pairs
+from infoscope.estimators.arrays.sampling import with_half_samples
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
 from infoscope.estimators.variables import Variable, factorise, join, prepared, with_masses, within_steps
 
-_BOXES, _RARE = 20_000, 0.005  # drawn to find alpha, and the share of them below it
-_AT_ONCE = 2_000_000  # numbers
+_BOXES, _BELOW_ALPHA = 20_000, 0.005  # drawn to find alpha, and the share of them below it
+_MAX_NUMBERS = 2_000_000  # in memory at once
 _DITHERS = 5  # draws of noise within a step
-_SURE = 2.5  # standard errors, beyond which something is found
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Ksg(Described):
             for one in draws
         ]
         found = each[0] if len(each) == 1 else _mean_of_draws(each, notes)
-        return half_samples(found, draws[0], generator, self.k, self.margins)(found)
+        return with_half_samples(found, draws[0], generator, self.k, self.margins)
 
 
 def _within_steps(pairs: Pairs, generator: np.random.Generator) -> tuple[list[Pairs], tuple[str, ...]]:
@@ -92,34 +93,23 @@ class Ksg2(Ksg):
 
 
 @dataclass(frozen=True)
-class _AgainstChance(Described):
-    """Base of methods that are biased upwards under independence: also computed on rows paired at random."""
+class _Corrected(Described):
+    """Base of methods whose half-samples are measured one by one."""
 
     def measure(self, pairs: Pairs) -> Estimate:
         raise NotImplementedError
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        found = self.measure(pairs)
-        of_halves = half_samples(found, pairs, generator, self.k, measure=self.measure)
-        chance = self.measure(replace(pairs, y=pairs.y.take(generator.permutation(pairs.n))))
-        error = of_halves.wider * max(found.standard_error, chance.standard_error)
-        if abs(chance.value) <= max(knn.NOTED_BIAS, _SURE * error):
-            return of_halves(found)
-        note = (
-            f"The same rows put together at random give {chance.value:.3f} nats, where the truth is 0: the estimate "
-            "may be off as far, and its standard error holds that."
-        )
-        error = hypot(found.standard_error, chance.value / of_halves.wider)
-        return of_halves(replace(found, standard_error=error, notes=(*found.notes, note)))
+        return with_half_samples(self.measure(pairs), pairs, generator, self.k, measure=self.measure)
 
 
 @dataclass(frozen=True)
-class KsgLnc(_AgainstChance):
+class KsgLnc(_Corrected):
     """KSG 2, corrected for local non-uniformity: the principal-axes box of the k neighbours replaces their rectangle
     where it is smaller by a factor below `alpha`.
 
-    In many columns it always is: the value on independent rows is noted and included in the error.
+    In many columns it always is, and the estimate is then far above 0 for independent rows, too.
 
     k      neighbours; at least the columns of x and y together
     alpha  None: the share that falls below it in 1 of 200 boxes of evenly spread neighbours (the paper's rule)
@@ -132,7 +122,7 @@ class KsgLnc(_AgainstChance):
     name: ClassVar[str] = "ksg-lnc"
     takes: ClassVar[str] = NUMBERS
     limit: ClassVar[str] = "I"
-    cost: ClassVar[str] = "as ksg, and n (k + d) d², twice; k at least d; 7 s"
+    cost: ClassVar[str] = "as ksg, and n (k + d) d²; k at least d; 7 s"
     source: ClassVar[str] = "Gao, Ver Steeg & Galstyan 2015, section 4"
 
     def __post_init__(self) -> None:
@@ -154,7 +144,7 @@ class KsgLnc(_AgainstChance):
         points = np.hstack(list(sides))
         groups = None if pairs.groups is None else factorise(pairs.groups[kept])[0]
         ids = nearest(points, self.k, groups=groups).ids
-        parts = -(-points.shape[1] * ids.size // _AT_ONCE)
+        parts = -(-points.shape[1] * ids.size // _MAX_NUMBERS)
         shares = np.concatenate([
             _log_shares(points[ids[rows]] - points[rows, None], dims)
             for rows in np.array_split(np.arange(len(points)), parts)
@@ -179,11 +169,10 @@ class KsgLnc(_AgainstChance):
 
 
 @dataclass(frozen=True)
-class KlWeighted(_AgainstChance):
+class KlWeighted(_Corrected):
     """H(x) + H(y) - H(x, y) of nearest neighbours, weighted over their number so that leading biases cancel.
 
-    Weights up to k cancel at most d / 4 powers of the radius, as many as a root sum of squares `largest` allows
-    (noted).
+    Weights up to k cancel at most d / 4 powers of the radius, as many as a root sum of squares `largest` allows.
     """
 
     k: int = 20
@@ -193,7 +182,7 @@ class KlWeighted(_AgainstChance):
     name: ClassVar[str] = "kl-weighted"
     takes: ClassVar[str] = NUMBERS
     limit: ClassVar[str] = "I"
-    cost: ClassVar[str] = "n log n in few columns, n² in many, twice; 1 s"
+    cost: ClassVar[str] = "n log n in few columns, n² in many; 1 s"
     source: ClassVar[str] = "Berrett, Samworth & Yuan 2019, section 2; of pairs: Berrett & Samworth 2019"
 
     def measure(self, pairs: Pairs) -> Estimate:
@@ -202,8 +191,7 @@ class KlWeighted(_AgainstChance):
         knn.checked(self.k, pairs.n, True, self.margins, pairs.groups, "auto", 1)
         sides = [prepared(side, self.margins, name) for name, side in (("x", pairs.x), ("y", pairs.y))]
         joint = join(*sides)
-        _, _, cancelled = _weights(self.k, joint.dim, self.largest)
-        if cancelled == 0 < joint.dim // 4:
+        if _weights(self.k, joint.dim, self.largest)[2] == 0 < joint.dim // 4:
             raise OutOfRange(
                 f"x and y must have fewer columns for {self.name}, got {joint.dim}: weights of k = {self.k} neighbours "
                 "cancel none of the biases there."
@@ -212,13 +200,7 @@ class KlWeighted(_AgainstChance):
         for side in sides:
             local += self._local_entropy(side, pairs.groups)
         method = "weighted Kozachenko-Leonenko" + (", rank-normal margins" if joint.ranked else "")
-        notes = joint.notes
-        if cancelled < joint.dim // 4:
-            notes += (
-                f"In {joint.dim} columns {cancelled} of {joint.dim // 4} leading biases are cancelled: weights for "
-                "more are too large.",
-            )
-        return mean_of(local, pairs.groups, method=method, notes=notes, settings=f"k = {self.k}")
+        return mean_of(local, pairs.groups, method=method, notes=joint.notes, settings=f"k = {self.k}")
 
     def _local_entropy(self, side: Variable, groups: np.ndarray | None) -> np.ndarray:
         """H row by row [n], nats, in the unit of the scaled columns, which cancels."""
@@ -254,10 +236,10 @@ def _alpha(k: int, dims: tuple[int, int]) -> float:
     """The share of its rectangle that the box of k neighbours falls below once in 200 times where density is even."""
     generator, found, left = np.random.default_rng(0), [], _BOXES
     while left > 0:
-        some = min(left, max(1, _AT_ONCE // (k * sum(dims))))
+        some = min(left, max(1, _MAX_NUMBERS // (k * sum(dims))))
         found.append(_log_shares(generator.uniform(-1, 1, (some, k, sum(dims))), dims))
         left -= some
-    return float(np.exp(np.quantile(np.concatenate(found), _RARE)))
+    return float(np.exp(np.quantile(np.concatenate(found), _BELOW_ALPHA)))
 
 
 @cache

@@ -30,12 +30,13 @@ from infoscope.estimators.arrays.diagnosis import diagnose
 from infoscope.estimators.arrays.protocol import TAKES, Described, Method, Pairs, as_pairs
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.neural.bounds import is_bound
+from infoscope.estimators.reading import result as reading
+from infoscope.estimators.reading.result import ReadingMethod, read
 from infoscope.estimators.result import Estimate
 
 _FAMILIES = (
-    neighbours, gaussian, categories, classifiers, critics, densities, flows, latent, diffusion, certified,
+    reading, neighbours, gaussian, categories, classifiers, critics, densities, flows, latent, diffusion, certified,
 )  # fmt: skip
-DEFAULT = "ksg"
 METHODS: Mapping[str, Described] = MappingProxyType({one.name: one for of in _FAMILIES for one in of.METHODS})
 
 
@@ -50,18 +51,25 @@ def estimate(
     """I(x; y), nats, of n pairs.
 
     x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed by column (`variables`)
-    method     a name in `METHODS`, or an object with a `name` and `estimate(pairs, generator)`. None: ksg, after
-               `diagnose` has made groups of copies and looked for series; named methods take the rows as they are
+    method     a name in `METHODS`, or an object with a `name` and `estimate(pairs, generator)`. None: the reading
+               (`infoscope.estimators.reading`), after `diagnose` has made groups of copies and looked for series;
+               named methods take the rows as they are
     groups     [n] of dependent rows (a patient, a film): no group is on both sides of a split, the error counts groups
     generator  None is a fresh one with seed 0
     settings   of the method
 
-    What is fitted is evaluated on held-out rows; nothing is clipped. InfoscopeError: an unknown method or setting,
-    types that the method does not take, other lengths, missing or infinite values, nothing that varies, one row.
+    The interval of the reading is for the true information; that of any other method for the error of sampling rows
+    alone. What is fitted is evaluated on held-out rows; nothing is clipped. InfoscopeError: an unknown method or
+    setting, types that the method does not take, other lengths, missing or infinite values, nothing that varies, one
+    row.
     """
-    chosen, generator = as_method(DEFAULT if method is None else method, settings), generator_or_default(generator)
-    pairs = as_pairs(x, y, groups) if method is not None else diagnose(x, y, groups).pairs
-    found = estimate_pairs(chosen, pairs, generator)
+    generator = generator_or_default(generator)
+    if method is None:
+        as_method(ReadingMethod(), settings)
+        known = diagnose(x, y, groups)
+        return read(known.pairs, generator, series=known.serial is not None)
+    pairs = as_pairs(x, y, groups)
+    found = estimate_pairs(as_method(method, settings), pairs, generator)
     return replace(found, notes=tuple(dict.fromkeys((*pairs.notes, *found.notes))))
 
 

@@ -7,18 +7,19 @@
     co_information                  I(a; t) + I(b; t) - I(a, b; t): positive is redundancy, negative is synergy
 
 Neighbours and counts are among rows of the same categories. Discrete variables alone: counts corrected by their digamma
-(after Grassberger 1988). More than `TIED_SHARE` tied distances: counts include the radius (Mesner & Shalizi 2019).
+(after Grassberger 1988). More than `MAX_TIED_SHARE` tied distances: counts include the radius (Mesner & Shalizi 2019).
 
-Limits: estimates are biased low in many dimensions. The standard error takes local values as independent and is 0.6 to
-0.85 of the true one (k = 5, 1 to 5 normal columns); `arrays.estimate` inflates it, `uncertainty.subsample` measures it.
-Continuous columns of few values lose about (1 - 1/a - 1/b) / (rows per cell); declare them `Discrete`.
+The standard error is of sampling error only. It takes local values as independent and is 0.6 to 0.85 of the true one
+(k = 5, 1 to 5 normal columns); `arrays.estimate` inflates it, `uncertainty.subsample` measures it. It does not include
+bias: estimates are low in many dimensions, and high for sparse categories. `estimate(x, y)` without a method gives an
+interval for the true value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import hypot, inf, log
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,6 @@ from scipy.special import digamma
 
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, NoVariation, OutOfRange, UnknownName, WrongLength
-from infoscope.estimators.discrete import chao_shen, expected_information, expected_of_pairs
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.knn.second_order import (
     OF_CONDITIONAL,
@@ -53,19 +53,10 @@ from infoscope.estimators.variables import (
     single_columns,
 )
 
-CROWDED_SHARE, ALL_CELLS = 0.5, 0.95  # of samples with k others at distance 0: noted, and nothing but cells
-WIDE_SHARE = 0.1  # k / samples, beyond which neighbourhoods are no longer local
-WIDE_RADIUS = 0.5  # of a neighbourhood in standard deviations, beyond which its density is not even
-NORMAL_QUARTILES = 1.349  # their distance in a normal law, in standard deviations
-ALONE_SHARE = 0.05  # of the rows alone in their cell, beyond which counts of categories are looked at for bias
-NOTED_BIAS = 0.02  # nats that independent categories would give
-CHANCE_TIES = 8  # samples, of normal scores: the same few in any n (one or two on average)
-NEARLY = 0.9  # of the most that an estimate can be, beyond which there may be no end
-FEW_GROUPS = 10  # of which an interval is rough
-TOGETHER, ENOUGH_GROUPS = 0.45, 25.0  # share of variance between groups; groups times the rest of it
-MANY_CLASSES = 50
-MOSTLY = 0.3  # of the rows share their value with another
-TIED_SHARE = 0.01  # rarer ties are accidents of rounding: then only the tied samples are counted the other way
+NORMAL_QUARTILES = 1.349  # distance of the quartiles of a normal distribution, in standard deviations
+MAX_CHANCE_TIES = 8  # tied samples among normal scores that occur by chance in any n (one or two on average)
+MAX_TIED_SHARE = 0.01  # of the samples; below it ties are accidents, and the tied samples alone are counted otherwise
+ROUNDED_SHARE = 0.3  # of the rows with a repeated value, above which a variable is taken as rounded
 
 
 @dataclass(frozen=True)
@@ -199,7 +190,6 @@ def co_information(
     unscaled = replace(settings, margins="given", groups=of_kept(settings.groups, kept))
     parts = [(1, a), (1, b), (-1, join(a, b))]
     terms = [(sign, pair(side, target, unscaled, local=True)) for sign, side in parts]
-    bias = sum(sign * by_chance({"x": side, "y": target})[1] for sign, side in parts)
     joint, second = join(a, b, target), 0.0
     if joint.kind == "discrete":
         freedom = sum(freedom_of({"x": side, "y": target}, OF_PAIR) for _, side in parts)
@@ -212,7 +202,6 @@ def co_information(
         replace(unscaled, margins=settings.margins),
         local,
         tuple(dict.fromkeys([*notes, *(note for _, term in terms for note in term.notes)])),
-        bias,
         second,
     )
 
@@ -238,9 +227,8 @@ def entropy(
         require_repeats(x=variable)
         sizes = class_sizes(variable, settings.groups)
         values = digamma(everyone(variable.n, settings.groups)) - digamma(sizes)
-        notes, bias = unseen(sizes, float(values.mean()))
         second = second_order_error(variable.categories - 1, independent_rows(variable.codes, settings.groups))
-        return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, notes, bias, second)
+        return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, (), second)
     kept, notes = without_singletons(variable, settings.groups)
     scaled, scales, said = variable, np.ones(variable.dim), ()
     if standardise:
@@ -255,12 +243,6 @@ def entropy(
         )
     values = digamma(everyone(sample.n, settings.groups)) - digamma(around.neighbours)
     values = values + sample.dim * np.log(2 * around.radius) + np.log(scales).sum()
-    reach = float(np.median(around.radius[:, None] * scales / variable.scales()))
-    if reach > WIDE_RADIUS:
-        said += (
-            f"Neighbourhoods in {sample.dim} dimensions reach {reach:.1f} standard deviations to each side: density is "
-            "not even in them, and the estimate may be off by far more than its standard error (too high, as a rule).",
-        )
     return finished(values, kept, settings.k, "Kozachenko-Leonenko", settings, local, notes + said + around.notes)
 
 
@@ -281,16 +263,7 @@ def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, .
 def pair(left: Variable, right: Variable, settings: Settings, local: bool, rectangles: bool = False) -> Estimate:
     """I(left; right)."""
     name = "KSG 2" if rectangles else method_of(left, right)
-    found = combined({"x": left, "y": right}, OF_PAIR, name, settings, local, rectangles)
-    most = float(digamma(found.n) - digamma(settings.k))  # where the neighbours of a row are the same on both sides
-    full = left.dim and right.dim and found.value > NEARLY * most
-    if not full or row_sizes(join(left, right)).max() > 1:
-        return found
-    note = (
-        f"The most that {found.n:,} rows can show is {most:.2f} nats: x and y may follow from one another, so that "
-        "their information has no end."
-    )
-    return replace(found, notes=(*found.notes, note), interval=(found.low, inf))
+    return combined({"x": left, "y": right}, OF_PAIR, name, settings, local, rectangles)
 
 
 def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
@@ -308,15 +281,11 @@ def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
 def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, tuple[str, ...]]:
     """Method, k and notes of the Estimate of I(x; y), or I(x; y | z), without its value: the counts are left out."""
     joint = join(*variables)
-    sparse, _ = by_chance(dict(zip("xyz", variables)))
     if joint.kind == "discrete":
-        return "Grassberger", None, sparse
+        return "Grassberger", None, ()
     kept, notes = without_singletons(joint)
-    notes += sparse
     around = spheres(joint.take(kept), Settings(k, "given", "auto", 1))
-    settings = Settings(k, "given", "auto", 1)
-    notes += joint.notes + around.notes + repeats([side.take(kept) for side in variables], around, settings)
-    return named_for(method_of(*variables), around, joint), k, notes
+    return named_for(method_of(*variables), around, joint), k, notes + joint.notes + around.notes
 
 
 def combined(
@@ -340,13 +309,10 @@ def combined(
         for factor, members in margins:
             margin = join(*(variables[m] for m in members)) if members else None
             values += factor * digamma(class_sizes(margin, groups) if members else everyone(joint.n, groups))
-        notes, bias = by_chance(named)
         second = second_order_error(freedom_of(named, margins), independent_rows(joint.codes, groups))
-        return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, notes, bias, second)
+        return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, (), second)
     kept, notes = without_singletons(joint, settings.groups)
     settings = replace(settings, groups=of_kept(settings.groups, kept))
-    sparse, bias = by_chance(named)
-    notes += sparse
     variables = [prepared(variable, settings.margins, name).take(kept) for name, variable in named.items()]
     require_classes(kept, **{name: variable for name, variable in zip(named, variables) if name != "z"})
     joint = join(*variables)
@@ -361,14 +327,13 @@ def combined(
             values = values + factor * digamma(size)
         else:
             values = values + factor * digamma(counts(margin, around, settings, rectangles))
-    name = named_for(name, around, joint)
-    if settings.k >= len(values) / 2:  # nearly all samples are in every sphere: equal values are no precision
-        bias = float("nan")
-    notes += joint.notes + around.notes + repeats(variables, around, settings)
-    notes += clustered(variables, settings.groups)
-    if around.closed.all():
-        notes += rounded_alone({name: side for name, side in zip(named, variables) if side.dim})
-    return finished(values, kept, settings.k, name, settings, local, notes, bias)
+    found = finished(
+        values, kept, settings.k, named_for(name, around, joint), settings, local, notes + joint.notes + around.notes
+    )
+    if settings.k < len(values) / 2:
+        return found
+    note = f"k = {settings.k} is at least half of the {len(values)} samples: the standard error is not known."
+    return replace(found, standard_error=nan, notes=(*found.notes, note))
 
 
 def named_for(method: str, around: Spheres, joint: Variable) -> str:
@@ -393,13 +358,8 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
         notes.append(
             f"{number} {have} at most k = {settings.k} samples ({len(small)} in all): k is {their} size - 1 there."
         )
-    if settings.k > WIDE_SHARE * joint.n:
-        notes.append(
-            f"k = {settings.k} neighbours are more than a tenth of the {joint.n} samples: these are not near, and the "
-            "standard error knows nothing of the bias that follows."
-        )
-    accidents = CHANCE_TIES if joint.ranked else 0  # columns share their scores, and halves of a column mirror them
-    if tied.mean() > TIED_SHARE and tied.sum() > accidents:
+    accidents = MAX_CHANCE_TIES if joint.ranked else 0  # columns share their scores, and halves of a column mirror them
+    if tied.mean() > MAX_TIED_SHARE and tied.sum() > accidents:
         tied[:] = True
     elif tied.sum() > accidents:
         where = "1 sample" if tied.sum() == 1 else f"{tied.sum()} samples"
@@ -407,68 +367,12 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
     return Spheres(radius, neighbours, tied, found.ids, tuple(notes))
 
 
-def repeats(variables: Sequence[Variable], around: Spheres, settings: Settings) -> tuple[str, ...]:
-    """The note on samples with k others at distance 0: numbers that are cells."""
-    repeated = float(np.mean(around.radius == 0))
-    if repeated <= CROWDED_SHARE:
-        return ()
-    at_zero = f"{100 * repeated:.0f} % of the samples have k = {settings.k} others at distance 0"
-    if repeated > ALL_CELLS:
-        per_cell = len(around.radius) / (int(row_codes(*variables).max()) + 1)
-        low = f"the estimate is low by up to about {1 / per_cell:.2g} nats for cells of {per_cell:.1f} rows"
-        return (f"{at_zero}: {low}; wrap such columns in Discrete.",)
-    return (f"{at_zero}, the rest have not: how much that biases the estimate is not known.",)
-
-
-def rounded_alone(named: Mapping[str, Variable]) -> tuple[str, ...]:
-    """The note where the numbers of one variable repeat, and those of another do not."""
-    coarse = coarse_alone(named)
-    if not coarse:
-        return ()
-    return (
-        f"Values of {' and '.join(coarse)} repeat, those of the other side do not: ties on one side bias the estimate, "
-        "by .03 nats or more either way. Where values are rounded, variables.jitter by their step takes that away.",
-    )
-
-
 def coarse_alone(named: Mapping[str, Variable]) -> list[str]:
     """The names of variables whose numbers repeat; none, where those of all do."""
     tied = {name: float(np.mean(row_sizes(side) > 1)) for name, side in named.items()}
-    return [name for name, share in tied.items() if share > MOSTLY] if min(tied.values()) <= TIED_SHARE else []
-
-
-def clustered(variables: Sequence[Variable], groups: np.ndarray | None) -> tuple[str, ...]:
-    """The note on rows that cluster in every variable: too few places for the density to be even."""
-    if groups is None:
-        return ()
-    between = min(_between(side, groups) for side in variables)
-    number = int(groups.max()) + 1
-    if between < TOGETHER or number * (1 - between) > ENOUGH_GROUPS:
-        return ()
-    return (
-        f"Rows of a group lie together ({100 * between:.0f} % or more of the variance of every side is between the "
-        f"{number} groups), so they tell little more than one row of each would: nearest neighbours may then be "
-        "biased, numbers mostly low and classes either way, by more than the interval knows of. gcmi suffers less.",
-    )
-
-
-def _between(side: Variable, groups: np.ndarray) -> float:
-    """The largest share of a column's variance, or of a class's, that is between groups (intraclass correlation)."""
-    columns = side.standardised().continuous
-    if side.codes is not None and side.categories <= MANY_CLASSES:
-        columns = np.hstack([columns, side.codes[:, None] == np.arange(side.categories)])
-    if not columns.shape[1]:
-        return 0.0
-    sizes = np.bincount(groups)
-    rows, number = len(groups), len(sizes)
-    if number == rows:
-        return 0.0
-    means = np.column_stack([np.bincount(groups, column) / sizes for column in columns.T])
-    within = ((columns - means[groups]) ** 2).sum(axis=0) / (rows - number)
-    over = (sizes[:, None] * (means - columns.mean(axis=0)) ** 2).sum(axis=0) / (number - 1)
-    usual = (rows - np.sum(sizes**2) / rows) / (number - 1)  # rows of a group
-    effect = (over - within) / usual
-    return float(np.max(effect / np.maximum(effect + within, np.finfo(float).tiny)))
+    if min(tied.values()) > MAX_TIED_SHARE:
+        return []
+    return [name for name, share in tied.items() if share > ROUNDED_SHARE]
 
 
 def row_sizes(variable: Variable) -> np.ndarray:
@@ -522,53 +426,6 @@ def of_kept(groups: np.ndarray | None, kept: np.ndarray) -> np.ndarray | None:
     return None if groups is None else factorise(groups[kept])[0]
 
 
-def by_chance(named: Mapping[str, Variable]) -> tuple[tuple[str, ...], float]:
-    """A note and the nats that categories with too few rows a cell add; z is a condition."""
-    given = named["z"].codes if "z" in named else None
-    categories = [side.codes for name, side in named.items() if name != "z" and side.codes is not None]
-    if len(categories) < 2:
-        return (), 0.0
-    cells = joint_codes(categories if given is None else [*categories, given])[0]
-    alone = float(np.mean(np.bincount(cells)[cells] == 1))
-    if alone <= ALONE_SHARE:
-        return (), 0.0
-    bias, before = 0.0, categories[0]
-    left_out = any(side.dim for side in named.values())  # then rows that are alone are not counted
-    for more in categories[1:]:
-        if left_out:
-            bias += expected_of_pairs(before, more, given, np.random.default_rng(0))
-        else:
-            bias += expected_information(before, more, given)
-        before = joint_codes([before, more])[0]
-    if bias <= NOTED_BIAS:
-        return (), 0.0
-    note = (
-        f"{100 * alone:.0f} % of the rows are alone in their combination of categories: independent variables with the "
-        f"same counts would give about {bias:.3f} nats, so up to that much of the estimate is bias. Merge categories, "
-        "or wrap numbers in Continuous"
-    )
-    if len(categories) == len(named) == 2 and not left_out:
-        note += '; estimate(x, y, method="nsb") or "chao-shen" allows for cells that were not seen'
-    note += "."
-    return (note,), bias
-
-
-def unseen(sizes: np.ndarray, value: float) -> tuple[tuple[str, ...], float]:
-    """The note on an entropy of categories with rows [n] of such sizes, and its possible error."""
-    alone = float(np.mean(sizes == 1))
-    if alone <= ALONE_SHARE and value <= log(len(sizes)):
-        return (), 0.0
-    counts = np.bincount(sizes)[1:] // np.arange(1, sizes.max() + 1)
-    other = chao_shen(np.repeat(np.arange(1, len(counts) + 1), counts))
-    above = f", above log n = {log(len(sizes)):.3f}" if value > log(len(sizes)) else ""
-    note = (
-        f"{100 * alone:.0f} % of the rows are alone in their category, so about as much of the probability was never "
-        f"seen, and the entropy{above} is hardly known; Chao & Shen's correction gives {other:.3f} nats (the "
-        "difference is counted in the standard error)."
-    )
-    return (note,), abs(other - value)
-
-
 def require_repeats(**variables: Variable) -> None:
     """ValueError for a discrete variable whose categories never repeat: all that is known of it is n."""
     for name, variable in variables.items():
@@ -607,22 +464,17 @@ def finished(
     settings: Settings,
     local: bool,
     notes: tuple[str, ...],
-    bias: float = 0.0,
     second_order: float = 0.0,
 ) -> Estimate:
-    """The estimate from the local values of the kept rows; a likely bias (nats) and second-order errors inflate its
-    error.
-    """
+    """The estimate from the local values of the kept rows; its error is at least the second-order one, nats."""
     everywhere = np.full(len(kept), np.nan)
     everywhere[kept] = values
     influence = mean_influence(values, settings.groups)
-    if len(influence) < FEW_GROUPS:
-        notes += (f"The error is of {len(influence)} groups alone: it is itself hardly known.",)
     chosen = [f"k = {k}"] if k is not None else []
     chosen += ["columns as given"] if settings.margins == "given" else []
     return Estimate(
         float(values.mean()),
-        hypot(max(root_sum_squares(influence), second_order), bias),
+        max(root_sum_squares(influence), second_order),
         n=len(values),
         method=method,
         notes=notes,

@@ -1,23 +1,29 @@
-"""Uncertainty of a nearest-neighbour estimate: intervals (subsampling), movement with the sample size (bias), bias on
-simulated data sets (twins), whether it can be taken for the true value (verdict), permutation tests (permutation).
+"""Sampling error of nearest-neighbour estimates: intervals by half-samples (subsampling), permutation tests
+(permutation).
 """
 
-from infoscope.estimators.resampling import Resamples, halves, leave_one_out, partitions
-from infoscope.estimators.uncertainty.bias import BiasDiagnostic
-from infoscope.estimators.uncertainty.permutation import PermutationTest, permutation_test
-from infoscope.estimators.uncertainty.subsampling import (
-    Uncertain,
-    combine,
-    group_bootstrap,
-    holmes_nemenman,
-    jackknife,
-    subsample,
-)
-from infoscope.estimators.uncertainty.twins import Twins
-from infoscope.estimators.uncertainty.verdict import DRIFTING, RELIABLE, UNRELIABLE, UNVERIFIED, Verdict
+from typing import Any
 
-__all__ = [
-    "BiasDiagnostic", "DRIFTING", "PermutationTest", "RELIABLE", "Resamples", "Twins", "UNRELIABLE", "UNVERIFIED",
-    "Uncertain", "Verdict", "combine", "group_bootstrap", "halves", "holmes_nemenman", "jackknife",
-    "leave_one_out", "partitions", "permutation_test", "subsample",
-]  # fmt: skip
+from infoscope.estimators.resampling import Resamples, halves
+from infoscope.estimators.uncertainty.permutation import PermutationTest, permutation_test
+from infoscope.estimators.uncertainty.subsampling import Uncertain, combine, subsample
+
+__all__ = ["PermutationTest", "Resamples", "Uncertain", "combine", "halves", "permutation_test", "subsample"]
+
+_READING = "infoscope.estimators.estimate(x, y) gives a calibrated interval and a grade"
+_SUBSAMPLE = "infoscope.estimators.uncertainty.subsample gives the sampling interval by half-samples"
+_REMOVED = {
+    **dict.fromkeys(
+        ("bias", "twins", "verdict", "BiasDiagnostic", "Twins", "Verdict", "DRIFTING", "RELIABLE", "UNRELIABLE",
+         "UNVERIFIED"),
+        _READING,
+    ),
+    **dict.fromkeys(("group_bootstrap", "holmes_nemenman", "jackknife", "partitions"), _SUBSAMPLE),
+    "leave_one_out": "import it from infoscope.estimators.resampling",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _REMOVED:
+        raise AttributeError(f"{name} was removed: {_REMOVED[name]}.")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,21 +19,17 @@ from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.second_order import OF_CONDITIONAL, OF_PAIR, freedom_of, second_order_error
 from infoscope.estimators.uncertainty import _kernels as kernels
 from infoscope.estimators.uncertainty._lists import sorted_lists
-from infoscope.estimators.variables import Variable, as_variables, join, joint_codes, prepared
+from infoscope.estimators.variables import Variable, as_variables, join, prepared
 
 Weights = NDArray[np.uint8]
-OWN_GROUP = 0.1  # share of rows, above chance, whose nearest neighbour is of their own group: then it is noted
-AT_ONCE = 192  # subsamples that are counted together: bounds the memory
+BATCH = 192  # subsamples that are counted together: a budget of memory
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Checked, prepared variables (x, y) or (x, y, z); `together`: a note on groups that are their own nearest
-    neighbours.
-    """
+    """Checked, prepared variables (x, y) or (x, y, z)."""
 
     variables: tuple[Variable, ...]
-    together: str = ""
 
     @classmethod
     def of(
@@ -55,21 +51,12 @@ class Sample:
         if codes is None:
             return self, None
         first = knn.first_of_copies(join(*self.variables), codes)
+        if first.all():
+            return self, codes
+        note = f"{np.sum(~first)} rows are exact copies of others of their group and left out."
         kept = [variable.take(first) for variable in self.variables]
-        codes, notes = codes[first], []
-        if not first.all():
-            notes.append(f"{np.sum(~first)} rows are exact copies of others of their group and left out.")
-        if together := _together(join(*kept), codes):
-            notes.append(f"{together}; knn.mutual_information with groups leaves such neighbours out.")
-        kept[0] = replace(kept[0], notes=(*kept[0].notes, *notes))
-        return Sample(tuple(kept), together), codes
-
-    @property
-    def typical_rows(self) -> float:
-        """Median over rows of the size of their class; NaN if nothing is continuous."""
-        joint = join(*self.variables)
-        codes = codes_of(joint)
-        return float(np.median(np.bincount(codes)[codes])) if joint.dim else float("nan")
+        kept[0] = replace(kept[0], notes=(*kept[0].notes, note))
+        return Sample(tuple(kept)), codes[first]
 
     def second_order_error(self, rows: float) -> float:
         """What the error is at least where all are categories, with so many independent rows, nats; else 0."""
@@ -84,35 +71,17 @@ class Sample:
         return float(measure(*(v.take(rows) for v in self.variables), k=k, standardise=False))
 
 
-def _together(joint: Variable, groups: NDArray[np.int64]) -> str:
-    """The start of a sentence where rows of a group are nearest neighbours more often than by chance; else empty."""
-    if not joint.dim:
-        return ""
-    nearest = neighbours.nearest(joint.continuous, 1, joint.codes)[1][:, 0]
-    own = float(np.mean((nearest >= 0) & (groups[nearest] == groups)))
-    mates = joint_codes([codes_of(joint), groups])[0]
-    others = np.bincount(codes_of(joint))[codes_of(joint)] - 1
-    expected = float(np.mean((np.bincount(mates)[mates] - 1) / np.maximum(others, 1)))
-    if own <= expected + OWN_GROUP:
-        return ""
-    return (
-        f"{100 * own:.0f} % of the rows have their nearest neighbour in their own group ({100 * expected:.0f} % by "
-        "chance): what they share for that is counted as information"
-    )
-
-
-def resampled(sample: Sample, weights: Weights, k: int | NDArray[np.int64]) -> NDArray[np.float64]:
-    """The estimate of every subsample [B], nats, with k neighbours, or k [B]. ValueError: k < 1, or too large."""
-    k = np.broadcast_to(np.asarray(k), weights.shape[1:])
+def resampled(sample: Sample, weights: Weights, k: int) -> NDArray[np.float64]:
+    """The estimate of every subsample [B], nats, with k neighbours. ValueError: k < 1, or too large."""
     smallest = int(weights.sum(axis=0, dtype=np.int64).min())
-    if require_int("k", int(k.min()), 1) and k.max() >= smallest:
-        raise OutOfRange(f"k must be below the size of the smallest subsample, {smallest}, got {k.max()}.")
+    if require_int("k", k, 1) >= smallest:
+        raise OutOfRange(f"k must be below the size of the smallest subsample, {smallest}, got {k}.")
     if join(*sample.variables).kind == "discrete":
-        return np.array([sample.alone(member > 0, int(of)) for member, of in zip(weights.T, k)])
+        return np.array([sample.alone(member > 0, k) for member in weights.T])
     sums, sizes, tied = Engine(sample).sums(weights, k)
     values = sums / sizes
-    for b in np.flatnonzero(tied > knn.TIED_SHARE * sizes):  # then `knn` counts all rows the other way
-        values[b] = sample.alone(weights[:, b] > 0, int(k[b]))
+    for b in np.flatnonzero(tied > knn.MAX_TIED_SHARE * sizes):  # then `knn` counts all rows the other way
+        values[b] = sample.alone(weights[:, b] > 0, k)
     return values
 
 
@@ -130,7 +99,7 @@ class Engine:
         self.codes = codes_of(self.joint)
         self.table = np.concatenate([[np.nan], digamma(np.arange(1, sample.n + 1))])
 
-    def sums(self, weights: Weights, k: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
+    def sums(self, weights: Weights, k: int) -> tuple[NDArray, NDArray, NDArray]:
         """Sum of the local values, number of rows that count (none alone in its class), and of tied ones, each [B]."""
         classes = self.joint.categories
         sizes, counts = np.bincount(self.codes), class_counts(self.codes, classes, weights)
@@ -142,10 +111,10 @@ class Engine:
         distances, ids, clean = sorted_lists(self.joint.continuous, longest, self.joint.codes)
         small = np.min_scalar_type(longest)
         sums, tied = np.zeros(weights.shape[1]), np.zeros(weights.shape[1], np.int64)
-        if clean.mean() < 1 - knn.TIED_SHARE:  # no row by row, then: every subsample by itself
+        if clean.mean() < 1 - knn.MAX_TIED_SHARE:  # no row by row, then: every subsample by itself
             return sums, counts.sum(axis=0), counts.sum(axis=0)
-        for start in range(0, weights.shape[1], AT_ONCE):
-            some = slice(start, start + AT_ONCE)
+        for start in range(0, weights.shape[1], BATCH):
+            some = slice(start, start + BATCH)
             member, goal = padded(weights[:, some]), padded(wanted[:, some])
             position, own = np.empty(member.shape, small), np.empty(member.shape, np.uint8)
             kernels.walk(ids, self.codes, member, goal.astype(small), clean, position, own)

@@ -79,7 +79,7 @@ def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.i
         weights[:] = np.bincount(cells)[cells] > 1
     table = np.concatenate([[np.nan], digamma(np.arange(1, z.n + 1))])
     columns = [np.ascontiguousarray(side.continuous) for side in (x, y, z)]
-    accidents = knn.CHANCE_TIES if x.ranked + y.ranked + z.ranked else 0
+    accidents = knn.MAX_CHANCE_TIES if x.ranked + y.ranked + z.ranked else 0
 
     def summed(closed: bool, some: NDArray) -> tuple[NDArray, NDArray]:
         sums, tied = np.zeros(some.sum()), np.zeros(some.sum(), np.int64)
@@ -90,7 +90,7 @@ def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.i
 
     sums, tied = summed(False, np.ones(len(rows), bool))
     left = counted.sum(axis=1)
-    crowded = (tied > knn.TIED_SHARE * left) & (tied > accidents)
+    crowded = (tied > knn.MAX_TIED_SHARE * left) & (tied > accidents)
     if crowded.any():
         sums[crowded], _ = summed(True, crowded)
     return sums / left

@@ -65,7 +65,7 @@ def from_arrays(
 
     method       "classifier" or "knn"; see the module
     groups       [N], dependent items: they share a fold, a half-sample and a cluster
-    k, resamples of "knn": neighbours, and shared half-samples for errors and verdicts, at about three times the cost
+    k, resamples of "knn": neighbours, and shared half-samples for errors, at about twice the cost
                  (errors 1.2 to 1.5 times the true ones; None: local values, 0.8 to 1 times)
     family, folds  of "classifier", see `classifier.cross_fit`; several: chosen by fold and set of latents
     items        how many random items are used; None: all
@@ -157,7 +157,7 @@ def _neighbour_terms(
     """The terms by nearest neighbours; see `from_arrays`."""
     plan = None if resamples is None else uncertainty.halves(known.n, resamples, generator, clusters)
     groups = np.arange(known.n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    methods, verdicts, noted = Counter(), Counter(), Counter()
+    methods, noted = Counter(), Counter()
 
     def term(members: tuple[int, ...], factor: int) -> NDArray[np.float64]:
         x, y = as_variable("representation", latents.columns(members)), known.variable(factor)
@@ -167,18 +167,12 @@ def _neighbour_terms(
         local = np.where(np.isnan(found.local), found.value, found.local)  # rows that are alone in their class
         if plan is None:
             return local
-        halves = uncertainty.subsample(x, y, k=k, resamples=plan)
-        verdicts[halves.verdict] += 1
-        spread = clustered_error(local, groups)
-        return found.value + (local - found.value) * (halves.standard_error / spread if spread > 0 else 1.0)
+        error, spread = uncertainty.subsample(x, y, k=k, resamples=plan).standard_error, clustered_error(local, groups)
+        return found.value + (local - found.value) * (error / spread if spread > 0 else 1.0)
 
     pointwise = _all_terms(latents, known.count, term)
     how = [f"nearest neighbours ({' or '.join(methods)}, k = {k})"]
-    if plan is None:
-        how.append("errors of the local values")
-    else:
-        said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-        how.append(f"errors of {resamples} half-subsamples, terms by their bias: {said}")
+    how.append("errors of the local values" if plan is None else f"errors of {resamples} half-subsamples")
     if noted[True]:
         how.append(f"{noted[True]} terms with ties or small classes")
     return pointwise, "; ".join(how)

@@ -23,7 +23,7 @@ from infoscope.estimators.variables import jitter
 
 BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
 NEIGHBOURS, CLASSIFIER, POSTERIOR, EXACT = "neighbours", "classifier", "posterior", "exact"
-_REPEATED = 0.01  # share of rows that repeat others, from which on one pass over the neighbours is impossible
+_MAX_REPEATED_SHARE = 0.01  # of the rows; above it one pass over the neighbours is impossible
 NOTHING = 1e-9  # nats; exact information below it is rounding
 
 Progress = Callable[[float, str], None]
@@ -112,7 +112,7 @@ def by_neighbours(
         target, given = joint(labels, term.target), joint(labels, term.given)
         x = stacked(blocks, term.blocks) if term.blocks else target
         try:
-            found = uncertainty.subsample(x, target, given, k, plan, drift=bool(term.blocks)) if x.size else None
+            found = uncertainty.subsample(x, target, given, k, plan) if x.size else None
         except ValueError as error:
             missing[term] = str(error)
             continue
@@ -120,7 +120,8 @@ def by_neighbours(
             progress((done + 1) / len(terms), f"neighbours: {term.name}")
         values[term] = 0.0 if found is None else found.value
         influences[term] = np.zeros(plan.count) if found is None else found.influence
-        notes[term] = (*_neighbour_notes(found, term), *(remarks[name] for name in term.blocks if name in remarks))
+        own = ("the block is constant: it shares nothing.",) if found is None else found.notes
+        notes[term] = (*own, *(remarks[name] for name in term.blocks if name in remarks))
     return TermEstimates(
         NEIGHBOURS, values, influences, degrees_of_freedom(plan), plan.n, f"nearest neighbours, k = {k}", notes, missing
     )
@@ -130,7 +131,7 @@ def without_repeats(
     blocks: Mapping[str, NDArray], generator: np.random.Generator
 ) -> tuple[dict[str, NDArray], dict[str, str]]:
     """Blocks with repeated rows put in random order by noise of 1e-6 standard deviations, and a remark beyond
-    `_REPEATED`.
+    `_MAX_REPEATED_SHARE`.
     """
     found, notes = dict(blocks), {}
     for name, block in blocks.items():
@@ -139,21 +140,12 @@ def without_repeats(
             continue
         _, counts = np.unique(block, axis=0, return_counts=True)
         share = counts[counts > 1].sum() / len(block)
-        if share > _REPEATED:
+        if share > _MAX_REPEATED_SHARE:
             centred = block - block.mean(axis=0)
             centred[:, varying] = jitter(centred[:, varying], generator, relative=1e-6)
             found[name] = centred
             notes[name] = f"{100 * share:.0f} % of the rows of {name} repeat: ties were broken by noise."
     return found, notes
-
-
-def _neighbour_notes(found: uncertainty.Uncertain | None, term: Term) -> tuple[str, ...]:
-    """What must be known of a neighbour estimate; None is that of a constant block."""
-    if found is None:
-        return ("the block is constant: it shares nothing.",)
-    if found.drift is None or found.verdict == uncertainty.RELIABLE:
-        return found.notes
-    return (f"{term.name} is {found.verdict}: {'; '.join(found.reasons)}.", *found.notes)
 
 
 def stacked(blocks: Mapping[str, NDArray], names: Iterable[str]) -> NDArray[np.float64]:

@@ -10,8 +10,8 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics.partition.terms import CLASSIFIER, EXACT, NEIGHBOURS, NOTHING, POSTERIOR
 from infoscope.metrics.pid import CROSSED
 
-_SURE = 2.0  # standard errors by which two routes must differ to disagree
-_SLIGHT = 5e-4  # nats; differences below are not even seen in what is printed
+_SIGNIFICANT_ERRORS = 2.0  # standard errors by which two routes must differ to disagree
+_MIN_SHOWN = 5e-4  # nats; smaller differences are not printed
 _SIGNIFICANT = 0.05
 _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
 UNTAUGHT = "what so few rows do not teach"
@@ -128,10 +128,10 @@ def _test_lines(report: Evaluation) -> list[str]:
         if not isfinite(test.p_value):
             lines.append(f"{name} = 0 could not be tested: {test.exchanged}")
             continue
-        verdict = "it is there" if test.p_holm < _SIGNIFICANT else "not shown, which does not mean absent"
+        finding = "it is there" if test.p_holm < _SIGNIFICANT else "not shown, which does not mean absent"
         lines.append(
             f"{name} = 0: p = {test.p_value:.3g}, {test.p_holm:.3g} after Holm over {count} test{'s' * (count > 1)} "
-            f"(permuting {test.exchanged}): {verdict}."
+            f"(permuting {test.exchanged}): {finding}."
         )
     return lines
 
@@ -142,7 +142,8 @@ def _disagreements(report: Evaluation) -> list[str]:
     for name in _COMPARED:
         near, usable = report.figures[NEIGHBOURS][name], report.figures[CLASSIFIER][name]
         gap = near.value - usable.value
-        if not isfinite(gap) or abs(gap) <= max(_SLIGHT, _SURE * hypot(near.standard_error, usable.standard_error)):
+        error = hypot(near.standard_error, usable.standard_error)
+        if not isfinite(gap) or abs(gap) <= max(_MIN_SHOWN, _SIGNIFICANT_ERRORS * error):
             continue
         pair = f"{name}: neighbours {shown(near)}, classifier {shown(usable)}"
         if gap < 0.0:
@@ -170,17 +171,12 @@ def crossings(report: Evaluation) -> list[str]:
 
 
 def limits(report: Evaluation) -> list[str]:
-    moving = sum(
-        any("still moves with the sample size" in note for note in figure.notes)
-        for figure in report.figures[NEIGHBOURS].values()
-    )
     notes = dict.fromkeys(note for one in report.shares.get(CLASSIFIER, {}).values() for note in one.notes)
     return [
         *crossings(report),
         *(f"Not shown: {note}" for note in notes if note.startswith(UNTAUGHT)),
-        f"Not shown: {moving} of {len(report.figures[NEIGHBOURS])} neighbour quantities still move with the sample "
-        "size, those of wide blocks more than those of narrow ones, which flatters their score unique. Use the "
-        "classifier's.",
+        "Not shown: the bias of nearest-neighbour quantities. It is larger for wide blocks than for narrow ones, which "
+        "raises the score unique. Use the classifier's.",
         "Not shown: what another family could extract. Where an encoder is a deterministic function, Shannon "
         "information is all or nothing, and leakage here means what this family can read.",
         "Not shown: the chance in the training sets of the classifiers. Where a block tells next to nothing, errors by "

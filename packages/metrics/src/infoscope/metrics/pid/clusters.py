@@ -37,7 +37,7 @@ def broja_from_arrays(
 
     a, b, target  typed as `knn` types them; categories stay
     clusters      of the numbers of each, standardised
-    groups, blocks, generator  as of `uncertainty.jackknife`, which gives bias and error
+    groups, blocks, generator  as of `resampling.leave_one_out`: the jackknife gives bias and error
 
     Information within clusters is lost; a note quantifies it. ValueError: as `broja`; rows that do not fit; more than
     1,000 cells.

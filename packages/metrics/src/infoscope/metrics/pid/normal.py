@@ -75,7 +75,7 @@ def gaussian_from_arrays(
 
     a, b, target  numbers [n] or [n, d]
     margins       "given", or "rank" (normal copula only)
-    groups, blocks, generator  as of `uncertainty.jackknife`
+    groups, blocks, generator  as of `resampling.leave_one_out`
 
     At kinks unique terms are too high by a part of their error; intervals include both branches (docs/pid.md).
     ValueError: as `gaussian`; rows that do not fit; values that are not finite; unknown margins.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import require_int
 from infoscope.errors import Conflict, InvalidInput, TooFew, UnknownName, WrongLength
-from infoscope.estimators import uncertainty
+from infoscope.estimators.arrays.protocol import as_pairs
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks, by_first_appearance
 from infoscope.estimators.families.logistic import Logistic
@@ -23,6 +21,7 @@ from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.families.ridge import Ridge
 from infoscope.estimators.families.scikit import GradientBoosting
 from infoscope.estimators.families.stacked import Stacked
+from infoscope.estimators.reading.result import read
 from infoscope.estimators.result import Estimate, mean_of, quantile, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import (
@@ -34,14 +33,12 @@ from infoscope.estimators.variables import (
     joint_codes,
 )
 from infoscope.metrics import partition
-from infoscope.metrics.bracketing import found as how_they_lie
-from infoscope.metrics.bracketing import meaning as what_that_means
 from infoscope.metrics.disentanglement import SCORES, Inputs, measure_scores
 from infoscope.metrics.disentanglement.measuring import streams_of, titled
 from infoscope.metrics.disentanglement.reporting import COLUMNS as SCORE_COLUMNS
 from infoscope.metrics.factor_information import FactorInformation
 from infoscope.metrics.factor_information.inputs import as_factors
-from infoscope.metrics.partition.terms import BLOCKS, stacked, without_repeats
+from infoscope.metrics.partition.terms import BLOCKS, stacked
 from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, RepresentationReport, Row
 from infoscope.metrics.representation.sharing import sharing
 from infoscope.metrics.v_information import pvi
@@ -63,7 +60,7 @@ _NAMES = {
 }
 LINEAR = ", ".join(f"{name} of {kind}" for kind, name in _NAMES.items())  # as pages and captions name it
 _PARTS = 10  # of about equally many rows, that numbers are cut into where a decomposition asks for values
-_FEW = 2000  # rows that neighbours, tests and scores are asked of
+_FEW = 2000  # rows that readings, tests and scores are computed on
 _FEWEST = 20  # rows of a report
 _MOST = 1000  # columns whose scores are asked: of 2,800 and 300 rows they take two minutes, all else five seconds
 _SCORES = ("mig", "unibound", "informativeness")  # of blocks; their bounds are in the table
@@ -102,7 +99,7 @@ def report(
     label           the target that z_y is meant for, in z_y, z_d, z_dy, z_x; None: the only one of classes
     richer          the family next to the linear one, as `families.as_family` takes it
     rows            at most, for fits; all are predicted
-    folds, k, resamples   of predictions; of neighbours and their half-samples
+    folds, k, resamples   of predictions; of the partition's neighbours and their half-samples
     permutations    of the partition's tests
     hardest         items named for each target
 
@@ -150,7 +147,7 @@ def report(
     if rows < n * (folds - 1) / folds:
         notes.append(f"what families learn from more than {rows:,} rows, which were drawn at random (rows=).")
     if len(few) < n:
-        notes.append(f"what neighbours, tests and scores say of more than {len(few):,} rows, drawn at random.")
+        notes.append(f"readings, tests and scores are of {len(few):,} rows, drawn at random.")
     scores, why = _scores(numbers, aims, known, codes, next(streams))
     tell(0.95, "disentanglement")
     divided, unsaid = _partition(numbers, aims, label, few, measure, permutations, next(streams))
@@ -358,12 +355,7 @@ class _Measure:
         generator: np.random.Generator,
     ) -> Row:
         richer, linear = usable
-        neighbours, notes = self._neighbours(names, aim, generator)
-        verdict = finding = meaning = ""
-        if isinstance(neighbours, uncertainty.Uncertain):
-            verdict, finding = neighbours.verdict, how_they_lie(neighbours, richer, ceiling)
-            meaning = what_that_means(finding, neighbours, richer, ceiling)
-            neighbours = replace(neighbours, interval=_with_bias(neighbours))
+        reading, notes = self._reading(names, aim, generator)
         if richer.notes:
             notes = (*notes, *(f"Richer: {note}" for note in richer.notes))
         if linear.notes:
@@ -371,31 +363,22 @@ class _Measure:
         block = next(iter(names)) if len(names) == 1 else ALL
         columns = sum(self.blocks[name].shape[1] for name in names)
         return Row(
-            block, columns, target, aim.role, aim.outcome.classes, neighbours, verdict, linear, richer, ceiling,
-            finding, meaning, shared, notes,
-        )  # fmt: skip
+            block, columns, target, aim.role, aim.outcome.classes, reading, linear, richer, ceiling, shared, notes
+        )
 
-    def _neighbours(
+    def _reading(
         self, names: Iterable[str], aim: _Aim, generator: np.random.Generator
     ) -> tuple[Estimate, tuple[str, ...]]:
-        """The neighbour estimate of some blocks, 0 of constant ones, or why there is none; what is to be noted."""
-        some = {name: self.blocks[name][self.few] for name in self.blocks if name in names}
-        apart, remarks = without_repeats(some, generator)
-        x = stacked(apart, some)
+        """The reading of some blocks, 0 of constant ones, or why there is none; what is to be noted."""
+        x = stacked({name: self.blocks[name][self.few] for name in names}, sorted(names))
         if not x.size:
             nothing = mean_of(np.zeros(len(self.codes)), self.codes, method="of a constant", notes=(CONSTANT,))
             return nothing, (CONSTANT,)
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always")
-            groups = None if self.groups is None else self.groups[self.few]
-            try:
-                found: Estimate = uncertainty.subsample(
-                    Continuous(x), aim.variable.take(self.few), k=self.k, resamples=self.resamples, groups=groups,
-                    generator=generator,
-                )  # fmt: skip
-            except ValueError as error:
-                found = undefined(str(error))
-        return found, (*remarks.values(), *dict.fromkeys(str(one.message) for one in heard))
+        groups = None if self.groups is None else self.groups[self.few]
+        try:
+            return read(as_pairs(Continuous(x), aim.variable.take(self.few), groups), generator), ()
+        except ValueError as error:
+            return undefined(str(error)), ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -434,14 +417,6 @@ class _Taught:
         if self.ceiling is not None:
             high = min(high, max(self.ceiling.high, float(found)))
         return replace(found, interval=(min(term.estimate.low, high), high), notes=notes)
-
-
-def _with_bias(neighbours: uncertainty.Uncertain) -> tuple[float, float]:
-    """The interval including the predicted bias; nan where it is unreliable."""
-    if neighbours.verdict == uncertainty.UNRELIABLE:
-        return math.nan, math.nan
-    bias = neighbours.drift.bias
-    return neighbours.low - max(0.0, bias), neighbours.high - min(0.0, bias)
 
 
 def _scores(

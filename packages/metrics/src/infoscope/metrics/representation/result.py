@@ -8,24 +8,23 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from infoscope.estimators.reading.result import Reading
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.bracketing import ABOVE
 from infoscope.metrics.partition import PartitionReport
 from infoscope.metrics.pid import Bounds
 from infoscope.metrics.representation.sharing import TERMS
 
 TARGET, DOMAIN = "target", "domain"
 ALL = "all blocks"  # the name of them together
-MEASURES = ("neighbours", "linear", "richer")
+MEASURES = ("reading", "linear", "richer")
 _LISTED = 4  # blocks that a summary names
 _LIMITS = (
     "Usable information is what these families can read, from rows they were not fitted to: a lower bound on what is "
     "there. Bounds and shares of blocks are of usable information, and so hold for these families.",
     "An interval of usable information reaches to where more training rows lead at the slowest, at most to H(target); "
-    "where nothing sure was read, to what may be there unread. Those of neighbours hold "
-    "the draw of rows and the bias that shows as the sample grows; the word beside them says whether there may be "
-    "more: unreliable ones have none.",
+    "where nothing sure was read, to what may be there unread. The interval of information is that of the reading, "
+    "for the true value, calibrated on simulated data (grade A: narrow, C: unlike everything simulated).",
     "Unique, redundant and synergistic: between the bounds for every decomposition; the concrete value is that of "
     "Williams & Beer 2010, who call redundant what the sources tell to the same extent, be it the same or not.",
     "Not shown: anything about other trainings of the same model. Errors are over rows (or groups of them).",
@@ -38,8 +37,7 @@ class Row:
 
     role        target, or domain (leakage)
     classes     values that the target takes; None of numbers
-    neighbours  without interval where unreliable
-    verdict     on its bias
+    reading     the calibrated estimate, with an interval for the true value (`infoscope.estimators.reading`)
     linear      usable by a linear family
     richer      by a mixture with another
     ceiling     H(target); None of numbers
@@ -51,26 +49,22 @@ class Row:
     target: str
     role: str
     classes: int | None
-    neighbours: Estimate
-    verdict: str
+    reading: Estimate
     linear: Estimate
     richer: Estimate
     ceiling: Estimate | None
-    finding: str
-    meaning: str
     sharing: Mapping[str, Estimate]
     notes: tuple[str, ...] = ()
 
     @property
     def between(self) -> tuple[float, float]:
-        """Nats from below and above: the outer ends of the intervals of the richer family and of neighbours, at most
-        the ceiling (inf without either).
+        """The interval of the information, nats: of the reading, or without one from the richer family up; at most the
+        ceiling (inf without either).
         """
         most = math.inf if self.ceiling is None else self.ceiling.high
-        if math.isnan(self.neighbours.low):
+        if math.isnan(self.reading.low):
             return self.richer.low, most
-        ends = [end for one in (self.richer, self.neighbours) for end in (one.low, one.high)]
-        return min(ends), min(max(ends), most)
+        return self.reading.low, max(min(self.reading.high, most), self.reading.low)
 
     @property
     def share(self) -> float:
@@ -90,10 +84,7 @@ class Row:
             found |= _figures(name, self.sharing.get(name))
         notes = [f"{name}: {note}" for name, one in measured.items() if one is not None for note in one.notes]
         crossed = dict.fromkeys(note for one in self.sharing.values() for note in one.notes)
-        return found | {
-            "verdict": self.verdict, "finding": self.finding, "meaning": self.meaning,
-            "notes": " ".join((*self.notes, *notes, *crossed)),
-        }  # fmt: skip
+        return found | {"notes": " ".join((*self.notes, *notes, *crossed))}
 
     def cells(self) -> dict[str, str]:
         """The same to read, in bits; missing results are marked in their cells."""
@@ -103,8 +94,8 @@ class Row:
         low, high = (end / NATS_PER_BIT for end in self.between)
         found["information"] = f"{low:z.3f} to {high:z.3f}" if math.isfinite(high) else f"{low:z.3f} or more"
         found |= {name: in_bits(getattr(self, name)) for name in MEASURES}
-        found["neighbours"] += f" {self.verdict}" if self.verdict else ""
-        found |= {"at most": ceiling, "finding": self.finding}
+        found["reading"] += f", grade {self.reading.grade}" if isinstance(self.reading, Reading) else ""
+        found["at most"] = ceiling
         return found | {name: self._between(name) for name in TERMS}
 
     def _between(self, term: str) -> str:
@@ -212,7 +203,6 @@ def _in_short(rows: Sequence[Row]) -> str:
     blocks = sorted((row for row in rows if row is not whole), key=lambda row: -float(row.richer))
     sure = [row for row in blocks if row.richer.low > 0.0]
     unsure = [f"{row.block} (at most {row.richer.bits.high:z.3f})" for row in blocks if not row.richer.low > 0.0]
-    more = [row.block for row in rows if row.finding == ABOVE]
     of_all = f" of {float(whole.ceiling.bits):.3f}" if whole.ceiling is not None else ""
     source = "all blocks together" if whole.block == ALL else whole.block
     bits = f"{in_bits(whole.richer)}{of_all} bits"
@@ -227,9 +217,6 @@ def _in_short(rows: Sequence[Row]) -> str:
     if unsure:
         others = f" and {len(unsure) - _LISTED} more" if len(unsure) > _LISTED else ""
         said.append(f"nothing that is sure from {', '.join(unsure[:_LISTED])}{others}")
-    if more:
-        others = f" and {len(more) - _LISTED} more" if len(more) > _LISTED else ""
-        said.append(f"neighbours find more than that in {', '.join(more[:_LISTED])}{others}, and may be right")
     what = "the domain" if whole.role == DOMAIN else whole.target
     return f"Of {what}, {'; '.join(said)}."
 
@@ -241,11 +228,9 @@ def _sentence(row: Row) -> str:
     verb = f"leak{several} of" if row.role == DOMAIN else f"tell{several} about"
     whole = f", {100 * row.share:z.0f} % of {cells['at most']}" if math.isfinite(row.share) else ""
     said = (
-        f"{row.block} {verb} {row.target} {cells['information']} bits, from both sides: usable {cells['richer']}"
-        f"{whole}, by a linear family {cells['linear']}; neighbours {cells['neighbours'].rstrip('.')}."
+        f"{row.block} {verb} {row.target} {cells['information']} bits: reading {cells['reading'].rstrip('.')}; usable "
+        f"{cells['richer']}{whole}, by a linear family {cells['linear']}."
     )
-    either = ": families may miss something, or neighbours are high" if row.finding == ABOVE else ""
-    said += f" {row.finding.capitalize()}{either}." if row.finding else ""
     if row.sharing:
         said += " Beside the other blocks " + ", ".join(f"{term} {cells[term]}" for term in TERMS) + "."
     return " ".join((said, *row.notes))

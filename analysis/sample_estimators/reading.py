@@ -1,0 +1,222 @@
+"""How often does the 95 % interval of a reading contain the true information, how many are narrow, how far off?
+
+Reads the runs of the sweep reading from MLflow: every distribution of the prior, read by a reader that was trained
+without its base family. One table by family, one by type of pair and columns, a figure over sample size, columns, idle
+columns and information. Where the sweep known-laws was run with the method reading, a table of its collections, which
+nothing was trained or tuned on, beside KSG and the Gaussian copula on the same data sets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.common.marks import BLUE, ORANGE, legend, save
+from analysis.common.runs import latest, versions
+from analysis.common.tables import Analysis, Result, main
+from infoscope.estimators.reading.reader import A, C, is_narrow
+from infoscope.metrics.shares import clopper_pearson
+from infoscope.tracking import runs as runs_of
+from infoscope.tracking import table
+
+COMPARED = ("ksg", "gcmi")
+FEW_COLUMNS = 10  # of x and y together, up to which tables call them few
+NEAR_1000 = (700, 1400)  # rows of "about 1,000"
+EDGES = {
+    "rows": ("n", (100, 200, 500, 1000, 2000, 5000)),
+    "columns of x and y": ("columns", (2, 4, 11, 41, 151, 1100)),
+    "true information (nats)": ("truth", (0, 1e-9, 0.1, 0.5, 1, 2, 3, 10)),
+    "idle columns": ("idle", (0, 1, 10, 100, 1100)),
+}
+
+
+def read(runs: pd.DataFrame) -> pd.DataFrame:
+    """Every simulated data set with what was read of it, over seeds of the reader."""
+    parts = [table(run["run_id"], "left-out").assign(seed=run["seed"]) for _, run in runs.iterrows()]
+    found = pd.concat(parts, ignore_index=True)
+    return found.assign(columns=found["columns_x"] + found["columns_y"])
+
+
+def summarised(sets: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Counts and errors of readings by group, with a last row of all; nats."""
+    groups = [*sets.groupby(list(by), sort=True), (("all",) + ("",) * (len(by) - 1), sets)]
+    return pd.DataFrame([dict(zip(by, group)) | _summary(rows) for group, rows in groups])
+
+
+def _summary(rows: pd.DataFrame) -> dict[str, float]:
+    narrow, truth = rows[rows["grade"] == A], rows["truth"]
+    found = {
+        "sets": len(rows), "covered": int(rows["covered"].sum()), "grade_a": len(narrow),
+        "grade_c": int((rows["grade"] == C).sum()), "wrong_a": int((~narrow["covered"].astype(bool)).sum()),
+        "width_a": (narrow["high"] - narrow["low"]).median(), "rmse": _rmse(rows["value"] - truth),
+    }  # fmt: skip
+    known = {name: rows[name].notna() for name in COMPARED if name in rows}
+    for name, there in known.items():  # where the estimator has a value, beside the reading of the same data sets
+        found[f"rmse_{name}"] = _rmse((rows[name] - truth)[there])
+        found[f"rmse_beside_{name}"] = _rmse((rows["value"] - truth)[there])
+    return found
+
+
+def _rmse(errors: pd.Series) -> float:
+    return math.sqrt((errors**2).mean()) if len(errors) else math.nan
+
+
+def words(figures: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The figures as they are printed."""
+    rows = list(figures.itertuples())
+    return pd.DataFrame(
+        {name: figures[name] for name in by}
+        | {
+            "distributions": figures["sets"].map("{:,}".format),
+            "interval contains the truth": [_share(row.covered, row.sets) for row in rows],
+            "grade A": [f"{row.grade_a / row.sets:.0%}".replace("%", " %") for row in rows],
+            "wrong, of grade A": [_share(row.wrong_a, row.grade_a) for row in rows],
+            "median width, A": figures["width_a"].map(_number),
+            "grade C": [f"{row.grade_c / row.sets:.0%}".replace("%", " %") for row in rows],
+            "RMSE": figures["rmse"].map(_number),
+            **{
+                f"RMSE of {name}": figures[f"rmse_{name}"].map(_number)
+                for name in COMPARED
+                if f"rmse_{name}" in figures
+            },
+        }
+    )
+
+
+def _share(count: int, of: int) -> str:
+    if not of:
+        return "none"
+    low, high = clopper_pearson(int(count), int(of))
+    return f"{100 * count / of:.1f} % ({100 * low:.0f} to {100 * high:.0f})"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if math.isfinite(value) else ""
+
+
+def exam(names: Sequence[str] = ("reading", *COMPARED)) -> pd.DataFrame:
+    """Every data set of the exam that all of these methods were asked about; empty where that was not run."""
+    try:
+        runs = latest(runs_of("known-laws"), ())[0]
+    except LookupError:
+        return pd.DataFrame()
+    runs = runs[runs["method"].isin(names)]
+    key = ["collection", "law", "n", "block"]
+    parts = []
+    for _, run in runs.iterrows():
+        sets = table(run["run_id"], "sets")
+        parts.append(
+            sets.assign(place=range(len(sets)), truth=run["truth"], **{name: run[name] for name in (*key, "method")})
+        )
+    if not parts:
+        return pd.DataFrame()
+    wide = pd.concat(parts).pivot_table(
+        index=[*key, "place", "truth"], columns="method", values=["value", "low", "high"]
+    )
+    if ("value", "reading") not in wide:
+        return pd.DataFrame()
+    found = pd.DataFrame({name: wide[name]["reading"] for name in ("value", "low", "high")})
+    found = found.assign(**{name: wide["value"][name] for name in COMPARED if name in wide["value"]}).reset_index()
+    narrow = is_narrow(found["value"], found["low"], found["high"])
+    return found.assign(
+        grade=np.where(narrow, A, "B"), covered=(found["low"] <= found["truth"]) & (found["truth"] <= found["high"])
+    )
+
+
+def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    """Tables by family, by type and columns, of the exam; a figure."""
+    runs, left_out = latest(runs, ())
+    sets = read(runs)
+    made = f"{len(sets):,} simulated data sets, each of a distribution of its own; code {versions(runs)}."
+    about = (
+        "Nats. Each distribution is read by a reader that was trained without all distributions of the family in its "
+        "row. In brackets: 95 % Clopper-Pearson interval over distributions. Grade A: half of the interval is at most "
+        "0.1 nats or 25 %; C: unlike everything simulated. RMSE of ksg and gcmi: on the same data sets, where they "
+        "have a value."
+    )
+    families = summarised(sets, ["family"])
+    kinds = summarised(
+        sets.assign(columns=np.where(sets["columns"] <= FEW_COLUMNS, "2 to 10", "more")), ["type", "columns"]
+    )
+    results = [
+        Result("families", families, words(families, ["family"]), "\n".join([about, made, *sentences(sets), *left_out]),
+               functools.partial(draw, sets)),
+        Result("types", kinds, words(kinds, ["type", "columns"]), f"{about}\n{made}"),
+    ]  # fmt: skip
+    tested = exam()
+    if len(tested):
+        collections = summarised(tested, ["collection", "n"])
+        results.append(
+            Result("exam", collections, words(collections, ["collection", "n"]),
+                   "Nats. Data sets of the exam (`make sweep-known-laws`), several of a distribution; nothing was "
+                   "trained or tuned on them. Grades by width alone."))  # fmt: skip
+    return results
+
+
+def sentences(sets: pd.DataFrame) -> list[str]:
+    """The figures by which the reading is judged."""
+    families = sets.groupby("family")["covered"].agg(["mean", "size"])
+    worst = families["mean"].idxmin()
+    about = sets[sets["n"].between(*NEAR_1000)]
+    few = about[about["columns"] <= FEW_COLUMNS + 1]
+    nothing = sets[sets["truth"] == 0]
+    lines = [
+        f"Worst family: {worst}, {families['mean'][worst]:.0%} of {families['size'][worst]} covered.",
+        f"About 1,000 rows, up to 10 + 1 columns: {(few['grade'] == A).mean():.0%} of {len(few)} are grade A, median "
+        f"width {(few['high'] - few['low'])[few['grade'] == A].median():.3f} nats.",
+        f"Nothing there: the interval contains 0 in {nothing['covered'].mean():.0%} of {len(nothing)}; of about 1,000 "
+        f"rows the estimate is at most 0.02 nats in {(about['value'][about['truth'] == 0] <= 0.02).mean():.0%}.",
+    ]
+    return [line.replace("%", " %") for line in lines]
+
+
+def draw(sets: pd.DataFrame, *paths: Path) -> None:
+    """Over size, columns, information, idle columns: share of intervals that contain the truth, and median width."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, len(EDGES), figsize=(3.2 * len(EDGES), 5.2), sharey="row", layout="constrained")
+    for column, (title, (name, edges)) in enumerate(EDGES.items()):
+        parts = pd.cut(sets[name], edges, right=False)
+        groups = [rows for _, rows in sets.groupby(parts, observed=True)]
+        labels = [_range(part) for part, _ in sets.groupby(parts, observed=True)]
+        _ends(axes[0, column], groups, labels, lambda rows: rows["covered"], BLUE)
+        _ends(axes[0, column], groups, labels, lambda rows: rows["grade"] == A, ORANGE)
+        axes[0, column].axhline(0.95, color="black", linewidth=0.8, linestyle=":")
+        widths = [np.quantile(rows["high"] - rows["low"], [0.25, 0.5, 0.75]) for rows in groups]
+        low, middle, high = np.array(widths).T
+        axes[1, column].errorbar(range(len(middle)), middle, yerr=[middle - low, high - middle], fmt="o", color=BLUE)
+        axes[1, column].set(xlabel=title, yscale="log")
+        axes[1, column].set_xticks(range(len(labels)), labels, rotation=45, ha="right")
+        axes[0, column].set_xticks(range(len(labels)), [""] * len(labels))
+    axes[0, 0].set(ylabel="share of distributions", ylim=(0, 1.02))
+    axes[1, 0].set_ylabel("width of the interval (nats),\nmedian and quartiles")
+    axes[0, 0].plot([], [], "o", color=BLUE, label="interval contains the truth")
+    axes[0, 0].plot([], [], "o", color=ORANGE, label="grade A")
+    legend(figure)
+    save(figure, paths, 150)
+
+
+def _ends(axes, groups, labels, of: Callable[[pd.DataFrame], pd.Series], colour: str) -> None:
+    for place, rows in enumerate(groups):
+        hits = int(of(rows).sum())
+        low, high = clopper_pearson(hits, len(rows))
+        axes.plot([place, place], [low, high], color=colour, linewidth=1)
+        axes.plot(place, hits / len(rows), "o", color=colour, markersize=4)
+
+
+def _range(part: pd.Interval) -> str:
+    if part.left == 0 and part.right < 1e-6 or part.right - part.left == 1:
+        return f"{part.left:g}"
+    return f"{max(part.left, 0):g} to {part.right:g}" if part.left > 1e-6 else f"below {part.right:g}"
+
+
+ANALYSIS = Analysis("reading", analyse)
+
+if __name__ == "__main__":
+    main(ANALYSIS)

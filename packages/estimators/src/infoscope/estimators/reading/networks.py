@@ -1,0 +1,81 @@
+"""Small networks as plain arrays, evaluated by numpy: the centre and the scale of a reading from figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNIT = 0.05  # of figures, below which asinh is linear
+BOUND = 4.0  # standard deviations
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """How figures enter a network: asinh, standardised, bounded; what is missing is at the mean, and flagged.
+
+    centre, spread  float32 [columns]
+    flagged         int16 [f], the columns that are missing in some rows
+    """
+
+    centre: NDArray[np.float32]
+    spread: NDArray[np.float32]
+    flagged: NDArray[np.int16]
+
+    @classmethod
+    def of(cls, rows: NDArray[np.float64]) -> Inputs:
+        """Fitted to rows [m, columns]."""
+        known = np.isfinite(rows)
+        scaled = np.where(known, np.arcsinh(np.where(known, rows, 0.0) / UNIT), 0.0)
+        count = np.maximum(known.sum(axis=0), 1)
+        centre = scaled.sum(axis=0) / count
+        spread = np.sqrt((np.where(known, scaled - centre, 0.0) ** 2).sum(axis=0) / count)
+        flagged = np.flatnonzero(known.any(axis=0) & ~known.all(axis=0))
+        spread = np.where(spread > 0, spread, 1.0)
+        return cls(centre.astype(np.float32), spread.astype(np.float32), flagged.astype(np.int16))
+
+    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
+        """The inputs [m, columns + f] of rows [m, columns]."""
+        known = np.isfinite(rows)
+        scaled = (np.arcsinh(np.where(known, rows, 0.0) / UNIT) - self.centre) / self.spread
+        bounded = np.where(known, np.clip(scaled, -BOUND, BOUND), 0.0)
+        return np.hstack([bounded, ~known[:, self.flagged]]).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """Several networks with rectified hidden layers and two outputs, the centre and the log of the scale.
+
+    inputs  shared by all
+    layers  (weights float32 [networks, in, out], biases float32 [networks, 1, out]) of every layer
+    """
+
+    inputs: Inputs
+    layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
+
+    def __call__(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The centres and scales [m], the mean of all networks, for rows [m, columns]; nan is a missing value."""
+        values = self.inputs(rows)[None]
+        for place, (weights, biases) in enumerate(self.layers):
+            values = values @ weights + biases
+            if place + 1 < len(self.layers):
+                values = np.maximum(values, 0.0)
+        centre, log_scale = values.mean(axis=0).astype(np.float64).T
+        return centre, np.exp(log_scale)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Its arrays by `network/part`."""
+        found = {f"network/{part}": value for part, value in vars(self.inputs).items()}
+        for place, (weights, biases) in enumerate(self.layers):
+            found |= {f"network/weights{place}": weights, f"network/biases{place}": biases}
+        return found
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Networks:
+        """The networks whose `arrays` these are."""
+        inputs = Inputs(*(arrays[f"network/{part}"] for part in Inputs.__dataclass_fields__))
+        depth = sum(key.startswith("network/weights") for key in arrays)
+        return cls(inputs, [(arrays[f"network/weights{at}"], arrays[f"network/biases{at}"]) for at in range(depth)])

@@ -1,0 +1,159 @@
+"""The reader: the information of a sample with an interval and a grade, from its figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infoscope.errors import UnreadableFile
+from infoscope.estimators.reading import figures
+from infoscope.estimators.reading.networks import Networks
+
+A, B, C = "A", "B", "C"
+GRADES = {
+    A: f"half of the interval is at most {0.1:g} nats or 25 % of the estimate",
+    B: "a wider interval",
+    C: "unlike everything simulated",
+}
+NARROW, NARROW_SHARE = 0.1, 0.25  # half width of grade A: nats, or share of the estimate
+BASELINE = "lower_bound"  # the figure that is corrected
+SCALE = 0.05  # nats; errors are relative beyond it
+NEAREST = 5  # simulated data sets whose mean distance says how unusual a sample is
+FARTHEST = 5.0  # standard deviations at which a single figure stops to add to a distance
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a reader returns for one sample: nats, and the names of the figures that are farthest from the simulated."""
+
+    value: float
+    low: float
+    high: float
+    grade: str
+    unusual: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """Simulated data sets of one type of pair in the space of scaled figures, to measure how unusual a sample is.
+
+    columns    int16 [c], the figures that are known for this type
+    centre, spread  float32 [c], their mean and standard deviation
+    points     float16 [m, c], scaled
+    limit      float64 [], the distance that 1 % of the simulated data sets exceed
+    """
+
+    columns: NDArray[np.int16]
+    centre: NDArray[np.float32]
+    spread: NDArray[np.float32]
+    points: NDArray[np.float16]
+    limit: NDArray[np.float64]
+
+    def scaled(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Figures [m, p] in standard deviations [m, c], bounded; what is missing is at the mean."""
+        found = (rows[:, self.columns] - self.centre) / self.spread
+        return np.clip(np.nan_to_num(found), -FARTHEST, FARTHEST)
+
+    def distances(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mean distance [m] to the nearest simulated data sets; rows of these themselves are excluded by 0."""
+        return np.array([self._distance(row) for row in self.scaled(rows)])
+
+    def _distance(self, row: NDArray[np.float64]) -> float:
+        apart = np.sqrt(np.mean((self.points.astype(np.float32) - row.astype(np.float32)) ** 2, axis=1))
+        return float(np.sort(apart[apart > 1e-3])[:NEAREST].mean())
+
+    def unusual(self, row: NDArray[np.float64], count: int = 3) -> tuple[str, ...]:
+        """Names of the figures in which a sample is farthest from the nearest simulated data sets."""
+        scaled = self.scaled(row[None])[0]
+        nearest = np.argsort(np.mean((self.points - scaled) ** 2, axis=1))[:NEAREST]
+        apart = np.abs(self.points[nearest].astype(float).mean(axis=0) - scaled)
+        return tuple(figures.NAMES[self.columns[place]] for place in np.argsort(-apart)[:count])
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """A trained reader.
+
+    network  for the log ratio of the information to the baseline, and the scale of its error
+    around   by type of pair, the simulated data sets
+    factors  by type, then grade: half width of the interval in scales
+    card     facts about the training: version, simulated data sets, types, families
+    """
+
+    network: Networks
+    around: Mapping[str, Surroundings]
+    factors: Mapping[str, Mapping[str, float]]
+    card: Mapping[str, Any] = field(default_factory=dict)
+
+    def read(self, row: NDArray[np.float64], type: str, grade: str | None = None) -> Read:
+        """The reading of one sample, by its figures [p] and the type of the pair; with the interval of a grade."""
+        row = np.asarray(row, np.float32).astype(np.float64)
+        base = baseline(row[None])[0]
+        (centre,), (scale,) = self.network(row[None])
+        around, factors = self.around[type], self.factors[type]
+        far = bool(around.distances(row[None])[0] > around.limit)
+        for given in (C,) if far else (A, B) if grade is None else (grade,):
+            value, low, high = interval(base, centre, factors[given] * scale)
+            if given != A or is_narrow(value, low, high):
+                break
+        return Read(float(value), float(low), float(high), given, around.unusual(row) if far else ())
+
+    def save(self, path: Path) -> None:
+        """Writes one compressed file of arrays and a JSON text."""
+        text, arrays = parts_of(self)
+        np.savez_compressed(path, text=np.array(text), **arrays)
+
+
+def load(path: Path) -> Reader:
+    """A saved reader; nothing of the file is executed. UnreadableFile: not a reader, or one of other figures."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            stored = {name: file[name] for name in file.files}
+        return of_parts(str(stored.pop("text")), stored)
+    except UnreadableFile:
+        raise
+    except (OSError, KeyError, ValueError) as error:
+        raise UnreadableFile(f"path must be the file of a reader, got {path} ({error}).") from None
+
+
+def parts_of(reader: Reader) -> tuple[str, dict[str, NDArray[Any]]]:
+    """What a reader consists of: a JSON text, and arrays by name."""
+    text = json.dumps({"factors": reader.factors, "card": reader.card, "figures": figures.VERSION})
+    arrays = reader.network.arrays()
+    for type, around in reader.around.items():
+        arrays |= {f"around/{type}/{name}": value for name, value in vars(around).items()}
+    return text, arrays
+
+
+def of_parts(text: str, arrays: Mapping[str, NDArray[Any]]) -> Reader:
+    """The reader of such parts. KeyError, ValueError: not the parts of a reader; UnreadableFile: of other figures."""
+    told = json.loads(text)
+    if told["figures"] != figures.VERSION:
+        raise UnreadableFile(f"path must be a reader of figures of version {figures.VERSION}, got {told['figures']}.")
+    names = list(Surroundings.__dataclass_fields__)
+    types = dict.fromkeys(name.split("/")[1] for name in arrays if name.startswith("around/"))
+    around = {type: Surroundings(*(arrays[f"around/{type}/{name}"] for name in names)) for type in types}
+    return Reader(Networks.of_arrays(arrays), around, told["factors"], told["card"])
+
+
+def baseline(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the reader corrects [m], of figures [m, p]: the largest of the plain estimates, nats."""
+    return np.maximum(np.nan_to_num(rows[:, figures.NAMES.index(BASELINE)]), 0.0)
+
+
+def interval(base: Any, centre: Any, half: Any) -> tuple[Any, Any, Any]:
+    """Estimate and ends, nats, of a log ratio to the baseline; information below 0 does not exist."""
+    return tuple(
+        np.maximum((base + SCALE) * np.exp(np.clip(centre + sign * half, -20, 20)) - SCALE, 0.0) for sign in (0, -1, 1)
+    )
+
+
+def is_narrow(value: Any, low: Any, high: Any) -> Any:
+    """Whether an interval is narrow enough for grade A."""
+    return (high - low) / 2 <= np.maximum(NARROW, NARROW_SHARE * value)

@@ -1,0 +1,80 @@
+"""The open data set of the reading: figures and true information of simulated data sets, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from infoscope.errors import InvalidInput, UnreadableFile
+from infoscope.estimators.reading import figures
+
+FACTS = ("number", "n", "type", "families", "columns_x", "columns_y", "tied", "idle", "truth", "truth_error")
+_SEPARATOR = "+"  # between the families of a distribution
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """Simulated data sets: `facts`, a row each with the columns FACTS (truth in nats), and `figures` float32 [m, p]."""
+
+    facts: pd.DataFrame
+    figures: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def where(self, kept: NDArray[np.bool_]) -> Simulated:
+        """Some of the rows."""
+        return Simulated(self.facts[kept].reset_index(drop=True), self.figures[kept])
+
+    @property
+    def families(self) -> list[tuple[str, ...]]:
+        """The base families of each distribution."""
+        return [tuple(name.split(_SEPARATOR)) for name in self.facts["families"]]
+
+    def save(self, path: Path) -> None:
+        """Writes one compressed file that holds no Python objects."""
+        columns = {f"fact/{name}": self.facts[name].to_numpy() for name in FACTS}
+        columns = {name: values.astype(str) if values.dtype == object else values for name, values in columns.items()}
+        np.savez_compressed(
+            path, figures=self.figures, names=np.array(figures.NAMES), version=np.array(figures.VERSION), **columns
+        )
+
+
+def load(paths: Iterable[Path]) -> Simulated:
+    """The data sets of some files, each number once. UnreadableFile: not such a file, or figures of another version."""
+    parts = [_read(path) for path in paths]
+    if not parts:
+        raise InvalidInput("paths must name at least one file of simulated data sets, got none.")
+    facts = pd.concat([part.facts for part in parts], ignore_index=True)
+    first = ~facts.duplicated("number").to_numpy()
+    return Simulated(facts, np.concatenate([part.figures for part in parts])).where(first)
+
+
+def _read(path: Path) -> Simulated:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            stored = {name: file[name] for name in file.files}
+        if tuple(stored["names"]) != figures.NAMES or int(stored["version"]) != figures.VERSION:
+            raise UnreadableFile(f"path must hold figures of version {figures.VERSION}, got {path}.")
+        facts = pd.DataFrame({name: stored[f"fact/{name}"] for name in FACTS})
+    except (OSError, KeyError, ValueError) as error:
+        if isinstance(error, UnreadableFile):
+            raise
+        raise UnreadableFile(f"path must be a file of simulated data sets, got {path} ({error}).") from None
+    return Simulated(facts, stored["figures"])
+
+
+def of_rows(rows: Iterable[Mapping[str, Any]]) -> Simulated:
+    """The data sets of rows with the keys FACTS (families a tuple) and `figures`."""
+    rows = list(rows)
+    facts = pd.DataFrame([{name: row[name] for name in FACTS} for row in rows], columns=list(FACTS))
+    facts["families"] = [_SEPARATOR.join(row["families"]) for row in rows]
+    return Simulated(
+        facts, np.array([row["figures"] for row in rows], np.float32).reshape(len(rows), len(figures.NAMES))
+    )

@@ -1,0 +1,110 @@
+"""The reader of `estimate(x, y)`: trained on simulated data sets, calibrated on base families that were left out.
+
+Reads the kept collection of simulated data sets (figures and true information, `docs/results/reading`; it grows by
+`make sweep-simulations` and `make table-simulations`). Every base family of the prior is left out in turn: trees
+that have seen nothing of a family read its distributions, and the 95 % intervals are those that hold the truth of such
+strangers. The run keeps these readings as a table, its coverage by family and type as metrics, and the reader as a
+model; `make promote ARGS="RUN --package"` makes it the one that `estimate` uses.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from infoscope.data import prior
+from infoscope.errors import TooFew
+from infoscope.estimators.reading import figures, simulated, training
+from infoscope.estimators.reading.module import ReaderModule
+from infoscope.estimators.reading.reader import A
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from infoscope.tracking.datasets import DataSet
+from sweeps.checks import require_minimum
+
+KEPT = Path("docs") / "results" / "reading"
+MODEL = "reader"
+COMPARED = {"ksg": "ksg_3", "gcmi": "gaussian"}  # estimators to compare with -> the figure that they are
+EVERYTHING = 10_000_000
+LAPTOP = dict(data=str(KEPT), sets=EVERYTHING, seeds=(0,))
+PROFILES = {
+    "smoke": Profile(**LAPTOP | dict(sets=1000)),
+    "laptop": Profile(**LAPTOP),
+    "paper": Profile(**LAPTOP),
+}
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per seed."""
+    yield from grid(
+        seed=list(profile.seeds), data=profile.data, sets=profile.sets, prior=prior.VERSION, figures=figures.VERSION
+    )
+
+
+def check(cell: dict) -> None:
+    require_minimum(cell, {"sets": 300, "seed": 0})
+    if not list(Path(cell["data"]).glob("*.npz")):
+        raise TooFew(f"data must be a folder with simulated data sets (make sweep-simulations), got {cell['data']}.")
+
+
+@functools.lru_cache(1)
+def collection(folder: str, most: int) -> simulated.Simulated:
+    """The simulated data sets of a folder, the lowest numbers."""
+    found = simulated.load(sorted(Path(folder).glob("*.npz")))
+    return found.where((found.facts["number"].rank() <= most).to_numpy())
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Trains, calibrates and reports a reader."""
+    for cell in pack.cells:
+        of = collection(cell["data"], cell["sets"])
+        reader, held_out = training.train(
+            of, np.random.default_rng(cell["seed"]), lambda done, _: report.progress(0.99 * done)
+        )
+        held_out = held_out.assign(**{name: of.figures[:, figures.NAMES.index(own)] for name, own in COMPARED.items()})
+        report.table(cell, "left-out", {name: held_out[name].to_numpy() for name in held_out})
+        report.metrics(cell, scored(held_out))
+        for family, rows in held_out.groupby("family"):
+            report.metrics(cell, {f"covered/{family}": float(rows["covered"].mean())})
+        example = {"figures": of.figures[:2], "type": np.array([reader.card["types"].index(of.facts["type"][0])])}
+        report.model([cell], MODEL, ReaderModule.of(reader), example)
+
+
+def scored(held_out: pd.DataFrame) -> dict[str, float]:
+    """Figures over all distributions whose family was left out; nats."""
+    answered = held_out[held_out["grade"] == A]
+    found = {
+        "covered": held_out["covered"].mean(),
+        "grade_a": len(answered) / len(held_out),
+        "grade_a_wrong": 1 - answered["covered"].mean(),
+        "grade_a_width": (answered["high"] - answered["low"]).median(),
+        "rmse": np.sqrt(((held_out["value"] - held_out["truth"]) ** 2).mean()),
+        "rmse_of_baseline": np.sqrt(((held_out["baseline"] - held_out["truth"]) ** 2).mean()),
+    }
+    return {name: float(value) for name, value in found.items() if np.isfinite(value)}
+
+
+def data(cell: dict) -> tuple[DataSet, ...]:
+    """The collection, by its content."""
+    of = collection(cell["data"], cell["sets"])
+    facts = {name: of.facts[name].to_numpy() for name in ("number", "truth", "n")}
+    content = {"figures": of.figures, **facts, "families": list(of.facts["families"])}
+    return (DataSet("simulated data sets", "drawn from infoscope's prior", lambda: content),)
+
+
+SWEEP = Sweep(
+    "reading",
+    cells,
+    trial,
+    PROFILES,
+    axes=("seeds",),
+    data=data,
+    check=check,
+    cost=lambda cell: min(cell["sets"], EVERYTHING),
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

@@ -1,0 +1,98 @@
+"""Simulated data sets with known mutual information, from which the reading of `estimate(x, y)` is learnt.
+
+Every number is a distribution of the prior (`infoscope.data.prior`): base families in independent subsystems, idle
+columns, invertible maps and observation (rounding, limits of detection, counts, levels). Of each one data set is drawn,
+with 100 to 5,000 rows, and its figures are computed (`infoscope.estimators.reading.figures`). Cells keep figures and
+truths; `make table-simulations ARGS="--keep FOLDER"` writes them to one file, and `make sweep-reading` trains on such
+files. What has a number is the same on every machine, so that the collection grows from run to run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from infoscope.data import prior
+from infoscope.errors import NoVariation
+from infoscope.estimators.arrays.protocol import Pairs, as_pairs
+from infoscope.estimators.reading import figures
+from infoscope.estimators.reading.simulated import FACTS
+from infoscope.estimators.variables import Continuous, Discrete
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from sweeps import datasets
+from sweeps.checks import require_minimum
+
+ROWS = (100, 5000)  # of a data set, log-uniform
+LAPTOP = dict(blocks=tuple(range(100)), sets=100)
+PROFILES = {
+    "smoke": Profile(**LAPTOP | dict(blocks=(0, 1, 2), sets=30)),
+    "laptop": Profile(**LAPTOP),
+    "paper": Profile(**LAPTOP | dict(blocks=tuple(range(10_000)))),
+}
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per block of numbers."""
+    yield from grid(block=list(profile.blocks), sets=profile.sets, prior=prior.VERSION, figures=figures.VERSION)
+
+
+def check(cell: dict) -> None:
+    require_minimum(cell, {"block": 0, "sets": 1})
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Simulates the data sets of the cells, and reports their figures and truths."""
+    for done, cell in enumerate(pack.cells):
+        rows = []
+        for number in range(cell["block"] * cell["sets"], (cell["block"] + 1) * cell["sets"]):
+            with contextlib.suppress(NoVariation):  # a rare class that no row is of: nothing to estimate
+                rows.append(simulated(number))
+            report.progress((done + (number + 1) / cell["sets"] - cell["block"]) / len(pack.cells))
+        columns = {name: np.array([row[name] for row in rows]) for name in (*FACTS, *figures.NAMES)}
+        report.table(cell, "sets", columns)
+        seconds = [row["seconds"] for row in rows]
+        report.metrics(cell, {"figures_seconds": float(np.mean(seconds)), "truth": float(np.mean(columns["truth"]))})
+
+
+def simulated(number: int) -> dict[str, float | str | bool]:
+    """The facts and the figures of one data set, and the seconds that the figures took."""
+    of = prior.distribution(number)
+    generator = np.random.default_rng([prior.VERSION, number, 1])
+    n = round(math.exp(generator.uniform(*np.log(ROWS))))
+    pairs = as_sample(*of.sample(n, generator))
+    began = time.perf_counter()
+    found = figures.figures(pairs, generator)
+    return {
+        "number": number, "n": n, "type": of.type, "families": "+".join(of.families), "columns_x": of.columns[0],
+        "columns_y": of.columns[1], "tied": of.tied, "idle": sum(of.idle), "truth": of.truth,
+        "truth_error": of.truth_error, "seconds": time.perf_counter() - began, **dict(zip(figures.NAMES, found)),
+    }  # fmt: skip
+
+
+def as_sample(x: prior.Sample, y: prior.Sample) -> Pairs:
+    """Two simulated variables as the checked sample that estimators take."""
+    sides = [
+        [kind(values) for kind, values in ((Continuous, side.numbers), (Discrete, side.labels)) if values.shape[1]]
+        for side in (x, y)
+    ]
+    return as_pairs(*(side[0] if len(side) == 1 else side for side in sides))
+
+
+SWEEP = Sweep(
+    "simulations",
+    cells,
+    trial,
+    PROFILES,
+    axes=("blocks",),
+    data=lambda cell: (datasets.law("prior", version=cell["prior"]),),
+    replicates=("block",),
+    check=check,
+    cost=lambda cell: cell["sets"],
+)
+
+if __name__ == "__main__":
+    main(SWEEP)

@@ -1,0 +1,86 @@
+"""Tables of readings and of simulated data sets, on made-up runs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.sample_estimators import reading, simulations
+from infoscope.estimators.reading import simulated
+from infoscope.estimators.reading.figures import NAMES
+
+
+def made_up(sets=60):
+    generator = np.random.default_rng(0)
+    truth = np.where(np.arange(sets) % 4, generator.uniform(0.2, 2, sets), 0.0)
+    value = truth + 0.02
+    half = np.where(np.arange(sets) % 3, 0.05, 0.6)
+    return pd.DataFrame({
+        "number": np.arange(sets), "n": 1000, "type": np.where(np.arange(sets) % 2, "numbers", "labels"),
+        "families": "normal", "family": np.where(np.arange(sets) < 20, "normal", "rings"), "columns_x": 2,
+        "columns_y": np.where(np.arange(sets) % 5, 1, 30), "tied": False, "idle": 0, "truth": truth, "value": value,
+        "low": np.maximum(value - half, 0), "high": value + half, "grade": np.where(half > 0.5, "B", "A"),
+        "covered": np.arange(sets) != 1, "baseline": truth, "ksg": np.where(np.arange(sets) % 2, truth - 0.3, np.nan),
+        "gcmi": truth - 0.1, "truth_error": 0.0,
+    }).assign(columns=lambda table: table["columns_x"] + table["columns_y"])  # fmt: skip
+
+
+def test_a_row_counts_distributions_and_the_last_is_of_all():
+    figures = reading.summarised(made_up(), ["family"]).set_index("family")
+    assert list(figures.index) == ["normal", "rings", "all"] and list(figures["sets"]) == [20, 40, 60]
+    assert list(figures["covered"]) == [19, 40, 59] and figures.loc["all", "grade_a"] == 40
+    assert list(figures["wrong_a"]) == [1, 0, 1]
+    assert figures.loc["all", "rmse"] == pytest.approx(0.02)
+    assert figures.loc["all", "rmse_ksg"] == pytest.approx(0.3) and figures.loc["all", "rmse_gcmi"] == pytest.approx(
+        0.1
+    )
+    assert figures.loc["all", "width_a"] == pytest.approx(0.1, abs=0.03)
+
+
+def test_shares_have_their_interval():
+    figures = reading.summarised(made_up(), ["type", "columns"])
+    text = reading.words(figures, ["type", "columns"])
+    assert text["interval contains the truth"].iloc[-1].startswith("98.3 % (91 to 100)")
+    assert text["wrong, of grade A"].iloc[-1].startswith("2.5 % (0 to 13)")
+
+
+def test_sentences_name_the_worst_family_and_what_nothing_is_read_as():
+    worst, few, nothing = reading.sentences(made_up())
+    assert "normal, 95 % of 20" in worst and "67 % of 48 are grade A" in few
+    assert "100 % of 15" in nothing
+
+
+def test_the_figure_is_drawn(tmp_path):
+    reading.draw(made_up(), tmp_path / "reading.png")
+    assert (tmp_path / "reading.png").stat().st_size > 5000
+
+
+def test_the_exam_is_empty_where_it_was_not_run(monkeypatch):
+    def nothing(_):
+        raise LookupError("no runs")
+
+    monkeypatch.setattr(reading, "runs_of", nothing)
+    assert reading.exam().empty
+
+
+def test_the_exam_takes_data_sets_that_all_methods_were_asked_about(monkeypatch):
+    runs = pd.DataFrame([
+        {"run_id": method, "collection": "edges", "law": "step", "n": 500, "block": 0, "method": method, "truth": 0.5}
+        for method in ("reading", "ksg", "gcmi", "lnc")
+    ])  # fmt: skip
+    sets = {
+        "reading": pd.DataFrame({"value": [0.5, 0.9], "low": [0.45, 0.8], "high": [0.55, 1.0]}),
+        **{name: pd.DataFrame({"value": [0.3, 0.4], "low": np.nan, "high": np.nan}) for name in ("ksg", "gcmi", "lnc")},
+    }
+    monkeypatch.setattr(reading, "runs_of", lambda _: runs)
+    monkeypatch.setattr(reading, "latest", lambda runs, _: (runs, []))
+    monkeypatch.setattr(reading, "table", lambda run_id, _: sets[run_id])
+    found = reading.exam()
+    assert list(found["covered"]) == [True, False] and list(found["grade"]) == ["A", "A"]
+    assert list(found["ksg"]) == [0.3, 0.4] and len(found) == 2
+
+
+def test_simulated_data_sets_are_kept_in_one_file(tmp_path):
+    sets = made_up(6).assign(**dict.fromkeys(NAMES, 0.5))
+    path = simulations.keep(sets, tmp_path / "kept")
+    found = simulated.load([path])
+    assert len(found) == 6 and list(found.facts["truth"]) == list(sets["truth"]) and (found.figures == 0.5).all()

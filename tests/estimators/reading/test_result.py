@@ -1,0 +1,109 @@
+"""The reading that estimate(x, y) returns: one line, two units, table, grades, types, groups, the packaged reader."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from infoscope.estimators import Continuous, Discrete, Estimate, estimate
+from infoscope.estimators.arrays import as_pairs
+from infoscope.estimators.reading import figures
+from infoscope.estimators.reading.result import Reading, packaged, type_of
+from tests.estimators.samples import normal_information, normal_pairs
+
+
+@pytest.fixture(scope="module")
+def found():
+    return estimate(*normal_pairs(600, 0.8))
+
+
+def test_a_reading_contains_the_truth_of_two_normal_columns(found):
+    assert isinstance(found, Reading) and isinstance(found, Estimate)
+    assert found.low <= normal_information(0.8) <= found.high
+    assert found.value == pytest.approx(normal_information(0.8), abs=0.15) and found.grade in "AB"
+
+
+def test_it_is_one_line_with_value_interval_grade_and_size(found):
+    line = repr(found)
+    assert line.count("\n") == 0 and f"grade {found.grade}; n = 600; 1 numeric column against 1 numeric column" in line
+    assert f"{found.value:.2f}" in line and " nats, 95 % interval " in line
+
+
+def test_bits_are_those_of_nats(found):
+    bits = found.bits
+    assert isinstance(bits, Reading) and bits.unit == "bits" and " bits, 95 %" in repr(bits)
+    for one, other in ((bits.value, found.value), (bits.low, found.low), (bits.high, found.high)):
+        assert one == pytest.approx(other / np.log(2))
+    assert bits.bits is bits
+
+
+def test_the_table_has_what_the_reader_saw(found):
+    table = found.table.set_index("figure")
+    assert table.loc["ksg_3", "value"] == pytest.approx(normal_information(0.8), abs=0.15)
+    assert set(table.index) <= set(figures.NAMES) and (table["meaning"].str.len() > 5).all()
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "type"),
+    [
+        (Continuous, Continuous, "numbers"),
+        (Continuous, Discrete, "labels"),
+        (Discrete, Continuous, "labels"),
+        (Discrete, Discrete, "categories"),
+        (lambda values: [Continuous(values), Discrete(values > 0)], Discrete, "mixed"),
+        (lambda values: [Continuous(values), Discrete(values > 0)], Continuous, "mixed"),
+    ],
+)
+def test_every_type_of_pair_has_a_reading(x, y, type):
+    """A label is 1 bit at most."""
+    left, right = normal_pairs(300, 0.7)
+    sides = (
+        x(left[:, 0] if x is not Discrete else left[:, 0] > 0),
+        y(right[:, 0] if y is not Discrete else right[:, 0] > 0),
+    )
+    assert type_of(as_pairs(*sides)) == type
+    read = estimate(*sides)
+    assert 0.0 <= read.low <= read.value <= read.high and read.grade in ("A", "B", "C")
+    assert read.low <= normal_information(0.7)
+
+
+def test_nothing_below_zero_and_nothing_found_where_there_is_nothing():
+    generator = np.random.default_rng(4)
+    for columns in (1, 6):
+        read = estimate(generator.normal(size=(800, columns)), generator.normal(size=800))
+        assert read.low == 0.0 and read.value < 0.1
+
+
+def test_rows_in_a_series_are_grade_c():
+    read = estimate(*np.cumsum(np.random.default_rng(0).normal(size=(2, 400)), axis=1))
+    assert read.grade == "C" and any("series" in note for note in read.notes)
+
+
+def test_rows_of_a_group_are_counted():
+    x, y = normal_pairs(400, 0.8)
+    read = estimate(x, y, groups=np.arange(400) // 2)
+    assert read.units == 200 and "n = 400 in 200 groups" in repr(read)
+
+
+def test_the_same_rows_give_the_same_reading(found):
+    again = estimate(*normal_pairs(600, 0.8))
+    assert (again.value, again.low, again.high) == (found.value, found.low, found.high)
+
+
+def test_the_packaged_reader_says_what_it_was_trained_on():
+    card = packaged().card
+    assert (
+        card["sets"] > 1000
+        and len(card["families"]) >= 12
+        and card["types"] == ["categories", "labels", "mixed", "numbers"]
+    )
+    assert str(card["sets"]) in card["version"]
+
+
+@pytest.mark.system
+def test_figures_and_reader_need_no_torch():
+    names = "infoscope.estimators.reading.figures, infoscope.estimators.reading.reader"
+    code = f"import sys; import {names}; print('torch' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "False"

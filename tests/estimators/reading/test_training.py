@@ -1,0 +1,136 @@
+"""Networks as arrays, training and calibration on left-out families, readers as files and modules; made-up figures."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from infoscope.estimators.reading import figures, reader, simulated, training
+from infoscope.estimators.reading.module import ReaderModule
+from infoscope.estimators.reading.networks import Networks
+from tests.refusals import refused
+
+FAMILIES = ("linear", "curved", "nothing")
+SETS = 700
+
+
+def of_known_error(noise=0.05, sets=SETS, seed=0):
+    """Data sets whose figures are the true information with noise."""
+    generator = np.random.default_rng(seed)
+    truth = generator.gamma(1.0, 0.6, sets) * (generator.random(sets) > 0.15)
+    rows = generator.normal(size=(sets, len(figures.NAMES)))
+    rows[:, figures.NAMES.index(reader.BASELINE)] = truth * (1 + noise * generator.normal(size=sets)) + 0.002
+    rows[:, figures.NAMES.index("chao_shen")] = np.nan
+    facts = pd.DataFrame({
+        "number": np.arange(sets), "n": 500, "type": np.where(np.arange(sets) % 4, "numbers", "labels"),
+        "families": [FAMILIES[place % 3] + "+linear" * (place % 5 == 0 and place % 3 > 0) for place in range(sets)],
+        "columns_x": 1, "columns_y": 1, "tied": False, "idle": 0, "truth": truth, "truth_error": 0.0,
+    })  # fmt: skip
+    return simulated.Simulated(facts, rows.astype(np.float32))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return training.train(of_known_error(), np.random.default_rng(0))
+
+
+def test_a_network_is_the_mean_of_its_members_in_numpy():
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(300, 6))
+    rows[generator.random(rows.shape) < 0.1] = np.nan
+    target = np.nan_to_num(rows[:, 0])
+    network = training.fitted(rows, target, 2, np.random.default_rng(1))
+    centre, scale = network(rows)
+    assert np.corrcoef(centre, target)[0, 1] > 0.9 and (scale > 0).all()
+    alone = [Networks(network.inputs, [(w[[one]], b[[one]]) for w, b in network.layers])(rows) for one in range(2)]
+    np.testing.assert_allclose(centre, np.mean([one[0] for one in alone], axis=0), atol=1e-5)
+    again = training.fitted(rows, target, 2, np.random.default_rng(1))(rows)[0]
+    np.testing.assert_allclose(centre, again, atol=1e-4)  # the same generator
+
+
+def test_the_scale_follows_the_noise():
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(2000, 2))
+    noise = np.exp(rows[:, 1])
+    scale = training.fitted(rows, noise * generator.normal(size=2000), 1, generator)(rows)[1]
+    assert np.corrcoef(np.log(scale), rows[:, 1])[0, 1] > 0.9
+
+
+def test_intervals_cover_families_that_were_left_out(trained):
+    held_out = trained[1]
+    assert len(held_out) == SETS
+    assert held_out["covered"].mean() > 0.93
+    assert (held_out["low"] <= held_out["value"]).all() and (held_out["value"] <= held_out["high"]).all()
+    assert (held_out["low"] >= 0).all()
+
+
+def test_a_family_is_read_without_all_its_distributions():
+    of = of_known_error()
+    without = training.without(of, "linear")
+    assert not any("linear" in families for families, kept in zip(of.families, without) if kept)
+    assert all("linear" in families for families, kept in zip(of.families, without) if not kept)
+    left_out = training.one_family_each(of)
+    assert all(family in families for family, families in zip(left_out, of.families))
+
+
+def test_new_data_sets_of_the_same_kind_are_covered(trained):
+    new = of_known_error(sets=150, seed=7)
+    found = [trained[0].read(row, type) for row, type in zip(new.figures, new.facts["type"])]
+    inside = [one.low <= truth <= one.high for one, truth in zip(found, new.facts["truth"])]
+    assert np.mean(inside) > 0.9
+    assert {one.grade for one in found} >= {"A"}
+
+
+def test_figures_far_from_all_simulated_are_grade_c(trained):
+    row = of_known_error(sets=1, seed=3).figures[0].copy()
+    row[[figures.NAMES.index(name) for name in ("log_rows", "tied_more", "local_spread")]] = 1000.0
+    found = trained[0].read(row, "numbers")
+    assert found.grade == "C" and set(found.unusual) & {"log_rows", "tied_more", "local_spread"}
+
+
+def test_a_grade_that_is_given_is_used(trained):
+    row = of_known_error(sets=1, seed=3).figures[0]
+    assert trained[0].read(row, "numbers", reader.C).grade == reader.C
+
+
+def test_the_conformal_quantile_covers_with_confidence():
+    scores = np.sort(np.random.default_rng(0).random(2000))
+    found = training.upper_quantile(scores, np.nan)
+    assert 0.95 < found < 0.97 and found in scores
+    assert training.upper_quantile(scores[:10], 3.0) == 3.0  # too few for a quantile of their own
+
+
+def test_saved_and_logged_readers_read_alike(trained, tmp_path):
+    of = trained[0]
+    of.save(tmp_path / "reader.npz")
+    module = ReaderModule.of(of)
+    again = ReaderModule(**module.config)
+    again.load_state_dict(module.state_dict())
+    new = of_known_error(sets=5, seed=9)
+    place = of.card["types"].index("numbers")
+    values = again(torch.as_tensor(new.figures), torch.tensor([place])).numpy()
+    for row, value in zip(new.figures, values):
+        found = of.read(row, "numbers")
+        assert found == reader.load(tmp_path / "reader.npz").read(row, "numbers")
+        np.testing.assert_allclose(value, [found.value, found.low, found.high])
+    with refused("type", "range"):
+        again(torch.as_tensor(new.figures), torch.tensor([9]))
+
+
+def test_files_of_simulated_data_sets(tmp_path):
+    of = of_known_error(sets=20)
+    of.save(tmp_path / "a.npz")
+    of.where(np.arange(20) < 10).save(tmp_path / "b.npz")
+    found = simulated.load([tmp_path / "a.npz", tmp_path / "b.npz"])
+    np.testing.assert_array_equal(found.figures, of.figures)
+    assert found.families == of.families and len(found) == 20
+
+
+@pytest.mark.parametrize("read", [lambda path: simulated.load([path]), reader.load])
+def test_other_files_are_refused(read, tmp_path):
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    (tmp_path / "text.npz").write_text("no archive")
+    np.savez(tmp_path / "pickled.npz", text=np.array([{}], dtype=object), allow_pickle=True)
+    for name in ("other", "text", "pickled", "missing"):
+        with refused("path", "file"):
+            read(tmp_path / f"{name}.npz")

@@ -1,0 +1,42 @@
+"""The sweep that trains the reader: on made-up figures, what it reports and logs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from infoscope.tracking import Pack
+from sweeps.sample_estimators import reading
+from tests.estimators.reading.test_training import FAMILIES, of_known_error
+from tests.refusals import refused
+from tests.sweeps.recorder import Recorder
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    of = of_known_error(sets=400)
+    monkeypatch.setattr(reading, "collection", lambda folder, most: of)
+    return of
+
+
+def test_readings_of_left_out_families_are_kept_and_counted(made_up):
+    cell = {"seed": 0, "data": "made-up", "sets": 400, "prior": 1, "figures": 1}
+    recorder = Recorder("seed")
+    reading.trial(Pack((cell,)), recorder)
+    table, final = pd.DataFrame(recorder.tables[0,]), recorder.finals[0,]
+    assert len(table) == 400 and set(table["family"]) == set(FAMILIES)
+    assert final["covered"] == table["covered"].mean()
+    assert final["grade_a"] == (table["grade"] == "A").mean()
+    for family, rows in table.groupby("family"):
+        assert final[f"covered/{family}"] == rows["covered"].mean()
+    np.testing.assert_allclose(table["ksg"], made_up.figures[:, reading.figures.NAMES.index("ksg_3")])
+
+
+def test_a_folder_without_simulated_data_sets_is_refused(tmp_path):
+    with refused("data", "few"):
+        reading.check({"data": str(tmp_path), "sets": 1000, "seed": 0})
+
+
+def test_the_digest_is_that_of_figures_and_truths(made_up):
+    cell = {"data": "made-up", "sets": 400}
+    (one,) = reading.data(cell)
+    assert one.entry["digest"] == reading.data(cell)[0].entry["digest"] and not one.endless

@@ -1,0 +1,42 @@
+"""The sweep that simulates data sets: numbers, what a row is, and what is kept of it."""
+
+import numpy as np
+
+from infoscope.data import prior
+from infoscope.estimators.reading import figures
+from infoscope.tracking import Pack
+from sweeps.sample_estimators.simulations import PROFILES, ROWS, SWEEP, as_sample, simulated, trial
+from tests.sweeps.recorder import Recorder
+
+
+def cells_of(profile="smoke", **overrides):
+    return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+
+
+def test_no_number_is_in_two_cells():
+    cells = cells_of("laptop")
+    numbers = [range(cell["block"] * cell["sets"], (cell["block"] + 1) * cell["sets"]) for cell in cells]
+    assert sum(map(len, numbers)) == len({number for each in numbers for number in each}) == 10_000
+    assert all(cell["prior"] == prior.VERSION and cell["figures"] == figures.VERSION for cell in cells)
+
+
+def test_a_row_is_its_number_again():
+    recorder = Recorder("block")
+    trial(Pack(tuple(cells_of(blocks="3", sets="2"))), recorder)
+    columns = recorder.tables[3,]
+    assert list(columns["number"]) == [6, 7]
+    again = simulated(7)
+    assert columns["truth"][1] == again["truth"] == prior.distribution(7).truth
+    assert ROWS[0] <= columns["n"][1] == again["n"] <= ROWS[1]
+    np.testing.assert_array_equal([columns[name][1] for name in figures.NAMES], [again[name] for name in figures.NAMES])
+
+
+def test_samples_are_typed_as_they_were_drawn():
+    kinds = set()
+    for number in range(40):
+        of = prior.distribution(number)
+        pairs = as_sample(*of.sample(200, np.random.default_rng(number)))
+        kinds |= {(of.type, pairs.x.kind, pairs.y.kind)}
+        assert pairs.n == 200 and not pairs.groups
+    assert {("numbers", "continuous", "continuous")} <= kinds
+    assert all((type == "categories") == (x == y == "discrete") for type, x, y in kinds)
