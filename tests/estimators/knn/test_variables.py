@@ -333,13 +333,13 @@ def test_an_angle_is_the_same_a_period_on():
     g = draws()
     angle = g.uniform(0, 180, 500)
     response = np.cos(2 * np.pi * angle / 180) + 0.5 * g.normal(size=500)
-    axis, plain = estimate(Angle(angle, 180), response), estimate(angle, response)
-    turned = estimate(Angle(angle + 180 * g.integers(-3, 4, 500), 180), response)
+    axis, plain = estimate(Angle(angle, 180), response, "ksg"), estimate(angle, response, "ksg")
+    turned = estimate(Angle(angle + 180 * g.integers(-3, 4, 500), 180), response, "ksg")
     assert turned.value == pytest.approx(axis.value, abs=1e-6)
     assert abs(axis - plain) > 1e-3
     assert "Angle(values, 180)" in plain.notes[0] and not axis.notes
     far = (angle - 90) % 180  # the cut is elsewhere: only plain numbers have one
-    assert estimate(Angle(far, 180), response).value == pytest.approx(axis.value, abs=1e-6)
+    assert estimate(Angle(far, 180), response, "ksg").value == pytest.approx(axis.value, abs=1e-6)
     assert as_variable("x", Angle(np.c_[angle, angle], 180)).dim == 4
     for period in (0, -1, np.inf, "360", True):
         with refused("period", "range"):
