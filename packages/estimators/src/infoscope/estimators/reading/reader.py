@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ GRADES = {
 NARROW, NARROW_SHARE = 0.1, 0.25  # half width of grade A: nats, or share of the estimate
 BASELINE = "lower_bound"  # the figure that is corrected
 SCALE = 0.05  # nats; errors are relative beyond it
+FEW_COLUMNS = 11  # numeric columns of x and y, up to which they are few
 NEAREST = 5  # simulated data sets whose mean distance says how unusual a sample is
 FARTHEST = 5.0  # standard deviations at which a single figure stops to add to a distance
 
@@ -82,7 +83,7 @@ class Reader:
 
     network  for the log ratio of the information to the baseline, and the scale of its error
     around   by type of pair, the simulated data sets
-    factors  by type, then grade: half width of the interval in scales
+    factors  by cell of the calibration (`cells`), then grade: half width of the interval in scales
     card     facts about the training: version, simulated data sets, types, families
     """
 
@@ -96,7 +97,8 @@ class Reader:
         row = np.asarray(row, np.float32).astype(np.float64)
         base = baseline(row[None])[0]
         (centre,), (scale,) = self.network(row[None])
-        around, factors = self.around[type], self.factors[type]
+        around, (cell,) = self.around[type], cells(row[None], [type])
+        factors = self.factors[cell]
         far = bool(around.distances(row[None])[0] > around.limit)
         for given in (C,) if far else (A, B) if grade is None else (grade,):
             value, low, high = interval(base, centre, factors[given] * scale)
@@ -145,6 +147,13 @@ def of_parts(text: str, arrays: Mapping[str, NDArray[Any]]) -> Reader:
 def baseline(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """What the reader corrects [m], of figures [m, p]: the largest of the plain estimates, nats."""
     return np.maximum(np.nan_to_num(rows[:, figures.NAMES.index(BASELINE)]), 0.0)
+
+
+def cells(rows: NDArray[np.float64], types: Sequence[str]) -> list[str]:
+    """The cell of the calibration of each sample [m]: the type of the pair, and few or many numeric columns."""
+    sides = rows[:, [figures.NAMES.index(name) for name in ("numbers_more", "numbers_fewer")]]
+    few = np.expm1(np.nan_to_num(sides)).sum(axis=1) <= FEW_COLUMNS + 0.5
+    return [f"{type}, {'few' if one else 'many'} columns" for type, one in zip(types, few)]
 
 
 def interval(base: Any, centre: Any, half: Any) -> tuple[Any, Any, Any]:

@@ -31,6 +31,7 @@ from infoscope.estimators.reading.reader import (
     Reader,
     Surroundings,
     baseline,
+    cells,
     interval,
     is_narrow,
 )
@@ -186,8 +187,8 @@ def calibrated(
     scale: NDArray[np.float64],
     far: NDArray[np.bool_],
 ) -> dict[str, dict[str, float]]:
-    """The half widths, in scales, by type and grade."""
-    scores = np.abs(target - centre) / scale
+    """The half widths, in scales, by cell and grade; where data sets are few, those of a wider group."""
+    scores, cell = np.abs(target - centre) / scale, np.array(cells_of(simulated))
 
     def of_grades(among: NDArray[np.bool_], fallback: dict[str, float]) -> dict[str, float]:
         near = among & ~far
@@ -201,8 +202,17 @@ def calibrated(
             C: upper_quantile(scores[among & far], fallback.get(C, factor)),
         }
 
-    everything = of_grades(np.ones(len(scores), bool), {})
-    return {type: of_grades(of_type, everything) for type, of_type in by_type(simulated)}
+    everything, found = of_grades(np.ones(len(scores), bool), {}), {}
+    for columns in ("few columns", "many columns"):
+        group = np.char.endswith(cell, columns)
+        wider = of_grades(group, everything)
+        found |= {f"{type}, {columns}": of_grades(group & of_type, wider) for type, of_type in by_type(simulated)}
+    return found
+
+
+def cells_of(simulated: Simulated) -> list[str]:
+    """The cell of the calibration of each data set."""
+    return cells(simulated.figures.astype(np.float64), simulated.facts["type"])
 
 
 def upper_quantile(scores: NDArray[np.float64], fallback: float) -> float:
@@ -225,8 +235,8 @@ def left_out_readings(
     factors: dict[str, dict[str, float]],
 ) -> pd.DataFrame:
     """The table of `train`."""
-    types, truth = simulated.facts["type"], simulated.facts["truth"].to_numpy()
-    of = {grade: types.map(lambda type: factors[type][grade]).to_numpy() for grade in (A, B, C)}  # noqa: B023
+    truth, cell = simulated.facts["truth"].to_numpy(), cells_of(simulated)
+    of = {grade: np.array([factors[one][grade] for one in cell]) for grade in (A, B, C)}
     narrow = is_narrow(*interval(base, centre, of[A] * scale)) & ~far
     grade = np.where(far, C, np.where(narrow, A, B))
     factor = np.select([grade == A, grade == B], [of[A], of[B]], of[C])
