@@ -100,6 +100,12 @@ def test_the_conformal_quantile_covers_with_confidence():
     assert training.upper_quantile(scores[:10], 3.0) == 3.0  # too few for a quantile of their own
 
 
+def test_coverage_is_sure_or_it_is_not():
+    """Clopper-Pearson: of 45 without a miss the lower 90 % limit is .95; of 100, 2 misses leave it below."""
+    assert training.covers(np.ones(45, bool)) and not training.covers(np.ones(44, bool))
+    assert not training.covers(np.arange(100) >= 2) and training.covers(np.arange(200) >= 5)
+
+
 def test_saved_and_logged_readers_read_alike(trained, tmp_path):
     of = trained[0]
     of.save(tmp_path / "reader.npz")

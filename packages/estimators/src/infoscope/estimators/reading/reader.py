@@ -83,7 +83,8 @@ class Reader:
 
     network  for the log ratio of the information to the baseline, and the scale of its error
     around   by type of pair, the simulated data sets
-    factors  by cell of the calibration (`cells`), then grade: half width of the interval in scales
+    factors  by cell of the calibration (`cells`), then grade: half width of the interval in scales; no A where that is
+             not sure to cover
     card     facts about the training: version, simulated data sets, types, families
     """
 
@@ -100,7 +101,7 @@ class Reader:
         around, (cell,) = self.around[type], cells(row[None], [type])
         factors = self.factors[cell]
         far = bool(around.distances(row[None])[0] > around.limit)
-        for given in (C,) if far else (A, B) if grade is None else (grade,):
+        for given in (C,) if far else [one for one in (A, B) if one in factors] if grade is None else (grade,):
             value, low, high = interval(base, centre, factors[given] * scale)
             if given != A or is_narrow(value, low, high):
                 break
@@ -158,9 +159,8 @@ def cells(rows: NDArray[np.float64], types: Sequence[str]) -> list[str]:
 
 def interval(base: Any, centre: Any, half: Any) -> tuple[Any, Any, Any]:
     """Estimate and ends, nats, of a log ratio to the baseline; information below 0 does not exist."""
-    return tuple(
-        np.maximum((base + SCALE) * np.exp(np.clip(centre + sign * half, -20, 20)) - SCALE, 0.0) for sign in (0, -1, 1)
-    )
+    ratios = centre, centre - half, centre + half
+    return tuple(np.maximum((base + SCALE) * np.exp(np.clip(ratio, -20, 20)) - SCALE, 0.0) for ratio in ratios)
 
 
 def is_narrow(value: Any, low: Any, high: Any) -> Any:

@@ -39,7 +39,9 @@ from infoscope.estimators.reading.simulated import Simulated
 
 LEVEL, CONFIDENCE = 0.95, 0.9  # of intervals; of the statement that they cover at least that share
 UNUSUAL = 0.99  # quantile of the distances among simulated data sets
-MIN_SETS = 150  # data sets of a type and grade that have a quantile of their own
+FACTORS = tuple(
+    np.geomspace(1, 12, 60).tolist()
+)  # half widths of grade A, in scales, the least sure one of which is taken
 REFERENCES = 2000  # simulated data sets of a type that are kept to measure distances
 WIDTH, DROPOUT, EPOCHS, BATCH, LEARNING_RATE, DECAY = 192, 0.25, 80, 128, 3e-3, 1e-2  # of a network and its training
 DEGREES = 4.0  # of freedom of the Student t
@@ -55,7 +57,7 @@ def train(
     """A reader and, a row per simulated data set, what readers that did not know its family read.
 
     The columns of the table are those of the facts and family (the one left out), value, low, high (nats), grade,
-    covered, baseline.
+    covered, baseline, and the centre and scale of the log ratio to the baseline.
     """
     rows = simulated.figures.astype(np.float64)
     base, left_out = baseline(rows), one_family_each(simulated)
@@ -187,19 +189,18 @@ def calibrated(
     scale: NDArray[np.float64],
     far: NDArray[np.bool_],
 ) -> dict[str, dict[str, float]]:
-    """The half widths, in scales, by cell and grade; where data sets are few, those of a wider group."""
+    """The half widths, in scales, by cell and grade; where these are too few, no grade A, and of a wider group."""
     scores, cell = np.abs(target - centre) / scale, np.array(cells_of(simulated))
 
-    def of_grades(among: NDArray[np.bool_], fallback: dict[str, float]) -> dict[str, float]:
+    def of_grades(among: NDArray[np.bool_], wider: dict[str, float]) -> dict[str, float]:
         near = among & ~far
-        factor = upper_quantile(scores[near], fallback.get(A, math.nan))
-        for _ in range(20):  # until the narrow intervals are those of their own quantile
-            narrow = near & is_narrow(*interval(base, centre, factor * scale))
-            factor = upper_quantile(scores[narrow], fallback.get(A, factor))
-        return {
-            A: factor,
-            B: upper_quantile(scores[near & ~narrow], fallback.get(B, factor)),
-            C: upper_quantile(scores[among & far], fallback.get(C, factor)),
+        narrow_by = {factor: near & is_narrow(*interval(base, centre, factor * scale)) for factor in FACTORS}
+        sure = (factor for factor, narrow in narrow_by.items() if covers(scores[narrow] <= factor))
+        factor = next(sure, None)
+        wide = near if factor is None else near & ~narrow_by[factor]
+        return ({} if factor is None else {A: factor}) | {
+            B: upper_quantile(scores[wide], wider.get(B, scores.max())),
+            C: upper_quantile(scores[among & far], wider.get(C, scores.max())),
         }
 
     everything, found = of_grades(np.ones(len(scores), bool), {}), {}
@@ -215,14 +216,17 @@ def cells_of(simulated: Simulated) -> list[str]:
     return cells(simulated.figures.astype(np.float64), simulated.facts["type"])
 
 
+def covers(inside: NDArray[np.bool_]) -> bool:
+    """Whether, with CONFIDENCE, intervals cover at least the share LEVEL (Clopper & Pearson 1934)."""
+    covered, count = int(inside.sum()), len(inside)
+    return covered > 0 and float(beta.ppf(1 - CONFIDENCE, covered, count - covered + 1)) >= LEVEL
+
+
 def upper_quantile(scores: NDArray[np.float64], fallback: float) -> float:
-    """A score that, with CONFIDENCE, at least the share LEVEL of new ones does not exceed; `fallback` for too few."""
-    count = len(scores)
-    if count < MIN_SETS:
-        return float(fallback)
-    ranks = np.arange(1, count + 1)
-    enough = beta.ppf(1 - CONFIDENCE, ranks, count + 1 - ranks) >= LEVEL  # share below the r-th smallest
-    return float(np.sort(scores)[np.argmax(enough)] if enough.any() else scores.max())
+    """The least score that, with CONFIDENCE, the share LEVEL of new ones does not exceed; `fallback` for too few."""
+    ranks = np.arange(1, len(scores) + 1)
+    enough = beta.ppf(1 - CONFIDENCE, ranks, len(scores) + 1 - ranks) >= LEVEL
+    return float(np.sort(scores)[np.argmax(enough)]) if enough.any() else float(fallback)
 
 
 def left_out_readings(
@@ -236,12 +240,12 @@ def left_out_readings(
 ) -> pd.DataFrame:
     """The table of `train`."""
     truth, cell = simulated.facts["truth"].to_numpy(), cells_of(simulated)
-    of = {grade: np.array([factors[one][grade] for one in cell]) for grade in (A, B, C)}
+    of = {grade: np.array([factors[one].get(grade, math.nan) for one in cell]) for grade in (A, B, C)}
     narrow = is_narrow(*interval(base, centre, of[A] * scale)) & ~far
     grade = np.where(far, C, np.where(narrow, A, B))
     factor = np.select([grade == A, grade == B], [of[A], of[B]], of[C])
     value, low, high = interval(base, centre, factor * scale)
     return simulated.facts.assign(
         family=left_out, baseline=base, value=value, low=low, high=high, grade=grade,
-        covered=(low <= truth) & (truth <= high),
+        covered=(low <= truth) & (truth <= high), centre=centre, scale=scale,
     )  # fmt: skip
