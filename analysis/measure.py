@@ -35,7 +35,7 @@ from analysis.common.tables import Result, in_a_sentence, printable, require_wri
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
 from infoscope.estimators.arrays.critics import CriticEstimate
 from infoscope.estimators.reading.reader import GRADES
-from infoscope.estimators.reading.result import Reading, ReadingMethod, read
+from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 
@@ -181,7 +181,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     began = time.monotonic()
     found = read(pairs, np.random.default_rng(given.seed), series)
-    first = Answer(found.method, ReadingMethod.limit, found, time.monotonic() - began)
+    first = Answer(found.method, METHODS[METHOD].limit, found, time.monotonic() - began)
     print(repr(found.as_unit(given.unit)), flush=True)
     answers = [first, *measured(pairs, chosen, given.seed)]
     path = Path(given.data)

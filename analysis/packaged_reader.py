@@ -28,7 +28,8 @@ def main(words: Sequence[str]) -> int:
     path = Path(result.__file__).parent / result.PACKAGED
     module.reader.save(path)
     card = module.reader.card
-    print(f"{path.name}: version {card['version']}, {card['sets']:,} simulated data sets, {path.stat().st_size:,} bytes")
+    size = path.stat().st_size
+    print(f"{path.name}: version {card['version']}, {card['sets']:,} simulated data sets, {size:,} bytes")
     return 0
 
 

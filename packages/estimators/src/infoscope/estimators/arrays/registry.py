@@ -24,14 +24,14 @@ from infoscope.estimators.arrays import (
     gaussian,
     latent,
     neighbours,
+    reading,
 )
 from infoscope.estimators.arrays.critics import CriticMethod
 from infoscope.estimators.arrays.diagnosis import diagnose
 from infoscope.estimators.arrays.protocol import TAKES, Described, Method, Pairs, as_pairs
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.neural.bounds import is_bound
-from infoscope.estimators.reading import result as reading
-from infoscope.estimators.reading.result import ReadingMethod, read
+from infoscope.estimators.reading.result import METHOD, read
 from infoscope.estimators.result import Estimate
 
 _FAMILIES = (
@@ -65,7 +65,7 @@ def estimate(
     """
     generator = generator_or_default(generator)
     if method is None:
-        as_method(ReadingMethod(), settings)
+        as_method(METHOD, settings)
         known = diagnose(x, y, groups)
         return read(known.pairs, generator, series=known.serial is not None)
     pairs = as_pairs(x, y, groups)

@@ -1,4 +1,4 @@
-"""The reading of I(x; y): a calibrated estimate, its interval and grade, and the method `reading`."""
+"""The reading of I(x; y): a calibrated estimate, its interval and grade."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.reading import figures
-from infoscope.estimators.reading.reader import GRADES, C, Reader, load
+from infoscope.estimators.reading.reader import C, Reader, load
 from infoscope.estimators.result import LEVEL, NATS, Estimate, decimals, quantile
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import Variable, factorise, row_codes
 
+if TYPE_CHECKING:  # arrays imports this module
+    from infoscope.estimators.arrays.protocol import Pairs
+
 NUMBERS, LABELS, CATEGORIES, MIXED = "numbers", "labels", "categories", "mixed"  # types of a pair
-PACKAGED = "reader.npz"
+METHOD, PACKAGED = "reading", "reader.npz"
 SERIES = "The rows are a series: the interval is that of data unlike everything simulated."
 MIN_GROUPS = 100  # the smallest sample that is simulated
 GROUP_DRAWS = 5  # draws of one row a group, whose figures are averaged
@@ -109,7 +111,7 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
         found.value,
         (found.high - found.low) / (2 * quantile()),
         n=bare.n,
-        method=ReadingMethod.name,
+        method=METHOD,
         notes=notes,
         units=groups or None,
         interval=(found.low, found.high),
@@ -129,14 +131,15 @@ def without_copies(pairs: Pairs) -> Pairs:
     kept = np.sort(kept)
     groups = of_groups[kept]
     alone = len(np.unique(groups)) == len(groups)
-    return Pairs(pairs.x.take(kept), pairs.y.take(kept), None if alone else factorise(groups)[0])
+    left = None if alone else factorise(groups)[0]
+    return replace(pairs, x=pairs.x.take(kept), y=pairs.y.take(kept), groups=left)
 
 
 def one_row_each(pairs: Pairs, generator: np.random.Generator) -> Pairs:
     """A random row of every group."""
     order = generator.permutation(pairs.n)
     rows = np.sort(order[np.unique(pairs.groups[order], return_index=True)[1]])
-    return Pairs(pairs.x.take(rows), pairs.y.take(rows))
+    return replace(pairs, x=pairs.x.take(rows), y=pairs.y.take(rows), groups=None)
 
 
 def mean_of_known(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -152,21 +155,3 @@ def described(variable: Variable) -> str:
     numbers = f"{variable.dim:,} numeric column{'s' if variable.dim > 1 else ''}" if variable.dim else ""
     labels = f"a label of {variable.categories:,} categories" if variable.categories > 1 else ""
     return " and ".join(part for part in (numbers, labels) if part)
-
-
-@dataclass(frozen=True)
-class ReadingMethod(Described):
-    """A calibrated estimate from quick figures of the sample, learnt from simulated distributions."""
-
-    name: ClassVar[str] = "reading"
-    takes: ClassVar[str] = ANY
-    limit: ClassVar[str] = "I, with an interval calibrated on families left out"
-    cost: ClassVar[str] = "n log n; 2 s"
-    source: ClassVar[str] = "infoscope; docs/results/reading.md"
-
-    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Reading:
-        return read(pairs, generator)
-
-
-METHODS = (ReadingMethod(),)
-__all__ = ["GRADES", "METHODS", "Reading", "ReadingMethod", "described", "packaged", "read", "type_of"]
