@@ -31,6 +31,7 @@ _SECONDS: dict[str, tuple[float, float, float]] = {
     **dict.fromkeys(("gaussian", "gcmi", "reduced-ksg"), (0.04, 0.1, 1.0)),
     **dict.fromkeys(("plug-in", "miller-madow", "grassberger", "chao-shen", "shrinkage"), (0.1, 0.1, 0.1)),
     **dict.fromkeys(FORMULAS, (0.1, 2.0, 8.0)),
+    "reading": (0.3, 0.5, 2.0),
     "ksg": (0.05, 0.5, 3.0),
     "ksg-2": (0.05, 0.8, 3.5),
     "ksg-lnc": (0.8, 2.0, 30.0),
