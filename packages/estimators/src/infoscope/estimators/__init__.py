@@ -6,7 +6,7 @@ variables    Continuous, Discrete, Angle: column types
 sources      PairSource, KnownPairSource, ExactPairSource: protocols of what draws pairs
 neural       critics, variational bounds, training, held-out estimates, exact critics
 knn          nearest neighbours: entropy, (conditional) mutual information, total correlation, co-information
-npeet        the same under NPEET's names, in bits
+npeet        the same under the names of NPEET, in bits
 discrete     entropies of categories from counts
 classifier   cross_fit: a decomposition of information from calibrated classifiers
 families     predictive families

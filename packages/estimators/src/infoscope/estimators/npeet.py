@@ -1,0 +1,305 @@
+"""NPEET's function names, argument order and base 2 (NPEET: Ver Steeg, MIT licence), on the estimators of `knn`.
+
+Every function does what its name says; where it differs from NPEET:
+
+    columns       in mi, cmi, entropy, centropy, tc, ctc and corex integers, booleans and strings are categories; NPEET
+                  takes their codes as numbers. A name with c or d says what the columns are
+    micd, midc    Ross 2014, which may be slightly negative; NPEET takes the absolute value of a difference of entropies
+    discrete      digamma-corrected counts; NPEET plugs in frequencies, biased by about (cells - 1) / 2n
+    centropy...   H(x) - I(x; y); NPEET subtracts two entropies of different dimension, its centropycd takes the base
+                  for k, and its centropydc returns H(y | x)
+    tc            one neighbourhood for all columns (Kraskov et al. 2004, eq. 23); NPEET subtracts entropies
+    scale         columns are standardised; NPEET's noise (1e-10) destroys data of that scale
+
+`compat=True` of mi, cmi, micd, midc, entropy and kldiv gives NPEET's own numbers, up to its tie-breaking noise.
+
+Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k neighbours; base of the logarithm; warning: whether to
+warn of classes with too few samples; generator of the noise and shuffles, a fresh one with seed 0 if None. Results are
+floats; notes of `knn` are warnings. Errors as `knn`; OutOfRange also for a base that is not positive, or is 1.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from inspect import Parameter, Signature
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import digamma
+from sklearn.neighbors import KDTree
+
+from infoscope.checks import require_int
+from infoscope.errors import InvalidInput, MissingValues, OutOfRange, WrongLength
+from infoscope.estimators import knn
+from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.knn.estimators import Continuous, Discrete
+from infoscope.estimators.knn.search import Neighbours, count_within, nearest
+from infoscope.estimators.result import Estimate
+from infoscope.estimators.variables import as_variable, as_variables, join, single_columns
+
+NOISE, STRICTNESS = 1e-10, 1e-15  # of NPEET: the width of its noise, and how far inside a radius a point must be
+Terms = list[tuple[int, Estimate]]  # estimates, nats, and the signs with which they are summed
+
+
+def mi(
+    x: Any, y: Any, z: Any = None, k: int = 3, base: float = 2, alpha: float = 0, *, compat: bool = False,
+    generator: Generator | None = None,
+) -> float:  # fmt: skip
+    """I(x; y), or I(x; y | z); alpha > 0 adds the local non-uniformity correction of Gao et al. 2015 to I(x; y)."""
+    units = _units(base)
+    if compat:
+        return _original_mi(x, y, z, k, alpha, generator_or_default(generator)) / units
+    value = _summed(_mi(k, x, y, z), True)
+    if alpha > 0 and z is None:
+        joint = join(as_variable("x", x), as_variable("y", y)).standardised()
+        if joint.kind != "continuous" or k < joint.dim:  # fewer than dim points span no volume
+            raise InvalidInput(
+                f"alpha must be 0 unless x and y are continuous and k >= {joint.dim} columns, got {alpha!r}."
+            )
+        value += _non_uniformity(joint.continuous, nearest(joint.continuous, k).ids, alpha)
+    return value / units
+
+
+def _mi(k: int, x: Any, y: Any, z: Any = None) -> Terms:
+    measured = knn.mutual_information(x, y, k) if z is None else knn.conditional_mutual_information(x, y, z, k)
+    return [(1, measured)]
+
+
+def _entropy(k: int, x: Any) -> Terms:
+    return [(1, knn.entropy(x, k))]
+
+
+def _centropy(k: int, x: Any, y: Any) -> Terms:
+    return _entropy(k, x) + _negative(_mi(k, x, y))
+
+
+def _tc(k: int, xs: Any) -> Terms:
+    return [(1, knn.total_correlation(single_columns("xs", xs), k))]
+
+
+def _corex(k: int, xs: Any, ys: Any) -> Terms:
+    given = {f"xs[{place}]": column for place, column in enumerate(single_columns("xs", xs))}
+    *columns, ys = as_variables(**given, ys=ys)[0].values()
+    alone = [term for column in columns for term in _mi(k, column, ys)]
+    return alone + _negative(_mi(k, join(*columns), ys))
+
+
+def _ctc(k: int, xs: Any, y: Any) -> Terms:
+    return _tc(k, xs) + _negative(_corex(k, xs, y))
+
+
+def _negative(terms: Terms) -> Terms:
+    return [(-sign, one) for sign, one in terms]
+
+
+def _summed(terms: Terms, warning: bool) -> float:
+    """The sum, nats; every note is warned of once."""
+    for note in dict.fromkeys(note for _, one in terms for note in one.notes if warning):
+        warnings.warn(note, stacklevel=4)
+    return sum(sign * float(one) for sign, one in terms)
+
+
+def _function(
+    name: str, measure: Callable[..., Terms], kinds: str, arguments: str, meaning: str,
+    original: Callable[..., float] | None = None,
+) -> Callable[..., float]:  # fmt: skip
+    """NPEET's function of a name; kinds: c or d for x and for y, or nothing where the values say it.
+
+    Its arguments, then k (unless all are categories), base, warning (of mixed kinds) and, with NPEET's own formula,
+    compat and generator by name.
+    """
+    named = arguments.split()
+    settings = {"base": 2} if kinds == "dd" else {"k": 3, "base": 2} | ({"warning": True} if kinds else {})
+    own = {} if original is None else {"compat": False, "generator": None}
+    signature = Signature(
+        [Parameter(one, Parameter.POSITIONAL_OR_KEYWORD) for one in named]
+        + [Parameter(one, Parameter.POSITIONAL_OR_KEYWORD, default=value) for one, value in settings.items()]
+        + [Parameter(one, Parameter.KEYWORD_ONLY, default=value) for one, value in own.items()],
+        return_annotation=float,
+    )
+    types = [{"c": Continuous, "d": Discrete}[kind] for kind in kinds] or [lambda values: values] * 2
+
+    def function(*args: Any, **kwargs: Any) -> float:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = bound.arguments
+        units, variables = _units(given["base"]), [given[one] for one in named]
+        if given.get("compat"):
+            return original(*variables, given["k"], generator_or_default(given["generator"])) / units
+        typed = [types[min(place, 1)](one) for place, one in enumerate(variables)]
+        return _summed(measure(given.get("k", 1), *typed), given.get("warning", True)) / units
+
+    function.__name__, function.__qualname__, function.__doc__ = name, name, meaning
+    function.__signature__ = signature
+    return function
+
+
+def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2, *, compat: bool = False) -> float:
+    """D(p || q), the mean of log p / q over p, for p the density of x [n, d] and q that of xp [m, d].
+
+    Wang et al. 2009, eq. 5: the distance to the k-th other of x against that to the k-th of xp, columns in their own
+    units. ValueError: different numbers of columns, discrete columns, k >= n, k > m, or values so often repeated that
+    their neighbours are at distance 0 (with compat, that divergence is infinite or nan).
+    """
+    first, second = as_variable("x", x), as_variable("xp", xp)
+    if first.kind != "continuous" or second.kind != "continuous" or first.dim != second.dim:
+        raise WrongLength(f"x and xp must be continuous and have as many columns, got {first.dim} and {second.dim}.")
+    if require_int("k", k, 1) >= first.n or k > second.n:
+        raise OutOfRange(f"k must be below {first.n} and at most {second.n}, the numbers of rows, got {k}.")
+    within = nearest(first.continuous, k).distances[:, -1]
+    across = KDTree(second.continuous, metric="chebyshev").query(first.continuous, k)[0][:, -1]
+    if not compat and not (within.all() and across.all()):
+        raise InvalidInput(f"x must not repeat a value of x or xp k = {k} times or more; break ties with jitter.")
+    ratios = first.dim * (np.log(across) - np.log(within))
+    return (log(second.n / (first.n - 1)) + float(ratios.mean())) / _units(base)
+
+
+def shuffle_test(
+    measure: Callable[..., float], x: Any, y: Any, z: Any = None, ns: int = 200, ci: float = 0.95, *,
+    generator: Generator | None = None, **kwargs: Any,
+) -> tuple[float, tuple[float, float]]:  # fmt: skip
+    """Mean and central interval of `measure(x, y, [z,] **kwargs)` over `ns` shuffles of x: its values without any
+    dependence. With a discrete z, x is shuffled within the classes of z.
+
+    ValueError: ns < 2, ci outside (0, 1), different lengths.
+    """
+    require_int("ns", ns, 2)
+    if not 0 < ci < 1:
+        raise OutOfRange(f"ci must be between 0 and 1, got {ci!r}.")
+    generator, rows = generator_or_default(generator), np.asarray(x)
+    given = () if z is None or z is False else (z,)
+    strata = as_variables(x=x, y=y, **({"z": z} if given else {}))[0].get("z")
+    classes = strata.codes if strata is not None and strata.kind == "discrete" else None
+
+    def shuffled() -> np.ndarray:
+        if classes is None:
+            return generator.permutation(len(rows))
+        drawn = np.empty(len(rows), dtype=np.intp)
+        drawn[np.argsort(classes, kind="stable")] = np.lexsort((generator.random(len(rows)), classes))
+        return drawn
+
+    values = np.sort([measure(rows[shuffled()], y, *given, **kwargs) for _ in range(ns)])
+    low, high = (values[int((1 + side * ci) / 2 * ns)] for side in (-1, 1))
+    return float(values.mean()), (float(low), float(high))
+
+
+def _units(base: float) -> float:
+    """Nats in a unit of this base."""
+    if not 0 < base < np.inf or base == 1:
+        raise OutOfRange(f"base must be a positive number other than 1, got {base!r}.")
+    return log(base)
+
+
+def _original_mi(x: Any, y: Any, z: Any, k: int, alpha: float, generator: Generator) -> float:
+    """NPEET's KSG 1, or Frenzel-Pompe given z, nats; with the correction of Gao et al. 2015 if alpha > 0."""
+    _require_same_rows(x=x, y=y, **({} if z is None else {"z": z}))
+    x, y = (_noisy(_rows(side), generator) for side in (x, y))
+    if z is None:
+        joint = np.hstack([x, y])
+        found = _neighbours_of(joint, k)
+        radius = found.distances[:, -1]
+        extra = _non_uniformity(joint, found.ids, alpha) if alpha > 0 else 0.0
+        return float(digamma(k) + digamma(len(x)) - _mean_digamma(x, radius) - _mean_digamma(y, radius) + extra)
+    z = _rows(z)
+    radius = _neighbours_of(np.hstack([x, y, z]), k).distances[:, -1]
+    xz, yz, only_z = (_mean_digamma(np.hstack(block), radius) for block in ([x, z], [y, z], [z]))
+    return float(digamma(k) - xz - yz + only_z)
+
+
+def _original_cmi(x: Any, y: Any, z: Any, k: int, generator: Generator) -> float:
+    return _original_mi(x, y, z, k, 0, generator)
+
+
+def _original_micd(x: Any, y: Any, k: int, generator: Generator) -> float:
+    """NPEET's |H(x) - sum p(y) H(x | y)|, nats; a class of at most k samples counts with H(x)."""
+    _require_same_rows(x=x, y=y)
+    x, labels = _rows(x), np.unique(np.asarray(y).reshape(len(y), -1), axis=0, return_inverse=True)[1].reshape(-1)
+    of_all = _original_entropy(x, k, generator)
+    conditional = 0.0
+    for label in range(labels.max() + 1):
+        members = labels == label
+        few = members.sum() <= k
+        conditional += members.mean() * (of_all if few else _original_entropy(x[members], k, generator))
+    return abs(of_all - conditional)
+
+
+def _original_midc(x: Any, y: Any, k: int, generator: Generator) -> float:
+    return _original_micd(y, x, k, generator)
+
+
+def _original_entropy(x: Any, k: int, generator: Generator) -> float:
+    """NPEET's Kozachenko-Leonenko, nats."""
+    x = _noisy(_rows(x), generator)
+    n, dim = x.shape
+    radius = _neighbours_of(x, k).distances[:, -1]
+    return float(digamma(n) - digamma(k) + dim * np.log(2 * radius).mean())
+
+
+def _non_uniformity(points: np.ndarray, ids: np.ndarray, alpha: float) -> float:
+    """Local non-uniformity correction: mean log volume lost when the box of a neighbourhood turns to its axes.
+
+    points [n, d], ids [n, k] of the neighbours. Only boxes that shrink below alpha count (Gao et al. 2015, eq. 9).
+    """
+    offsets = points[ids] - points[:, None]
+    _, axes = np.linalg.eigh(np.einsum("nki,nkj->nij", offsets, offsets))
+    turned = np.log(np.abs(offsets @ axes).max(axis=1)).sum(axis=1)
+    upright = np.log(np.abs(offsets).max(axis=1)).sum(axis=1)
+    return float(np.where(turned < upright + np.log(alpha), upright - turned, 0.0).mean())
+
+
+def _mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
+    """Mean digamma of how many points, itself included, are up to radius - 1e-15 away."""
+    closed = np.nextafter(radius - STRICTNESS, np.inf)
+    return float(digamma(1 + count_within(np.ascontiguousarray(points), closed)).mean())
+
+
+def _neighbours_of(points: np.ndarray, k: int) -> Neighbours:
+    if require_int("k", k, 1) >= len(points):
+        raise OutOfRange(f"k must be below the number of rows, {len(points)}, got {k}.")
+    return nearest(np.ascontiguousarray(points), k)
+
+
+def _require_same_rows(**variables: Sequence[Any]) -> None:
+    lengths = {name: len(values) for name, values in variables.items()}
+    if len(set(lengths.values())) > 1:
+        raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
+
+
+def _noisy(points: np.ndarray, generator: Generator) -> np.ndarray:
+    return points + NOISE * generator.random(points.shape)
+
+
+def _rows(values: Any) -> np.ndarray:
+    """float64 [n, d], finite."""
+    array = np.asarray(values, dtype=np.float64)
+    array = array.reshape(len(array), -1)
+    if not np.isfinite(array).all():
+        raise MissingValues(f"values must be finite, got {(~np.isfinite(array)).sum()} NaN or infinite values.")
+    return array
+
+
+_TOTAL, _EXPLAINED = "Total correlation of the columns of xs", "What of the total correlation of xs ys explains"
+cmi = _function("cmi", _mi, "", "x y z", "I(x; y | z).", _original_cmi)
+entropy = _function("entropy", _entropy, "", "x", "H(x).", _original_entropy)
+centropy = _function("centropy", _centropy, "", "x y", "H(x | y).")
+tc = _function("tc", _tc, "", "xs", f"{_TOTAL}.")
+ctc = _function("ctc", _ctc, "", "xs y", f"{_TOTAL} given y.")
+corex = _function("corex", _corex, "", "xs ys", f"{_EXPLAINED}: sum of I(column of xs; ys) - I(xs; ys).")
+entropyd = _function("entropyd", _entropy, "dd", "sx", "H(sx) of categories.")
+centropyd = _function("centropyd", _centropy, "dd", "x y", "H(x | y) of categories.")
+midd = _function("midd", _mi, "dd", "x y", "I(x; y) of categories.")
+cmidd = _function("cmidd", _mi, "dd", "x y z", "I(x; y | z) of categories.")
+tcd = _function("tcd", _tc, "dd", "xs", f"{_TOTAL}, categories.")
+ctcd = _function("ctcd", _ctc, "dd", "xs y", f"{_TOTAL} given y, all categories.")
+corexd = _function("corexd", _corex, "dd", "xs ys", f"{_EXPLAINED}, all categories.")
+micd = _function("micd", _mi, "cd", "x y", "I(x; y), x numbers and y categories.", _original_micd)
+midc = _function("midc", _mi, "dc", "x y", "I(x; y), x categories and y numbers.", _original_midc)
+centropycd = _function("centropycd", _centropy, "cd", "x y", "H(x | y), x numbers and y categories.")
+centropydc = _function("centropydc", _centropy, "dc", "x y", "H(x | y), x categories and y numbers.")
+ctccd = _function("ctccd", _ctc, "cd", "xs y", f"{_TOTAL}, numbers, given y, categories.")
+ctcdc = _function("ctcdc", _ctc, "dc", "xs y", f"{_TOTAL}, categories, given y, numbers.")
+corexcd = _function("corexcd", _corex, "cd", "xs ys", f"{_EXPLAINED}: columns of xs numbers, ys categories.")
+corexdc = _function("corexdc", _corex, "dc", "xs ys", f"{_EXPLAINED}: columns of xs categories, ys numbers.")
