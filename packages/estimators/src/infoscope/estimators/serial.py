@@ -1,4 +1,4 @@
-"""Tests whether rows depend on one another at some lag in x and in y (time series).
+"""A test whether rows depend on one another at some lag in x and in y (time series, unnamed groups, units in turn).
 
 Dependence of both biases estimates upwards: independent autoregressions (coefficient 0.99, n = 1,000) give 0.2 nats.
 """
@@ -15,20 +15,14 @@ from scipy.special import ndtri
 
 from infoscope.estimators.variables import Variable, copies, factorise, joint_codes
 
-_SURE = 4.5  # standard errors on each side, by chance once in 300,000 data sets at most
-_GONE = 3.0  # below it rows are no longer said to be alike
-_FEWEST = 30  # rows; of fewer hardly a series is
-_ROWS = 1000  # that are compared with their successors, at most
-_OTHERS = 2000  # rows that one of them may be compared with instead
-_APART = 20  # rows: others are no nearer than this, or than the data's twentieth part
-_WIDE = 32  # columns; of more, so many random combinations
-_CHANCE = 0.001  # that one side without memory seems to have some, at any of all lags
-_INFLATED = 1.5  # times the variance that a correlation of x with y has in independent rows; below it little harm
-_AT_ONCE = 200_000  # numbers of a side whose lags are asked; of more columns, random combinations
-_SIGNS = 4  # random halves of the categories
-_FEWEST_ALIKE = 10  # rows of a value that is given; of fewer, what is left of them leans on one another
-_FEWEST_UNITS = 8  # as groups
-_CLEAR = 0.5  # of the largest figure: the first lag that has so much is named
+MIN_ROWS = 30
+FALSE_ALARM = 0.001  # probability that a variable without memory is significant at any lag
+MIN_INFLATION = 1.5  # variance of a correlation of x with y over that in independent rows; below it little harm
+SIGNIFICANT = 3.0  # standard errors of the autocorrelations that are included in the inflation
+MIN_STRATUM_ROWS = 10  # residuals within smaller strata are dependent
+MAX_NUMBERS = 200_000  # of a variable, a budget of time; of more columns, random combinations
+
+Columns = NDArray[np.float64]
 
 
 class RowsInSequence(UserWarning):
@@ -39,83 +33,59 @@ class RowsInSequence(UserWarning):
 class SerialDependence:
     """Rows at some lag are more alike than others, or more opposite, in x and in y.
 
-    errors  distance from chance in standard errors (x, y), negative where opposite
+    errors  autocorrelations of x and y at the lag `every` in standard errors, negative where opposite
     lag     distance in powers of two from which rows are independent; None: unknown, or `every` is more than 1
-    rows    how many there are
-    every   the lag
+    every   the first lag that is clear
     """
 
     errors: tuple[float, float]
     lag: int | None
-    rows: int
     every: int = 1
 
     def __str__(self) -> str:
         first, second = ("alike" if error > 0 else "opposite" for error in self.errors)
-        how = f"{first} in x and {'' if first == second else second + ' '}in y"
+        which = "rows that follow one another are" if self.every == 1 else f"every {_ordinal(self.every)} row is"
+        kept = "" if self.lag is None else f"; one row in {self.lag:,} may be kept, which is independent of the next"
         clear = "{:.0f} and {:.0f} standard errors".format(*map(abs, self.errors))
-        harm = "no independent draws, and may show information where there is none"
-        if self.every > 1:
-            units = f" (the row's number modulo {self.every:,}, if so many units take turns)"
-            return (
-                f"every {_ordinal(self.every)} row is {how} ({clear}): series in turn, seasons or unnamed groups are "
-                f"{harm}; name the groups{units if self.every >= _FEWEST_UNITS else ''}, or shuffle the rows if their "
-                "order means nothing"
-            )
-        far = f"{self.rows // 8:,} rows apart they still are"
-        if self.lag is not None:
-            kept = self.rows // self.lag
-            far = f"{self.lag:,} rows apart they no longer are, so one row in {self.lag:,} may be kept, {kept:,} in all"
+        units = "" if self.every == 1 else f" (of {self.every:,} units in turn, the row's number modulo {self.every:,})"
         return (
-            f"rows that follow one another are {how} ({clear}; {far}): a series or unnamed groups are {harm}; name the "
-            "groups, or shuffle the rows if they were only sorted"
+            f"{which} {first} in x and {'' if first == second else second + ' '}in y ({clear}{kept}): a series or "
+            f"unnamed groups are no independent draws, and may show information where there is none; name the groups"
+            f"{units}, or shuffle the rows if their order means nothing"
         )
 
 
 def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
     """The lag at which rows are alike, or opposite, in both x and y; None where that is not detected. Deterministic.
 
-    Lag 1: a sign test of up to 1,000 disjoint pairs (is the successor nearer than a random distant row?), significant
-    in both variables by 4.5 standard errors. Rows that were only sorted by a column pass.
+    Autocorrelations at all lags up to half the rows, of ranks and of indicators of categories, given sort values and
+    the other variable's categories: both must be significant at one lag, and the variance inflation 1 + 2 sum |r_x r_y|
+    (Bartlett 1935) at least 1.5. Copies of rows (`variables.copies`) are left out.
 
-    Lags up to half the rows: autocorrelations of ranks and of random halves of the categories, given sort values and
-    the other variable's categories; false alarms in 1 of 1,000 data sets. The variance inflation 1 + 2 sum |r_x r_y|
-    (Bartlett 1935) must reach 1.5. Copies of rows (`variables.copies`) are left out.
-
-    Not detected: fewer than 30 rows; fast memories at 30 to 80 rows (docs/series.md); short memories (autoregressions
-    of coefficient 0.3); a series beside a column of time with fewer than 10 rows a value.
+    Not detected: fewer than 30 rows, fast memories at 30 to 80 rows (docs/series.md), short memories (autoregressions
+    of coefficient 0.3), a series beside a column of time with fewer than 10 rows a value.
     """
-    if x.n < _FEWEST:
+    if x.n < MIN_ROWS:
         return None
     generator = np.random.default_rng(0)
-    order = [column for side in (x, y) for column in _sorted_columns(side)]
-    sides = [_points(side, generator) for side in (x, y)]
-    errors = _errors(sides, order, 1, generator)
-    given = [factorise(column)[0] for column in order]
-    labels = [[] if side.codes is None else [side.codes] for side in (y, x)]
-    columns = [_columns(points, given + of, generator) for points, of in zip(sides, labels)]
-    found = _memories(columns)
-    if min(errors) < _SURE:
-        if not found.harmful():
-            return None
-        codes = copies(x, y)
-        if codes is not None:
-            repeated = np.ones(x.n, bool)
-            repeated[np.unique(codes, return_index=True)[1]] = False
-            for side in columns:
-                side[:, repeated] = 0
-            found = _memories(columns)
-            if not found.harmful():
-                return None
-        every, errors = found.named()
-        if every > 1:
-            return SerialDependence(errors, None, x.n, every)
-    lag = 2
-    while lag <= x.n // 8 and (
-        min(_errors(sides, order, lag, generator)) >= _GONE or found.inflation(lag) >= _INFLATED
-    ):
-        lag *= 2
-    return SerialDependence(errors, lag if lag <= x.n // 8 else None, x.n)
+    order = [codes for side in (x, y) for codes in _sorted_columns(side)]
+    sides = [
+        _columns(side, order + [codes for codes in (other.codes,) if codes is not None], generator)
+        for side, other in ((x, y), (y, x))
+    ]
+    found = _memories(sides)
+    if found.harmful() and (codes := copies(x, y)) is not None:
+        repeated = np.ones(x.n, bool)
+        repeated[np.unique(codes, return_index=True)[1]] = False
+        for side in sides:
+            side[:, repeated] = 0
+        found = _memories(sides)
+    if not found.harmful():
+        return None
+    every, errors = found.first_clear()
+    lags = [2**power for power in range(1, x.n.bit_length()) if 2**power <= x.n // 8]
+    kept = (lag for lag in lags if every == 1 and found.is_harmless(lag))
+    return SerialDependence(errors, next(kept, None), every)
 
 
 def warn_of_series(x: Variable, y: Variable) -> None:
@@ -125,117 +95,74 @@ def warn_of_series(x: Variable, y: Variable) -> None:
         warnings.warn(f"{found}.", RowsInSequence, stacklevel=3)
 
 
-_Points = tuple[NDArray[np.float64], NDArray[np.intp] | None]
-
-
-def _sorted_columns(side: Variable) -> list[NDArray[np.float64]]:
-    """Columns [n] that rise or fall all along, and the joint categories, if each has one run."""
-    found = []
-    for column in side.continuous.T:
-        steps = np.diff(column)
-        if (steps >= 0).all() or (steps <= 0).all():
-            found.append(column)
+def _sorted_columns(side: Variable) -> list[NDArray[np.intp]]:
+    """Codes [n] of columns that rise or fall all along, and of the joint categories, if each has one run."""
+    steps = np.diff(side.continuous, axis=0)
+    monotone = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
+    found = [factorise(column)[0] for column in side.continuous.T[monotone]]
     if side.codes is not None and np.count_nonzero(np.diff(side.codes)) == side.categories - 1:
-        found.append(side.codes.astype(np.float64))
+        found.append(side.codes)
     return found
 
 
-def _points(side: Variable, generator: np.random.Generator) -> _Points:
-    """Ranks of the numbers [n, d], equal for equal values, and codes."""
-    numbers = side.continuous
-    if side.dim > _WIDE:
-        numbers = side.standardised().continuous @ generator.standard_normal((side.dim, _WIDE))
-    ranks = [factorise(column)[0] for column in numbers.T]
-    return np.column_stack([rank / max(rank.max(), 1) for rank in ranks] or [np.empty((side.n, 0))]), side.codes
-
-
-def _apart(points: _Points, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Squared distances of rows [m]; other categories are as far as the ends of a column."""
-    numbers, codes = points
-    distances = ((numbers[first] - numbers[second]) ** 2).sum(axis=1)
-    return distances if codes is None else distances + (codes[first] != codes[second])
-
-
-def _errors(
-    sides: list[_Points], order: list[NDArray[np.float64]], lag: int, generator: np.random.Generator
-) -> tuple[float, float]:
-    """The sign test of x and of y for rows that are `lag` apart, standard errors beyond half."""
-    n = len(sides[0][0])
-    rows = np.arange(n - lag)
-    rows = rows[rows // lag % 2 == 0]  # no row is in two pairs
-    rows = np.sort(generator.permutation(rows)[:_ROWS])
-    others = np.sort(generator.permutation(n)[:_OTHERS])
-    allowed = np.abs(others - rows[:, None]) > lag + max(_APART, n // 20)
-    for column in order:
-        allowed &= np.abs(column[others] - column[rows, None]) <= np.abs(column[rows + lag] - column[rows])[:, None]
-    keys = np.where(allowed, generator.random(allowed.shape), -1.0)
-    chosen = keys.argmax(axis=1)
-    told = allowed[np.arange(len(rows)), chosen]
-    rows, others = rows[told], others[chosen[told]]
-    found = []
-    for points in sides:
-        signs = np.sign(_apart(points, rows, others) - _apart(points, rows, rows + lag))
-        compared = np.count_nonzero(signs)
-        found.append(float(signs.sum() / np.sqrt(compared)) if compared else 0.0)
-    return found[0], found[1]
+def _columns(side: Variable, given: list[NDArray[np.intp]], generator: np.random.Generator) -> Columns:
+    """Ranks and indicators of categories, or random combinations of many [d, n], less their means by codes given."""
+    n, few = side.n, max(1, MAX_NUMBERS // side.n)
+    indicators = 0 if side.codes is None else side.categories - 1
+    ranks = (factorise(column)[0].astype(float) for column in side.continuous.T)
+    if side.dim + indicators <= few:
+        found = np.array([*ranks, *(side.codes == code for code in range(indicators))], float)
+    else:
+        found = np.zeros((few, n))
+        for rank in ranks:
+            found += generator.standard_normal((few, 1)) * (rank / rank.std())
+        if indicators:
+            found += generator.standard_normal((few, side.categories))[:, side.codes]
+    within = joint_codes(given or [np.zeros(n, np.intp)])[0]
+    counts = np.bincount(within)
+    before = np.abs(found).max(axis=1)
+    for column in found:
+        column -= (np.bincount(within, column) / counts)[within]
+    found[:, counts[within] < MIN_STRATUM_ROWS] = 0
+    return found[np.abs(found).max(axis=1) > 1e-9 * before]
 
 
 @dataclass(frozen=True)
 class _Memories:
-    """Autocorrelations of x and y in standard errors by lag [2, lags], `sure` critical values, and n rows."""
+    """Autocorrelations of x and y, and these in standard errors, by lag [2, lags]; the critical value, and n rows."""
 
     correlations: NDArray[np.float64]
     errors: NDArray[np.float64]
-    sure: float
+    critical: float
     n: int
 
     def inflation(self, step: int = 1) -> float:
         """Variance inflation of a correlation of x and y in every `step`-th row, by significant lags."""
         lags = np.arange(step, self.errors.shape[1] + 1, step)
         product = np.abs(self.correlations[:, lags - 1].prod(axis=0)) * (1 - lags / self.n)
-        return 1 + 2 * float(product[np.abs(self.errors[:, lags - 1]).min(axis=0) >= _GONE].sum())
+        return 1 + 2 * float(product[np.abs(self.errors[:, lags - 1]).min(axis=0) >= SIGNIFICANT].sum())
 
     def harmful(self) -> bool:
         """Whether some lag is significant in both x and y, and all significant ones together inflate an interval."""
-        return np.abs(self.errors).min(axis=0).max() >= self.sure and self.inflation() >= _INFLATED
+        return np.abs(self.errors).min(axis=0).max() >= self.critical and self.inflation() >= MIN_INFLATION
 
-    def named(self) -> tuple[int, tuple[float, float]]:
-        """The first lag at which x and y are clearly alike (or the most opposite one), and its standard errors."""
+    def is_harmless(self, lag: int) -> bool:
+        """Whether rows at this lag are not significantly alike, and all its multiples inflate an interval little."""
+        return np.abs(self.errors[:, lag - 1]).min() < self.critical and self.inflation(lag) < MIN_INFLATION
+
+    def first_clear(self) -> tuple[int, tuple[float, float]]:
+        """The first lag with half of the largest likeness (or the most opposite one), and its standard errors."""
         alike, apart = self.errors.min(axis=0), np.abs(self.errors).min(axis=0)
         place = int(np.argmax(apart))
         if alike[place] > 0:
-            place = int(np.argmax(alike >= _CLEAR * alike[place]))
+            place = int(np.argmax(alike >= alike[place] / 2))
         return place + 1, (float(self.errors[0, place]), float(self.errors[1, place]))
 
 
-def _columns(points: _Points, given: list[NDArray[np.intp]], generator: np.random.Generator) -> NDArray[np.float64]:
-    """Ranks and random halves of the categories [d, n], less their means by combination of codes given."""
-    numbers, codes = points
-    n, halves = len(numbers), []
-    if codes is not None:
-        categories = int(codes.max()) + 1
-        halves = [(generator.permutation(categories) % 2.0)[codes] for _ in range(_SIGNS if categories > 2 else 1)]
-    few = max(1, _AT_ONCE // n)
-    if numbers.shape[1] + len(halves) > few:
-        some = slice(None, None, max(1, n // _ROWS))
-        scales = [np.maximum(column[some].std(), 1 / n) for column in (*numbers.T, *halves)]
-        weights = generator.standard_normal((few, len(scales))) / scales
-        stacked = (numbers @ weights[:, : numbers.shape[1]].T).T
-        for half, weight in zip(halves, weights[:, numbers.shape[1] :].T):
-            stacked += weight[:, None] * half
-    else:
-        stacked = np.array([*numbers.T, *halves])
-    within = given[0] if len(given) == 1 else joint_codes(given or [np.zeros(n, np.intp)])[0]
-    counts = np.bincount(within)
-    before = np.abs(stacked).max(axis=1)
-    for column in stacked:
-        column -= (np.bincount(within, column) / counts)[within]
-    stacked[:, counts[within] < _FEWEST_ALIKE] = 0
-    return stacked[np.abs(stacked).max(axis=1) > 1e-9 * before]
-
-
-def _memories(sides: list[NDArray[np.float64]]) -> _Memories:
-    """Autocorrelations of all columns [d, n] of x and y; their error is the larger of two, for a conservative test."""
+def _memories(sides: list[Columns]) -> _Memories:
+    """The largest autocorrelations of all columns [d, n] of x and y; their error is the larger of two, for a
+    conservative test.
+    """
     n = sides[0].shape[1]
     most = n // 2
     length, found = next_fast_len(n + most, real=True), []
@@ -257,7 +184,7 @@ def _memories(sides: list[NDArray[np.float64]]) -> _Memories:
             correlations[further] = (sums / (power * (n - lags)))[further]
         found.append((correlations, errors))
     correlations, errors = (np.array(both) for both in zip(*found))
-    return _Memories(correlations, errors, float(-ndtri(_CHANCE / 2 / tests)), n)
+    return _Memories(correlations, errors, float(-ndtri(FALSE_ALARM / 2 / tests)), n)
 
 
 def _ordinal(number: int) -> str:
