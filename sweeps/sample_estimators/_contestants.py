@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from infoscope.data.tasks import exam
-from infoscope.data.tasks.known_truth import Case
+from infoscope.data.tasks import catalogue
+from infoscope.data.tasks.cases import Case
 from infoscope.estimators import Estimate, classifier, estimate, knn, methods, npeet
 from infoscope.estimators.arrays.protocol import Method, as_pairs, takes_kinds
 from infoscope.estimators.arrays.registry import as_method
@@ -67,7 +67,7 @@ def every() -> tuple[str, ...]:
 
 def sits(method: str, law: str) -> bool:
     """Whether a method takes variables like those of a law. ValueError for an unknown method or law."""
-    case, (x, y, _) = exam.law(law), _sides(law)
+    case, (x, y, _) = catalogue.law(law), _sides(law)
     if method in FORMULAS:
         mixed = case.y in ("labels", "counts") and x == "continuous"
         return mixed and (method == "labels-as-numbers" or case.measure == "mi")
@@ -108,7 +108,7 @@ def warm(method: str) -> None:
     if method in PEERS:
         PEERS[method].start()
         return
-    case, generator = exam.law("gaussian-2"), np.random.default_rng(0)
+    case, generator = catalogue.law("gaussian-2"), np.random.default_rng(0)
     with contextlib.suppress(ValueError):  # it takes labels alone
         answer(method, case, case.sample(200, generator), generator)
 
@@ -146,9 +146,9 @@ def _typed(case: Case, variables: Sequence[Any]) -> list[Any]:
 @functools.cache
 def _sides(law: str) -> tuple[str, str, int]:
     """The kinds of the first two variables of a law (`Variable.kind`), and the columns of the wider."""
-    if exam.needs_data(law):
+    if catalogue.needs_data(law):
         return "continuous", "continuous", _COLUMNS[-1]
-    case = exam.law(law)
+    case = catalogue.law(law)
     typed = _typed(case, case.sample(200, np.random.default_rng(0)))
     pairs = as_pairs(*typed[:2])
     return pairs.x.kind, pairs.y.kind, max(pairs.x.dim, pairs.y.dim)

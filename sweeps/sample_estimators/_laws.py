@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from infoscope.data import data_root
-from infoscope.data.tasks import everyday, exam, resampled
+from infoscope.data.tasks import catalogue, resampled
 from infoscope.errors import UnknownName
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
@@ -27,9 +27,9 @@ def laws_of(asked: Sequence[str], collections: Mapping[str, Sequence[str]]) -> d
 @functools.cache
 def data_sets(name: str) -> tuple[DataSet, ...]:
     """A law, and the items that it pairs where it is of items."""
-    if not exam.needs_data(name):
+    if not catalogue.needs_data(name):
         return (datasets.law(name),)
-    pool = everyday.OF_POOLS.get(name) or name.rpartition("-at-")[0]
+    pool = catalogue.pool_of(name)
     return datasets.law(name), datasets.items(pool, resampled.POOLS[pool], "items", synthetic=False)
 
 
@@ -37,11 +37,11 @@ def there(laws: Iterable[tuple[str, str]]) -> Iterator[tuple[str, float]]:
     """Laws that are available, with their maximum number of rows; a warning names those left out."""
     left_out, missing = {}, set()
     for name, law in laws:
-        if exam.needs_data(law) and data_root() is None:
+        if catalogue.needs_data(law) and data_root() is None:
             left_out[name] = True
             continue
         try:
-            most = exam.most_rows(law)
+            most = catalogue.most_rows(law)
         except FileNotFoundError as error:
             missing.add(str(error))
             continue

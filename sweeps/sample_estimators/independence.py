@@ -1,6 +1,6 @@
 """How often do tests of (conditional) independence reject what holds, and how often do they see dependence?
 
-Settings of `infoscope.data.tasks.independence_laws`, a null and an alternative each, at the sample size of the setting.
+Settings of `infoscope.data.tasks.independence`, a null and an alternative each, at the sample size of the setting.
 All tests see the same data sets. Permutations without reuse of a row stand beside the published algorithm with its
 settings (Runge 2018: a fifth of the rows as neighbours, a row's x may be used twice) and beside kernels: HSIC with
 permutations and with its gamma law where nothing is given, KCIT else.
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from infoscope.data.tasks.independence_laws import LAWS, law
-from infoscope.data.tasks.known_truth import Generator, draws
+from infoscope.data.tasks.cases import Generator, draws
+from infoscope.data.tasks.independence import LAWS, law
 from infoscope.errors import UnknownName
 from infoscope.estimators.kernel_tests import hsic_test, kcit_test
 from infoscope.estimators.uncertainty import PermutationTest, permutation_test

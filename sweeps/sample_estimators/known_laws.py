@@ -1,9 +1,9 @@
 """The exam: how far are estimates of mutual information from the truth, and do their intervals hold it?
 
-Collections of laws whose information is known (`infoscope.data.tasks.exam`), samples as people have them, and every
-method that takes arrays: ours, the formulas of packages that treat labels as numbers, and installed peers (`make
-peers`), whose memory is that of another process and not told. All see the same data sets. What a method refuses is
-counted as refused, with its reason; what it answers is never clipped.
+Collections of known information (`infoscope.data.tasks.catalogue`), samples as people have them, and every method that
+takes arrays: ours, the formulas of packages that treat labels as numbers, and installed peers (`make peers`), whose
+memory is that of another process and not told. All see the same data sets. What a method refuses is counted as refused,
+with its reason; what it answers is never clipped.
 
 Items that are paired by their labels are asked about at one size, that of the published benchmark (Gowri et al. 2024),
 or at what the data that are there allow; so are the laws of the table of cost. Seconds are those of one thread, memory
@@ -18,8 +18,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from infoscope.data.tasks import exam, resampled
-from infoscope.data.tasks.known_truth import draws
+from infoscope.data.tasks import catalogue, resampled
+from infoscope.data.tasks.cases import draws
 from infoscope.errors import InvalidInput, WrongType
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
 from sweeps.checks import require_minimum
@@ -29,7 +29,7 @@ from sweeps.sample_estimators._memory import peak_of
 from sweeps.sample_estimators.peers import PEERS
 from sweeps.sample_estimators.settings import LEVELS
 
-ONE_SIZE = ("resampled", "reduction", "cost")  # collections that are asked about at `size_of_items`
+ONE_SIZE = ("resampled", "reduction", "real-tables", "cost")  # collections that are asked about at `size_of_items`
 LAPTOP = dict(
     collections=("beyond-normal", "everyday", "known-truth", "resampled", "reduction", "cost"),
     laws=("all",),
@@ -80,12 +80,12 @@ def _names(profile: Profile, collection: str) -> tuple[str, ...]:
     return (
         resampled.level_names("mnist-0-1", profile.levels)
         if collection == "resampled"
-        else exam.COLLECTIONS[collection]
+        else catalogue.COLLECTIONS[collection]
     )
 
 
 def check(cell: dict) -> None:
-    exam.law(cell["law"])
+    catalogue.law(cell["law"])
     require_minimum(cell, {"n": 50, "sets": 1, "block": 0})
     if cell["method"] in PEERS and not PEERS[cell["method"]].installed():
         raise InvalidInput(f"method must be installed (make peers), got {cell['method']!r}.")
@@ -100,7 +100,7 @@ def cost(cell: dict) -> float:
 def trial(pack: Pack, report: Report) -> None:
     """Estimates every data set of the cells, and reports bias, spread, coverage, seconds and memory."""
     for done, cell in enumerate(pack.cells):
-        law, rows = exam.law(cell["law"]), []
+        law, rows = catalogue.law(cell["law"]), []
         warm(cell["method"])
         truth, truth_error = law.truth()
         for number in range(cell["sets"]):
@@ -160,7 +160,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("collections", "laws", "levels", "sizes", "methods", "blocks"),
     data=lambda cell: data_sets(cell["law"]),
-    choices={"methods": ("all", *every()), "collections": tuple(exam.COLLECTIONS)},
+    choices={"methods": ("all", *every()), "collections": tuple(catalogue.COLLECTIONS)},
     replicates=("block",),
     check=check,
     cost=cost,

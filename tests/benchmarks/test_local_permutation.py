@@ -15,8 +15,8 @@ from scipy.spatial import cKDTree
 from scipy.special import digamma
 from scipy.stats import rankdata
 
-from infoscope.data.tasks.independence_laws import law
-from infoscope.data.tasks.known_truth import draws
+from infoscope.data.tasks.cases import draws
+from infoscope.data.tasks.independence import law
 from infoscope.estimators.uncertainty import permutation_test
 from infoscope.metrics.shares import clopper_pearson
 from tests.benchmarks.timing import seconds, show

@@ -37,7 +37,7 @@ from infoscope.data import (
     textures,
     transformations,
 )
-from infoscope.data.tasks import beyond_normal, exam, independence_laws, known_truth, resampled
+from infoscope.data.tasks import beyond_normal, catalogue, independence, resampled
 from tests.data.common import generator
 from tests.refusals import refused
 
@@ -235,8 +235,7 @@ TEXTS = [
     ),
 ]
 LAWS = [
-    *((partial(table.law, "gaussian-3"), "law", "name") for table in (exam, beyond_normal, independence_laws)),
-    (partial(known_truth.case, "gaussian-3"), "case", "name"),
+    *((partial(table.law, "gaussian-3"), "law", "name") for table in (catalogue, beyond_normal, independence)),
     *((partial(resampled.law, bad), "law", "invalid") for bad in ("mnist-0-1-at-1.1", "mnist-at-x", "mnist-at--1")),
     *((partial(resampled.law, bad), "law", "invalid") for bad in ("letters-at-1.0", "mnist")),
     (partial(resampled.level_names, "letters", 3), "pool", "name"),

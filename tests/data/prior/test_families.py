@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from infoscope.data.prior import categories, latent, linear, quadrature, scalar
+from infoscope.data.prior import latent, linear, quadrature, scalar
 from infoscope.data.prior.noise import NOISES, draw_function, interaction_predictor, projected_predictor
-from infoscope.data.prior.observation import KINDS, Observation, draw_observation
 from infoscope.data.prior.parts import Request
+from infoscope.data.prior.quadrature import KINDS, Observation, draw_observation
 
 ROWS = 150_000
 CELLS = 24  # cells of a column
@@ -22,6 +22,10 @@ def generator(*seed):
 
 def request(x="numbers", y="numbers", nats=0.5, columns=(1, 1), tied=(False, False)):
     return Request(x, y, nats, columns, tied)
+
+
+def pilot_of(pair, g):
+    return pair.draw(pair.predictor.sample(quadrature.PILOT, g)[1], g)
 
 
 def codes(sample, cells=CELLS):
@@ -78,8 +82,8 @@ def test_latent_states_agree_with_tables_of_many_draws(maker, tied):
 
 def test_times_with_events_and_several_columns_agree_with_tables():
     check_by_table(scalar.censored_times(request(y="both"), generator(1)), cells=16)
-    check_by_table(categories.softmax_of_several(request(y="categories", columns=(2, 1)), generator(2)), cells=20)
-    check_by_table(categories.discrete_channel(request("categories", "categories", 0.9), generator(3)), cells=400)
+    check_by_table(linear.softmax_of_several(request(y="categories", columns=(2, 1)), generator(2)), cells=20)
+    check_by_table(latent.discrete_channel(request("categories", "categories", 0.9), generator(3)), cells=400)
     check_by_table(latent.clusters(request("both", "both", 0.3), generator(9)), cells=12, below=(0.05, 0.3))
 
 
@@ -97,7 +101,7 @@ def test_quadrature_of_a_normal_is_the_closed_form(rho):
         scalar.NORMAL_X, lambda e, s: special.ndtr((e - rho * s) / spread),
         lambda s, g: rho * s + spread * g.normal(size=len(s)),
     )  # fmt: skip
-    pilot = quadrature.pilot_draws(pair, generator())[1]
+    pilot = pilot_of(pair, generator())
     exact = -0.5 * np.log(1 - rho**2)
     assert quadrature.information(pair, None, None, pilot) == pytest.approx(exact, rel=2e-3, abs=2e-4)
     for kind in KINDS:
@@ -165,7 +169,7 @@ def test_additive_noise_is_entropy_of_y_less_entropy_of_noise(function):
         scalar.NORMAL_X, lambda e, s: special.expit((e - signal(s)) / sigma),
         lambda s, g: signal(s) + sigma * g.logistic(size=len(s)),
     )  # fmt: skip
-    pilot = quadrature.pilot_draws(pair, generator(2))[1]
+    pilot = pilot_of(pair, generator(2))
     z = np.linspace(-7, 7, 3001)
     y = np.sort(np.concatenate([np.linspace(-60, 60, 9001), np.linspace(-6, 6, 3001)]))
     density = np.zeros(len(y))

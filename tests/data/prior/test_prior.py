@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from infoscope.data.prior import FAMILIES, TYPES, categories, distribution, maps
+from infoscope.data.prior import FAMILIES, TYPES, distribution, latent, maps
 from infoscope.data.prior.composition import MAKERS
 from infoscope.data.prior.parts import Request, joined
 from infoscope.data.prior.quadrature import table_information
@@ -102,7 +102,7 @@ def test_information_adds_over_subsystems():
     """Four columns a side of which the table of both pairs is the sum of their own."""
     g = np.random.default_rng(7)
     request = Request("categories", "categories", 0.3, (1, 1), (False, False))
-    parts = [categories.discrete_channel(request, np.random.default_rng(seed)) for seed in (1, 2)]
+    parts = [latent.discrete_channel(request, np.random.default_rng(seed)) for seed in (1, 2)]
     (a, b), (c, d) = (part.draw(2_000_000, g) for part in parts)
     x, y = (np.unique(joined(side).labels, axis=0, return_inverse=True)[1] for side in ([a, c], [b, d]))
     joint = np.zeros((x.max() + 1, y.max() + 1))

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.data.tasks.independence_laws import LAWS, law
-from infoscope.data.tasks.known_truth import draws
+from infoscope.data.tasks.cases import draws
+from infoscope.data.tasks.independence import LAWS, law
 from infoscope.estimators.uncertainty import permutation_test
 from infoscope.tracking import Pack
 from sweeps.sample_estimators.independence import PROFILES, SWEEP, UNCONDITIONAL, trial

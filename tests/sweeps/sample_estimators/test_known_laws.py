@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from infoscope.data.tasks import exam
-from infoscope.data.tasks.known_truth import draws
+from infoscope.data.tasks import catalogue
+from infoscope.data.tasks.cases import draws
 from infoscope.estimators import estimate, knn, npeet
 from infoscope.tracking import Pack
 from sweeps.sample_estimators._contestants import answer, contestants, seconds, sits
@@ -47,7 +47,7 @@ def test_laws_of_real_items_are_left_out_with_a_word_where_there_are_none(monkey
         monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
     with pytest.warns(UserWarning, match="imdb_embeddings" if folder else "INFOSCOPE_DATA"):
         cells = cells_of("laptop", methods="ksg", collections="everyday")
-    assert {cell["law"] for cell in cells} == set(exam.COLLECTIONS["everyday"]) - {"images-by-label", "texts-by-label"}
+    assert {cell["law"] for cell in cells} == set(catalogue.EVERYDAY) - {"images-by-label", "texts-by-label"}
 
 
 def test_a_profile_asks_no_one_who_takes_too_long(monkeypatch):
@@ -60,7 +60,7 @@ def test_figures_are_those_of_the_data_sets():
     (cell,) = cells_of(laws="1v1-normal-0.75", methods="ksg", blocks="1")
     recorder = Recorder()
     trial(Pack((cell,)), recorder)
-    law, by_hand = exam.law("1v1-normal-0.75"), []
+    law, by_hand = catalogue.law("1v1-normal-0.75"), []
     for seed in (3, 4, 5):
         generator = draws(seed, "1v1-normal-0.75", 500)
         by_hand.append(estimate(*law.sample(500, generator), "ksg", generator=generator))
@@ -75,16 +75,16 @@ def test_figures_are_those_of_the_data_sets():
 
 
 def test_groups_are_handed_on():
-    generator, law = np.random.default_rng(0), exam.law("patients")
+    generator, law = np.random.default_rng(0), catalogue.law("patients")
     assert answer("ksg", law, law.sample(400, generator), generator).units == 40
 
 
 def test_formulas_are_asked_as_their_users_ask():
-    law, generator = exam.law("mixture-2"), np.random.default_rng(0)
+    law, generator = catalogue.law("mixture-2"), np.random.default_rng(0)
     x, y = law.sample(300, generator)
     found = answer("micd", law, (x, y), generator)
     assert float(found) == pytest.approx(npeet.micd(x, y, k=5, base=np.e, compat=True)) and math.isnan(found.low)
-    law = exam.law("mixture-given-2")
+    law = catalogue.law("mixture-given-2")
     variables = law.sample(300, generator)
     assert float(answer("ksg", law, variables, generator)) == pytest.approx(
         float(knn.conditional_mutual_information(variables[0], *(knn.Discrete(one) for one in variables[1:]), k=5))

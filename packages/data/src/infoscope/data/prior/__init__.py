@@ -1,9 +1,9 @@
 """The prior: an open, versioned collection of random distributions with known mutual information.
 
-    distribution(number)   the distribution of a number: its draws and its true value in nats
-    FAMILIES               what its subsystems are made of
-    TYPES                  what the two sides of a pair can be
-    VERSION                raised whenever draws or truths change
+distribution(number)   the distribution of a number: its draws and its true value in nats
+FAMILIES               what its subsystems are made of
+TYPES                  what the two sides of a pair can be
+VERSION                raised whenever draws or truths change
 """
 
 from infoscope.data.prior.composition import FAMILIES, TYPES, VERSION, Distribution, distribution

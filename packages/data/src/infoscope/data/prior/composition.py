@@ -10,17 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infoscope.checks import require_int
-from infoscope.data.prior import categories, latent, linear, maps, scalar
-from infoscope.data.prior.noise import Array, Generator, draw_noise, log_uniform, log_uniform_int
-from infoscope.data.prior.observation import draw_observation
-from infoscope.data.prior.parts import Part, Request, Sample, joined, numbers
-from infoscope.data.prior.parts import categories as category_side
+from infoscope.data.prior import latent, linear, maps, scalar
+from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int
+from infoscope.data.prior.noise import draw_noise
+from infoscope.data.prior.parts import Part, Request, Sample, categories, joined, numbers
+from infoscope.data.prior.quadrature import draw_observation
 
 VERSION = 5
-TYPES = ("numbers", "labels", "categories", "mixed")
-TYPE_SHARES = (0.55, 0.2, 0.1, 0.15)
-PARTS, PART_SHARES = (1, 2, 3, 4), (0.5, 0.3, 0.13, 0.07)
-LABEL_PART_SHARES = (0.75, 0.17, 0.05, 0.03)  # of pairs with categories alone on a side
+TYPE_SHARES = {"numbers": 0.55, "labels": 0.2, "categories": 0.1, "mixed": 0.15}
+TYPES = tuple(TYPE_SHARES)
+PART_SHARES = {  # by type: shares of distributions of 1, 2, 3 and 4 subsystems
+    "numbers": (0.5, 0.3, 0.13, 0.07),
+    "labels": (0.75, 0.17, 0.05, 0.03),
+    "categories": (0.75, 0.17, 0.05, 0.03),
+    "mixed": (0.5, 0.3, 0.13, 0.07),
+}
 NOTHING_SHARE = 0.15  # distributions in which nothing is shared
 TIED_SHARE = 0.18  # of the distributions of numbers in which parts are observed
 MOST_COLUMNS = 512  # number columns of a side
@@ -30,7 +34,6 @@ IDLE_SHARE = 0.6  # of the sides that are filled up with idle columns
 MAP_GROUPS = 6  # monotone maps of a side, each of some of its columns
 PILOT = 256  # rows from which locations and scales of columns are taken
 ERROR_ALLOWED = (0.0015, 0.007)  # nats, or share of the truth
-PARAMETERS, TRUTH, PILOT_STREAM = 0, 1, 2  # streams of a number's generator
 
 Maker = Callable[[Request, Generator], Part]
 
@@ -74,12 +77,12 @@ MAKERS: tuple[tuple[str, Maker, set[tuple[str, str]], float], ...] = (  # family
     ("rings_and_tori", latent.tori, {NN}, 0.4),
     ("shared_factors", latent.shared_factors, {NN, NC, NB, BC, BB}, 0.7),
     ("shared_factors", linear.linear_factors, {NN}, 0.5),
-    ("discrete_channel", categories.discrete_channel, {CC}, 3.0),
-    ("discrete_channel", categories.discrete_channel, {NC, NN}, 0.25),
+    ("discrete_channel", latent.discrete_channel, {CC}, 3.0),
+    ("discrete_channel", latent.discrete_channel, {NC, NN}, 0.25),
     ("labelled_clusters", latent.labelled_clusters, {NC, BC}, 2.5),
     ("label_of_numbers", scalar.label_of_numbers, {NC}, 1.5),
     ("label_of_numbers", scalar.label_of_numbers, {CC}, 0.5),
-    ("label_of_numbers", categories.softmax_of_several, {NC}, 1.0),
+    ("label_of_numbers", linear.softmax_of_several, {NC}, 1.0),
     ("counts", scalar.counts, {NN, CC}, 0.5),
     ("counts", latent.tuned_counts, {NN, NC, NB}, 0.5),
     ("ordered_levels", scalar.ordered_levels, {NN, NC, CC}, 0.4),
@@ -120,8 +123,8 @@ class Distribution:
 def distribution(number: int) -> Distribution:
     """The distribution of a number; the same number and VERSION always give the same one."""
     number = require_int("number", number, 0)
-    g, of_truth, of_pilot = (np.random.default_rng([VERSION, number, s]) for s in (PARAMETERS, TRUTH, PILOT_STREAM))
-    kind = str(g.choice(TYPES, p=TYPE_SHARES))
+    g, of_truth, of_pilot = (np.random.default_rng([VERSION, number, s]) for s in range(3))
+    kind = str(g.choice(TYPES, p=list(TYPE_SHARES.values())))
     empty = bool(g.random() < NOTHING_SHARE)
     parts, truth, error = _draw_parts(kind, empty, g, of_truth)
     if g.random() < 0.5:
@@ -174,7 +177,7 @@ def _type(kinds: list[tuple[str, str]]) -> str:
 def _draw_parts(kind: str, empty: bool, g: Generator, of_truth: Generator) -> tuple[list[Part], float, float]:
     """Subsystems of a type with their information; drawn again where it is too much or too inexact."""
     while True:
-        count = int(g.choice(PARTS, p=LABEL_PART_SHARES if kind in ("labels", "categories") else PART_SHARES))
+        count = int(g.choice((1, 2, 3, 4), p=PART_SHARES[kind]))
         nats = _draw_nats(g) * g.dirichlet(np.full(count, 1.5))
         kinds = _draw_kinds(kind, count, g)
         tied = g.random() < TIED_SHARE
@@ -239,7 +242,7 @@ def _draw_idle_numbers(count: int, tied: bool, g: Generator) -> tuple[Callable[[
 
 def _draw_idle_categories(count: int, g: Generator) -> Callable[[int, Generator], NDArray]:
     """Independent category columns."""
-    margins = [np.cumsum(categories.draw_margin(g, int(g.integers(2, 9))))[:-1] for _ in range(count)]
+    margins = [np.cumsum(latent.draw_margin(g, int(g.integers(2, 9))))[:-1] for _ in range(count)]
     return lambda n, g: np.stack([np.searchsorted(margin, g.random(n)) for margin in margins], axis=1)
 
 
@@ -260,7 +263,7 @@ class _Side:
             if labels and g.random() < 0.15:
                 count = log_uniform_int(g, 1, 12)
                 draw_labels = _draw_idle_categories(count, g)
-                self.draw_idle.append(lambda n, g: category_side(draw_labels(n, g)))
+                self.draw_idle.append(lambda n, g: categories(draw_labels(n, g)))
                 self.idle += count
                 labels += count
         if self.idle:

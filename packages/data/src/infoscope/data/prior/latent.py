@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from infoscope.data.prior.noise import Array, Generator, log_uniform, log_uniform_int, pick
-from infoscope.data.prior.observation import Observation, draw_observation
+from infoscope.data.information import bisected, table_information
+from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, mean_and_error, pick
+from infoscope.data.prior.noise import laplace_cdf
 from infoscope.data.prior.parts import Part, Request, Sample, categories, joined, numbers
-from infoscope.data.prior.quadrature import table_information
+from infoscope.data.prior.quadrature import Observation, draw_observation
 
 BATCH, MOST_BATCHES = 5_000, 24  # rows of one Monte Carlo batch; batches
 ERROR_WANTED = (0.0008, 0.004)  # nats, or share of the result, at which batches end
@@ -25,11 +26,7 @@ PIXELS = (6, 16)  # side of an image
 STATES = (2, 14)  # clusters on a side
 DRAWN_SHAPES = ("normal", "normal", "t", "Laplace", "Gumbel")
 MOST_SHAPED = 24  # columns with noise other than normal, or observed
-
-
-def _laplace_cdf(v: Array, _: float) -> Array:
-    tail = 0.5 * np.exp(-np.abs(v))
-    return np.where(v < 0, tail, 1 - tail)
+MOST_CATEGORIES = 300
 
 
 SHAPES: dict[str, tuple[Callable, Callable, Callable]] = {  # draws; log density less a constant; distribution function
@@ -39,7 +36,7 @@ SHAPES: dict[str, tuple[Callable, Callable, Callable]] = {  # draws; log density
         lambda v, dof: -(dof + 1) / 2 * np.log1p(v**2 / dof),
         lambda v, dof: special.stdtr(dof, v),
     ),
-    "Laplace": (lambda size, dof, g: g.laplace(size=size), lambda v, dof: -np.abs(v), _laplace_cdf),
+    "Laplace": (lambda size, dof, g: g.laplace(size=size), lambda v, dof: -np.abs(v), lambda v, dof: laplace_cdf(v)),
     "Gumbel": (
         lambda size, dof, g: g.gumbel(size=size),
         lambda v, dof: -v - np.exp(-np.maximum(v, -50)),
@@ -57,6 +54,11 @@ class Columns:
     shape: str = "normal"
     dof: float = 5.0
     seen: tuple[Observation | None, ...] = ()
+
+    @property
+    def name(self) -> str:
+        observed = ", observed" if any(seen is not None for seen in self.seen) else ""
+        return f"{self.centres.shape[1]} columns with {self.shape} noise{observed}"
 
     def sample(self, states: NDArray, g: Generator) -> Sample:
         """Draws for every state given."""
@@ -94,6 +96,10 @@ class Labels:
 
     channel: Array
 
+    @property
+    def name(self) -> str:
+        return f"a label of {self.channel.shape[1]} classes"
+
     def sample(self, states: NDArray, g: Generator) -> Sample:
         return categories((g.random((len(states), 1)) > np.cumsum(self.channel, axis=1)[states, :-1]).sum(axis=1))
 
@@ -108,6 +114,11 @@ class Counts:
 
     rates: Array  # [states, p]
     size: float = np.inf
+
+    @property
+    def name(self) -> str:
+        kind = "Poisson" if np.isinf(self.size) else "negative binomial"
+        return f"{self.rates.shape[1]} {kind} count columns"
 
     def sample(self, states: NDArray, g: Generator) -> Sample:
         rates = self.rates[states]
@@ -129,6 +140,10 @@ class Several:
     columns: Columns | Counts
     labels: Labels
 
+    @property
+    def name(self) -> str:
+        return f"{self.columns.name} and {self.labels.name}"
+
     def sample(self, states: NDArray, g: Generator) -> Sample:
         return joined([self.columns.sample(states, g), self.labels.sample(states, g)])
 
@@ -139,15 +154,25 @@ class Several:
 Emission = Columns | Labels | Counts | Several
 
 
+def cell_sampler(table: Array) -> Callable[[int, Generator], tuple[NDArray, NDArray]]:
+    """Draws of row and column of a table of probabilities."""
+    cumulated = np.cumsum(table.ravel())
+
+    def draw(n: int, g: Generator) -> tuple[NDArray, NDArray]:
+        cells = np.searchsorted(cumulated, g.random(n) * cumulated[-1], side="right")
+        return np.divmod(np.minimum(cells, table.size - 1), table.shape[1])
+
+    return draw
+
+
 def latent_part(
     family: str, text: str, table: Array, x: Emission, y: Emission, tied: tuple[bool, bool] = (False, False)
 ) -> Part:
-    """The subsystem of a table P(a, b) and the emissions of both sides."""
-    cumulated = np.cumsum(table.ravel())
+    """The subsystem of a table P(a, b) and the emissions of both sides; ties are those asked for and of counts."""
+    states = cell_sampler(table)
 
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
-        states = np.minimum(np.searchsorted(cumulated, g.random(n) * cumulated[-1], side="right"), table.size - 1)
-        a, b = np.divmod(states, table.shape[1])
+        a, b = states(n, g)
         return x.sample(a, g), y.sample(b, g)
 
     def truth(g: Generator) -> tuple[float, float]:
@@ -158,7 +183,9 @@ def latent_part(
             return monte_carlo(lambda g: _divergences(of.log_density(draw(BATCH, g)[side]), label), g)
         return monte_carlo(lambda g: _log_ratios(table, x.log_density, y.log_density, *draw(BATCH, g)), g)
 
-    return Part(family, text, draw, truth, tied)
+    columns = [side.columns if isinstance(side, Several) else side for side in (x, y)]
+    with_ties = [isinstance(c, Counts) or (isinstance(c, Columns) and bool(t)) for c, t in zip(columns, tied)]
+    return Part(family, f"{text}: {x.name} against {y.name}", draw, truth, tuple(with_ties))
 
 
 def _divergences(log_density: Array, joint: Array) -> Array:
@@ -184,7 +211,7 @@ def monte_carlo(log_ratios: Callable[[Generator], Array], g: Generator) -> tuple
     for _ in range(MOST_BATCHES):
         logs = np.concatenate([logs, log_ratios(g)])
         values = _controlled(logs) if (logs < 0).any() else logs
-        mean, error = float(values.mean()), float(values.std() / np.sqrt(len(values)))
+        mean, error = mean_and_error(values)
         if error <= max(ERROR_WANTED[0], ERROR_WANTED[1] * mean):
             break
     return mean, error
@@ -256,26 +283,6 @@ def _emission(
     return Several(columns, _labels(g, len(centres), coarse=True))
 
 
-def _name(emission: Emission) -> str:
-    if isinstance(emission, Labels):
-        return f"a label of {emission.channel.shape[1]} classes"
-    if isinstance(emission, Several):
-        return f"{_name(emission.columns)} and {_name(emission.labels)}"
-    if isinstance(emission, Counts):
-        kind = "Poisson" if np.isinf(emission.size) else "negative binomial"
-        return f"{emission.rates.shape[1]} {kind} count columns"
-    observed = ", observed" if any(seen is not None for seen in emission.seen) else ""
-    return f"{emission.centres.shape[1]} columns with {emission.shape} noise{observed}"
-
-
-def _finish(family: str, text: str, table: Array, x: Emission, y: Emission, tied: tuple[bool, bool]) -> Part:
-    flags = []
-    for emission, wanted in ((x, tied[0]), (y, tied[1])):
-        columns = emission.columns if isinstance(emission, Several) else emission
-        flags.append(isinstance(columns, Counts) or (isinstance(columns, Columns) and bool(wanted)))
-    return latent_part(family, f"{text}: {_name(x)} against {_name(y)}", table, x, y, (flags[0], flags[1]))
-
-
 # --- families ------------------------------------------------------------------------------------------------------
 def draw_table(g: Generator, x_states: int, y_states: int, nats: float) -> Array:
     """A joint table of states: one to one through noise, neighbouring states, or random cells."""
@@ -305,7 +312,7 @@ def clusters(request: Request, g: Generator) -> Part:
     x_states, y_states = (int(g.integers(max(STATES[0], least), max(STATES[1], least + 2))) for _ in range(2))
     table = draw_table(g, x_states, y_states, request.nats)
     sides = []
-    for states, kind, most, tied in zip(table.shape, (request.x, request.y), request.columns, request.tied):
+    for states, (kind, most, tied) in zip(table.shape, request.sides):
         columns = _informative(g, min(most, 12))
         centres = g.normal(size=(states, columns))
         if g.random() < 0.3:
@@ -313,7 +320,7 @@ def clusters(request: Request, g: Generator) -> Part:
             grid = np.stack(np.divmod(g.permutation(states), side), axis=1).astype(float)
             centres = grid[:, : min(2, columns)]
         sides.append(_emission(g, kind, centres, request.nats + 0.6, tied))
-    return _finish("clusters", "clusters", table, sides[0], sides[1], request.tied)
+    return latent_part("clusters", "clusters", table, sides[0], sides[1], request.tied)
 
 
 def labelled_clusters(request: Request, g: Generator) -> Part:
@@ -323,7 +330,7 @@ def labelled_clusters(request: Request, g: Generator) -> Part:
     prior = g.dirichlet(np.full(classes, log_uniform(g, 0.8, 20.0))) + 0.01
     centres = g.normal(size=(classes, _informative(g, min(request.columns[0], 12 if request.tied[0] else 128))))
     x = _emission(g, request.x, centres, request.nats, request.tied[0], counts=g.random() < 0.15)
-    return _finish(
+    return latent_part(
         "labelled_clusters", "classes", np.diag(prior / prior.sum()), x, Labels(np.eye(classes)), request.tied
     )
 
@@ -337,7 +344,7 @@ def rings_and_tori(request: Request, g: Generator) -> Part:
     table = np.exp(concentration * (np.cos(angle - winding * angle[:, None]) - 1))
     table /= table.sum()
     sides = []
-    for kind, most, tied in zip((request.x, request.y), request.columns, request.tied):
+    for kind, most, tied in request.sides:
         centres = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         if most > 3 and g.random() < 0.4:
             second = int(g.integers(2, 4))
@@ -346,7 +353,7 @@ def rings_and_tori(request: Request, g: Generator) -> Part:
             centres = centres[:, :1]
         sides.append(_emission(g, kind, centres, request.nats + 0.7, tied, coarse=True))
     text = f"angles, winding {winding}, concentration {concentration:.2g}"
-    return _finish("rings_and_tori", text, table, sides[0], sides[1], request.tied)
+    return latent_part("rings_and_tori", text, table, sides[0], sides[1], request.tied)
 
 
 def tori(request: Request, g: Generator) -> Part:
@@ -362,10 +369,7 @@ def tori(request: Request, g: Generator) -> Part:
         scaled = special.i0e(concentration)
         return float(concentration * (special.i1e(concentration) / scaled - 1) - np.log(scaled))
 
-    low, high = np.log(0.05), np.log(3000.0)
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if nats(np.exp(middle)) < request.nats else (low, middle)
+    low, _ = bisected(lambda log: nats(np.exp(log)) < request.nats, np.log(0.05), np.log(3000.0), 40)
     concentration = float(np.exp(low))
 
     def circle(angle: Array, g: Generator) -> Array:
@@ -390,12 +394,12 @@ def shared_factors(request: Request, g: Generator) -> Part:
     prior = np.exp(-0.5 * (position * g.uniform(0, 2.5)) ** 2)
     table = np.diag(prior / prior.sum())
     sides = []
-    for kind, most, tied in zip((request.x, request.y), request.columns, request.tied):
+    for kind, most, tied in request.sides:
         columns = _informative(g, min(most, 12 if tied else 96))
         frequencies = g.uniform(0.3, log_uniform(g, 0.6, 4.0), columns)
         centres = np.sin(np.pi * frequencies * position[:, None] + g.uniform(0, 2 * np.pi, columns))
         sides.append(_emission(g, kind, centres, request.nats + 0.5, tied, coarse=True))
-    return _finish("shared_factors", "curves of one position", table, sides[0], sides[1], request.tied)
+    return latent_part("shared_factors", "curves of one position", table, sides[0], sides[1], request.tied)
 
 
 def _images(request: Request, g: Generator) -> Part:
@@ -412,7 +416,7 @@ def _images(request: Request, g: Generator) -> Part:
         direction = positions @ g.normal(size=2)
         y = Labels(np.eye(classes)[np.argsort(np.argsort(direction)) * classes // len(direction)])
     table = np.eye(len(positions)) / len(positions)
-    return _finish("shared_factors", f"{side} x {side} image of a position", table, x, y, (False, request.tied[1]))
+    return latent_part("shared_factors", f"{side} x {side} image of a position", table, x, y, (False, request.tied[1]))
 
 
 def tuned_counts(request: Request, g: Generator) -> Part:
@@ -426,7 +430,7 @@ def tuned_counts(request: Request, g: Generator) -> Part:
         if not neurons:
             centres = np.stack([np.cos(angle), np.sin(angle)], axis=1)[:, : min(2, most)]
         sides.append(_emission(g, kind, centres, request.nats + 0.5, False, counts=neurons, coarse=True))
-    return _finish("counts", "tuning to an angle", np.eye(states) / states, sides[0], sides[1], (False, False))
+    return latent_part("counts", "tuning to an angle", np.eye(states) / states, sides[0], sides[1], (False, False))
 
 
 def questionnaires(request: Request, g: Generator) -> Part:
@@ -440,4 +444,55 @@ def questionnaires(request: Request, g: Generator) -> Part:
         loadings = g.uniform(0.3, 1.5, _informative(g, min(most, 24)))
         sides.append(_emission(g, kind, trait[:, None] * loadings, request.nats + 1.0, tied, coarse=True))
     table /= table.sum()
-    return _finish("ordered_levels", "items of a trait", table, sides[0], sides[1], (True, request.tied[1]))
+    return latent_part("ordered_levels", "items of a trait", table, sides[0], sides[1], (True, request.tied[1]))
+
+
+# --- channels between categories -----------------------------------------------------------------------------------
+def draw_margin(g: Generator, size: int) -> Array:
+    """Probabilities of categories: alike, random, or Zipf."""
+    kind = pick(g, ("alike", "random", "Zipf"))
+    if kind == "alike":
+        return np.full(size, 1 / size)
+    shares = g.dirichlet(np.full(size, 3.0)) if kind == "random" else np.arange(1.0, size + 1) ** -g.uniform(0.6, 1.6)
+    return shares / shares.sum()
+
+
+def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
+    """A joint table of two categories with about `nats` in common where it can have them."""
+    least = int(np.ceil(np.exp(min(nats, 4.5))))
+    x_size = log_uniform_int(g, max(2, least), MOST_CATEGORIES if g.random() < 0.35 else max(12, 3 * least))
+    y_size = x_size if g.random() < 0.4 else log_uniform_int(g, 2, max(12, x_size))
+    kind = pick(g, ("function", "neighbours", "random table"))
+    margin = draw_margin(g, x_size)
+    if kind == "function":
+        image = g.permutation(np.arange(x_size) % y_size)
+        full = margin[:, None] * np.eye(y_size)[image]
+    elif kind == "neighbours":
+        a, b = np.arange(x_size)[:, None] / x_size, np.arange(y_size) / y_size
+        band = np.exp(-0.5 * ((a - b) / g.uniform(0.01, 0.25)) ** 2) + 1e-12
+        full = margin[:, None] * band / band.sum(axis=1, keepdims=True)
+    else:
+        full = margin[:, None] * g.dirichlet(np.full(y_size, log_uniform(g, 0.02, 1.0)), size=x_size)
+    full /= full.sum()
+    product = full.sum(axis=1, keepdims=True) * full.sum(axis=0)
+    low, _ = bisected(lambda noise: table_information((1 - noise) * full + noise * product) > nats, 0.0, 1.0, 30)
+    low = float(low)
+    return f"{kind} of {x_size} in {y_size} categories, noise {low:.2g}", (1 - low) * full + low * product
+
+
+def discrete_channel(request: Request, g: Generator) -> Part:
+    """Two categories with a known joint table; as numbers, the codes are spread as ordered values."""
+    text, table = draw_channel(g, request.nats)
+    cells = cell_sampler(table)
+    sides = [(request.x, np.sort(g.normal(size=table.shape[0]))), (request.y, np.sort(g.normal(size=table.shape[1])))]
+    whole = g.random() < 0.6
+
+    def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
+        x, y = (
+            categories(codes) if kind == "categories" else numbers(codes.astype(float) if whole else values[codes])
+            for codes, (kind, values) in zip(cells(n, g), sides)
+        )
+        return x, y
+
+    tied = (request.x != "categories", request.y != "categories")
+    return Part("discrete_channel", text, draw, lambda _: (table_information(table), 0.0), tied)

@@ -1,25 +1,29 @@
-"""Families with a closed form in many columns: normal, Student, and linear factors."""
+"""Families in many columns: normal, Student and linear factors in closed form, and labels by softmax."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
 
-from infoscope.data.prior.maps import draw_mixing
-from infoscope.data.prior.noise import Generator, log_uniform, log_uniform_int, pick
-from infoscope.data.prior.parts import Part, Request, Sample, numbers
-from infoscope.data.prior.scalar import normal_scores
+from infoscope.data.information import bisected, student_information
+from infoscope.data.prior import draws
+from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, mean_and_error, pick
+from infoscope.data.prior.latent import BATCH
+from infoscope.data.prior.maps import Columns, draw_mixing
+from infoscope.data.prior.parts import Part, Request, Sample, categories, numbers
+from infoscope.data.prior.quadrature import PILOT
+from infoscope.data.prior.scalar import label_of_numbers, normal_scores
 
-MOST_COLUMNS = 64
 DOF = (1.0, 30.0)  # degrees of freedom of Student distributions
 MOST_CORRELATED = 0.999  # canonical correlation
-
-
 STEP = (0.02, 0.35)  # rounding of every column, in its standard deviations
 FINEST_STEP = 0.6  # largest step, in standard deviations given all other columns
+BATCHES = 12  # of the Monte Carlo truth of softmax labels
 
 
-def split(g: Generator, nats: float, most: int) -> np.ndarray:
+def split(g: Generator, nats: float, most: int) -> Array:
     """Information of each canonical pair: in one, a few (low rank), all alike (dense), or decaying."""
     kind = pick(g, ("one", "few", "dense", "decaying"))
     rank = {"one": 1, "few": int(g.integers(1, 6)), "dense": most, "decaying": most}[kind]
@@ -29,9 +33,21 @@ def split(g: Generator, nats: float, most: int) -> np.ndarray:
 
 
 def _columns(request: Request, g: Generator) -> tuple[int, int]:
-    limits = [min(most, MOST_COLUMNS) for most in request.columns]
+    limits = [min(most, draws.MOST_COMBINED) for most in request.columns]
     x, y = (log_uniform_int(g, 1, most) if g.random() < 0.6 else most for most in limits)
     return x, y
+
+
+def _canonical(p: int, q: int, nats: float, g: Generator) -> tuple[Array, float, list[Columns], Callable]:
+    """Canonical correlations of about `nats` and their information; mixing maps of both sides; draws before these."""
+    rho = np.minimum(np.sqrt(-np.expm1(-2 * split(g, nats, min(p, q)))), MOST_CORRELATED)
+
+    def draw(n: int, g: Generator) -> tuple[Array, Array]:
+        x, y = g.normal(size=(n, p)), g.normal(size=(n, q))
+        y[:, : len(rho)] = rho * x[:, : len(rho)] + np.sqrt(1 - rho**2) * y[:, : len(rho)]
+        return x, y
+
+    return rho, float(-0.5 * np.log1p(-(rho**2)).sum()), [draw_mixing(size, g) for size in (p, q)], draw
 
 
 def normal(request: Request, g: Generator) -> Part:
@@ -40,16 +56,13 @@ def normal(request: Request, g: Generator) -> Part:
     if rounded and (max(request.columns) == 1 or g.random() < 0.4):
         return normal_scores(request, g, "normal")
     p, q = _columns(request, g)
-    parts = split(g, request.nats, min(p, q))
-    rho = np.minimum(np.sqrt(-np.expm1(-2 * parts)), MOST_CORRELATED)
-    mix_x, mix_y = draw_mixing(p, g), draw_mixing(q, g)
+    rho, nats, mixes, correlated = _canonical(p, q, request.nats, g)
+    mix_x, mix_y = mixes
 
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
-        x, y = g.normal(size=(n, p)), g.normal(size=(n, q))
-        y[:, : len(rho)] = rho * x[:, : len(rho)] + np.sqrt(1 - rho**2) * y[:, : len(rho)]
+        x, y = correlated(n, g)
         return numbers(mix_x(x)), numbers(mix_y(y))
 
-    nats = float(-0.5 * np.log1p(-(rho**2)).sum())
     text = f"{p} + {q} normal with {len(rho)} canonical correlations, the largest {rho.max():.2g}"
     if not rounded:
         return Part("normal", text, draw, lambda _: (nats, 0.0))
@@ -65,7 +78,7 @@ def normal(request: Request, g: Generator) -> Part:
     return Part("normal", text, draw_rounded, lambda _: (nats - loss, 0.1 * loss), (True, True))
 
 
-def _rounding(mixing: np.ndarray, rho: np.ndarray, step: float) -> tuple[np.ndarray, float]:
+def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
     """Steps of every column, and the information that rounding to them destroys, to second order.
 
     Rounding x to steps h lowers I by sum_i h_i^2 / 24 E(d_i log p(x|y) - d_i log p(x))^2; for normals that is the
@@ -80,16 +93,6 @@ def _rounding(mixing: np.ndarray, rho: np.ndarray, step: float) -> tuple[np.ndar
     return steps, float((steps**2 * (precision - np.diag(alone))).sum() / 24)
 
 
-def student_information(p: int, q: int, dof: float) -> float:
-    """I of two blocks of an uncorrelated multivariate t, nats (from its entropies; Kotz & Nadarajah 2004)."""
-
-    def entropy(dim: int) -> float:
-        constant = special.gammaln(dof / 2) + dim / 2 * np.log(dof * np.pi) - special.gammaln((dof + dim) / 2)
-        return constant + (dof + dim) / 2 * (special.digamma((dof + dim) / 2) - special.digamma(dof / 2))
-
-    return float(entropy(p) + entropy(q) - entropy(p + q))
-
-
 def student(request: Request, g: Generator) -> Part:
     """A multivariate t with given canonical correlations and one common scale of all columns."""
     dof = log_uniform(g, *DOF)
@@ -97,19 +100,15 @@ def student(request: Request, g: Generator) -> Part:
         return normal_scores(request, g, "student", dof)
     p, q = _columns(request, g)
     common = student_information(p, q, dof)
-    parts = split(g, max(request.nats - common, 0.0), min(p, q))
-    rho = np.minimum(np.sqrt(-np.expm1(-2 * parts)), MOST_CORRELATED)
-    mix_x, mix_y = draw_mixing(p, g), draw_mixing(q, g)
+    rho, linear, (mix_x, mix_y), correlated = _canonical(p, q, max(request.nats - common, 0.0), g)
 
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
-        x, y = g.normal(size=(n, p)), g.normal(size=(n, q))
-        y[:, : len(rho)] = rho * x[:, : len(rho)] + np.sqrt(1 - rho**2) * y[:, : len(rho)]
+        x, y = correlated(n, g)
         scale = np.sqrt(g.chisquare(dof, size=(n, 1)) / dof)
         return numbers(mix_x(x / scale)), numbers(mix_y(y / scale))
 
-    nats = common - float(0.5 * np.log1p(-(rho**2)).sum())
     text = f"{p} + {q} Student t({dof:.2g}), largest canonical correlation {rho.max():.2g}"
-    return Part("student", text, draw, lambda _: (nats, 0.0))
+    return Part("student", text, draw, lambda _: (common + linear, 0.0))
 
 
 def linear_factors(request: Request, g: Generator) -> Part:
@@ -126,10 +125,7 @@ def linear_factors(request: Request, g: Generator) -> Part:
         logs = [np.linalg.slogdet(eye + gram)[1] for gram in (gram_x, gram_y, gram_x + gram_y)]
         return 0.5 * float(logs[0] + logs[1] - logs[2])
 
-    low, high = -12.0, 8.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if nats(np.exp(middle)) < request.nats else (low, middle)
+    low, _ = bisected(lambda log: nats(np.exp(log)) < request.nats, -12.0, 8.0, 40)
     strength = float(np.exp(low))
 
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
@@ -138,3 +134,42 @@ def linear_factors(request: Request, g: Generator) -> Part:
 
     text = f"{factors} linear factors in {p} + {q} columns, variance {strength:.2g}"
     return Part("shared_factors", text, draw, lambda _: (nats(strength), 0.0))
+
+
+def softmax_of_several(request: Request, g: Generator) -> Part:
+    """A label whose logits are linear in features of several columns: projections, bends and squares of them."""
+    if request.columns[0] == 1 or request.tied[0]:
+        return label_of_numbers(request, g)
+    columns, classes = log_uniform_int(g, 2, min(request.columns[0], draws.MOST_COMBINED)), int(g.integers(2, 9))
+    features, bend = int(g.integers(2, 6)), pick(g, ("linear", "tanh", "square"))
+    weights = g.normal(size=(columns, features))
+    weights *= g.random(weights.shape) < g.uniform(0.2, 1)
+    weights /= np.maximum(np.linalg.norm(weights, axis=0), 0.3)
+    to_logits, offsets = g.normal(size=(features, classes)), g.normal(0, 0.7, classes)
+
+    def probabilities(x: Array, strength: float) -> Array:
+        z = x @ weights
+        z = {"linear": z, "tanh": np.tanh(2 * z), "square": z**2 - 1}[bend]
+        return special.softmax(strength * z @ to_logits + offsets, axis=1)
+
+    def ratios(given: Array) -> Array:
+        return special.rel_entr(given, given.mean(axis=0)).sum(axis=1)
+
+    pilot = g.normal(size=(PILOT, columns))
+
+    def below(log_strength: Array) -> bool:
+        return ratios(probabilities(pilot, np.exp(log_strength))).mean() < request.nats
+
+    strength = float(np.exp(bisected(below, np.log(0.03), np.log(30.0), 12)[0]))
+
+    def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
+        x = g.normal(size=(n, columns))
+        levels = np.cumsum(probabilities(x, strength), axis=1)[:, :-1]
+        return numbers(x), categories((g.random((n, 1)) > levels).sum(axis=1))
+
+    def truth(g: Generator) -> tuple[float, float]:
+        given = np.concatenate([probabilities(g.normal(size=(BATCH, columns)), strength) for _ in range(BATCHES)])
+        return mean_and_error(ratios(given))
+
+    text = f"{classes} classes by softmax of {features} {bend} features of {columns} columns, strength {strength:.2g}"
+    return Part("label_of_numbers", text, draw, truth)

@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from infoscope.data.prior.noise import Array, Generator, Map, log_uniform, pick
+from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, pick
 
 DENSE = 96  # columns up to which a full rotation is drawn; beyond, products of reflections
 REFLECTIONS = 4
-SPECTRUM = (0.2, 2.0)  # decay of standard deviations over the columns, as a power
 HEAVY = 12.0  # standardised values beyond it: only maps that compress are used
 
 Columns = Callable[[Array], Array]
@@ -41,7 +40,7 @@ def draw_mixing(size: int, g: Generator) -> Columns:
     if kind == "factors":
         factors = g.normal(size=(2, int(g.integers(1, 4)), size)) / np.sqrt(size) * log_uniform(g, 0.5, 3.0)
         return lambda x: x + (x @ factors[0].T) @ factors[1]
-    scales = np.arange(1.0, size + 1) ** -g.uniform(*SPECTRUM)
+    scales = np.arange(1.0, size + 1) ** -g.uniform(0.2, 2.0)
     rotation, order = draw_rotation(size, g), g.permutation(size)
     return lambda x: rotation(x * scales[order])
 

@@ -6,18 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-Generator = np.random.Generator
-Array = NDArray[np.float64]
-Map = Callable[[Array], Array]
-DOF = (2.0, 12.0)  # degrees of freedom of t noise
-GAMMA_SHAPE = (0.8, 8.0)  # shape of gamma noise; 1 is exponential
-LOG_SD = (0.3, 1.0)  # standard deviation of the logarithm of lognormal values
-PERIODS = (0.7, 3.0)  # periods of a sine within 4 standard deviations of x
-HILL = (0.8, 6.0)  # slope of dose-response curves
-PROJECTED = (2, 64)  # columns of x that one projection combines
+from infoscope.data.prior.draws import MOST_COMBINED, Array, Generator, Map, log_uniform, log_uniform_int, pick
+
 SCORES = np.linspace(-6.0, 6.0, 241)  # normal scores at which a function's mean and spread are taken
 
 
@@ -40,34 +32,18 @@ class Predictor:
     columns: int
 
 
-def log_uniform(g: Generator, low: float, high: float) -> float:
-    """A number between `low` and `high` whose logarithm is uniform."""
-    return float(np.exp(g.uniform(np.log(low), np.log(high))))
-
-
-def log_uniform_int(g: Generator, low: int, high: int) -> int:
-    """A whole number from `low` to `high` whose logarithm is about uniform."""
-    return min(high, int(log_uniform(g, low, max(low, high) + 1)))
-
-
-def pick(g: Generator, options: tuple[str, ...] | list[str]) -> str:
-    """One of the options, each equally likely."""
-    return options[g.integers(len(options))]
-
-
-def standardised(function: Map) -> Map:
-    """`function` of a standard normal score, less its mean, over its standard deviation."""
-    mean, spread = moments(function)
-    return lambda score: (function(score) - mean) / spread
-
-
-def moments(function: Map) -> tuple[float, float]:
-    """Mean and standard deviation of a function of a standard normal score."""
+def moments(values: Array) -> tuple[float, float]:
+    """Mean and standard deviation of a function of a normal score, from its values at SCORES."""
     weights = np.exp(-0.5 * SCORES**2)
     weights /= weights.sum()
-    values = function(SCORES)
     mean = float(weights @ values)
     return mean, float(np.sqrt(weights @ (values - mean) ** 2))
+
+
+def standardised(function: Map, at: Array = SCORES) -> Map:
+    """`function` with mean 0 and standard deviation 1; `at`: values of its argument at the normal SCORES."""
+    mean, spread = moments(function(at))
+    return lambda score: (function(score) - mean) / max(spread, 1e-3)
 
 
 # --- noise ---------------------------------------------------------------------------------------------------------
@@ -77,6 +53,12 @@ def draw_noise(g: Generator) -> Noise:
     if g.random() < 0.5:
         return noise
     return Noise(noise.name, lambda n, g: -noise.sample(n, g), lambda v: 1 - noise.cdf(-v))
+
+
+def laplace_cdf(v: Array) -> Array:
+    """Distribution function of a Laplace variable of scale 1."""
+    tail = 0.5 * np.exp(-np.abs(v))
+    return np.where(v < 0, tail, 1 - tail)
 
 
 def _lognormal(log_sd: float) -> Noise:
@@ -117,13 +99,8 @@ def _student(dof: float) -> Noise:
     return Noise(f"t({dof:.2g})", lambda n, g: g.standard_t(dof, size=n), lambda v: special.stdtr(dof, v))
 
 
-def _laplace_cdf(v: Array) -> Array:
-    tail = 0.5 * np.exp(-np.sqrt(2) * np.abs(v))
-    return np.where(v < 0, tail, 1 - tail)
-
-
 NORMAL = Noise("normal", lambda n, g: g.normal(size=n), special.ndtr)
-LAPLACE = Noise("Laplace", lambda n, g: g.laplace(size=n) / np.sqrt(2), _laplace_cdf)
+LAPLACE = Noise("Laplace", lambda n, g: g.laplace(size=n) / np.sqrt(2), lambda v: laplace_cdf(np.sqrt(2) * v))
 ROOT = np.sqrt(3)  # standard deviation of a uniform on (-3, 3); scale of a logistic of unit spread times pi
 UNIFORM = Noise("uniform", lambda n, g: g.uniform(-ROOT, ROOT, n), lambda v: np.clip((v + ROOT) / (2 * ROOT), 0, 1))
 LOGISTIC = Noise("logistic", lambda n, g: g.logistic(0, ROOT / np.pi, n), lambda v: special.expit(v * np.pi / ROOT))
@@ -132,10 +109,10 @@ NOISES: dict[str, Callable[[Generator], Noise]] = {
     "laplace": lambda g: LAPLACE,
     "uniform": lambda g: UNIFORM,
     "logistic": lambda g: LOGISTIC,
-    "student": lambda g: _student(log_uniform(g, *DOF)),
-    "gamma": lambda g: _gamma(1.0 if g.random() < 0.25 else log_uniform(g, *GAMMA_SHAPE)),
+    "student": lambda g: _student(log_uniform(g, 2.0, 12.0)),
+    "gamma": lambda g: _gamma(1.0 if g.random() < 0.25 else log_uniform(g, 0.8, 8.0)),  # 1 is exponential
     "bimodal": lambda g: _bimodal(g.uniform(0.2, 0.8), g.uniform(0.8, 1.2), g.uniform(0.15, 0.5)),
-    "lognormal": lambda g: _lognormal(g.uniform(*LOG_SD)),
+    "lognormal": lambda g: _lognormal(g.uniform(0.3, 1.0)),
     "triangular": lambda g: _triangular(g.uniform(-2.2, 2.2)),
 }
 
@@ -153,10 +130,10 @@ def draw_function(g: Generator, name: str | None = None) -> tuple[str, Map]:
     if name == "quadratic":
         return name, lambda s: (s - shift) ** 2
     if name == "sine":
-        periods, phase = g.uniform(*PERIODS), g.uniform(0, 2 * np.pi)
+        periods, phase = g.uniform(0.7, 3.0), g.uniform(0, 2 * np.pi)  # periods within 4 standard deviations
         return f"sine({periods:.2g} periods)", lambda s: np.sin(np.pi / 2 * periods * s + phase)
     if name == "dose-response":
-        slope = log_uniform(g, *HILL)
+        slope = log_uniform(g, 0.8, 6.0)
         return f"dose-response(slope {slope:.2g})", lambda s: special.expit(slope * (s - shift))
     if name == "saturating":
         return name, lambda s: -np.exp(-rate * np.clip(s + 2.5, 0, None))
@@ -194,12 +171,12 @@ def draw_margin(g: Generator) -> tuple[str, Map]:
 def plain_predictor(g: Generator) -> Predictor:
     """One column that is the score itself, of a random margin."""
     name, quantile = draw_margin(g)
+    return single_column(f"{name} x", quantile, lambda n, g: quantile(open_uniform(n, g)))
 
-    def sample(n: int, g: Generator) -> tuple[Array, Array]:
-        x = quantile(open_uniform(n, g))
-        return x[:, None], x
 
-    return Predictor(f"{name} x", quantile, sample, 1)
+def single_column(name: str, quantile: Map, draw: Callable[[int, Generator], Array]) -> Predictor:
+    """One column that is the score itself."""
+    return Predictor(name, quantile, lambda n, g: (lambda x: (x[:, None], x))(draw(n, g)), 1)
 
 
 def open_uniform(size: int | tuple[int, ...], g: Generator) -> Array:
@@ -209,42 +186,32 @@ def open_uniform(size: int | tuple[int, ...], g: Generator) -> Array:
 
 def projected_predictor(g: Generator, most: int) -> Predictor:
     """Normal columns of which one projection, or their distance from the origin, is the score."""
-    columns = log_uniform_int(g, PROJECTED[0], min(PROJECTED[1], max(2, most)))
+    columns = log_uniform_int(g, 2, min(MOST_COMBINED, max(2, most)))
     if g.random() < 0.3:
-        def radius_quantile(u: Array) -> Array:
-            return np.sqrt(2 * special.gammaincinv(columns / 2, u))
-
-        mean, spread = moments(lambda z: radius_quantile(special.ndtr(z)))
-
-        def radial(n: int, g: Generator) -> tuple[Array, Array]:
-            x = g.normal(size=(n, columns))
-            return x, (np.sqrt((x**2).sum(axis=1)) - mean) / spread
-
         name = f"radius of {columns} columns"
-        return Predictor(name, lambda u: (radius_quantile(u) - mean) / spread, radial, columns)
-    direction = g.normal(size=columns)
-    if g.random() < 0.5:
-        direction[g.random(columns) < 0.7] = 0
-        direction[0] = 1
-    direction /= np.linalg.norm(direction)
+        quantile = lambda u: np.sqrt(2 * special.gammaincinv(columns / 2, u))  # noqa: E731
+        score_of = lambda x: np.sqrt((x**2).sum(axis=1))  # noqa: E731
+        mean, spread = moments(quantile(special.ndtr(SCORES)))
+    else:
+        name, quantile, (mean, spread) = f"projection of {columns} columns", special.ndtri, (0.0, 1.0)
+        direction = g.normal(size=columns)
+        if g.random() < 0.5:
+            direction[g.random(columns) < 0.7] = 0
+            direction[0] = 1
+        direction /= np.linalg.norm(direction)
+        score_of = lambda x: x @ direction  # noqa: E731
 
     def sample(n: int, g: Generator) -> tuple[Array, Array]:
         x = g.normal(size=(n, columns))
-        return x, x @ direction
+        return x, (score_of(x) - mean) / spread
 
-    return Predictor(f"projection of {columns} columns", special.ndtri, sample, columns)
+    return Predictor(name, lambda u: (quantile(u) - mean) / spread, sample, columns)
 
 
 def interaction_predictor(g: Generator) -> Predictor:
     """2 to 4 columns none of which informs alone: parity of signs, signed value, product, sum modulo 1."""
     columns, kind = int(g.integers(2, 5)), pick(g, ("parity", "signed", "product", "modular"))
     log_sd = g.uniform(0.2, 0.7) / np.sqrt(columns)
-    names = {
-        "parity": "parity of the signs of {} columns",
-        "signed": "a value times the signs of {} columns",
-        "product": "product of {} columns",
-        "modular": "sum modulo 1 of {} columns",
-    }
 
     def sample(n: int, g: Generator) -> tuple[Array, Array]:
         if kind == "modular":
@@ -262,13 +229,13 @@ def interaction_predictor(g: Generator) -> Predictor:
         tail = np.clip(2 * np.minimum(u, 1 - u), 1e-300, 1)  # P(|score| beyond)
         return np.where(u < 0.5, -1.0, 1.0) * np.exp(-log_sd * np.sqrt(columns) * special.ndtri(tail))
 
-    quantiles: dict[str, Map] = {
-        "parity": lambda u: np.where(u < 0.5, -1.0, 1.0),
-        "signed": special.ndtri,
-        "product": product_quantile,
-        "modular": lambda u: np.sqrt(12) * (u - 0.5),
-    }
-    return Predictor(names[kind].format(columns), quantiles[kind], sample, columns)
+    name, quantile = {
+        "parity": ("parity of the signs of {} columns", lambda u: np.where(u < 0.5, -1.0, 1.0)),
+        "signed": ("a value times the signs of {} columns", special.ndtri),
+        "product": ("product of {} columns", product_quantile),
+        "modular": ("sum modulo 1 of {} columns", lambda u: np.sqrt(12) * (u - 0.5)),
+    }[kind]
+    return Predictor(name.format(columns), quantile, sample, columns)
 
 
 def draw_predictor(g: Generator, most: int) -> Predictor:

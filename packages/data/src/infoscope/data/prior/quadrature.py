@@ -1,4 +1,7 @@
-"""Mutual information by quadrature where y depends on x through one score and is coded in one number."""
+"""Pairs in which y depends on x through one score: their observation and their information by quadrature.
+
+Observation destroys information: rounding, repeated values at a limit, censoring, ordered levels.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from infoscope.data.prior.noise import Array, Generator, Predictor
-from infoscope.data.prior.observation import Observation
+from infoscope.data.information import bisected, table_information
+from infoscope.data.prior.draws import Array, Generator, log_uniform, pick
+from infoscope.data.prior.noise import Predictor
+from infoscope.data.prior.parts import Part, Request, Sample, categories, numbers
 
+KINDS = ("rounding", "limit", "censoring", "levels")
+LEVELS = (3, 12)  # ordered levels of one column
+CELLS = (4, 60)  # rounded cells within the central 98 %
+LIMIT = (0.05, 0.65)  # share of values at a detection limit
+MARGIN = 8  # rounded cells beyond the outermost pilot values
 COARSE, FINE = (64, 120), (400, 900)  # nodes of the score, cells of y
 SMALL = 0.01  # quantile of |y| below which cells are alike where the scale of y varies
 REFINEMENTS = 2  # doublings of nodes and cells
@@ -19,8 +29,78 @@ PILOT = 2_000  # draws that set the range of y and the cells of observation
 REACH = 6.0  # normal scores between which the nodes lie
 OVERHANG = 1.25  # cells extend so much further (in asinh) than the pilot draws
 TOLERANCE = (0.0008, 0.004)  # nats, or share of the result: allowed error of a quadrature
+CALIBRATION_STEPS = 9  # halvings of the range of a parameter
+CATEGORIES = (2, 9)  # categories that a number is cut into
 
 
+# --- observation ---------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """A non-decreasing map of one column: values between edges[i - 1] and edges[i] become values[i] where atoms[i]."""
+
+    name: str
+    edges: Array  # [m], increasing
+    atoms: NDArray[np.bool_]  # [m + 1]
+    values: Array  # [m + 1]
+
+    def apply(self, column: Array) -> Array:
+        """The observed column."""
+        cell = np.searchsorted(self.edges, column)
+        return np.where(self.atoms[cell], self.values[cell], column)
+
+    def level(self, column: Array) -> NDArray[np.int64]:
+        """The number of the interval of every value, 0 to m."""
+        return np.searchsorted(self.edges, column).astype(np.int64)
+
+    def interval(self, observed: Array) -> NDArray[np.int64]:
+        """The number of the interval of every observed value; the value of an atom may lie on its edge."""
+        if self.atoms.all():
+            return np.searchsorted(self.values, observed)
+        interval = np.searchsorted(self.edges, observed)
+        for atom in np.flatnonzero(self.atoms):
+            interval[observed == self.values[atom]] = atom
+        return interval
+
+
+def draw_observation(g: Generator, pilot: Array, kind: str | None = None) -> Observation:
+    """A random observation of a column of which `pilot` has some draws."""
+    kind = kind or pick(g, KINDS)
+    if kind == "levels":
+        return draw_levels(g, pilot)
+    low, high = np.quantile(pilot, [0.01, 0.99])
+    if kind == "rounding":
+        width = (high - low) / log_uniform(g, *CELLS)
+        first = np.floor(max(pilot.min(), low - 3 * (high - low)) / width) - MARGIN
+        last = np.ceil(min(pilot.max(), high + 3 * (high - low)) / width) + MARGIN
+        values = np.arange(first, last + 1) * width
+        return Observation("rounded", (values[1:] + values[:-1]) / 2, np.ones(len(values), bool), values)
+    below, above = log_uniform(g, *LIMIT), log_uniform(g, *LIMIT) / 2
+    if kind == "limit":
+        cut = _between(pilot, below)
+        if g.random() < 0.7:
+            return Observation(f"{below:.0%} at a lower limit", cut, np.array([True, False]), np.array([cut[0], 0.0]))
+        cut = _between(pilot, 1 - below)
+        return Observation(f"{below:.0%} at an upper limit", cut, np.array([False, True]), np.array([0.0, cut[0]]))
+    cuts = np.concatenate([_between(pilot, below / 1.5), _between(pilot, 1 - above)])
+    name = f"censored {below / 1.5:.0%} below, {above:.0%} above"
+    return Observation(name, cuts, np.array([True, False, True]), np.array([cuts[0], 0.0, cuts[1]]))
+
+
+def draw_levels(g: Generator, pilot: Array, levels: int | None = None) -> Observation:
+    """Ordered levels 1, 2, ... of random shares."""
+    levels = levels or int(g.integers(LEVELS[0], LEVELS[1] + 1))
+    shares = g.dirichlet(np.full(levels, log_uniform(g, 1.0, 20.0))) + 0.01
+    edges = np.unique(np.quantile(pilot, np.cumsum(shares / shares.sum())[:-1]))
+    values = np.arange(1.0, len(edges) + 2)
+    return Observation(f"{len(values)} levels", edges, np.ones(len(values), bool), values)
+
+
+def _between(pilot: Array, share: float) -> Array:
+    """A cut below which `share` of the pilot lies [1]."""
+    return np.array([np.quantile(pilot, share)])
+
+
+# --- quadrature ----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class ScoredPair:
     """x with its score, and y given the score: its cumulative distribution function and its draws.
@@ -33,23 +113,6 @@ class ScoredPair:
     draw: Callable[[Array, Generator], Array]  # score [n], generator -> y [n]
     lattice: int = 0
     about_zero: bool = False
-
-
-def table_information(joint: Array) -> float:
-    """Mutual information of a joint table [a, b], nats."""
-    expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
-    return float(special.rel_entr(joint, expected).sum())
-
-
-def pilot_draws(pair: ScoredPair, g: Generator) -> tuple[Array, Array]:
-    """Some draws of score and y."""
-    score = pair.predictor.sample(PILOT, g)[1]
-    return score, pair.draw(score, g)
-
-
-def coarse_information(pair: ScoredPair, pilot_y: Array) -> float:
-    """A quick approximation, for choosing parameters."""
-    return table_information(_joint(pair, None, None, pilot_y, COARSE)[0])
 
 
 def information(pair: ScoredPair, x_seen: Observation | None, y_seen: Observation | None, pilot_y: Array) -> float:
@@ -143,10 +206,72 @@ def _every_second(free: NDArray[np.bool_]) -> Array:
 
 
 def score_of(predictor: Predictor, values: Array) -> Array:
-    """The normal scores at which the predictor's quantile function reaches `values`, by bisection."""
-    low, high = np.full(len(values), -8.0), np.full(len(values), 8.0)
-    for _ in range(60):
-        middle = (low + high) / 2
-        above = predictor.quantile(special.ndtr(middle)) > values
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return (low + high) / 2
+    """The normal scores at which the predictor's quantile function reaches `values`."""
+    ends = np.full(len(values), -8.0), np.full(len(values), 8.0)
+    return sum(bisected(lambda score: ~(predictor.quantile(special.ndtr(score)) > values), *ends, 60)) / 2
+
+
+# --- subsystems ----------------------------------------------------------------------------------------------------
+def scored_part(
+    family: str,
+    name: str,
+    request: Request,
+    g: Generator,
+    predictor: Predictor,
+    build: Callable[[float], ScoredPair],
+    strengths: tuple[float, float],
+    decode: Callable[[Array], Sample] | None = None,
+    levels: bool = False,
+) -> Part:
+    """The subsystem of a score and y; `build(strength)` is calibrated within `strengths` to the requested nats.
+
+    Where ties or categories are requested, the columns are observed (as few ordered levels if `levels`); `decode`
+    makes columns of coded y.
+    """
+    score = predictor.sample(PILOT, g)[1]
+    strength = calibrated(build, score, request.nats, strengths, g)
+    pair = build(strength)
+    pilot = pair.draw(score, g)
+    x_seen = y_seen = None
+    if predictor.columns == 1 and request.x == "categories":
+        x_seen = draw_levels(g, score, int(g.integers(*CATEGORIES)))
+    elif predictor.columns == 1 and request.tied[0]:
+        x_seen = draw_observation(g, score, "levels" if levels else None)
+    if decode is None and request.y == "categories" and not pair.lattice:
+        y_seen = draw_levels(g, pilot, int(g.integers(*CATEGORIES)))
+    elif decode is None and request.tied[1] and not pair.lattice:
+        y_seen = draw_observation(g, pilot, "levels" if levels else None)
+    text = f"{name} of {predictor.name}, strength {strength:.3g}"
+    text += "".join(f", {side} {seen.name}" for side, seen in (("x", x_seen), ("y", y_seen)) if seen is not None)
+
+    def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
+        columns, score = predictor.sample(n, g)
+        y = pair.draw(score, g)
+        x_side = numbers(columns) if x_seen is None else _observed(columns[:, 0], x_seen, request.x)
+        if decode is not None:
+            return x_side, decode(y)
+        if pair.lattice:
+            return x_side, categories(y) if request.y == "categories" else numbers(y)
+        return x_side, numbers(y) if y_seen is None else _observed(y, y_seen, request.y)
+
+    def truth(_: Generator) -> tuple[float, float]:
+        return information(pair, x_seen, y_seen, pilot), 0.0
+
+    tied = (x_seen is not None and request.x != "categories", y_seen is not None or pair.lattice > 0)
+    return Part(family, text, draw, truth, (tied[0], tied[1] and request.y != "categories"))
+
+
+def _observed(column: Array, seen: Observation, kind: str) -> Sample:
+    return categories(seen.level(column)) if kind == "categories" else numbers(seen.apply(column))
+
+
+def calibrated(
+    build: Callable[[float], ScoredPair], score: Array, nats: float, strengths: tuple[float, float], g: Generator
+) -> float:
+    """The strength at which the information is about `nats`: bisection of its logarithm."""
+
+    def below(log_strength: Array) -> bool:
+        pair = build(float(np.exp(log_strength)))
+        return table_information(_joint(pair, None, None, pair.draw(score[:400], g), COARSE)[0]) < nats
+
+    return float(np.exp(sum(bisected(below, *np.log(strengths), CALIBRATION_STEPS)) / 2))

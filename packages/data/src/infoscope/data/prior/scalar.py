@@ -8,28 +8,28 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
+from infoscope.data.information import bisected
+from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, pick
 from infoscope.data.prior.noise import (
-    Array,
-    Generator,
+    SCORES,
+    Noise,
     Predictor,
     draw_function,
     draw_noise,
     draw_predictor,
     interaction_predictor,
-    log_uniform,
-    moments,
     open_uniform,
-    pick,
     plain_predictor,
-)  # fmt: skip
-from infoscope.data.prior.parts import Part, Request, Sample, scored_part
-from infoscope.data.prior.quadrature import ScoredPair
+    single_column,
+    standardised,
+)
+from infoscope.data.prior.parts import Part, Request, Sample
+from infoscope.data.prior.quadrature import ScoredPair, scored_part
 
 NOISE_STRENGTHS = (0.02, 60.0)  # spread of the signal over the spread of the noise
-BISECTIONS = 40  # of the inverse of a copula's conditional distribution function
 MOST_COUNTS = 400  # counts beyond it are one value
 RARE = (0.005, 0.1)  # prevalence of a rare class
-NORMAL_X = Predictor("normal x", special.ndtri, lambda n, g: (lambda z: (z[:, None], z))(g.normal(size=n)), 1)
+NORMAL_X = single_column("normal x", special.ndtri, lambda n, g: g.normal(size=n))
 
 
 def _predictor(request: Request, g: Generator) -> Predictor:
@@ -37,26 +37,26 @@ def _predictor(request: Request, g: Generator) -> Predictor:
     return plain_predictor(g) if request.tied[0] or request.x == "categories" else draw_predictor(g, request.columns[0])
 
 
+def standardised_on(predictor: Predictor, function: Map) -> Map:
+    """`function` of the predictor's score, with mean 0 and standard deviation 1."""
+    return standardised(function, predictor.quantile(special.ndtr(SCORES)))
+
+
+def _about(predictor: Predictor, noise: Noise, signal: Map) -> Callable[[float], ScoredPair]:
+    """y = signal(score) + noise / strength, by strength."""
+    return lambda strength: ScoredPair(
+        predictor,
+        lambda edges, score: noise.cdf((edges - signal(score)) * strength),
+        lambda score, g: signal(score) + noise.sample(len(score), g) / strength,
+    )
+
+
 def additive_noise(request: Request, g: Generator, levels: bool = False) -> Part:
     """y = f(score) + noise."""
     predictor, noise, (name, function) = _predictor(request, g), draw_noise(g), draw_function(g)
-    signal = standardised_on(predictor, function)
-
-    def build(strength: float) -> ScoredPair:
-        return ScoredPair(
-            predictor,
-            lambda edges, score: noise.cdf((edges - signal(score)) * strength),
-            lambda score, g: signal(score) + noise.sample(len(score), g) / strength,
-        )
-
+    build = _about(predictor, noise, standardised_on(predictor, function))
     text = f"{name} + {noise.name} noise"
     return scored_part("additive_noise", text, request, g, predictor, build, NOISE_STRENGTHS, levels=levels)
-
-
-def standardised_on(predictor: Predictor, function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """`function` of the predictor's score, with mean 0 and standard deviation 1 (constant functions excluded)."""
-    mean, spread = moments(lambda z: function(predictor.quantile(special.ndtr(z))))
-    return lambda score: (function(score) - mean) / max(spread, 1e-3)
 
 
 def multiplied_noise(request: Request, g: Generator) -> Part:
@@ -111,14 +111,7 @@ def interactions(request: Request, g: Generator) -> Part:
     if request.y == "categories":
         return _labels("parity_and_interactions", request, g, predictor, int(g.integers(2, 5)))
     noise = draw_noise(g)
-
-    def build(strength: float) -> ScoredPair:
-        return ScoredPair(
-            predictor,
-            lambda edges, score: noise.cdf((edges - score) * strength),
-            lambda score, g: score + noise.sample(len(score), g) / strength,
-        )
-
+    build = _about(predictor, noise, lambda score: score)
     text = f"{noise.name} noise about the value"
     return scored_part("parity_and_interactions", text, request, g, predictor, build, NOISE_STRENGTHS)
 
@@ -201,18 +194,17 @@ def copulas(request: Request, g: Generator) -> Part:
 
 def _inverse(cdf: Callable[[Array, Array], Array], score: Array, level: Array) -> Array:
     """y at which cdf(y, score) reaches `level`, within 7.5 standard deviations."""
-    low, high = np.full(len(score), -7.5), np.full(len(score), 7.5)
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        above = cdf(middle, score) > level
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return (low + high) / 2
+    ends = np.full(len(score), -7.5), np.full(len(score), 7.5)
+    return sum(bisected(lambda y: ~(cdf(y, score) > level), *ends, 40)) / 2
 
 
 def normal_scores(request: Request, g: Generator, family: str, dof: float = np.inf, levels: bool = False) -> Part:
     """Two columns of a normal or Student distribution; strength is rho / sqrt(1 - rho^2)."""
     sign = g.choice([-1.0, 1.0])
-    predictor = NORMAL_X if np.isinf(dof) else student_predictor(dof)
+    predictor = NORMAL_X
+    if np.isfinite(dof):
+        quantile = lambda u: special.stdtrit(dof, u)  # noqa: E731
+        predictor = single_column(f"t({dof:.2g}) x", quantile, lambda n, g: g.standard_t(dof, n))
 
     def build(strength: float) -> ScoredPair:
         rho, spread = sign * strength / np.hypot(1, strength), 1 / np.hypot(1, strength)
@@ -234,16 +226,6 @@ def normal_scores(request: Request, g: Generator, family: str, dof: float = np.i
 
     text = "normal" if np.isinf(dof) else f"t({dof:.2g})"
     return scored_part(family, f"1 + 1 {text}", request, g, predictor, build, (0.05, 40.0), levels=levels)
-
-
-def student_predictor(dof: float) -> Predictor:
-    """One column of a t distribution."""
-
-    def sample(n: int, g: Generator) -> tuple[Array, Array]:
-        x = g.standard_t(dof, n)
-        return x[:, None], x
-
-    return Predictor(f"t({dof:.2g}) x", lambda u: special.stdtrit(dof, u), sample, 1)
 
 
 # --- counts, labels, times -----------------------------------------------------------------------------------------

@@ -12,13 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import stats
 
 from infoscope.checks import one_of
-from infoscope.data.tasks.known_truth import Case
+from infoscope.data.information import bisected, student_information
+from infoscope.data.tasks.cases import Case, Generator, Pair, known
 
-Generator = np.random.Generator
-Pair = tuple[NDArray, NDArray]
 Map = Callable[[NDArray], NDArray]
 BASES = (
     "1v1-normal-0.75",
@@ -53,7 +52,7 @@ def law(name: str) -> Case:
             x, y = _mapped(part, x, y)
         return x, y
 
-    return Case("mi", "numbers", sample, lambda: (truth, 0.0))
+    return known(sample, truth)
 
 
 def _base(name: str) -> tuple[Callable[[int, Generator], Pair], float]:
@@ -88,16 +87,6 @@ def normal_information(covariance: NDArray, dim: int) -> float:
     return 0.5 * float(logs[0] + logs[1] - logs[2])
 
 
-def student_information(dim_x: int, dim_y: int, dof: float) -> float:
-    """I of two parts of a multivariate t of identity dispersion, nats: from its differential entropies."""
-
-    def entropy(dim: int) -> float:
-        constant = special.gammaln(dof / 2) + dim / 2 * np.log(dof * np.pi) - special.gammaln((dof + dim) / 2)
-        return constant + (dof + dim) / 2 * (special.digamma((dof + dim) / 2) - special.digamma(dof / 2))
-
-    return float(entropy(dim_x) + entropy(dim_y) - entropy(dim_x + dim_y))
-
-
 def _normal(covariance: NDArray, dim: int, n: int, g: Generator) -> Pair:
     both = g.normal(size=(n, len(covariance))) @ np.linalg.cholesky(covariance).T
     return both[:, :dim], both[:, dim:]
@@ -119,12 +108,9 @@ def _bimodal(x: NDArray, y: NDArray) -> Pair:
 
 def _quantile(level: NDArray, parts: tuple[tuple[float, float], ...]) -> NDArray:
     """The point at which a mixture of unit normals reaches a level, by bisection."""
-    low, high = np.full(level.shape, -12.0), np.full(level.shape, 17.0)
-    for _ in range(60):
-        middle = (low + high) / 2
-        below = sum(weight * stats.norm.cdf(middle - mean) for weight, mean in parts) < level
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return (low + high) / 2
+    ends = np.full(level.shape, -12.0), np.full(level.shape, 17.0)
+    below = lambda point: sum(weight * stats.norm.cdf(point - mean) for weight, mean in parts) < level  # noqa: E731
+    return sum(bisected(below, *ends, 60)) / 2
 
 
 def _mapped(name: str, x: NDArray, y: NDArray) -> Pair:

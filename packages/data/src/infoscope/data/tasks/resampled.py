@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from infoscope.checks import one_of, require_int
+from infoscope.data.information import table_information
 from infoscope.data.pools.loaders import cifar10, imdb_embeddings, mnist
-from infoscope.data.tasks.known_truth import Case, discrete_information
+from infoscope.data.tasks.cases import Case, Generator, Pair, known
 from infoscope.errors import InvalidInput, TooFew
 
-Generator = np.random.Generator
 _BITS = 1 / math.log(2)
 POOLS: dict[str, Callable] = {
     "mnist-0-1": lambda: mnist().restrict((0, 1)),
@@ -62,11 +62,11 @@ def law(name: str) -> Case:
     count = CLASSES[pool]
     kept = kept_share(nats, count)
 
-    def sample(n: int, g: Generator) -> tuple[NDArray, NDArray]:
+    def sample(n: int, g: Generator) -> Pair:
         a, b = coupled_labels(n, count, kept, g)
         return items(pool, a, b, g)
 
-    return Case("mi", "numbers", sample, lambda: (nats, 0.0))
+    return known(sample, nats)
 
 
 def floor(name: str, n: int, generator: Generator) -> float:
@@ -75,7 +75,7 @@ def floor(name: str, n: int, generator: Generator) -> float:
     count = CLASSES[pool]
     a, b = coupled_labels(n, count, kept_share(float(bits) / _BITS, count), generator)
     joint = np.bincount(a * count + b, minlength=count**2).reshape(count, count)
-    return discrete_information(joint / n)
+    return table_information(joint / n)
 
 
 def coupled_information(kept: float, count: int) -> float:
@@ -93,7 +93,7 @@ def kept_share(nats: float, count: int) -> float:
     return brentq(lambda kept: coupled_information(kept, count) - nats, 0.0, 1.0, xtol=1e-15, rtol=1e-14)
 
 
-def coupled_labels(n: int, count: int, kept: float, g: Generator) -> tuple[NDArray, NDArray]:
+def coupled_labels(n: int, count: int, kept: float, g: Generator) -> Pair:
     """Labels a and b, int [n]."""
     a = g.integers(0, count, n)
     return a, np.where(g.random(n) < kept, a, g.integers(0, count, n))
@@ -107,7 +107,7 @@ def most_rows(pool: str) -> int:
     return int(wanted * len(of_class) / 2) // 100 * 100
 
 
-def items(pool: str, a: NDArray, b: NDArray, g: Generator) -> tuple[NDArray, NDArray]:
+def items(pool: str, a: NDArray, b: NDArray, g: Generator) -> Pair:
     """An item of class a[i] and one of class b[i] for every row, without repeats or constant columns.
 
     n must stay well below the size of the pool. ValueError where a class has too few items.

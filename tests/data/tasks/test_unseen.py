@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from infoscope.data.tasks import unseen_laws
-from infoscope.data.tasks.unseen_laws import LAWS
+from infoscope.data.tasks import labels, noisy, numeric
+from infoscope.data.tasks.catalogue import UNSEEN
 
 ROWS = 200_000
 TOLERANCE = 0.015  # nats: what a table loses by its cells, and 4 standard errors
@@ -87,44 +87,44 @@ ENOUGH = {  # one number of x, one of y, parts of the table
 @pytest.mark.parametrize("name", ENOUGH)
 def test_a_fine_table_of_draws_has_the_information(name):
     of_x, of_y, count = ENOUGH[name]
-    x, y = LAWS[name].sample(ROWS, np.random.default_rng(11))
-    assert table(of_x(x), of_y(y), count) == pytest.approx(LAWS[name].truth()[0], abs=TOLERANCE)
+    x, y = UNSEEN[name].sample(ROWS, np.random.default_rng(11))
+    assert table(of_x(x), of_y(y), count) == pytest.approx(UNSEEN[name].truth()[0], abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("name, dim, pairs, count", [("woven-frank-6", 6, 3, 60), ("woven-circles-10", 10, 4, 150)])
 def test_a_hidden_pair_of_a_woven_law_has_its_share(name, dim, pairs, count):
-    x, y = LAWS[name].sample(ROWS, np.random.default_rng(12))
+    x, y = UNSEEN[name].sample(ROWS, np.random.default_rng(12))
     shown = table(turned_back(x, dim, pairs, "x"), turned_back(y, dim, pairs, "y"), count)
-    assert pairs * shown == pytest.approx(LAWS[name].truth()[0], abs=pairs * TOLERANCE)
+    assert pairs * shown == pytest.approx(UNSEEN[name].truth()[0], abs=pairs * TOLERANCE)
 
 
 def test_a_correlation_that_moves_leaves_y_normal():
     """Mean log density ratio of draws; y is standard normal for any v (Kolmogorov-Smirnov at 1e-4 each)."""
-    x, y = LAWS["moving-correlation"].sample(ROWS, np.random.default_rng(13))
+    x, y = UNSEEN["moving-correlation"].sample(ROWS, np.random.default_rng(13))
     r = 0.95 * np.sin(np.pi * x[:, 1])
     ratio = stats.norm.logpdf(y, r * x[:, 0], np.sqrt(1 - r**2)) - stats.norm.logpdf(y)
-    assert ratio.mean() == pytest.approx(LAWS["moving-correlation"].truth()[0], abs=5 * ratio.std() / np.sqrt(ROWS))
+    assert ratio.mean() == pytest.approx(UNSEEN["moving-correlation"].truth()[0], abs=5 * ratio.std() / np.sqrt(ROWS))
     for part in range(4):
         assert stats.kstest(y[cells(x[:, 1], 4) == part][:5000], "norm").pvalue > 1e-4
 
 
 def test_a_composition_has_the_mean_density_ratio_of_its_draws():
     """Over the sums of either side, which are parts of a Dirichlet of three."""
-    x, y = (side.sum(axis=1) for side in LAWS["composition"].sample(ROWS, np.random.default_rng(18)))
+    x, y = (side.sum(axis=1) for side in UNSEEN["composition"].sample(ROWS, np.random.default_rng(18)))
     joint = stats.dirichlet([3.5, 4.0, 0.7]).logpdf(np.array([x, y, 1 - x - y]) / (x + y + (1 - x - y)))
     ratio = joint - stats.beta.logpdf(x, 3.5, 4.7) - stats.beta.logpdf(y, 4.0, 4.2)
-    assert ratio.mean() == pytest.approx(LAWS["composition"].truth()[0], abs=5 * ratio.std() / np.sqrt(ROWS))
+    assert ratio.mean() == pytest.approx(UNSEEN["composition"].truth()[0], abs=5 * ratio.std() / np.sqrt(ROWS))
 
 
 def test_a_surface_of_more_noise_is_that_of_a_table():
-    law = unseen_laws.surface(0.1)
+    law = noisy.surface(0.1)
     x, y = law.sample(ROWS, np.random.default_rng(14))
     assert table(x[:, 0] * x[:, 1] + x[:, 2], y, 100) == pytest.approx(law.truth()[0], abs=TOLERANCE)
 
 
 def test_a_complex_square_of_more_noise_is_that_of_a_histogram():
     """Entropy of a histogram of y less that of the noise."""
-    law = unseen_laws.complex_square(0.2)
+    law = numeric.complex_square(0.2)
     _, y = law.sample(ROWS, np.random.default_rng(15))
     counts, *edges = np.histogram2d(*y.T, bins=80)
     area = np.prod([edge[1] - edge[0] for edge in edges])
@@ -134,32 +134,32 @@ def test_a_complex_square_of_more_noise_is_that_of_a_histogram():
 
 def test_the_parts_of_coarse_and_fine_add_up():
     """Information of the cells, by a table; places uniform within a window of a tenth, whatever the cells."""
-    x, y = LAWS["coarse-and-fine"].sample(ROWS, np.random.default_rng(16))
+    x, y = UNSEEN["coarse-and-fine"].sample(ROWS, np.random.default_rng(16))
     moved = (y - x) % 1
     assert moved.max() < 0.1 + 1e-9 and abs(np.corrcoef(moved, x % 1)[0, 1]) < 5 / np.sqrt(ROWS)
     for part in (10 * moved, x % 1, y % 1):
         assert stats.kstest(part[:20_000], "uniform").pvalue > 1e-4
     shown = table(np.floor(x), np.floor(y), 30) + np.log(10)
-    assert shown == pytest.approx(LAWS["coarse-and-fine"].truth()[0], abs=TOLERANCE)
+    assert shown == pytest.approx(UNSEEN["coarse-and-fine"].truth()[0], abs=TOLERANCE)
 
 
 def test_a_rare_event_tells_what_it_says():
     """Which square, by a table; inside the rare one y lies within a thousandth of x, in the other anywhere."""
-    x, y = LAWS["rare-event"].sample(ROWS, np.random.default_rng(17))
+    x, y = UNSEEN["rare-event"].sample(ROWS, np.random.default_rng(17))
     event = x > 1.5
     np.testing.assert_array_equal(event, y > 1.5)
     moved = (y - x) % 1
     assert stats.kstest(1000 * moved[event], "uniform").pvalue > 1e-4
     assert stats.kstest(moved[~event][:20_000], "uniform").pvalue > 1e-4
     shown = table(event, event, 2) + event.mean() * np.log(1000)
-    assert shown == pytest.approx(LAWS["rare-event"].truth()[0], abs=5 * 0.14 * 11 / np.sqrt(ROWS))
+    assert shown == pytest.approx(UNSEEN["rare-event"].truth()[0], abs=5 * 0.14 * 11 / np.sqrt(ROWS))
 
 
 def test_two_column_cases_of_closed_forms():
     """Clayton log(1 + t) - t / (1 + t); heavy noise of angles tells nothing; squared error of the Monte Carlo truth."""
     for theta in (0.3, 2.0, 7.0):
-        truth = unseen_laws.gamma_frailty(1, 1, theta, same).truth()[0]
+        truth = numeric.gamma_frailty(1, 1, theta, same).truth()[0]
         assert truth == pytest.approx(np.log1p(theta) - theta / (1 + theta))
-    assert unseen_laws.angles(1e-4).truth()[0] == pytest.approx(0, abs=1e-8)
-    assert unseen_laws.angles(200.0).truth()[0] == pytest.approx(np.log(2 * np.pi) - stats.vonmises(200.0).entropy())
-    assert unseen_laws.label_of_score((1e4,), (0.0,), special.expit).truth()[0] == pytest.approx(np.log(2), abs=2e-3)
+    assert numeric.angles(1e-4).truth()[0] == pytest.approx(0, abs=1e-8)
+    assert numeric.angles(200.0).truth()[0] == pytest.approx(np.log(2 * np.pi) - stats.vonmises(200.0).entropy())
+    assert labels.label_of_score((1e4,), (0.0,), special.expit).truth()[0] == pytest.approx(np.log(2), abs=2e-3)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infoscope.data.tasks.independence_laws import LAWS, given, law
+from infoscope.data.tasks.independence import LAWS, given, law
 
 
 def columns_of(z):

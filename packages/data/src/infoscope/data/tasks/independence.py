@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infoscope.checks import one_of
-from infoscope.data.tasks.known_truth import Generator
+from infoscope.data.tasks.cases import Generator
 
 Map = Callable[[NDArray], NDArray]
 

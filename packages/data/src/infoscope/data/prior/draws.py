@@ -1,0 +1,33 @@
+"""Random parameters and means, which all families use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Generator = np.random.Generator
+Array = NDArray[np.float64]
+Map = Callable[[Array], Array]
+MOST_COMBINED = 64  # columns of a side that carry information together
+
+
+def mean_and_error(values: Array) -> tuple[float, float]:
+    """The mean and its standard error."""
+    return float(values.mean()), float(values.std() / np.sqrt(len(values)))
+
+
+def log_uniform(g: Generator, low: float, high: float) -> float:
+    """A number between `low` and `high` whose logarithm is uniform."""
+    return float(np.exp(g.uniform(np.log(low), np.log(high))))
+
+
+def log_uniform_int(g: Generator, low: int, high: int) -> int:
+    """A whole number from `low` to `high` whose logarithm is about uniform."""
+    return min(high, int(log_uniform(g, low, max(low, high) + 1)))
+
+
+def pick(g: Generator, options: tuple[str, ...] | list[str]) -> str:
+    """One of the options, each equally likely."""
+    return options[g.integers(len(options))]
