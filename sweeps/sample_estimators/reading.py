@@ -1,9 +1,9 @@
 """The reader of `estimate(x, y)`: trained on simulated data sets, calibrated on base families that were left out.
 
 Reads the kept collection of simulated data sets (figures and true information, `docs/results/reading`; it grows by
-`make sweep-simulations` and `make table-simulations`). Every base family of the prior is left out in turn: trees
-that have seen nothing of a family read its distributions, and the 95 % intervals are those that hold the truth of such
-strangers. The run keeps these readings as a table, its coverage by family and type as metrics, and the reader as a
+`make sweep-simulations` and `make table-simulations`). Every base family of the prior is left out in turn: networks
+that have seen nothing of a family read its distributions, and the 95 % intervals are those that contain the truth of
+such strangers. The run keeps these readings as a table, its coverage by family and type as metrics, and the reader as a
 model; `make promote ARGS="RUN --package"` makes it the one that `estimate` uses.
 """
 

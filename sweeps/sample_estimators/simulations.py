@@ -4,7 +4,9 @@ Every number is a distribution of the prior (`infoscope.data.prior`): base famil
 columns, invertible maps and observation (rounding, limits of detection, counts, levels). Of each one data set is drawn,
 with 100 to 5,000 rows, and its figures are computed (`infoscope.estimators.reading.figures`). Cells keep figures and
 truths; `make table-simulations ARGS="--keep FOLDER"` writes them to one file, and `make sweep-reading` trains on such
-files. What has a number is the same on every machine, so that the collection grows from run to run.
+files. What has a number is the same on every machine, so that the collection grows from run to run. With
+`SET="most_columns=11"` distributions with more numeric columns are left out: most samples of people have few, which is
+a third of the prior.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from infoscope.data import prior
+from infoscope.data.prior import composition
 from infoscope.errors import NoVariation
 from infoscope.estimators.arrays.protocol import Pairs, as_pairs
 from infoscope.estimators.reading import figures
@@ -27,7 +30,8 @@ from sweeps import datasets
 from sweeps.checks import require_minimum
 
 ROWS = (100, 5000)  # of a data set, log-uniform
-LAPTOP = dict(blocks=tuple(range(100)), sets=100)
+ALL_COLUMNS = 2 * composition.MOST_COLUMNS
+LAPTOP = dict(blocks=tuple(range(100)), sets=100, most_columns=ALL_COLUMNS)
 PROFILES = {
     "smoke": Profile(**LAPTOP | dict(blocks=(0, 1, 2), sets=30)),
     "laptop": Profile(**LAPTOP),
@@ -37,11 +41,12 @@ PROFILES = {
 
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per block of numbers."""
-    yield from grid(block=list(profile.blocks), sets=profile.sets, prior=prior.VERSION, figures=figures.VERSION)
+    settings = {"sets": profile.sets, "most_columns": profile.most_columns}
+    yield from grid(block=list(profile.blocks), **settings, prior=prior.VERSION, figures=figures.VERSION)
 
 
 def check(cell: dict) -> None:
-    require_minimum(cell, {"block": 0, "sets": 1})
+    require_minimum(cell, {"block": 0, "sets": 1, "most_columns": 2})
 
 
 def trial(pack: Pack, report: Report) -> None:
@@ -50,7 +55,8 @@ def trial(pack: Pack, report: Report) -> None:
         rows = []
         for number in range(cell["block"] * cell["sets"], (cell["block"] + 1) * cell["sets"]):
             with contextlib.suppress(NoVariation):  # a rare class that no row is of: nothing to estimate
-                rows.append(simulated(number))
+                row = simulated(number, cell["most_columns"])
+                rows += [] if row is None else [row]
             report.progress((done + (number + 1) / cell["sets"] - cell["block"]) / len(pack.cells))
         columns = {name: np.array([row[name] for row in rows]) for name in (*FACTS, *figures.NAMES)}
         report.table(cell, "sets", columns)
@@ -58,9 +64,11 @@ def trial(pack: Pack, report: Report) -> None:
         report.metrics(cell, {"figures_seconds": float(np.mean(seconds)), "truth": float(np.mean(columns["truth"]))})
 
 
-def simulated(number: int) -> dict[str, float | str | bool]:
-    """The facts and the figures of one data set, and the seconds that the figures took."""
+def simulated(number: int, most_columns: int = ALL_COLUMNS) -> dict[str, float | str | bool] | None:
+    """The facts and the figures of one data set, and the seconds that the figures took; None for more columns."""
     of = prior.distribution(number)
+    if sum(side.numbers.shape[1] for side in of.sample(2, np.random.default_rng(0))) > most_columns:
+        return None
     generator = np.random.default_rng([prior.VERSION, number, 1])
     n = round(math.exp(generator.uniform(*np.log(ROWS))))
     pairs = as_sample(*of.sample(n, generator))

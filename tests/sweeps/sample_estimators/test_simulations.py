@@ -31,6 +31,17 @@ def test_a_row_is_its_number_again():
     np.testing.assert_array_equal([columns[name][1] for name in figures.NAMES], [again[name] for name in figures.NAMES])
 
 
+def test_those_with_more_numeric_columns_are_left_out():
+    numbers = {"blocks": "0", "sets": "12"}
+    every, few = Recorder("block"), Recorder("block")
+    trial(Pack(tuple(cells_of(**numbers))), every)
+    trial(Pack(tuple(cells_of(**numbers, most_columns="4"))), few)
+    kept = [simulated(number, 4) is not None for number in every.tables[0,]["number"]]
+    assert 0 < sum(kept) < len(kept)
+    np.testing.assert_array_equal(few.tables[0,]["number"], every.tables[0,]["number"][kept])
+    np.testing.assert_array_equal(few.tables[0,]["truth"], every.tables[0,]["truth"][kept])
+
+
 def test_samples_are_typed_as_they_were_drawn():
     kinds = set()
     for number in range(40):
