@@ -25,5 +25,5 @@ _REMOVED = {
 
 def __getattr__(name: str) -> Any:
     if name in _REMOVED:
-        raise AttributeError(f"{name} was removed: {_REMOVED[name]}.")
+        raise ImportError(f"{name} was removed: {_REMOVED[name]}.")  # whose text `from ... import` keeps
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
