@@ -14,8 +14,8 @@ from analysis.partition._tables import ABSENT, OF_DRAWS, by_kind, most, over_tra
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 from infoscope.metrics.partition.published import AS_NUMBERS
+from infoscope.metrics.partition.report import OLD_SUM
 from infoscope.metrics.partition.terms import CLASSIFIER
-from infoscope.metrics.partition.words import OLD_SUM
 
 EXPECTATIONS = "domain_expectations"
 ROUNDING = 1e-9

@@ -14,8 +14,8 @@ from analysis.common.marks import mark, save
 from analysis.common.tables import ERROR
 from analysis.partition._evaluation import Evaluation
 from analysis.partition._tables import OF_DRAWS, QUANTITIES, SCORES, by_kind, most
+from infoscope.metrics.partition.report import OLD_SUM
 from infoscope.metrics.partition.terms import CLASSIFIER
-from infoscope.metrics.partition.words import OLD_SUM
 
 WANTED = ("I(z_y;Y|D)", "I(z_d;D|Y)")  # what should be large; the others should be small, but for that of z_dy
 PANELS = (*SCORES, "I(z_y;Y|D)", "I(z_d;D|Y)", "I(z_dy;Y,D)", "I(z_y;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)")

@@ -13,9 +13,8 @@ from analysis.common.tables import ERROR, plus_minus, published
 from analysis.partition._evaluation import DRAWS, Evaluation
 from infoscope.metrics import replicated
 from infoscope.metrics.partition.published import AS_NUMBERS
-from infoscope.metrics.partition.report import compare
+from infoscope.metrics.partition.report import OLD_SUM, compare
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
-from infoscope.metrics.partition.words import OLD_SUM
 
 # the evaluation's quantities, and the entropy that is the most each can be (None: see `most`)
 QUANTITIES = {

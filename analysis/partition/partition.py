@@ -46,8 +46,8 @@ from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, eva
 from analysis.partition._models import chosen, items_of
 from analysis.partition.domain_partition import counts
 from infoscope.metrics.partition.published import AS_NUMBERS
+from infoscope.metrics.partition.report import OLD_SUM, SEED_LIMITS
 from infoscope.metrics.partition.terms import CLASSIFIER
-from infoscope.metrics.partition.words import OLD_SUM, SEED_LIMITS
 from infoscope.tracking import StoreUnreachable, attach, runs
 from sweeps.partition.settings import IN_DOMAIN, MODELS
 

@@ -45,7 +45,7 @@ from analysis.representation._named import named_model
 from analysis.representation._reports import SHOWN, Effort, Held, held, items_of
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import rank_agreement, rank_agreement_within, replicated
-from infoscope.metrics.partition.words import OLD_SUM
+from infoscope.metrics.partition.report import OLD_SUM
 from infoscope.metrics.representation.reporting import CONSTANT, LINEAR, RICHER
 from infoscope.tracking import StoreUnreachable, runs
 from infoscope.tracking.models import address_of, search

@@ -7,7 +7,7 @@ Every quantity by two routes (see `terms`), with errors robust to groups, permut
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,16 +36,13 @@ from infoscope.metrics.partition.terms import (
     by_classifier,
     by_enumeration,
     by_neighbours,
-    joint,
     stacked,
     without_repeats,
 )
-from infoscope.metrics.partition.words import UNTAUGHT
 from infoscope.metrics.v_information.predictions import as_groups
 
 _NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
 _BEYOND = (("z_d", "y", "z_y"), ("z_x", "y", "z_y"), ("z_y", "d", "z_d"), ("z_x", "d", "z_d"))
-_FEWEST_RESAMPLES = 10
 _SHARES = {CLASSIFIER: 0.55, NEIGHBOURS: 0.35}  # of the time, roughly; the tests take the rest
 
 
@@ -87,7 +84,7 @@ def evaluate(
     generator, report_progress = generator_or_default(generator), progress or (lambda share, what: None)
     if not 1 <= require_int("k", k, 1) < n // 2:
         raise OutOfRange(f"k must be below the rows of a half-sample, {n // 2}, got {k}.")
-    require_int("resamples", resamples, _FEWEST_RESAMPLES)
+    require_int("resamples", resamples, 10)
     require_int("permutations", permutations, 0)
     require_int("given_blocks", given_blocks, 0)
     row_groups = as_groups(groups, n)
@@ -114,41 +111,12 @@ def evaluate(
     found[AS_NUMBERS] = {term.name: own.linear({term: 1.0}) for term in own_terms}
     found[NEIGHBOURS] |= beyond
     shares = {route.name: scores(route, names) for route in routes} | {AS_NUMBERS: seed_scores(own, names)}
-    untaught = untaught_note(numbers, labels, fitted, folds, shares[CLASSIFIER]["sufficiency"])
-    if untaught:
-        shares[CLASSIFIER] = {
-            name: replace(one, notes=(*one.notes, untaught)) for name, one in shares[CLASSIFIER].items()
-        }
     settings = {
         "family": fitted.family, "folds": folds, "k": k, "resamples": resamples, "permutations": permutations,
     }  # fmt: skip
     widths = {name: block.shape[1] for name, block in numbers.items()}
     items = Items(labels["y"], labels["d"], row_groups)
     return PartitionReport(widths, n, fitted.groups, found, shares, tests, settings, items)
-
-
-def untaught_note(
-    blocks: Mapping[str, NDArray[np.float64]],
-    labels: Mapping[str, NDArray[np.int64]],
-    fitted: classifier.Information,
-    folds: int,
-    sufficiency: Estimate,
-) -> str:
-    """A note where the cost of fitting logistic regression from so few groups exceeds the sampling error of
-    `sufficiency`.
-    """
-    combinations = len(np.unique(joint(labels, "yd")))
-    columns = len(stacked(blocks, blocks).T)
-    weights, rows = columns * (combinations - 1), fitted.groups * (folds - 1) / folds
-    cost = weights / (2 * rows)  # nats, to first order and without a penalty (Akaike 1974)
-    error = sufficiency.standard_error * float(fitted.entropy(("y", "d")))
-    if not (fitted.family.startswith("logistic") and cost > error):  # neither where the error is nan
-        return ""
-    return (
-        f"{UNTAUGHT}: {weights:,} weights ({columns:,} columns, {combinations} combinations of Y and D) learnt from "
-        f"{rows:,.0f} rows or groups cost up to about {cost:.2g} nats, the draw of rows {error:.2g}. Scores by the "
-        "classifier can be too low by that, and their intervals do not hold it."
-    )
 
 
 def given(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, ArrayLike]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from math import hypot, isfinite
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,42 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from infoscope.errors import Conflict, InvalidInput, OutOfRange, UnknownName
-from infoscope.estimators.result import Estimate
-from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS
-from infoscope.metrics.partition.words import summary
+from infoscope.estimators.result import LEVEL, Estimate
+from infoscope.metrics.partition.terms import CLASSIFIER, EXACT, NEIGHBOURS, POSTERIOR
+from infoscope.metrics.pid import ROUNDING
+from infoscope.metrics.writing import blocks_and_widths, not_shown, shown
 
 COLUMNS = [
     "quantity", "route", "value", "standard_error", "low", "high", "unit", "n", "groups", "p_value", "p_holm", "note",
 ]  # fmt: skip
-
 _DIFFERENCES = [
     "quantity", "a", "b", "difference", "standard_error", "low", "high", "unit", "n", "groups", "p_value",
 ]  # fmt: skip
+_COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
+_SIGNIFICANT_ERRORS = 2.0  # standard errors by which two routes must differ to disagree
+OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
+SEED_LIMITS = (
+    "The constants of the old score (typical entropy 2.5, three terms) are no property of these labels; it rewards "
+    "co-information, which cannot exceed I(Y;D); it ignores Y or D alone in z_dy, and counts an absent block as 0."
+)
+_POSTERIOR_LIMITS = (
+    "Not shown: what a reader of finite means could use. Where the posteriors of rows do not overlap, a draw tells its "
+    "row, and every block holds everything. Nor what holds for other rows: these are the population, so differences "
+    "between classes that are chance count as information, and a block without any is above 0 here. Errors count rows "
+    "as drawn, too, and so are larger than those of the draws alone."
+)
+_LIMITS = (
+    "the bias of nearest-neighbour quantities. It is larger for wide blocks than for narrow ones, which raises the "
+    "score unique. Use the classifier's.",
+    "what another family could extract. Where an encoder is a deterministic function, Shannon information is all or "
+    "nothing, and leakage here means what this family can read.",
+    "what the training rows could not teach. Learning w weights from m rows or groups costs up to w / (2 m) nats "
+    "(Akaike 1974): scores by the classifier can be too low by that, and their intervals do not include it.",
+    "the chance in the training sets of the classifiers. Where a block tells next to nothing, errors by the classifier "
+    "can be 40 % too small: believe the permutation tests there.",
+    "anything about other trainings of this model: errors are over rows, for one trained model. Models are compared by "
+    "`compare`, not by whether intervals overlap.",
+)
 
 
 @dataclass(frozen=True)
@@ -103,9 +129,90 @@ class PartitionReport:
 
     def summary(self) -> str:
         """What was found, in plain words, with what it does not show."""
-        return summary(self)
+        lines = [self._heading(), *self._score_lines(), *self._test_lines()]
+        if NEIGHBOURS in self.routes:
+            lines += [*self._disagreements(), *not_shown(_LIMITS)]
+        if POSTERIOR in self.routes:
+            lines.append(_POSTERIOR_LIMITS)
+        return "\n".join(lines)
 
     __str__ = summary
+
+    def _heading(self) -> str:
+        widths, settings = blocks_and_widths(self.blocks), self.settings
+        if EXACT in self.routes:
+            return f"Exact distribution of {self.n} outcomes; blocks {widths}."
+        if POSTERIOR in self.routes:
+            population, how = ", taken as the population", f"Exact log-marginals, {settings['draws']} draws."
+        else:
+            population, how = (
+                "",
+                (
+                    f"Classifier: {settings['family']}, {settings['folds']} folds. Neighbours: k = {settings['k']}, "
+                    f"{settings['resamples']} half-samples."
+                ),
+            )
+        return (
+            f"{self.n} rows in {self.groups} groups{population}; blocks (columns) {widths}. {how} Nats; ± is a "
+            "standard error, brackets are 95 % intervals."
+        )
+
+    def _score_lines(self) -> list[str]:
+        found, quantities = self.scores(), self.figures[self.main]
+        lines = [
+            f"Score unique (0 to 1, by block alone and nothing else): {shown(found['unique'])}; of Y "
+            f"{shown(found['unique_y_raw'])}, of D {shown(found['unique_d_raw'])} before clipping at 0."
+        ]
+        if "unique_without_z_dy" in found:
+            lines.append(f"Score unique as if z_dy did not exist: {shown(found['unique_without_z_dy'])}.")
+        for route in self.routes:
+            nats, bits = self.shares[route]["seed"], self.shares[route]["seed_bits"]
+            both = f" in nats, {shown(bits)} in bits" if isfinite(nats.value) else ""
+            lines.append(f"Score seed ({route}), the {OLD_SUM}: {shown(nats)}{both}.")
+        co_information, kind = quantities["co-information(z_dy;Y;D)"], ""
+        if isfinite(co_information.value):
+            kind = " nats; neither redundancy nor synergy is shown"
+            if co_information.low > ROUNDING or co_information.high < -ROUNDING:
+                kind = f" nats; {'redundancy' if co_information.value > 0 else 'synergy'} prevails"
+        return [
+            *lines,
+            f"No partition of these labels exceeds {found['seed_ceiling'].value:.3f} there in nats. {SEED_LIMITS}",
+            f"z_y tells {shown(found['leakage_of_d_in_z_y'])} of what there is to know about D given Y (leakage).",
+            f"z_d tells {shown(found['leakage_of_y_in_z_d'])} of what there is to know about Y given D (leakage).",
+            f"z_x tells {shown(found['residual_in_z_x'])} of what there is to know about Y and D.",
+            f"All blocks together tell {shown(found['sufficiency'])} of Y and D.",
+            f"Co-information of z_dy with Y and D (positive: redundancy): {shown(co_information)}{kind}.",
+        ]
+
+    def _test_lines(self) -> list[str]:
+        lines, count = [], sum(isfinite(test.p_value) for test in self.tests.values())
+        for name, test in self.tests.items():
+            if not isfinite(test.p_value):
+                lines.append(f"{name} = 0 could not be tested: {test.exchanged}")
+                continue
+            finding = "it is there" if test.p_holm < 1.0 - LEVEL else "not shown, which does not mean absent"
+            lines.append(
+                f"{name} = 0: p = {test.p_value:.3g}, {test.p_holm:.3g} after Holm over {count} test{'s' * (count > 1)}"
+                f" (permuting {test.exchanged}): {finding}."
+            )
+        return lines
+
+    def _disagreements(self) -> list[str]:
+        """Where the two routes differ by more than their errors, and which of them to believe."""
+        lines = []
+        for name in _COMPARED:
+            near, usable = self.figures[NEIGHBOURS][name], self.figures[CLASSIFIER][name]
+            gap = near.value - usable.value
+            error = hypot(near.standard_error, usable.standard_error)
+            if not abs(gap) > max(ROUNDING, _SIGNIFICANT_ERRORS * error) or f"{abs(gap):.3f}" == "0.000":
+                continue
+            pair = f"{name}: neighbours {shown(near)}, classifier {shown(usable)}"
+            lines.append(
+                f"{pair}. The classifier's is a lower bound: the neighbour estimate is too low by {-gap:.3f}."
+                if gap < 0.0
+                else f"{pair}. Either {gap:.3f} nats are there that this family cannot use, or neighbours are biased."
+            )
+        return lines
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the pointwise values, as plain numbers, strings and dicts; None where there is no number."""

@@ -12,13 +12,12 @@ from math import sqrt
 
 import numpy as np
 
-from infoscope.estimators.result import SHARE, Estimate, quantile, undefined
+from infoscope.estimators.result import LEVEL, SHARE, Estimate, quantile, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid
-from infoscope.metrics.partition.terms import BLOCKS, NOTHING, Linear, Term, TermEstimates
+from infoscope.metrics.partition.terms import BLOCKS, Linear, Term, TermEstimates
 
-_TYPICAL_ENTROPY, _MAX_SCORE = 2.5, 3.0  # of the seed score
-_JOINT_LEVEL = 0.975  # of each of two intervals that hold together with 95 % (Bonferroni)
+_SEED_SCALE = 7.5  # of the seed score: a typical entropy of 2.5 times three terms
 
 _H_Y, _H_D, _H_YD = Term((), "y"), Term((), "d"), Term((), "yd")
 _H_Y_GIVEN_D, _H_D_GIVEN_Y = Term((), "y", "d"), Term((), "d", "y")
@@ -84,7 +83,7 @@ def figures(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
 def scores(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
     """Every score of a route by its name; see `PartitionReport.scores`."""
     found = seed_scores(route, blocks)
-    found["seed_ceiling"] = scaled(route, route.linear({_H_YD: 1.0}), 1.0 / (_TYPICAL_ENTROPY * _MAX_SCORE))
+    found["seed_ceiling"] = scaled(route, route.linear({_H_YD: 1.0}), 1.0 / _SEED_SCALE)
     found |= unique(route, blocks, "")
     if "z_dy" in blocks:
         found |= unique(route, others(blocks, "z_dy"), "_without_z_dy")
@@ -137,7 +136,7 @@ def _partition_quality(route: TermEstimates, blocks: Names, units: float) -> Est
     if not total:
         note = "every term was clipped at 0; no error there."
         return Estimate(0.0, unit=SHARE, n=route.n, method=route.method, notes=(note,))
-    raw = scaled(route, route.linear(total), units / (_TYPICAL_ENTROPY * _MAX_SCORE))
+    raw = scaled(route, route.linear(total), units / _SEED_SCALE)
     return clipped(raw, 1.0)
 
 
@@ -172,7 +171,7 @@ def _geometric_mean(route: TermEstimates, a: Estimate, b: Estimate) -> Estimate:
     """sqrt(max(0, a) max(0, b)); interval over the joint 95 % rectangle, delta-method error unless either reaches 0."""
     if a.influence is None or b.influence is None:
         return undefined("; ".join(dict.fromkeys((*a.notes, *b.notes))), SHARE)
-    reach = quantile(route.degrees, _JOINT_LEVEL)
+    reach = quantile(route.degrees, (1.0 + LEVEL) / 2.0)  # of each of two that hold together with 95 % (Bonferroni)
     value, low, high = (
         sqrt(max(0.0, a.value + t * a.standard_error) * max(0.0, b.value + t * b.standard_error))
         for t in (0.0, -reach, reach)
@@ -206,7 +205,7 @@ def beside(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
     least = _H_Y_GIVEN_D if left_y.value <= left_d.value else _H_D_GIVEN_Y
     synergy = {term: -factor for term, factor in co_information("z_dy").items()}
     found["synergy_of_z_dy"] = clipped(route.ratio(synergy, {least: 1.0}))
-    if not shared.low > NOTHING:
+    if not shared.low > pid.ROUNDING:
         size = f"{shared.value:.4f} ± {shared.standard_error:.4f}"
         reason = f"I(Y;D) is {size} nats, not distinguishable from 0: there is nothing z_dy could be redundant about."
         found["redundancy_of_z_dy"] = undefined(reason, SHARE)
@@ -216,32 +215,23 @@ def beside(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
 
 
 def bounds(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
-    """Six bounds of the partial information of each block against the rest, nats; the error is of the active branch."""
+    """Six bounds of the partial information of each block against the rest, nats; the error is of the active branch.
+
+    Where bounds cross, a note on each of them says by how much.
+    """
     found = {}
     for target, given in _CONDITIONAL:
         for block in blocks if len(blocks) > 1 else ():
-            parts = [
-                Term((block,), target, given),
-                Term(others(blocks, block), target, given),
-                Term(blocks, target, given),
-            ]
-            for name in pid.Bounds._fields:
-                branches = [route.linear(dict(zip(parts, row, strict=True))) for row in getattr(pid.BRANCHES, name)]
+            parts = [Term(one, target, given) for one in ((block,), others(blocks, block), blocks)]
+            six = {
+                name: [route.linear(dict(zip(parts, row, strict=True))) for row in getattr(pid.BRANCHES, name)]
+                for name in pid.Bounds._fields
+            }
+            uppers = [one for name, branches in six.items() if not pid.is_low(name) for one in branches]
+            least = min(uppers, key=lambda figure: figure.value)
+            note = pid.crossing_note(-least.value, least.standard_error, "nats")
+            for name, branches in six.items():
+                one = clipped(branches[1]) if pid.is_low(name) else min(branches, key=lambda figure: figure.value)
                 label = f"{name}({block};{target.upper()}|{given.upper()})"
-                if pid.is_low(name):  # the larger of 0 and the second branch
-                    found[label] = clipped(branches[1])
-                else:
-                    found[label] = min(branches, key=lambda figure: figure.value)
-            note = crossing(route, parts)
-            for name in pid.Bounds._fields if note else ():
-                label = f"{name}({block};{target.upper()}|{given.upper()})"
-                found[label] = replace(found[label], notes=(*found[label].notes, note))
+                found[label] = replace(one, notes=(*one.notes, note)) if note else one
     return found
-
-
-def crossing(route: TermEstimates, parts: list[Term]) -> str:
-    """That the bounds of a block cross, by how many standard errors and why; "" where they do not."""
-    widths = [route.linear(dict(zip(parts, row, strict=True)))
-              for row in ((1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1))]  # fmt: skip
-    least = min(widths, key=lambda figure: figure.value)
-    return pid.crossing_note(-least.value, least.standard_error, "nats")

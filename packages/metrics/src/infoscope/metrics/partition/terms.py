@@ -20,11 +20,11 @@ from infoscope.estimators.classifier.inputs import combined
 from infoscope.estimators.result import NATS, SHARE, Estimate, mean_influence, root_sum_squares, undefined
 from infoscope.estimators.uncertainty.subsampling import degrees_of_freedom
 from infoscope.estimators.variables import jitter
+from infoscope.metrics.pid import ROUNDING
 
 BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
 NEIGHBOURS, CLASSIFIER, POSTERIOR, EXACT = "neighbours", "classifier", "posterior", "exact"
 _MAX_REPEATED_SHARE = 0.01  # of the rows; above it one pass over the neighbours is impossible
-NOTHING = 1e-9  # nats; exact information below it is rounding
 
 Progress = Callable[[float, str], None]
 """Called with the share of a stage that is done and what was done last."""
@@ -86,7 +86,7 @@ class TermEstimates:
         above, below = self.linear(numerator), self.linear(denominator)
         if above.influence is None or below.influence is None:
             return undefined("; ".join((*above.notes, *below.notes)), SHARE)
-        if below.value <= NOTHING:
+        if below.value <= ROUNDING:
             whole = ", ".join(term.name for term in denominator)
             return undefined(f"{whole} is {below.value:.4f}, not above 0: there is nothing to know a share of.", SHARE)
         value = above.value / below.value
