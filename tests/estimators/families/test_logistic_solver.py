@@ -5,16 +5,13 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from infoscope.estimators.families import _logistic_solver
-from infoscope.estimators.families._logistic_solver import (
-    fit_logistic,
-)
+from infoscope.estimators.families._logistic_solver import fit_logistic
 from infoscope.estimators.families.laws import log_softmax
 
 
-@pytest.fixture(params=[0, 4096], ids=["bfgs", "newton"])
+@pytest.fixture(params=[0, 10_000], ids=["lbfgs", "newton"])
 def way(request, monkeypatch):
-    for limit in ("OF_TWO", "OF_MORE"):
-        monkeypatch.setattr(_logistic_solver, limit, request.param)
+    monkeypatch.setattr(_logistic_solver, "MAX_NEWTON_WEIGHTS", request.param)
 
 
 def fit_all(x, classes, penalty):
