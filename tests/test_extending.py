@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from infoscope.data.texts import generated_reviews
+from infoscope.data import generated_reviews
 from infoscope.estimators import BOUNDS, Bound, Critic, Objective, fit_critic, held_out, make_critic
 from infoscope.estimators.families import Network, tfidf_logistic
 from infoscope.estimators.result import mean_of

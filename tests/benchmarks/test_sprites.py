@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from infoscope.data import FactorDataset
-from infoscope.data.factors import sprites
+from infoscope.data import FactorDataset, sprites
 from tests.benchmarks.timing import median, ratios, seconds, show
 
 pytestmark = pytest.mark.bench

@@ -7,11 +7,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from infoscope.data import cifar10, imdb, imdb_embeddings, mnist
+from infoscope.data import cifar10, cola, dsprites, imdb, imdb_embeddings, mnist, nli, sst2
 from infoscope.data.domains.folders import read_columns
-from infoscope.data.factors import dsprites
 from infoscope.data.pools.idx import read_idx
-from infoscope.data.texts import cola, nli, sst2
 from infoscope.files import json_object, lines, read_arrays, read_gzip
 
 DEEP = "[" * 200_000

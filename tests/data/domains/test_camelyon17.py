@@ -7,7 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
-from infoscope.data.domains import camelyon17
+from infoscope.data import camelyon17
 from tests.data.common import generator
 from tests.refusals import refused
 

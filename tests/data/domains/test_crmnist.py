@@ -6,8 +6,7 @@ import torch
 from PIL import Image
 from scipy.stats import binom
 
-from infoscope.data import ImagePool, digits, mnist
-from infoscope.data.domains import crmnist
+from infoscope.data import ImagePool, crmnist, digits, mnist
 from tests.data.common import generator, with_real_data
 
 # Digits of a class that each domain colours, and the factors of red, green and blue, as the published code has them.

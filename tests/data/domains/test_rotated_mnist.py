@@ -5,8 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
-from infoscope.data import ImagePool, mnist
-from infoscope.data.domains import rotated_mnist
+from infoscope.data import ImagePool, mnist, rotated_mnist
 from tests.data.common import generator, with_real_data
 
 ANGLES = (0, 15, 30, 45, 60, 75)

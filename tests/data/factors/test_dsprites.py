@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from infoscope.data import factor_data
-from infoscope.data.factors import dsprites
+from infoscope.data import dsprites, factor_data
 from tests.data.common import with_real_data
 from tests.refusals import refused
 

@@ -8,8 +8,7 @@ import pytest
 import torch
 from matplotlib.path import Path
 
-from infoscope.data import FactorDataset
-from infoscope.data.factors import dsprites, sprites
+from infoscope.data import FactorDataset, dsprites, sprites
 from tests.data.common import with_real_data
 
 SHAPES = {"square": 0, "ellipse": 1, "heart": 2}

@@ -6,8 +6,7 @@ import torch
 from PIL import Image
 from scipy.stats import chi2_contingency, chisquare
 
-from infoscope.data import ImagePairs, ImagePool
-from infoscope.data.pools import textures
+from infoscope.data import ImagePairs, ImagePool, textures
 from tests.data.common import generator
 
 FALSE_ALARM = 1e-6

@@ -15,8 +15,8 @@ from infoscope.data import (
     MixedPairs,
     TextPairs,
     channel_information,
+    textures,
 )
-from infoscope.data.pools import textures
 from tests.data.common import generator, on_gpu
 from tests.refusals import refused
 

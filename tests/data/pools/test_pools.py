@@ -4,8 +4,7 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from infoscope.data import EmbeddingPool, ImagePool, cifar10, imdb_embeddings
-from infoscope.data.pools import textures
+from infoscope.data import EmbeddingPool, ImagePool, cifar10, imdb_embeddings, textures
 from tests.data.common import generator, with_real_data
 
 FALSE_ALARM = 1e-6

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infoscope.data.texts import cola, imdb, nli, sst2
+from infoscope.data import cola, imdb, nli, sst2
 from tests.data.common import with_real_data
 from tests.refusals import refused
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from infoscope.data import generated_nli, hypothesis_information, sentences
-from infoscope.data.texts.generated_nli import ATTRIBUTES, CUES, SUBJECTS
-from infoscope.data.texts.nli import CLASSES
+from infoscope.data.texts.generated_nli import ATTRIBUTES, CLASSES, CUES, SUBJECTS
 from tests.data.common import generator
 
 MEANING = {

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from infoscope.data.domains import crmnist
+from infoscope.data import crmnist
 from infoscope.models.domain import (
     IRM,
     MODELS,

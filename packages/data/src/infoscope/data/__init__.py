@@ -23,10 +23,9 @@ Where they are: data_root, the folder of real data, named by INFOSCOPE_DATA
 """
 
 from infoscope.data.domains.camelyon17 import camelyon17
-from infoscope.data.domains.crmnist import crmnist
 from infoscope.data.domains.dataset import DomainDataset, DomainSplit
+from infoscope.data.domains.digits import crmnist, rotated_mnist
 from infoscope.data.domains.folders import image_folder
-from infoscope.data.domains.rotated_mnist import rotated_mnist
 from infoscope.data.factors.dataset import FactorDataset
 from infoscope.data.factors.dsprites import dsprites, factor_data
 from infoscope.data.factors.sprites import sprites
@@ -41,11 +40,10 @@ from infoscope.data.pools.loaders import cifar10, data_root, digits, imdb_embedd
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
 from infoscope.data.pools.textures import textures
 from infoscope.data.texts import transformations
-from infoscope.data.texts.cola import cola
-from infoscope.data.texts.dataset import LabelledTexts, generated_reviews, imdb
-from infoscope.data.texts.generated_reviews import sentences
-from infoscope.data.texts.nli import generated_nli, hypothesis_information, nli
-from infoscope.data.texts.sst2 import sst2
+from infoscope.data.texts.dataset import LabelledTexts
+from infoscope.data.texts.generated_nli import generated_nli, hypothesis_information
+from infoscope.data.texts.generated_reviews import generated_reviews, sentences
+from infoscope.data.texts.published import cola, imdb, nli, sst2
 
 __all__ = [
     "ChannelPairs", "DomainDataset", "DomainSplit", "EmbeddingPool", "EncodedPairs", "FactorDataset", "GaussianPairs",

@@ -14,8 +14,8 @@ from infoscope.data.pools.loaders import DATA_VARIABLE, root_or_default
 from infoscope.errors import OutOfRange, WrongType
 
 _SPLITS = {"train": 0, "id_val": 1, "test": 2, "val": 3}  # the codes of WILDS
-_HOSPITALS = 5
-_VALIDATION_HOSPITAL, _TEST_HOSPITAL = 1, 2
+_DOMAINS = tuple(f"hospital {number}" for number in range(5))
+_OUT_OF_DOMAIN = {1: "val", 2: "test"}  # hospitals, which the table does not tell from the others
 FOLDER = "camelyon17_v1.0"
 _PATCH = ("patient", "node", "x_coord", "y_coord")
 _NUMBERS = ("tumor", "slide", "center", "split")
@@ -43,12 +43,11 @@ def camelyon17(root: Path | str | None = None, split: str | None = "train", grou
     cells = read_columns(table, (*_PATCH, *_NUMBERS))
     numbers = {key: _whole_numbers(table, key, cells[key]) for key in _NUMBERS}
     hospital, official = numbers["center"], numbers["split"]
-    _check_codes(table, "center", hospital, _HOSPITALS)
+    _check_codes(table, "center", hospital, len(_DOMAINS))
     _check_codes(table, "tumor", numbers["tumor"], 2)
     _check_codes(table, "split", official, len(_SPLITS))
-    # The table tells training from in-domain validation; which hospitals are out of domain, WILDS adds.
-    official = np.where(hospital == _VALIDATION_HOSPITAL, _SPLITS["val"], official)
-    official = np.where(hospital == _TEST_HOSPITAL, _SPLITS["test"], official)
+    for out_of_domain, name in _OUT_OF_DOMAIN.items():
+        official = np.where(hospital == out_of_domain, _SPLITS[name], official)
     n = len(hospital)
     labels = {"patient": coded("patient", cells["patient"], n), "slide": coded("slide", numbers["slide"], n)}
     files = image_files(folder, _patches(cells), None, channels=3)
@@ -59,7 +58,7 @@ def camelyon17(root: Path | str | None = None, split: str | None = "train", grou
         d=hospital,
         groups=labels[group][0],
         class_names=("normal", "tumor"),
-        domain_names=tuple(f"hospital {number}" for number in range(_HOSPITALS)),
+        domain_names=_DOMAINS,
         image_shape=(3, *files.size),
         name="camelyon17",
         extra={key: codes for key, (codes, _) in labels.items()} | {"split": official},

@@ -23,7 +23,7 @@ from infoscope.errors import (
     WrongLength,
     WrongShape,
     WrongType,
-)
+)  # fmt: skip
 
 Reader = Callable[[np.ndarray], torch.Tensor]
 
@@ -148,13 +148,9 @@ class FactorDataset:
         if not len(kept):
             raise TooFew(f"every must leave some image of {self.name!r}, but {dict(every)} leaves none.")
         thinning = "".join(f" {name}/{step}" for name, step in zip(self.factor_names, steps) if step > 1)
-        return FactorDataset(
-            lambda index: self._read(kept[index]),
-            self.factors[kept] // steps,
-            self.factor_names,
-            factor_values=[values[::step] for values, step in zip(self.factor_values, steps)],
-            name=self.name + thinning,
-            synthetic=self.synthetic,
+        values = [values[::step] for values, step in zip(self.factor_values, steps)]
+        return self._with(
+            lambda index: self._read(kept[index]), self.name + thinning, self.factors[kept] // steps, values
         )
 
     def resized(self, size: int | tuple[int, int]) -> FactorDataset:
@@ -171,13 +167,12 @@ class FactorDataset:
             # The weights of a pixel add up to one only within rounding, which could leave [0, 1].
             return (down @ self._read(index) @ across.T).clamp_(0.0, 1.0)
 
+        return self._with(read, f"{self.name} at {height} x {width}", self.factors, self.factor_values)
+
+    def _with(self, read: Reader, name: str, factors: np.ndarray, values: Sequence[Sequence]) -> FactorDataset:
+        """Other images and codes of the same factors."""
         return FactorDataset(
-            read,
-            self.factors,
-            self.factor_names,
-            factor_values=self.factor_values,
-            name=f"{self.name} at {height} x {width}",
-            synthetic=self.synthetic,
+            read, factors, self.factor_names, factor_values=values, name=name, synthetic=self.synthetic
         )
 
     @cached_property

@@ -11,9 +11,9 @@ from infoscope.checks import require_int
 from infoscope.data.factors.dataset import FactorDataset
 from infoscope.errors import OutOfRange
 
-FACTORS = ("shape", "scale", "orientation", "posX", "posY")
+_GRID = {"shape": 3, "scale": 6, "orientation": 40, "posX": 32, "posY": 32}  # the published one
+FACTORS = tuple(_GRID)
 SHAPES = ("square", "ellipse", "heart")
-_SIZES = (3, 6, 40, 32, 32)  # of the published grid
 
 # Lengths are in sides of the image, at scale 1. They were fitted to the published images, whose outlines are vectors
 # that the pixels of many orientations and positions fix to about 0.0001.
@@ -43,12 +43,12 @@ def sprites(
     square repeats after pi / 2, an ellipse after pi. ValueError when an argument is not a whole number in its range.
     """
     sizes = (shapes, scales, orientations, positions, positions)
-    for argument, size, most in zip(("shapes", "scales", "orientations", "positions"), sizes, _SIZES):
+    for argument, size, most in zip(("shapes", "scales", "orientations", "positions"), sizes, _GRID.values()):
         if require_int(argument, size) > most:
             raise OutOfRange(f"{argument} must be at most {most}, as many as dSprites has, got {size}.")
     require_int("resolution", resolution, least=16)
     # Multiples of the published steps: a thinner grid has exactly the values, and images, of the full one.
-    steps = [np.arange(size) * (most / size) for size, most in zip(sizes, _SIZES)]
+    steps = [np.arange(size) * (most / size) for size, most in zip(sizes, _GRID.values())]
     values = [
         np.array(SHAPES[:shapes]),
         0.5 + 0.1 * steps[1],

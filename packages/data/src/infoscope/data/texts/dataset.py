@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import torch
 
-from infoscope.checks import one_of
-from infoscope.data.pools.loaders import root_or_default
-from infoscope.data.texts.files import downloaded, read_json_lines
-from infoscope.data.texts.generated_reviews import sentences
 from infoscope.errors import InvalidInput, OutOfRange, WrongLength, WrongShape
-
-SENTIMENTS = ("negative", "positive")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,33 +92,6 @@ class LabelledTexts:
                 f"texts must be pairs to have premises and hypotheses, but those of {self.name} are not."
             )
         return [pair[place] for pair in self.texts]
-
-
-def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
-    """25,000 (train) or 25,000 (test) film reviews, 12,500 of each sentiment (Maas et al. 2011).
-
-    Reads <root>/imdb/imdb_<split>.jsonl.gz, objects with `text`, `label` (1 positive) and optionally `id`; root None is
-    the folder of INFOSCOPE_DATA, else `datasets` downloads it. Errors as `cola`.
-    """
-    one_of("split", split, ("train", "test"))
-    root = root_or_default(root)
-    if root is None:
-        stored = downloaded("imdb", "stanfordnlp/imdb", split)
-        texts, labels, ids = list(stored["text"]), list(stored["label"]), None
-    else:
-        rows = read_json_lines(root / "imdb" / f"imdb_{split}.jsonl.gz", {"text": str, "label": int})
-        texts, labels = [row["text"] for row in rows], [row["label"] for row in rows]
-        ids = [str(row.get("id", place)) for place, row in enumerate(rows)]
-    return LabelledTexts(texts, torch.tensor(labels), SENTIMENTS, f"imdb-{split}", split, ids)
-
-
-def generated_reviews(per_class: int = 2000, *, generator: torch.Generator) -> LabelledTexts:
-    """The generated film reviews of `sentences`, shuffled (synthetic); I_V(x -> y) is near ln 2. ValueError as
-    `sentences`.
-    """
-    texts, labels = sentences(per_class, generator=generator)
-    drawn = LabelledTexts(texts, labels, SENTIMENTS, "generated reviews (synthetic)", synthetic=True)
-    return drawn.take(torch.randperm(len(texts), generator=generator, device=generator.device))
 
 
 def _is_pair(text: object) -> bool:

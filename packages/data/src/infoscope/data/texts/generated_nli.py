@@ -1,25 +1,19 @@
-"""The grammar of generated inference: what a premise states of a person, and what a hypothesis claims."""
+"""Generated (synthetic) inference of known information: what a premise states of a person, a hypothesis claims."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
 
+from infoscope.checks import require_int, require_number
+from infoscope.data.texts.dataset import LabelledTexts
+
 SUBJECTS = (
-    "a man",
-    "a woman",
-    "an old man",
-    "a young woman",
-    "a boy",
-    "a girl",
-    "a nurse",
-    "a farmer",
-    "a tourist",
-    "a student",
-    "a waiter",
-    "a singer",
-)
+    "a man", "a woman", "an old man", "a young woman", "a boy", "a girl", "a nurse", "a farmer", "a tourist",
+    "a student", "a waiter", "a singer",
+)  # fmt: skip
 
 # Every value in two wordings. All attributes have as many values, and no word is of two values.
 ATTRIBUTES: tuple[tuple[tuple[str, str], ...], ...] = (
@@ -57,6 +51,7 @@ ATTRIBUTES: tuple[tuple[tuple[str, str], ...], ...] = (
 
 CUES = ("visibly", "reportedly", "allegedly")  # the artefacts, by label: entailment, neutral, contradiction
 
+CLASSES = ("entailment", "neutral", "contradiction")
 ENTAILMENT, NEUTRAL, CONTRADICTION = range(3)
 
 
@@ -81,6 +76,30 @@ class Choices(NamedTuple):
         drawn = zip(limits, sizes, strict=True)
         device = generator.device
         return cls(*(torch.randint(*limit, size, generator=generator, device=device).cpu() for limit, size in drawn))
+
+
+def generated_nli(n: int = 6000, artefact: float = 0.4, *, generator: torch.Generator) -> LabelledTexts:
+    """Draws n independent pairs from a small grammar: inference whose information is known (synthetic).
+
+    A premise states two of three attributes of a person, a hypothesis one: entailed, contradicted, or neutral if the
+    premise does not state it. With probability `artefact` a word of the hypothesis gives the label away (Gururangan et
+    al. 2018). So
+
+        I(pair; label) = ln 3,   I(premise; label) = 0,   I(hypothesis; label) = artefact * ln 3
+
+    ValueError when n is not a positive whole number or artefact not a probability.
+    """
+    require_int("n", n)
+    hypothesis_information(artefact)
+    labels = torch.randint(len(CLASSES), (n,), generator=generator, device=generator.device).cpu()
+    cued = torch.rand(n, generator=generator, device=generator.device) < artefact
+    pairs = pairs_of(labels.tolist(), cued.tolist(), Choices.draw(n, generator))
+    return LabelledTexts(pairs, labels, CLASSES, f"generated nli, artefact {artefact:g} (synthetic)", synthetic=True)
+
+
+def hypothesis_information(artefact: float) -> float:
+    """The information of hypotheses of `generated_nli` on the label, nats. ValueError: artefact is no probability."""
+    return require_number("artefact", artefact, most=1) * math.log(len(CLASSES))
 
 
 def pairs_of(labels: list[int], cued: list[bool], choices: Choices) -> list[tuple[str, str]]:

@@ -1,16 +1,18 @@
-"""A generated (synthetic) corpus of short film reviews, favourable (1) and unfavourable (0), of evident class; no
-download.
-"""
+"""Generated (synthetic) short film reviews, favourable (1) and unfavourable (0), of evident class."""
 
 from __future__ import annotations
 
+import re
 import string
 from math import prod
 
 import torch
 
 from infoscope.checks import require_int
+from infoscope.data.texts.dataset import LabelledTexts
 from infoscope.errors import OutOfRange
+
+SENTIMENTS = ("negative", "positive")
 
 _Slots = dict[str, tuple[str, ...]]
 
@@ -22,133 +24,52 @@ _TEMPLATES = (
     "{critic} called the {aspect} {quality} and {opening} {verdict}",
 )
 
-_NEUTRAL: _Slots = {
-    "opening": (
-        "all in all",
-        "to my mind",
-        "after an hour",
-        "scene by scene",
-        "on a second look",
-        "as a whole",
-        "from the first minute",
-        "by the final act",
-        "looking back",
-        "in the end",
-    ),
-    "aspect": (
-        "plot",
-        "script",
-        "dialogue",
-        "lead actor",
-        "supporting cast",
-        "camera work",
-        "pacing",
-        "score",
-        "editing",
-        "direction",
-        "opening scene",
-        "love story",
-        "chase",
-        "costume design",
-        "sound",
-        "narration",
-        "villain",
-    ),
-    "other": ("music", "photography", "humour", "lighting", "final scene", "casting", "setting", "tone"),
-    "seems": ("is", "seems", "feels", "looks", "turns out"),
-    "degree": ("simply", "truly", "rather", "quite", "remarkably", "consistently", "so very"),
-    "kind": ("small", "new", "short", "two hour", "low budget", "big studio", "black and white", "foreign", "indie"),
-    "film": ("film", "movie", "picture", "drama", "comedy", "thriller", "western", "documentary", "sequel"),
-    "watched": ("i watched", "we saw", "my sister rented", "the whole family streamed", "two friends caught"),
-    "occasion": (
-        "last night",
-        "on a rainy sunday",
-        "at the festival",
-        "during a long flight",
-        "at the local cinema",
-        "over the weekend",
-        "after dinner",
-    ),
-    "critic": ("my brother", "a colleague", "the man beside me", "our teacher", "everyone there", "the local paper"),
-}
 
-_FAVOURABLE: _Slots = {
-    "quality": (
-        "wonderful",
-        "brilliant",
-        "touching",
-        "clever",
-        "superb",
-        "charming",
-        "gripping",
-        "delightful",
-        "graceful",
-        "inspired",
-        "memorable",
-        "witty",
-        "radiant",
-        "masterful",
-        "refreshing",
-    ),
-    "judged": ("satisfying", "beautiful", "perfect", "joyous", "heartfelt", "thrilling"),
-    "effect": (
-        "won me over",
-        "shines throughout",
-        "deserves every award",
-        "kept us smiling",
-        "exceeds all hopes",
-        "is a triumph",
-        "rewards every minute",
-    ),
-    "verdict": (
-        "loved every moment",
-        "left happy and moved",
-        "recommend it warmly",
-        "would gladly see it again",
-        "applauded at the credits",
-        "enjoyed it immensely",
-        "found a new favourite",
-    ),
-}
+def _slots(text: str) -> _Slots:
+    """The choices of every slot, from `slot: choice, choice` with lines that go on where they are indented further."""
+    slots = (line.split(":") for line in re.sub(r"\n {5,}", " ", text).strip().split("\n"))
+    return {name.strip(): tuple(choice.strip() for choice in choices.split(",")) for name, choices in slots}
 
-_UNFAVOURABLE: _Slots = {
-    "quality": (
-        "dreadful",
-        "clumsy",
-        "tedious",
-        "lifeless",
-        "awful",
-        "shallow",
-        "dull",
-        "incoherent",
-        "wooden",
-        "stale",
-        "forgettable",
-        "annoying",
-        "muddled",
-        "amateurish",
-        "painful",
-    ),
-    "judged": ("pointless", "ugly", "botched", "insulting", "hollow", "tiresome"),
-    "effect": (
-        "lost me early",
-        "falls flat",
-        "wastes its talent",
-        "bored us to tears",
-        "betrays its premise",
-        "is a disaster",
-        "drags without mercy",
-    ),
-    "verdict": (
-        "regretted the ticket",
-        "walked out halfway",
-        "warn against it",
-        "would never sit through it twice",
-        "groaned at the credits",
-        "hated most of it",
-        "nearly fell asleep",
-    ),
-}
+
+_NEUTRAL = _slots(
+    """
+    opening: all in all, to my mind, after an hour, scene by scene, on a second look, as a whole, from the first
+        minute, by the final act, looking back, in the end
+    aspect: plot, script, dialogue, lead actor, supporting cast, camera work, pacing, score, editing, direction,
+        opening scene, love story, chase, costume design, sound, narration, villain
+    other: music, photography, humour, lighting, final scene, casting, setting, tone
+    seems: is, seems, feels, looks, turns out
+    degree: simply, truly, rather, quite, remarkably, consistently, so very
+    kind: small, new, short, two hour, low budget, big studio, black and white, foreign, indie
+    film: film, movie, picture, drama, comedy, thriller, western, documentary, sequel
+    watched: i watched, we saw, my sister rented, the whole family streamed, two friends caught
+    occasion: last night, on a rainy sunday, at the festival, during a long flight, at the local cinema, over
+        the weekend, after dinner
+    critic: my brother, a colleague, the man beside me, our teacher, everyone there, the local paper
+    """
+)
+_FAVOURABLE = _slots(
+    """
+    quality: wonderful, brilliant, touching, clever, superb, charming, gripping, delightful, graceful, inspired,
+        memorable, witty, radiant, masterful, refreshing
+    judged: satisfying, beautiful, perfect, joyous, heartfelt, thrilling
+    effect: won me over, shines throughout, deserves every award, kept us smiling, exceeds all hopes, is a
+        triumph, rewards every minute
+    verdict: loved every moment, left happy and moved, recommend it warmly, would gladly see it again, applauded
+        at the credits, enjoyed it immensely, found a new favourite
+    """
+)
+_UNFAVOURABLE = _slots(
+    """
+    quality: dreadful, clumsy, tedious, lifeless, awful, shallow, dull, incoherent, wooden, stale, forgettable,
+        annoying, muddled, amateurish, painful
+    judged: pointless, ugly, botched, insulting, hollow, tiresome
+    effect: lost me early, falls flat, wastes its talent, bored us to tears, betrays its premise, is a disaster,
+        drags without mercy
+    verdict: regretted the ticket, walked out halfway, warn against it, would never sit through it twice,
+        groaned at the credits, hated most of it, nearly fell asleep
+    """
+)
 
 
 def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[list[str], torch.Tensor]:
@@ -167,6 +88,15 @@ def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[lis
             order = torch.randperm(_variants(template, slots), generator=generator, device=generator.device)
             drawn += [_sentence(template, slots, index) for index in order[:share].tolist()]
     return drawn, torch.arange(2).repeat_interleave(per_class)
+
+
+def generated_reviews(per_class: int = 2000, *, generator: torch.Generator) -> LabelledTexts:
+    """The generated film reviews of `sentences`, shuffled (synthetic); I_V(x -> y) is near ln 2. ValueError as
+    `sentences`.
+    """
+    texts, labels = sentences(per_class, generator=generator)
+    drawn = LabelledTexts(texts, labels, SENTIMENTS, "generated reviews (synthetic)", synthetic=True)
+    return drawn.take(torch.randperm(len(texts), generator=generator, device=generator.device))
 
 
 def _fields(template: str) -> list[str]:

@@ -1,0 +1,133 @@
+"""Published labelled texts: CoLA, SST-2, IMDB, SNLI and MultiNLI, from files or downloaded by `datasets`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from infoscope.checks import one_of
+from infoscope.data.pools.loaders import root_or_default
+from infoscope.data.texts.dataset import LabelledTexts
+from infoscope.data.texts.files import downloaded, first_file, label_of, read_json_lines, read_table
+from infoscope.data.texts.generated_nli import CLASSES
+from infoscope.data.texts.generated_reviews import SENTIMENTS
+from infoscope.errors import InvalidInput
+
+_ACCEPTABILITY = ("unacceptable", "acceptable")
+_COLA_FILES = {"train": "in_domain_train", "dev": "in_domain_dev", "out-of-domain": "out_of_domain_dev"}
+_COLA_COLUMNS = ("source", "label", "mark", "sentence")
+# GLUE has both development sets in one, the in-domain one first: their numbers of unacceptable and acceptable sentences
+_GLUE_PARTS = {"dev": (slice(0, 527), [162, 365]), "out-of-domain": (slice(527, 1043), [162, 354])}
+_SST2_FILES = {"train": "train.tsv.gz", "dev": "dev.tsv.gz", "test": "test.tsv"}
+_GLUE_SPLITS = {"train": "train", "test": "validation"}
+_NLI_FILES = {
+    "snli": {
+        "train": ("snli_train.jsonl.gz", "snli_train_20k.jsonl.gz"),
+        "dev": ("snli_dev.jsonl.gz",),
+        "test": ("snli_test.jsonl.gz",),
+    },
+    "mnli": {"train": ("mnli_train.jsonl.gz",), "dev": ("mnli_matched_dev.jsonl.gz",)},
+}
+_NLI_HUB = {
+    "snli": ("stanfordnlp/snli", {"train": "train", "dev": "validation", "test": "test"}),
+    "mnli": ("nyu-mll/multi_nli", {"train": "train", "dev": "validation_matched"}),
+}
+
+
+def cola(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
+    """8,551 (train), 527 (dev, of the same 17 sources) or 516 (out-of-domain, of 6 others) sentences; 1 is acceptable.
+
+    Reads <root>/cola/{in_domain_train,in_domain_dev,out_of_domain_dev}.tsv; root None is the folder of INFOSCOPE_DATA,
+    else `datasets` downloads GLUE's. ValueError for another split or a damaged file, FileNotFoundError for a missing
+    one.
+    """
+    one_of("split", split, _COLA_FILES)
+    root = root_or_default(root)
+    if root is None:
+        texts, labels, ids = _glue(split)
+    else:
+        path = root / "cola" / f"{_COLA_FILES[split]}.tsv"
+        rows = list(enumerate(read_table(path, _COLA_COLUMNS, header=False), 1))
+        texts = [row["sentence"] for _, row in rows]
+        labels = [label_of(row["label"], path, number, ("0", "1")) for number, row in rows]
+        ids = [f"{row['source']}-{number}" for number, row in rows]
+    return LabelledTexts(texts, torch.tensor(labels), _ACCEPTABILITY, f"cola-{split}", split, ids)
+
+
+def _glue(split: str) -> tuple[list[str], list[int], list[str]]:
+    stored = downloaded("cola", "nyu-mll/glue", "train" if split == "train" else "validation", "cola")
+    texts, labels = list(stored["sentence"]), list(stored["label"])
+    ids = [str(place) for place in range(len(texts))]
+    if split == "train":
+        return texts, labels, ids
+    part, counts = _GLUE_PARTS[split]
+    found = [labels[part].count(0), labels[part].count(1)]
+    if found != counts:
+        raise InvalidInput(f"the downloaded {split} sentences must be {counts} of classes 0 and 1, got {found}.")
+    return texts[part], labels[part], ids[part]
+
+
+def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
+    """60,614 (train) and 6,735 (dev) phrases, or the 872 whole sentences (test) of GLUE's development set; 1 is
+    positive.
+
+    Phrases of train and dev are of the same sentences: judge on test. Reads
+    <root>/sst2/{train.tsv.gz,dev.tsv.gz,test.tsv}; root None is the folder of INFOSCOPE_DATA, else `datasets` downloads
+    GLUE's (without dev). Errors as `cola`.
+    """
+    one_of("split", split, _SST2_FILES)
+    root = root_or_default(root)
+    if root is None:
+        if split not in _GLUE_SPLITS:
+            raise FileNotFoundError(f"split must be train or test to be downloaded, got {split!r}: GLUE has no such.")
+        stored = downloaded("sst2", "nyu-mll/glue", _GLUE_SPLITS[split], "sst2")
+        texts, labels = list(stored["sentence"]), list(stored["label"])
+    else:
+        path = root / "sst2" / _SST2_FILES[split]
+        rows = read_table(path, ("sentence", "label"), header=True)
+        texts = [row["sentence"] for row in rows]
+        labels = [label_of(row["label"], path, number, ("0", "1")) for number, row in enumerate(rows, 2)]
+    return LabelledTexts([text.strip() for text in texts], torch.tensor(labels), SENTIMENTS, f"sst2-{split}", split)
+
+
+def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
+    """25,000 (train) or 25,000 (test) film reviews, 12,500 of each sentiment (Maas et al. 2011).
+
+    Reads <root>/imdb/imdb_<split>.jsonl.gz, objects with `text`, `label` (1 positive) and optionally `id`; root None is
+    the folder of INFOSCOPE_DATA, else `datasets` downloads it. Errors as `cola`.
+    """
+    one_of("split", split, ("train", "test"))
+    root = root_or_default(root)
+    if root is None:
+        stored = downloaded("imdb", "stanfordnlp/imdb", split)
+        texts, labels, ids = list(stored["text"]), list(stored["label"]), None
+    else:
+        rows = read_json_lines(root / "imdb" / f"imdb_{split}.jsonl.gz", {"text": str, "label": int})
+        texts, labels = [row["text"] for row in rows], [row["label"] for row in rows]
+        ids = [str(row.get("id", place)) for place, row in enumerate(rows)]
+    return LabelledTexts(texts, torch.tensor(labels), SENTIMENTS, f"imdb-{split}", split, ids)
+
+
+def nli(name: str = "snli", split: str = "train", root: Path | str | None = None) -> LabelledTexts:
+    """Pairs of a premise and a hypothesis of SNLI (Bowman et al. 2015) or MultiNLI (Williams et al. 2018).
+
+    name "snli": train, dev, test; "mnli": train and (matched) dev. Pairs without a gold label are left out. Reads
+    <root>/nli/<name>_<split>.jsonl.gz (mnli_matched_dev; without SNLI's train its sample snli_train_20k); root None is
+    the folder of INFOSCOPE_DATA, else `datasets` downloads them. ValueError for another name or split or a damaged
+    file, FileNotFoundError for a missing one.
+    """
+    one_of("split", split, _NLI_FILES[one_of("name", name, _NLI_FILES)])
+    root = root_or_default(root)
+    if root is None:
+        source, splits = _NLI_HUB[name]
+        stored = downloaded("nli", source, splits[split])
+        rows = list(zip(stored["premise"], stored["hypothesis"], stored["label"]))
+        labelled = [place for place, row in enumerate(rows) if row[2] >= 0]
+        pairs, labels = [rows[place][:2] for place in labelled], [rows[place][2] for place in labelled]
+        return LabelledTexts(pairs, torch.tensor(labels), CLASSES, f"{name}-{split}", split, [*map(str, labelled)])
+    path = first_file(root / "nli", _NLI_FILES[name][split])
+    found = read_json_lines(path, {"premise": str, "hypothesis": str, "label": str})
+    labels = [label_of(row["label"], path, number, CLASSES) for number, row in enumerate(found, 1)]
+    pairs = [(row["premise"], row["hypothesis"]) for row in found]
+    return LabelledTexts(pairs, torch.tensor(labels), CLASSES, path.name.partition(".")[0].replace("_", "-"), split)
