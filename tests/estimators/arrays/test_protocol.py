@@ -80,17 +80,6 @@ def test_a_series_is_noted_where_no_method_is_named():
     assert not any("alike" in note for note in estimate(*walks, method="ksg").notes)
 
 
-@pytest.mark.parametrize("codes", [(-999.0,), (-998.0, -999.0)])
-def test_a_value_that_may_stand_for_what_is_missing_is_noted(codes):
-    columns, y = draws(4).normal(size=(800, 2)), draws(5).normal(size=800)
-    for place, code in enumerate(codes):
-        columns[place::25, 1] = code
-    (note,) = diagnose(columns, y).pairs.notes
-    assert "Column 2" in note and "32 of 800" in note and f"{codes[-1]:g}" in note
-    assert ("1 more" in note) == (len(codes) == 2)
-    assert not diagnose(columns[:, :1], y).pairs.notes
-
-
 def test_nothing_to_say_of_independent_rows():
     found = diagnose(*normal_pair(500, 0.6, seed=3))
     assert found.pairs.notes == () and found.duplicates == 0 and found.serial is None and str(found)

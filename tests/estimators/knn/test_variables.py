@@ -17,7 +17,6 @@ from infoscope.estimators.variables import (
     as_variable,
     as_variables,
     copies,
-    far_values,
     jitter,
     join,
     single_columns,
@@ -346,7 +345,7 @@ def test_an_angle_is_the_same_a_period_on():
             Angle(angle, period)
 
 
-# Copies, and codes for what is missing
+# Copies
 
 
 def heaped(money, at_fives):
@@ -398,29 +397,3 @@ def test_copies_are_equal_in_every_column(columns):
     y = np.repeat([1.5, 2.5], 30)[np.r_[0:50, 0:10]] + x[:, 0]
     codes = copies(as_variable("x", x), as_variable("y", y))
     assert codes.max() + 1 == 50 and (codes[50:] == codes[:10]).all()
-
-
-@pytest.mark.parametrize("codes", [(-999.0,), (9999.0,), (-998.0, -999.0)])
-def test_values_far_from_all_others_may_stand_for_what_is_missing(codes):
-    columns = draws(4).normal(size=(800, 2))
-    for place, code in enumerate(codes):
-        columns[place::25, 1] = code
-    assert sorted(far_values(columns)) == sorted((1, code, 32) for code in codes)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        lambda g, n: np.exp(3 * g.normal(size=n)),
-        lambda g, n: g.standard_cauchy(n),
-        lambda g, n: np.where(g.random(n) < 0.5, g.exponential(size=n), 0.0),
-        lambda g, n: np.clip(g.normal(size=n), -1, 1),
-        lambda g, n: 1e6 * g.integers(0, 2, n) + 0.5,
-        lambda g, n: np.round(g.standard_cauchy(n)) + 0.5,
-        lambda g, n: g.normal(size=n) + 1e4 * (g.random(n) < 0.04),
-    ],
-)
-def test_tails_heaps_and_two_values_are_no_codes(values):
-    g = draws(5)
-    for n in (60, 1000):
-        assert far_values(values(g, n)[:, None]) == []

@@ -35,23 +35,21 @@ from infoscope.errors import (
     WrongType,
 )
 
-_FEW_VALUES, _FEW_ROWS = 20, 3  # integers of more values are numbers if they do not run on, or have fewer rows each
-_FROM_ZERO, _RUNS_ON = 0.05, 0.9  # class labels begin near 0, as a share of their number, and hardly leave one out
+_FEW_VALUES, _FEW_ROWS = 20, 3  # integers of more values are numbers if they leave some out, or have fewer rows each
+_RUNS_ON = 0.9  # share of 0 ... largest that occurs, from which integers look like class labels
 _FEW_REPEATS = 2  # values that repeat this often on average are ties by design; whole ones look like labels
 _LARGEST = 1e150  # numbers beyond it have no square in float64, and spans below its inverse have none either
 _CIRCLES = (180.0, 360.0, 2 * math.pi, 24.0, 1440.0, 86400.0)  # periods of axes, angles and times of day
-_END, _MIN_AT_END = 0.05, 0.01  # outer share of a period, and share of the rows there, from which values may be angles
+_END = 0.05  # outer share of a period in which angles have at least a fifth as many values as elsewhere
 _OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
 _HEAVY, _HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
-_COMMON = 0.1  # of the rows at one value: a point mass, which is no part of a tail
-_CODE_ROWS, _BESIDE = 3, 10  # rows of a value that may be a code, and other values of the column
-_HARDLY = 0.98  # of the rows have values of their own
+_POINT_MASS = 0.1  # share of the rows at one value from which it is a point mass, and no part of a tail
+_MIN_DISTINCT = 0.98  # share of the other rows with values of their own, from which point masses become categories
 _FEWEST_FOR_TAILS = 20  # rows: with fewer, no tail is seen
 _DENSE = 50_000_000  # numbers that a sparse matrix may have when it is written out
-_NAMED = 5  # columns that a warning names
-MARGINS = ("auto", "scaled", "rank", "given")
 _TEXTS_READ = 0.9  # of a column's texts: numbers or dates beyond it, with some that are not, such as "?"
-_EXAMPLES = 3  # of texts that an error quotes
+_SHOWN = 3  # columns or texts that a message names
+MARGINS = ("auto", "scaled", "rank", "given")
 _DAYS = "such as (t - t.min()) / np.timedelta64(1, 'D') for days since the first"
 _TIMES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")  # as pandas calls types
 _PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " ",
@@ -236,8 +234,8 @@ class _Integers:
         """Whether these are numbers rather than class labels: see `as_variable`."""
         if self.count <= _FEW_VALUES:
             return False
-        least, most = float(self.numbers.min()), float(self.numbers.max())
-        runs_on = 0 <= least <= 1 + _FROM_ZERO * self.count and self.count >= _RUNS_ON * (most - least + 1)
+        least, most = self.numbers.min(), self.numbers.max()
+        runs_on = least >= 0 and self.count >= _RUNS_ON * (most + 1)
         return len(self.numbers) < _FEW_ROWS * self.count or not runs_on
 
 
@@ -276,13 +274,12 @@ class _Columns:
                 numbers.append(values)
             if not wrapped and (period := _period(values)):
                 circles.append((place, period))
-            if not wrapped and typed is Continuous and 1 < (distinct := _label_values(values)) <= _FEW_VALUES:
-                whole.append((place, distinct))
+            if not wrapped and typed is Continuous and _look_like_labels(values):
+                whole.append(place)
         if not (numbers or labels or integers):
             raise NoVariation(f"{name} must vary, got {_constant(constant)} in all {lengths.pop()} rows.")
         notes = (f"{name}: {_constant(constant)} in all rows, left out.",) if constant else ()
-        if whole:
-            notes += (f"{name}: {listed(whole, 'only ')}, taken as numbers (Discrete: as categories).",)
+        notes += _taken_as_numbers(name, whole)
         if circles:
             place, period = circles[0]
             notes += (
@@ -301,10 +298,7 @@ class _Columns:
         alone = len(self.integers) == 1 and not self.labels
         crowded = not alone and self.rows < _FEW_ROWS * cells
         numeric = [column for column in self.integers if crowded or column.look_numeric]
-        notes = self.notes
-        if numeric:
-            named = listed([(column.place, column.count) for column in numeric])
-            notes += (f"{self.name}: {named}, taken as numbers (Discrete: as categories).",)
+        notes = self.notes + _taken_as_numbers(self.name, [column.place for column in numeric])
         labels = [column.codes for column in self.integers if column not in numeric]
         codes, categories = joint_codes(self.labels + labels)
         numbers = self.numbers + [column.numbers for column in numeric]
@@ -317,20 +311,16 @@ def _constant(places: list[str]) -> str:
     return f"column {places[0]} is constant" if len(places) == 1 else f"{len(places)} columns are constant"
 
 
-def _period(numbers: np.ndarray) -> float | None:
+def _period(column: np.ndarray) -> float | None:
     """The period of a circle that the values of a column [n] just fill, from 0 on or around it; else None."""
-    low, high = float(numbers.min()), float(numbers.max())
+    low, high = float(column.min()), float(column.max())
     for period in _CIRCLES:
         for start in (0.0, -period / 2):
-            if start <= low and high <= start + period and _fills(numbers, start, period):
-                return period
+            if start <= low and high <= start + period:
+                places = (column - start) / period
+                if min(np.mean(places < _END), np.mean(places > 1 - _END)) >= _END / 5:
+                    return period
     return None
-
-
-def _fills(column: np.ndarray, start: float, period: float) -> bool:
-    """Whether values reach both ends of a period as often as those of a circle do."""
-    places = (column - start) / period
-    return min(np.mean(places < _END), np.mean(places > 1 - _END)) >= _MIN_AT_END
 
 
 def _whole_numbers(column: _Column) -> bool:
@@ -342,14 +332,15 @@ def _whole_numbers(column: _Column) -> bool:
     )
 
 
-def listed(columns: Sequence[tuple[str, int]], only: str = "") -> str:
-    """'column 3 has 5 distinct whole numbers', or the first of several columns and the range of their numbers."""
-    if len(columns) == 1:
-        return f"column {columns[0][0]} has {only}{columns[0][1]} distinct whole numbers"
-    names = ", ".join(place for place, _ in columns[:_NAMED]) + (", ..." if len(columns) > _NAMED else "")
-    counts = [count for _, count in columns]
-    span = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else str(counts[0])
-    return f"{len(columns)} columns ({names}) have {only}{span} distinct whole numbers each"
+def _taken_as_numbers(name: str, places: Sequence[str]) -> tuple[str, ...]:
+    """A note on columns of whole numbers that might be labels."""
+    if not places:
+        return ()
+    named = f"column {places[0]} has"
+    if len(places) > 1:
+        more = ", ..." if len(places) > _SHOWN else ""
+        named = f"{len(places)} columns ({', '.join(places[:_SHOWN])}{more}) have"
+    return (f"{name}: {named} whole numbers, taken as numbers (Discrete: as categories).",)
 
 
 def as_codes(name: str, value: Any) -> np.ndarray:
@@ -420,12 +411,12 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
     if n < _FEWEST_FOR_TAILS:
         return np.zeros(columns.shape[1], bool)
     ordered = np.sort(columns, axis=0)
-    repeated = np.mean(ordered[1:] == ordered[:-1], axis=0) >= _COMMON
+    repeated = np.mean(ordered[1:] == ordered[:-1], axis=0) >= _POINT_MASS
     kurtosis = l_ratios(ordered)[1]
     rows = np.full(columns.shape[1], n)
     for place in np.flatnonzero(repeated):
         values, counts = np.unique(ordered[:, place], return_counts=True)
-        if counts.max() > _COMMON * n:
+        if counts.max() > _POINT_MASS * n:
             others = ordered[ordered[:, place] != values[counts.argmax()], place]
             few = len(others) < _FEWEST_FOR_TAILS or others[0] == others[-1]
             rows[place] = max(len(others), 1)
@@ -444,25 +435,6 @@ def l_ratios(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     span = np.abs(ordered).max(axis=0)  # divided out first, so that sums do not overflow
     second, third, fourth = weights @ (ordered / span - np.median(ordered, axis=0) / span)
     return third / second, fourth / second
-
-
-def far_values(columns: np.ndarray) -> list[tuple[int, float, int]]:
-    """Repeated values far from all others at an end of columns [n, c], such as -999: (column, value, rows) of each."""
-    found = []
-    for sign in (1.0, -1.0):
-        rest = sign * columns
-        top = rest.max(axis=0)
-        ends = []
-        for _ in range(2):
-            low = rest.min(axis=0)
-            ends.append((low, (rest == low).sum(axis=0)))
-            rest = np.where(rest == low, np.inf, rest)
-            following = rest.min(axis=0)
-            repeated = np.min([count for _, count in ends], axis=0) >= _CODE_ROWS
-            for place in np.flatnonzero(repeated & np.isfinite(following) & (following - low > top - following)):
-                if len(np.unique(rest[:, place])) > _BESIDE:  # infinity is one of them
-                    found += [(int(place), float(sign * value[place]), int(count[place])) for value, count in ends]
-    return found
 
 
 def same_length(**variables: Variable) -> int:
@@ -565,9 +537,9 @@ def with_masses(variable: Variable) -> Variable:
     codes = [] if variable.codes is None else [variable.codes]
     for column in variable.continuous.T:
         values, which, sizes = np.unique(column, return_inverse=True, return_counts=True)
-        common = np.flatnonzero(sizes >= max(_COMMON * len(column), 2))
+        common = np.flatnonzero(sizes >= max(_POINT_MASS * len(column), 2))
         others = np.delete(sizes, common)
-        if len(common) and len(others) > _HARDLY * others.sum():
+        if len(common) and len(others) > _MIN_DISTINCT * others.sum():
             codes.append(np.where(np.isin(which, common), which, len(values)))
     if len(codes) == (variable.codes is not None):
         return variable
@@ -621,7 +593,7 @@ def copies(*variables: Variable) -> np.ndarray | None:
         return None
     for column in (column for variable in variables for column in variable.continuous.T):
         values, of_value, sizes = np.unique(column, return_inverse=True, return_counts=True)
-        common = sizes >= max(_COMMON * n, 2)
+        common = sizes >= max(_POINT_MASS * n, 2)
         apart = ~common[of_value.reshape(-1)]
         if np.sum(~common) < 2 or len(np.unique(codes[apart])) != np.sum(~common):
             continue
@@ -812,8 +784,8 @@ def _counts(texts: np.ndarray) -> pd.Series:
 
 def quoted(counts: pd.Series) -> str:
     """Texts with how often each occurs: 'a' (12), 'b' (3); of many, the first."""
-    named = ", ".join(f"{text!r} ({count:,})" for text, count in counts[:_EXAMPLES].items())
-    return named + (f" and {len(counts) - _EXAMPLES:,} more" if len(counts) > _EXAMPLES else "")
+    named = ", ".join(f"{text!r} ({count:,})" for text, count in counts[:_SHOWN].items())
+    return named + (f" and {len(counts) - _SHOWN:,} more" if len(counts) > _SHOWN else "")
 
 
 def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
@@ -906,9 +878,9 @@ def categorical(name: str, column: _Column) -> np.ndarray:
     return column
 
 
-def _label_values(numbers: np.ndarray) -> int:
-    """How many distinct values a continuous column [n] has if all are whole numbers that repeat; else 0."""
+def _look_like_labels(numbers: np.ndarray) -> bool:
+    """Whether a continuous column [n] holds few distinct whole numbers that repeat."""
     if np.mod(numbers[:100], 1).any() or np.mod(numbers, 1).any():  # the first few mostly tell
-        return 0
+        return False
     distinct = len(np.unique(numbers))
-    return distinct if len(numbers) >= _FEW_REPEATS * distinct else 0
+    return 1 < distinct <= _FEW_VALUES and len(numbers) >= _FEW_REPEATS * distinct

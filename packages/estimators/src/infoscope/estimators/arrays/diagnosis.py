@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from infoscope.estimators.arrays.protocol import Pairs, as_pairs
 from infoscope.estimators.serial import SerialDependence, serial_dependence
-from infoscope.estimators.variables import Variable, copies, far_values
+from infoscope.estimators.variables import copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,16 +30,15 @@ class Diagnosis:
 
 
 def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
-    """Copies of rows, rows in series, codes for missing values, and column types. Arguments and errors as `estimate`.
+    """Copies of rows, rows in series, and column types. Arguments and errors as `estimate`.
 
     Copies (`variables.copies`) are put into one group each; the test for series is `serial.serial_dependence`.
     """
     pairs = as_pairs(x, y, groups)
-    notes = pairs.notes + _far_values("x", pairs.x) + _far_values("y", pairs.y)
     if pairs.groups is not None:
-        return Diagnosis(replace(pairs, notes=notes), 0, None)
+        return Diagnosis(pairs, 0, None)
     serial = serial_dependence(pairs.x, pairs.y)
-    notes += () if serial is None else (f"{serial}.",)
+    notes = pairs.notes + (() if serial is None else (f"{serial}.",))
     codes = copies(pairs.x, pairs.y)
     duplicates = 0 if codes is None else pairs.n - int(codes.max()) - 1
     if duplicates:
@@ -48,16 +47,3 @@ def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
             "occur nowhere else. Each row and its copies are one group.",
         )
     return Diagnosis(replace(pairs, groups=codes, notes=notes), duplicates, serial)
-
-
-def _far_values(name: str, side: Variable) -> tuple[str, ...]:
-    """A sentence where values may stand for what is missing."""
-    if not side.dim or not (found := far_values(side.continuous)):
-        return ()
-    place, value, rows = found[0]
-    more = f" (and {len(found) - 1} more such values)" if len(found) > 1 else ""
-    of = f"Column {place + 1} of the numbers of {name}" if side.dim > 1 else name
-    return (
-        f"{of} is {value:g} in {rows:,} of {side.n:,} rows, far from all others{more}: if that stands for a missing "
-        "value, leave these rows out; here it is a value like others.",
-    )
