@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import legend, lines, save
-from analysis.common.runs import latest, versions
+from analysis.common.runs import newest, versions
 from analysis.common.tables import Analysis, Result, main
 from analysis.sample_estimators._runs import bias_error, in_order_of, share, weighted_mean
 
@@ -78,7 +78,7 @@ def by_method(figures: pd.DataFrame) -> pd.DataFrame:
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """The tables of those collections that were asked about."""
-    runs, left_out = latest(runs, ())
+    runs, left_out = newest(runs, ["law", "n", "method", "block"])
     runs = runs.sort_values(["start", "n"], kind="stable")
     figures = pooled(runs)
     made = f"Profile {', '.join(sorted(set(runs['profile'])))}; code {versions(runs)}."

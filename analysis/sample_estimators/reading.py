@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import BLUE, ORANGE, legend, save
-from analysis.common.runs import latest, versions
+from analysis.common.runs import latest, newest, versions
 from analysis.common.tables import Analysis, Result, main
 from infoscope.estimators.reading.reader import A, C, is_narrow
 from infoscope.metrics.shares import clopper_pearson
@@ -102,12 +102,12 @@ def _number(value: float) -> str:
 
 def exam(names: Sequence[str] = ("reading", *COMPARED)) -> pd.DataFrame:
     """Every data set of the exam that all of these methods were asked about; empty where that was not run."""
+    key = ["collection", "law", "n", "block"]
     try:
-        runs = latest(runs_of("known-laws"), ())[0]
+        runs = newest(runs_of("known-laws"), [*key, "method"])[0]
     except LookupError:
         return pd.DataFrame()
     runs = runs[runs["method"].isin(names)]
-    key = ["collection", "law", "n", "block"]
     parts = []
     for _, run in runs.iterrows():
         sets = table(run["run_id"], "sets")

@@ -21,6 +21,8 @@ import numpy as np
 from infoscope.data.tasks import catalogue, resampled
 from infoscope.data.tasks.cases import draws
 from infoscope.errors import InvalidInput, WrongType
+from infoscope.estimators.reading.result import METHOD as READING
+from infoscope.estimators.reading.result import packaged
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators._contestants import answer, contestants, every, seconds, sits, warm
@@ -73,7 +75,8 @@ def cells(profile: Profile) -> Iterator[dict]:
             continue
         for cell in grid(law=law, n=sizes, method=sitting, block=list(profile.blocks), sets=sets):
             if cost(cell) <= profile.most_seconds:
-                yield cell | {"collection": collection}
+                reader = {"reader": packaged().card["version"]} if cell["method"] == READING else {}
+                yield cell | {"collection": collection} | reader
 
 
 def _names(profile: Profile, collection: str) -> tuple[str, ...]:

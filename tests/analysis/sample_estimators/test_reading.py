@@ -72,7 +72,7 @@ def test_the_exam_takes_data_sets_that_all_methods_were_asked_about(monkeypatch)
         **{name: pd.DataFrame({"value": [0.3, 0.4], "low": np.nan, "high": np.nan}) for name in ("ksg", "gcmi", "lnc")},
     }
     monkeypatch.setattr(reading, "runs_of", lambda _: runs)
-    monkeypatch.setattr(reading, "latest", lambda runs, _: (runs, []))
+    monkeypatch.setattr(reading, "newest", lambda runs, _: (runs, []))
     monkeypatch.setattr(reading, "table", lambda run_id, _: sets[run_id])
     found = reading.exam()
     assert list(found["covered"]) == [True, False] and list(found["grade"]) == ["A", "A"]
