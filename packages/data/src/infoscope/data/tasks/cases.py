@@ -61,6 +61,11 @@ def response(draw: Callable[[int, Generator], Any], respond: Callable[[Any, Gene
     return known(sample, truth, y)
 
 
+def split_columns(draw: Callable[[int, Generator], NDArray], columns: int, truth: Any) -> Case:
+    """x of the first columns of draw(n, generator) [n, d], y of the others; truth as of `known`."""
+    return known(lambda n, g: tuple(np.split(draw(n, g), [columns], axis=1)), truth)
+
+
 def normals(*shape: int) -> Callable[[int, Generator], NDArray]:
     """Draws of standard normal x, [n] or [n, dim]."""
     return lambda n, g: g.normal(size=(n, *shape))

@@ -13,7 +13,6 @@ from infoscope.data.tasks.cases import (
     NOISE,
     Case,
     Generator,
-    Pair,
     entropy_of,
     known,
     middles,
@@ -29,98 +28,61 @@ WEIGHTS = stats.norm.pdf(X) / stats.norm.pdf(X).sum()
 
 # --- a function and noise ------------------------------------------------------------------------------------------
 def normal_noise(draw: Callable[[int, Generator], NDArray], signal: Callable[[NDArray], NDArray], noise: float,
-                 truth: Callable[[], float]) -> Case:  # fmt: skip
-    """y = signal(x) + noise * normal."""
+                 values: NDArray, weights: NDArray, points: NDArray | None = None) -> Case:  # fmt: skip
+    """y = signal(x) + noise * normal; weighted values of the signal, and points of the density of y."""
+    truth = lambda: through_noise(noise, values, weights, points)  # noqa: E731
     return response(draw, lambda x, g: signal(x) + noise * g.normal(size=len(x)), truth)
 
 
 def cubic_wave(noise: float = 0.8) -> Case:
     """y = x³ - 2 x + noise: two turns, steep ends."""
     wave = lambda x: x**3 - 2 * x  # noqa: E731
-
-    def truth() -> float:
-        x = np.linspace(-6, 6, 6001)
-        tails = np.linspace(-220, -12, 4000)[:-1], np.linspace(12, 220, 4000)[1:]
-        y = np.concatenate([tails[0], np.linspace(-12, 12, 4001), tails[1]])
-        return through_noise(noise, wave(x), stats.norm.pdf(x), y)
-
-    return normal_noise(normals(), wave, noise, truth)
+    x, tails = np.linspace(-6, 6, 6001), (np.linspace(-220, -12, 4000)[:-1], np.linspace(12, 220, 4000)[1:])
+    y = np.concatenate([tails[0], np.linspace(-12, 12, 4001), tails[1]])
+    return normal_noise(normals(), wave, noise, wave(x), stats.norm.pdf(x), y)
 
 
 def square_of_one(dim: int = 12, noise: float = 0.5) -> Case:
     """y is the square of one of twelve columns, and noise."""
-
-    def truth() -> float:
-        x, y = np.linspace(-6, 6, 2401), np.linspace(-4, 40, 8801)
-        return through_noise(noise, x**2, stats.norm.pdf(x), y)
-
-    return normal_noise(normals(dim), lambda x: x[:, dim // 2] ** 2, noise, truth)
+    x, y = np.linspace(-6, 6, 2401), np.linspace(-4, 40, 8801)
+    return normal_noise(normals(dim), lambda x: x[:, dim // 2] ** 2, noise, x**2, stats.norm.pdf(x), y)
 
 
 def radius(dim: int = 3, noise: float = 0.3) -> Case:
     """y is how far a normal point is from the middle, and noise."""
-
-    def truth() -> float:
-        lengths, y = np.linspace(0, 9, 1801), np.linspace(-3, 12, 3001)
-        return through_noise(noise, lengths, stats.chi.pdf(lengths, dim), y)
-
-    return normal_noise(normals(dim), lambda x: np.linalg.norm(x, axis=1), noise, truth)
+    r, y = np.linspace(0, 9, 1801), np.linspace(-3, 12, 3001)
+    return normal_noise(normals(dim), lambda x: np.linalg.norm(x, axis=1), noise, r, stats.chi.pdf(r, dim), y)
 
 
 def squared_length(dim: int, noise: float = 1.0) -> Case:
     """y = |x|^2 + noise, x of `dim` normal columns."""
     values = middles(0, 12 * dim)
-    return normal_noise(normals(dim), lambda x: (x**2).sum(axis=1), noise,
-                        lambda: through_noise(noise, values, stats.chi2.pdf(values, dim)))  # fmt: skip
+    return normal_noise(normals(dim), lambda x: (x**2).sum(axis=1), noise, values, stats.chi2.pdf(values, dim))
 
 
 def largest_of(dim: int, noise: float = 0.1) -> Case:
     """y = the largest of `dim` exponential columns + noise."""
     values = middles(0, 30)
     density = np.exp(-values) * (-np.expm1(-values)) ** (dim - 1)
-    return normal_noise(lambda n, g: g.exponential(size=(n, dim)), lambda x: x.max(axis=1), noise,
-                        lambda: through_noise(noise, values, density))  # fmt: skip
+    return normal_noise(lambda n, g: g.exponential(size=(n, dim)), lambda x: x.max(axis=1), noise, values, density)
 
 
 def surface(noise: float = 0.005) -> Case:
     """x uniform in the cube, y = x1 x2 + x3 with hardly any noise; P(x1 x2 < p) = p (1 - log p)."""
-
-    def below(p: NDArray) -> NDArray:
-        p = np.clip(p, 0, 1)
-        return p - special.xlogy(p, p)
-
     values = middles(0, 2, 2000)
-    return normal_noise(lambda n, g: g.random((n, 3)), lambda x: x[:, 0] * x[:, 1] + x[:, 2], noise,
-                        lambda: through_noise(noise, values, below(values) - below(values - 1)))  # fmt: skip
+    ends = np.clip([values, values - 1], 0, 1)
+    below = ends - special.xlogy(ends, ends)
+    signal = lambda x: x[:, 0] * x[:, 1] + x[:, 2]  # noqa: E731
+    return normal_noise(lambda n, g: g.random((n, 3)), signal, noise, values, below[0] - below[1])
 
 
 def zero_or_gamma(zeros: float = 0.4) -> Case:
     """x is 0 with probability 0.4 and else gamma of shape 2; y = x + normal / 2."""
-
-    def truth() -> float:
-        x = middles(0, 30)
-        density = stats.gamma.pdf(x, 2)
-        return through_noise(0.5, np.append(x, 0), np.append((1 - zeros) * density / density.sum(), zeros))
-
-    return normal_noise(lambda n, g: (g.random(n) >= zeros) * g.gamma(2, size=n), lambda x: x, 0.5, truth)
-
-
-def product_among(dim: int, noise: float = 0.3) -> Case:
-    """y = x1 x2 + noise, of `dim` normal columns: normal given x1 alone, of variance x1^2 + noise^2."""
-    z = middles(-8, 8)
-    return normal_noise(normals(dim), lambda x: x[:, 0] * x[:, 1], noise,
-                        lambda: through_noise(noise, 0.0, stats.norm.pdf(z), spread=np.hypot(z, noise)))  # fmt: skip
-
-
-def regimes(dim: int = 5, noise: float = 0.5) -> Case:
-    """Which of two columns y follows is decided by a third; two more are idle."""
-
-    def truth() -> float:
-        y = np.linspace(-14, 14, 5601)
-        density = sum(stats.norm.pdf(y, 0, math.hypot(slope, noise)) for slope in (1.5, 0.5)) / 2
-        return entropy_of(y, density) - NOISE - math.log(noise)
-
-    return normal_noise(normals(dim), lambda x: np.where(x[:, 0] > 0, 1.5 * x[:, 1], 0.5 * x[:, 2]), noise, truth)
+    x = middles(0, 30)
+    density = stats.gamma.pdf(x, 2)
+    weights = np.append((1 - zeros) * density / density.sum(), zeros)
+    draw = lambda n, g: (g.random(n) >= zeros) * g.gamma(2, size=n)  # noqa: E731
+    return normal_noise(draw, lambda x: x, 0.5, np.append(x, 0), weights)
 
 
 def reported_ages(slope: float = 0.9) -> Case:
@@ -130,8 +92,24 @@ def reported_ages(slope: float = 0.9) -> Case:
     np.add.at(shares, ages, 0.65 / len(ages))
     np.add.at(shares, (ages + 5) // 10 * 10, 0.35 / len(ages))
     rise = lambda x: slope * (x - 54) / 20  # noqa: E731
-    truth = lambda: through_noise(1.0, rise(np.arange(101)), shares, np.linspace(-10, 10, 4001))  # noqa: E731
-    return normal_noise(lambda n, g: g.choice(101, n, p=shares).astype(float), rise, 1.0, truth)
+    draw = lambda n, g: g.choice(101, n, p=shares).astype(float)  # noqa: E731
+    return normal_noise(draw, rise, 1.0, rise(np.arange(101)), shares, np.linspace(-10, 10, 4001))
+
+
+def product_among(dim: int, noise: float = 0.3) -> Case:
+    """y = x1 x2 + noise, of `dim` normal columns: normal given x1 alone, of variance x1^2 + noise^2."""
+    z = middles(-8, 8)
+    truth = lambda: through_noise(noise, 0.0, stats.norm.pdf(z), spread=np.hypot(z, noise))  # noqa: E731
+    return response(normals(dim), lambda x, g: x[:, 0] * x[:, 1] + noise * g.normal(size=len(x)), truth)
+
+
+def regimes(dim: int = 5, noise: float = 0.5) -> Case:
+    """Which of two columns y follows is decided by a third; two more are idle."""
+    y = np.linspace(-14, 14, 5601)
+    density = sum(stats.norm.pdf(y, 0, math.hypot(slope, noise)) for slope in (1.5, 0.5)) / 2
+    follow = lambda x: np.where(x[:, 0] > 0, 1.5 * x[:, 1], 0.5 * x[:, 2])  # noqa: E731
+    nats = entropy_of(y, density) - NOISE - math.log(noise)
+    return response(normals(dim), lambda x, g: follow(x) + noise * g.normal(size=len(x)), nats)
 
 
 def growing_noise() -> Case:
@@ -161,17 +139,13 @@ def crossed(noise: float = 0.5) -> Case:
 def changing_scale(slope: float = 0.7) -> Case:
     """The spread of y, and nothing else of it, depends on x."""
 
-    def sample(n: int, g: Generator) -> Pair:
-        x, z = g.normal(size=(2, n))
-        return x, np.exp(slope * x) * z
-
     def truth() -> float:
         logs = np.linspace(-40, 12, 20_801)
         y = np.exp(logs)
         density = normal_mixture(y, 0.0, WEIGHTS, np.exp(slope * X))
         return 2 * float(np.trapezoid(y * special.entr(density), logs)) - NOISE
 
-    return known(sample, truth)
+    return response(normals(), lambda x, g: np.exp(slope * x) * g.normal(size=len(x)), truth)
 
 
 def product_noise() -> Case:
@@ -194,13 +168,10 @@ def mixed_columns() -> Case:
         y = means[kind] + slope * size + noise * g.normal(size=n)
         return {"kind": np.array(["a", "b", "c"])[kind], "size": size}, y
 
-    def truth() -> float:
-        spread = math.hypot(slope, noise)
-        points = np.linspace(means.min() - 9 * spread, means.max() + 9 * spread, 20_001)
-        density = stats.norm.pdf(points[:, None], means, spread).mean(axis=1)
-        return entropy_of(points, density) - NOISE - math.log(noise)
-
-    return known(sample, truth)
+    spread = math.hypot(slope, noise)
+    points = np.linspace(means.min() - 9 * spread, means.max() + 9 * spread, 20_001)
+    density = stats.norm.pdf(points[:, None], means, spread).mean(axis=1)
+    return known(sample, entropy_of(points, density) - NOISE - math.log(noise))
 
 
 def waiting_times(pairs: int = 3, idle: int = 3) -> Case:
@@ -219,16 +190,12 @@ def with_noise(draw: Callable[[Generator, tuple[int, ...]], NDArray], quantile: 
     (nats).
     """
 
-    def sample(n: int, g: Generator) -> Pair:
-        x = g.normal(size=(n, columns))
-        return x, x + draw(g, (n, columns))
-
     def truth() -> float:
         noise = quantile((np.arange(4000) + 0.5) / 4000)
         y = np.linspace(noise[0] - 8, noise[-1] + 8, 6001)
         return columns * (entropy_of(y, normal_mixture(y, noise, 1.0, 1.0)) - entropy)
 
-    return known(sample, truth)
+    return response(normals(columns), lambda x, g: x + draw(g, x.shape), truth)
 
 
 def scaled(law: stats.rv_continuous, scale: float, columns: int = 1) -> Case:

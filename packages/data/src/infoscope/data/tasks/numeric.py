@@ -23,6 +23,7 @@ from infoscope.data.tasks.cases import (
     normal_mixture,
     normals,
     response,
+    split_columns,
     through_noise,
 )  # fmt: skip
 from infoscope.data.tasks.noisy import WEIGHTS, X
@@ -32,7 +33,6 @@ from infoscope.data.tasks.noisy import WEIGHTS, X
 def gaussian(dim: int, nats: float) -> Case:
     """x [n, dim] standard normal, y [n] correlated with its first column."""
     correlation = np.sqrt(1 - np.exp(-2 * nats))
-
     return response(normals(dim), lambda x, g: correlation * x[:, 0] + np.exp(-nats) * g.normal(size=len(x)), nats)
 
 
@@ -82,13 +82,13 @@ def one_factor(dim_x: int = 6, dim_y: int = 4) -> Case:
 def next_steps(before: int = 5, after: int = 3, kept: float = 0.8) -> Case:
     """Five values of an autoregression, and the next three: all that they share is in the last."""
 
-    def sample(n: int, g: Generator) -> Pair:
+    def draw(n: int, g: Generator) -> NDArray:
         series = g.normal(size=(n, before + after))
         for step in range(1, before + after):
             series[:, step] = kept * series[:, step - 1] + math.sqrt(1 - kept**2) * series[:, step]
-        return series[:, :before], series[:, before:]
+        return series
 
-    return known(sample, -0.5 * math.log1p(-(kept**2)))
+    return split_columns(draw, before, -0.5 * math.log1p(-(kept**2)))
 
 
 def patients(rows: int = 10, shared: float = 0.6, correlation: float = 0.7) -> Case:
@@ -158,17 +158,15 @@ def crossed_corners(apart: float = 2.0) -> Case:
     """x and y near corners (+-2, +-2) with unit noise; the signs of x multiply to the same as those of y, and nothing
     else is shared. The density ratio is 1 + the product of tanh(2 v) over the four columns; Monte Carlo."""
 
-    def sample(n: int, g: Generator) -> Pair:
+    def draw(n: int, g: Generator) -> NDArray:
         signs = g.choice([-1.0, 1.0], (n, 4))
         signs[:, 3] = signs[:, :3].prod(axis=1)
-        both = apart * signs + g.normal(size=(n, 4))
-        return both[:, :2], both[:, 2:]
+        return apart * signs + g.normal(size=(n, 4))
 
     def truth() -> tuple[float, float]:
-        columns = np.hstack(sample(DRAWS, np.random.default_rng(7)))
-        return mean_of_draws(np.log1p(np.tanh(apart * columns).prod(axis=1)))
+        return mean_of_draws(np.log1p(np.tanh(apart * draw(DRAWS, np.random.default_rng(7))).prod(axis=1)))
 
-    return known(sample, truth)
+    return split_columns(draw, 2, truth)
 
 
 # --- sharp edges ---------------------------------------------------------------------------------------------------
@@ -237,15 +235,12 @@ def gamma_frailty(dim_x: int, dim_y: int, theta: float, then: Callable[[NDArray]
     """Exponential columns over a shared gamma(1 / theta): the Clayton copula, its survival times through an increasing
     map. Closed form: 1 / (1 + sum) is a beta, so E log c is in digammas; for two columns log(1 + t) - t / (1 + t)."""
 
-    def sample(n: int, g: Generator) -> Pair:
-        both = then(g.exponential(size=(n, dim_x + dim_y)) / g.gamma(1 / theta, size=(n, 1)))
-        return both[:, :dim_x], both[:, dim_x:]
-
     def of_copula(dim: int) -> float:
         log_sum = special.digamma(1 / theta + dim) - special.digamma(1 / theta)
         return np.log1p(theta * np.arange(dim)).sum() + (theta + 1) * dim - (dim + 1 / theta) * log_sum
 
-    return known(sample, of_copula(dim_x + dim_y) - of_copula(dim_x) - of_copula(dim_y))
+    draw = lambda n, g: then(g.exponential(size=(n, dim_x + dim_y)) / g.gamma(1 / theta, size=(n, 1)))  # noqa: E731
+    return split_columns(draw, dim_x, of_copula(dim_x + dim_y) - of_copula(dim_x) - of_copula(dim_y))
 
 
 def gumbel_laplace(theta: float = 2.0) -> Case:
@@ -296,14 +291,11 @@ def frank(theta: float, *quantiles: Callable[[NDArray], NDArray]) -> Case:
 def composition(parts: tuple[float, ...] = (2.0, 1.5, 3.0, 1.0), rest: float = 0.7) -> Case:
     """Shares of a whole: two and two more of five of a Dirichlet; closed form, as its parts are Dirichlet."""
 
-    def sample(n: int, g: Generator) -> Pair:
-        shares = g.dirichlet([*parts, rest], n)
-        return shares[:, :2], shares[:, 2:4]
-
     def entropy(some: tuple[float, ...]) -> float:
         return stats.dirichlet([*some, sum(parts) + rest - sum(some)]).entropy()
 
-    return known(sample, entropy(parts[:2]) + entropy(parts[2:]) - entropy(parts))
+    draw = lambda n, g: g.dirichlet([*parts, rest], n)[:, :4]  # noqa: E731
+    return split_columns(draw, 2, entropy(parts[:2]) + entropy(parts[2:]) - entropy(parts))
 
 
 # --- angles and circles --------------------------------------------------------------------------------------------
@@ -379,21 +371,16 @@ def woven(dim: int, pairs: int, pair: Callable[[int, Generator], Pair], truth: C
 def shared_spread(dim_x: int = 2, dim_y: int = 3, degrees: float = 4.0, correlation: float = 0.4) -> Case:
     """A Student vector whose first columns are correlated."""
 
-    def sample(n: int, g: Generator) -> Pair:
+    def draw(n: int, g: Generator) -> NDArray:
         z = g.normal(size=(n, dim_x + dim_y))
         z[:, dim_x] = correlation * z[:, 0] + math.sqrt(1 - correlation**2) * z[:, dim_x]
-        z /= np.sqrt(g.chisquare(degrees, (n, 1)) / degrees)
-        return z[:, :dim_x], z[:, dim_x:]
+        return z / np.sqrt(g.chisquare(degrees, (n, 1)) / degrees)
 
-    return known(sample, student_information(dim_x, dim_y, degrees) - 0.5 * math.log1p(-(correlation**2)))
+    return split_columns(draw, dim_x, student_information(dim_x, dim_y, degrees) - 0.5 * math.log1p(-(correlation**2)))
 
 
 def shared_volatility(dim: int, spread: float) -> Case:
     """Uncorrelated normal columns, all times one lognormal number of the row; entropies by the density of length."""
-
-    def sample(n: int, g: Generator) -> Pair:
-        z = np.exp(spread * g.normal(size=(n, 1))) * g.normal(size=(n, 2 * dim))
-        return z[:, :dim], z[:, dim:]
 
     def entropy(columns: int) -> float:
         logs = np.linspace(-8, 8, 1601) * spread
@@ -406,7 +393,8 @@ def shared_volatility(dim: int, spread: float) -> Case:
         shells = np.exp(surface + columns * np.log(length))
         return float(-np.trapezoid(shells * special.xlogy(density, density), np.log(length)))
 
-    return known(sample, lambda: 2 * entropy(dim) - entropy(2 * dim))
+    draw = lambda n, g: np.exp(spread * g.normal(size=(n, 1))) * g.normal(size=(n, 2 * dim))  # noqa: E731
+    return split_columns(draw, dim, lambda: 2 * entropy(dim) - entropy(2 * dim))
 
 
 # --- rounding, censoring, counts -----------------------------------------------------------------------------------
@@ -477,10 +465,6 @@ def clipped(kept: float = 0.8, end: float = 1.0) -> Case:
     """y is correlated with x and cut off at both ends, as a sensor would: a third of the rows."""
     rest = math.sqrt(1 - kept**2)
 
-    def sample(n: int, g: Generator) -> Pair:
-        x, z = g.normal(size=(2, n))
-        return x, np.clip(kept * x + rest * z, -end, end)
-
     def truth() -> float:
         y = np.linspace(-end, end, 2001)
         below, above = (special.ndtr((-end - sign * kept * X) / rest) for sign in (1, -1))
@@ -488,7 +472,7 @@ def clipped(kept: float = 0.8, end: float = 1.0) -> Case:
         left = float(WEIGHTS @ (special.entr(below) + special.entr(above) + within))
         return 2 * float(special.entr(special.ndtr(-end))) + entropy_of(y, stats.norm.pdf(y)) - left
 
-    return known(sample, truth)
+    return response(normals(), lambda x, g: np.clip(kept * x + rest * g.normal(size=len(x)), -end, end), truth)
 
 
 def amounts(steepness: float = 1.5, slope: float = 0.5, noise: float = 0.7) -> Case:

@@ -1,18 +1,8 @@
 """Transformations of labelled texts, each of which keeps one attribute of the input (Ethayarajh et al. 2022, table 7).
 
 The V-information of a transformed input shows how much of the label that attribute carries. Tokens are words and single
-punctuation marks, compared without case.
-
-    standard          a pair as "PREMISE: ... HYPOTHESIS: ...", a single text as it is; `sides` takes it apart again
-    null              a single space (some tokenizers fail on the empty string)
-    shuffled          the tokens of each text in random order
-    length            "#" for each token
-    vocabulary_only   only the words of a list
-    hypothesis_only, premise_only
-    raw_overlap       tokens that premise and hypothesis do not share are [MASK]
-    overlap_level     none, low, medium or high
-
-By name: `transformed`, TRANSFORMATIONS. To slice by: `lengths`, `overlap_lengths`, `overlap_fractions`.
+punctuation marks, compared without case. By name: `transformed`, TRANSFORMATIONS. To slice by: `lengths`,
+`overlap_lengths`, `overlap_fractions`.
 """
 
 from __future__ import annotations
@@ -41,7 +31,7 @@ def tokens(text: str) -> list[str]:
 
 
 def standard(texts: Texts) -> list[str]:
-    """Pairs with their headers in one text, single texts as they are; blanks around them are dropped."""
+    """Pairs as "PREMISE: ... HYPOTHESIS: ...", single texts as they are; blanks around them are dropped."""
     return _each(texts, str.strip)
 
 
@@ -55,7 +45,7 @@ def sides(text: str) -> tuple[str, str]:
 
 
 def null(texts: Texts) -> list[str]:
-    """A single space for every text."""
+    """A single space for every text (some tokenizers fail on the empty string)."""
     return [" "] * len(texts)
 
 
@@ -83,10 +73,8 @@ def vocabulary_only(texts: Texts, words: Collection[str]) -> list[str]:
     if isinstance(words, str) or not words:
         raise InvalidInput(f"words must be one or more words, got {words!r}.")
     kept = {word.casefold() for word in words}
-    return [
-        text or " "
-        for text in _each(texts, lambda text: " ".join(one for one in tokens(text) if one.casefold() in kept))
-    ]
+    found = _each(texts, lambda text: " ".join(one for one in tokens(text) if one.casefold() in kept))
+    return [text or " " for text in found]
 
 
 def hypothesis_only(pairs: Texts) -> list[str]:
@@ -101,24 +89,19 @@ def premise_only(pairs: Texts) -> list[str]:
 
 def raw_overlap(pairs: Texts) -> list[str]:
     """Premise and hypothesis, with [MASK] for every token that the other does not have."""
-    masked = []
-    for premise, hypothesis in _pairs(pairs):
-        common = _types(premise) & _types(hypothesis)
-        masked.append(
-            tuple(
-                " ".join(one if one.casefold() in common else _MASK for one in tokens(side))
-                for side in (premise, hypothesis)
-            )
-        )
-    return _each(masked, lambda text: text)
+
+    def masked(text: str, common: set[str]) -> str:
+        return " ".join(one if one.casefold() in common else _MASK for one in tokens(text))
+
+    common = [_types(premise) & _types(hypothesis) for premise, hypothesis in _pairs(pairs)]
+    return standard([(masked(one, shared), masked(other, shared)) for (one, other), shared in zip(pairs, common)])
 
 
 def overlap_level(pairs: Texts) -> list[str]:
     """The share of the hypothesis' tokens that the premise has, as a word: none, low, medium, high (from .25, .5, .75
     on)."""
-    return [
-        next((level for bound, level in _LEVELS if fraction < bound), "high") for fraction in overlap_fractions(pairs)
-    ]
+    fractions = overlap_fractions(pairs)
+    return [next((level for bound, level in _LEVELS if fraction < bound), "high") for fraction in fractions]
 
 
 TRANSFORMATIONS: dict[str, Callable[[Texts], list[str]]] = {
@@ -154,11 +137,12 @@ def overlap_lengths(pairs: Texts) -> np.ndarray:
 
 def overlap_fractions(pairs: Texts) -> np.ndarray:
     """The share of the hypothesis' tokens, repeated ones counted, that the premise has: float64 [n]; 0 without any."""
-    shares = []
-    for premise, hypothesis in _pairs(pairs):
+
+    def share(premise: str, hypothesis: str) -> float:
         there, claimed = _types(premise), tokens(hypothesis)
-        shares.append(sum(one.casefold() in there for one in claimed) / max(1, len(claimed)))
-    return np.array(shares)
+        return sum(one.casefold() in there for one in claimed) / max(1, len(claimed))
+
+    return np.array([share(premise, hypothesis) for premise, hypothesis in _pairs(pairs)])
 
 
 def _types(text: str) -> set[str]:
