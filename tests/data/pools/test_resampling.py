@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from infoscope.data.pools.resampling import bands, resampling_weights
+from infoscope.data.pools.canvas import bands, resampling_weights
 
 LENGTHS = [
     *((28, side) for side in (7, 10, 20, 28, 50, 56, 60, 61, 64, 100)),

@@ -30,12 +30,10 @@ from infoscope.data.factors.dataset import FactorDataset
 from infoscope.data.factors.dsprites import dsprites, factor_data
 from infoscope.data.factors.sprites import sprites
 from infoscope.data.pairs.channel import ChannelPairs, channel_information, crossover_for
+from infoscope.data.pairs.classes import ImagePairs, MixedPairs, TextPairs
 from infoscope.data.pairs.encoded import EncodedPairs
 from infoscope.data.pairs.gaussian import GaussianPairs
-from infoscope.data.pairs.images import ImagePairs
-from infoscope.data.pairs.mixed import MixedPairs
 from infoscope.data.pairs.protocol import KnownPairSource, LabelledSource
-from infoscope.data.pairs.text import TextPairs
 from infoscope.data.pools.loaders import cifar10, data_root, digits, imdb_embeddings, mnist
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
 from infoscope.data.pools.textures import textures

@@ -1,3 +1,1 @@
-"""Labelled items for pairs of images and texts: ImagePool, EmbeddingPool; loaders; idx (MNIST's files), textures,
-canvas, resampling.
-"""
+"""Labelled items for pairs of images and texts: ImagePool, EmbeddingPool (`pools`); loaders; textures; canvas."""

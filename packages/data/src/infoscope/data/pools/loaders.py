@@ -6,7 +6,9 @@ Real data is read from the folder that the environment variable INFOSCOPE_DATA n
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import struct
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,9 +17,9 @@ import torch
 from filelock import FileLock
 
 from infoscope.checks import one_of
-from infoscope.data.pools.idx import read_idx
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
-from infoscope.files import read_arrays, reading
+from infoscope.errors import UnreadableFile
+from infoscope.files import read_arrays, read_gzip, reading
 
 DATA_VARIABLE = "INFOSCOPE_DATA"
 _ENCODERS = ("bert", "roberta")
@@ -141,3 +143,32 @@ def _alone(path: Path) -> FileLock:
     """One process of a machine downloads, while the others wait."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return FileLock(path)
+
+
+# --- IDX files, the format of MNIST: bytes with their shape in front (LeCun, Cortes and Burges 1998) -----------------
+def read_idx(path: Path) -> torch.Tensor:
+    """Reads a file of unsigned bytes, as it is or straight from `<path>.gz`: uint8 of the stored shape.
+
+    Raises FileNotFoundError when neither file is there, ValueError when the content is not a whole IDX file of bytes.
+    """
+    zipped = path.with_name(path.name + ".gz")
+    if path.is_file():
+        content = path.read_bytes()
+    elif zipped.is_file():
+        content = read_gzip(zipped)
+    else:
+        raise FileNotFoundError(f"neither {path} nor {zipped.name} beside it is there.")
+    return _parse(content, path)
+
+
+def _parse(content: bytes, path: Path) -> torch.Tensor:
+    """Header: two zero bytes, the type, the number of axes, then each length as a big-endian uint32."""
+    if len(content) < 4 or content[:2] != b"\0\0" or content[2] != 0x08:  # unsigned bytes
+        raise UnreadableFile(f"{path} must be an IDX file of unsigned bytes, got one that begins with {content[:4]!r}.")
+    axes = content[3]
+    start = 4 + 4 * axes
+    shape = struct.unpack(f">{axes}I", content[4:start]) if len(content) >= start else ()
+    values = np.frombuffer(content, np.uint8)[start:]
+    if not shape or values.size != math.prod(shape):
+        raise UnreadableFile(f"{path} must hold as many bytes as its header states (shape {shape}), got {values.size}.")
+    return torch.from_numpy(values.reshape(shape).copy())

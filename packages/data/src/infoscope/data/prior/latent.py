@@ -21,9 +21,9 @@ from infoscope.data.prior.quadrature import Observation, draw_observation
 BATCH, MOST_BATCHES = 5_000, 24  # rows of one Monte Carlo batch; batches
 ERROR_WANTED = (0.0008, 0.004)  # nats, or share of the result, at which batches end
 CONTROLLED = 0.5  # nats up to which the control variate is used
-CIRCLE_STATES, CURVE_STATES, FIELD_SIDE = 48, 40, 9  # states of an angle, of a position on a line, in a square
+CURVE_STATES, FIELD_SIDE = 40, 9  # states of a position on a line, in a square
+ANGLES = 2 * np.pi * np.arange(48) / 48  # states of an angle
 PIXELS = (6, 16)  # side of an image
-STATES = (2, 14)  # clusters on a side
 DRAWN_SHAPES = ("normal", "normal", "t", "Laplace", "Gumbel")
 MOST_SHAPED = 24  # columns with noise other than normal, or observed
 MOST_CATEGORIES = 300
@@ -309,7 +309,7 @@ def _informative(g: Generator, most: int) -> int:
 def clusters(request: Request, g: Generator) -> Part:
     """Mixtures and grids of clusters on both sides with a joint table of the components' probabilities."""
     least = int(np.ceil(np.exp(min(request.nats, 2.3)) * 1.2))
-    x_states, y_states = (int(g.integers(max(STATES[0], least), max(STATES[1], least + 2))) for _ in range(2))
+    x_states, y_states = (int(g.integers(max(2, least), max(14, least + 2))) for _ in range(2))
     table = draw_table(g, x_states, y_states, request.nats)
     sides = []
     for states, (kind, most, tied) in zip(table.shape, request.sides):
@@ -335,22 +335,22 @@ def labelled_clusters(request: Request, g: Generator) -> Part:
     )
 
 
+def on_circle(angles: Array) -> Array:
+    """Points of the unit circle [n, 2]."""
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
 def rings_and_tori(request: Request, g: Generator) -> Part:
     """Angles on circles: y's angle is a multiple of x's plus noise, both seen with noise in the plane."""
-    states = CIRCLE_STATES
-    angle = 2 * np.pi * np.arange(states) / states
     winding = int(g.integers(1, 4)) * int(g.choice([-1, 1]))
     concentration = log_uniform(g, 0.5, 60.0)
-    table = np.exp(concentration * (np.cos(angle - winding * angle[:, None]) - 1))
+    table = np.exp(concentration * (np.cos(ANGLES - winding * ANGLES[:, None]) - 1))
     table /= table.sum()
     sides = []
     for kind, most, tied in request.sides:
-        centres = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        centres = on_circle(ANGLES)[:, :most]
         if most > 3 and g.random() < 0.4:
-            second = int(g.integers(2, 4))
-            centres = np.hstack([centres, np.stack([np.cos(second * angle), np.sin(second * angle)], axis=1)])
-        if most < 2:
-            centres = centres[:, :1]
+            centres = np.hstack([centres, on_circle(int(g.integers(2, 4)) * ANGLES)])
         sides.append(_emission(g, kind, centres, request.nats + 0.7, tied, coarse=True))
     text = f"angles, winding {winding}, concentration {concentration:.2g}"
     return latent_part("rings_and_tori", text, table, sides[0], sides[1], request.tied)
@@ -373,8 +373,7 @@ def tori(request: Request, g: Generator) -> Part:
     concentration = float(np.exp(low))
 
     def circle(angle: Array, g: Generator) -> Array:
-        radius = np.exp(spread * g.normal(size=len(angle)))
-        return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+        return np.exp(spread * g.normal(size=(len(angle), 1))) * on_circle(angle)
 
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
         turns = g.uniform(0, 2 * np.pi, (n, angles))
@@ -389,8 +388,7 @@ def shared_factors(request: Request, g: Generator) -> Part:
     """One latent position seen twice: curves in many columns, images of a bump, its coordinates or its class."""
     if request.columns[0] >= PIXELS[0] ** 2 and request.x != "categories" and g.random() < 0.6:
         return _images(request, g)
-    states = CURVE_STATES
-    position = np.linspace(-1, 1, states)
+    position = np.linspace(-1, 1, CURVE_STATES)
     prior = np.exp(-0.5 * (position * g.uniform(0, 2.5)) ** 2)
     table = np.diag(prior / prior.sum())
     sides = []
@@ -421,22 +419,20 @@ def _images(request: Request, g: Generator) -> Part:
 
 def tuned_counts(request: Request, g: Generator) -> Part:
     """Count columns (neurons) tuned to an angle, against that angle, its sector or other neurons."""
-    states = CIRCLE_STATES
-    angle = 2 * np.pi * np.arange(states) / states
     sides = []
     for kind, most, neurons in zip((request.x, request.y), request.columns, (True, g.random() < 0.4)):
         columns = _informative(g, min(most, 64))
-        centres = np.cos(angle[:, None] - g.uniform(0, 2 * np.pi, columns)) * np.exp(g.normal(0, 0.3, columns))
+        centres = np.cos(ANGLES[:, None] - g.uniform(0, 2 * np.pi, columns)) * np.exp(g.normal(0, 0.3, columns))
         if not neurons:
-            centres = np.stack([np.cos(angle), np.sin(angle)], axis=1)[:, : min(2, most)]
+            centres = on_circle(ANGLES)[:, :most]
         sides.append(_emission(g, kind, centres, request.nats + 0.5, False, counts=neurons, coarse=True))
-    return latent_part("counts", "tuning to an angle", np.eye(states) / states, sides[0], sides[1], (False, False))
+    table = np.eye(len(ANGLES)) / len(ANGLES)
+    return latent_part("counts", "tuning to an angle", table, sides[0], sides[1], (False, False))
 
 
 def questionnaires(request: Request, g: Generator) -> Part:
     """Several ordered items of one trait against items, numbers or a class of a correlated trait."""
-    states = CURVE_STATES
-    trait = np.linspace(-3, 3, states)
+    trait = np.linspace(-3, 3, CURVE_STATES)
     rho = np.sqrt(-np.expm1(-2 * (request.nats + 0.2)))
     table = np.exp(-(trait[:, None] ** 2 + trait**2 - 2 * rho * trait[:, None] * trait) / 2 / (1 - rho**2))
     sides = []

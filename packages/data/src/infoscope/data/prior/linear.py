@@ -16,9 +16,7 @@ from infoscope.data.prior.parts import Part, Request, Sample, categories, number
 from infoscope.data.prior.quadrature import PILOT
 from infoscope.data.prior.scalar import label_of_numbers, normal_scores
 
-DOF = (1.0, 30.0)  # degrees of freedom of Student distributions
 MOST_CORRELATED = 0.999  # canonical correlation
-STEP = (0.02, 0.35)  # rounding of every column, in its standard deviations
 FINEST_STEP = 0.6  # largest step, in standard deviations given all other columns
 BATCHES = 12  # of the Monte Carlo truth of softmax labels
 
@@ -66,7 +64,7 @@ def normal(request: Request, g: Generator) -> Part:
     text = f"{p} + {q} normal with {len(rho)} canonical correlations, the largest {rho.max():.2g}"
     if not rounded:
         return Part("normal", text, draw, lambda _: (nats, 0.0))
-    step = log_uniform(g, *STEP)
+    step = log_uniform(g, 0.02, 0.35)  # in standard deviations of a column
     (steps_x, loss_x), (steps_y, loss_y) = (_rounding(m(np.eye(d)), rho, step) for m, d in ((mix_x, p), (mix_y, q)))
 
     def draw_rounded(n: int, g: Generator) -> tuple[Sample, Sample]:
@@ -95,7 +93,7 @@ def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
 
 def student(request: Request, g: Generator) -> Part:
     """A multivariate t with given canonical correlations and one common scale of all columns."""
-    dof = log_uniform(g, *DOF)
+    dof = log_uniform(g, 1.0, 30.0)
     if any(request.tied):
         return normal_scores(request, g, "student", dof)
     p, q = _columns(request, g)

@@ -19,7 +19,6 @@ from infoscope.data.prior.parts import Part, Request, Sample, categories, number
 
 KINDS = ("rounding", "limit", "censoring", "levels")
 LEVELS = (3, 12)  # ordered levels of one column
-CELLS = (4, 60)  # rounded cells within the central 98 %
 LIMIT = (0.05, 0.65)  # share of values at a detection limit
 MARGIN = 8  # rounded cells beyond the outermost pilot values
 COARSE, FINE = (64, 120), (400, 900)  # nodes of the score, cells of y
@@ -29,7 +28,6 @@ PILOT = 2_000  # draws that set the range of y and the cells of observation
 REACH = 6.0  # normal scores between which the nodes lie
 OVERHANG = 1.25  # cells extend so much further (in asinh) than the pilot draws
 TOLERANCE = (0.0008, 0.004)  # nats, or share of the result: allowed error of a quadrature
-CALIBRATION_STEPS = 9  # halvings of the range of a parameter
 CATEGORIES = (2, 9)  # categories that a number is cut into
 
 
@@ -69,7 +67,7 @@ def draw_observation(g: Generator, pilot: Array, kind: str | None = None) -> Obs
         return draw_levels(g, pilot)
     low, high = np.quantile(pilot, [0.01, 0.99])
     if kind == "rounding":
-        width = (high - low) / log_uniform(g, *CELLS)
+        width = (high - low) / log_uniform(g, 4, 60)  # cells within the central 98 %
         first = np.floor(max(pilot.min(), low - 3 * (high - low)) / width) - MARGIN
         last = np.ceil(min(pilot.max(), high + 3 * (high - low)) / width) + MARGIN
         values = np.arange(first, last + 1) * width
@@ -274,4 +272,4 @@ def calibrated(
         pair = build(float(np.exp(log_strength)))
         return table_information(_joint(pair, None, None, pair.draw(score[:400], g), COARSE)[0]) < nats
 
-    return float(np.exp(sum(bisected(below, *np.log(strengths), CALIBRATION_STEPS)) / 2))
+    return float(np.exp(sum(bisected(below, *np.log(strengths), 9)) / 2))

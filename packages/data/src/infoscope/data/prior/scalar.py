@@ -28,7 +28,6 @@ from infoscope.data.prior.quadrature import ScoredPair, scored_part
 
 NOISE_STRENGTHS = (0.02, 60.0)  # spread of the signal over the spread of the noise
 MOST_COUNTS = 400  # counts beyond it are one value
-RARE = (0.005, 0.1)  # prevalence of a rare class
 NORMAL_X = single_column("normal x", special.ndtri, lambda n, g: g.normal(size=n))
 
 
@@ -268,7 +267,7 @@ def _labels(family: str, request: Request, g: Generator, predictor: Predictor, c
     name, function = draw_function(g) if family == "label_of_numbers" else ("linear", lambda s: s)
     signal = standardised_on(predictor, function)
     if kind == "rare class":
-        shares = np.array([1 - log_uniform(g, *RARE)])
+        shares = np.array([1 - log_uniform(g, 0.005, 0.1)])
     else:
         shares = np.cumsum(g.dirichlet(np.full(classes, 4.0)))[:-1]
     cuts = np.quantile(signal(predictor.quantile((np.arange(400) + 0.5) / 400)), shares)

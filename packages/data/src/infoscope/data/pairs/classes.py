@@ -1,0 +1,256 @@
+"""Pairs of images, of texts, or of both, that share their classes through a binary symmetric channel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from infoscope.checks import one_of, require_int, require_ints, require_number
+from infoscope.data.checks import check_size
+from infoscope.data.pairs.channel import channel_information, draw_labels
+from infoscope.data.pairs.protocol import LabelledPairs, Pairs
+from infoscope.data.pools.canvas import Canvas
+from infoscope.data.pools.pools import EmbeddingPool, ImagePool
+from infoscope.errors import Conflict, InvalidInput, OutOfRange, TooFew, UnknownName, WrongShape
+
+LAYOUTS = ("resized", "repeated")
+
+
+class _SharedClasses:
+    """Items x and y of `sources` fair classes each, of which the channel flips some."""
+
+    def __init__(self, sources: int, crossover: float) -> None:
+        self.sources = sources
+        self.crossover = require_number("crossover", crossover, most=0.5)
+        self.mutual_information = channel_information(self.crossover, sources)
+
+    def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
+        """Draws n pairs: x [n, dim_x] and y [n, dim_y], float32; images in [0, 1], flattened channel by channel, row by
+        row, their patches numbered in the same order; embeddings source after source."""
+        return self.sample_labelled(n, generator, device)[:2]
+
+    def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
+        """The pairs of `sample`, then the labels of x and of y: bool [n, sources], True for the higher class."""
+        x_labels, y_labels = draw_labels(n, self.sources, self.crossover, generator)
+        x, y = self._drawn(x_labels, y_labels, generator, device)
+        return x, y, x_labels.to(device), y_labels.to(device)
+
+
+class ImagePairs(_SharedClasses):
+    """Images whose patches are random pool images of shared classes (the benchmark, sections 4.3 to 4.5 and figure 2).
+
+    Each of the sources = grid[0] * rows * columns patches of x shows a random image of a fair class, and the same patch
+    of y another image of that class, or of the other class with the crossover probability. The canvas is resized once
+    to `size` (Pillow's rounding) and divided by 255. The information sources * (ln 2 - H(crossover)) is exact as long
+    as the class can be read off a patch.
+
+    With a nuisance eta (section 5.6), eta times independent backgrounds are added to x and y, clipped at 1; a large eta
+    may hide classes. The same generator gives the same patches at every eta.
+
+    Arguments: pool, grey, of exactly two classes; grid, (channels, rows, columns); size, a side or (height, width);
+    crossover; nuisance in [0, 1]; backgrounds, RGB images, for eta > 0; channels: those of the grid (None), or 3.
+    ValueError for a pool that is not grey or without two classes of two images each, and arguments out of range.
+    """
+
+    def __init__(
+        self,
+        pool: ImagePool,
+        grid: Sequence[int] = (1, 2, 5),
+        size: int | Sequence[int] = 64,
+        crossover: float = 0.0,
+        nuisance: float = 0.0,
+        backgrounds: ImagePool | None = None,
+        channels: int | None = None,
+    ) -> None:
+        self.pool, self.backgrounds = pool, backgrounds
+        self.grid = tuple(require_ints("grid", grid, 3))
+        self.size = check_size(size)
+        super().__init__(math.prod(self.grid), crossover)
+        self.nuisance = _check_nuisance(nuisance, backgrounds)
+        self.channels = _check_channels(channels, self.grid[0], self.nuisance)
+        self.dim_x = self.dim_y = self.channels * self.size[0] * self.size[1]
+        self._canvas = Canvas(patch_size(pool), self.grid, self.size)
+        self._items = TwoClasses(pool.images.flatten(1), pool.labels)
+
+    def _drawn(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator, device) -> Pairs:
+        items = torch.stack(self._items.draw_pairs(x_labels, y_labels, generator)).to(device)
+        images = self._canvas.compose(self._items.table(items.device), items).div_(255.0)
+        if self.nuisance:
+            images = self._over_backgrounds(images, generator)
+        return tuple(images.expand(-1, self.channels, -1, -1).reshape(2, len(x_labels), self.dim_x))
+
+    def _over_backgrounds(self, images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """Adds a background to each of the images [m, grid[0], height, width]: [m, channels, height, width]."""
+        branch = _branch_of(generator)
+        count = len(self.backgrounds.images)
+        chosen = torch.randint(count, (len(images),), generator=branch, device=branch.device).to(images.device)
+        scenes = self.backgrounds.resized(*self.size, images.device).index_select(0, chosen).float()
+        scenes.mul_(self.nuisance / 255.0).add_(images).clamp_(max=1.0)
+        return scenes if self.channels == 3 else scenes.mean(1, keepdim=True)
+
+
+class TextPairs(_SharedClasses):
+    """Concatenations of `sources` embeddings of shared classes (the benchmark, sections 4.3 to 4.5).
+
+    Classes as in ImagePairs; sources * (ln 2 - H(crossover)) nats as long as the class can be read off a vector (about
+    1 % of the IMDB embeddings cannot). ValueError for a pool without two classes of two vectors each, or arguments out
+    of range.
+    """
+
+    def __init__(self, pool: EmbeddingPool, sources: int, crossover: float = 0.0) -> None:
+        self.pool = pool
+        super().__init__(require_int("sources", sources), crossover)
+        self.dim_x = self.dim_y = self.sources * pool.vectors.shape[1]
+        self._items = TwoClasses(pool.vectors, pool.labels)
+
+    def _drawn(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator, device) -> Pairs:
+        items = torch.stack(self._items.draw_pairs(x_labels, y_labels, generator)).to(device)
+        vectors = self._items.table(items.device).index_select(0, items.flatten())
+        return tuple(vectors.view(2, len(x_labels), self.dim_x))
+
+
+class MixedPairs(_SharedClasses):
+    """An image of patches beside a concatenation of embeddings (the benchmark, figure 9 and supplement C).
+
+    x is composed as in ImagePairs, y as in TextPairs; patch p of x and vector p of y have the same class, or another
+    with the crossover probability: sources * (ln 2 - H(crossover)) nats. Two layouts of x:
+        resized   to `size`, by default as many pixels as y has values: 80 x 96 for ten embeddings of 768 (published)
+        repeated  resized to `size` (64 x 64), then repeated until it is as long as y (the paper's text)
+
+    Arguments: images, grey, and texts, of two classes each, matched in order; grid, (channels, rows, columns);
+    crossover; layout; size. ValueError for a pool without two classes of two items each, images that are not grey,
+    arguments out of range, another layout, or a repeated image that is longer than y.
+    """
+
+    def __init__(
+        self,
+        images: ImagePool,
+        texts: EmbeddingPool,
+        grid: Sequence[int] = (1, 2, 5),
+        crossover: float = 0.0,
+        layout: str = "resized",
+        size: int | Sequence[int] | None = None,
+    ) -> None:
+        self.images, self.texts, self.layout = images, texts, one_of("layout", layout, LAYOUTS)
+        self.grid = tuple(require_ints("grid", grid, 3))
+        super().__init__(math.prod(self.grid), crossover)
+        self.dim_y = self.sources * texts.vectors.shape[1]
+        if size is None:
+            size = _most_square(self.dim_y // self.grid[0]) if layout == "resized" else 64
+        self.size = check_size(size)
+        pixels = self.grid[0] * self.size[0] * self.size[1]
+        if layout == "repeated" and pixels > self.dim_y:
+            raise OutOfRange(f"size must leave at most dim_y={self.dim_y} pixels where repeated, got {pixels}.")
+        self.dim_x = self.dim_y if layout == "repeated" else pixels
+        self._canvas = Canvas(patch_size(images, "images"), self.grid, self.size)
+        self._patches = TwoClasses(images.images.flatten(1), images.labels, "images")
+        self._vectors = TwoClasses(texts.vectors, texts.labels, "texts")
+
+    def _drawn(self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator, device) -> Pairs:
+        n = len(x_labels)
+        patches = self._patches.draw(x_labels, generator).to(device)
+        vectors = self._vectors.draw(y_labels, generator).to(device)
+        x = self._canvas.compose(self._patches.table(patches.device), patches).div_(255.0).view(n, -1)
+        if self.layout == "repeated":
+            x = x.repeat(1, -(-self.dim_x // x.shape[1]))[:, : self.dim_x].contiguous()
+        return x, self._vectors.table(vectors.device).index_select(0, vectors.flatten()).view(n, self.dim_y)
+
+
+class TwoClasses:
+    """The items of a pool of two classes, sorted by class (lower label: bit 0) and kept once on every device.
+
+    values [n, ...], labels int64 [n]. ValueError unless there are exactly two classes of at least two items each.
+    """
+
+    def __init__(self, values: torch.Tensor, labels: torch.Tensor, name: str = "pool") -> None:
+        classes, counts = labels.unique(return_counts=True)
+        if len(classes) != 2:
+            raise InvalidInput(
+                f"{name} must hold exactly two classes, got {classes.tolist()}; use its restrict((a, b))."
+            )
+        if int(counts.min()) < 2:
+            raise TooFew(f"{name} must hold at least two items of each class, got {counts.tolist()}.")
+        self.counts: tuple[int, int] = tuple(counts.tolist())
+        in_order = bool((labels.diff() >= 0).all())
+        self._values = values if in_order else values[labels.argsort(stable=True)]
+        self._tables: dict[torch.device, torch.Tensor] = {}
+
+    def draw(self, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """One item for each of the labels (bool), uniform in its class: int64 rows of `table`, on the generator's
+        device."""
+        of_0, of_1 = (self._any(label, labels.shape, generator) for label in (0, 1))
+        return torch.where(labels, of_1, of_0)
+
+    def draw_pairs(
+        self, x_labels: torch.Tensor, y_labels: torch.Tensor, generator: torch.Generator
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The items of x and y, labels bool of one shape: two int64 tensors of that shape, rows of `table`.
+
+        Items are uniform in their class; no item meets itself (the benchmark, section 4.4).
+        """
+        first_0, second_0 = self._distinct(0, x_labels.shape, generator)
+        first_1, second_1 = self._distinct(1, x_labels.shape, generator)
+        x = torch.where(x_labels, first_1, first_0)
+        partner = torch.where(x_labels, second_1, second_0)
+        other = torch.where(x_labels, first_0, first_1)
+        return x, torch.where(x_labels == y_labels, partner, other)
+
+    def table(self, device: torch.device | str) -> torch.Tensor:
+        """The items sorted by class, on `device`: copied there the first time only."""
+        device = torch.device(device)
+        if device not in self._tables:
+            self._tables[device] = self._values.to(device)
+        return self._tables[device]
+
+    def _any(self, label: int, shape: torch.Size, generator: torch.Generator) -> torch.Tensor:
+        row = torch.randint(self.counts[label], shape, generator=generator, device=generator.device)
+        return row + label * self.counts[0]
+
+    def _distinct(self, label: int, shape: torch.Size, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        """Ordered pairs of distinct rows of one class, uniform over all of them, without rejection: the second is
+        drawn among the others and steps over the first."""
+        first = self._any(label, shape, generator)
+        second = torch.randint(self.counts[label] - 1, shape, generator=generator, device=generator.device)
+        second += label * self.counts[0]
+        second += second >= first
+        return first, second
+
+
+def patch_size(pool: ImagePool, name: str = "pool") -> tuple[int, int]:
+    """Height and width of the images of a pool that serve as patches; ValueError, naming it, unless they are grey."""
+    if pool.images.ndim != 3:
+        raise WrongShape(f"{name} must hold grey images [n, h, w], got {list(pool.images.shape)}.")
+    return tuple(pool.images.shape[1:])
+
+
+def _branch_of(generator: torch.Generator) -> torch.Generator:
+    """A stream of its own that the generator's state determines; the generator does not advance."""
+    copy = generator.clone_state()
+    seed = torch.randint(2**63 - 1, (), generator=copy, device=copy.device)
+    return torch.Generator(copy.device).manual_seed(seed.item())
+
+
+def _check_nuisance(nuisance: float, backgrounds: ImagePool | None) -> float:
+    nuisance = require_number("nuisance", nuisance, most=1)
+    if nuisance > 0.0 and backgrounds is None:
+        raise Conflict(f"backgrounds must be given where nuisance is above 0 (it is {nuisance!r}), got None.")
+    if backgrounds is not None and backgrounds.images.ndim != 4:
+        raise WrongShape(f"backgrounds must hold RGB images [n, h, w, 3], got {list(backgrounds.images.shape)}.")
+    return nuisance
+
+
+def _check_channels(channels: int | None, of_grid: int, nuisance: float) -> int:
+    if nuisance > 0.0 and of_grid not in (1, 3):
+        raise WrongShape(f"grid must have 1 or 3 channels where nuisance is above 0, got {of_grid}.")
+    valid = (1, 3) if of_grid == 1 else (of_grid,)
+    if channels is not None and channels not in valid:
+        raise UnknownName(f"channels must be one of {list(valid)} for a grid of {of_grid}, got {channels!r}.")
+    return of_grid if channels is None else int(channels)
+
+
+def _most_square(area: int) -> tuple[int, int]:
+    """The (height, width) of this area with height <= width, as near as can be."""
+    height = next(h for h in range(math.isqrt(area), 0, -1) if area % h == 0)
+    return height, area // height
