@@ -129,7 +129,7 @@ class FittedLaw(Described):
     takes: ClassVar[str] = ANY
     limit: ClassVar[str] = "lower bound"
     cost: ClassVar[str] = "n d² by folds; 3 s"
-    source: ClassVar[str] = "van den Oord et al. 2018, eq. 4; laws: infoscope.estimators.laws"
+    source: ClassVar[str] = "van den Oord et al. 2018, eq. 4; distributions: infoscope.estimators.laws"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
