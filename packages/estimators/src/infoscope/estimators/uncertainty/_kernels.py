@@ -275,3 +275,47 @@ def tree_sums(
             for s in range(subsamples):
                 sums[s] += value[counts[q, s] * np.uint32(own[i, s])]
     return sums
+
+
+@numba.njit(cache=True, nogil=True)
+def edges(values, centre, radius, start, stop):
+    """Between which positions of values[start:stop], ascending, |value - centre| < radius holds, by that comparison."""
+    low, high = start, stop
+    while low < high:
+        middle = (low + high) // 2
+        if centre - values[middle] < radius:
+            high = middle
+        else:
+            low = middle + 1
+    left, high = low, stop
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] - centre < radius:
+            low = middle + 1
+        else:
+            high = middle
+    return left, low
+
+
+@numba.njit(cache=True, nogil=True)
+def sorted_sums(values, codes, bounds, order, distances, position, least, greatest, own, before, digamma):
+    """`tree_sums` for one column.
+
+    values [n] ascending within each class, codes, least, greatest and own in that order; class c is at bounds[c] to
+    bounds[c + 1]; order [n]: rows of distances and position; before [n + 1, B]: points of each subsample before each
+    place.
+    """
+    n, subsamples = own.shape
+    left, right = np.empty(distances.shape[1], np.int64), np.empty(distances.shape[1], np.int64)
+    sums = np.zeros(subsamples)
+    for i in range(n):
+        if greatest[i] < 0:
+            continue
+        start, stop = bounds[codes[i]], bounds[codes[i] + 1]
+        radii, here = distances[order[i]], position[order[i]]
+        for p in range(least[i], greatest[i] + 1):
+            left[p], right[p] = edges(values, values[i], radii[p], start, stop)
+        for b in range(subsamples):
+            if own[i, b]:
+                sums[b] += digamma[before[right[here[b]], b] - before[left[here[b]], b]]
+    return sums
