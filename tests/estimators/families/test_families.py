@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from infoscope.estimators.families import (
-    BoundedLogistic,
     Gaussian,
     GradientBoosting,
     Kernel,
@@ -122,25 +120,6 @@ def test_logistic_laws_know_the_exact_posterior_of_gaussian_classes():
     truth = math.log(2) - np.trapezoid(stats.norm.pdf(grid) * np.logaddexp(0, -2 * (1 + grid)), grid)
     found = estimate(Logistic(), x, y)
     assert abs(found.value - truth) < 4 * found.standard_error + 0.001
-
-
-def test_bounded_logistic_laws_are_the_best_in_their_ball():
-    """Against a numeric minimiser on the ball; a ball large enough holds the free solution."""
-    rng = np.random.default_rng(14)
-    x = rng.normal(size=(80, 2))
-    y = (x @ [2.0, -1.0] + 0.5 + rng.logistic(size=80) > 0).astype(int)
-    design, signs = np.hstack([x, np.ones((80, 1))]), 2.0 * y - 1
-
-    def loss(w):
-        return np.logaddexp(0, -signs * (design @ w)).mean()
-
-    for radius in (0.5, 1.5, 50.0):
-        ball = {"type": "ineq", "fun": lambda w, radius=radius: radius**2 - w @ w}
-        least = minimize(loss, np.zeros(3), constraints=ball, method="SLSQP", tol=1e-12).fun
-        found = -BoundedLogistic(radius).fit(x, y, 2).log_density(x, y).mean()
-        assert found == pytest.approx(least, abs=1e-6)
-    without = BoundedLogistic(0.1).fit(None, np.ones(9, dtype=int), 2).log_probabilities(None)
-    assert without == pytest.approx(np.array([[-np.logaddexp(0, 0.1), -np.logaddexp(0, -0.1)]]))
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -347,10 +326,8 @@ LINE, HALVES = np.arange(9.0), np.arange(9) % 2
     [
         (lambda: Table(-1.0), "smoothing", "range"),
         (lambda: Gaussian(0.0), "variance", "range"),
-        (lambda: Gaussian(radius=1.0), "radius", "range"),
         (lambda: Gaussian(degree=-1), "degree", "range"),
         (lambda: Laplace(0.0), "scale", "range"),
-        (lambda: BoundedLogistic(1.0).fit(np.zeros((3, 1)), np.arange(3), 3), "y", "invalid"),
         (lambda: Logistic(0.0), "penalty", "range"),
         (lambda: Logistic(()), "penalty", "range"),
         (lambda: NearestNeighbours(floor=0.0), "floor", "range"),

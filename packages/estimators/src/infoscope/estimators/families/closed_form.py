@@ -1,10 +1,9 @@
 """Families whose least log loss is a closed form (Xu et al. 2020, propositions 2, 3).
 
-Table                   all conditional distributions of categories: V-information is mutual information
-Gaussian(variance)      N(polynomial of x, variance I): (total - residual sum of squares) / (2 variance n)
-Gaussian()              N(polynomial of x, any covariance): 1/2 ln(det covariance / det residual covariance)
-BoundedLogistic(radius) logistic models of bounded norm, whose PAC bound is a closed form
-Laplace(scale)          median regression: (mean absolute deviation without - with the input) / scale
+Table               all conditional distributions of categories: V-information is mutual information
+Gaussian(variance)  N(polynomial of x, variance I): (total - residual sum of squares) / (2 variance n)
+Gaussian()          N(polynomial of x, any covariance): 1/2 ln(det covariance / det residual covariance)
+Laplace(scale)      median regression: (mean absolute deviation without - with the input) / scale
 """
 
 from __future__ import annotations
@@ -15,21 +14,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 from sklearn.linear_model import QuantileRegressor
 
 from infoscope.checks import require_int
-from infoscope.errors import InvalidInput, MissingValues, OutOfRange, WrongShape
-from infoscope.estimators.families.complexity import (
-    Complexity,
-    in_ball,
-    linear,
-    squared_error_on_sample,
-    table_on_sample,
-)
+from infoscope.errors import MissingValues, OutOfRange, WrongShape
+from infoscope.estimators.families.complexity import Complexity, table_on_sample
 from infoscope.estimators.families.laws import (
     CategoricalLaw,
-    GaussianLaw,
     LaplaceLaw,
     check_variance,
     residual_law,
@@ -37,8 +28,6 @@ from infoscope.estimators.families.laws import (
 )
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, needed
 from infoscope.estimators.variables import as_matrix
-
-NEWTON_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -108,29 +97,21 @@ class Gaussian:
 
     variance  of every component, known; None: the covariance is fitted as well
     degree    of the polynomial, products of inputs included; 0 is a constant mean
-    radius    the largest Frobenius norm of the coefficients of (features of x, 1); with a variance, a PAC bound exists
     """
 
     variance: float | None = None
     degree: int = 1
-    radius: float | None = None
     outcomes = (NUMBERS,)
 
     def __post_init__(self) -> None:
         check_variance(self.variance)
         require_int("degree", self.degree, 0)
-        if self.radius is not None and not (self.radius > 0.0 and self.variance is not None and self.degree == 1):
-            raise OutOfRange(f"radius must be positive, with a variance and degree 1, got {self!r}.")
 
     @property
     def name(self) -> str:
-        parts = [f"variance={'fitted' if self.variance is None else f'{self.variance:g}'}", f"degree={self.degree}"]
-        parts += [] if self.radius is None else [f"radius={self.radius:g}"]
-        return f"gaussian({', '.join(parts)})"
+        return f"gaussian(variance={'fitted' if self.variance is None else f'{self.variance:g}'}, degree={self.degree})"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
-        if self.radius is not None:
-            return self._fit_in_ball(x, y)
         if x is None or self.degree == 0:
             return without_input(y, None, self.variance)
         inputs = as_matrix("x", x)
@@ -142,109 +123,6 @@ class Gaussian:
             return features(new) @ weights[:-1] + weights[-1]
 
         return residual_law(mean, y, y - design @ weights, self.variance)
-
-    def _fit_in_ball(self, x: Any, y: np.ndarray) -> GaussianLaw:
-        design = with_one(x, len(y))
-        values, vectors = np.linalg.eigh(design.T @ design)
-        values = np.repeat(values.clip(0.0)[:, None], y.shape[1], axis=1)
-        pull = vectors.T @ (design.T @ y)
-        weights = vectors @ in_ball(values.ravel(), pull.ravel(), self.radius).reshape(pull.shape)
-
-        def mean(new: Any) -> np.ndarray:
-            return weights if new is None else with_one(new, len(new)) @ weights
-
-        return GaussianLaw(mean, self.variance * np.eye(y.shape[1]))
-
-    def complexity(
-        self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
-    ) -> Complexity | None:
-        if self.radius is None:
-            return None
-        design = with_one(x, len(y))
-        value, error = squared_error_on_sample(design, y, self.variance, self.radius, generator)
-        largest = math.sqrt(float((design**2).sum(axis=1).max())) * self.radius + float(np.linalg.norm(y, axis=1).max())
-        constant = -0.5 * y.shape[1] * math.log(2.0 * math.pi * self.variance)
-        magnitude = max(abs(constant), abs(constant - largest**2 / (2.0 * self.variance)))
-        return Complexity(
-            value, error, magnitude, True, "Monte Carlo over the ball; B for inputs and outcomes as long as the longest"
-        )
-
-
-@dataclass(frozen=True)
-class BoundedLogistic:
-    """Two-class logistic models whose weights of (x, 1), on the scale of x, have at most the norm `radius`.
-
-    Their in-sample PAC bound is a closed form. Fitted by Newton's method in the ball.
-    """
-
-    radius: float
-    outcomes = (CLASSES,)
-
-    def __post_init__(self) -> None:
-        if not self.radius > 0.0:
-            raise OutOfRange(f"radius must be positive, got {self.radius!r}.")
-
-    @property
-    def name(self) -> str:
-        return f"logistic(radius={self.radius:g})"
-
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
-        if classes != 2:
-            raise InvalidInput(f"y must be of two classes for {self.name}, got {classes}.")
-        weights = self._weights(with_one(x, len(y)), 2.0 * y - 1.0)
-
-        def predict(new: Any) -> np.ndarray:
-            scores = with_one(new, 1 if new is None else len(new)) @ weights
-            return -np.logaddexp(0.0, np.stack([scores, -scores], axis=1))
-
-        return CategoricalLaw(predict)
-
-    def _weights(self, design: np.ndarray, signs: np.ndarray) -> np.ndarray:
-        """The least mean log loss of labels -1 and 1 in the ball."""
-
-        def loss(weights: np.ndarray) -> float:
-            return float(np.logaddexp(0.0, -signs * (design @ weights)).mean())
-
-        weights = np.zeros(design.shape[1])
-        for _ in range(NEWTON_STEPS):
-            p = expit(design @ weights)
-            gradient = design.T @ (p - (signs + 1.0) / 2.0) / len(signs)
-            values, vectors = np.linalg.eigh((design * (p * (1.0 - p))[:, None]).T @ design / len(signs))
-            model = vectors @ in_ball(
-                values.clip(0.0), values.clip(0.0) * (vectors.T @ weights) - vectors.T @ gradient, self.radius
-            )
-            step = model - weights
-            if -float(gradient @ step) < 1e-12:
-                return weights
-            length = 1.0
-            while loss(weights + length * step) > loss(weights) + 1e-4 * length * float(gradient @ step):
-                length /= 2.0
-            weights = weights + length * step
-        raise OutOfRange(f"radius is too large for {self.name} to settle in {NEWTON_STEPS} steps; give a smaller one.")
-
-    def complexity(
-        self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
-    ) -> Complexity:
-        largest = math.sqrt(float((with_one(x, len(y)) ** 2).sum(axis=1).max()))
-        # The sign of a label is one more random sign; log sigmoid has slope at most 1, and is -ln 2 at 0.
-        value = 2.0 * linear(self.radius, largest, len(y)) + math.log(2.0) / math.sqrt(len(y))
-        magnitude = float(np.logaddexp(0.0, self.radius * largest))
-        # Mixed with the uniform law a probability p becomes at least (1 - floor) p, and (1 - 2 floor) p + floor.
-        raised = float(np.logaddexp(math.log1p(-2.0 * floor), math.log(floor) + magnitude)) if floor > 0.0 else 0.0
-        return Complexity(
-            value,
-            0.0,
-            magnitude,
-            False,
-            f"closed form, for inputs as long as the longest, {largest:.3g}",
-            slack=raised - math.log1p(-floor),
-        )
-
-
-def with_one(x: Any | None, n: int) -> np.ndarray:
-    """Inputs [n, d] and a column of ones [n, d + 1]; ones alone for None."""
-    ones = np.ones((n, 1))
-    return ones if x is None else np.hstack([as_matrix("x", x), ones])
 
 
 @dataclass(frozen=True)

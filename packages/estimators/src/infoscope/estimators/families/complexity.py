@@ -5,8 +5,7 @@ With g(x, y) = log f[x](y) for f in V, |g| <= B, Xu et al. 2020 (theorem 1) boun
     |I_V - estimate| <= 4 R_n(G) + 2 B sqrt(2 ln(1 / delta) / n).
 
 R_n(G) is the expected supremum of |mean of g times random signs| (Bartlett & Mendelson 2002, with 1 / n for their 2 /
-n), in closed form for linear classes of bounded norm, else by Monte Carlo on the sample, where by McDiarmid's
-inequality
+n). By Monte Carlo on the sample, where by McDiarmid's inequality
 
     R_n(G) <= R_sample(G) + B sqrt(2 ln(1 / delta) / n)   with probability 1 - delta,
 
@@ -21,7 +20,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from infoscope.checks import require_int
 from infoscope.errors import MissingValues, OutOfRange
@@ -73,14 +71,6 @@ def pac_bound(complexity: Complexity, n: int, delta: float = 0.05) -> PacBound:
     return PacBound(4.0 * expected + 2.0 * deviation + complexity.slack, confidence, delta, complexity)
 
 
-def linear(radius: float, largest_input: float, n: int) -> float:
-    """Upper bound radius * largest_input / sqrt(n) of R_n of the maps x -> <w, x>, |w| <= radius, |x| <= largest_input.
-
-    Bartlett & Mendelson 2002, lemma 22; an L-Lipschitz function multiplies it by 2 L at most (theorem 12).
-    """
-    return radius * largest_input / math.sqrt(n)
-
-
 def table_on_sample(
     cells: np.ndarray, classes: int, floor: float, generator: np.random.Generator, draws: int = DRAWS
 ) -> tuple[float, float]:
@@ -115,62 +105,6 @@ def best_rows(sums: np.ndarray, floor: float) -> np.ndarray:
         if not low.any():
             return rows
         at_floor |= low
-
-
-def squared_error_on_sample(
-    x: np.ndarray,
-    y: np.ndarray,
-    variance: float,
-    radius: float,
-    generator: np.random.Generator,
-    draws: int = DRAWS,
-) -> tuple[float, float]:
-    """R on the sample of the log densities of N(W x, variance I), |W| <= radius (Frobenius), and its error.
-
-    x [n, p], y [n, q]. The supremum is that of a quadratic over a ball (More & Sorensen 1983).
-    """
-    n, q = len(x), y.shape[1]
-    constant = -0.5 * q * math.log(2.0 * math.pi * variance)
-
-    def supremum(signs: np.ndarray) -> float:
-        signed = x * signs[:, None]
-        values, vectors = np.linalg.eigh(x.T @ signed)
-        pull = vectors.T @ (signed.T @ y)
-        weights = in_ball(np.repeat(values[:, None], q, axis=1).ravel(), pull.ravel(), radius)
-        least = 0.5 * float(np.repeat(values, q) @ weights**2) - float(pull.ravel() @ weights)
-        squares = 0.5 * float(signs @ (y**2).sum(axis=1))
-        return (constant * float(signs.sum()) - (least + squares) / variance) / n
-
-    return over_signs(supremum, n, generator, draws)
-
-
-def in_ball(values: np.ndarray, pull: np.ndarray, radius: float) -> np.ndarray:
-    """The w [p] of least 1/2 sum values w^2 - sum pull w with |w| <= radius; values of either sign.
-
-    w = pull / (values + m), m >= 0 least; in the "hard case" completed along the least value.
-    """
-    least = float(values.min())
-    scale = max(1.0, float(np.abs(values).max()))
-    start = max(0.0, -least)
-
-    def solution(m: float) -> np.ndarray:
-        shifted = values + m
-        flat = shifted <= 1e-13 * scale
-        return np.where(flat, 0.0, pull / np.where(flat, 1.0, shifted))
-
-    pulled = np.abs(pull[values + start <= 1e-13 * scale]).max(initial=0.0) > 1e-13 * float(np.abs(pull).max())
-    if not pulled:
-        found = solution(start)
-        length = float(np.linalg.norm(found))
-        if length <= radius:
-            if least < 0.0:
-                found[np.argmin(values)] += math.sqrt(radius**2 - length**2)
-            return found
-    above = start + float(np.linalg.norm(pull)) / radius + 1e-12 * scale
-    below = start + 1e-12 * scale
-    if np.linalg.norm(solution(below)) <= radius:
-        return solution(below)
-    return solution(brentq(lambda m: float(np.linalg.norm(solution(m))) - radius, below, above, xtol=1e-14 * scale))
 
 
 def over_signs(
