@@ -14,7 +14,7 @@ from infoscope.estimators.knn.estimators import (
 )
 from tests.estimators.samples import normal_pair
 
-ENGINES = ["numba", "sklearn", "cpu"]
+ENGINES = ["numba", "cpu"]
 
 
 def gaussian_pair(n, seed):

@@ -95,7 +95,6 @@ def test_tensors_on_a_gpu_are_measured_there(monkeypatch):
     x, labels = generator.normal(size=(3000, 6)), generator.integers(0, 5, 3000)
     reference = float(mutual_information(x, labels))
     monkeypatch.setattr(search, "_numba", None)
-    monkeypatch.setattr(search, "sklearn_nearest", None)
     assert float(mutual_information(torch.as_tensor(x, device="cuda"), labels)) == pytest.approx(reference, abs=1e-12)
 
 

@@ -12,7 +12,7 @@ from infoscope.estimators.knn import _numba, search
 from infoscope.estimators.knn.search import count_within, nearest
 from tests.refusals import refused
 
-ENGINES = ["numba", "sklearn", "cpu"]
+ENGINES = ["numba", "cpu"]
 GPU = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")])
 
 
@@ -104,9 +104,9 @@ def test_threads_change_nothing():
     assert np.array_equal(count_within(points, radius), count_within(points, radius, workers=3))
 
 
-def test_without_numba_sklearn_does_it(monkeypatch):
+def test_without_numba_torch_does_it(monkeypatch):
     monkeypatch.setattr(search, "_numba", None)
-    assert search.resolve("auto") == "sklearn"
+    assert search.resolve("auto") == "cpu"
     with refused("engine", "invalid"):
         search.resolve("numba")
 

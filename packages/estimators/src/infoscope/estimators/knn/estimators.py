@@ -103,7 +103,7 @@ def mutual_information(
     margins      scaled: standard deviation 1; rank: normal scores; auto: rank where tails are heavy, else scaled; given
     groups       [n]; rows of one group depend on one another and are never neighbours or counted together
     local        also returns the local values, whose mean is the estimate
-    engine       auto, numba, sklearn or a torch device (see `search`)
+    engine       auto, numba or a torch device (see `search`)
     workers      threads of the numba engine
 
     ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an
