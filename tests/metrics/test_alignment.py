@@ -12,7 +12,7 @@ from infoscope.metrics.partition.evaluation import enumerate_outcomes, evaluate_
 from infoscope.metrics.v_information.difficulty import token_artefacts
 from infoscope.metrics.v_information.hardness import slices
 from infoscope.metrics.v_information.label_errors import detection
-from infoscope.metrics.v_information.leakage import hide, hiding_matrix, usable_leakage
+from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.metrics.v_information.structure import weights_by
 
 N = 60
@@ -33,9 +33,6 @@ PAIRED = {
     "enumerated": lambda z, t: enumerate_outcomes({"z_y": z[0] > 0}, t["y"], t["d"]).table()["value"],
     "leakage": lambda z, t: usable_leakage({"z": z}, {"y": t["y"]}, {"l": Logistic()}, 3)["value_bits"],
     "hiding": lambda z, t: hide(z, t["y"], Network(()), steps=3).adversary_log_loss,
-    "hiding-matrix": lambda z, t: hiding_matrix(
-        z, t["y"], {"n": Network(())}, {"l": Logistic()}, t["half"], steps=3, folds=3
-    )["value_bits"],
     "detection": lambda z, t: detection(z, t["y"] == 1, resamples=50)["value"],
     "slices": lambda z, t: slices(z.assign(pvi_bits=z[0], by=z[1] > 0), "by", groups=t["d"]),
     "tokens": lambda z, t: token_artefacts(FIT, z[0].map(lambda one: ("good", "bad")[one > 0]), t["y"])["mean_bits"],
@@ -60,7 +57,7 @@ def test_rows_in_another_order_give_the_same_figures(name):
     rng = np.random.default_rng(0)
     y, d = rng.integers(0, 2, (2, N))
     z = pd.DataFrame(np.column_stack([y, d]) + 0.4 * rng.normal(size=(N, 2)))
-    targets = pd.DataFrame({"y": y, "d": d, "x": z[0] + rng.normal(size=N), "half": np.arange(N) % 2 == 0})
+    targets = pd.DataFrame({"y": y, "d": d, "x": z[0] + rng.normal(size=N)})
     plain, shuffled = (PAIRED[name](z, given) for given in (targets, targets.sample(frac=1, random_state=1)))
     np.testing.assert_allclose(figures(shuffled), figures(plain), rtol=1e-9, atol=1e-12)
     paired_wrongly = PAIRED[name](z, targets.sample(frac=1, random_state=1).reset_index(drop=True))

@@ -206,21 +206,6 @@ def test_discretised_mig_of_a_noisy_copy(factors):
     )
 
 
-def test_estimates_without_bias_are_seldom_called_biased(factors, perfect):
-    """Exact ones of four latents that tell all and two that tell next to nothing: for these hundred inequalities,
-    half of them equations, a false alarm in at most 1 of 100 seeds. Neighbours among ten latents of noise are biased.
-    """
-    rng = np.random.default_rng(0)
-    idle = 0.02 * rng.standard_normal((len(perfect), 2))
-    scale = np.r_[np.full(4, 0.1), np.ones(2)] * np.ones((len(perfect), 1))
-    posterior = GaussianPosterior(np.hstack([1.7 * perfect, idle]), scale)
-    for seed in range(5):
-        assert not mig(posterior, factors, draws=300, generator=np.random.default_rng(seed)).notes
-    noise = rng.standard_normal((len(perfect), 10))
-    found = from_arrays(np.hstack([perfect + 0.02 * noise[:, :4], noise]), factors, "knn", resamples=None)
-    assert "biased" in unibound(found).notes[0]
-
-
 @pytest.fixture
 def one_halving(monkeypatch):
     """Forests are most of what a report costs, and are tested by themselves."""

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from infoscope.metrics.factor_information.arrays import contradictions, from_arrays
-from infoscope.metrics.factor_information.result import FactorInformation
+from infoscope.metrics.factor_information.arrays import from_arrays
 from tests.refusals import refused
 
 LN2 = np.log(2)
@@ -109,25 +108,6 @@ def test_groups_make_errors_robust_to_copies(options):
     assert errors[1] == pytest.approx(errors[0], rel=0.2) and errors[2] == pytest.approx(errors[1] / 2**0.5, rel=0.2)
 
 
-def test_contradictions_are_listed_by_their_size():
-    """a above t by 0.1 nats with an error of 0.1 / sqrt(100), t above H by 0.05, b below t and 0."""
-    rng = np.random.default_rng(0)
-    noise = rng.standard_normal((100, 1, 1))
-    noise = 0.1 * (noise - noise.mean()) / noise.std(ddof=1)
-    pointwise = np.zeros((100, 1, 3)) + np.array([0.85, -0.2, 0.75])
-    pointwise[:, :, :1] += noise
-    information = FactorInformation.from_pointwise(("y",), ("z",), np.array([0.7]), pointwise, "made up")
-    table = contradictions(information)
-    found = table.set_index("inequality")
-    assert set(found.index) == {"alone > joint", "joint > entropy", "rest < 0"}
-    assert found.loc["rest < 0", ["latent", "excess"]].tolist() == ["z", pytest.approx(0.2)]
-    assert found.loc["alone > joint", "excess"] == pytest.approx(0.1)
-    assert found.loc["alone > joint", "standard_error"] == pytest.approx(0.01)
-    assert found.loc["alone > joint", "in_errors"] == pytest.approx(10.0)
-    assert found.loc["joint > entropy", "excess"] == pytest.approx(0.05)
-    assert (np.diff(table["in_errors"]) <= 0).all()
-
-
 def test_neighbours_in_many_dimensions_contradict_themselves_and_it_is_not_hidden():
     """One latent tells a value of 4 at 0.1 of a step, eight are noise: I(y; all) comes out far below I(y; one)."""
     rng = np.random.default_rng(0)
@@ -135,8 +115,6 @@ def test_neighbours_in_many_dimensions_contradict_themselves_and_it_is_not_hidde
     z = np.column_stack([y + 0.1 * rng.standard_normal(800), rng.standard_normal((800, 8))])
     found = from_arrays(z, y, "knn", resamples=None)
     assert found.alone[0, 0] > found.joint[0] + 0.5
-    worst = contradictions(found).iloc[0]
-    assert worst["inequality"] == "alone > joint" and worst["in_errors"] > 10
     held_out = from_arrays(z, y, family="logistic")
     assert held_out.joint[0] > 0.9 * held_out.alone[0, 0]
 

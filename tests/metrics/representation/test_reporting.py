@@ -337,7 +337,7 @@ def test_more_columns_than_rows(monkeypatch):
     found = report(z, {"y": y, "shape": shape} | sizes, hardest=0, **QUICK)
     size, noise = (found.row("representation", name) for name in sizes)
     assert size.linear.low <= math.log(3) / 2 <= size.linear.high and near(noise.linear, 0.0)
-    assert any("120 weights" in note and "30 rows" in note and note in str(found) for note in noise.notes)
+    assert noise.reading.high <= noise.linear.high  # nothing sure was read: as much as there can be
     assert found.row("representation", "y").richer > 0.1 and near(found.row("representation", "shape").richer, 0.0)
     assert not len(found.scores) and any(note.startswith("scores of disentanglement") for note in found.notes)
 

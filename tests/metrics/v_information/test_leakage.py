@@ -10,7 +10,7 @@ from infoscope.estimators.families.closed_form import Table
 from infoscope.estimators.families.local import Kernel
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
-from infoscope.metrics.v_information.leakage import hide, hiding_matrix, matrix, usable_leakage
+from infoscope.metrics.v_information.leakage import hide, matrix, usable_leakage
 from tests.refusals import refused
 
 
@@ -44,8 +44,11 @@ def test_features_hide_a_label_and_keep_the_rest():
     x = rng.normal(size=(1000, 6))
     u = (x[:, 0] > 0).astype(int)
     train = np.arange(1000) < 600
-    found = hiding_matrix(x, u, {"line": Network(())}, {"linear": Logistic()}, train, size=6, steps=300)
-    values = matrix(found, "u").loc["linear"]
+    blocks = {
+        name: hide(x[train], u[train], Network(()), 6, strength, 300).encode(x[~train])
+        for name, strength in (("not hidden", 0.0), ("line", 10.0))
+    }
+    values = matrix(usable_leakage(blocks, {"u": u[~train]}, {"linear": Logistic()}), "u").loc["linear"]
     assert values["not hidden"] > 0.5
     assert values["line"] < 0.25 * values["not hidden"]
     hidden = hide(x, u, Network(()), size=6, steps=150, batch=128)
@@ -62,8 +65,6 @@ def test_features_hide_a_label_and_keep_the_rest():
         (lambda: hide(np.zeros((4, 2)), [0, 1, 0], Network()), "u", "length"),
         (lambda: hide(np.zeros((4, 2)), [0.1, 0.2, 0.3, 0.4], Network()), "u", "type"),
         (lambda: hide(np.zeros((4, 2)), [0, 1, 0, 1], Network(), strength=-1.0), "strength", "range"),
-        (lambda: hiding_matrix(np.zeros((4, 2)), [0, 1, 0, 1], {"n": Network()}, {}, [True] * 4), "train", "shape"),
-        (lambda: hiding_matrix(np.zeros((4, 2)), [0, 1, 0, 1], {}, {}, np.arange(4) < 2), "against", "few"),
         (lambda: matrix(pd.DataFrame({"label": ["u"]}), "v"), "label", "name"),
     ],
 )

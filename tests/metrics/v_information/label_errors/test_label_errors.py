@@ -24,7 +24,7 @@ from infoscope.metrics.v_information.label_errors import (
     scores_of,
 )
 from infoscope.metrics.v_information.label_errors.detection import auroc, average_precision, precision
-from infoscope.metrics.v_information.label_errors.evidence import margins
+from infoscope.metrics.v_information.label_errors.scores import margins
 from tests.refusals import refused
 
 

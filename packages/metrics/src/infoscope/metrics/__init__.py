@@ -1,14 +1,8 @@
 """Conclusions from estimates.
 
-Of series and runs: errors, replicated, correlation, rank_agreement, batch_means_error, shares. Of estimators: audit
-(properties every estimator must have). Of benchmark pairs with known labels: decodable_information. As modules to
-import from:
-    representation      report: what a representation holds, where and for whom
-    partition           evaluate, evaluate_posterior, enumerate_outcomes, compare: label and domain in blocks
-    disentanglement     beta_vae_score, factor_vae_score, mig, unibound, dci, sap; report: all of SCORES
-    factor_information  information of latents on factors, from arrays or posteriors; attacks; toy
-    pid                 bounds and concrete decompositions
-    v_information       usable information; pvi, difficulty, label_errors, structure, leakage
+Of series and runs: errors, replicated, correlation, rank_agreement. Of estimators: audit. Of benchmark pairs with known
+labels: decodable_information. Modules: representation (report), partition (evaluate), disentanglement (report, SCORES),
+factor_information, pid, v_information.
 """
 
 from importlib import import_module

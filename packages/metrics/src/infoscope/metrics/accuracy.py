@@ -30,9 +30,6 @@ class Errors:
     nonfinite: int
 
 
-_BATCHES = 20
-
-
 def errors(estimates: np.ndarray, truth: float) -> Errors:
     """Errors of `estimates` [steps] of one true value. ValueError: no estimates, or a truth that is not finite."""
     estimates = np.asarray(estimates, dtype=np.float64)
@@ -57,7 +54,7 @@ def errors(estimates: np.ndarray, truth: float) -> Errors:
     )
 
 
-def batch_means_error(values: np.ndarray, batches: int = _BATCHES) -> float:
+def batch_means_error(values: np.ndarray, batches: int = 20) -> float:
     """Standard error of the mean of a dependent series [steps], by `batches` block means (Law & Kelton 1984); NaN if
     too short.
     """

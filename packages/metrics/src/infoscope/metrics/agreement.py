@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from infoscope.errors import MissingValues, WrongLength
-from infoscope.estimators.result import Estimate, undefined
+from infoscope.estimators.result import LEVEL, Estimate, undefined
 from infoscope.estimators.variables import aligns
 
 FEWEST_KINDS = 4  # of which an interval over kinds is told
 METHOD = "Spearman's rank correlation"
-_LEVELS = (0.025, 0.975)
 
 
 @aligns("a", "b", "kinds")
@@ -103,5 +102,5 @@ def _correlation(ranks: NDArray) -> NDArray[np.float64]:
 
 
 def _estimate(value: float, spread: NDArray, pair: NDArray, kinds: int) -> Estimate:
-    low, high = np.quantile(spread[np.isfinite(spread)], _LEVELS).tolist()
+    low, high = np.quantile(spread[np.isfinite(spread)], [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
     return Estimate(float(value), unit="", n=len(pair), units=kinds, method=METHOD, interval=(low, high))

@@ -26,13 +26,11 @@ _CLASSES, _DIM = 4, 6
 
 @dataclass(frozen=True)
 class Check:
-    """One property of an estimator.
+    """One property of an estimator, by name; y: `labels` (integers) or `numbers`.
 
-    name       the property; y: `labels` (integers) or `numbers`
-    violation  nats: the largest over data sets of an identity, the mean of what holds in expectation; NaN: no number
-    error      standard error of the mean; NaN for a largest value
-    verdict    holds, fails (beyond the tolerance, a mean by two standard errors; or no number), or not offered
-    note       what the estimator raised instead of a number
+    violation, error  nats: the largest over data sets of an identity, the mean of what holds in expectation and its
+                      standard error; NaN: no number, and note has what the estimator raised
+    verdict           holds, fails (beyond the tolerance, a mean by two standard errors; or no number), or not offered
     """
 
     name: str
@@ -52,11 +50,10 @@ def audit(
     generator: np.random.Generator | None = None,
     names: Iterable[str] | None = None,
 ) -> tuple[Check, ...]:
-    """Every check of `estimator`, a function (x [n, d] float64, y) -> nats.
+    """Every check of `estimator`, a function (x [n, d] float64, y) -> nats, or of those named.
 
     y           `labels`, int64 [n] (or [n, m]), and `numbers`, float64 [n, d]; what raises on plain data is not offered
     n, repeats  rows of each data set, and how many data sets of each kind
-    names       of the checks; None: all of them
 
     ValueError: an unknown kind of y, n < 100, repeats < 2.
     """

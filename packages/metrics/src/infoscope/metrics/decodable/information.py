@@ -1,13 +1,10 @@
 """Decodable information: what pairs that share labels share through what can be decoded of these labels.
 
 The nominal information of a binary symmetric channel, sources * (ln 2 - H(crossover)) (Lee & Rhee 2024, section 4.5),
-needs error-free labels. With a held-out decoder's posteriors q_s(x), r_s(y) of label 1, the log density ratio is
-
-    sum over s of log 2 [(1 - b)(q r + (1 - q)(1 - r)) + b (q (1 - r) + (1 - q) r)]
-        = sum over s of log(1 + (1 - 2 b) u v),    u = 2 q - 1,  v = 2 r - 1,  b the crossover.
-
-Its mean over pairs minus the log of its mean exponential over independent pairs (the normaliser) is a lower bound on
-I(X; Y) (Donsker & Varadhan 1983). Means run over all pairs of held-out items, weighted by 1 - b and b.
+needs error-free labels. With a held-out decoder's posteriors q_s(x), r_s(y) of label 1, the log density ratio is the
+sum over s of log(1 + (1 - 2 b) u v), u = 2 q - 1, v = 2 r - 1, b the crossover. Its mean over pairs minus the log of
+its mean exponential over independent pairs (the normaliser) is a lower bound on I(X; Y) (Donsker & Varadhan 1983).
+Means run over all pairs of held-out items, weighted by 1 - b and b.
 """
 
 from __future__ import annotations
@@ -176,15 +173,13 @@ def decodable_information(
 
     folds    (training source, held-out source), at least two; a pair of sources must share no item
     decoder  "linear" or "mlp" (256 ReLU units), trained by AdamW on `steps` fresh batches; or a family of classes
-             (`families.as_family`), fitted to `samples` fresh pairs
-    shared   one decoder for x and y, which must then look alike
+             (`families.as_family`), fitted to `samples` fresh pairs; shared: one for x and y, which must look alike
     samples  pairs drawn from every held-out source
     floor    the least posterior
 
     Log odds are calibrated on the other folds' held-out items. Sources are taken as decoded from their own parts of x
-    and y. The standard error is the spread between folds over sqrt(folds). ValueError for fewer than two folds, another
-    decoder, a crossover outside [0, 1/2], counts below 1, labels all equal, unequal lengths when shared, different
-    label counts.
+    and y. The standard error is the spread between folds over sqrt(folds). ValueError: fewer than two folds, another
+    decoder, settings out of range, labels all equal, unequal lengths when shared, different label counts.
     """
     crossovers = [checked_crossover(b) for b in crossovers]
     if len(folds) < 2:

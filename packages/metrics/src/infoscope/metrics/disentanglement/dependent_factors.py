@@ -31,21 +31,17 @@ def minimality(
     items: int | None = 10_000,
     generator: np.random.Generator | None = None,
 ) -> Estimate:
-    """The share, of what all factors together explain of the latents, that each one's own factor explains alone.
-
-    representation  [N, L]
-    factors         [N, K], K >= 2, as `inputs.as_factors` takes them
-    folds           of items
-    items           how many random ones are used, None: all
-    categorical     numbers of the latents that are categories
+    """The share, of what all factors [N, K] together explain of the latents [N, L], that each one's own factor explains
+    alone.
 
     Explained is the drop of held-out squared error in units of variance, by additive models of factor values (cubic
     splines for numbers): V-information of normal distributions (Xu et al. 2020). Effects on a latent's spread and
     interactions are not detected. The factor of a latent is chosen on other folds. The interval extends to the
-    extrapolated value with more items (`usable.Term`).
+    extrapolated value with more items (`usable.Term`). items: random ones, None: all; categorical: numbers of the
+    latents that are categories.
 
     nan where factors explain nothing by the 95 % interval. ValueError: fewer than two factors, a factor of one value,
-    every latent constant, fewer than two folds, shapes that do not fit, values that are not finite.
+    every latent constant, fewer than two folds, shapes that do not fit.
     """
     latents, known, generator = chosen_items(representation, factors, items, categorical, generator, 2, True)
     z = np.hstack([latents.inputs(latent) for latent in latents.subsets()[-1]])

@@ -35,10 +35,6 @@ from infoscope.metrics.v_information.usable import GAINS, Term, predictions
 NEIGHBOURS = 10  # these three as in the published code
 INACTIVE = 1 / 20  # of the largest range of a latent: those of less are left out
 STEPS = 100  # of L-BFGS
-RISES = (
-    "Half of the items taught less, more would teach more: the upper end is where that leads, and can be too low where "
-    "latents are not far fewer than items."
-)
 LINEAR = Stacked((Sklearn(LogisticRegression(C=np.inf, max_iter=STEPS), "logistic"),))
 
 
@@ -93,9 +89,8 @@ def explicitness(
     model = " and ".join(np.unique(np.where(known.numbers, "linear", "logistic")))
     how = f"usable by {model} regression, {folds} folds, {known.n} items; over items"
     term = Term(*(mean_share(local, whole, OF_ENTROPY, how) for local in (found, further)))
-    share, notes = term.estimate, (RISES,) * term.rises
-    ends = share.low, min(share.high, max(1.0, share.value))
-    return replace(share, interval=ends, notes=(*share.notes, *notes))
+    share = term.estimate
+    return replace(share, interval=(share.low, min(share.high, max(1.0, share.value))))
 
 
 def squares(
@@ -138,7 +133,7 @@ def published_infomec(
     latents (InfoC: over factors) of the largest share over the sum, rescaled so that equal shares give 0; latents with
     less than a twentieth of the largest range are left out. InfoE is by unpenalised balanced logistic regression in
     sample, as a share of the log of the number of values. ValueError: fewer than two factors, a factor of one value,
-    every latent constant, shapes that do not fit, values that are not finite.
+    every latent constant.
     """
     latents, known, _ = chosen_items(representation, factors, items, categorical, generator, least=2)
     latents.subsets()  # some latent varies

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
 
 from infoscope.checks import one_of, require_int
 from infoscope.errors import Conflict, WrongType
@@ -17,7 +16,7 @@ from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import aligns
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information import exact
-from infoscope.metrics.factor_information.arrays import contradictions, from_arrays
+from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.inputs import (
     Factors,
     as_array,
@@ -27,8 +26,6 @@ from infoscope.metrics.factor_information.inputs import (
 )
 from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
 from infoscope.metrics.pid import crossing_note
-
-FALSE_ALARM = 0.01  # how often estimates without bias may be called biased, over all their inequalities
 
 
 @aligns("representation", "factors")
@@ -43,22 +40,19 @@ def mig(
     generator: np.random.Generator | None = None,
 ) -> Estimate:
     """Mutual information gap (Chen et al. 2018): mean over factors of the largest minus the second-largest I(y_k; z_l),
-    as a share of H(y_k).
+    as a share of H(y_k). Errors take the choice of latents as given.
 
-    estimator  "exact": log-marginals of a posterior by `draws` draws, or a FactorInformation. "discretised": plug-in of
-               an array [N, L] in equal-width bins (disentanglement_lib: 20 bins, 10,000 items). None: by type
-    factors    integers [N, K]; None with a FactorInformation
-    items      "discretised": how many random items are used; None: all
-    categorical  "discretised": numbers of the latents that are categories, which are not binned
+    estimator  "exact": log-marginals of a posterior by `draws` draws, or a FactorInformation (factors None).
+               "discretised": plug-in of random `items` of an array [N, L] in equal-width bins (disentanglement_lib:
+               20 bins, 10,000 items), but for `categorical` latents; too small by up to (bins - 1)(values - 1) /
+               (2 items) nats. None: by type
 
-    The discretised gap is too small by up to (bins - 1)(values - 1) / (2 items) nats. Errors take the choice of latents
-    as given. ValueError: one latent, an array for "exact", a factor of one value, fewer than two bins, shapes that do
-    not fit.
+    ValueError: one latent, an array for "exact", a factor of one value, fewer than two bins, shapes that do not fit.
     """
     estimator = estimator or ("exact" if has_density(representation) else "discretised")
     if estimator == "exact":
         information = known_information(representation, factors, draws, generator)
-        return as_score(information.mig(), information)
+        return as_score(information.mig())
     one_of("estimator", estimator, ("exact", "discretised"))
     require_int("bins", bins, 2)
     known = as_factors(factors)
@@ -85,11 +79,8 @@ def unibound(
     generator: np.random.Generator | None = None,
 ) -> Estimate:
     """Mean over factors of the largest lower bound of unique information, max(0, I(y_k; z_l) - I(y_k; all but z_l)), as
-    a share of H(y_k) (Tokui & Sato 2021, Eq. 6).
-
-    representation  a posterior (exact, `draws` draws), an array [N, L] (by `method`), or a FactorInformation
-    factors         integers [N, K]; None with a FactorInformation
-    categorical     numbers of an array's latents that are categories
+    a share of H(y_k) (Tokui & Sato 2021, Eq. 6), of a posterior (exact, `draws` draws), an array [N, L] (by `method`;
+    categorical: numbers of its latents that are categories), or a FactorInformation (factors None).
 
     Errors and ValueError as `FactorInformation.aggregated`, `from_arrays` and the exact estimate.
     """
@@ -97,7 +88,7 @@ def unibound(
         information = known_information(representation, factors, draws, generator)
     else:
         information = from_arrays(representation, factors, method, categorical=categorical, generator=generator)
-    return as_score(information.unibound(), information)
+    return as_score(information.unibound())
 
 
 def discretised_mig(inputs: Inputs) -> Estimate:
@@ -110,7 +101,7 @@ def discretised_mig(inputs: Inputs) -> Estimate:
 
 def information_score(inputs: Inputs, name: str) -> Estimate:
     """A score that is a method of FactorInformation, for `registry.SCORES`."""
-    return as_score(getattr(inputs.information, name)(), inputs.information)
+    return as_score(getattr(inputs.information, name)())
 
 
 def bound(inputs: Inputs, name: str, latent: str | None) -> Estimate:
@@ -153,26 +144,13 @@ def bound_scores(information: FactorInformation, latent: str | None) -> dict[str
         for term, excess in information.aggregated_excess(latent).items()
     }
     return {
-        name: as_score(bound, information, crossing[name.rpartition("_")[0]])
+        name: as_score(bound, *filter(None, [crossing[name.rpartition("_")[0]]]))
         for name, bound in information.aggregated(latent)._asdict().items()
     }
 
 
-def as_score(estimate: Estimate, information: FactorInformation, note: str = "") -> Estimate:
-    """A share of H(y) with its interval, a note, and one on contradictions of the information; n is 0 for a closed
-    form.
-    """
-    inequalities = len(information.factors) * (4 * len(information.latents) + 2)
-    sure = float(norm.isf(FALSE_ALARM / inequalities))
-    broken = contradictions(information)
-    broken = broken[broken["in_errors"] > sure]
-    notes = (note,) if note else ()
-    if len(broken):
-        worst = broken.iloc[0]
-        notes += (
-            f"{len(broken)} estimates are impossible by more than {sure:.1f} standard errors (worst: "
-            f"{worst['inequality']} by {worst['excess']:.3f} nats, {worst['factor']}): this is biased.",
-        )
+def as_score(estimate: Estimate, *notes: str) -> Estimate:
+    """A share of H(y) with more notes; n is 0 for a closed form."""
     return replace(estimate, n=estimate.n or 0, notes=(*estimate.notes, *notes))
 
 

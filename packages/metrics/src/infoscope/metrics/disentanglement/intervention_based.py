@@ -45,11 +45,7 @@ ROOM = 1e-10  # that Adagrad adds to its roots, as torch does
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VoteScore(Estimate):
     """The share of test votes whose shared factor is named, with a binomial error and Wilson's interval over test
-    votes.
-
-    chance          1 / K
-    training_share  share of the training votes that are right
-    active          which latents may vote
+    votes; chance is 1 / K, training_share that of the training votes, active: which latents may vote.
     """
 
     chance: float = np.nan
@@ -72,10 +68,8 @@ def beta_vae_score(
     factors         integers [N, K], K >= 2; no grid is needed
     preset          a name in PROTOCOLS, or a Protocol
     categorical     numbers of the latents that are categories: their distance is 0 or 1
-    generator       None is a fresh one with seed 0
 
-    ValueError: fewer than two factors, a factor of one value, a value of one item, shapes that do not fit, values that
-    are not finite, an unknown preset, or a latent that does not exist.
+    ValueError: fewer than two factors, a factor of one value, a value of one item, shapes that do not fit.
     """
     protocol, generator = protocol_of(preset), generator_or_default(generator)
     known = as_factors(factors, least=2)

@@ -27,11 +27,9 @@ from infoscope.metrics.factor_information.result import FactorInformation
 class Inputs:
     """What scores are computed from.
 
-    representation  a posterior or an array [N, L]
-    factors         [N, K], as `inputs.as_factors` takes them
+    representation, factors  a posterior or an array [N, L]; [N, K], as `inputs.as_factors` takes them
     stream          purpose -> its random generator
-    draws           of a posterior's exact information
-    items           random ones, of scores of arrays (None: all)
+    draws, items    of a posterior's exact information; random ones, of scores of arrays (None: all)
     votes           protocol -> training votes of the BetaVAE score
     categorical     numbers of an array's latents that are categories
     measured        the information, if it is known already

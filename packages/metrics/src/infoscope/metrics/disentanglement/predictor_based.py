@@ -60,9 +60,8 @@ class Dci:
 
     disentanglement  mean over latents, weighted by importance, of 1 - entropy of its importances (base K)
     completeness     mean over factors of 1 - entropy (base L)
-    informativeness  share of held-out items whose value is named right, mean over factors
+    informativeness, accuracy  [K] share of held-out items whose value is named right, mean over factors and by factor
     importance       [L, K] of every latent for every factor; columns sum to 1 (to 0 where no forest splits)
-    accuracy         [K] the held-out share by factor
     """
 
     disentanglement: Estimate
@@ -275,15 +274,13 @@ def sap(
     generator: np.random.Generator | None = None,
 ) -> Sap:
     """Separated attribute predictability (Kumar et al. 2018): mean over factors of the best minus the second-best score
-    of a single latent.
+    of a single latent, on random `items` (None: all); errors are over (test) items, machines and latents as given.
 
     kind   "discrete": accuracy of a linear support-vector machine (C = 0.01, balanced, as in disentanglement_lib) on a
            third of the items; more than two ordered values in one latent score low. "continuous": R2 of linear
            regression. None: continuous where a factor is numbers
-    items  how many random items are used; None: all
 
-    Errors are over (test) items, machines and latents as given. ValueError: fewer than two latents, a factor of one
-    value, another kind, shapes that do not fit, values that are not finite.
+    ValueError: fewer than two latents, a factor of one value, another kind, shapes that do not fit.
     """
     generator = generator_or_default(generator)
     known = as_factors(factors, numbers=True)

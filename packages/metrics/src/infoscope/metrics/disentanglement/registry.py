@@ -23,16 +23,13 @@ TERMS = {"unique": "higher", "redundant": "lower", "synergistic": "lower"}
 class ScoreSpec:
     """One score.
 
-    key        its metric in a run
-    title      in a report; {how} is "exact" of a posterior, "estimated" of an array
-    function   (Inputs, *arguments) -> its value; or its module in this folder and name, imported on demand
-    takes      "representation"; "codes", an array [N, L] of means; "information"; "latents", posterior densities
-    better     "higher", "lower" or ""
-    limits     the least and the largest value there can be
-    label      in the tables of sweeps; "": not in them
-    numbers    whether factors may be numbers
-    extra      computed on request only
-    cost       time relative to the FactorVAE score
+    key, title  its metric in a run; in a report, where {how} is "exact" of a posterior, "estimated" of an array
+    function    (Inputs, *arguments) -> its value; or its module in this folder and name, imported on demand
+    takes       "representation"; "codes", an array [N, L] of means; "information"; "latents", posterior densities
+    better, limits  "higher", "lower" or ""; the least and the largest value there can be
+    label       in the tables of sweeps; "": not in them
+    numbers, extra  whether factors may be numbers; computed on request only
+    cost        time relative to the FactorVAE score
     """
 
     key: str

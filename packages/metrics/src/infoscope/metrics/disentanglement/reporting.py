@@ -21,9 +21,9 @@ from infoscope.metrics.disentanglement.registry import SCORES, TERMS
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
+from infoscope.metrics.writing import row
 
-PATIENCE = 3.0  # seconds without a word
-COLUMNS = ("value", "standard_error", "low", "high", "unit", "n", "method", "notes")
+PATIENCE = 3.0  # seconds between lines of progress
 
 
 @aligns("representation", "factors")
@@ -50,12 +50,11 @@ def report(
     items           random items for the scores of arrays other than BetaVAE and FactorVAE; None: all
     categorical     numbers of an array's latents that are categories
     progress        called with the share done and what was done last; True: a line on standard error
-    extra           keys of slow scores to include
-    decompositions  names in pid.DECOMPOSITIONS: three more rows for each
+    extra, decompositions  keys of slow scores; names in pid.DECOMPOSITIONS, three more rows for each
 
     Bounds "as published" are maximised over latents one by one; "at one latent" are those of the most informative
     latent, and add up. A score that cannot be computed is nan, with a note. ValueError: shapes that do not fit, values
-    that are not finite, a factor of one value, fewer than two factors, an unknown decomposition or extra score.
+    that are not finite, a factor of one value, fewer than two factors, unknown names.
     """
     for name in decompositions:
         require_decomposition(name)
@@ -72,31 +71,23 @@ def report(
     specs = [spec for key, spec in SCORES.items() if not spec.extra or key in extra]
     found = measure_scores(inputs, specs, tell)
     rows = [
-        {"score": titled(SCORES[key], inputs), "better": SCORES[key].better, **{c: getattr(score, c) for c in COLUMNS}}
+        {"score": titled(SCORES[key], inputs), "better": SCORES[key].better} | row(score)
         for key, score in found.items()
     ]
     for name in decompositions:
         for term, value in decomposed(inputs, name).items():
-            title = f"{term} ({name}, at one latent)"
-            rows.append({"score": title, "better": TERMS[term], **{c: getattr(value, c) for c in COLUMNS}})
-    return pd.DataFrame(rows).assign(notes=lambda table: table["notes"].map(" ".join))
+            rows.append({"score": f"{term} ({name}, at one latent)", "better": TERMS[term]} | row(value))
+    return pd.DataFrame(rows)
 
 
 class Line:
-    """A progress line on standard error, after the first seconds."""
+    """Progress on standard error: a line every few seconds, none of what is short."""
 
     def __init__(self) -> None:
         self.began = self.told = time.monotonic()
-        self.shown = False
 
     def __call__(self, share: float, what: str) -> None:
-        now, end = time.monotonic(), share >= 1.0
-        on_terminal = sys.stderr.isatty()
-        if end and self.shown and on_terminal:
-            print(file=sys.stderr)
-        if end or now - self.began < PATIENCE or now - self.told < (0.5 if on_terminal else PATIENCE):
-            return
-        self.told, self.shown = now, True
-        start, stop = ("\r", "\033[K") if on_terminal else ("", "\n")
-        print(f"{start}disentanglement: {share:.0%}, {what}, {now - self.began:.0f} s", end=stop, file=sys.stderr,
-              flush=True)  # fmt: skip
+        now = time.monotonic()
+        if share < 1.0 and now - self.told >= PATIENCE:
+            self.told = now
+            print(f"disentanglement: {share:.0%}, {what}, {now - self.began:.0f} s", file=sys.stderr, flush=True)

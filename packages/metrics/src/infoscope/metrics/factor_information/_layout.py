@@ -29,7 +29,7 @@ KINDS = (
     (FullGaussianPosterior, FULL),
     ((GaussianPosterior, CategoricalPosterior), PRODUCT),
 )
-SMALLEST, LARGEST = 1e-37, 1e37  # scale and mean that float32 holds with room to spare
+LARGEST = 1e37  # mean, and one over the scale, that float32 holds with room to spare
 NOTHING = -1  # the column of a density that does not depend on the row of data
 
 
@@ -160,10 +160,10 @@ def columns_of(parts: list[tuple[Posterior, slice]], kind: int, alones: int) -> 
 def require_range(rows: Rows) -> None:
     """ValueError for densities that float32 cannot hold: their sums would lose the own row without a sign."""
     least, most = rows.scale.min(), np.abs(rows.mean).max()
-    if least < SMALLEST or most > LARGEST:
+    if least < 1.0 / LARGEST or most > LARGEST:
         raise OutOfRange(
             f"posterior has scales down to {least:.3g} and means up to {most:.3g}; on a CPU scales must be at least "
-            f"{SMALLEST:g} and means at most {LARGEST:g}."
+            f"{1.0 / LARGEST:g} and means at most {LARGEST:g}."
         )
 
 

@@ -1,11 +1,6 @@
-"""Information of latents about factors, estimated from arrays.
-
-    classifier  held-out information of a calibrated classifier: a lower bound for each of the three up to sampling
-                error; differences bound nothing
-    knn         nearest neighbours (Ross 2014), biased low in many dimensions: unique information is then overstated
-                and redundancy understated
-
-Binned estimates are offered for one latent at a time only: `disentanglement.mig`.
+"""Information of latents about factors, estimated from arrays: by classifiers (held out, calibrated: a lower bound of
+each up to sampling error; differences bound nothing) or by nearest neighbours (Ross 2014; biased low in many
+dimensions, so that unique information is overstated and redundancy understated).
 """
 
 from __future__ import annotations
@@ -16,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import one_of
@@ -24,7 +18,7 @@ from infoscope.errors import Conflict, NoVariation, WrongShape
 from infoscope.estimators import classifier, knn, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.resampling import group_codes
-from infoscope.estimators.result import clustered_error, root_sum_squares
+from infoscope.estimators.result import clustered_error
 from infoscope.estimators.variables import Continuous, Discrete, aligns, as_variable
 from infoscope.metrics.factor_information.inputs import (
     Factors,
@@ -36,7 +30,6 @@ from infoscope.metrics.factor_information.inputs import (
 )
 from infoscope.metrics.factor_information.result import FactorInformation
 
-_ROUNDING = 1e-5  # nats, by which equal terms of one estimate may differ: sums in float32
 _Term = Callable[[tuple[int, ...], int], NDArray[np.float64]]
 """Pointwise information [n] of so many latents (their numbers) and one factor (its number), nats."""
 Terms = tuple[NDArray[np.float64], str]
@@ -68,13 +61,10 @@ def from_arrays(
     k, resamples of "knn": neighbours, and shared half-samples for errors, at about twice the cost
                  (errors 1.2 to 1.5 times the true ones; None: local values, 0.8 to 1 times)
     family, folds  of "classifier", see `classifier.cross_fit`; several: chosen by fold and set of latents
-    items        how many random items are used; None: all
-    categorical  numbers of the latents that are categories
-    progress     called with the share of the terms that is estimated, by classifiers
+    items        how many random items are used; None: all. categorical: numbers of the latents that are categories
 
-    Nothing is clipped; `contradictions` lists inconsistent estimates. Constant latents are left out of the rest.
-    ValueError: a factor of one value or with a value of one item, every latent constant, shapes that do not fit, values
-    that are not finite, another method; as `knn.mutual_information`, `uncertainty.subsample`, `classifier.cross_fit`.
+    Nothing is clipped. Constant latents are left out of the rest. ValueError: a factor of one value or with a value of
+    one item, every latent constant, shapes that do not fit, values that are not finite.
     """
     generator = generator_or_default(generator)
     known = as_factors(factors, factor_names, numbers=True)
@@ -207,31 +197,3 @@ def classifier_terms(
         latents, known.count, lambda members, factor: fits[factor].pointwise(tuple(map(str, members)), "y")
     )
     return pointwise, f"usable by {fits[0].family}, {folds} folds; errors over items"
-
-
-def contradictions(information: FactorInformation) -> pd.DataFrame:
-    """Where estimates break what is true of every information: I(y; z_l) or I(y; rest) > I(y; z), values below 0, or
-    I(y; z) > H(y).
-
-    Columns: factor, latent, inequality, excess and its standard_error (nats), ratio in_errors, largest first.
-    """
-    count = len(information.latents)
-    errors, rows = information.deviations, []
-    alone, rest, joint = information.alone, information.rest, np.asarray(information.joint)[:, None]
-    of_alone, of_rest, of_joint = errors[..., :count], errors[..., count:-1], errors[..., -1:]
-    broken = {
-        "alone > joint": (alone - joint, of_alone - of_joint),
-        "rest > joint": (rest - joint, of_rest - of_joint),
-        "joint > entropy": (joint - information.entropy[:, None], of_joint),
-        "alone < 0": (-alone, of_alone),
-        "rest < 0": (-rest, of_rest),
-        "joint < 0": (-joint, of_joint),
-    }
-    for inequality, (excess, deviations) in broken.items():
-        spread = root_sum_squares(deviations)
-        for factor, latent in np.argwhere(excess > _ROUNDING):
-            of = None if inequality.startswith("joint") else information.latents[latent]
-            rows.append((information.factors[factor], of, inequality, excess[factor, latent], spread[factor, latent]))
-    table = pd.DataFrame(rows, columns=["factor", "latent", "inequality", "excess", "standard_error"])
-    table["in_errors"] = table["excess"] / table["standard_error"]
-    return table.sort_values("in_errors", ascending=False, ignore_index=True)

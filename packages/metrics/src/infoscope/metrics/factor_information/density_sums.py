@@ -39,11 +39,9 @@ def sum_densities(
 ) -> np.ndarray:
     """Sums [m, 1 + K, C] of m draws' densities over all n rows, then over those that share label k with a draw's row.
 
-    log_ratios   (draws, data) -> log q(z | x) less that at the own row [draws, data, C]; nats; overwritten
-    rows, codes  [m], the rows that the draws came from; labels [n, K]
-    elements     of a temporary tensor
-
-    ValueError: densities that overflow when divided by that of the own row.
+    log_ratios: (draws, data) -> log q(z | x) less that at the own row [draws, data, C], nats; overwritten. rows [m]:
+    those that the draws came from; codes [n, K]. ValueError: densities that overflow when divided by that of the own
+    row.
     """
     draws, n = len(rows), len(codes)
     every = torch.as_tensor(codes, device=device)

@@ -17,26 +17,22 @@ from infoscope.errors import OutOfRange, WrongShape, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, Estimates, mean_of, means_of
 from infoscope.metrics.factor_information import _kernels
-from infoscope.metrics.factor_information._layout import NOTHING, draws_of, layout, plan_of
+from infoscope.metrics.factor_information._layout import LARGEST, NOTHING, draws_of, layout, plan_of
 from infoscope.metrics.factor_information.density_sums import alike, latent_sums, stratified_rows
 from infoscope.metrics.factor_information.inputs import CODING
 from infoscope.metrics.factor_information.posterior import Posterior
 from infoscope.metrics.factor_information.result import FactorInformation
 
 _CHUNK = 500  # draws taken together by a thread
-_LARGEST = 1e37  # a float32 sum above it has overflown or may have
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class LatentInformation:
-    """Information of a posterior about x, and dependence of its latents over the data set; nats.
-
-    mutual_information  I(x; z), at most log n
-    total_correlation   E[log q(z) - sum_l log q(z_l)]
-    dimension_wise_kl   E[log q(z_l) - log p(z_l)] [L], p standard normal or uniform
-    kl                  E[log q(z | x) - log p(z)]: the sum of the three
+    """Of a posterior, nats: mutual_information I(x; z), at most log n; total_correlation E[log q(z) - sum_l log
+    q(z_l)]; dimension_wise_kl E[log q(z_l) - log p(z_l)] [L], p standard normal or uniform; kl E[log q(z | x) - log
+    p(z)], their sum.
     """
 
     mutual_information: Estimate
@@ -67,29 +63,12 @@ def factor_information(
     """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of discrete factors [n, K] of the rows of a posterior.
 
     draws       in total, stratified over rows in the order of the factors; standard errors take them as independent
-                and are too large by 5 to 20 % (up to 60 % in `latent_information`)
+                and are too large by 5 to 20 % (up to 60 % in `LatentInformation`)
     device      "cpu" computes in float32 (sums to about 1e-6) on `threads` threads, a torch device in float64
-    progress    called with draws done and draws in total
 
-    ValueError: factors that are not whole numbers [n, K], fewer than 2 draws, names that do not fit, more than one part
-    with dependent latents.
+    ValueError: factors that are not whole numbers [n, K], fewer than 2 draws, several parts with dependent latents.
     """
     return measure(posterior, factors, draws, generator, factor_names, device, threads, progress).factors
-
-
-def latent_information(
-    posterior: Posterior,
-    draws: int = 10_000,
-    generator: np.random.Generator | None = None,
-    device: str = "cpu",
-    threads: int = 1,
-    progress: Progress | None = None,
-) -> LatentInformation:
-    """I(x; z), total correlation and divergence from the prior of a posterior; arguments as of factor_information."""
-    _require_posterior(posterior)
-    codes = np.zeros((posterior.n, 0), np.int64)
-    sample = drawn(posterior, codes, draws, generator)
-    return _latents_of(posterior, *sample[1:], sums_of(posterior, codes, *sample, device, threads, progress))
 
 
 def measure(
@@ -102,7 +81,7 @@ def measure(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Measured:
-    """factor_information and latent_information of one sweep; arguments as of factor_information."""
+    """`factor_information`, and the `LatentInformation` of the same draws; arguments as there."""
     _require_posterior(posterior)
     codes = codes_of(factors, posterior.n)
     labels = tuple(factor_names) if factor_names is not None else tuple(f"y{k}" for k in range(codes.shape[1]))
@@ -167,7 +146,7 @@ def sums_of(
     if torch.device(device).type != "cpu":
         return latent_sums(posterior, z, rows, codes, device, progress=progress)
     sums = kernel_sums(posterior, codes, order, rows, z, threads, progress)
-    lost = np.flatnonzero(~(sums < _LARGEST).all(axis=(1, 2)))
+    lost = np.flatnonzero(~(sums < LARGEST).all(axis=(1, 2)))
     if len(lost):
         sums[lost] = latent_sums(posterior, z[lost], rows[lost], codes)
     return sums

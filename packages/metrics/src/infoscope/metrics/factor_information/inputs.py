@@ -28,13 +28,10 @@ Draws = Callable[[NDArray[np.int64]], Any]
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Factors of N items.
+    """Factors of N items: codes [N, K], from 0, of numbers in rising order; values [N, K]; numbers [K], which are.
 
-    codes   [N, K], from 0, of numbers in rising order
-    numbers [K] which are
-    values  [N, K]
-    order   [K, N], items by value; place [K, N], their positions; first, alike [K, N]: where items of its value begin,
-            and their number
+    order [K, N]: items by value; place [K, N]: their positions; first, alike [K, N]: where items of its value begin,
+    and their number.
     """
 
     names: tuple[str, ...]

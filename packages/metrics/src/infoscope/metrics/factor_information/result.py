@@ -24,14 +24,11 @@ class FactorInformation:
     """Mutual informations of K factors y and L latents z, nats.
 
     entropy    [K]      H(y_k); NaN for a continuous factor
-    alone      [K, L]   a = I(y_k; z_l)
-    rest       [K, L]   b = I(y_k; all latents but z_l)
+    alone, rest  [K, L]   a = I(y_k; z_l), and b = I(y_k; all latents but z_l)
     joint      [K]      t = I(y_k; z)
     pointwise  [n, K, 2 L + 1]  local values of alone (L), rest (L) and joint (1), for standard errors
     surprisal  [n, K]   -log p(y_k); None where the entropy is known
     clusters   [n]      labels of dependent draws or rows; None: independent
-
-    ValueError: shapes that do not fit, values that are not finite, means of pointwise that are not the values.
     """
 
     factors: tuple[str, ...]
@@ -137,7 +134,7 @@ class FactorInformation:
         crossed = excess.value > ROUNDING
         if not crossed.any():
             return ()
-        k, latent = np.unravel_index(np.argmax(np.where(crossed, in_errors(excess), -np.inf)), crossed.shape)
+        k, latent = np.unravel_index(excess.value.argmax(), crossed.shape)
         worst = crossing_note(excess.value[k, latent], excess.standard_error[k, latent], "nats")
         return (
             f"Bounds cross for {int(crossed.sum())} of {crossed.size} pairs of factor and latent; the worst is "
@@ -348,12 +345,6 @@ class FactorInformation:
             return share, deviation / self.entropy[wide]
         of_entropy = self._deviations(self.surprisal, self.entropy)[wide]
         return share, (deviation - share * of_entropy) / self.entropy[wide]
-
-
-def in_errors(estimate: Estimates) -> np.ndarray:
-    """Figures in standard errors; infinite ones where the error is 0 or not known."""
-    error = np.asarray(estimate.standard_error)
-    return np.divide(estimate.value, error, out=np.full_like(error, np.inf), where=error > 0)
 
 
 def clark_maximum(

@@ -7,7 +7,6 @@ Every quantity by two routes (see `terms`), with errors robust to groups, permut
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -65,18 +64,16 @@ def evaluate(
 
     blocks        z_y, z_x, z_dy, z_d -> [n, dim] numbers, or an object with `blocks()`. What needs a missing block is
                   not applicable, never 0
-    y, d          [n] categories
-    groups        [n], dependent rows: they share a fold and a half-sample
+    y, d, groups  [n] categories; dependent rows, which share a fold and a half-sample
     family, folds as of `classifier.cross_fit`
     k, resamples  neighbours, and half-samples of their errors
     permutations  of each test of I(z_y;D|Y), I(z_d;Y|D), I(z_x;Y) and I(z_x;D|Y) = 0, by neighbours; 0: no tests
-    progress      called with the share done and what was done last
-    given_blocks  permutations of each test of I(z_d;Y|z_y), I(z_x;Y|z_y), I(z_y;D|z_d) and I(z_x;D|z_d) = 0, by local
-                  permutations (approximate, n^2 for each); 0: no such tests
+    given_blocks  of each test of I(z_d;Y|z_y), I(z_x;Y|z_y), I(z_y;D|z_d) and I(z_x;D|z_d) = 0, by local permutations
+                  (approximate, n^2 for each); 0: no such tests
 
-    Unavailable nearest-neighbour values are NaN with a note. ValueError: no block, unknown ones, values that are not
-    finite, unequal lengths; a label of one class; a combination of y and d in fewer than two groups; fewer than 8
-    groups; k, folds, resamples, permutations out of range.
+    Unavailable nearest-neighbour values are NaN with a note. ValueError: unknown blocks or none, values that are not
+    finite, unequal lengths, a label of one class, a combination of y and d in fewer than two groups, settings out of
+    range.
     """
     numbers = as_blocks(given(blocks))
     n = len(next(iter(numbers.values())))
@@ -91,7 +88,8 @@ def evaluate(
     names = tuple(numbers)
     terms = terms_of(names)
 
-    plan = uncertainty.halves(n, resamples, generator, None if groups is None else row_groups)
+    clustered = None if groups is None else row_groups
+    plan = uncertainty.halves(n, resamples, generator, clustered)
     stage = within(report_progress, 0.0, _SHARES[CLASSIFIER])
     subsets = list(dict.fromkeys(term.blocks for term in terms if term.blocks))
     fitted = classifier.cross_fit(
@@ -100,17 +98,16 @@ def evaluate(
     stage = within(report_progress, _SHARES[CLASSIFIER], _SHARES[NEIGHBOURS])
     separate, remarks = without_repeats(numbers, generator)
     near = by_neighbours(separate, labels, terms, plan, k, remarks, stage)
-    routes = near, by_classifier(fitted, terms)
+    routes = {NEIGHBOURS: near, CLASSIFIER: by_classifier(fitted, terms)}
     stage = within(report_progress, sum(_SHARES.values()), 1.0 - sum(_SHARES.values()))
-    jobs = _null_jobs(separate, labels, k, permutations, given_blocks)
-    tests, beyond = _null_tests(separate, labels, None if groups is None else row_groups, jobs, generator, stage)
+    tests, beyond = _null_tests(separate, labels, clustered, k, (permutations, given_blocks), generator, stage)
 
     own_terms = list(dict.fromkeys(term for _, part in seed_parts(names) for term in part))
     own = by_numbers(numbers, labels, own_terms, k, generator)
-    found = {route.name: figures(route, names) for route in routes}
-    found[AS_NUMBERS] = {term.name: own.linear({term: 1.0}) for term in own_terms}
+    found = {name: figures(route, names) for name, route in routes.items()}
+    found[AS_NUMBERS] = {term.name: own[term] for term in own_terms}
     found[NEIGHBOURS] |= beyond
-    shares = {route.name: scores(route, names) for route in routes} | {AS_NUMBERS: seed_scores(own, names)}
+    shares = {name: scores(route, names) for name, route in routes.items()} | {AS_NUMBERS: seed_scores(own, names)}
     settings = {
         "family": fitted.family, "folds": folds, "k": k, "resamples": resamples, "permutations": permutations,
     }  # fmt: skip
@@ -149,64 +146,45 @@ def within(progress: Progress, start: float, share: float) -> Progress:
     return lambda done, what: progress(start + share * done, what)
 
 
-@dataclass(frozen=True, eq=False)
-class _NullJob:
-    """A test of I(block; target | condition) = 0: of a label [n], of nothing, or of the columns of a block [n, d]."""
-
-    name: str
-    block: str
-    target: str
-    given: str
-    condition: NDArray | None
-    permutations: int
-    k: int | None = None
-
-
-def _null_jobs(
-    blocks: Mapping[str, NDArray], labels: Mapping[str, NDArray], k: int, permutations: int, given_blocks: int
-) -> list[_NullJob]:
-    """The tests of what should be 0, of the blocks that are present."""
-    jobs = [
-        _NullJob(term.name, term.blocks[0], term.target, term.given, labels.get(term.given), permutations, k)
-        for term in _NULLS
-        if permutations and term.blocks[0] in blocks
-    ]
-    return jobs + [
-        _NullJob(f"I({block};{target.upper()}|{other})", block, target, other, stacked(blocks, (other,)), given_blocks)
-        for block, target, other in _BEYOND
-        if given_blocks and {block, other} <= set(blocks)
-    ]
-
-
 def _null_tests(
     blocks: Mapping[str, NDArray],
     labels: Mapping[str, NDArray],
     groups: NDArray | None,
-    jobs: Sequence[_NullJob],
+    k: int,
+    permutations: Sequence[int],
     generator: np.random.Generator,
     progress: Progress,
 ) -> tuple[dict[str, NullTest], dict[str, Estimate]]:
-    """Permutation tests, and the estimates of those that are given a block."""
+    """Permutation tests of what should be 0 given a label (or nothing), and given a block, whose estimates come too;
+    permutations of each kind.
+    """
+    jobs = [
+        (term.name, term.blocks[0], term.target, term.given, labels.get(term.given), k, permutations[0])
+        for term in _NULLS
+        if permutations[0] and term.blocks[0] in blocks
+    ] + [
+        (f"I({block};{target.upper()}|{other})", block, target, other, stacked(blocks, (other,)), None, permutations[1])
+        for block, target, other in _BEYOND
+        if permutations[1] and {block, other} <= set(blocks)
+    ]
     found: dict[str, tuple[float, str]] = {}
     beyond: dict[str, Estimate] = {}
-    for job in jobs:
-        columns = stacked(blocks, (job.block,))
+    for name, block, target, given, condition, neighbours, count in jobs:
+        columns = stacked(blocks, (block,))
         try:
-            if not columns.size or (job.condition is not None and not job.condition.size):
-                raise ValueError("the block is constant." if not columns.size else f"{job.given} is constant.")
+            if not columns.size or (condition is not None and not condition.size):
+                raise ValueError("the block is constant." if not columns.size else f"{given} is constant.")
             test = uncertainty.permutation_test(
-                columns, labels[job.target], job.condition, job.k, job.permutations, groups, generator
+                columns, labels[target], condition, neighbours, count, groups, generator
             )  # fmt: skip
-            said = f"{job.target.upper()} among {test.exchanged}"
-            if job.given:
-                said += f" of equal {job.given.upper()}"
+            said = f"{target.upper()} among {test.exchanged}" + (f" of equal {given.upper()}" if given else "")
             if test.k_perm is not None:
-                said = f"rows of {job.block} among the {test.k_perm} nearest in {job.given}"
-                beyond[job.name] = test.observed
-            found[job.name] = test.p_value, said
+                said = f"rows of {block} among the {test.k_perm} nearest in {given}"
+                beyond[name] = test.observed
+            found[name] = test.p_value, said
         except ValueError as error:
-            found[job.name] = np.nan, str(error)
-        progress(len(found) / len(jobs), f"permutations: {job.name}")
+            found[name] = np.nan, str(error)
+        progress(len(found) / len(jobs), f"permutations: {name}")
     adjusted = holm([p for p, _ in found.values()])
     tests = {name: NullTest(p, float(q), said) for (name, (p, said)), q in zip(found.items(), adjusted, strict=True)}
     return tests, beyond
@@ -223,14 +201,13 @@ def evaluate_posterior(
     generator: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> PartitionReport:
-    """The same quantities and scores of z ~ N(mean(x), scale(x)^2); nothing is fitted.
+    """The same quantities and scores of z ~ N(mean(x), scale(x)^2); nothing is fitted, and the n rows are the
+    population.
 
     means, scales  z_y, z_x, z_dy, z_d -> [n, dim]; a block that is missing or None is not applicable
-    y, d, groups   [n] as in `evaluate`; the n rows are the population
     draws          of rows with their z; the error is between groups
 
-    ValueError: as `evaluate` for blocks and labels; means and scales of different blocks or shapes; a scale that is not
-    above 0; draws < 2; densities that overflow.
+    ValueError: as `evaluate`; other blocks or shapes of scales; a scale that is not above 0; draws < 2.
     """
     if set(given(means)) != set(given(scales)):
         raise InvalidInput(f"scales must be of the blocks {list(given(means))} of means, got {list(given(scales))}.")

@@ -12,9 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from infoscope.estimators.result import mean_of
 from infoscope.metrics.factor_information.density_sums import alike, stratified_rows, sum_densities
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
-from infoscope.metrics.partition.terms import POSTERIOR, Progress, Term, TermEstimates, joint, of_means
+from infoscope.metrics.partition.terms import Progress, Route, Term, joint
 
 
 def by_posterior(
@@ -25,7 +26,7 @@ def by_posterior(
     draws: int,
     generator: np.random.Generator,
     progress: Progress,
-) -> TermEstimates:
+) -> Route:
     """Every term from draws of all blocks, errors robust to groups. ValueError where a density ratio overflows."""
     terms = list(terms)
     names = ("y", "d", "yd")
@@ -53,7 +54,7 @@ def by_posterior(
             of_subset = averages[:, :, subsets.index(term.blocks)]
             local[term] = of_subset[:, both] - of_subset[:, given]
     own = np.unique(groups[rows], return_inverse=True)[1]
-    return of_means(POSTERIOR, local, own, "exact log-marginals")
+    return {term: mean_of(values, own, method="exact log-marginals") for term, values in local.items()}
 
 
 class _LogRatios:

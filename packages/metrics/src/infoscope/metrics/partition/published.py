@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from infoscope.estimators import npeet
-from infoscope.metrics.partition.terms import Term, TermEstimates
+from infoscope.estimators.result import Estimate
+from infoscope.metrics.partition.terms import Route, Term
 
 AS_NUMBERS = "labels-as-numbers"
 _MOST_DIMS, _VARIANCE = 30, 0.95  # wider blocks are reduced to the principal components with that share of the variance
@@ -24,18 +25,21 @@ def by_numbers(
     terms: Iterable[Term],
     k: int,
     generator: np.random.Generator,
-) -> TermEstimates:
+) -> Route:
     """Terms of single blocks by NPEET's mi and cmi, nats; labels [n] are codes. No interval."""
     inputs = {name: _reduced(block) for name, block in blocks.items()}
     codes = {name: label.astype(float)[:, None] for name, label in labels.items()}
-    values = {
-        term: npeet.mi(
-            inputs[term.blocks[0]], codes[term.target], codes.get(term.given), k, np.e, compat=True, generator=generator
+    unknown = {"n": len(codes["y"]), "method": "labels as numbers", "notes": (_NOTE,), "influence": np.full(1, np.nan)}
+    return {
+        term: Estimate(
+            npeet.mi(
+                inputs[term.blocks[0]], codes[term.target], codes.get(term.given), k, np.e, compat=True,
+                generator=generator,
+            ),
+            **unknown,
         )
         for term in terms
-    }
-    unknown, n = dict.fromkeys(values, np.full(1, np.nan)), len(codes["y"])
-    return TermEstimates(AS_NUMBERS, values, unknown, 1, n, "labels as numbers", dict.fromkeys(values, (_NOTE,)))
+    }  # fmt: skip
 
 
 def _reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -243,11 +243,9 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
-    """Paired differences of every quantity and score between models that were evaluated on the same items.
-
-    For every pair, a - b by the classifier route: mean of pointwise differences, error robust to groups, 95 % interval,
-    two-sided p value, and Holm-adjusted p. Errors are over items, for these trained models; where neither block carries
-    information, p < .05 occurs about twice as often as it should. Scores without a linearised error have no row.
+    """Paired differences a - b of every quantity and score between models that were evaluated on the same items, by the
+    classifier: error robust to groups, 95 % interval, two-sided p value, and Holm-adjusted p. Errors are over items;
+    where neither block carries information, p < .05 occurs about twice as often as it should.
 
     ValueError: fewer than two reports; other items, labels or groups; no classifier route; other families or folds.
     """

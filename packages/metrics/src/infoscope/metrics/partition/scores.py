@@ -15,7 +15,7 @@ import numpy as np
 from infoscope.estimators.result import LEVEL, SHARE, Estimate, quantile, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid
-from infoscope.metrics.partition.terms import BLOCKS, Linear, Term, TermEstimates
+from infoscope.metrics.partition.terms import BLOCKS, Linear, Route, Term, as_share, linear, ratio
 
 _SEED_SCALE = 7.5  # of the seed score: a typical entropy of 2.5 times three terms
 
@@ -72,29 +72,29 @@ def terms_of(blocks: Names) -> list[Term]:
     )
 
 
-def figures(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
+def figures(route: Route, blocks: Names) -> dict[str, Estimate]:
     """Every quantity of a route by its name."""
     return {
-        name: undefined(terms) if isinstance(terms, str) else route.linear(terms)
+        name: undefined(terms) if isinstance(terms, str) else linear(route, terms)
         for name, terms in _quantities(blocks).items()
     }
 
 
-def scores(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
+def scores(route: Route, blocks: Names) -> dict[str, Estimate]:
     """Every score of a route by its name; see `PartitionReport.scores`."""
     found = seed_scores(route, blocks)
-    found["seed_ceiling"] = scaled(route, route.linear({_H_YD: 1.0}), 1.0 / _SEED_SCALE)
+    found["seed_ceiling"] = scaled(linear(route, {_H_YD: 1.0}), 1.0 / _SEED_SCALE)
     found |= unique(route, blocks, "")
     if "z_dy" in blocks:
         found |= unique(route, others(blocks, "z_dy"), "_without_z_dy")
     return found | beside(route, blocks) | bounds(route, blocks)
 
 
-def scaled(route: TermEstimates, figure: Estimate, factor: float) -> Estimate:
+def scaled(figure: Estimate, factor: float) -> Estimate:
     """A figure times a number, as a share."""
     if figure.influence is None:
         return undefined("; ".join(figure.notes), SHARE)
-    return route.estimate(factor * figure.value, factor * figure.influence, SHARE, figure.notes)
+    return as_share(figure, factor * figure.value, factor * figure.influence, figure.notes)
 
 
 def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
@@ -114,13 +114,13 @@ def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
     ]
 
 
-def seed_scores(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
+def seed_scores(route: Route, blocks: Names) -> dict[str, Estimate]:
     """The seed's score, of terms in nats and in bits."""
     units = {"seed": 1.0, "seed_bits": 1 / NATS_PER_BIT}
     return {name: _partition_quality(route, blocks, unit) for name, unit in units.items()}
 
 
-def _partition_quality(route: TermEstimates, blocks: Names, units: float) -> Estimate:
+def _partition_quality(route: Route, blocks: Names, units: float) -> Estimate:
     """The seed's sum, from terms in nats (units 1) or bits (1 / log 2).
 
     (I(z_y;Y|D) + I(z_d;D|Y) + max(0, co-information of z_dy) - I(z_y;D|Y) - I(z_d;Y|D) - I(z_x;Y,D)) / 7.5, terms
@@ -128,15 +128,15 @@ def _partition_quality(route: TermEstimates, blocks: Names, units: float) -> Est
     """
     total: dict[Term, float] = {}
     for sign, terms in seed_parts(blocks):
-        part = route.linear(terms)
+        part = linear(route, terms)
         if part.influence is None:
             return undefined("; ".join(part.notes), SHARE)
         if part.value > 0.0:
             total |= {term: total.get(term, 0.0) + sign * factor for term, factor in terms.items()}
     if not total:
         note = "every term was clipped at 0; no error there."
-        return Estimate(0.0, unit=SHARE, n=route.n, method=route.method, notes=(note,))
-    raw = scaled(route, route.linear(total), units / _SEED_SCALE)
+        return Estimate(0.0, unit=SHARE, n=part.n, method=part.method, notes=(note,))
+    raw = scaled(linear(route, total), units / _SEED_SCALE)
     return clipped(raw, 1.0)
 
 
@@ -151,7 +151,7 @@ def clipped(raw: Estimate, most: float = np.inf) -> Estimate:
     return Estimate(value, np.nan, raw.unit, raw.n, raw.method, (*raw.notes, note), interval=(low, high))
 
 
-def unique(route: TermEstimates, blocks: Names, suffix: str) -> dict[str, Estimate]:
+def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Estimate]:
     """PQ_Y, PQ_D (raw and clipped at 0) and PQ = sqrt(PQ_Y PQ_D) of some blocks."""
     found = {}
     for (target, given), entropy in zip(_CONDITIONAL, (_H_Y_GIVEN_D, _H_D_GIVEN_Y), strict=True):
@@ -159,19 +159,19 @@ def unique(route: TermEstimates, blocks: Names, suffix: str) -> dict[str, Estima
         if owner in blocks:
             rest = others(blocks, owner)
             own = {Term((owner,), target, given): 1.0} | ({Term(rest, target, given): -1.0} if rest else {})
-            raw = route.ratio(own, {entropy: 1.0})
+            raw = ratio(route, own, {entropy: 1.0})
         else:
             raw = undefined(_not_applicable(owner), SHARE)
         found |= {f"{name}_raw{suffix}": raw, f"{name}{suffix}": clipped(raw)}
     raws = found[f"unique_y_raw{suffix}"], found[f"unique_d_raw{suffix}"]
-    return found | {f"unique{suffix}": _geometric_mean(route, *raws)}
+    return found | {f"unique{suffix}": _geometric_mean(*raws)}
 
 
-def _geometric_mean(route: TermEstimates, a: Estimate, b: Estimate) -> Estimate:
+def _geometric_mean(a: Estimate, b: Estimate) -> Estimate:
     """sqrt(max(0, a) max(0, b)); interval over the joint 95 % rectangle, delta-method error unless either reaches 0."""
     if a.influence is None or b.influence is None:
         return undefined("; ".join(dict.fromkeys((*a.notes, *b.notes))), SHARE)
-    reach = quantile(route.degrees, (1.0 + LEVEL) / 2.0)  # of each of two that hold together with 95 % (Bonferroni)
+    reach = quantile(a.degrees, (1.0 + LEVEL) / 2.0)  # of each of two that hold together with 95 % (Bonferroni)
     value, low, high = (
         sqrt(max(0.0, a.value + t * a.standard_error) * max(0.0, b.value + t * b.standard_error))
         for t in (0.0, -reach, reach)
@@ -179,42 +179,42 @@ def _geometric_mean(route: TermEstimates, a: Estimate, b: Estimate) -> Estimate:
     notes = tuple(dict.fromkeys((*a.notes, *b.notes)))
     if a.low <= 0.0 or b.low <= 0.0:
         notes = (*notes, "a factor is not clearly above 0: no standard error.")
-        return Estimate(value, np.nan, SHARE, route.n, route.method, notes, interval=(low, high))
+        return Estimate(value, np.nan, SHARE, a.n, a.method, notes, interval=(low, high))
     influence = 0.5 * (b.value * a.influence + a.value * b.influence) / value
-    return replace(route.estimate(value, influence, SHARE, notes), interval=(low, high))
+    return replace(as_share(a, value, influence, notes), interval=(low, high))
 
 
-def beside(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
+def beside(route: Route, blocks: Names) -> dict[str, Estimate]:
     """Leakage, residuals and sufficiency, as shares of entropies."""
 
     def share(block: str, target: str, given: str, entropy: Term) -> Estimate:
         if block not in blocks:
             return undefined(_not_applicable(block), SHARE)
-        return route.ratio({Term((block,), target, given): 1.0}, {entropy: 1.0})
+        return ratio(route, {Term((block,), target, given): 1.0}, {entropy: 1.0})
 
     found = {
         "leakage_of_d_in_z_y": share("z_y", "d", "y", _H_D_GIVEN_Y),
         "leakage_of_y_in_z_d": share("z_d", "y", "d", _H_Y_GIVEN_D),
         "residual_in_z_x": share("z_x", "yd", "", _H_YD),
-        "sufficiency": route.ratio({Term(blocks, "yd"): 1.0}, {_H_YD: 1.0}),
+        "sufficiency": ratio(route, {Term(blocks, "yd"): 1.0}, {_H_YD: 1.0}),
     }
     if "z_dy" not in blocks:
         none = undefined(_not_applicable("z_dy"), SHARE)
         return found | dict.fromkeys(("synergy_of_z_dy", "redundancy_of_z_dy"), none)
-    left_y, left_d, shared = (route.linear(terms) for terms in ({_H_Y_GIVEN_D: 1.0}, {_H_D_GIVEN_Y: 1.0}, _SHARED))
+    left_y, left_d, shared = (linear(route, terms) for terms in ({_H_Y_GIVEN_D: 1.0}, {_H_D_GIVEN_Y: 1.0}, _SHARED))
     least = _H_Y_GIVEN_D if left_y.value <= left_d.value else _H_D_GIVEN_Y
     synergy = {term: -factor for term, factor in co_information("z_dy").items()}
-    found["synergy_of_z_dy"] = clipped(route.ratio(synergy, {least: 1.0}))
+    found["synergy_of_z_dy"] = clipped(ratio(route, synergy, {least: 1.0}))
     if not shared.low > pid.ROUNDING:
         size = f"{shared.value:.4f} ± {shared.standard_error:.4f}"
         reason = f"I(Y;D) is {size} nats, not distinguishable from 0: there is nothing z_dy could be redundant about."
         found["redundancy_of_z_dy"] = undefined(reason, SHARE)
     else:
-        found["redundancy_of_z_dy"] = clipped(route.ratio(co_information("z_dy"), _SHARED))
+        found["redundancy_of_z_dy"] = clipped(ratio(route, co_information("z_dy"), _SHARED))
     return found
 
 
-def bounds(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
+def bounds(route: Route, blocks: Names) -> dict[str, Estimate]:
     """Six bounds of the partial information of each block against the rest, nats; the error is of the active branch.
 
     Where bounds cross, a note on each of them says by how much.
@@ -224,7 +224,7 @@ def bounds(route: TermEstimates, blocks: Names) -> dict[str, Estimate]:
         for block in blocks if len(blocks) > 1 else ():
             parts = [Term(one, target, given) for one in ((block,), others(blocks, block), blocks)]
             six = {
-                name: [route.linear(dict(zip(parts, row, strict=True))) for row in getattr(pid.BRANCHES, name)]
+                name: [linear(route, dict(zip(parts, row, strict=True))) for row in getattr(pid.BRANCHES, name)]
                 for name in pid.Bounds._fields
             }
             uppers = [one for name, branches in six.items() if not pid.is_low(name) for one in branches]

@@ -1,15 +1,13 @@
 """Terms I(blocks; labels | labels) and entropies of labels, and the routes that measure them.
 
-neighbours  mixed nearest-neighbour estimates term by term; biased low in many dimensions, not additive
-classifier  one cross-fitted classifier q(y, d | blocks) for each set of blocks; additive lower bounds
-posterior   exact log-marginals of blocks whose posterior has a density (see `posterior`)
-exact       enumeration of a discrete joint distribution
+Neighbours: term by term, biased low in many dimensions, not additive. Classifier: one cross-fitted q(y, d | blocks) for
+each set of blocks, additive lower bounds. Posterior: exact log-marginals. Exact: enumeration of a distribution.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 from infoscope.estimators import uncertainty
 from infoscope.estimators.classifier.information import Information
 from infoscope.estimators.classifier.inputs import combined
-from infoscope.estimators.result import NATS, SHARE, Estimate, mean_influence, root_sum_squares, undefined
+from infoscope.estimators.result import NATS, SHARE, Estimate, mean_of, root_sum_squares, undefined
 from infoscope.estimators.uncertainty.subsampling import degrees_of_freedom
 from infoscope.estimators.variables import jitter
 from infoscope.metrics.pid import ROUNDING
@@ -47,50 +45,35 @@ class Term:
 
 Linear = Mapping[Term, float]
 """A sum of terms, each times a number."""
+Route = Mapping[Term, Estimate]
+"""Terms as one route measured them, nats, with influences by which sums have their errors; nan where there is none."""
 
 
-@dataclass(frozen=True, eq=False)
-class TermEstimates:
-    """Measured terms of one route: values (nats) and influences (`Estimate.influence`) with their degrees of freedom,
-    notes by term, and the reasons of `missing` ones.
-    """
+def linear(route: Route, terms: Linear) -> Estimate:
+    """A sum of terms, nats; none where a term has none."""
+    reasons = [f"{term.name}: {' '.join(route[term].notes)}" for term in terms if np.isnan(route[term].value)]
+    if reasons:
+        return undefined("; ".join(reasons))
+    first, *others = [factor * route[term] for term, factor in terms.items()]
+    return sum(others, first)
 
-    name: str
-    values: Mapping[Term, float]
-    influences: Mapping[Term, NDArray[np.float64]]
-    degrees: float
-    n: int | None
-    method: str
-    notes: Mapping[Term, tuple[str, ...]] = field(default_factory=dict)
-    missing: Mapping[Term, str] = field(default_factory=dict)
 
-    def linear(self, terms: Linear) -> Estimate:
-        """A sum of terms, nats."""
-        reasons = [f"{term.name}: {self.missing[term]}" for term in terms if term in self.missing]
-        if reasons:
-            return undefined("; ".join(reasons))
-        value = sum(factor * self.values[term] for term, factor in terms.items())
-        influence = sum(factor * self.influences[term] for term, factor in terms.items())
-        notes = dict.fromkeys(note for term in terms for note in self.notes.get(term, ()))
-        return self.estimate(value, influence, NATS, tuple(notes))
+def as_share(one: Estimate, value: float, influence: NDArray[np.float64], notes: tuple[str, ...]) -> Estimate:
+    """A share with the error that its influence gives, measured as `one` was."""
+    error = root_sum_squares(influence)
+    return Estimate(value, error, SHARE, one.n, one.method, notes, degrees=one.degrees, influence=influence)
 
-    def estimate(self, value: float, influence: NDArray, unit: str, notes: tuple[str, ...] = ()) -> Estimate:
-        """A value with the error that its influence gives."""
-        error = root_sum_squares(influence)
-        return Estimate(
-            float(value), error, unit, self.n, self.method, notes, degrees=self.degrees, influence=influence
-        )
 
-    def ratio(self, numerator: Linear, denominator: Linear) -> Estimate:
-        """One sum of terms over another, its error by the delta method; none where the other is not above 0."""
-        above, below = self.linear(numerator), self.linear(denominator)
-        if above.influence is None or below.influence is None:
-            return undefined("; ".join((*above.notes, *below.notes)), SHARE)
-        if below.value <= ROUNDING:
-            whole = ", ".join(term.name for term in denominator)
-            return undefined(f"{whole} is {below.value:.4f}, not above 0: there is nothing to know a share of.", SHARE)
-        value = above.value / below.value
-        return self.estimate(value, (above.influence - value * below.influence) / below.value, SHARE, above.notes)
+def ratio(route: Route, numerator: Linear, denominator: Linear) -> Estimate:
+    """One sum of terms over another, its error by the delta method; none where the other is not above 0."""
+    above, below = linear(route, numerator), linear(route, denominator)
+    if above.influence is None or below.influence is None:
+        return undefined("; ".join((*above.notes, *below.notes)), SHARE)
+    if below.value <= ROUNDING:
+        whole = ", ".join(term.name for term in denominator)
+        return undefined(f"{whole} is {below.value:.4f}, not above 0: there is nothing to know a share of.", SHARE)
+    value = above.value / below.value
+    return as_share(above, value, (above.influence - value * below.influence) / below.value, above.notes)
 
 
 def by_neighbours(
@@ -101,30 +84,29 @@ def by_neighbours(
     k: int,
     remarks: Mapping[str, str],
     progress: Progress,
-) -> TermEstimates:
+) -> Route:
     """Every term by the mixed nearest-neighbour estimator, on the half-samples of one plan, so that errors are paired.
 
     A constant block gives 0, with a note. remarks on blocks go to every term of theirs.
     """
-    values, influences, notes, missing = {}, {}, {}, {}
-    terms = list(terms)
+    measured, terms = {}, list(terms)
     for done, term in enumerate(terms):
         target, given = joint(labels, term.target), joint(labels, term.given)
         x = stacked(blocks, term.blocks) if term.blocks else target
+        value, influence, notes = 0.0, np.zeros(plan.count), ("the block is constant: it shares nothing.",)
         try:
-            found = uncertainty.subsample(x, target, given, k, plan) if x.size else None
+            if x.size:
+                found = uncertainty.subsample(x, target, given, k, plan)
+                value, influence, notes = found.value, found.influence, found.notes
+            measured[term] = Estimate(
+                value, root_sum_squares(influence), NATS, plan.n, f"nearest neighbours, k = {k}",
+                (*notes, *(remarks[name] for name in term.blocks if name in remarks)),
+                degrees=degrees_of_freedom(plan), influence=influence,
+            )  # fmt: skip
         except ValueError as error:
-            missing[term] = str(error)
-            continue
-        finally:
-            progress((done + 1) / len(terms), f"neighbours: {term.name}")
-        values[term] = 0.0 if found is None else found.value
-        influences[term] = np.zeros(plan.count) if found is None else found.influence
-        own = ("the block is constant: it shares nothing.",) if found is None else found.notes
-        notes[term] = (*own, *(remarks[name] for name in term.blocks if name in remarks))
-    return TermEstimates(
-        NEIGHBOURS, values, influences, degrees_of_freedom(plan), plan.n, f"nearest neighbours, k = {k}", notes, missing
-    )
+            measured[term] = undefined(str(error))
+        progress((done + 1) / len(terms), f"neighbours: {term.name}")
+    return measured
 
 
 def without_repeats(
@@ -159,29 +141,21 @@ def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64] | None
     return combined([labels[name] for name in names]) if names else None
 
 
-def by_classifier(information: Information, terms: Iterable[Term]) -> TermEstimates:
+def by_classifier(information: Information, terms: Iterable[Term]) -> Route:
     """Every term from the tables of coherent classifiers; errors are those of means of dependent pointwise values."""
-    local = {
-        term: information.pointwise(term.blocks, tuple(term.target), tuple(term.given))
-        if term.blocks
-        else information.pointwise_entropy(tuple(term.target), tuple(term.given))
+    return {
+        term: mean_of(
+            information.pointwise(term.blocks, tuple(term.target), tuple(term.given))
+            if term.blocks
+            else information.pointwise_entropy(tuple(term.target), tuple(term.given)),
+            information.row_groups,
+            method=information.family,
+        )
         for term in terms
     }
-    return of_means(CLASSIFIER, local, information.row_groups, information.family)
 
 
-def of_means(
-    name: str, local: Mapping[Term, NDArray[np.float64]], groups: NDArray[np.int64], method: str
-) -> TermEstimates:
-    """Terms that are means of local values [n], with errors robust to groups (codes [n])."""
-    values = {term: float(each.mean()) for term, each in local.items()}
-    influences = {term: mean_influence(each, groups) for term, each in local.items()}
-    return TermEstimates(name, values, influences, int(groups.max()), len(groups), method)
-
-
-def by_enumeration(
-    columns: Mapping[str, NDArray], weights: NDArray[np.float64], terms: Iterable[Term]
-) -> TermEstimates:
+def by_enumeration(columns: Mapping[str, NDArray], weights: NDArray[np.float64], terms: Iterable[Term]) -> Route:
     """Every term of a discrete distribution: outcomes [m] as codes of every block and label, and probabilities [m]."""
 
     def entropy(*names: str) -> float:
@@ -194,5 +168,6 @@ def by_enumeration(
     for term in terms:
         of_labels = entropy(*term.target, *term.given) - entropy(*term.given)
         with_blocks = entropy(*term.blocks, *term.target, *term.given) - entropy(*term.blocks, *term.given)
-        values[term] = of_labels - with_blocks if term.blocks else of_labels
-    return TermEstimates(EXACT, values, dict.fromkeys(values, np.zeros(1)), np.inf, None, "enumeration")
+        value = of_labels - with_blocks if term.blocks else of_labels
+        values[term] = Estimate(value, 0.0, method="enumeration", influence=np.zeros(1))
+    return values

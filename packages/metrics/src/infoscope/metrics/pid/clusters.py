@@ -36,11 +36,10 @@ def broja_from_arrays(
     """`broja` of the table of k-means clusters (BATCH, Liang et al. 2023), Estimates in nats.
 
     a, b, target  typed as `knn` types them; categories stay
-    clusters      of the numbers of each, standardised
+    clusters      of the numbers of each, standardised; information within them is lost, and a note quantifies it
     groups, blocks, generator  as of `resampling.leave_one_out`: the jackknife gives bias and error
 
-    Information within clusters is lost; a note quantifies it. ValueError: as `broja`; rows that do not fit; more than
-    1,000 cells.
+    ValueError: as `broja`; rows that do not fit; more than 1,000 cells.
     """
     sides = a, b, target
     return _of_clusters(

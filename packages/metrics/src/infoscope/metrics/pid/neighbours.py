@@ -37,8 +37,7 @@ def shared_exclusion(
 ) -> Decomposition:
     """The decomposition of Ehrlich et al. 2024, Estimates in nats with their local values; terms may be below 0.
 
-    a, b     numbers [n] or [n, d], of one d
-    target   numbers or categories
+    a, b, target  numbers [n] or [n, d], a and b of one d; numbers or categories
     margins  "rank": unchanged by monotone maps of columns; "scaled" or "given" where relative scales matter
     k, groups, workers  as of `knn.mutual_information`
 

@@ -71,11 +71,11 @@ def gaussian_from_arrays(
     blocks: int = 100,
     generator: np.random.Generator | None = None,
 ) -> Decomposition:
-    """`gaussian` of the covariance of rows, Estimates in nats: bias and error by the delete-block jackknife.
+    """`gaussian` of the covariance of rows, Estimates in nats: bias and error by the delete-block jackknife (groups,
+    blocks, generator as of `resampling.leave_one_out`).
 
     a, b, target  numbers [n] or [n, d]
     margins       "given", or "rank" (normal copula only)
-    groups, blocks, generator  as of `resampling.leave_one_out`
 
     At kinks unique terms are too high by a part of their error; intervals include both branches (docs/pid.md).
     ValueError: as `gaussian`; rows that do not fit; values that are not finite; unknown margins.

@@ -22,8 +22,7 @@ from infoscope.estimators.families.ridge import Ridge
 from infoscope.estimators.families.scikit import GradientBoosting
 from infoscope.estimators.families.stacked import Stacked
 from infoscope.estimators.reading.result import read
-from infoscope.estimators.result import Estimate, mean_of, quantile, undefined
-from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.estimators.result import Estimate, mean_of, undefined
 from infoscope.estimators.variables import (
     Continuous,
     Discrete,
@@ -35,7 +34,6 @@ from infoscope.estimators.variables import (
 from infoscope.metrics import partition
 from infoscope.metrics.disentanglement import SCORES, Inputs, measure_scores
 from infoscope.metrics.disentanglement.measuring import streams_of, titled
-from infoscope.metrics.disentanglement.reporting import COLUMNS as SCORE_COLUMNS
 from infoscope.metrics.factor_information import FactorInformation
 from infoscope.metrics.factor_information.inputs import as_factors
 from infoscope.metrics.partition.terms import BLOCKS, stacked
@@ -43,8 +41,9 @@ from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, Represe
 from infoscope.metrics.representation.sharing import sharing
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.hardness import hardest as hardest_of
-from infoscope.metrics.v_information.predictions import Predictions, Split, as_groups, fold_splits
-from infoscope.metrics.v_information.usable import Local, predictions, thinned, unseen, with_ignorance
+from infoscope.metrics.v_information.predictions import Predictions, as_groups, fold_splits
+from infoscope.metrics.v_information.usable import Local, Term, predictions, thinned, with_ignorance
+from infoscope.metrics.writing import COLUMNS, row
 
 WHOLE = "representation"  # the block of an array without names
 CONSTANT = "Constant in all rows, it tells nothing: its 0 is exact."
@@ -88,25 +87,21 @@ def report(
     generator: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> RepresentationReport:
-    """Information of each block of a representation about each target, nats, from below and above.
+    """Information of each block of a representation about each target, nats: what is there, and what families can use.
 
     representation  numbers [n, d], or name -> [n, d]; a data frame or array with `blocks`: name -> its columns
     targets         name -> [n] (a data frame's columns; one array is called "y"): floats are numbers, integers,
                     booleans and strings classes; `Continuous` and `Discrete` decide
     domain          classes [n]: information about it is leakage
-    groups          [n], dependent rows: they share folds and half-samples
-    items           [n] names of the rows; None: their numbers
+    groups, items   [n], dependent rows, which share folds and half-samples; names of the rows
     label           the target that z_y is meant for, in z_y, z_d, z_dy, z_x; None: the only one of classes
     richer          the family next to the linear one, as `families.as_family` takes it
     rows            at most, for fits; all are predicted
-    folds, k, resamples   of predictions; of the partition's neighbours and their half-samples
-    permutations    of the partition's tests
-    hardest         items named for each target
+    k, resamples, permutations  of the partition; folds: of predictions; hardest: items named for each target
 
-    Usable information is that of a mixture with the distribution without input (`Stacked`), held out. What is not
-    available is nan, with a note. ValueError: inputs that do not fit together or are not finite; fewer than 20 rows, or
-    targets all of which are one class or have a class of one row (or group); an unknown label; a family that predicts
-    neither.
+    Usable information is held out, of a mixture with the distribution without input (`Stacked`). What is not available
+    is nan, with a note. ValueError: inputs that do not fit together or are not finite, fewer than 20 rows, no
+    measurable target, an unknown label, a family that predicts neither.
     """
     numbers = as_blocks(named_blocks(representation, blocks))
     if ALL in numbers:
@@ -299,9 +294,9 @@ class _Measure:
         alone = [frozenset([block]) for block in self.blocks]
         wanted = dict.fromkeys([*alone, *(everything - one for one in alone if len(self.blocks) > 1), everything])
         kind = NUMBERS if aim.outcome.classes is None else CLASSES
-        linear = _LINEAR[kind]
-        family = Stacked((*linear, self.richer) if kind in self.richer.outcomes else linear, len(linear))
-        method = _NAMES[kind] if family.families == linear else f"{_NAMES[kind]}, {self.richer.name}"
+        lines = _LINEAR[kind]
+        family = Stacked((*lines, self.richer) if kind in self.richer.outcomes else lines, len(lines))
+        method = _NAMES[kind] if family.families == lines else f"{_NAMES[kind]}, {self.richer.name}"
         splits = fold_splits(aim.outcome, self.codes, self.folds, generator)
         splits = thinned(splits, self.codes, self.rows, generator)
         seed = int(generator.integers(2**63))
@@ -327,96 +322,48 @@ class _Measure:
             ceiling = mean_of(-logs[aim.outcome.values], self.codes, method="frequencies")
         found = []
         for names in dict.fromkeys((*alone, everything)):
-            taught = _Taught(self.codes, splits, self._weights(names, aim.outcome), ceiling)
-            estimates = [
-                taught.estimate(one, f"usable by a mixture of {by} and no input")
-                for one, by in ((usable[names], method), (linears[names], _NAMES[kind]))
-            ]
+            reading = self._reading(names, aim, generator)
+            richer, linear = (
+                _up_to_what_is_there(
+                    local[names].term(self.codes, f"usable by a mixture of {by} and no input"), reading, ceiling
+                )
+                for local, by in ((usable, method), (linears, _NAMES[kind]))
+            )
             shared = {}
             if names != everything:
                 parts = usable[names], usable[everything - names], usable[everything]
                 shared = sharing(*parts, aim.values, self.codes)
-            found.append(self._row(names, name, aim, estimates, ceiling, shared, generator))
+            block, columns = (
+                next(iter(names)) if len(names) == 1 else ALL,
+                sum(self.blocks[one].shape[1] for one in names),
+            )
+            found.append(
+                Row(block, columns, name, aim.role, aim.outcome.classes, reading, linear, richer, ceiling, shared)
+            )
         return found, usable, said.get(everything)
 
-    def _weights(self, names: Iterable[str], outcome: Outcome) -> int:
-        """How many weights a linear family has of some blocks."""
-        columns = sum(int((np.ptp(self.blocks[name], axis=0) > 0).sum()) for name in names)
-        return columns * (outcome.values.shape[1] if outcome.classes is None else outcome.classes - 1)
-
-    def _row(
-        self,
-        names: frozenset[str],
-        target: str,
-        aim: _Aim,
-        usable: Sequence[Estimate],
-        ceiling: Estimate | None,
-        shared: Mapping[str, Estimate],
-        generator: np.random.Generator,
-    ) -> Row:
-        richer, linear = usable
-        reading, notes = self._reading(names, aim, generator)
-        if richer.notes:
-            notes = (*notes, *(f"Richer: {note}" for note in richer.notes))
-        if linear.notes:
-            notes = (*notes, *(f"Linear: {note}" for note in linear.notes))
-        block = next(iter(names)) if len(names) == 1 else ALL
-        columns = sum(self.blocks[name].shape[1] for name in names)
-        return Row(
-            block, columns, target, aim.role, aim.outcome.classes, reading, linear, richer, ceiling, shared, notes
-        )
-
-    def _reading(
-        self, names: Iterable[str], aim: _Aim, generator: np.random.Generator
-    ) -> tuple[Estimate, tuple[str, ...]]:
-        """The reading of some blocks, 0 of constant ones, or why there is none; what is to be noted."""
+    def _reading(self, names: Iterable[str], aim: _Aim, generator: np.random.Generator) -> Estimate:
+        """The reading of some blocks, 0 of constant ones, or why there is none."""
         x = stacked({name: self.blocks[name][self.few] for name in names}, sorted(names))
         if not x.size:
-            nothing = mean_of(np.zeros(len(self.codes)), self.codes, method="of a constant", notes=(CONSTANT,))
-            return nothing, (CONSTANT,)
+            return mean_of(np.zeros(len(self.codes)), self.codes, method="of a constant", notes=(CONSTANT,))
         groups = None if self.groups is None else self.groups[self.few]
         try:
-            return read(as_pairs(Continuous(x), aim.variable.take(self.few), groups), generator), ()
+            return read(as_pairs(Continuous(x), aim.variable.take(self.few), groups), generator)
         except ValueError as error:
-            return undefined(str(error)), ()
+            return undefined(str(error))
 
 
-@dataclass(frozen=True, eq=False)
-class _Taught:
-    """Training-set and model size, for the finite-sample correction: groups (codes [n]), splits, weights, H(target)."""
+def _up_to_what_is_there(term: Term, reading: Estimate, ceiling: Estimate | None) -> Estimate:
+    """Usable information whose interval reaches to the upper limit of the information where none was detected.
 
-    codes: NDArray[np.int64]
-    splits: Sequence[Split]
-    weights: int
-    ceiling: Estimate | None
-
-    def estimate(self, local: Local, method: str) -> Estimate:
-        """The mean, with an interval up to the ceiling that includes undetected information; notes on extrapolation."""
-        term = local.term(self.codes, method)
-        found, high, notes = term.found, term.estimate.high, ()
-        half = min(len(np.unique(self.codes[training])) for training, _ in self.splits) // 2
-        if not local.found.any():
-            return term.estimate
-        if found.low <= 0.0:
-            least = quantile() ** 2 / (2 * len(np.unique(self.codes)))  # no likelihood of these rows tells it from 0
-            hidden = unseen(max(found.high, least), self.weights, half)
-            if self.ceiling is not None:
-                hidden = min(hidden, self.ceiling.high)
-            if hidden > high:
-                high = hidden
-                notes = (
-                    f"nothing that is sure was read, and up to {hidden / NATS_PER_BIT:.3f} bits can be there unread: a "
-                    f"linear family has {self.weights:,} weights, learnt from {half:,} rows to see whether it tells.",
-                )
-        elif term.rises:
-            taught = local.half.mean() / NATS_PER_BIT
-            notes = (
-                f"more rows would teach more, half of them taught {taught:.3f} bits and all {found.bits:.3f}: the "
-                "upper end is where that leads.",
-            )
-        if self.ceiling is not None:
-            high = min(high, max(self.ceiling.high, float(found)))
-        return replace(found, interval=(min(term.estimate.low, high), high), notes=notes)
+    In any case to where more training rows lead (`Term`), and at most to H(target).
+    """
+    found, one = term.found, term.estimate
+    high = max(one.high, reading.high) if found.low <= 0.0 and reading.high > 0.0 else one.high
+    if ceiling is not None:
+        high = min(high, max(ceiling.high, float(found)))
+    return replace(one, interval=(min(one.low, high), high))
 
 
 def _scores(
@@ -427,7 +374,7 @@ def _scores(
     generator: np.random.Generator,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Disentanglement of single columns and of blocks, and why scores are missing."""
-    columns = ["score", "better", *SCORE_COLUMNS]
+    columns = ["score", "better", *COLUMNS]
     factors = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes and name in known]
     left = [name for name, aim in aims.items() if aim.role == TARGET and not aim.outcome.classes]
     said = "which is numbers: disentanglement.report has the scores that take them"
@@ -467,12 +414,12 @@ def _scores(
         or (information is not None and spec.key in _SCORES)
     ]  # fmt: skip
     found = measure_scores(inputs, specs)
-    of = {"information": " of blocks"}
+    of = {"information": "blocks"}
     lines = [
-        {"score": titled(SCORES[key], inputs) + of.get(SCORES[key].takes, " of columns"), "better": SCORES[key].better,
-         **{column: getattr(one, column) for column in SCORE_COLUMNS}, "notes": " ".join(one.notes)}
-        for key, one in found.items()
-    ]  # fmt: skip
+        {"score": f"{titled(spec, inputs)} of {of.get(spec.takes, 'columns')}", "better": spec.better} | row(found[key])
+        for key, spec in SCORES.items()
+        if key in found
+    ]
     return pd.DataFrame(lines, columns=columns), tuple(notes)
 
 

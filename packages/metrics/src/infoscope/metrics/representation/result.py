@@ -14,6 +14,7 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.partition import PartitionReport
 from infoscope.metrics.pid import Bounds
 from infoscope.metrics.representation.sharing import TERMS
+from infoscope.metrics.writing import blocks_and_widths, columns, in_bits
 
 TARGET, DOMAIN = "target", "domain"
 ALL = "all blocks"  # the name of them together
@@ -23,8 +24,8 @@ _LIMITS = (
     "Usable information is what these families can read, from rows they were not fitted to: a lower bound on what is "
     "there. Bounds and shares of blocks are of usable information, and so hold for these families.",
     "An interval of usable information reaches to where more training rows lead at the slowest, at most to H(target); "
-    "where nothing sure was read, to what may be there unread. The interval of information is that of the reading, "
-    "for the true value, calibrated on simulated data (grade A: narrow, C: unlike everything simulated).",
+    "where none is detected, to the upper limit of the information. That interval is of the reading, for the true "
+    "value, calibrated on simulated data (grade A: narrow, C: unlike everything simulated).",
     "Unique, redundant and synergistic: between the bounds for every decomposition; the concrete value is that of "
     "Williams & Beer 2010, who call redundant what the sources tell to the same extent, be it the same or not.",
     "Not shown: anything about other trainings of the same model. Errors are over rows (or groups of them).",
@@ -38,8 +39,7 @@ class Row:
     role        target, or domain (leakage)
     classes     values that the target takes; None of numbers
     reading     the calibrated estimate, with an interval for the true value (`infoscope.estimators.reading`)
-    linear      usable by a linear family
-    richer      by a mixture with another
+    linear, richer  usable by a linear family, and by a mixture with another
     ceiling     H(target); None of numbers
     sharing     six bounds and three concrete values against all other blocks; may be empty
     """
@@ -54,7 +54,6 @@ class Row:
     richer: Estimate
     ceiling: Estimate | None
     sharing: Mapping[str, Estimate]
-    notes: tuple[str, ...] = ()
 
     @property
     def between(self) -> tuple[float, float]:
@@ -76,15 +75,14 @@ class Row:
         found: dict[str, object] = {"block": self.block, "columns": self.columns, "target": self.target}
         found |= {"role": self.role, "classes": self.classes, "n": self.richer.n}
         found |= dict(zip(("information_low", "information_high"), self.between))
-        measured = {name: getattr(self, name) for name in MEASURES} | {"ceiling": self.ceiling}
+        measured = {name: getattr(self, name) for name in (*MEASURES, "ceiling")}
         for name, one in measured.items():
-            found |= _figures(name, one)
-        names = (*Bounds._fields, *TERMS)
-        for name in names:
-            found |= _figures(name, self.sharing.get(name))
+            found |= columns(name, one)
+        for name in (*Bounds._fields, *TERMS):
+            found |= columns(name, self.sharing.get(name))
         notes = [f"{name}: {note}" for name, one in measured.items() if one is not None for note in one.notes]
         crossed = dict.fromkeys(note for one in self.sharing.values() for note in one.notes)
-        return found | {"notes": " ".join((*self.notes, *notes, *crossed))}
+        return found | {"notes": " ".join((*notes, *crossed))}
 
     def cells(self) -> dict[str, str]:
         """The same to read, in bits; missing results are marked in their cells."""
@@ -106,22 +104,6 @@ class Row:
         low, high = (self.sharing[f"{term}_{side}"].bits for side in ("low", "high"))
         value, bounds = self.sharing[term].bits, "bounds" if low.value <= high.value else "bounds that cross,"
         return f"{value:z.3f}, {bounds} {low:z.3f} to {high:z.3f} [{low.low:z.3f}, {high.high:z.3f}]"
-
-
-def _figures(name: str, one: Estimate | None) -> dict[str, float]:
-    if one is None:
-        return dict.fromkeys((name, f"{name}_error", f"{name}_low", f"{name}_high"), math.nan)
-    return {name: one.value, f"{name}_error": one.standard_error, f"{name}_low": one.low, f"{name}_high": one.high}
-
-
-def in_bits(one: Estimate, interval: bool = True) -> str:
-    """An estimate with its 95 % interval in bits, or why there is none."""
-    if math.isnan(one.value):
-        return f"not said: {' '.join(one.notes)}"
-    bits = one.bits
-    if not interval or math.isnan(bits.low):
-        return f"{bits:.3f}"
-    return f"{bits:z.3f} [{bits.low:z.3f}, {bits.high:z.3f}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,13 +158,12 @@ class RepresentationReport:
         return tuple(_in_short([row for row in self.rows if row.target == target]) for target in targets)
 
     def __str__(self) -> str:
-        widths = ", ".join(f"{name} ({width})" for name, width in self.blocks.items())
         grouped = f" in {self.groups:,} groups" if self.groups < self.n else ""
         lines = [
             *(f"Nothing is said about {name}, which was asked for: {why}" for name, why in self.unanswered.items()),
             *self.summary,
-            f"{self.n:,} rows{grouped}; blocks (columns) {widths}. Bits; brackets are 95 % intervals. "
-            + ", ".join(f"{name}: {value}" for name, value in self.settings.items()) + ".",
+            f"{self.n:,} rows{grouped}; blocks (columns) {blocks_and_widths(self.blocks)}. Bits; brackets are 95 % "
+            "intervals. " + ", ".join(f"{name}: {value}" for name, value in self.settings.items()) + ".",
             *(_sentence(row) for row in self.rows),
         ]  # fmt: skip
         for target, part in self.hardest.groupby("target", sort=False):
@@ -190,7 +171,7 @@ class RepresentationReport:
             lines.append(f"Hardest for {target}, by PVI in bits: {items}.")
         lines += [
             f"Score {score['score']}: {score['value']:.3f} ± {score['standard_error']:.3f} ({score['unit']})."
-            if math.isfinite(score["value"]) else f"Score {score['score']}: not said: {score['notes']}"
+            if math.isfinite(score["value"]) else f"Score {score['score']}: none ({score['notes']})"
             for score in self.scores.to_dict("records")
         ]  # fmt: skip
         lines += [] if self.partition is None else ["Partition:", str(self.partition)]
@@ -201,24 +182,22 @@ def _in_short(rows: Sequence[Row]) -> str:
     """The sentence on one target, given the rows of all blocks: usable by the richer family, in bits."""
     whole = next((row for row in rows if row.block == ALL), rows[0])
     blocks = sorted((row for row in rows if row is not whole), key=lambda row: -float(row.richer))
-    sure = [row for row in blocks if row.richer.low > 0.0]
-    unsure = [f"{row.block} (at most {row.richer.bits.high:z.3f})" for row in blocks if not row.richer.low > 0.0]
-    of_all = f" of {float(whole.ceiling.bits):.3f}" if whole.ceiling is not None else ""
+    of_all = "" if whole.ceiling is None else f" of {float(whole.ceiling.bits):.3f}"
     source = "all blocks together" if whole.block == ALL else whole.block
     bits = f"{in_bits(whole.richer)}{of_all} bits"
-    known = whole.richer.low > 0.0
-    said = [f"{bits} can be read from {source}" if known else f"nothing that is sure can be read from {source}: {bits}"]
+    said = [f"{bits} can be read from {source}" if whole.richer.low > 0.0 else f"nothing sure from {source}: {bits}"]
+    sure = [row for row in blocks if row.richer.low > 0.0]
     for place, row in enumerate(sure[:_LISTED]):
         unique = row.sharing.get("unique")
         alone = "" if unique is None or math.isnan(unique.value) else f", {float(unique.bits):z.3f} in no other"
         said.append(f"{'then' if place else 'most'} from {row.block}, {in_bits(row.richer)}{alone}")
     if len(sure) > _LISTED:
         said.append(f"less from {len(sure) - _LISTED} more")
+    unsure = [f"{row.block} (at most {row.richer.bits.high:z.3f})" for row in blocks if not row.richer.low > 0.0]
     if unsure:
-        others = f" and {len(unsure) - _LISTED} more" if len(unsure) > _LISTED else ""
-        said.append(f"nothing that is sure from {', '.join(unsure[:_LISTED])}{others}")
-    what = "the domain" if whole.role == DOMAIN else whole.target
-    return f"Of {what}, {'; '.join(said)}."
+        more = f" and {len(unsure) - _LISTED} more" if len(unsure) > _LISTED else ""
+        said.append(f"nothing sure from {', '.join(unsure[:_LISTED])}{more}")
+    return f"Of {'the domain' if whole.role == DOMAIN else whole.target}, {'; '.join(said)}."
 
 
 def _sentence(row: Row) -> str:
@@ -233,4 +212,4 @@ def _sentence(row: Row) -> str:
     )
     if row.sharing:
         said += " Beside the other blocks " + ", ".join(f"{term} {cells[term]}" for term in TERMS) + "."
-    return " ".join((said, *row.notes))
+    return " ".join((said, *row.reading.notes)) if math.isfinite(row.reading.value) else said

@@ -39,8 +39,7 @@ def token_artefacts(
     least_frequency  of a token in all texts; the paper's is more than 5
     tokens           "punctuation": words and runs of other signs, as published; "white space"; or a function
 
-    One occurrence at a time is left out; standard errors allow for several in one text. Columns: token, code,
-    mean_bits, standard_error_bits, occurrences, texts. ValueError: the predictor gives a class probability 0.
+    One occurrence is left out at a time; errors allow for several in one text. ValueError: a class of probability 0.
     """
     codes = np.asarray(codes)
     if len(codes) != len(texts) or not np.issubdtype(codes.dtype, np.integer):

@@ -45,13 +45,10 @@ def slices(
     edges: Sequence[float] | None = None,
     groups: ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """Mean PVI (bits) of the items of every value of one or more columns of a `pvi.pointwise` table.
+    """Mean PVI (bits) of the items of every value of one or more columns of a `pvi.pointwise` table: n, mean_bits,
+    standard_error_bits. edges: of left-closed intervals of the single column `by`; groups [n]: dependent items.
 
-    edges  of left-closed intervals into which the single column `by` is cut first
-    groups [n], dependent items
-
-    Columns: n, mean_bits, standard_error_bits. ValueError: no such column, edges that do not increase or leave items
-    out.
+    ValueError: no such column, edges that do not increase or leave items out.
     """
     columns = list(by) if isinstance(by, list | tuple) else [by]
     missing = [column for column in [*columns, "pvi_bits"] if column not in table]

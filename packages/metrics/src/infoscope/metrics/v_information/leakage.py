@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from infoscope.checks import require_int
-from infoscope.errors import NoVariation, OutOfRange, TooFew, UnknownName, WrongLength, WrongShape, WrongType
+from infoscope.errors import NoVariation, OutOfRange, TooFew, UnknownName, WrongLength, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.networks import Network, fully_connected, outputs
 from infoscope.estimators.families.protocol import Features
@@ -100,8 +100,8 @@ def hide(
 
     An autoencoder minimises squared error plus strength times the Kullback-Leibler divergence of the adversary's
     prediction from the class frequencies; the adversary takes adversary_steps steps for each. With too slow an
-    adversary the label stays readable: measure by `hiding_matrix`. ValueError: lengths that differ, one class only,
-    numbers that are no classes, a negative strength, counts below 1, a batch below 2.
+    adversary the label stays readable: measure the features by `usable_leakage`, on other rows. ValueError: lengths
+    that differ, one class only, numbers that are no classes, a negative strength, counts below 1, a batch below 2.
     """
     inputs = as_matrix("x", x)
     labels, codes = np.unique(np.asarray(u), return_inverse=True)
@@ -153,39 +153,3 @@ def hide(
         error = float(functional.mse_loss(decoder(z), rows))
         log_loss = float(functional.cross_entropy(adversary(z), targets))
     return Hiding(lambda new: outputs(encoder, features(new)), error, log_loss)
-
-
-@aligns("x", "u", "train")
-def hiding_matrix(
-    x: ArrayLike,
-    u: ArrayLike,
-    against: Mapping[str, Network],
-    families: Mapping[str, Any],
-    train: ArrayLike,
-    size: int = 10,
-    strength: float = 10.0,
-    steps: int = 2000,
-    folds: int = 5,
-    generator: torch.Generator | None = None,
-) -> pd.DataFrame:
-    """`usable_leakage` of features hidden from each network family in turn (and "not hidden"), label "u".
-
-    train is a mask [n] of the rows the features are trained on; information is measured on the others.
-    """
-    inputs, chosen = as_matrix("x", x), np.asarray(train)
-    if chosen.dtype != bool or chosen.shape != (len(inputs),) or chosen.all() or not chosen.any():
-        raise WrongShape(
-            f"train must be a mask [{len(inputs)}] that holds both values, got {chosen.dtype} {chosen.shape}."
-        )
-    generator = torch.Generator().manual_seed(0) if generator is None else generator
-    if not against:
-        raise TooFew("against is empty; it must name at least one network family.")
-    first = next(iter(against.values()))
-    trials = {"not hidden": (first, 0.0)} | {name: (network, strength) for name, network in against.items()}
-    labels = np.asarray(u)
-    blocks = {}
-    for name, (network, weight) in trials.items():
-        hidden = hide(inputs[chosen], labels[chosen], network, size, weight, steps, generator=generator)
-        blocks[name] = hidden.encode(inputs[~chosen])
-    drawn = np.random.default_rng(int(torch.randint(2**62, (), generator=generator)))
-    return usable_leakage(blocks, {"u": labels[~chosen]}, families, folds, generator=drawn)

@@ -1,13 +1,8 @@
-"""Predictive V-information (Xu et al. 2020).
+"""Predictive V-information I_V(x -> y) = H_V(y) - H_V(y | x), H_V(y | x) = inf over f in V of E[-log f[x](y)] (Xu et
+al. 2020); given c, H_V(y | c) - H_V(y | c, x), with the chain rule (Hewitt et al. 2021).
 
-    I_V(x -> y) = H_V(y) - H_V(y | x),   H_V(y | x) = inf over f in V of E[-log f[x](y)]
-
-    in-sample     both infima on one sample, with the PAC bound (theorem 1). Biased upward.
-    held-out      fitted on one part, measured on another (Ethayarajh et al. 2022, algorithm 1). May be negative.
-    cross-fitted  every item measured by members fitted on the other folds
-
-I_V(x -> y | c) = H_V(y | c) - H_V(y | c, x) (Hewitt et al. 2021), with the chain rule I_V((c, x) -> y) = I_V(c -> y) +
-I_V(x -> y | c).
+In-sample: both infima on one sample, biased upward, with the PAC bound (theorem 1). Held-out: fitted on one part,
+measured on another (Ethayarajh et al. 2022); may be negative. Cross-fitted: every item by members of the other folds.
 """
 
 from __future__ import annotations
@@ -46,13 +41,11 @@ ESTIMATORS = (IN_SAMPLE, HELD_OUT, CROSS_FITTED)
 class VInformation(Estimate):
     """An estimate of I_V(x -> y | given), = null_entropy - conditional_entropy, nats; `method` is the family.
 
-    standard_error       sd(PVI) / sqrt(n), robust to groups, without training randomness; nan in-sample
-    interval             in-sample that of the PAC `bound`, if there is one
-    local                pointwise V-information of every item [n]
-    null_entropy         H_V(y | given)
-    conditional_entropy  H_V(y | given, x)
-    floor, floored       least class probability, and how many items' own class was below it with the input
-    null_floored         the same without
+    standard_error     sd(PVI) / sqrt(n), robust to groups, without training randomness; nan in-sample
+    local              pointwise V-information of every item [n]
+    null_entropy, conditional_entropy  H_V(y | given) and H_V(y | given, x)
+    floor, floored, null_floored  least class probability; items whose class was below it with the input, and without
+    bound              the PAC bound in-sample, whose interval this is; or None
     """
 
     null_entropy: Estimate
@@ -83,18 +76,15 @@ def estimate(
     """I_V(x -> y), nats, of n pairs; I_V(x -> y | given) where something is given.
 
     family       a name, a Family, or an object that is one: see `families.as_family`
-    x            n items, as the family takes them: an array [n, d], a list of texts
-    y            classes [n] (integers, booleans, strings) or numbers [n] or [n, q]
-    estimator    "in-sample", "held-out" or "cross-fitted"
-    folds        at least 3; held-out measures the first of them, unless test, a mask [n]
+    x, y         n items as the family takes them (array [n, d], list of texts); classes [n] or numbers [n] or [n, q]
+    estimator    "in-sample", "held-out" (the first fold, or test, a mask [n]) or "cross-fitted"; folds at least 3
     groups       [n], dependent items, which share a fold
     floor        least probability of a class (mixing with the uniform distribution); 0 for none
     calibration  share of every training set on which a temperature is fitted; 0 for none
     delta        of the PAC bound, in-sample
     given        what both members see: floats [n] or [n, p], or classes [n]; texts or classes beside texts
 
-    ValueError: an unknown estimator, lengths that differ, an outcome that does not vary or does not suit the family, a
-    class that the folds cannot spread, a floor, share or delta that is not possible, an impossible item without floor.
+    ValueError: lengths that differ, an outcome that does not vary or suit the family, a setting that is not possible.
     """
     one_of("estimator", estimator, ESTIMATORS)
     family = as_family(family)

@@ -28,12 +28,8 @@ Split = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Calibration:
-    """Calibration of predicted probabilities.
-
-    expected_error_before  mean |share right - top probability| over 15 bins (Guo et al. 2017); sqrt(15 / n) is noise
-    expected_error         the same after any calibration
-    best_temperature       the best for these items before calibration (not used)
-    temperatures           the ones used, by training set
+    """Calibration of predicted probabilities, before and after: mean |share right - top probability| over 15 bins (Guo
+    et al. 2017), of which sqrt(15 / n) is noise; the best temperature for these items (not used), and those used.
     """
 
     expected_error_before: float
@@ -46,13 +42,10 @@ class Calibration:
 class Predictions:
     """Log densities of items' own outcomes, nats, in the order of the items.
 
-    rows, fold   int64 [m], which items, by which split
-    null         [m], without x
-    informed     [m], with it
-    logs         [m, classes] of every class with x, None for numbers
-    null_logs    without
-    floored      items whose own class had less than the floor with x
-    null_floored without
+    rows, fold           int64 [m], which items, by which split
+    null, informed       [m], without and with x
+    logs, null_logs      [m, classes] of every class with x and without; None for numbers
+    floored, null_floored  items whose own class had less than the floor with x and without
     """
 
     rows: np.ndarray

@@ -42,11 +42,6 @@ class Term:
         ends = self.found.low, self.further.low, self.found.high, self.further.high
         return replace(self.found, interval=(min(ends), max(ends)))
 
-    @property
-    def rises(self) -> bool:
-        """Whether the second half of the training rows raised it, and extrapolation exceeds the sampling error."""
-        return (self.further - self.found).low > 0.0 and self.further.value > self.found.high
-
 
 @dataclass(frozen=True, eq=False)
 class Local:
@@ -59,15 +54,6 @@ class Local:
         """Their means, with errors between groups (codes [n])."""
         further = self.found + GAINS * (self.found - self.half)
         return Term(mean_of(self.found, groups, method=method), mean_of(further, groups, method=method))
-
-
-def unseen(shown: float, weights: int, rows: int) -> float:
-    """The information, nats, of which so many weights that `rows` rows train show `shown` nats on other rows.
-
-    Shrunken weights show I^2 / (I + a), a = weights / (2 rows) (James & Stein 1961; Akaike 1974).
-    """
-    shown, cost = max(shown, 0.0), weights / (2.0 * rows)
-    return (shown + np.sqrt(shown**2 + 4.0 * shown * cost)) / 2.0
 
 
 def with_ignorance(known: Mapping[frozenset[str], Local], folds: NDArray[np.int64]) -> dict[frozenset[str], Local]:

@@ -1,4 +1,4 @@
-"""How well scores find labels that were flipped on purpose."""
+"""Labels that are flipped on purpose, and how well scores find them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,36 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from infoscope.checks import require_int
-from infoscope.errors import MissingValues, OutOfRange, WrongShape
+from infoscope.checks import one_of, require_int
+from infoscope.errors import MissingValues, NoVariation, OutOfRange, WrongShape
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.variables import aligns
 
+NOISES = ("symmetric", "pair")
 Measure = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def flip_labels(
+    labels: ArrayLike, share: float, generator: np.random.Generator, noise: str = "symmetric"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels [n] of which a random `share` is replaced, and which (a mask [n]).
+
+    "symmetric": by any other label; "pair": by the next one (Han et al. 2018). ValueError: a share outside (0, 1), or
+    that flips nothing; one label only; an unknown noise.
+    """
+    labels = np.asarray(labels)
+    values, codes = np.unique(labels, return_inverse=True)
+    count = round(share * len(labels))
+    if not 0.0 < share < 1.0 or not count:
+        raise OutOfRange(f"share must be between 0 and 1 and flip at least one of {len(labels)} labels, got {share!r}.")
+    if len(values) < 2:
+        raise NoVariation(f"labels must take at least two values, got only {values.tolist()!r}.")
+    one_of("noise", noise, NOISES)
+    flipped = np.zeros(len(labels), dtype=bool)
+    flipped[generator.choice(len(labels), count, replace=False)] = True
+    steps = generator.integers(1, len(values), count) if noise == "symmetric" else 1
+    codes[flipped] = (codes[flipped] + steps) % len(values)
+    return values[codes], flipped
 
 
 @aligns("scores", "flipped")
@@ -26,14 +50,11 @@ def detection(
     resamples: int = 500,
     generator: np.random.Generator | None = None,
 ) -> pd.DataFrame:
-    """How well each column of scores [n] finds the items of a mask [n]: precision among the k largest, AUROC, average
-    precision.
+    """How well each column of scores [n] finds the items of a mask [n]: precision among the k largest (at; None: as
+    many as there are), AUROC, average precision; stratified `resamples` of items give errors and 95 % percentile
+    intervals.
 
-    at         the k; None is the number of items to find
-    resamples  of the items, stratified, shared by all scores, for standard errors and 95 % percentile intervals
-
-    Columns: score, measure, value, standard_error, low, high, n, flipped. ValueError: a mask without both values, a k
-    outside 1..n, scores that are not finite, fewer than 50 resamples.
+    ValueError: a mask without both values, a k outside 1..n, scores that are not finite, fewer than 50 resamples.
     """
     mask = np.asarray(flipped)
     if mask.dtype != bool or mask.shape != (len(scores),) or mask.all() or not mask.any():

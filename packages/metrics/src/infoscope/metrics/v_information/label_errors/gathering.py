@@ -15,8 +15,7 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.protocol import Epochwise, as_outcome
 from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.variables import aligns
-from infoscope.metrics.v_information.label_errors.evidence import Evidence
-from infoscope.metrics.v_information.label_errors.registry import scores_of
+from infoscope.metrics.v_information.label_errors.scores import Evidence, scores_of
 from infoscope.metrics.v_information.predictions import FLOOR, cross_fitted
 
 
