@@ -257,9 +257,9 @@ def test_a_report_tells_how_far_it_is_and_is_silent_when_it_is_short(factors, no
     shares = [share for share, _ in told]
     assert shares == sorted(shares) and shares[-1] == 1.0
     assert {"DCI disentanglement", "MIG (estimated)"} <= {what for _, what in told}
-    monkeypatch.setattr(reporting, "PATIENCE", 1e9)
+    monkeypatch.setattr(reporting, "PROGRESS_SECONDS", 1e9)
     assert report(*given, generator=np.random.default_rng(0)).equals(one) and capsys.readouterr().err == ""
-    monkeypatch.setattr(reporting, "PATIENCE", 0.0)
+    monkeypatch.setattr(reporting, "PROGRESS_SECONDS", 0.0)
     report(*given, generator=np.random.default_rng(0))
     shown = capsys.readouterr()
     assert "disentanglement: " in shown.err and "DCI" in shown.err and shown.out == ""

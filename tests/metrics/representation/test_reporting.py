@@ -332,7 +332,7 @@ def test_more_columns_than_rows(monkeypatch):
     y, shape = rng.integers(0, 2, (2, 90))
     z = rng.normal(size=(90, 120))
     z[:, 0] += 10 * y
-    monkeypatch.setattr(reporting, "_MOST", 100)
+    monkeypatch.setattr(reporting, "_MAX_SCORED_COLUMNS", 100)
     sizes = {"size": z[:, 1] + z[:, 2] + rng.normal(size=90), "noise": rng.normal(size=90)}
     found = report(z, {"y": y, "shape": shape} | sizes, hardest=0, **QUICK)
     size, noise = (found.row("representation", name) for name in sizes)

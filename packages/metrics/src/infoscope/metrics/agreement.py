@@ -16,7 +16,7 @@ from infoscope.errors import MissingValues, WrongLength
 from infoscope.estimators.result import LEVEL, Estimate, undefined
 from infoscope.estimators.variables import aligns
 
-FEWEST_KINDS = 4  # of which an interval over kinds is told
+MIN_KINDS = 4  # of which an interval over kinds is told
 METHOD = "Spearman's rank correlation"
 
 
@@ -33,8 +33,8 @@ def rank_agreement(
     value = _correlation(rankdata(pair, axis=0)[None])[0]
     if not math.isfinite(value):
         return undefined("one of the scores is the same for all models", unit="", n=len(pair))
-    if 1 < len(members) < FEWEST_KINDS:
-        note = f"{len(members)} kinds of models are too few for an interval over kinds, which takes {FEWEST_KINDS}."
+    if 1 < len(members) < MIN_KINDS:
+        note = f"{len(members)} kinds of models are too few for an interval over kinds, which takes {MIN_KINDS}."
         return Estimate(value, unit="", n=len(pair), method=METHOD, notes=(note,), interval=(math.nan, math.nan))
     chosen = generator.integers(len(members), size=(draws, len(members)))
     drawn = pair[_trainings(members, chosen, generator)]

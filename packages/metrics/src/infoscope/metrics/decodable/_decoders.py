@@ -18,7 +18,7 @@ from infoscope.estimators.families.protocol import Family
 
 HIDDEN = {"linear": (), "mlp": (256,)}
 """Widths of the hidden layers by the decoder's name."""
-LEAST = 1e-9  # probability of a label that a family's law is floored to
+MIN_PROBABILITY = 1e-9  # probability of a label that a family's law is floored to
 MLP_RATE = 1e-3
 LINEAR_RATE = 0.3  # over sqrt(dim): AdamW moves every weight alike, and a score adds up dim of them
 
@@ -99,7 +99,7 @@ def fit_decoders(
         fits = [family.fit(as_doubles(inputs), column, 2, generator=drawn) for column in columns]
 
         def read(new: Tensor) -> np.ndarray:
-            logs = [floored(fit.log_probabilities(as_doubles(new)), LEAST) for fit in fits]
+            logs = [floored(fit.log_probabilities(as_doubles(new)), MIN_PROBABILITY) for fit in fits]
             return np.column_stack([one[:, 1] - one[:, 0] for one in logs])
 
         return read

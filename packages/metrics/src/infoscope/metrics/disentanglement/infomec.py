@@ -33,9 +33,9 @@ from infoscope.metrics.v_information.predictions import Split, fold_splits
 from infoscope.metrics.v_information.usable import GAINS, Term, predictions
 
 NEIGHBOURS = 10  # these three as in the published code
-INACTIVE = 1 / 20  # of the largest range of a latent: those of less are left out
-STEPS = 100  # of L-BFGS
-LINEAR = Stacked((Sklearn(LogisticRegression(C=np.inf, max_iter=STEPS), "logistic"),))
+MIN_RANGE_SHARE = 1 / 20  # of the largest range of a latent: those of less are left out
+LBFGS_STEPS = 100  # of L-BFGS
+LINEAR = Stacked((Sklearn(LogisticRegression(C=np.inf, max_iter=LBFGS_STEPS), "logistic"),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ def published_infomec(
     latents.subsets()  # some latent varies
     ranges = np.where(latents.discrete, 0.0, np.ptp(latents.codes, axis=0))
     kept = np.flatnonzero(
-        np.where(latents.discrete, np.ptp(latents.codes, axis=0) > 0, ranges > INACTIVE * ranges.max())
+        np.where(latents.discrete, np.ptp(latents.codes, axis=0) > 0, ranges > MIN_RANGE_SHARE * ranges.max())
     )
     local = np.stack([neighbours_or_counts(latents, known, latent) for latent in kept], axis=2)
     entropy = known.surprisal.mean(axis=0)
@@ -209,12 +209,12 @@ def in_sample(latents: Latents, known: Factors) -> Estimate:
     for k, y in enumerate(known.codes.T):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            fit = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=STEPS).fit(x, y)
-        unfinished += int(fit.n_iter_.max() >= STEPS)
+            fit = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=LBFGS_STEPS).fit(x, y)
+        unfinished += int(fit.n_iter_.max() >= LBFGS_STEPS)
         chance = np.clip(fit.predict_proba(x)[np.arange(known.n), y], np.finfo(float).eps, 1)
         told[:, k] = 1 + np.log(chance) / np.log(len(fit.classes_))
     notes = ("Asked about the items that it was fitted to: too high.",)
     if unfinished:
-        notes += (f"{unfinished} of {known.count} fits were ended after {STEPS} steps.",)
+        notes += (f"{unfinished} of {known.count} fits were ended after {LBFGS_STEPS} steps.",)
     how = f"logistic regression without penalty, {known.n} items; over items"
     return mean_of(told.mean(axis=1), unit=SHARE, method=how, notes=notes)

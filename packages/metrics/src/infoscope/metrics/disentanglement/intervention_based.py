@@ -38,8 +38,8 @@ Labelled = tuple[NDArray, NDArray[np.int64]]
 """What the votes show and the factor that they share [votes]."""
 
 
-RATE, VOTES_A_STEP = 1.0, 10
-ROOM = 1e-10  # that Adagrad adds to its roots, as torch does
+ADAGRAD_RATE, VOTES_A_STEP = 1.0, 10
+ADAGRAD_EPSILON = 1e-10  # that Adagrad adds to its roots, as torch does
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -258,5 +258,5 @@ def fit_adagrad(shown: NDArray[np.float64], shared: NDArray[np.int64]) -> Callab
         shares /= shares.sum(axis=1, keepdims=True)
         gradient = votes.T @ (shares - wanted) / len(votes)
         squares += gradient**2
-        weights -= RATE * gradient / (np.sqrt(squares) + ROOM)
+        weights -= ADAGRAD_RATE * gradient / (np.sqrt(squares) + ADAGRAD_EPSILON)
     return lambda new: np.argmax(new @ weights[:-1] + weights[-1], axis=1)

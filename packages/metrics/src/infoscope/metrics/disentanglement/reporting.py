@@ -23,7 +23,7 @@ from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.metrics.writing import row
 
-PATIENCE = 3.0  # seconds between lines of progress
+PROGRESS_SECONDS = 3.0  # seconds between lines of progress
 
 
 @aligns("representation", "factors")
@@ -88,6 +88,6 @@ class Line:
 
     def __call__(self, share: float, what: str) -> None:
         now = time.monotonic()
-        if share < 1.0 and now - self.told >= PATIENCE:
+        if share < 1.0 and now - self.told >= PROGRESS_SECONDS:
             self.told = now
             print(f"disentanglement: {share:.0%}, {what}, {now - self.began:.0f} s", file=sys.stderr, flush=True)

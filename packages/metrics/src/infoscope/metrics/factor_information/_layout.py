@@ -29,8 +29,8 @@ KINDS = (
     (FullGaussianPosterior, FULL),
     ((GaussianPosterior, CategoricalPosterior), PRODUCT),
 )
-LARGEST = 1e37  # mean, and one over the scale, that float32 holds with room to spare
-NOTHING = -1  # the column of a density that does not depend on the row of data
+FLOAT32_LARGEST = 1e37  # mean, and one over the scale, that float32 holds with room to spare
+NO_COLUMN = -1  # the column of a density that does not depend on the row of data
 
 
 class Rows(NamedTuple):
@@ -59,7 +59,7 @@ class Layout:
 
     parts      (part, its columns of z): correlated, Gaussian, categorical
     base, alone, multipliers   (index of part, rows)
-    columns    the term of each of 2 L + 1 densities (alone, rest, joint), or NOTHING
+    columns    the term of each of 2 L + 1 densities (alone, rest, joint), or NO_COLUMN
     """
 
     kind: int
@@ -145,7 +145,7 @@ def columns_of(parts: list[tuple[Posterior, slice]], kind: int, alones: int) -> 
             if kind == REDUNDANT:
                 single[where], rest[where] = np.r_[half, bases + half], np.r_[loo + half, joint + 0 * half]
             elif kind == SYNERGISTIC:
-                single[where] = np.r_[bases + half, NOTHING + 0 * half]
+                single[where] = np.r_[bases + half, NO_COLUMN + 0 * half]
                 rest[where] = np.r_[loo + half, joint + 1 + half]
             else:
                 single[where], rest[where] = bases + whole, joint + 1 + whole
@@ -160,10 +160,10 @@ def columns_of(parts: list[tuple[Posterior, slice]], kind: int, alones: int) -> 
 def require_range(rows: Rows) -> None:
     """ValueError for densities that float32 cannot hold: their sums would lose the own row without a sign."""
     least, most = rows.scale.min(), np.abs(rows.mean).max()
-    if least < 1.0 / LARGEST or most > LARGEST:
+    if least < 1.0 / FLOAT32_LARGEST or most > FLOAT32_LARGEST:
         raise OutOfRange(
             f"posterior has scales down to {least:.3g} and means up to {most:.3g}; on a CPU scales must be at least "
-            f"{1.0 / LARGEST:g} and means at most {LARGEST:g}."
+            f"{1.0 / FLOAT32_LARGEST:g} and means at most {FLOAT32_LARGEST:g}."
         )
 
 

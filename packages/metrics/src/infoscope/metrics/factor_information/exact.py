@@ -17,13 +17,13 @@ from infoscope.errors import OutOfRange, WrongShape, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, Estimates, mean_of, means_of
 from infoscope.metrics.factor_information import _kernels
-from infoscope.metrics.factor_information._layout import LARGEST, NOTHING, draws_of, layout, plan_of
+from infoscope.metrics.factor_information._layout import FLOAT32_LARGEST, NO_COLUMN, draws_of, layout, plan_of
 from infoscope.metrics.factor_information.density_sums import alike, latent_sums, stratified_rows
 from infoscope.metrics.factor_information.inputs import CODING
 from infoscope.metrics.factor_information.posterior import Posterior
 from infoscope.metrics.factor_information.result import FactorInformation
 
-_CHUNK = 500  # draws taken together by a thread
+_DRAWS_AT_ONCE = 500  # draws taken together by a thread
 
 Progress = Callable[[int, int], None]
 
@@ -146,7 +146,7 @@ def sums_of(
     if torch.device(device).type != "cpu":
         return latent_sums(posterior, z, rows, codes, device, progress=progress)
     sums = kernel_sums(posterior, codes, order, rows, z, threads, progress)
-    lost = np.flatnonzero(~(sums < LARGEST).all(axis=(1, 2)))
+    lost = np.flatnonzero(~(sums < FLOAT32_LARGEST).all(axis=(1, 2)))
     if len(lost):
         sums[lost] = latent_sums(posterior, z[lost], rows[lost], codes)
     return sums
@@ -167,14 +167,14 @@ def kernel_sums(
     terms = np.zeros((len(z), 1 + codes.shape[1], arranged.terms))
     done = 0
     with ThreadPoolExecutor(threads) as pool:
-        begins = range(0, len(z), _CHUNK)
-        tasks = [(begin, min(begin + _CHUNK, len(z))) for begin in begins]
+        begins = range(0, len(z), _DRAWS_AT_ONCE)
+        tasks = [(begin, min(begin + _DRAWS_AT_ONCE, len(z))) for begin in begins]
         for begin, end in pool.map(lambda task: _swept(plan, draws, *task, terms), tasks):
             done += end - begin
             if progress is not None:
                 progress(done, len(z))
     sums = terms[:, :, arranged.columns]
-    constant = arranged.columns == NOTHING
+    constant = arranged.columns == NO_COLUMN
     if constant.any():
         sums[:, :, constant] = np.column_stack([np.full(len(z), len(codes)), alike(codes, rows)])[:, :, None]
     return sums

@@ -15,7 +15,8 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics.partition.terms import Route, Term
 
 AS_NUMBERS = "labels-as-numbers"
-_MOST_DIMS, _VARIANCE = 30, 0.95  # wider blocks are reduced to the principal components with that share of the variance
+_MAX_COLUMNS = 30  # wider blocks are reduced to the principal components with this share of the variance:
+_VARIANCE_SHARE = 0.95
 _NOTE = "class codes taken as numbers: depends on how classes are numbered; no valid error."
 
 
@@ -44,6 +45,6 @@ def by_numbers(
 
 def _reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:
     """The block [n, d], or its principal components where it is wide."""
-    if block.shape[1] <= _MOST_DIMS or not np.ptp(block):
+    if block.shape[1] <= _MAX_COLUMNS or not np.ptp(block):
         return block
-    return PCA(_VARIANCE, svd_solver="full").fit_transform(block)
+    return PCA(_VARIANCE_SHARE, svd_solver="full").fit_transform(block)

@@ -58,10 +58,10 @@ _NAMES = {
     for kind, name in ((CLASSES, "logistic"), (NUMBERS, "ridge"))
 }
 LINEAR = ", ".join(f"{name} of {kind}" for kind, name in _NAMES.items())  # as pages and captions name it
-_PARTS = 10  # of about equally many rows, that numbers are cut into where a decomposition asks for values
-_FEW = 2000  # rows that readings, tests and scores are computed on
-_FEWEST = 20  # rows of a report
-_MOST = 1000  # columns whose scores are asked: of 2,800 and 300 rows they take two minutes, all else five seconds
+_MAX_PARTS = 10  # of about equally many rows, that numbers are cut into where a decomposition asks for values
+_READING_ROWS = 2000  # rows that readings, tests and scores are computed on
+_MIN_ROWS = 20  # rows of a report
+_MAX_SCORED_COLUMNS = 1000  # 2,800 columns of 300 rows take two minutes, all else of the report five seconds
 _SCORES = ("mig", "unibound", "informativeness")  # of blocks; their bounds are in the table
 
 Progress = Callable[[float, str], None]
@@ -107,8 +107,8 @@ def report(
     if ALL in numbers:
         raise Conflict(f"blocks must not be called {ALL!r}, which is the row of them together: give it another name.")
     n = len(next(iter(numbers.values())))
-    if n < _FEWEST:
-        raise TooFew(f"representation must have at least {_FEWEST} rows, got {n}.")
+    if n < _MIN_ROWS:
+        raise TooFew(f"representation must have at least {_MIN_ROWS} rows, got {n}.")
     aims = _aims(targets, domain, n)
     codes = as_groups(groups, n)
     names = np.arange(n) if items is None else np.asarray(items)
@@ -120,7 +120,7 @@ def report(
         raise UnknownName(f"label must be one of the targets {list(aims)}, got {label!r}.")
     generator, tell = generator_or_default(generator), progress or (lambda share, what: None)
     streams = iter(generator.spawn(len(aims) + 3))
-    few = _some_rows(codes, _FEW, next(streams))
+    few = _some_rows(codes, _READING_ROWS, next(streams))
     measure = _Measure(numbers, codes, None if groups is None else codes, few, as_family(richer), rows, folds, k,
                        resamples)  # fmt: skip
     found, pvis, unanswered = [], [], {}
@@ -181,7 +181,7 @@ class _Aim:
 def parts_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     """Codes [n] of at most ten parts of numbers [n, d]: 10 of one column, 3 x 3, 2 x 2 x 2; one part beyond."""
     columns = numbers.T
-    each = int(_PARTS ** (1 / len(columns)))
+    each = int(_MAX_PARTS ** (1 / len(columns)))
     return joint_codes([_cut(column, each) for column in columns])[0]
 
 
@@ -399,18 +399,18 @@ def _scores(
     else:
         notes.append("MIG and UniBound, which set blocks beside one another: name blocks, single columns may be.")
     inputs = Inputs(
-        representation=stacked(blocks, blocks), factors=codes, stream=streams_of(generator), items=_FEW,
+        representation=stacked(blocks, blocks), factors=codes, stream=streams_of(generator), items=_READING_ROWS,
         factor_names=factors, measured=information,
     )  # fmt: skip
     columns_of = sum(block.shape[1] for block in blocks.values())
-    if columns_of > _MOST:
+    if columns_of > _MAX_SCORED_COLUMNS:
         notes.append(
-            f"scores of disentanglement of columns, of which there are {columns_of:,}, more than {_MOST:,}: "
-            "disentanglement.report has them, in minutes."
+            f"scores of disentanglement of columns, of which there are {columns_of:,}, more than "
+            f"{_MAX_SCORED_COLUMNS:,}: disentanglement.report has them, in minutes."
         )
     specs = [
         spec for spec in SCORES.values()
-        if spec.takes in ("representation", "codes") and not spec.extra and columns_of <= _MOST
+        if spec.takes in ("representation", "codes") and not spec.extra and columns_of <= _MAX_SCORED_COLUMNS
         or (information is not None and spec.key in _SCORES)
     ]  # fmt: skip
     found = measure_scores(inputs, specs)

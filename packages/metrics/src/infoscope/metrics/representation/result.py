@@ -19,7 +19,7 @@ from infoscope.metrics.writing import blocks_and_widths, columns, in_bits
 TARGET, DOMAIN = "target", "domain"
 ALL = "all blocks"  # the name of them together
 MEASURES = ("reading", "linear", "richer")
-_LISTED = 4  # blocks that a summary names
+_MAX_LISTED_BLOCKS = 4  # blocks that a summary names
 _LIMITS = (
     "Usable information is what these families can read, from rows they were not fitted to: a lower bound on what is "
     "there. Bounds and shares of blocks are of usable information, and so hold for these families.",
@@ -187,16 +187,16 @@ def _in_short(rows: Sequence[Row]) -> str:
     bits = f"{in_bits(whole.richer)}{of_all} bits"
     said = [f"{bits} can be read from {source}" if whole.richer.low > 0.0 else f"nothing sure from {source}: {bits}"]
     sure = [row for row in blocks if row.richer.low > 0.0]
-    for place, row in enumerate(sure[:_LISTED]):
+    for place, row in enumerate(sure[:_MAX_LISTED_BLOCKS]):
         unique = row.sharing.get("unique")
         alone = "" if unique is None or math.isnan(unique.value) else f", {float(unique.bits):z.3f} in no other"
         said.append(f"{'then' if place else 'most'} from {row.block}, {in_bits(row.richer)}{alone}")
-    if len(sure) > _LISTED:
-        said.append(f"less from {len(sure) - _LISTED} more")
+    if len(sure) > _MAX_LISTED_BLOCKS:
+        said.append(f"less from {len(sure) - _MAX_LISTED_BLOCKS} more")
     unsure = [f"{row.block} (at most {row.richer.bits.high:z.3f})" for row in blocks if not row.richer.low > 0.0]
     if unsure:
-        more = f" and {len(unsure) - _LISTED} more" if len(unsure) > _LISTED else ""
-        said.append(f"nothing sure from {', '.join(unsure[:_LISTED])}{more}")
+        more = f" and {len(unsure) - _MAX_LISTED_BLOCKS} more" if len(unsure) > _MAX_LISTED_BLOCKS else ""
+        said.append(f"nothing sure from {', '.join(unsure[:_MAX_LISTED_BLOCKS])}{more}")
     return f"Of {'the domain' if whole.role == DOMAIN else whole.target}, {'; '.join(said)}."
 
 

@@ -20,7 +20,7 @@ from infoscope.estimators.variables import as_codes, as_matrix
 
 FLOOR = 1e-6  # least probability of a class, unless told otherwise
 TEMPERATURES = (0.02, 50.0)  # between which one is sought
-LEAST_ASIDE = 20  # items to fit a temperature on
+MIN_CALIBRATION_ITEMS = 20  # items to fit a temperature on
 
 Split = tuple[np.ndarray, np.ndarray]
 """Masks [n] of the items that are fitted and of those that are predicted."""
@@ -233,9 +233,9 @@ def held_aside(rows: np.ndarray, groups: np.ndarray, share: float, generator: np
         return np.zeros_like(rows)
     order = generator.permutation(np.unique(groups[rows]))
     aside = rows & np.isin(groups, order[: round(share * len(order))])
-    if aside.sum() < LEAST_ASIDE:
+    if aside.sum() < MIN_CALIBRATION_ITEMS:
         raise TooFew(
-            f"calibration must leave at least {LEAST_ASIDE} items of a training set for the temperature, but "
+            f"calibration must leave at least {MIN_CALIBRATION_ITEMS} items of a training set for the temperature, but "
             f"{share:g} of {int(rows.sum())} items left {int(aside.sum())}."
         )
     return aside

@@ -13,7 +13,7 @@ from infoscope.errors import InvalidInput
 from infoscope.estimators.units import NATS_PER_BIT
 
 HELD_OUT, IN_SAMPLE = "held out", "in sample"
-EARLY = 0.1  # of the epochs, after which EL2N is read: 20 of 200 in the paper
+EL2N_EPOCH_SHARE = 0.1  # of the epochs, after which EL2N is read: 20 of 200 in the paper
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ def forgetting(evidence: Evidence) -> np.ndarray:
 
 def el2n(evidence: Evidence) -> np.ndarray:
     """The length of q(. | x) - the indicator of y after a tenth of the epochs (Paul et al. 2021)."""
-    early = np.exp(evidence.courses[:, max(1, round(EARLY * evidence.courses.shape[1])) - 1])
+    early = np.exp(evidence.courses[:, max(1, round(EL2N_EPOCH_SHARE * evidence.courses.shape[1])) - 1])
     return np.linalg.norm(early - np.eye(early.shape[-1])[evidence.codes], axis=-1).mean(axis=0)
 
 
