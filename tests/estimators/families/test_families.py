@@ -13,7 +13,6 @@ from infoscope.estimators.families import (
     Gaussian,
     GradientBoosting,
     Kernel,
-    Laplace,
     Logistic,
     NearestNeighbours,
     Network,
@@ -100,17 +99,6 @@ def test_gaussians_of_fitted_variance_give_the_log_of_the_variances():
     assert in_sample(Gaussian(), x, both).value == pytest.approx(truth)
 
 
-def test_laplace_laws_give_absolute_deviations():
-    """Without an input the mean absolute deviation about the median; a constant family can use nothing."""
-    rng = np.random.default_rng(3)
-    x, y = rng.normal(size=101), rng.normal(size=101)
-    found = in_sample(Laplace(2.0, degree=0), x, y)
-    assert found.value == 0.0
-    assert found.null_entropy == pytest.approx(np.abs(y - np.median(y)).mean() / 2 + math.log(4))
-    exact = in_sample(Laplace(2.0), x, 3 * x + 1)
-    assert exact.value == pytest.approx(3 * np.abs(x - np.median(x)).mean() / 2)
-
-
 def test_logistic_laws_know_the_exact_posterior_of_gaussian_classes():
     """Classes at -1 and 1 with unit noise: I = ln 2 - E softplus(-2 (1 + noise)); 4 standard errors (6e-5)."""
     rng = np.random.default_rng(4)
@@ -188,7 +176,7 @@ def test_classifiers_find_what_is_there_and_no_more(family):
     assert null.log_density(None, y) == pytest.approx(np.full(90, -math.log(3)))
 
 
-@named([*REGRESSIONS, Laplace(0.7)])
+@named(REGRESSIONS)
 def test_densities_of_numbers_integrate_to_one(family):
     rng = np.random.default_rng(11)
     x = rng.normal(size=(120, 1))
@@ -327,7 +315,6 @@ LINE, HALVES = np.arange(9.0), np.arange(9) % 2
         (lambda: Table(-1.0), "smoothing", "range"),
         (lambda: Gaussian(0.0), "variance", "range"),
         (lambda: Gaussian(degree=-1), "degree", "range"),
-        (lambda: Laplace(0.0), "scale", "range"),
         (lambda: Logistic(0.0), "penalty", "range"),
         (lambda: Logistic(()), "penalty", "range"),
         (lambda: NearestNeighbours(floor=0.0), "floor", "range"),
@@ -338,7 +325,6 @@ LINE, HALVES = np.arange(9.0), np.arange(9) % 2
         (lambda: Sklearn(object()), "estimator", "invalid"),
         (lambda: tfidf_logistic(0.0), "penalty", "range"),
         (lambda: Logistic().fit(np.zeros((3, 1)), np.ones((3, 1)), None), "y", "type"),
-        (lambda: Laplace().fit(np.zeros((3, 1)), np.ones((3, 2))), "y", "shape"),
         (lambda: Gaussian().fit(np.array([1.0, np.nan]), np.ones((2, 1))), "x", "missing"),
         (lambda: Gaussian().fit(LINE, LINE[:, None] * 0.7 + 0.1), "variance", "type"),
         (lambda: Gaussian().fit(LINE, (LINE**3 % 7)[:, None] * np.ones(2)), "variance", "type"),

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from infoscope.estimators.families.networks import fully_connected
+
 
 class Chain(nn.Module):
     """y [m, d] -> [m, d, outputs]: two hidden layers and a linear path, masked; a context [m, c] for all columns."""
@@ -66,21 +68,11 @@ class Context(nn.Module):
         super().__init__()
         self.register_buffer("places", places, persistent=False)
         self.sizes = sizes
-        self.hidden = nn.ModuleList(drawn(a, b, generator) for a, b in ((inputs, width), (width, width)))
+        self.hidden = fully_connected([inputs, width, width], generator)
         self.direct = nn.Parameter(torch.zeros(len(places), inputs))
         self.last = nn.Parameter(torch.zeros(sum(sizes), inputs + width))
 
     def forward(self, context: Tensor) -> tuple[Tensor, ...]:
-        h = context
-        for layer in self.hidden:
-            h = functional.relu(layer(h))
+        h = functional.relu(self.hidden(context))
         *before, last = functional.linear(torch.cat([context, h], 1), self.last).split(self.sizes, 1)
         return (*before, last.index_add(1, self.places, functional.linear(context, self.direct)))
-
-
-def drawn(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
-    """A linear layer with torch's default distribution of weights, drawn from `generator`."""
-    layer = nn.utils.skip_init(nn.Linear, inputs, outputs)
-    for parameter in layer.parameters():
-        nn.init.uniform_(parameter, -(inputs**-0.5), inputs**-0.5, generator=generator)
-    return layer

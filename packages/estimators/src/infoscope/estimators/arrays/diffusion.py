@@ -21,10 +21,10 @@ from torch import Tensor, nn
 
 from infoscope.checks import require_int
 from infoscope.errors import OutOfRange, UnknownName, WrongType
-from infoscope.estimators.arrays.chains import drawn
 from infoscope.estimators.arrays.fitting import Schedule, evaluated
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
+from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
 
@@ -58,12 +58,10 @@ class Denoiser(nn.Module):
 
 
 def _perceptron(inputs: int, width: int, outputs: int, generator: torch.Generator) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    for a, b in ((inputs, width), (width, width), (width, outputs)):
-        layers += [drawn(a, b, generator), nn.SiLU()]
-    for parameter in layers[-2].parameters():
+    found = fully_connected([inputs, width, width, outputs], generator, nn.SiLU)
+    for parameter in found[-1].parameters():
         nn.init.zeros_(parameter)
-    return nn.Sequential(*layers[:-1])
+    return found
 
 
 @dataclass(frozen=True, eq=False)

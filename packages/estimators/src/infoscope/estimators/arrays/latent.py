@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from infoscope.checks import require_int
-from infoscope.estimators.arrays.chains import drawn
 from infoscope.estimators.arrays.fitting import Schedule
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.arrays.sampling import with_half_samples
+from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, root_sum_squares
 from infoscope.estimators.variables import Variable, factorise
@@ -137,8 +137,8 @@ class CrossPredictor(nn.Module):
 
     def __init__(self, x: int, y: int, size: int, width: int, generator: torch.Generator) -> None:
         super().__init__()
-        self.encoders = nn.ModuleList(_perceptron(inputs, width, size, generator) for inputs in (x, y))
-        self.decoders = nn.ModuleList(_perceptron(size, width, x + y, generator) for _ in range(2))
+        self.encoders = nn.ModuleList(fully_connected([one, width, width, size], generator) for one in (x, y))
+        self.decoders = nn.ModuleList(fully_connected([size, width, width, x + y], generator) for _ in range(2))
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """The codes [m, size] of x and y."""
@@ -149,11 +149,6 @@ class CrossPredictor(nn.Module):
         both, wide = torch.cat([x, y], 1), x.shape[1]
         errors = [(decoder(code) - both) ** 2 for decoder, code in zip(self.decoders, self(x, y))]
         return sum(error[:, :wide].mean(1) + error[:, wide:].mean(1) for error in errors)
-
-
-def _perceptron(inputs: int, width: int, outputs: int, generator: torch.Generator) -> nn.Sequential:
-    first, second, last = (drawn(a, b, generator) for a, b in ((inputs, width), (width, width), (width, outputs)))
-    return nn.Sequential(first, nn.ReLU(), second, nn.ReLU(), last)
 
 
 @dataclass(frozen=True)

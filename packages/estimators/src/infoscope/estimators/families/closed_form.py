@@ -3,7 +3,6 @@
 Table               all conditional distributions of categories: V-information is mutual information
 Gaussian(variance)  N(polynomial of x, variance I): (total - residual sum of squares) / (2 variance n)
 Gaussian()          N(polynomial of x, any covariance): 1/2 ln(det covariance / det residual covariance)
-Laplace(scale)      median regression: (mean absolute deviation without - with the input) / scale
 """
 
 from __future__ import annotations
@@ -14,14 +13,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.linear_model import QuantileRegressor
 
 from infoscope.checks import require_int
-from infoscope.errors import MissingValues, OutOfRange, WrongShape
+from infoscope.errors import MissingValues, OutOfRange
 from infoscope.estimators.families.complexity import Complexity, table_on_sample
 from infoscope.estimators.families.laws import (
     CategoricalLaw,
-    LaplaceLaw,
     check_variance,
     residual_law,
     without_input,
@@ -70,8 +67,6 @@ class Table:
             value,
             error,
             -math.log(floor),
-            True,
-            f"Monte Carlo over tables of probabilities >= {floor:g}",
             slack=-math.log1p(-(classes - 1) * floor),
         )
 
@@ -123,35 +118,3 @@ class Gaussian:
             return features(new) @ weights[:-1] + weights[-1]
 
         return residual_law(mean, y, y - design @ weights, self.variance)
-
-
-@dataclass(frozen=True)
-class Laplace:
-    """Laplace distributions of known scale around the median of one number, a polynomial of x.
-
-    Fitted by a linear programme: seconds from some 5,000 rows on.
-    """
-
-    scale: float = 1.0
-    degree: int = 1
-    outcomes = (NUMBERS,)
-
-    def __post_init__(self) -> None:
-        if not self.scale > 0.0:
-            raise OutOfRange(f"scale must be positive, got {self.scale!r}.")
-        require_int("degree", self.degree, 0)
-
-    @property
-    def name(self) -> str:
-        return f"laplace(scale={self.scale:g}, degree={self.degree})"
-
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
-        if y.shape[1] != 1:
-            raise WrongShape(f"y must be one number for a Laplace family, got {y.shape[1]} columns.")
-        if x is None or self.degree == 0:
-            middle = np.median(y)
-            return LaplaceLaw(lambda new: middle, self.scale)
-        inputs = as_matrix("x", x)
-        features = Features.of(inputs, self.degree)
-        model = QuantileRegressor(quantile=0.5, alpha=0.0, solver="highs").fit(features(inputs), y[:, 0])
-        return LaplaceLaw(lambda new: model.predict(features(new)), self.scale)

@@ -16,7 +16,6 @@ and the bound holds with probability 1 - 3 delta (theorem 11 there). A floor on 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,17 +30,14 @@ DRAWS = 200
 class Complexity:
     """The Rademacher complexity `value` of a class of log densities; nats.
 
-    standard_error  of the Monte Carlo over signs; 0 in closed form
+    standard_error  of the Monte Carlo over signs
     magnitude       B, the largest |log density|
-    on_sample       whether it is of this sample, so that the bound needs McDiarmid's term
     slack           how far the estimate may be from the difference of the infima on the sample, for its floor
     """
 
     value: float
     standard_error: float
     magnitude: float
-    on_sample: bool
-    source: str
     slack: float = 0.0
 
 
@@ -66,9 +62,8 @@ def pac_bound(complexity: Complexity, n: int, delta: float = 0.05) -> PacBound:
     if not (math.isfinite(complexity.value) and math.isfinite(complexity.magnitude)):
         raise MissingValues(f"complexity must have a finite value and magnitude, got {complexity!r}.")
     deviation = complexity.magnitude * math.sqrt(2.0 * math.log(1.0 / delta) / n)
-    expected = complexity.value + 2.0 * complexity.standard_error + (deviation if complexity.on_sample else 0.0)
-    confidence = 1.0 - (3.0 if complexity.on_sample else 2.0) * delta
-    return PacBound(4.0 * expected + 2.0 * deviation + complexity.slack, confidence, delta, complexity)
+    expected = complexity.value + 2.0 * complexity.standard_error + deviation
+    return PacBound(4.0 * expected + 2.0 * deviation + complexity.slack, 1.0 - 3.0 * delta, delta, complexity)
 
 
 def table_on_sample(
@@ -80,13 +75,15 @@ def table_on_sample(
     """
     if not 0.0 < floor < 1.0 / classes:
         raise OutOfRange(f"floor must be between 0 and 1 / {classes} (classes) for a bound, got {floor!r}.")
-    inputs = int(cells.max()) // classes + 1
+    draws, inputs = require_int("draws", draws, 2), int(cells.max()) // classes + 1
 
     def supremum(signs: np.ndarray) -> float:
         sums = np.bincount(cells, weights=signs, minlength=inputs * classes).reshape(inputs, classes)
         return float((sums * np.log(best_rows(sums, floor))).sum()) / len(cells)
 
-    return over_signs(supremum, len(cells), generator, draws)
+    signs = (generator.choice((-1.0, 1.0), len(cells)) for _ in range(draws))
+    found = np.array([max(supremum(drawn), supremum(-drawn)) for drawn in signs])
+    return float(found.mean()), float(found.std(ddof=1)) / math.sqrt(draws)
 
 
 def best_rows(sums: np.ndarray, floor: float) -> np.ndarray:
@@ -105,15 +102,3 @@ def best_rows(sums: np.ndarray, floor: float) -> np.ndarray:
         if not low.any():
             return rows
         at_floor |= low
-
-
-def over_signs(
-    supremum: Callable[[np.ndarray], float], n: int, generator: np.random.Generator, draws: int
-) -> tuple[float, float]:
-    """The mean over random signs of the supremum of |mean of g times signs|, and its standard error; `supremum` of the
-    mean.
-    """
-    draws = require_int("draws", draws, 2)
-    signs = (generator.choice((-1.0, 1.0), n) for _ in range(draws))
-    found = np.array([max(supremum(drawn), supremum(-drawn)) for drawn in signs])
-    return float(found.mean()), float(found.std(ddof=1)) / math.sqrt(draws)

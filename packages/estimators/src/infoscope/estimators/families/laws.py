@@ -1,4 +1,4 @@
-"""Distributions of an outcome that members of families predict: of classes, Gaussian, Laplace; nats."""
+"""Distributions of an outcome that members of families predict: of classes, Gaussian; nats."""
 
 from __future__ import annotations
 
@@ -58,17 +58,6 @@ class FlooredLaw:
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
         own = math.log1p(-self.share) + self.law.log_density(x, y)
         return np.logaddexp(own, math.log(self.share) + self.constant.log_density(None, y))
-
-
-@dataclass(frozen=True, eq=False)
-class LaplaceLaw:
-    """The Laplace distribution of a scale around median(x)."""
-
-    median: Callable[[Any | None], np.ndarray | float]
-    scale: float
-
-    def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        return -np.abs(y[:, 0] - self.median(x)) / self.scale - math.log(2.0 * self.scale)
 
 
 def without_input(y: np.ndarray, classes: int | None, variance: float | None = None) -> CategoricalLaw | GaussianLaw:
