@@ -39,7 +39,10 @@ _FEW_VALUES, _FEW_ROWS = 20, 3  # integers of more values are numbers if they le
 _RUNS_ON = 0.9  # share of 0 ... largest that occurs, from which integers look like class labels
 _FEW_REPEATS = 2  # values that repeat this often on average are ties by design; whole ones look like labels
 _LARGEST = 1e150  # numbers beyond it have no square in float64, and spans below its inverse have none either
-_CIRCLES = (180.0, 360.0, 2 * math.pi, 24.0, 1440.0, 86400.0)  # periods of axes, angles and times of day
+_PERIODS = {
+    "axes in degrees": 180.0, "angles in degrees": 360.0, "angles in radians": 2 * math.pi, "hours": 24.0,
+    "minutes of the day": 1440.0, "seconds of the day": 86_400.0,
+}  # fmt: skip
 _END = 0.05  # outer share of a period in which angles have at least a fifth as many values as elsewhere
 _OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
 _HEAVY, _HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
@@ -272,8 +275,8 @@ class _Columns:
                 integers.append(_Integers(place, values, *factorise(column)))
             else:
                 numbers.append(values)
-            if not wrapped and (period := _period(values)):
-                circles.append((place, period))
+            if not wrapped and (circle := _circle(values)):
+                circles.append((place, circle))
             if not wrapped and typed is Continuous and _look_like_labels(values):
                 whole.append(place)
         if not (numbers or labels or integers):
@@ -281,10 +284,10 @@ class _Columns:
         notes = (f"{name}: {_constant(constant)} in all rows, left out.",) if constant else ()
         notes += _taken_as_numbers(name, whole)
         if circles:
-            place, period = circles[0]
+            place, circle = circles[0]
+            period = _PERIODS[circle]
             notes += (
-                f"{name}: column {place} fills a range of {period:g}; if its ends are the same, as of angles and times "
-                f"of day, give Angle(values, {period:g}).",
+                f"{name}: column {place} fills a range of {period:g}; of {circle} give Angle(values, {period:g}).",
             )
         return cls(name, lengths.pop(), numbers, labels, integers, notes)
 
@@ -311,15 +314,15 @@ def _constant(places: list[str]) -> str:
     return f"column {places[0]} is constant" if len(places) == 1 else f"{len(places)} columns are constant"
 
 
-def _period(column: np.ndarray) -> float | None:
-    """The period of a circle that the values of a column [n] just fill, from 0 on or around it; else None."""
+def _circle(column: np.ndarray) -> str | None:
+    """What the values of a column [n] may be that just fill a period, from 0 on or around it; else None."""
     low, high = float(column.min()), float(column.max())
-    for period in _CIRCLES:
+    for name, period in _PERIODS.items():
         for start in (0.0, -period / 2):
             if start <= low and high <= start + period:
                 places = (column - start) / period
                 if min(np.mean(places < _END), np.mean(places > 1 - _END)) >= _END / 5:
-                    return period
+                    return name
     return None
 
 

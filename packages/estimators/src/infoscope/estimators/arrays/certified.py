@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from torch import Tensor
 
 from infoscope.errors import OutOfRange, TooFew
@@ -20,14 +21,10 @@ from infoscope.estimators.neural.bounds import BOUNDS, infonce, split
 from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.result import Estimate
 
-_CERTIFY = 0.5  # of the units
-_PILOT = 0.3  # of the others: they stop the training and choose batch and clip
-_BATCHES = (4, 8, 16, 32, 64)
-_CLIPS = (0.5, 1.0, 2.0, 4.0)  # nats
-_AT_ONCE = 512  # rows whose pairs are scored: 1 MiB
-_ORDERS = 16  # random divisions into batches whose capitals are averaged
-_MOST = 0.5  # of the capital that is staked at once
-_STEPS = 50  # of a bisection
+CERTIFY_SHARE = 0.5  # of the units: rows that give the limit
+PILOT_SHARE = 0.3  # of the others: they stop the training and choose batch and clip
+MAX_ROWS = 512  # whose pairs are scored at once: 1 MiB
+ORDERS = 16  # random divisions into batches whose capitals are averaged
 
 
 @dataclass(frozen=True)
@@ -38,12 +35,16 @@ class Certified(Described):
     bounded with expectation at most I (Poole et al. 2019, eq. 12); `limit_of_mean` gives the limit. K and c are chosen
     on rows that the limit does not see; of a group, one row is used. No such limit can exceed O(log n) (McAllester &
     Stratos 2020).
+
+    batches, clips  K and c (nats) to choose from
     """
 
     alpha: float = 0.05
     critic: str = "separable"
     width: int = 128
     steps: int = 2000
+    batches: tuple[int, ...] = (4, 8, 16, 32, 64)
+    clips: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
 
     name: ClassVar[str] = "certified"
     takes: ClassVar[str] = ANY
@@ -57,11 +58,11 @@ class Certified(Described):
         order = generator.permutation(pairs.n)
         rows = order[np.unique(pairs.units[order], return_index=True)[1]]  # one of each unit, any of them
         rows = generator.permutation(rows)
-        least = 8 * _BATCHES[0]
+        least = 8 * self.batches[0]
         if len(rows) < 2 * least:
             raise TooFew(f"x and y must have at least {2 * least} independent rows, got {len(rows)}.")
-        unseen, rest = np.split(rows, [round(_CERTIFY * len(rows))])
-        pilot, training = np.split(rest, [round(_PILOT * len(rest))])
+        unseen, rest = np.split(rows, [round(CERTIFY_SHARE * len(rows))])
+        pilot, training = np.split(rest, [round(PILOT_SHARE * len(rest))])
         x, y = (torch.from_numpy(Preparation.fit(side, rest)(side).astype(np.float32)) for side in (pairs.x, pairs.y))
         method = CriticMethod("infonce", self.critic, width=self.width, steps=self.steps)
         stopping = [(x[pilot], y[pilot], pilot)]
@@ -70,10 +71,10 @@ class Certified(Described):
             tests, certain = (_matrices(fit.critic, x[some], y[some]) for some in (pilot, unseen))
         tried = {
             (size, clip): _limit(tests, size, clip, self.alpha, generator)
-            for size in _BATCHES if min(map(len, tests)) >= 4 * size
-            for clip in _CLIPS
+            for size in self.batches if min(map(len, tests)) >= 4 * size
+            for clip in self.clips
         }  # fmt: skip
-        size, clip = max(tried, key=tried.get) if tried else (_BATCHES[0], _CLIPS[0])
+        size, clip = max(tried, key=tried.get) if tried else (self.batches[0], self.clips[0])
         limit = _limit(certain, size, clip, self.alpha, generator)
         used = sum(len(matrix) // size * size for matrix in certain)
         return Estimate(
@@ -93,7 +94,7 @@ def _matrices(critic: Critic, x: Tensor, y: Tensor) -> list[NDArray[np.float32]]
     """Scores of all pairs within parts of at most 512 rows, in the order of the rows."""
     return [
         scores_of(critic, x[rows], y[rows]).matrix.numpy().astype(np.float32)
-        for rows in np.array_split(np.arange(len(x)), math.ceil(len(x) / _AT_ONCE))
+        for rows in np.array_split(np.arange(len(x)), math.ceil(len(x) / MAX_ROWS))
     ]
 
 
@@ -102,7 +103,7 @@ def _limit(
 ) -> float:
     """The limit, nats, from scores in batches of `size`, divided at random in several ways."""
     values = []
-    for _ in range(_ORDERS):
+    for _ in range(ORDERS):
         found = [_values(matrix, size, clip, generator) for matrix in matrices]
         values.append(generator.permutation(np.concatenate(found)))
     low, high = math.log(size) - math.log1p((size - 1) * math.exp(2 * clip)), math.log(size)
@@ -122,7 +123,7 @@ def limit_of_mean(values: NDArray[np.float64], alpha: float) -> float:
     alpha.
 
     The least mean at which the betting martingale of Waudby-Smith & Ramdas 2024 (2010.09686, theorem 3, eqs. 24 to 26),
-    averaged over orders, has capital below 1 / alpha; by bisection. 0 where there is none.
+    averaged over orders, has capital below 1 / alpha; 0 where there is none.
     """
     values = np.atleast_2d(values)
     m = values.shape[1]
@@ -132,16 +133,14 @@ def limit_of_mean(values: NDArray[np.float64], alpha: float) -> float:
     before = np.hstack([np.full((len(values), 1), 0.25), spread[:, :-1]])
     stakes = np.sqrt(2 * math.log(1 / alpha) / (m * before))
 
-    def log_capital(mean: float) -> float:
-        staked = np.minimum(stakes, _MOST / mean)
+    def log_gain(mean: float) -> float:
+        """The log capital, of which at most half is staked at once, over that which rejects the mean."""
+        staked = np.minimum(stakes, 0.5 / mean)
         each = np.log1p(staked * (values - mean)).sum(axis=1)
-        return float(np.logaddexp.reduce(each) - math.log(len(each)))
+        return float(np.logaddexp.reduce(each)) - math.log(len(each) / alpha)
 
-    low, high = 0.0, 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if log_capital(middle) >= math.log(1 / alpha) else (low, middle)
-    return low
+    least = np.finfo(float).tiny
+    return float(brentq(log_gain, least, 1.0)) if log_gain(least) > 0 else 0.0
 
 
 METHODS: tuple[Described, ...] = (Certified(),)

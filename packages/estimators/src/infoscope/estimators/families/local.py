@@ -28,8 +28,6 @@ from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, P
 from infoscope.estimators.variables import as_matrix
 
 ROWS = 1024  # of distances at once
-BANDWIDTHS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5)
-"""Of the kernel to choose from, as shares of the median distance between rows."""
 
 Average = Callable[[np.ndarray], np.ndarray]
 """Standardised inputs [m, d] -> weighted means of the training outcomes [m, q]."""
@@ -103,14 +101,15 @@ def shared_sums(rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, k: in
 class Kernel:
     """All training rows, by a Gaussian kernel. Time and memory grow with n^2.
 
-    bandwidth  standard deviation as a share of the median distance between training rows; None: the one of
-               `BANDWIDTHS` with the least error when rows are predicted without their own group
+    bandwidth   standard deviation as a share of the median distance between training rows; None: the one of
+                `bandwidths` with the least error when rows are predicted without their own group
     variance, floor  as in NearestNeighbours
     """
 
     bandwidth: float | None = None
     variance: float | None = None
     floor: float = 0.01
+    bandwidths: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5)
     outcomes = (CLASSES, NUMBERS)
 
     def __post_init__(self) -> None:
@@ -138,8 +137,8 @@ class Kernel:
 
         share = self.bandwidth
         if share is None:
-            tried = without_own_group(BANDWIDTHS)
-            share = BANDWIDTHS[int(np.argmin([error(mean, targets, classes) for mean in tried]))]
+            tried = without_own_group(self.bandwidths)
+            share = self.bandwidths[int(np.argmin([error(mean, targets, classes) for mean in tried]))]
 
         def average(rows: np.ndarray) -> np.ndarray:
             return kernel_means(rows, inputs, targets, [share * unit])[0]
