@@ -20,7 +20,7 @@ from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
 
 _PSEUDOCOUNTS = (1e-10, 1e7)  # of all categories, and of one: beyond them the entropy is 0, and that of equal shares
-_COARSE, _FINE = 200, 400  # steps in the logarithm of the pseudocount: to find its posterior, and to integrate over it
+_STEPS = 400  # in the logarithm of the pseudocount: to find its posterior, and to integrate over it
 _NEGLIGIBLE = 35.0  # e^-35 of the largest density adds nothing in double precision
 
 
@@ -80,11 +80,11 @@ def nsb(counts: ArrayLike, categories: int | None = None) -> Posterior:
         return Posterior(0.0, 0.0, np.zeros(1))
     sizes, which, many = np.unique(counts, return_inverse=True, return_counts=True)
     low, high = np.log(_PSEUDOCOUNTS[0] / categories), np.log(_PSEUDOCOUNTS[1])
-    for steps in (_COARSE, _COARSE, _FINE):
-        grid = np.linspace(low, high, steps)
+    for _ in range(3):
+        grid = np.linspace(low, high, _STEPS)
         log_weights = _log_posterior(np.exp(grid), sizes, many, categories)
         kept = np.flatnonzero(log_weights > log_weights.max() - _NEGLIGIBLE)
-        low, high = grid[max(kept[0] - 1, 0)], grid[min(kept[-1] + 1, steps - 1)]
+        low, high = grid[max(kept[0] - 1, 0)], grid[min(kept[-1] + 1, _STEPS - 1)]
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     means, squares, slopes = _given_pseudocount(np.exp(grid), sizes, many, categories)

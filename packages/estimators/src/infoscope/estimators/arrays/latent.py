@@ -28,7 +28,6 @@ from infoscope.estimators.result import Estimate, root_sum_squares
 from infoscope.estimators.variables import Variable, factorise
 
 _FIGURES = re.compile(r"[-+]?\d[\d.,]*")
-_VARIANCE_SHARE, _MAX_COMPONENTS = 0.95, 8  # of the variance, and how many components at most
 _CODES = "The interval is of the codes that were learnt: of what they leave out of x and y it knows nothing."
 _COMPONENTS = "The interval is of leading components: of what the others share it knows nothing."
 
@@ -83,7 +82,7 @@ def _mean(found: Sequence[Estimate], order: NDArray[np.intp]) -> Estimate:
 class ReducedKsg(Described):
     """KSG on leading principal components of x and of y, found without the other variable, all on one scale.
 
-    components  of each; None: as many as hold 95 % of the variance, at most 8
+    components  of each; None: as many as hold `variance` (a share), at most `most`
     margins     scaled, rank, given or auto (`Preparation.fit`) before the rotation; given suits columns of one unit
     k           neighbours
     """
@@ -91,6 +90,8 @@ class ReducedKsg(Described):
     components: int | None = None
     margins: str = "scaled"
     k: int = 5
+    variance: float = 0.95
+    most: int = 8
 
     name: ClassVar[str] = "reduced-ksg"
     takes: ClassVar[str] = ANY
@@ -128,7 +129,7 @@ class ReducedKsg(Described):
         columns = Preparation.fit(bare, slice(None), self.margins, wanted)(bare)
         if self.components is None:
             held = np.cumsum(columns.var(axis=0))
-            columns = columns[:, : min(1 + int(np.searchsorted(held, _VARIANCE_SHARE * held[-1])), _MAX_COMPONENTS)]
+            columns = columns[:, : min(1 + int(np.searchsorted(held, self.variance * held[-1])), self.most)]
         return columns / columns.std(axis=0).max()
 
 

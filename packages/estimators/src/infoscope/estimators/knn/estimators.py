@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.special import digamma
+from scipy.special import digamma, ndtri
 
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, NoVariation, OutOfRange, UnknownName, WrongLength
@@ -53,7 +53,7 @@ from infoscope.estimators.variables import (
     single_columns,
 )
 
-NORMAL_QUARTILES = 1.349  # distance of the quartiles of a normal distribution, in standard deviations
+NORMAL_QUARTILES = 2 * ndtri(0.75)  # their distance in a normal distribution, in standard deviations
 MAX_CHANCE_TIES = 8  # tied samples among normal scores that occur by chance in any n (one or two on average)
 MAX_TIED_SHARE = 0.01  # of the samples; below it ties are accidents, and the tied samples alone are counted otherwise
 ROUNDED_SHARE = 0.3  # of the rows with a repeated value, above which a variable is taken as rounded
