@@ -149,6 +149,6 @@ def _sides(law: str) -> tuple[str, str, int]:
     if catalogue.needs_data(law):
         return "continuous", "continuous", _COLUMNS[-1]
     case = catalogue.law(law)
-    typed = _typed(case, case.sample(200, np.random.default_rng(0)))
+    typed = _typed(case, case.sample(int(min(200, catalogue.most_rows(law))), np.random.default_rng(0)))
     pairs = as_pairs(*typed[:2])
     return pairs.x.kind, pairs.y.kind, max(pairs.x.dim, pairs.y.dim)
