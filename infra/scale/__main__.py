@@ -4,119 +4,201 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import math
 import os
 import re
 import secrets
 import signal
+import sqlite3
 import sys
 import tempfile
+import time
+import urllib.parse
+import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+import psutil
+
+from infoscope.tracking import runs
+from infoscope.tracking.store.client import environment as variables
+from infoscope.tracking.tags import CELL, KEY
 from infra.drill.places import Nodes, Server
 from infra.drill.processes import Processes
-from infra.scale import cells, work
-from infra.scale.watch import Cost, cost_of
+from infra.scale.cells import NAME, PROFILE, SWEEP, VALUES
+from infra.scale.work import ESTIMATES, SIDE, STEPS, cost_of, estimates, packs
 
 GROWTH = {"rows": (1_000, 10_000, 100_000, 1_000_000), "columns": (2, 20, 200)}
 FIXED = {"rows": {"columns": 5}, "columns": {"rows": 2_000}}
-MEMBERS, NODES, SWEPT = (1, 4, 16, 64), (1, 2, 4), (100, 400)
-LAST_PAGE = 10
-BAD_INPUT, INTERRUPTED = 2, 130
+WARM_UP = {"rows": 200, "columns": 2}
+MEMBERS = (1, 4, 16, 64)  # critics in a pack
+STORED, SWEPT, NODES = (1_000, 10_000, 100_000), (100, 400), (1, 2, 4)
+FIRST = 25  # cells that are really run, before their runs are copied
+PAGE, LAST_PAGE = 100, 10  # runs on a page of the UI; the last page that is measured
+API = "/ajax-api/2.0/mlflow"
 REQUEST = re.compile(r"\"(?:GET|POST|PATCH|PUT|DELETE) \S+ HTTP/")
+BAD_INPUT, INTERRUPTED = 2, 130
 
 
-def grown(name: str, most: int, limit: float) -> Iterator[list[str]]:
-    """A row for each estimate: its cost by rows or by columns, each beside its ratio to the size before; no further
-    than `most`, nor where a power law through the last two sizes says more than `limit` seconds.
+def grown(name: str, limit: float) -> Iterator[list[str]]:
+    """A row for each estimate: its cost by rows or by columns with its ratio to the size before. A size is not run
+    where a power law through the last two extends to more than `limit` seconds.
     """
-    for kind in work.ESTIMATES:
+    for kind in ESTIMATES:
         row, before = [kind], []
         for size in GROWTH[name]:
             expected = forecast(before, size)
-            if size > most or expected > limit:
-                row.append("not run" + (f": {expected:,.0f} s to be expected" if math.isfinite(expected) else ""))
+            if expected > limit:
+                row.append(f"not run: {expected:,.0f} s to be expected")
                 continue
-            cost = cost_of(work.estimates, kind, FIXED[name] | {name: size})
-            row.append(_shown(cost, before[-1][1] if before else None))
-            before.append((size, cost))
+            cost = cost_of(estimates, {"kind": kind} | WARM_UP, {"kind": kind, name: size} | FIXED[name])
+            ratio = f", x {cost.seconds / before[-1][1]:.1f}" if before else ""
+            row.append(f"{cost.seconds:,.2f} s{ratio}; {cost.mib:,.0f} MiB")
+            before.append((size, cost.seconds))
         yield row
 
 
-def forecast(before: Sequence[tuple[int, Cost]], size: int) -> float:
+def forecast(before: Sequence[tuple[int, float]], size: int) -> float:
     """Seconds of a size, by a power law through the last two measured ones, at least in proportion to it."""
     if not before:
         return -math.inf
-    (last, cost), power = before[-1], 1.0
+    (last, seconds), power = before[-1], 1.0
     if len(before) > 1:
-        (first, of_first), _ = before[-2:]
-        power = max(1.0, math.log(cost.seconds / of_first.seconds) / math.log(last / first))
-    return cost.seconds * (size / last) ** power
-
-
-def _shown(cost: Cost, before: Cost | None) -> str:
-    ratio = f", x {cost.seconds / before.seconds:.1f}" if before else ""
-    return f"{cost.seconds:,.2f} s{ratio}; {cost.mib:,.0f} MiB"
+        first, of_first = before[-2]
+        power = max(1.0, math.log(seconds / of_first) / math.log(last / first))
+    return seconds * (size / last) ** power
 
 
 def in_packs() -> Iterator[list[str]]:
     """A row for each size of a pack: milliseconds of a step, and of a member's."""
     for members in MEMBERS:
-        cost = cost_of(work.packs, work.CRITICS, {"members": members})
-        step = 1000 * cost.seconds / work.STEPS
+        cost = cost_of(packs, {"members": 1}, {"members": members})
+        step = 1000 * cost.seconds / STEPS
         yield [f"{members}", f"{step:.2f}", f"{step / members:.2f}", f"{cost.mib:,.0f}"]
 
 
-def in_store(folder: Path, sizes: Sequence[int], processes: Processes) -> Iterator[list[str]]:
-    """A row for each number of cells: planning, starting, reading, UI pages (wall seconds), and file size."""
-    server = Server(processes, folder / "server", cells.environment())
+class Used(NamedTuple):
+    """Of a sweep's driver: its processor seconds, wall seconds, and peak of memory, MB."""
+
+    driver: float
+    wall: float
+    memory: float
+
+
+def environment(**places: str) -> dict[str, str]:
+    """This process's variables, but for those that name a store or a cluster, which `places` may."""
+    left_out = ("MLFLOW_TRACKING_URI", "RAY_ADDRESS")
+    own = {name: value for name, value in os.environ.items() if name not in left_out}
+    return own | {"PYTHONPATH": str(Path(__file__).parents[2])} | places
+
+
+def swept(folder: Path, count: int, **places: str) -> Used:
+    """What a sweep of `count` cells costs that is started in a folder. Raises RuntimeError when it fails."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "infra.scale.cells", "--profile", PROFILE, "--set", f"count={count}"]
+    began, driver, memory = time.monotonic(), 0.0, 0.0
+    process = psutil.Popen(command, env=environment(**places), cwd=folder, stdout=sys.stderr)
+    while process.poll() is None:
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
+            driver, memory = sum(process.cpu_times()[:2]), max(memory, process.memory_info().rss / 1e6)
+            process.wait(0.5)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with status {process.returncode}.")
+    return Used(driver, time.monotonic() - began, memory)
+
+
+def plan(count: int) -> dict[str, dict]:
+    """Key -> cell of a sweep of `count` cells."""
+    return SWEEP.plan(SWEEP.profiles[PROFILE].override({"count": str(count)}))
+
+
+def processor_seconds(work: Callable[[], object]) -> float:
+    """Of one call in this process."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def fill(store: Path, count: int) -> None:
+    """Fills an SQLite store up to `count` cells with copies of its first ones."""
+    keys = list(plan(count))
+    with contextlib.closing(sqlite3.connect(store, timeout=60)) as base, base:
+        run_of = {key: run for run, key in base.execute("SELECT run_uuid, value FROM tags WHERE key = ?", (KEY,))}
+        missing = [number for number, key in enumerate(keys) if key not in run_of]
+        base.execute("CREATE TEMP TABLE copies (original TEXT, copied TEXT, number INTEGER, cell_key TEXT)")
+        rows = [(run_of[keys[number % FIRST]], f"{number:032x}", number, keys[number]) for number in missing]
+        base.executemany("INSERT INTO copies VALUES (?, ?, ?, ?)", rows)
+        base.execute("CREATE INDEX temp.by_original ON copies (original)")
+        cell = "json_object('number', number)"
+        own = {
+            "tags": f"CASE source.key WHEN '{KEY}' THEN cell_key WHEN '{CELL}' THEN {cell} ELSE source.value END",
+            "params": "CASE source.key WHEN 'number' THEN number ELSE source.value END",
+        }
+        for table in ("runs", "params", "tags", "metrics", "latest_metrics"):
+            names = [row[1] for row in base.execute(f"PRAGMA table_info({table})")]
+            changed = {"run_uuid": "copied"} | ({"value": own[table]} if table in own else {})
+            taken = ", ".join(changed.get(name, f"source.{name}") for name in names)
+            base.execute(
+                f"INSERT INTO {table} ({', '.join(names)}) SELECT {taken} FROM {table} AS source "
+                "JOIN copies ON source.run_uuid = original"
+            )
+
+
+def page_seconds(address: str, page: int, order: str) -> float:
+    """Wall seconds of one page of runs from a server, without those before it."""
+    name = urllib.parse.urlencode({"experiment_name": NAME})
+    with urllib.request.urlopen(f"{address}{API}/experiments/get-by-name?{name}") as answer:
+        experiment = json.load(answer)["experiment"]["experiment_id"]
+    query, seconds = {"experiment_ids": [experiment], "max_results": PAGE, "order_by": [order]}, math.nan
+    headers = {"Content-Type": "application/json"}
+    for _ in range(page):
+        request = urllib.request.Request(f"{address}{API}/runs/search", json.dumps(query).encode(), headers)
+        began = time.monotonic()
+        with urllib.request.urlopen(request, timeout=600) as answer:
+            query["page_token"] = json.load(answer).get("next_page_token")
+        seconds = time.monotonic() - began
+    return seconds
+
+
+def in_store(folder: Path, processes: Processes) -> Iterator[list[str]]:
+    """A row for each number of cells: planning, starting, reading, UI pages (wall seconds), and file size. What is
+    read or shown is measured the second time, when files are in memory.
+    """
+    server = Server(processes, folder / "server", environment())
     server.wait()
     store = folder / "server" / "mlflow.db"
     uri = f"sqlite:///{store}"
-    cells.swept(folder, cells.FIRST, MLFLOW_TRACKING_URI=uri)
-    for size in sizes:
-        cells.fill(store, size)
-        again = cells.swept(folder, size, MLFLOW_TRACKING_URI=uri)
-        with _variable("MLFLOW_TRACKING_URI", uri):
-            cells.read()
-            found, seconds = cells.read()
-        if found != size:
-            raise RuntimeError(f"the store has {found} cells where it was given {size}.")
-        pages = [
-            _second(cells.page_seconds, server.uri, page, order)
-            for page, order in ((1, "start_time DESC"), (1, "metrics.mean DESC"), (LAST_PAGE, "start_time DESC"))
-        ]
-        row = [cells.planned(size), again.driver, seconds, *pages]
-        yield [f"{size:,}", *(f"{value:.2f}" for value in row), f"{again.memory:,.0f}",
-               f"{store.stat().st_size / 1e6:,.0f}"]  # fmt: skip
+    swept(folder, FIRST, MLFLOW_TRACKING_URI=uri)
+    for size in STORED:
+        fill(store, size)
+        again = swept(folder, size, MLFLOW_TRACKING_URI=uri)
+        with variables({"MLFLOW_TRACKING_URI": uri}):
+            if (found := len(runs(NAME, PROFILE))) != size:
+                raise RuntimeError(f"the store has {found} cells where it was given {size}.")
+            seconds = processor_seconds(lambda: runs(NAME, PROFILE))
+        shown = ((1, "start_time DESC"), (1, "metrics.mean DESC"), (LAST_PAGE, "start_time DESC"))
+        pages = [[page_seconds(server.uri, *page) for _ in range(2)][1] for page in shown]
+        planned = processor_seconds(lambda size=size: SWEEP.packs(plan(size), "cpu"))
+        row = [f"{value:.2f}" for value in (planned, again.driver, seconds, *pages)]
+        yield [f"{size:,}", *row, f"{again.memory:,.0f}", f"{store.stat().st_size / 1e6:,.0f}"]
 
 
 def on_server(folder: Path, processes: Processes) -> Iterator[list[str]]:
-    """One row: what a cell asks of an MLflow server, beyond what starting and ending a sweep does."""
-    server = Server(processes, folder / "asked", cells.environment())
+    """One row: the requests and processor time of a cell at an MLflow server, without those of starting and ending a
+    sweep.
+    """
+    server = Server(processes, folder / "asked", environment())
     server.wait()
-    cells.swept(folder, cells.FIRST, MLFLOW_TRACKING_URI=server.uri)  # what is done once
-    told = [_asked(server, processes)]
-    for size in SWEPT:
-        cells.swept(folder, size, MLFLOW_TRACKING_URI=server.uri)
-        told.append(_asked(server, processes))
-    (of_none, none), (of_few, few), (of_many, many) = told
-    new = (SWEPT[1] - SWEPT[0]) - (SWEPT[0] - cells.FIRST)  # cells of the second sweep less those of the first
-    requests, seconds = (of_many - 2 * of_few + of_none) / new, (many - 2 * few + none) / new
+    costs = []
+    for size in (FIRST, *SWEPT):  # the first includes what is done once
+        swept(folder, size, MLFLOW_TRACKING_URI=server.uri)
+        seconds = sum(sum(process.cpu_times()[:2]) for process in processes.members(server.process.pid))
+        costs.append((len(REQUEST.findall(server.log.read_text(errors="replace"))), seconds))
+    new = (SWEPT[1] - SWEPT[0]) - (SWEPT[0] - FIRST)  # cells of the second sweep less those of the first
+    requests, seconds = ((many - 2 * few + none) / new for none, few, many in zip(*costs))
     yield [f"{requests:.1f}", f"{1000 * seconds:.1f}", f"{1000 * seconds / requests:.1f}"]
-
-
-def _asked(server: Server, processes: Processes) -> tuple[int, float]:
-    """Requests that a server has answered, and its processor seconds."""
-    seconds = sum(sum(process.cpu_times()[:2]) for process in processes.members(server.process.pid))
-    return len(REQUEST.findall(server.log.read_text(errors="replace"))), seconds
-
-
-def _second(ask: Callable[..., float], *arguments: object) -> float:
-    """What is asked for the second time, when files are in memory."""
-    ask(*arguments)
-    return ask(*arguments)
 
 
 def on_nodes(folder: Path, processes: Processes) -> Iterator[list[str]]:
@@ -126,63 +208,42 @@ def on_nodes(folder: Path, processes: Processes) -> Iterator[list[str]]:
         place = folder / f"nodes-{count}"
         place.mkdir()
         token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-        nodes = Nodes(processes, place, cells.environment(**token), count=count)
-        server = Server(processes, place / "server", cells.environment())  # nodes cannot share SQLite
+        nodes = Nodes(processes, place, environment(**token), count=count)
+        server = Server(processes, place / "server", environment())  # nodes cannot share SQLite
         server.wait()
         places = token | {"RAY_ADDRESS": nodes.address, "MLFLOW_TRACKING_URI": server.uri}
-        first, last = (cells.swept(place / f"{size}", size, **places) for size in SWEPT)
+        first, last = (swept(place / f"{size}", size, **places) for size in SWEPT)
         more = (many - few) - few  # cells of the second sweep, which finds those of the first, less those of the first
-        driver, wall = ((getattr(last, name) - getattr(first, name)) / more for name in ("driver", "wall"))
+        driver, wall = (last.driver - first.driver) / more, (last.wall - first.wall) / more
         yield [f"{count}", f"{1000 * wall:.0f}", f"{1000 * driver:.1f}", f"{100 * driver / wall:.0f} %"]
         processes.end_all()
 
 
-@contextlib.contextmanager
-def _variable(name: str, value: str) -> Iterator[None]:
-    before = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        os.environ.pop(name) if before is None else os.environ.update({name: before})
-
-
-def table(title: str, names: Sequence[str], rows: Iterator[list[str]]) -> Iterator[str]:
-    """A Markdown table, row by row as it is measured."""
-    yield from (f"\n**{title}**\n", f"| {' | '.join(names)} |", f"|{'---|' * len(names)}")
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-
-
-def parts(words: argparse.Namespace, folder: Path, processes: Processes) -> dict[str, Callable[[], Iterator[str]]]:
-    """What can be measured, by its name."""
-    sizes = [size for size in (1_000, 10_000, 100_000) if size <= words.most_cells]
-    return {
-        **{
-            name: lambda name=name, most=most: table(
-                f"Estimates by {name} ({', '.join(f'{value:,} {what}' for what, value in FIXED[name].items())})",
-                ["estimate", *(f"{size:,}" for size in GROWTH[name])],
-                grown(name, most, words.limit),
-            )
-            for name, most in (("rows", words.most_rows), ("columns", max(GROWTH["columns"])))
-        },
-        "members": lambda: table(
-            f"A pack of critics (joint, {work.SIDE} + {work.SIDE} columns, width 64, batch 64)",
+def parts(limit: float, folder: Path, processes: Processes) -> dict[str, tuple[str, Sequence[str], Iterator]]:
+    """Name -> title, columns and rows of a table; a row is measured when it is taken."""
+    growth = {
+        name: (f"Estimates by {name} ({fixed:,} {what})", ["estimate", *map("{:,}".format, GROWTH[name])],
+               grown(name, limit))
+        for name in GROWTH for what, fixed in FIXED[name].items()
+    }  # fmt: skip
+    return growth | {
+        "members": (
+            f"A pack of critics (joint, {SIDE} + {SIDE} columns, width 64, batch 64)",
             ["members", "ms a step", "ms a step and member", "MiB"],
             in_packs(),
         ),
-        "cells": lambda: table(
+        "cells": (
             "A store of cells that take no time (SQLite; processor seconds, wall seconds of the UI)",
             ["cells", "plan", "start, all recorded", "`runs()`", "UI, first page", "UI, by a metric",
              f"UI, page {LAST_PAGE}", "driver (MB)", "store (MB)"],
-            in_store(folder, sizes, processes),
+            in_store(folder, processes),
         ),
-        "server": lambda: table(
-            f"An MLflow server (SQLite, one worker; {SWEPT[0]} and {SWEPT[1]} cells, {cells.VALUES} values each)",
+        "server": (
+            f"An MLflow server (SQLite, one worker; {SWEPT[0]} and {SWEPT[1]} cells, {VALUES} values each)",
             ["requests a cell", "server's processor ms a cell", "ms a request"],
             on_server(folder, processes),
         ),
-        "nodes": lambda: table(
+        "nodes": (
             f"Ray nodes of one core each, an MLflow server beside them ({SWEPT[0]} and {SWEPT[1]} cells, a trial each)",
             ["nodes", "wall ms a cell", "driver ms a cell", "driver's share"],
             on_nodes(folder, processes),
@@ -195,22 +256,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m infra.scale", description=__doc__)
     parser.add_argument("--parts", default="rows,columns,members,cells,server,nodes", help="(default: %(default)s)")
     parser.add_argument("--limit", type=float, default=120, help="seconds one estimate may take (default: 120)")
-    parser.add_argument("--most-rows", type=int, default=1_000_000, help="(default: 1000000)")
-    parser.add_argument("--most-cells", type=int, default=100_000, help="(default: 100000)")
     words = parser.parse_args()
     for ending in (signal.SIGINT, signal.SIGTERM):  # shells have the former ignored by what they run in the background
         signal.signal(ending, signal.default_int_handler)
     processes = Processes()
     with tempfile.TemporaryDirectory(prefix="infoscope-scale-") as folder:
-        possible = parts(words, Path(folder), processes)
+        possible = parts(words.limit, Path(folder), processes)
         asked = words.parts.split(",")
         if unknown := [name for name in asked if name not in possible]:
             print(f"error: --parts has {unknown[0]!r}; valid are {', '.join(possible)}", file=sys.stderr)
             return BAD_INPUT
         try:
-            for name in asked:
-                for line in possible[name]():
-                    print(line, flush=True)
+            for title, names, rows in map(possible.get, asked):
+                print(f"\n**{title}**\n\n| {' | '.join(names)} |\n|{'---|' * len(names)}", flush=True)
+                for row in rows:
+                    print(f"| {' | '.join(row)} |", flush=True)
         except KeyboardInterrupt:
             return INTERRUPTED
         finally:
