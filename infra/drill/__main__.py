@@ -11,19 +11,21 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
 
-from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.tracking.store.store import made_home
-from infra.drill.faults import FAULTS, parse
-from infra.drill.places import DrillError, Server
+from infra.drill.faults import FAULTS
+from infra.drill.places import DrillError, Server, separation
 from infra.drill.processes import Processes
-from infra.drill.rounds import Result, Round, Settings, base_environment, reference
+from infra.drill.rounds import Round, Settings, base_environment, reference, wrong
 
-LOST, BAD_INPUT, INTERRUPTED = 1, 2, 130
+LOST, INTERRUPTED = 1, 130
+TABLE = "rounds.csv"
 
 
 def main() -> int:
@@ -38,18 +40,16 @@ def main() -> int:
     parser.add_argument("--packs", type=int, default=4, help="trials of a sweep, of two cells each (default: 4)")
     parser.add_argument("--steps", type=int, default=250, help="of a cell, at least 40 ms each (default: 250)")
     words = parser.parse_args()
-    try:
-        kinds = [kind for kind in parse(words.faults) if _possible(kind)]
-        numbers = {"rounds": words.rounds, "packs": words.packs, "steps": words.steps, "down": words.down}
-        if small := [name for name, value in numbers.items() if value < 1]:
-            raise OutOfRange(f"{small[0]} must be at least 1, got {numbers[small[0]]}")
-        if words.seed < 0:
-            raise InvalidInput(f"seed must not be negative, got {words.seed}")
-        if not kinds:
-            raise ValueError(f"none of the faults {words.faults} can be tried on this machine")
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return BAD_INPUT
+    names = words.faults.split(",")
+    if unknown := [name for name in names if name not in FAULTS]:
+        parser.error(f"--faults must be among {', '.join(FAULTS)}, got {unknown[0]!r}")
+    if min(words.rounds, words.packs, words.steps, words.down) < 1 or words.seed < 0:
+        parser.error("--rounds, --packs, --steps and --down must be at least 1, --seed at least 0")
+    kinds = [name for name in names if separation() or not FAULTS[name]().needs_mounts]
+    if left_out := set(names) - set(kinds):
+        print(f"not tried without mount namespaces (unshare --mount --uts): {', '.join(sorted(left_out))}")
+    if not kinds:
+        parser.error(f"none of the faults {words.faults} can be tried on this machine")
     for ending in (signal.SIGINT, signal.SIGTERM):  # shells have the former ignored by what they run in the background
         signal.signal(ending, _interrupt)
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
@@ -67,15 +67,9 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _possible(kind: str) -> bool:
-    if reason := FAULTS[kind]().missing():
-        print(f"not tried: {kind}: {reason}")
-    return reason is None
-
-
 def drill(folder: Path, kinds: list[str], rounds: int, seed: int, settings: Settings) -> int:
     """Runs, prints and saves the rounds, and ends all of its processes."""
-    processes, results, turns, broken = Processes(), [], Counter(), 0
+    processes, rows, turns, broken = Processes(), [], Counter(), 0
     scratch = Path(tempfile.mkdtemp(prefix="drill-"))  # Ray's sockets need a short path
     try:
         environment = base_environment(scratch, secrets.token_hex(32))
@@ -86,52 +80,47 @@ def drill(folder: Path, kinds: list[str], rounds: int, seed: int, settings: Sett
             one = Round(number, kind, turns[kind], settings, seed)
             turns[kind] += 1
             try:
-                results.append(one.run(folder, processes, server, environment))
+                rows.append(one.run(folder, processes, server, environment))
             except DrillError as error:
                 broken += 1
                 print(f"{number:2d} {kind}: the round could not be made: {error}", flush=True)
                 continue
-            print(_line(results[-1]), flush=True)
-            _save(results, folder)
-            if not results[-1].wrong():
+            print(_line(rows[-1]), flush=True)
+            pd.DataFrame(rows).to_csv(folder / TABLE, index=False)
+            if not wrong(rows[-1]):
                 shutil.rmtree(folder / one.name)  # of the others everything stays, to find out why
     finally:
         processes.end_all()
         shutil.rmtree(scratch, ignore_errors=True)
-    if not broken and not any(result.wrong() for result in results):
+    if not broken and not any(map(wrong, rows)):
         shutil.rmtree(folder / "server")
-    return _conclude(results, broken, folder)
+    return _conclude(rows, broken, folder)
 
 
-def _line(result: Result) -> str:
-    wrong = [f"{count} {name}" for name, count in result.wrong().items()]
-    times = "once" if result.runs == 1 else f"{result.runs} times"
+def _losses(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing lost"
+
+
+def _line(row: Mapping[str, Any]) -> str:
     return (
-        f"{result.round:2d} {result.fault} ({result.store}), {result.delay:.1f} s after {result.done} % of the steps: "
-        f"{result.struck}; the command was run {times}, {result.repeated} steps again, {result.seconds:.0f} s: "
-        f"{', '.join(wrong) or 'nothing lost'}"
+        "{round:2d} {fault} ({store}), {delay:.1f} s after {done} % of the steps: {struck}; the command was run {runs} "
+        "times, {repeated} steps again, {seconds:.0f} s: ".format(**row)
+        + _losses(wrong(row))
     )
 
 
-def _save(results: list[Result], folder: Path) -> pd.DataFrame:
-    table = pd.DataFrame([result.row() for result in results])
-    table.to_csv(folder / "rounds.csv", index=False)
-    return table
-
-
-def _conclude(results: list[Result], broken: int, folder: Path) -> int:
-    if not results:
+def _conclude(rows: Sequence[Mapping[str, Any]], broken: int, folder: Path) -> int:
+    if not rows:
         print("no round could be made")
         return LOST
-    table = _save(results, folder)
+    table = pd.DataFrame(rows)
     print(f"\n{table.drop(columns=['struck', 'how']).to_string(index=False)}\n")
     for kind, how in table[["fault", "how"]].drop_duplicates().itertuples(index=False):
         print(f"{kind}: {how}")
-    totals = sum((Counter(result.wrong()) for result in results), Counter())
-    told = ", ".join(f"{count} {name}" for name, count in totals.items()) or "nothing lost"
+    totals = sum((Counter(wrong(row)) for row in rows), Counter())
     unmade = f"; {broken} rounds could not be made" if broken else ""
-    print(f"{len(results)} rounds, {table['cells'].sum()} cells: {told}{unmade}")
-    print(f"saved: {folder / 'rounds.csv'}")
+    print(f"{len(rows)} rounds, {table['cells'].sum()} cells: {_losses(totals)}{unmade}")
+    print(f"saved: {folder / TABLE}")
     return LOST if broken or totals else 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import resource
 import shutil
 import sys
 import time
@@ -15,7 +14,6 @@ from pathlib import Path
 import psutil
 from mlflow.tracking import MlflowClient
 
-from infoscope.errors import InvalidInput, UnknownName
 from infoscope.tracking.store.store import ALIVE
 from infra.drill import sweep
 from infra.drill.liar import LIES, Liar
@@ -46,14 +44,12 @@ class Scene:
     others: list[psutil.Popen] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.client = MlflowClient(self.server.uri)
         self.trees: list[Path] = []
-        self.enter("tree")
-
-    def enter(self, name: str) -> None:
-        """Begins an empty working tree, with nothing in it but the sweep's module."""
-        self.tree = self.make_tree(name)
+        self.tree = self.make_tree("tree")
 
     def make_tree(self, name: str) -> Path:
+        """An empty working tree, with nothing in it but the sweep's module."""
         tree = self.folder / name
         tree.mkdir(parents=True)
         shutil.copy(sweep.__file__, tree / f"{PROGRAM}.py")
@@ -68,11 +64,6 @@ class Scene:
     @property
     def records(self) -> Path:
         return self.tree / "runs" / "records"
-
-    @property
-    def client(self) -> MlflowClient:
-        """A client of the server itself."""
-        return MlflowClient(self.server.uri)
 
     def experiment(self) -> str:
         """The id of the sweep's experiment at the server, which is made if it is not there."""
@@ -117,10 +108,7 @@ class Fault:
     pause = 0.04
     latest = 0.97
     may_use_sqlite = False
-
-    def missing(self) -> str | None:
-        """Why it cannot be tried on this machine; None when it can."""
-        return None
+    needs_mounts = False  # of its own: unshare --mount --uts
 
     def prepare(self, scene: Scene) -> None:
         """Before the sweep is started."""
@@ -177,10 +165,7 @@ class FarNodeLost(NodeLost):
     """The same with a disk of its own, from which nothing comes back: what was not sent is made again."""
 
     kind, how = "far-node", "kill -9 of the raylet, own disk and host name"
-    own_disk, pause = True, 0.1  # long enough for a checkpoint to be sent
-
-    def missing(self) -> str | None:
-        return None if separation() else "mount namespaces are not allowed here (unshare --mount --uts)"
+    own_disk, needs_mounts, pause = True, True, 0.1  # long enough for a checkpoint to be sent
 
 
 class ServerKilled(Fault):
@@ -205,46 +190,25 @@ class MachineLost(Fault):
         scene.processes.end(scene.driver.pid)
         shutil.rmtree(scene.tree)
         scene.age()
-        scene.enter("elsewhere")
+        scene.tree = scene.make_tree("elsewhere")
         return f"driver {scene.driver.pid} and everything it had started"
 
 
 class DiskFull(Fault):
-    """The file system of the records is full until the sweep ends; without mounts, writing is forbidden."""
+    """The file system of the records is full until the sweep ends, or a server would be back."""
 
-    kind = "disk"
-
-    def missing(self) -> str | None:
-        if separation() or hasattr(resource, "prlimit"):
-            return None
-        return "neither may a file system be mounted here nor another process be forbidden to write"
-
-    @property
-    def how(self) -> str:
-        return "no space left on a small file system" if separation() else "no process of the sweep may write a file"
+    kind, how, needs_mounts = "disk", "no space left on a small file system", True
 
     def prepare(self, scene: Scene) -> None:
-        self.disk = None
-        if separation():
-            log = scene.folder / "disk.log"
-            self.disk = SmallDisk(scene.processes, scene.records, scene.environment, log)
-            scene.prefix = self.disk.prefix(scene.tree)
+        self.disk = SmallDisk(scene.processes, scene.records, scene.environment, scene.folder / "disk.log")
+        scene.prefix = self.disk.prefix(scene.tree)
 
     def strike(self, scene: Scene) -> str:
-        if self.disk is None:
-            return self._forbid(scene)
         self.disk.fill()
         with contextlib.suppress(psutil.TimeoutExpired):
             scene.driver.wait(scene.down)
         self.disk.free()
         return f"disk of the records, {DISK_BYTES >> 20} MiB"
-
-    def _forbid(self, scene: Scene) -> str:
-        writers = {pid for pid, _, _ in scene.steps()} | {scene.driver.pid}
-        struck = [process.pid for process in scene.processes.members(scene.driver.pid) if process.pid in writers]
-        for pid in struck:
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, 0))
-        return f"files of processes {struck}"
 
 
 class ServerLies(Fault):
@@ -275,8 +239,13 @@ class TwoDrivers(Fault):
     kind, how = "two-drivers", "the same command in two folders within a second, then kill -9 of the first"
 
     def begun(self, scene: Scene, command: list[str]) -> None:
-        tree, environment = scene.make_tree("beside"), dict(scene.environment)
-        scene.others.append(scene.processes.start(command, tree, environment, scene.folder / "beside.log"))
+        tree, log = scene.make_tree("beside"), scene.folder / "beside.log"
+        words = [*self.prefix(scene, tree), *command[len(scene.prefix) :]]
+        scene.others.append(scene.processes.start(words, tree, scene.environment, log))
+
+    def prefix(self, scene: Scene, tree: Path) -> list[str]:
+        """What a driver's command begins with in a tree."""
+        return []
 
     def strike(self, scene: Scene) -> str:
         alive = [driver for driver in (scene.driver, *scene.others) if driver.poll() is None]
@@ -290,20 +259,13 @@ class EqualNames(TwoDrivers):
     """The same in two containers of one image, with equal host names and paths on separate file systems."""
 
     kind, how = "equal-names", "two drivers as in two containers: equal host names and paths, then kill -9 of the first"
-
-    def missing(self) -> str | None:
-        return None if separation() else "mount namespaces are not allowed here (unshare --mount --uts)"
+    needs_mounts = True
 
     def prepare(self, scene: Scene) -> None:
-        scene.prefix = self._container(scene.tree, scene.folder / "container")
+        scene.prefix = self.prefix(scene, scene.tree)
 
-    def begun(self, scene: Scene, command: list[str]) -> None:
-        tree = scene.make_tree("beside")
-        words = [*self._container(tree, scene.folder / "container"), *command[len(scene.prefix) :]]
-        log = scene.folder / "beside.log"
-        scene.others.append(scene.processes.start(words, tree, dict(scene.environment), log))
-
-    def _container(self, tree: Path, path: Path) -> list[str]:
+    def prefix(self, scene: Scene, tree: Path) -> list[str]:
+        path = scene.folder / "container"
         path.mkdir(exist_ok=True)
         name = f"import socket; socket.sethostname('{CONTAINER}')"
         script = 'mount --bind "$1" "$2" && cd "$2" && "$3" -c "$4" && shift 4 && exec "$@"'
@@ -341,14 +303,3 @@ FAULTS: Mapping[str, Callable[[], Fault]] = {
         *(TwoDrivers, EqualNames, Poisoned),
     )
 } | {kind: partial(ServerLies, kind, lie) for kind, lie in _LIES.items()}
-
-
-def parse(text: str) -> list[str]:
-    """Names of faults, separated by commas. Raises ValueError for one that there is not."""
-    names = [name for name in text.split(",") if name]
-    for name in names:
-        if name not in FAULTS:
-            raise UnknownName(f"fault must be one of {', '.join(FAULTS)}, got {name!r}")
-    if not names:
-        raise InvalidInput(f"faults must be one or more of {', '.join(FAULTS)}, got none")
-    return names

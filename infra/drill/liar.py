@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from infoscope.errors import UnknownName
-
 LIES: Mapping[str, str] = {
     "error": "500 after the server has done what it was asked",
     "lost": "the connection is cut after the server has done what it was asked",
@@ -19,17 +17,16 @@ LIES: Mapping[str, str] = {
     "garbled": "the answer's JSON is cut in half",
     "silent": "no answer at all",
 }
-RETRY_AFTER = "3600"
 HOP = ("connection", "keep-alive", "transfer-encoding", "content-length", "date", "server")
 
 
 class Liar:
     """A proxy on a free loopback port, honest at first. told: number of lies by kind."""
 
-    def __init__(self, server: int, seed: int = 0):
+    def __init__(self, server: int):
         self.server, self.told = server, Counter[str]()
-        self._lies: tuple[str, ...] = ()
-        self._share, self._draw, self._lock = 1.0, random.Random(seed), threading.Lock()
+        self._lie, self._share = "", 1.0
+        self._draw, self._lock = random.Random(0), threading.Lock()
         self._honest = threading.Event()
         self._honest.set()
         self._listener = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -38,16 +35,14 @@ class Liar:
         self.uri = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self._listener.serve_forever, daemon=True, name="liar").start()
 
-    def lie(self, *lies: str, share: float = 1.0) -> None:
-        """From now on, to this share of the requests, in one of these ways."""
-        if unknown := set(lies) - set(LIES):
-            raise UnknownName(f"lie must be one of {', '.join(LIES)}, got {sorted(unknown)[0]!r}")
-        self._lies, self._share = lies, share
+    def lie(self, lie: str, share: float = 1.0) -> None:
+        """From now on, to this share of the requests, in one of the ways of LIES."""
+        self._lie, self._share = lie, share
         self._honest.clear()
 
     def be_honest(self) -> None:
         """From now on; whoever waits for an answer is cut off."""
-        self._lies = ()
+        self._lie = ""
         self._honest.set()
 
     def close(self) -> None:
@@ -57,11 +52,10 @@ class Liar:
 
     def next_lie(self) -> str | None:
         with self._lock:
-            if not self._lies or self._draw.random() >= self._share:
+            if not self._lie or self._draw.random() >= self._share:
                 return None
-            lie = self._draw.choice(self._lies)
-            self.told[lie] += 1
-            return lie
+            self.told[self._lie] += 1
+            return self._lie
 
     def wait_until_honest(self) -> None:
         self._honest.wait()
@@ -82,7 +76,7 @@ def _handler(liar: Liar) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
                 return
             if lie == "busy":
-                self._send(429, {"Retry-After": RETRY_AFTER, "Content-Type": "text/plain"}, b"too many requests")
+                self._send(429, {"Retry-After": "3600", "Content-Type": "text/plain"}, b"too many requests")
                 return
             try:
                 status, headers, content = self._ask(body)

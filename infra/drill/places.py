@@ -123,28 +123,22 @@ class Nodes:
             self._start(f"node-{number}", join, [])
 
     def _start(self, name: str, options: list[str], prefix: list[str]) -> psutil.Popen:
-        for attempt in range(1, STARTS + 1):
-            try:
-                return self._attempt(self._folder / f"{name}-{attempt}.log", name, options, prefix)
-            except DrillError as error:  # Ray itself gives up after half a minute
-                if attempt == STARTS or "timed out" not in str(error):
-                    raise
-
-    def _attempt(self, log: Path, name: str, options: list[str], prefix: list[str]) -> psutil.Popen:
         ray = [sys.executable, "-m", "ray.scripts.scripts", "start", *options, "--num-cpus", "1", "--block"]
         ray += ["--min-worker-port", "0", "--max-worker-port", "0", "--dashboard-agent-listen-port", "0"]
         ray += ["--object-store-memory", str(200 * 2**20), "--disable-usage-stats"]
-        process = self._processes.start([*prefix, *ray], self._folder, self._environment, log)
-        started = "Ray runtime started"
-        try:
-            wait_until(
-                lambda: log.exists() and started in log.read_text(errors="replace"),
-                *(f"the {name} node", START_SECONDS, process, log),
-            )
-        except DrillError:
-            self._processes.end(process.pid)
-            raise
-        return process
+        for attempt in range(1, STARTS + 1):
+            log = self._folder / f"{name}-{attempt}.log"
+            process = self._processes.start([*prefix, *ray], self._folder, self._environment, log)
+            try:
+                wait_until(
+                    lambda log=log: log.exists() and "Ray runtime started" in log.read_text(errors="replace"),
+                    *(f"the {name} node", START_SECONDS, process, log),
+                )
+                return process
+            except DrillError as error:  # Ray itself gives up after half a minute
+                self._processes.end(process.pid)
+                if attempt == STARTS or "timed out" not in str(error):
+                    raise
 
     def raylet(self) -> psutil.Process:
         """The raylet of the second node. Raises DrillError when there is none."""

@@ -6,12 +6,13 @@ import contextlib
 import os
 import signal
 import subprocess
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psutil
+
+ENDINGS = {signal.SIGINT, signal.SIGTERM}
 
 
 class Processes:
@@ -21,23 +22,28 @@ class Processes:
         self._sessions: set[int] = set()
 
     def start(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Popen:
-        """Runs a command in a folder, its output added to a file."""
-        with open(log, "ab") as output, _uninterrupted():
-            process = psutil.Popen(
-                list(command),
-                cwd=folder,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        """Runs a command in a folder, its output added to a file. SIGINT and SIGTERM wait until it is noted."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
+        try:
+            with open(log, "ab") as output:
+                process = psutil.Popen(
+                    list(command),
+                    cwd=folder,
+                    env=dict(environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS),
+                )
             self._sessions.add(process.pid)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
         return process
 
     def members(self, session: int) -> list[psutil.Process]:
         """The living processes of a session: of `start`'s process with this id and of all that descend from it."""
-        return [process for process in psutil.process_iter() if _session(process.pid) == session and _lives(process)]
+        return [process for process in psutil.process_iter() if _lives_in(session, process)]
 
     def end(self, session: int) -> None:
         """kill -9 for a session, until nobody is left in it. Raises TimeoutError when that takes two minutes."""
@@ -62,32 +68,8 @@ def kill(*processes: psutil.Process) -> None:
             process.kill()
 
 
-@contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Delays SIGINT and SIGTERM to the end of the block, so that no started process goes unnoted."""
-    if threading.current_thread() is not threading.main_thread():  # where no signal is handled
-        yield
-        return
-    came: list[int] = []
-    before = {one: signal.signal(one, lambda number, _: came.append(number)) for one in (signal.SIGINT, signal.SIGTERM)}
+def _lives_in(session: int, process: psutil.Process) -> bool:
     try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number in came:
-            signal.raise_signal(number)
-
-
-def _session(pid: int) -> int | None:
-    try:
-        return os.getsid(pid)
-    except (ProcessLookupError, PermissionError):
-        return None
-
-
-def _lives(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
+        return os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE
+    except (ProcessLookupError, PermissionError, psutil.NoSuchProcess):
         return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from mlflow.entities import Run
+from mlflow.entities import LoggedModel, Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
@@ -21,28 +20,13 @@ from infoscope.tracking.store.store import KEY, pages
 from infra.drill import sweep
 from infra.drill.poison import POISONED
 
-
-@dataclasses.dataclass(frozen=True)
-class Reading:
-    """Numbers of cells and of errors; all but `cells` are 0 when nothing is wrong.
-
-    lost, twice: cells without or with several runs; miscounted: not exactly once in `runs`; running: open runs;
-    incomplete: curve, table or model missing; duplicates: repeated steps; wrong: values that differ from an
-    uninterrupted training;
-    unready: partial models; unsent: records left after `sweep-sync`. The drill's own additions are excluded.
-    """
-
-    cells: int
-    lost: int
-    twice: int
-    miscounted: int
-    running: int
-    failed: int
-    incomplete: int
-    duplicates: int
-    wrong: int
-    unready: int
-    unsent: int
+LOSSES = (
+    *("lost", "twice"),  # cells without a run, with several
+    "miscounted",  # cells that are not exactly once in `runs`
+    *("running", "failed", "incomplete"),  # runs that are open, are not finished, lack curve, table or model
+    *("duplicates", "wrong"),  # steps that are repeated, or differ from an uninterrupted training
+    *("unready", "unsent"),  # partial models, and records left after `sweep-sync`
+)
 
 
 @cache
@@ -53,8 +37,8 @@ def expected(bits: float, bound: str, steps: int) -> tuple[float, ...]:
     return tuple(running.trace.of(bound))
 
 
-def read(uri: str, experiment: str, plan: Mapping[str, Mapping], records: Sequence[Path]) -> Reading:
-    """The contents of a store on an experiment, compared with its plan (cells by key)."""
+def read(uri: str, experiment: str, plan: Mapping[str, Mapping], records: Sequence[Path]) -> dict[str, int]:
+    """The number of cells of a plan, and of each kind of loss in the store; runs that the drill added are excluded."""
     client = MlflowClient(uri)
     found = list(_runs(client, experiment))
     of = {key: [run for run in found if run.data.tags.get(KEY) == key] for key in plan}
@@ -63,7 +47,7 @@ def read(uri: str, experiment: str, plan: Mapping[str, Mapping], records: Sequen
     points = {key: [(point.step, point.value) for point in curve] for key, curve in curves.items()}
     truth = {key: expected(cell["bits"], cell["bound"], cell["steps"]) for key, cell in plan.items()}
     whole = {key: _whole(client, last[key], points[key], truth[key]) for key in last}
-    return Reading(
+    return dict(
         cells=len(plan),
         lost=len(plan) - len(last),
         twice=sum(len(several) > 1 for several in of.values()),
@@ -72,8 +56,8 @@ def read(uri: str, experiment: str, plan: Mapping[str, Mapping], records: Sequen
         failed=sum(run.info.status != "FINISHED" for run in last.values()),
         incomplete=sum(not complete for complete in whole.values()),
         duplicates=sum(len(curve) - len(dict(curve)) for curve in points.values()),
-        wrong=sum(_wrong(points[key], truth[key]) for key in last),
-        unready=_unready(client, experiment),
+        wrong=sum(len(set(points[key]) - set(enumerate(truth[key]))) for key in last),
+        unready=sum(str(model.status) != "READY" for model in _models(client, experiment)),
         unsent=sum(len(list(folder.glob("*/*/record.jsonl"))) for folder in records),
     )
 
@@ -94,19 +78,11 @@ def _miscounted(uri: str, experiment: str, plan: Mapping[str, Mapping]) -> int:
     return sum(counts.pop(key, 0) != 1 for key in plan) + counts.total()
 
 
-def _unready(client: MlflowClient, experiment: str) -> int:
-    known, token, count = client.get_experiment_by_name(experiment), None, 0
-    while known:
-        page = client.search_logged_models([known.experiment_id], max_results=100, page_token=token)
-        count += sum(str(model.status) != "READY" for model in page)
-        token = page.token
-        if not token:
-            break
-    return count
-
-
-def _wrong(curve: Sequence[tuple[int, float]], truth: Sequence[float]) -> int:
-    return sum(not 0 <= step < len(truth) or value != truth[step] for step, value in curve)
+def _models(client: MlflowClient, experiment: str) -> Iterator[LoggedModel]:
+    known = client.get_experiment_by_name(experiment)
+    if known is None:
+        return iter(())
+    return pages(lambda token: client.search_logged_models([known.experiment_id], max_results=100, page_token=token))
 
 
 def _whole(client: MlflowClient, run: Run, curve: Sequence[tuple[int, float]], truth: Sequence[float]) -> bool:

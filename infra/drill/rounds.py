@@ -17,10 +17,10 @@ from infra.drill import sweep
 from infra.drill.faults import FAULTS, PROGRAM, Fault, Scene
 from infra.drill.places import DrillError, Server, wait_until
 from infra.drill.processes import Processes
-from infra.drill.reading import Reading, expected, read
+from infra.drill.reading import LOSSES, expected, read
 
 RUNS = 4  # of the command: the one that is struck, and at most three more
-START_SECONDS, RUN_SECONDS, DELAY_SECONDS = 900.0, 1800.0, 1.5  # also where eight others want the machine
+RUN_SECONDS, DELAY_SECONDS = 1800.0, 1.5  # also where eight others want the machine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,38 +40,13 @@ class Settings:
         return {"bits": ",".join(map(str, self.bits)), "steps": str(self.steps), "pause": str(fault.pause)}
 
 
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """done: the percentage of the sweep's steps that were made when the fault was drawn; delay: seconds from then until
-    it struck; runs: how often the command was run; hung: how many of these had to be ended; repeated: steps that were
-    made more than once; seconds: of the whole round.
-    """
-
-    round: int
-    fault: str
-    how: str
-    store: str
-    done: int
-    delay: float
-    struck: str
-    runs: int
-    hung: int
-    repeated: int
-    seconds: float
-    reading: Reading
-
-    def row(self) -> dict[str, Any]:
-        row = {**dataclasses.asdict(self), **dataclasses.asdict(self.reading)}
-        return {name: value for name, value in row.items() if name != "reading"}
-
-    def wrong(self) -> dict[str, int]:
-        """The losses and other faults, and how often; empty when nothing is."""
-        counts = {**dataclasses.asdict(self.reading), "hung": self.hung}
-        return {name: count for name, count in counts.items() if name != "cells" and count}
+def wrong(row: Mapping[str, Any]) -> dict[str, int]:
+    """The losses of a round and its runs that had to be ended, with their numbers; empty when nothing is wrong."""
+    return {name: row[name] for name in (*LOSSES, "hung") if row[name]}
 
 
 class Round:
-    """`run` raises DrillError when the sweep cannot be started or has nothing to be struck."""
+    """A sweep that is struck. `run` raises DrillError when it cannot be started or has nothing to be struck."""
 
     def __init__(self, number: int, kind: str, turn: int, settings: Settings, seed: int):
         self.number, self.settings, self.hung = number, settings, 0
@@ -82,7 +57,11 @@ class Round:
         self.share = generator.uniform(0, self.fault.latest)
         self.delay = generator.uniform(0, DELAY_SECONDS)  # trials also begin, end and send, when no step is made
 
-    def run(self, folder: Path, processes: Processes, server: Server, environment: Mapping[str, str]) -> Result:
+    def run(self, folder: Path, processes: Processes, server: Server, environment: Mapping[str, str]) -> dict[str, Any]:
+        """A row of the table. done: percentage of the sweep's steps made when the fault was drawn; delay: seconds from
+        then until it struck; runs: of the command; hung: of these, how many had to be ended; repeated: steps made more
+        than once; seconds: of the whole round; then the cells and losses of `read`.
+        """
         began = time.monotonic()
         scene = self._scene(folder / self.name, processes, server, environment)
         of_all = self.settings.packs * self.settings.steps
@@ -97,8 +76,8 @@ class Round:
                     self._start(scene, runs)
                 if self._finish(scene):
                     break
-                self._let_finish(scene)
-            self._let_finish(scene)
+                self._finish_others(scene)
+            self._finish_others(scene)
             records = [tree / "runs" / "records" for tree in scene.trees]
             for tree, place in zip(scene.trees, records):  # where a driver has died, and nobody has gone on
                 if tree != scene.tree and any(place.glob("*/*/record.jsonl")):
@@ -106,8 +85,10 @@ class Round:
         finally:
             self.fault.over(scene)
             processes.end_all(but=server.process.pid)
-        reading = read(self._uri(scene), self.name, self._plan(), records)
-        return Result(
+        named = dataclasses.replace(sweep.SWEEP, name=self.name)
+        plan = named.plan(named.profile("laptop", self.settings.of(self.fault))[1])
+        uri = server.uri if self.store == "server" else f"sqlite:///{scene.tree / 'runs' / 'mlflow.db'}"
+        return dict(
             round=self.number,
             fault=self.fault.kind,
             how=self.fault.how,
@@ -119,17 +100,12 @@ class Round:
             hung=self.hung,
             repeated=len(scene.steps()) - of_all,
             seconds=round(time.monotonic() - began, 1),
-            reading=reading,
+            **read(uri, self.name, plan, records),
         )
 
-    def _plan(self) -> dict[str, dict]:
-        named = dataclasses.replace(sweep.SWEEP, name=self.name)
-        return named.plan(named.profile("laptop", self.settings.of(self.fault))[1])
-
     def _await(self, scene: Scene, steps: int) -> None:
-        log = self._log(scene, 1)
+        log = scene.folder / "run-1.log"
         driver = None if scene.others else scene.driver  # of several drivers one may be refused
-        wait_until(scene.steps, "the sweep does not begin", START_SECONDS, driver, log)
         wait_until(lambda: len(scene.steps()) >= steps, "the sweep does not get so far", RUN_SECONDS, driver, log)
         time.sleep(self.delay)
         if driver and driver.poll() is not None:
@@ -144,16 +120,10 @@ class Round:
             scene.environment["MLFLOW_TRACKING_URI"] = server.uri
         return scene
 
-    def _uri(self, scene: Scene) -> str:
-        return scene.server.uri if self.store == "server" else f"sqlite:///{scene.tree / 'runs' / 'mlflow.db'}"
-
-    def _log(self, scene: Scene, runs: int) -> Path:
-        return scene.folder / f"run-{runs}.log"
-
     def _start(self, scene: Scene, runs: int) -> list[str]:
         words = " ".join(f"{name}={text}" for name, text in self.settings.of(self.fault).items())
         command = [*scene.prefix, sys.executable, "-m", PROGRAM, "--set", words]
-        scene.driver = scene.processes.start(command, scene.tree, scene.environment, self._log(scene, runs))
+        scene.driver = scene.processes.start(command, scene.tree, scene.environment, scene.folder / f"run-{runs}.log")
         return command
 
     def _sync(self, scene: Scene, tree: Path) -> None:
@@ -161,24 +131,20 @@ class Round:
         scene.driver = scene.processes.start(command, tree, scene.environment, scene.folder / "sync.log")
         self._finish(scene)
 
-    def _finish(self, scene: Scene) -> bool:
-        """Waits for the command; whether it ended well."""
+    def _finish(self, scene: Scene, driver: psutil.Popen | None = None) -> bool:
+        """Waits for the command, or another driver, and ends it when it hangs; whether it ended well."""
+        driver = driver or scene.driver
         try:
-            return scene.driver.wait(RUN_SECONDS) == 0
+            return driver.wait(RUN_SECONDS) == 0
         except psutil.TimeoutExpired:
             self.hung += 1
-            scene.processes.end(scene.driver.pid)
+            scene.processes.end(driver.pid)
             return False
 
-    def _let_finish(self, scene: Scene) -> None:
+    def _finish_others(self, scene: Scene) -> None:
         """Waits for the drivers beside the one that was struck: while they live, they run the sweep."""
         while scene.others:
-            other = scene.others.pop()
-            try:
-                other.wait(RUN_SECONDS)
-            except psutil.TimeoutExpired:
-                self.hung += 1
-                scene.processes.end(other.pid)
+            self._finish(scene, scene.others.pop())
 
 
 def reference(settings: Settings) -> None:
