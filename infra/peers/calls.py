@@ -8,6 +8,7 @@ float64; with `labels`, y [n, 1] holds category codes. No answer is repaired. Wh
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,36 +77,6 @@ def _sum_over_columns(each: np.ndarray) -> Answer:
     return {"value": each.sum(), "notes": [f"the sum over {len(each)} columns, each asked on its own"]}
 
 
-def bmi_ksg() -> Measure:
-    """bmi's KSGEnsembleFirstEstimator, k = 5 and 10 averaged, columns standardised."""
-    return _bmi("KSGEnsembleFirstEstimator")
-
-
-def bmi_cca() -> Measure:
-    """bmi's CCAMutualInformationEstimator: what the canonical correlations would mean of a normal law."""
-    return _bmi("CCAMutualInformationEstimator")
-
-
-def bmi_mine() -> Measure:
-    """bmi's MINEEstimator, with its own network, steps and split."""
-    return _bmi("MINEEstimator", drawn=True)
-
-
-def bmi_infonce() -> Measure:
-    """bmi's InfoNCEEstimator, with its own network, steps and split."""
-    return _bmi("InfoNCEEstimator", drawn=True)
-
-
-def bmi_nwj() -> Measure:
-    """bmi's NWJEstimator, with its own network, steps and split."""
-    return _bmi("NWJEstimator", drawn=True)
-
-
-def bmi_dv() -> Measure:
-    """bmi's DonskerVaradhanEstimator, with its own network, steps and split."""
-    return _bmi("DonskerVaradhanEstimator", drawn=True)
-
-
 def _bmi(name: str, drawn: bool = False) -> Measure:
     """An estimator of bmi.estimators; `drawn` ones train a network and say how that went."""
     import bmi
@@ -116,15 +87,19 @@ def _bmi(name: str, drawn: bool = False) -> Measure:
         if not drawn:
             return make().estimate(x, y)
         found = make(verbose=False, seed=seed).estimate_with_info(x, y)
-        told = found.additional_information
-        notes = [
-            f"it says {key.replace('_', ' ')}: {value}"
-            for key, value in told.items()
-            if isinstance(value, bool) and value
-        ]
+        warned = [name for name, value in found.additional_information.items() if value is True]
+        notes = [f"it says {name.replace('_', ' ')}: True" for name in warned]
         return {"value": found.mi_estimate, "notes": notes}
 
     return measure
+
+
+bmi_ksg = partial(_bmi, "KSGEnsembleFirstEstimator")  # k = 5 and 10 averaged, columns standardised
+bmi_cca = partial(_bmi, "CCAMutualInformationEstimator")  # of a normal distribution with these canonical correlations
+bmi_mine = partial(_bmi, "MINEEstimator", drawn=True)  # these with their own network, steps and split
+bmi_infonce = partial(_bmi, "InfoNCEEstimator", drawn=True)
+bmi_nwj = partial(_bmi, "NWJEstimator", drawn=True)
+bmi_dv = partial(_bmi, "DonskerVaradhanEstimator", drawn=True)
 
 
 def latentmi() -> Measure:
@@ -142,22 +117,8 @@ def latentmi() -> Measure:
     return measure
 
 
-def torch_mist_smile() -> Measure:
-    """torch_mist.estimate_mi as it comes: SMILE, up to 5,000 steps, asked of all rows once it is trained."""
-    return _torch_mist()
-
-
-def torch_mist_mine() -> Measure:
-    """torch_mist.estimate_mi as its README calls it: MINE, up to 1,000 steps, one hidden layer of 128."""
-    return _torch_mist(estimator="mine", max_iterations=1000, hidden_dims=[128])
-
-
-def torch_mist_infonce() -> Measure:
-    """The same with InfoNCE."""
-    return _torch_mist(estimator="infonce", max_iterations=1000, hidden_dims=[128])
-
-
 def _torch_mist(**settings: Any) -> Measure:
+    """torch_mist.estimate_mi, evaluated on all rows once it is trained."""
     import torch
     import torch_mist
 
@@ -169,3 +130,9 @@ def _torch_mist(**settings: Any) -> Measure:
         return {"value": value, "notes": ["asked of the rows that it was fitted to, as the package does by itself"]}
 
     return measure
+
+
+torch_mist_smile = _torch_mist  # as it comes: SMILE, up to 5,000 steps
+README = {"max_iterations": 1000, "hidden_dims": [128]}  # as its README calls it
+torch_mist_mine = partial(_torch_mist, estimator="mine", **README)
+torch_mist_infonce = partial(_torch_mist, estimator="infonce", **README)

@@ -10,8 +10,8 @@ One line of JSON comes in for each request, and one goes out for each answer:
     {"call": name, "data": path, "labels": bool, "seed": int}
 
 `data` is an .npz of float64 arrays x [n, c] and y [n, d]; with `labels`, y [n, 1] holds category codes. An answer has
-"error" (a sentence), or "made", or "value" and "interval" in nats, "notes" and the "seconds" of the call alone. What a
-package prints goes to standard error, and it finds nothing on standard input.
+"error" (a sentence), or "made", or "value" and "interval" in nats and "notes". What a package prints goes to standard
+error, and it finds nothing on standard input.
 """
 
 from __future__ import annotations
@@ -61,11 +61,6 @@ def loaded(path: str) -> ModuleType:
     return module
 
 
-def one_line(error: BaseException) -> str:
-    """The type and the words of an error."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[: 2 * _LENGTH].rstrip(": ")
-
-
 def measured(measure: Any, request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request for a number."""
     with np.load(request["data"], allow_pickle=False) as data:
@@ -75,9 +70,7 @@ def measured(measure: Any, request: dict[str, Any]) -> dict[str, Any]:
     np.random.seed(seed)  # of packages that draw from numpy's global state
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        began = time.perf_counter()
         found = measure(x, y, bool(request["labels"]), seed)
-        seconds = time.perf_counter() - began
     found = found if isinstance(found, dict) else {"value": found}
     interval = found.get("interval")
     told = [
@@ -89,7 +82,6 @@ def measured(measure: Any, request: dict[str, Any]) -> dict[str, Any]:
         "value": float(found["value"]),
         "interval": None if interval is None else [float(end) for end in interval],
         "notes": [*found.get("notes", ()), *(f"it warns: {text}" for text in list(dict.fromkeys(told))[:_WARNINGS])],
-        "seconds": seconds,
     }
 
 
@@ -107,7 +99,8 @@ def main(path: str) -> None:
             else:
                 answer = measured(made[request["call"]], request)
         except Exception as error:  # whatever a package raises is its answer
-            answer = {"error": one_line(error)}
+            words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            answer = {"error": words[: 2 * _LENGTH].rstrip(": ")}
         answers.write(json.dumps(answer) + "\n")
 
 

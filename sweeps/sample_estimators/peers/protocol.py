@@ -27,22 +27,6 @@ NO_ERROR = "It gives no error."
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a package said.
-
-    value     nats, not clipped; nan or infinite as it came
-    interval  95 %, nats, of the package's own making; None where it makes none
-    notes     what it said of itself, one sentence each
-    seconds   of the call alone, without imports and without the way of the data
-    """
-
-    value: float
-    interval: tuple[float, float] | None
-    notes: tuple[str, ...]
-    seconds: float
-
-
-@dataclass(frozen=True)
 class Peer(Described):
     """An estimator of a public package with its own defaults, as users call it; `estimate(x, y, method=peer)` takes it.
 
@@ -115,10 +99,10 @@ class Peer(Described):
         """Starts its worker and imports its package. ValueError: not installed, or cannot be imported."""
         self._started()
 
-    def ask(self, pairs: Pairs, generator: np.random.Generator) -> Answer:
-        """The package's answer on the pairs; labels, or the one-column variable, are y.
-
-        ValueError: unsupported types or widths, not installed, timeout, a dead process, or the package's own error.
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        """I(x; y), nats, as the package gives it, with an interval where it makes one. Labels, or the one-column
+        variable, are its y. ValueError: unsupported types or widths, not installed, timeout, a dead process, or the
+        package's own error.
         """
         self.require(pairs)
         process = self._started()
@@ -128,31 +112,21 @@ class Peer(Described):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "pairs.npz"
             np.savez(path, x=_array(x), y=_array(y))
-            request = {"call": self.call, "data": str(path), "labels": _is_labels(y), "seed": _seed(generator)}
-            found = self._asked(process, request, self.timeout)
-        interval = found["interval"]
-        return Answer(
-            found["value"],
-            None if interval is None else (interval[0], interval[1]),
-            tuple(_sentence(note) for note in found["notes"]),
-            found["seconds"],
-        )
-
-    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-        """I(x; y), nats, as the package gives it, with an interval where it makes one; see `ask` for errors."""
-        found = self.ask(pairs, generator)
-        notes = [] if math.isfinite(found.value) else [f"{self.name} answers {found.value:g}."]
-        notes += found.notes
-        notes += [NO_ERROR] if found.interval is None else []
+            request = {"call": self.call, "data": str(path), "labels": _is_labels(y)}
+            found = self._asked(process, request | {"seed": int(generator.integers(2**31))}, self.timeout)
+        value, interval = found["value"], found["interval"]
+        notes = [] if math.isfinite(value) else [f"{self.name} answers {value:g}."]
+        notes += map(_sentence, found["notes"])
+        notes += [NO_ERROR] if interval is None else []
         notes += [] if pairs.groups is None else [f"{self.name} knows no groups and takes rows as independent."]
         return Estimate(
-            found.value,
+            value,
             math.nan,
             n=pairs.n,
             method=self.name,
             notes=tuple(notes),
             settings=f"{self.package} {self.version}",
-            interval=found.interval,
+            interval=interval and tuple(interval),
         )
 
     def _started(self) -> Worker:
@@ -187,10 +161,6 @@ def _width(variable: Variable) -> int:
 def _array(variable: Variable) -> np.ndarray:
     """float64 [n, columns]: the numbers, or one column of category codes."""
     return variable.codes[:, None].astype(np.float64) if _is_labels(variable) else variable.continuous
-
-
-def _seed(generator: np.random.Generator) -> int:
-    return int(generator.integers(2**31))
 
 
 def _sentence(note: str) -> str:
