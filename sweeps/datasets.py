@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from infoscope.data import DomainDataset, EmbeddingPool, FactorDataset, ImagePool, LabelledTexts
+from infoscope.data import DomainDataset, EmbeddingPool, FactorDataset, ImagePool, LabelledTexts, data_root
 from infoscope.tracking.datasets import DataSet
 
 _AT_ONCE = 1024  # images
 _CONTEXTS = {"train": "training"}  # parts that MLflow calls otherwise
 Items = DomainDataset | EmbeddingPool | FactorDataset | ImagePool | LabelledTexts
+
+
+def cached_by(fields: Sequence[str], maxsize: int | None = None) -> Callable[[Callable], Callable]:
+    """Keeps in each process what a function returns of a cell, by the cell's values of these fields alone."""
+
+    def decorate(function: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+        @functools.lru_cache(maxsize)
+        def kept(*values: Any) -> Any:
+            return function(dict(zip(fields, values)))
+
+        @functools.wraps(function)
+        def of_cell(cell: Mapping[str, Any]) -> Any:
+            return kept(*(cell[name] for name in fields))
+
+        of_cell.cache_clear = kept.cache_clear
+        return of_cell
+
+    return decorate
+
+
+def images_of(name: str) -> str:
+    """The images of a profile: "auto" is MNIST where INFOSCOPE_DATA is set, else the embedded digits."""
+    return ("digits" if data_root() is None else "mnist") if name == "auto" else name
 
 
 def law(name: str, **settings: Any) -> DataSet:

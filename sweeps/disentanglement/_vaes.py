@@ -41,16 +41,13 @@ def data_fields(profile: Profile) -> dict[str, Any]:
     return {field: name if field == "data" else getattr(profile, field) for field in DATA_FIELDS}
 
 
+@datasets.cached_by(DATA_FIELDS, maxsize=1)
 def factor_set(cell: Mapping[str, Any]) -> data.FactorDataset:
-    """The images and factors of a cell, read once per process."""
-    return _factor_set(*(cell[name] for name in DATA_FIELDS))
-
-
-@functools.lru_cache(maxsize=1)
-def _factor_set(name: str, resolution: int, every_orientation: int, every_position: int) -> data.FactorDataset:
+    """The images and factors of a cell."""
+    name, resolution = cell["data"], cell["resolution"]
     if name not in DATA:
         raise UnknownName(f"data must be one of auto, {', '.join(DATA)}, got {name!r}")
-    steps = {"orientation": every_orientation, "posX": every_position, "posY": every_position}
+    steps = {"orientation": cell["every_orientation"], **dict.fromkeys(("posX", "posY"), cell["every_position"])}
     found = DATA[name]()
     found = found.thinned(steps) if max(steps.values()) > 1 else found
     return found.resized(resolution) if resolution != found.image_shape[1] else found
@@ -62,24 +59,16 @@ def described(cell: Mapping[str, Any]) -> str:
     return found.name + (" (generated)" if found.synthetic else "")
 
 
+@datasets.cached_by(DATA_FIELDS)
 def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
     """The images and factors of a cell."""
-    return _data_sets(*(cell[name] for name in DATA_FIELDS))
+    return (datasets.items(described(cell), lambda: factor_set(cell)),)
 
 
-@functools.cache
-def _data_sets(*what: Any) -> tuple[DataSet, ...]:
-    return (datasets.items(described(dict(zip(DATA_FIELDS, what))), lambda: _factor_set(*what)),)
-
-
+@datasets.cached_by(DATA_FIELDS, maxsize=1)
 def images(cell: Mapping[str, Any]) -> torch.Tensor | data.FactorDataset:
     """The images of a cell as `fit_vae` reads them: floats in memory where they fit, else one batch after another."""
-    return _images(*(cell[name] for name in DATA_FIELDS))
-
-
-@functools.lru_cache(maxsize=1)
-def _images(*what: Any) -> torch.Tensor | data.FactorDataset:
-    found = _factor_set(*what)
+    found = factor_set(cell)
     if len(found) * math.prod(found.image_shape) * 4 > IN_MEMORY:
         return found
     blocks = np.array_split(np.arange(len(found)), -(-len(found) // 1024))

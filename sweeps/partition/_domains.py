@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -117,14 +116,9 @@ def thinned(found: DomainDataset, share: float, generator: torch.Generator) -> D
     return found.subset(np.isin(found.groups, chosen))
 
 
+@datasets.cached_by(DATA_FIELDS, maxsize=1)
 def parts(cell: Mapping[str, Any]) -> Parts:
-    """The parts of a cell's data; the models of a seed share them. One cell's are kept per process."""
-    return _parts(*(cell[name] for name in DATA_FIELDS))
-
-
-@functools.lru_cache(maxsize=1)
-def _parts(*what: Any) -> Parts:
-    cell = dict(zip(DATA_FIELDS, what))
+    """The parts of a cell's data; the models of a seed share them."""
     found, draws = dataset(cell), stream(cell["seed"], "domain split")
     disjoint = cell["data"] != "rotated-mnist-diva"
     split = found.split(cell["held_out"], SET_ASIDE, draws, disjoint=disjoint)
@@ -136,27 +130,19 @@ def _held(part: DomainDataset) -> DomainDataset:
     return part.in_memory() if len(part) * math.prod(part.image_shape) <= IN_MEMORY else part
 
 
-def described(cell: Mapping[str, Any]) -> str:
-    """The name of a cell's data set."""
-    return _described(*(cell[name] for name in DATA_FIELDS))[0]
-
-
-@functools.cache
-def _described(*what: Any) -> tuple[str, bool]:
-    found = dataset(dict(zip(DATA_FIELDS, what)))
+@datasets.cached_by(DATA_FIELDS)
+def described(cell: Mapping[str, Any]) -> tuple[str, bool]:
+    """The name of a cell's data set, and whether it is generated."""
+    found = dataset(cell)
     return found.name, found.synthetic
 
 
+@datasets.cached_by(DATA_FIELDS)
 def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
     """The parts of a cell's data."""
-    return _data_sets(*(cell[name] for name in DATA_FIELDS))
-
-
-@functools.cache
-def _data_sets(*what: Any) -> tuple[DataSet, ...]:
-    name, synthetic = _described(*what)
+    name, synthetic = described(cell)
     return tuple(
-        datasets.items(name, lambda part=part: getattr(_parts(*what), part), part, synthetic) for part in Parts._fields
+        datasets.items(name, lambda part=part: getattr(parts(cell), part), part, synthetic) for part in Parts._fields
     )
 
 
@@ -214,12 +200,11 @@ def check(cell: Mapping[str, Any]) -> None:
     if cell["patience"] and not RULES[SELECTIONS[cell["selection"]]][1]:
         raise InvalidInput(f"patience must be 0 for the selection {cell['selection']!r}, got {cell['patience']}.")
     _settings(cell)
-    _checked_parts(*(cell[name] for name in DATA_FIELDS))
+    _check_parts(cell)
 
 
-@functools.cache
-def _checked_parts(*what: Any) -> None:
-    cell = dict(zip(DATA_FIELDS, what))
+@datasets.cached_by(DATA_FIELDS)
+def _check_parts(cell: Mapping[str, Any]) -> None:
     split = dataset(cell).split(cell["held_out"], SET_ASIDE, stream(cell["seed"], "domain split"))
     split.validation.split(None, None, stream(cell["seed"], "domain split"), test=JUDGED)
 

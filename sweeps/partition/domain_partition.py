@@ -106,7 +106,7 @@ def evaluation_items(parts: _domains.Parts, cell: dict) -> dict[str, np.ndarray]
         **{name: np.concatenate([getattr(part, name) for part in judged]) for name in ("y", "d", "groups")},
         "split": np.repeat(np.arange(len(PARTS), dtype=np.uint8), [len(part) for part in judged]),
         "split_names": np.array(PARTS),
-        "name": np.array(f"{_domains.described(cell)}, held out {names[cell['held_out']]}"),
+        "name": np.array(f"{_domains.described(cell)[0]}, held out {names[cell['held_out']]}"),
         "class_names": np.array(parts.in_domain.class_names),
         "domain_names": np.array(names),
     }

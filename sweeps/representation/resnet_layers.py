@@ -7,7 +7,6 @@ was trained on, so that what their layers hold can be measured (`make table-repr
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -38,9 +37,7 @@ _UNSEEN = 0.3  # of the embedded digits, which have no test set
 
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per network, trained and not, and seed."""
-    name = profile.data
-    if name == "auto":
-        name = "digits" if data.data_root() is None else "mnist"
+    name = datasets.images_of(profile.data)
     shared = {field: getattr(profile, field) for field in ("depth", "width", "size", "batch", "items")}
     for kind, steps in ((UNTRAINED, 0), (TRAINED, profile.steps)):
         for seed in profile.seeds:
@@ -58,28 +55,20 @@ def cost(cell: dict) -> float:
     return 2e-2 * images * (cell["width"] / 64) ** 1.5 * (cell["size"] / 32) ** 2
 
 
+@datasets.cached_by(("data",))
 def pools(cell: dict) -> tuple[ImagePool, ImagePool]:
     """The images to train on, and those to measure on. ValueError for unknown data."""
-    return _pools(cell["data"])
-
-
-@functools.cache  # to read them again for every network, and for their digest, takes half a second each
-def _pools(name: str) -> tuple[ImagePool, ImagePool]:
-    if name == "mnist":
+    if cell["data"] == "mnist":
         return data.mnist("train"), data.mnist("test")
-    if name == "digits":
+    if cell["data"] == "digits":
         return data.digits().split(_UNSEEN, stream(0, "unseen digits"))
-    raise UnknownName(f"data must be auto, mnist or digits, got {name!r}.")
+    raise UnknownName(f"data must be auto, mnist or digits, got {cell['data']!r}.")
 
 
+@datasets.cached_by(("data",))
 def data_sets(cell: dict) -> tuple[DataSet, ...]:
     """What a network is trained on, and what it is measured on."""
-    return _data_sets(cell["data"])
-
-
-@functools.cache
-def _data_sets(name: str) -> tuple[DataSet, ...]:
-    parts = dict(zip(("training", "test"), pools({"data": name})))
+    parts = dict(zip(("training", "test"), pools(cell)))
     return tuple(datasets.items(pool.name, lambda pool=pool: pool, part) for part, pool in parts.items())
 
 

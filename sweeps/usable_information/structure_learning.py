@@ -207,9 +207,7 @@ PROFILES = {
 
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per data, size, method that takes them, and block of data sets."""
-    images = profile.images
-    if images == "auto":
-        images = "digits" if data.data_root() is None else "mnist"
+    images = datasets.images_of(profile.images)
     rows = NETWORK if profile.genes == SIMULATED else len(expression_table(profile.genes)[0])
     of_study = {
         "trees": (list(profile.cases), list(profile.sizes), None),
@@ -294,13 +292,10 @@ def scores(study: str, weights: np.ndarray, truth: np.ndarray) -> dict[str, floa
     return found
 
 
+@datasets.cached_by(("study", "case"))
 def data_sets(cell: dict) -> tuple[DataSet, ...]:
     """What a cell's data are of."""
-    return _data_sets(cell["study"], cell["case"])
-
-
-@functools.cache
-def _data_sets(study: str, case: str) -> tuple[DataSet, ...]:
+    study, case = cell["study"], cell["case"]
     if study == "frames":
         pool = data.digits if case == "digits" else data.mnist
         return (datasets.items(f"moving {case}", pool, synthetic=False),)

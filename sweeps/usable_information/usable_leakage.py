@@ -130,9 +130,7 @@ def logged(label: str | None) -> pd.DataFrame:
 
 def hiding_cells(profile: Profile) -> Iterator[dict]:
     """Of every family to hide from, and of hiding nothing."""
-    images = profile.images
-    if images == "auto":
-        images = "digits" if data.data_root() is None else "mnist"
+    images = datasets.images_of(profile.images)
     for against in profile.against:
         yield from grid(
             study="hiding", data=images, against=against, families=profile.families, items=profile.items,

@@ -105,6 +105,6 @@ def test_images_are_read_alike_from_memory_and_one_by_one(monkeypatch):
     rows = np.arange(0, len(_vaes.factor_set(cell)), 100)
     held = _vaes.images(cell)[rows]
     monkeypatch.setattr(_vaes, "IN_MEMORY", 0)
-    _vaes._images.cache_clear()
+    _vaes.images.cache_clear()
     assert held.equal(_vaes.images(cell).images(rows))
-    _vaes._images.cache_clear()
+    _vaes.images.cache_clear()
