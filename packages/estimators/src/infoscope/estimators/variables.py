@@ -279,9 +279,10 @@ class _Columns:
                 circles.append((place, circle))
             if not wrapped and typed is Continuous and _look_like_labels(values):
                 whole.append(place)
+        alike = f"column {constant[0]} is" if len(constant) == 1 else f"{len(constant)} columns are"
         if not (numbers or labels or integers):
-            raise NoVariation(f"{name} must vary, got {_constant(constant)} in all {lengths.pop()} rows.")
-        notes = (f"{name}: {_constant(constant)} in all rows, left out.",) if constant else ()
+            raise NoVariation(f"{name} must vary, got {alike} constant in all {lengths.pop()} rows.")
+        notes = (f"{name}: {alike} constant in all rows, left out.",) if constant else ()
         notes += _taken_as_numbers(name, whole)
         if circles:
             place, circle = circles[0]
@@ -307,11 +308,6 @@ class _Columns:
         numbers = self.numbers + [column.numbers for column in numeric]
         stacked = np.column_stack(numbers) if numbers else np.empty((self.rows, 0))
         return Variable(np.ascontiguousarray(stacked), codes, categories, notes=notes)
-
-
-def _constant(places: list[str]) -> str:
-    """'column 3 is constant', or how many columns are."""
-    return f"column {places[0]} is constant" if len(places) == 1 else f"{len(places)} columns are constant"
 
 
 def _circle(column: np.ndarray) -> str | None:

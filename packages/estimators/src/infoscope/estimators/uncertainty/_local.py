@@ -130,10 +130,10 @@ def add_rows(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, closed, t
             if not everyone:
                 for j in range(n):
                     joint[j] = joint[j] if weights[j] > 0 else np.inf
-            there = count_at_most(joint, np.finfo(np.float64).max)
+            there = count_below(joint, np.inf)
             own = min(k, int(there))
             radius = radii[q] = smallest(joint, own, radii[q])  # that of the last permutation is not far
-            ties = count_at_most(joint, radius) - own
+            ties = count_below(joint, np.nextafter(radius, np.inf)) - own
             here = ties > 0 or radius == 0
             tied[b] += here
             if closed or here:
@@ -178,14 +178,6 @@ def count_below(values, limit):
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
-def count_at_most(values, limit):
-    count = 0.0
-    for j in range(len(values)):
-        count += 1.0 if values[j] <= limit else 0.0
-    return count
-
-
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
 def weighted_below(values, limit, weights):
     count = 0.0
     for j in range(len(values)):
@@ -205,10 +197,10 @@ def greatest_at_most(values, limit):
 def smallest(values, k, guess):
     """The k-th smallest of non-negative values, by bisection from a guess."""
     low, high, middle = 0.0, np.inf, guess
-    if count_at_most(values, low) >= k:
+    if count_below(values, np.nextafter(low, np.inf)) >= k:
         return low
     while True:
-        count = count_at_most(values, middle)
+        count = count_below(values, np.nextafter(middle, np.inf))
         if count < k:
             low = middle
         else:
