@@ -125,7 +125,7 @@ def test_conditionals_of_copulas_have_uniform_margins(name):
     edges = np.linspace(-6.005, 6.005, 1202)
     mass, u = np.diff(special.ndtr(edges)), special.ndtr((edges[1:] + edges[:-1]) / 2)
     for parameter in (low, np.sqrt(low * high), 0.8 * high):
-        h = conditional(parameter)(special.ndtr(edges), u[:, None])
+        h = conditional(special.ndtr(edges), u[:, None], parameter)
         assert (np.diff(h, axis=1) > -1e-9).all()
         assert mass @ np.diff(h, axis=1) == pytest.approx(mass, abs=2e-5)
 
@@ -136,10 +136,10 @@ def test_clayton_copula_agrees_with_its_density():
     u, v = ((1 + g.exponential(size=400_000) / frailty) ** (-1 / theta) for _ in range(2))
     total = np.log(u**-theta + v**-theta - 1)
     logs = np.log(1 + theta) - (1 + theta) * np.log(u * v) - (2 + 1 / theta) * total
-    given = scalar.COPULAS["Clayton"][0](theta)
+    given = scalar.COPULAS["Clayton"][0]
 
     def cdf(e, s):
-        return given(*(np.clip(special.ndtr(value), 1e-14, 1 - 1e-14) for value in (e, s)))
+        return given(*(np.clip(special.ndtr(value), 1e-14, 1 - 1e-14) for value in (e, s)), theta)
 
     pair = quadrature.ScoredPair(scalar.NORMAL_X, cdf, None)
     found = quadrature.information(pair, None, None, special.ndtri(v[:2000]))

@@ -22,10 +22,9 @@ Items of a class, a domain and a group (DomainDataset, DomainSplit):
 Where they are: data_root, the folder of real data, named by INFOSCOPE_DATA
 """
 
-from infoscope.data.domains.camelyon17 import camelyon17
 from infoscope.data.domains.dataset import DomainDataset, DomainSplit
 from infoscope.data.domains.digits import crmnist, rotated_mnist
-from infoscope.data.domains.folders import image_folder
+from infoscope.data.domains.folders import camelyon17, image_folder
 from infoscope.data.factors.dataset import FactorDataset
 from infoscope.data.factors.dsprites import dsprites, factor_data
 from infoscope.data.factors.sprites import sprites

@@ -1,3 +1,3 @@
-"""Items of a class, a domain and a group: DomainDataset and DomainSplit (`dataset`, `split`), loaders of digits
-(`crmnist`, `rotated_mnist`), of `camelyon17` and of image files (`folders`).
+"""Items of a class, a domain and a group: DomainDataset and DomainSplit (`dataset`, `split`), loaders of `digits`, of
+image files and Camelyon17 (`folders`).
 """

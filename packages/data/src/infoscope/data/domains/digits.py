@@ -60,7 +60,7 @@ def rotated_mnist(
     size: int | Sequence[int] = 28,
     generator: torch.Generator | None = None,
 ) -> DomainDataset:
-    """Grey digits turned counterclockwise, a domain for each angle (named by it, "15"); y is the digit.
+    """Grey digits, which are the groups, turned counterclockwise, a domain for each angle (named by it, "15").
 
     protocol "diva" (Ilse et al. 2020, section 4.1): the same 1,000 digits, per_class of each class, at every angle,
     nearest neighbour; `indices` takes a published set of positions. The paper trains and tests on the same digits:
@@ -69,13 +69,9 @@ def rotated_mnist(
     protocol "domainbed" (Gulrajani and Lopez-Paz 2021): all 70,000 digits, each at one angle only, bilinear. Its split:
     `split("75", 0.2, generator)`. Accuracies of the two protocols are not comparable.
 
-    base           a pool of grey images, or "digits", the bundled ones; None: MNIST, else the bundled ones
-    size           before the digits are turned
-    interpolation  nearest, bilinear or bicubic; None: that of the protocol
-    generator      None: seeded with 0
-
-    Groups are digits. ValueError for another protocol or interpolation, too few digits of a class, or indices that are
-    not there; FileNotFoundError when MNIST is not in the folder.
+    base and generator as in `crmnist`; size before the digits are turned; interpolation nearest, bilinear or bicubic
+    (None: that of the protocol). ValueError for other arguments or indices, or too few digits of a class;
+    FileNotFoundError when MNIST is not in the folder.
     """
     one_of("protocol", protocol, _SPLITS)
     interpolation = one_of("interpolation", interpolation or _INTERPOLATION[protocol], INTERPOLATIONS)
@@ -128,19 +124,15 @@ def _checked(indices: Sequence[int], n: int) -> np.ndarray:
 # --- CRMNIST -------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class _ColouredDigits:
-    """Renders digits on demand: coloured, then turned.
+    """Renders digits on demand: coloured, then turned."""
 
-    pixels: uint8 [n, h * w + 1], the last one black; base, domain, colour: int64 [rows]; turns: int64 [domains, h * w],
-    the source of each pixel, -1 for black; gains: uint16 [colours, 3], in twentieths; size: (h, w).
-    """
-
-    pixels: np.ndarray
-    base: np.ndarray
+    pixels: np.ndarray  # uint8 [n, h * w + 1], the last one black
+    base: np.ndarray  # as domain and colour int64 [rows]
     domain: np.ndarray
     colour: np.ndarray
-    turns: np.ndarray
-    gains: np.ndarray
-    size: tuple[int, int]
+    turns: np.ndarray  # int64 [domains, h * w], the source of each pixel, -1 for black
+    gains: np.ndarray  # uint16 [colours, 3], in twentieths
+    size: tuple[int, int]  # h, w
 
     def __call__(self, rows: np.ndarray) -> torch.Tensor:
         grey = np.empty((len(rows), 1, self.turns.shape[1]), np.uint8)
@@ -170,20 +162,18 @@ def crmnist(
     """Digits in domains, each with one rotation and one colour; the defaults are the published setting.
 
     In domain i a digit of a class in subsets[i] has colours[i] with probability p; a digit of red_class, in the domains
-    whose subset lacks it, is red with probability p (red_class None: never); all others are grey. A colour multiplies
-    its channels by 1.5 and the others by 0.5 (orange: 1.5, 0.9, 0.15). Rotation by rotations[i] degrees
-    counterclockwise, nearest neighbour. The RGB images are rendered on demand; `in_memory` keeps them.
+    whose subset lacks it, is red with probability p (red_class None: never); all others are grey. Rotation by
+    rotations[i] degrees counterclockwise, nearest neighbour. RGB images are rendered on demand; `in_memory` keeps them.
 
     base          a pool of grey images, or "digits", the 1,797 bundled ones; None: MNIST's training set in `root` or
                   INFOSCOPE_DATA, else the bundled ones. Brought to `size` (bicubic) before colour and rotation
     count         how many digits to draw, spread evenly over the classes; None: all
-    every_domain  True, as published: each digit is in every domain, so I(Y;D) = 0 exactly, and groups (the digit's
-                  number) must stay together. False: each digit is in one domain, classes balanced
+    every_domain  True, as published: each digit, a group, is in every domain, so I(Y;D) = 0 exactly. False: in one,
+                  classes balanced
     generator     None: seeded with 0
 
-    `extra["colour"]` codes into extra_names["colour"]: 0 grey, the colours of the domains, red. ValueError for settings
-    of unequal length, an unknown colour or class, p outside [0, 1], or more digits than there are; FileNotFoundError
-    when MNIST is not in the folder.
+    `extra["colour"]` codes into extra_names["colour"]: grey, the colours of the domains, red. ValueError for settings
+    of unequal length or out of range, FileNotFoundError when MNIST is not in the folder.
     """
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     digits, labels, name = base_digits(base, root, ("train",), size)

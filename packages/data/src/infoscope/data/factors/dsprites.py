@@ -11,7 +11,7 @@ import torch
 from infoscope.checks import one_of
 from infoscope.data.factors.dataset import FactorDataset, Reader
 from infoscope.data.factors.sprites import FACTORS, SHAPES, sprites
-from infoscope.data.pools.loaders import DATA_VARIABLE, root_or_default
+from infoscope.data.pools.loaders import required_root, root_or_default
 from infoscope.errors import UnreadableFile
 from infoscope.files import read_arrays, reading
 
@@ -41,12 +41,7 @@ def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDatase
     the same. ValueError for another part or a damaged file, FileNotFoundError when the folder or the file is not there.
     """
     one_of("part", part, _FILES)
-    root = root_or_default(root)
-    if root is None:
-        raise FileNotFoundError(
-            f"{DATA_VARIABLE} must name the folder that holds dsprites/{_FILES[part]}, from {_SOURCES[part]}."
-        )
-    folder = root / "dsprites"
+    folder = required_root(root, f"dsprites/{_FILES[part]}, from {_SOURCES[part]}") / "dsprites"
     path = folder / _FILES[part]
     if path.is_file():
         return _read(path, f"dsprites-{part}")

@@ -38,9 +38,9 @@ def sprites(
     positions     of 0 to 1 in steps of 1/31, along each axis; 1..32; the origin is at 1/4 + position / 2 of the side
     resolution    side of the images in pixels, at least 16
 
-    Fewer values take larger steps from the same start; (3, 6, 40, 32) gives all 737,280 images. At 64 pixels nine of
-    ten images equal the published ones, the others differ by few pixels. Images do not determine the orientation: a
-    square repeats after pi / 2, an ellipse after pi. ValueError when an argument is not a whole number in its range.
+    Fewer values take larger steps from the same start; (3, 6, 40, 32) gives all 737,280 images, of which at 64 pixels
+    nine of ten equal the published ones and the others differ by few pixels. A square repeats after pi / 2, an ellipse
+    after pi. ValueError when an argument is not a whole number in its range.
     """
     sizes = (shapes, scales, orientations, positions, positions)
     for argument, size, most in zip(("shapes", "scales", "orientations", "positions"), sizes, _GRID.values()):

@@ -88,13 +88,7 @@ def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> Em
     encoder or a damaged file, FileNotFoundError when the folder or the file is not there.
     """
     one_of("encoder", encoder, _ENCODERS)
-    root = root_or_default(root)
-    if root is None:
-        raise FileNotFoundError(
-            f"the IMDB embeddings cannot be downloaded; {DATA_VARIABLE} must name the folder that holds "
-            f"imdb_embeddings/{encoder}.npz."
-        )
-    path = root / "imdb_embeddings" / f"{encoder}.npz"
+    path = required_root(root, f"imdb_embeddings/{encoder}.npz") / "imdb_embeddings" / f"{encoder}.npz"
     stored = read_arrays(path, ("x", "y"))
     with reading(path, "embeddings and their labels"):
         vectors = torch.from_numpy(stored["x"].astype(np.float32))
@@ -111,6 +105,14 @@ def root_or_default(root: Path | str | None) -> Path | None:
     if not root.is_dir():
         raise FileNotFoundError(f"root names the folder {str(root)!r}, which does not exist.")
     return root
+
+
+def required_root(root: Path | str | None, content: str) -> Path:
+    """The folder as of `root_or_default`, for data that are not downloaded; FileNotFoundError where none is named."""
+    found = root_or_default(root)
+    if found is None:
+        raise FileNotFoundError(f"{DATA_VARIABLE} must name the folder that holds {content}.")
+    return found
 
 
 def _cifar10_subset(path: Path, split: str) -> ImagePool:

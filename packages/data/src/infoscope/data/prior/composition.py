@@ -95,24 +95,19 @@ MAKERS: tuple[tuple[str, Maker, set[tuple[str, str]], float], ...] = (  # family
 class Distribution:
     """A distribution of the prior with its mutual information.
 
-    families     base families of its subsystems, sorted, distinct
-    type         numbers: on both sides; labels: numbers alone on one side, categories alone on the other; categories:
-                 on both sides; mixed: anything else
-    truth        nats; truth_error its standard error (0: closed form or quadrature)
-    columns      of x and y, numbers and categories together
-    tied         whether rounding, censoring, limits, counts or levels act on some number column
-    idle         independent columns added to x and y
+    Types: numbers on both sides; labels (numbers alone on one side, categories alone on the other); categories on both
+    sides; mixed (anything else).
     """
 
     number: int
-    families: tuple[str, ...]
+    families: tuple[str, ...]  # of its subsystems, sorted, distinct
     type: str
     description: str
-    truth: float
-    truth_error: float
-    columns: tuple[int, int]
-    tied: bool
-    idle: tuple[int, int]
+    truth: float  # nats
+    truth_error: float  # standard error; 0: closed form or quadrature
+    columns: tuple[int, int]  # of x and y, numbers and categories together
+    tied: bool  # whether rounding, censoring, limits, counts or levels act on some number column
+    idle: tuple[int, int]  # independent columns added to x and y
     _draw: Callable[[int, Generator], tuple[Sample, Sample]]
 
     def sample(self, n: int, generator: Generator) -> tuple[Sample, Sample]:
@@ -129,7 +124,7 @@ def distribution(number: int) -> Distribution:
     parts, truth, error = _draw_parts(kind, empty, g, of_truth)
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
-    sides = [_Side(parts, side, kind, g, of_pilot) for side in (0, 1)]
+    sides = [_Side(parts, side, g, of_pilot) for side in (0, 1)]
 
     def draw(n: int, generator: Generator) -> tuple[Sample, Sample]:
         drawn = [part.draw(n, generator) for part in parts]
@@ -161,17 +156,8 @@ def _draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
     while True:
         kinds = [list(KINDS[g.integers(len(KINDS))]) for _ in range(count)]
         drawn = [tuple(k[::-1] if g.random() < 0.5 else k) for k in kinds]
-        if _type(drawn) == "mixed":
+        if any("both" in side or len(set(side)) == 2 for side in zip(*drawn)):
             return drawn
-
-
-def _type(kinds: list[tuple[str, str]]) -> str:
-    """The type of a pair whose subsystems have these kinds."""
-    sides = [{side for pair in kinds for side in ([pair[i]] if pair[i] != "both" else ["numbers", "categories"])}
-             for i in (0, 1)]  # fmt: skip
-    if len(sides[0]) == 2 or len(sides[1]) == 2:
-        return "mixed"
-    return "labels" if sides[0] != sides[1] else sides[0].pop()
 
 
 def _draw_parts(kind: str, empty: bool, g: Generator, of_truth: Generator) -> tuple[list[Part], float, float]:
@@ -240,32 +226,29 @@ def _draw_idle_numbers(count: int, tied: bool, g: Generator) -> tuple[Callable[[
     return mixed, False
 
 
-def _draw_idle_categories(count: int, g: Generator) -> Callable[[int, Generator], NDArray]:
+def _draw_idle_categories(count: int, g: Generator) -> Callable[[int, Generator], Sample]:
     """Independent category columns."""
     margins = [np.cumsum(latent.draw_margin(g, int(g.integers(2, 9))))[:-1] for _ in range(count)]
-    return lambda n, g: np.stack([np.searchsorted(margin, g.random(n)) for margin in margins], axis=1)
+    return lambda n, g: categories(np.stack([np.searchsorted(margin, g.random(n)) for margin in margins], axis=1))
 
 
 # --- sides ---------------------------------------------------------------------------------------------------------
 class _Side:
     """One side of a distribution: idle columns beside those of the subsystems, maps, scales, and an order."""
 
-    def __init__(self, parts: list[Part], side: int, kind: str, g: Generator, of_pilot: Generator) -> None:
+    def __init__(self, parts: list[Part], side: int, g: Generator, of_pilot: Generator) -> None:
         self.draw_idle: list[Callable[[int, Generator], Sample]] = []
         self.idle, words = 0, []
         pilots = [part.draw(PILOT, of_pilot)[side] for part in parts]
-        tied = [np.full(pilot.numbers.shape[1], part.tied[side]) for part, pilot in zip(parts, pilots)]
-        self.tied = np.concatenate(tied)
+        self.tied = np.repeat([part.tied[side] for part in parts], [pilot.numbers.shape[1] for pilot in pilots])
         labels = sum(pilot.labels.shape[1] for pilot in pilots)
         if g.random() < IDLE_SHARE:
             if len(self.tied):
                 self._add_numbers(g)
             if labels and g.random() < 0.15:
-                count = log_uniform_int(g, 1, 12)
-                draw_labels = _draw_idle_categories(count, g)
-                self.draw_idle.append(lambda n, g: categories(draw_labels(n, g)))
-                self.idle += count
-                labels += count
+                idle_labels = log_uniform_int(g, 1, 12)
+                self.draw_idle.append(_draw_idle_categories(idle_labels, g))
+                self.idle, labels = self.idle + idle_labels, labels + idle_labels
         if self.idle:
             words.append(f"{self.idle} idle columns")
         pilot = joined(pilots + [draw_idle(PILOT, of_pilot) for draw_idle in self.draw_idle])
@@ -287,11 +270,9 @@ class _Side:
 
     def _draw_maps(self, pilot: Array, g: Generator, words: list[str]) -> None:
         size = pilot.shape[1]
-        middle = np.median(pilot, axis=0) if size else np.zeros(0)
-        spread = np.median(np.abs(pilot - middle), axis=0) * 1.48 if size else np.zeros(0)
-        wide = pilot.std(axis=0)
+        middle, wide = np.median(pilot, axis=0), pilot.std(axis=0)
+        spread = np.median(np.abs(pilot - middle), axis=0) * 1.48
         spread = np.where(spread > 0.05 * wide, spread, np.where(wide > 0, wide, 1.0))
-        spread = np.where(self.tied, np.where(wide > 0, wide, 1.0), spread)
         self.middle, self.spread = np.where(self.tied, 0.0, middle), np.where(self.tied, 1.0, spread)
         free = np.flatnonzero(~self.tied)
         values = (pilot - self.middle) / self.spread
@@ -304,8 +285,7 @@ class _Side:
         self.monotone: list[tuple[NDArray, maps.Map]] = []
         chance = g.choice([0.0, 0.3, 1.0], p=[0.5, 0.2, 0.3])
         bent = g.permutation(free[g.random(len(free)) < chance])
-        groups = [*(bent[i::MAP_GROUPS] for i in range(MAP_GROUPS)), np.flatnonzero(self.tied)[:1]]
-        for group in groups:
+        for group in (*(bent[i::MAP_GROUPS] for i in range(MAP_GROUPS)), np.flatnonzero(self.tied)[:1]):
             if len(group) and (not self.tied[group[0]] or g.random() < 0.3):
                 kind, function = maps.draw_monotone(g, float(np.abs(values[:, group]).max()))
                 self.monotone.append((group, function))

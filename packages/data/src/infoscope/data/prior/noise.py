@@ -95,7 +95,8 @@ def _triangular(mode: float, half: float = 2.4) -> Noise:
     return Noise("triangular", lambda n, g: g.triangular(-half, mode, half, n), cdf)
 
 
-def _student(dof: float) -> Noise:
+def student(dof: float) -> Noise:
+    """t noise."""
     return Noise(f"t({dof:.2g})", lambda n, g: g.standard_t(dof, size=n), lambda v: special.stdtr(dof, v))
 
 
@@ -109,7 +110,7 @@ NOISES: dict[str, Callable[[Generator], Noise]] = {
     "laplace": lambda g: LAPLACE,
     "uniform": lambda g: UNIFORM,
     "logistic": lambda g: LOGISTIC,
-    "student": lambda g: _student(log_uniform(g, 2.0, 12.0)),
+    "student": lambda g: student(log_uniform(g, 2.0, 12.0)),
     "gamma": lambda g: _gamma(1.0 if g.random() < 0.25 else log_uniform(g, 0.8, 8.0)),  # 1 is exponential
     "bimodal": lambda g: _bimodal(g.uniform(0.2, 0.8), g.uniform(0.8, 1.2), g.uniform(0.15, 0.5)),
     "lognormal": lambda g: _lognormal(g.uniform(0.3, 1.0)),

@@ -28,7 +28,6 @@ PILOT = 2_000  # draws that set the range of y and the cells of observation
 REACH = 6.0  # normal scores between which the nodes lie
 OVERHANG = 1.25  # cells extend so much further (in asinh) than the pilot draws
 TOLERANCE = (0.0008, 0.004)  # nats, or share of the result: allowed error of a quadrature
-CATEGORIES = (2, 9)  # categories that a number is cut into
 
 
 # --- observation ---------------------------------------------------------------------------------------------------
@@ -230,15 +229,9 @@ def scored_part(
     strength = calibrated(build, score, request.nats, strengths, g)
     pair = build(strength)
     pilot = pair.draw(score, g)
-    x_seen = y_seen = None
-    if predictor.columns == 1 and request.x == "categories":
-        x_seen = draw_levels(g, score, int(g.integers(*CATEGORIES)))
-    elif predictor.columns == 1 and request.tied[0]:
-        x_seen = draw_observation(g, score, "levels" if levels else None)
-    if decode is None and request.y == "categories" and not pair.lattice:
-        y_seen = draw_levels(g, pilot, int(g.integers(*CATEGORIES)))
-    elif decode is None and request.tied[1] and not pair.lattice:
-        y_seen = draw_observation(g, pilot, "levels" if levels else None)
+    (x_kind, _, x_tied), (y_kind, _, y_tied) = request.sides
+    x_seen = _requested(g, score, x_kind, x_tied, levels) if predictor.columns == 1 else None
+    y_seen = _requested(g, pilot, y_kind, y_tied, levels) if decode is None and not pair.lattice else None
     text = f"{name} of {predictor.name}, strength {strength:.3g}"
     text += "".join(f", {side} {seen.name}" for side, seen in (("x", x_seen), ("y", y_seen)) if seen is not None)
 
@@ -257,6 +250,13 @@ def scored_part(
 
     tied = (x_seen is not None and request.x != "categories", y_seen is not None or pair.lattice > 0)
     return Part(family, text, draw, truth, (tied[0], tied[1] and request.y != "categories"))
+
+
+def _requested(g: Generator, pilot: Array, kind: str, tied: bool, levels: bool) -> Observation | None:
+    """Levels for categories; else, with ties, any observation."""
+    if kind == "categories":
+        return draw_levels(g, pilot, int(g.integers(2, 9)))
+    return draw_observation(g, pilot, "levels" if levels else None) if tied else None
 
 
 def _observed(column: Array, seen: Observation, kind: str) -> Sample:

@@ -11,6 +11,7 @@ from scipy import special
 from infoscope.data.information import bisected
 from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, pick
 from infoscope.data.prior.noise import (
+    NORMAL,
     SCORES,
     Noise,
     Predictor,
@@ -22,6 +23,7 @@ from infoscope.data.prior.noise import (
     plain_predictor,
     single_column,
     standardised,
+    student,
 )
 from infoscope.data.prior.parts import Part, Request, Sample
 from infoscope.data.prior.quadrature import ScoredPair, scored_part
@@ -116,55 +118,36 @@ def interactions(request: Request, g: Generator) -> Part:
 
 
 # --- copulas -------------------------------------------------------------------------------------------------------
-def _clayton(theta: float) -> Callable[[Array, Array], Array]:
-    def given(v: Array, u: Array) -> Array:
-        a, b = -theta * np.log(u), -theta * np.log(v)
-        most = np.maximum(a, b)
-        total = most + np.log(np.exp(a - most) + np.exp(b - most) - np.exp(-most))
-        return np.exp((1 + 1 / theta) * (a - total) + np.zeros_like(v))
-
-    return given
+def _clayton(v: Array, u: Array, theta: float) -> Array:
+    a, b = -theta * np.log(u), -theta * np.log(v)
+    most = np.maximum(a, b)
+    total = most + np.log(np.exp(a - most) + np.exp(b - most) - np.exp(-most))
+    return np.exp((1 + 1 / theta) * (a - total) + np.zeros_like(v))
 
 
-def _gumbel(theta: float) -> Callable[[Array, Array], Array]:
-    def given(v: Array, u: Array) -> Array:
-        a, b = np.log(-np.log(u)), np.log(-np.log(v))
-        total = np.logaddexp(theta * a, theta * b)  # log of (-log u)^theta + (-log v)^theta
-        return np.exp(-np.exp(total / theta) + (1 / theta - 1) * total + (theta - 1) * a - np.log(u))
-
-    return given
+def _gumbel(v: Array, u: Array, more: float) -> Array:
+    theta, a, b = 1 + more, np.log(-np.log(u)), np.log(-np.log(v))
+    total = np.logaddexp(theta * a, theta * b)  # log of (-log u)^theta + (-log v)^theta
+    return np.exp(-np.exp(total / theta) + (1 / theta - 1) * total + (theta - 1) * a - np.log(u))
 
 
-def _frank(theta: float) -> Callable[[Array, Array], Array]:
-    def given(v: Array, u: Array) -> Array:
-        return 1 / (1 - np.exp(theta * (u - v)) * np.expm1(-theta * (1 - v)) / -np.expm1(-theta * v))
-
-    return given
+def _frank(v: Array, u: Array, theta: float) -> Array:
+    return 1 / (1 - np.exp(theta * (u - v)) * np.expm1(-theta * (1 - v)) / -np.expm1(-theta * v))
 
 
-def _joe(theta: float) -> Callable[[Array, Array], Array]:
-    def given(v: Array, u: Array) -> Array:
-        a, b = (1 - u) ** theta, (1 - v) ** theta
-        return (a + b - a * b) ** (1 / theta - 1) * (1 - u) ** (theta - 1) * (1 - b)
-
-    return given
-
-
-def _amh(theta: float) -> Callable[[Array, Array], Array]:
-    return lambda v, u: v * (1 - theta * (1 - v)) / (1 - theta * (1 - u) * (1 - v)) ** 2
-
-
-def _fgm(theta: float) -> Callable[[Array, Array], Array]:
-    return lambda v, u: v + theta * v * (1 - v) * (1 - 2 * u)
+def _joe(v: Array, u: Array, more: float) -> Array:
+    theta = 1 + more
+    a, b = (1 - u) ** theta, (1 - v) ** theta
+    return (a + b - a * b) ** (1 / theta - 1) * (1 - u) ** (theta - 1) * (1 - b)
 
 
 COPULAS = {  # conditional distribution function of v given u (Nelsen 2006, chapters 3 and 4), range of the parameter
     "Clayton": (_clayton, (0.03, 25.0)),
-    "Gumbel": (lambda more: _gumbel(1 + more), (0.02, 15.0)),
+    "Gumbel": (_gumbel, (0.02, 15.0)),
     "Frank": (_frank, (0.1, 40.0)),
-    "Joe": (lambda more: _joe(1 + more), (0.02, 20.0)),
-    "AMH": (_amh, (0.05, 0.999)),
-    "FGM": (_fgm, (0.05, 1.0)),
+    "Joe": (_joe, (0.02, 20.0)),
+    "AMH": (lambda v, u, theta: v * (1 - theta * (1 - v)) / (1 - theta * (1 - u) * (1 - v)) ** 2, (0.05, 0.999)),
+    "FGM": (lambda v, u, theta: v + theta * v * (1 - v) * (1 - 2 * u), (0.05, 1.0)),
 }
 
 
@@ -177,12 +160,10 @@ def copulas(request: Request, g: Generator) -> Part:
     flip_u, flip_v = (bool(flip) for flip in g.random(2) < 0.5)
 
     def build(strength: float) -> ScoredPair:
-        given = conditional(strength)
-
         def cdf(edges: Array, score: Array) -> Array:
             u, v = special.ndtr(-score if flip_u else score), special.ndtr(-edges if flip_v else edges)
             u, v = np.clip(u, 1e-14, 1 - 1e-14), np.clip(v, 1e-14, 1 - 1e-14)
-            level = np.clip(given(v, u), 0, 1)
+            level = np.clip(conditional(v, u, strength), 0, 1)
             return 1 - level if flip_v else level
 
         return ScoredPair(NORMAL_X, cdf, lambda score, g: _inverse(cdf, score, open_uniform(len(score), g)))
@@ -200,30 +181,23 @@ def _inverse(cdf: Callable[[Array, Array], Array], score: Array, level: Array) -
 def normal_scores(request: Request, g: Generator, family: str, dof: float = np.inf, levels: bool = False) -> Part:
     """Two columns of a normal or Student distribution; strength is rho / sqrt(1 - rho^2)."""
     sign = g.choice([-1.0, 1.0])
-    predictor = NORMAL_X
+    predictor, noise, text = NORMAL_X, NORMAL, "normal"
     if np.isfinite(dof):
-        quantile = lambda u: special.stdtrit(dof, u)  # noqa: E731
-        predictor = single_column(f"t({dof:.2g}) x", quantile, lambda n, g: g.standard_t(dof, n))
+        text, noise = f"t({dof:.2g})", student(dof + 1)
+        predictor = single_column(f"{text} x", lambda u: special.stdtrit(dof, u), student(dof).sample)
 
     def build(strength: float) -> ScoredPair:
         rho, spread = sign * strength / np.hypot(1, strength), 1 / np.hypot(1, strength)
-        if np.isinf(dof):
-            return ScoredPair(
-                predictor,
-                lambda edges, score: special.ndtr((edges - rho * score) / spread),
-                lambda score, g: rho * score + spread * g.normal(size=len(score)),
-            )
 
-        def widened(score: Array) -> Array:
-            return spread * np.sqrt((dof + score**2) / (dof + 1))
+        def scale(score: Array) -> Array:
+            return spread * np.sqrt((dof + score**2) / (dof + 1)) if np.isfinite(dof) else spread
 
         return ScoredPair(
             predictor,
-            lambda edges, score: special.stdtr(dof + 1, (edges - rho * score) / widened(score)),
-            lambda score, g: rho * score + widened(score) * g.standard_t(dof + 1, len(score)),
+            lambda edges, score: noise.cdf((edges - rho * score) / scale(score)),
+            lambda score, g: rho * score + scale(score) * noise.sample(len(score), g),
         )
 
-    text = "normal" if np.isinf(dof) else f"t({dof:.2g})"
     return scored_part(family, f"1 + 1 {text}", request, g, predictor, build, (0.05, 40.0), levels=levels)
 
 
