@@ -383,22 +383,14 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
     if margins == "rank":
         return variable.rank_normal()
     heavy = heavy_tails(variable.continuous) if margins == "auto" else np.zeros(variable.dim, bool)
-    if heavy.all():
-        scaled = variable.rank_normal()
-    else:
-        scaled = variable.rank_normal(heavy)
-        rest = replace(variable, continuous=variable.continuous[:, ~heavy]).standardised()
-        scaled = replace(scaled, continuous=scaled.continuous.copy())
-        scaled.continuous[:, ~heavy] = rest.continuous
-    return replace(scaled, notes=variable.notes + _rank_note(name, heavy)) if heavy.any() else scaled
-
-
-def _rank_note(name: str, heavy: np.ndarray) -> tuple[str, ...]:
-    """The note on columns [c] that were ranked for their tails."""
-    which = "Values" if heavy.all() and len(heavy) == 1 else f"{heavy.sum()} of {len(heavy)} continuous columns"
-    have = "has" if heavy.sum() == 1 < len(heavy) else "have"
-    why = "heavy tails or outliers, which would set the scale"
-    return (f"{which} of {name} {have} {why}: normal scores of ranks are used.",)
+    if not heavy.any():
+        return variable.standardised()
+    ranked, rest = variable.rank_normal(heavy), replace(variable, continuous=variable.continuous[:, ~heavy])
+    if rest.dim:
+        ranked.continuous[:, ~heavy] = rest.standardised().continuous
+    which = f"{heavy.sum()} of {len(heavy)} continuous columns of {name}" if len(heavy) > 1 else f"Values of {name}"
+    note = f"{which} with heavy tails or outliers, which would set the scale: normal scores of ranks are used."
+    return replace(ranked, notes=(*variable.notes, note))
 
 
 def heavy_tails(columns: np.ndarray) -> np.ndarray:
@@ -411,7 +403,7 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
         return np.zeros(columns.shape[1], bool)
     ordered = np.sort(columns, axis=0)
     repeated = np.mean(ordered[1:] == ordered[:-1], axis=0) >= _POINT_MASS
-    kurtosis = l_ratios(ordered)[1]
+    kurtosis = l_kurtosis(ordered)
     rows = np.full(columns.shape[1], n)
     for place in np.flatnonzero(repeated):
         values, counts = np.unique(ordered[:, place], return_counts=True)
@@ -419,21 +411,21 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
             others = ordered[ordered[:, place] != values[counts.argmax()], place]
             few = len(others) < _FEWEST_FOR_TAILS or others[0] == others[-1]
             rows[place] = max(len(others), 1)
-            kurtosis[place] = 0 if few else l_ratios(others[:, None])[1][0]
+            kurtosis[place] = 0 if few else l_kurtosis(others[:, None])[0]
     return kurtosis > _HEAVY + _HEAVY_BY_ROOT / np.sqrt(rows)
 
 
-def l_ratios(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Unbiased sample L-skewness and L-kurtosis [c] of sorted columns [n, c], n > 3 (Hosking 1990)."""
+def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
+    """Unbiased sample L-kurtosis [c] of sorted columns [n, c], n > 3 (Hosking 1990)."""
     n = len(ordered)
     place = np.arange(n, dtype=float)
     one = place / (n - 1)
     two = one * (place - 1) / (n - 2)
     three = two * (place - 2) / (n - 3)
-    weights = np.stack([2 * one - 1, 6 * two - 6 * one + 1, 20 * three - 30 * two + 12 * one - 1])
+    weights = np.stack([2 * one - 1, 20 * three - 30 * two + 12 * one - 1])
     span = np.abs(ordered).max(axis=0)  # divided out first, so that sums do not overflow
-    second, third, fourth = weights @ (ordered / span - np.median(ordered, axis=0) / span)
-    return third / second, fourth / second
+    second, fourth = weights @ (ordered / span - np.median(ordered, axis=0) / span)
+    return fourth / second
 
 
 def same_length(**variables: Variable) -> int:
