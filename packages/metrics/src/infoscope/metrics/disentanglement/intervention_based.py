@@ -45,7 +45,9 @@ ADAGRAD_EPSILON = 1e-10  # that Adagrad adds to its roots, as torch does
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VoteScore(Estimate):
     """The share of test votes whose shared factor is named, with a binomial error and Wilson's interval over test
-    votes; chance is 1 / K, training_share that of the training votes, active: which latents may vote.
+    votes.
+
+    chance is 1 / K, training_share that of the training votes; active says which latents may vote.
     """
 
     chance: float = np.nan

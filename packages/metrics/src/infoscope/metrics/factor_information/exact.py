@@ -30,9 +30,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class LatentInformation:
-    """Of a posterior, nats: mutual_information I(x; z), at most log n; total_correlation E[log q(z) - sum_l log
-    q(z_l)]; dimension_wise_kl E[log q(z_l) - log p(z_l)] [L], p standard normal or uniform; kl E[log q(z | x) - log
-    p(z)], their sum.
+    """Information of a posterior about x, and dependence of its latents over the data set; nats.
+
+    mutual_information  I(x; z), at most log n
+    total_correlation   E[log q(z) - sum_l log q(z_l)]
+    dimension_wise_kl   E[log q(z_l) - log p(z_l)] [L], p standard normal or uniform
+    kl                  E[log q(z | x) - log p(z)]: the sum of the three
     """
 
     mutual_information: Estimate

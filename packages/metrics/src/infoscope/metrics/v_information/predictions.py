@@ -28,8 +28,9 @@ Split = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Calibration:
-    """Calibration of predicted probabilities, before and after: mean |share right - top probability| over 15 bins (Guo
-    et al. 2017), of which sqrt(15 / n) is noise; the best temperature for these items (not used), and those used.
+    """Calibration of predicted probabilities: mean |share right - top probability| over 15 bins, before and after (Guo
+    et al. 2017; sqrt(15 / n) is noise), the best temperature for these items (not used), and those used by training
+    set.
     """
 
     expected_error_before: float
