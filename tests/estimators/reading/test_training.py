@@ -7,7 +7,7 @@ import torch
 
 from infoscope.estimators.reading import figures, reader, simulated, training
 from infoscope.estimators.reading.module import ReaderModule
-from infoscope.estimators.reading.networks import Networks
+from infoscope.estimators.reading.networks import DEGREES, Networks, Prediction
 from tests.refusals import refused
 
 FAMILIES = ("linear", "curved", "nothing")
@@ -39,21 +39,43 @@ def test_a_network_is_the_mean_of_its_members_in_numpy():
     rows = generator.normal(size=(300, 6))
     rows[generator.random(rows.shape) < 0.1] = np.nan
     target = np.nan_to_num(rows[:, 0])
-    network = training.fitted(rows, target, 2, np.random.default_rng(1))
-    centre, scale = network(rows)
-    assert np.corrcoef(centre, target)[0, 1] > 0.9 and (scale > 0).all()
+    wanted = np.stack([target, target > 1], axis=1)
+    network = training.fitted(rows, wanted, 2, np.random.default_rng(1))
+    mode = network(rows).mode
+    assert np.corrcoef(mode, target)[0, 1] > 0.9
     alone = [Networks(network.inputs, [(w[[one]], b[[one]]) for w, b in network.layers])(rows) for one in range(2)]
-    np.testing.assert_allclose(centre, np.mean([one[0] for one in alone], axis=0), atol=1e-5)
-    again = training.fitted(rows, target, 2, np.random.default_rng(1))(rows)[0]
-    np.testing.assert_allclose(centre, again, atol=1e-4)  # the same generator
+    np.testing.assert_allclose(mode, np.mean([one.mode for one in alone], axis=0), atol=1e-5)
+    again = training.fitted(rows, wanted, 2, np.random.default_rng(1))(rows).mode
+    np.testing.assert_allclose(mode, again, atol=1e-4)  # the same generator
 
 
-def test_the_scale_follows_the_noise():
+def test_scales_follow_the_noise_on_either_side_and_chances_follow_nothing():
     generator = np.random.default_rng(0)
-    rows = generator.normal(size=(2000, 2))
-    noise = np.exp(rows[:, 1])
-    scale = training.fitted(rows, noise * generator.normal(size=2000), 1, generator)(rows)[1]
-    assert np.corrcoef(np.log(scale), rows[:, 1])[0, 1] > 0.9
+    rows = generator.normal(size=(4000, 3))
+    noise = np.abs(generator.normal(size=4000))
+    above = generator.random(4000) < 0.5
+    wanted = np.where(above, np.exp(rows[:, 1]), -0.3) * noise
+    predicted = training.fitted(rows, np.stack([wanted, rows[:, 2] > 1], axis=1), 1, generator)(rows)
+    assert np.corrcoef(np.log(predicted.above), rows[:, 1])[0, 1] > 0.9
+    assert predicted.below.mean() < 0.6
+    assert predicted.nothing[rows[:, 2] > 1.5].min() > 0.5 > predicted.nothing[rows[:, 2] < 0.5].max()
+
+
+@pytest.mark.parametrize("below, above", [(0.2, 0.2), (0.1, 0.7), (2.0, 0.3)])
+def test_the_median_halves_the_distribution(below, above):
+    """Of draws: a side by its share of the scales, then half of a Student t."""
+    generator = np.random.default_rng(0)
+    sizes = np.abs(generator.standard_t(DEGREES, 200_000))
+    draws = 1.0 + np.where(generator.random(len(sizes)) < below / (below + above), -below, above) * sizes
+    predicted = Prediction(*(np.array([value]) for value in (1.0, below, above, 0.0)))
+    assert np.mean(draws < predicted.median()) == pytest.approx(0.5, abs=0.005)
+
+
+def test_where_nothing_is_more_probable_the_estimate_is_nothing():
+    parts = np.array([0.1, 0.1]), np.full(2, 0.1), np.full(2, 0.2), np.array([0.4, 0.6])
+    value, low, high = reader.interval(np.array([0.5, 0.5]), Prediction(*parts), (2.0, 2.0))
+    assert low[0] > 0 and value[1] == low[1] == 0 and high[0] == high[1] > value[0]
+    assert value[0] == pytest.approx(0.55 * np.exp(Prediction(*parts).median()[0]) - 0.05)
 
 
 def test_intervals_cover_families_that_were_left_out(trained):
@@ -71,6 +93,9 @@ def test_a_family_is_read_without_all_its_distributions():
     assert all("linear" in families for families, kept in zip(of.families, without) if not kept)
     left_out = training.one_family_each(of)
     assert all(family in families for family, families in zip(left_out, of.families))
+    nothing = left_out == training.NOTHING
+    assert set(training.left_out_with(of)[nothing]) == {"linear", "curved"}  # of no family: with any
+    np.testing.assert_array_equal(training.left_out_with(of)[~nothing], left_out[~nothing])
 
 
 def test_new_data_sets_of_the_same_kind_are_covered(trained):
@@ -96,7 +121,7 @@ def test_a_grade_that_is_given_is_used(trained):
 def test_the_conformal_quantile_covers_with_confidence():
     scores = np.sort(np.random.default_rng(0).random(2000))
     found = training.upper_quantile(scores, np.nan)
-    assert 0.95 < found < 0.97 and found in scores
+    assert 0.975 < found < 0.987 and found in scores
     assert training.upper_quantile(scores[:10], 3.0) == 3.0  # too few for a quantile of their own
 
 

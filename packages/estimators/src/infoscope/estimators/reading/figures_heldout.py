@@ -77,8 +77,7 @@ class Fold:
         """Of the leading components; a label stays as it is."""
         none = np.empty((len(u), 0))
         sides = [
-            (none, side.codes) if side.is_label else (w[:, :count], None)
-            for side, w in zip(self.sample.sides, (u, v))
+            (none, side.codes) if side.is_label else (w[:, :count], None) for side, w in zip(self.sample.sides, (u, v))
         ]
         return self.ksg(*sides)
 

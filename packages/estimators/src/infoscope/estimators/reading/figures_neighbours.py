@@ -60,9 +60,7 @@ def estimates(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...]
     return mean_of_rows(local_information(x, y, groups, ks).local)
 
 
-def local_information(
-    x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0
-) -> Neighbours:
+def local_information(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0) -> Neighbours:
     """Neighbours of numbers; of categories alone the digamma of counts (Grassberger 1988)."""
     if x[0].shape[1] or y[0].shape[1]:
         return neighbours(x, y, groups, ks, near)

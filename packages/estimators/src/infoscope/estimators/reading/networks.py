@@ -1,4 +1,4 @@
-"""Small networks as plain arrays, evaluated by numpy: the centre and the scale of a reading from figures."""
+"""Small networks as plain arrays, evaluated by numpy: from figures, the distribution of what a reading says."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, stdtrit
 
+DEGREES = 4.0  # of freedom of the Student t
 UNIT = 0.05  # of figures, below which asinh is linear
 BOUND = 4.0  # standard deviations
 
@@ -46,8 +48,32 @@ class Inputs:
 
 
 @dataclass(frozen=True, eq=False)
+class Prediction:
+    """A distribution for every sample: a Student t with a scale on either side of its mode, and a chance of nothing.
+
+    mode, below, above  float64 [m], of the log ratio of the information to the baseline
+    nothing             float64 [m], the probability that x and y share nothing
+    """
+
+    mode: NDArray[np.float64]
+    below: NDArray[np.float64]
+    above: NDArray[np.float64]
+    nothing: NDArray[np.float64]
+
+    def __getitem__(self, rows: Any) -> Prediction:
+        """That of some of the samples."""
+        return Prediction(*(part[rows] for part in vars(self).values()))
+
+    def median(self) -> NDArray[np.float64]:
+        """The median [m] of the Student t."""
+        wider = np.maximum(self.below, self.above)
+        away = wider * stdtrit(DEGREES, 1 - (self.below + self.above) / (4 * wider))
+        return self.mode + np.where(self.above > self.below, away, -away)
+
+
+@dataclass(frozen=True, eq=False)
 class Networks:
-    """Several networks with rectified hidden layers and two outputs, the centre and the log of the scale.
+    """Several networks with rectified hidden layers and four outputs: mode, log scales, log odds of nothing.
 
     inputs  shared by all
     layers  (weights float32 [networks, in, out], biases float32 [networks, 1, out]) of every layer
@@ -56,15 +82,15 @@ class Networks:
     inputs: Inputs
     layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
-    def __call__(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The centres and scales [m], the mean of all networks, for rows [m, columns]; nan is a missing value."""
+    def __call__(self, rows: NDArray[np.float64]) -> Prediction:
+        """What the mean outputs of all networks say of rows [m, columns]; nan is a missing value."""
         values = self.inputs(rows)[None]
         for place, (weights, biases) in enumerate(self.layers):
             values = values @ weights + biases
             if place + 1 < len(self.layers):
                 values = np.maximum(values, 0.0)
-        centre, log_scale = values.mean(axis=0).astype(np.float64).T
-        return centre, np.exp(log_scale)
+        mode, below, above, nothing = values.mean(axis=0).astype(np.float64).T
+        return Prediction(mode, np.exp(below), np.exp(above), expit(nothing))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its arrays by `network/part`."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from infoscope.errors import UnreadableFile
 from infoscope.estimators.reading import figures
-from infoscope.estimators.reading.networks import Networks
+from infoscope.estimators.reading.networks import Networks, Prediction
 
 A, B, C = "A", "B", "C"
 GRADES = {
@@ -42,9 +42,9 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """Simulated data sets of one type of pair in the space of scaled figures, to measure how unusual a sample is.
+    """Simulated data sets of one cell in the space of scaled figures, to measure how unusual a sample is.
 
-    columns    int16 [c], the figures that are known for this type
+    columns    int16 [c], the figures that are known in this cell
     centre, spread  float32 [c], their mean and standard deviation
     points     float16 [m, c], scaled
     limit      float64 [], the distance that 1 % of the simulated data sets exceed
@@ -81,31 +81,31 @@ class Surroundings:
 class Reader:
     """A trained reader.
 
-    network  for the log ratio of the information to the baseline, and the scale of its error
-    around   by type of pair, the simulated data sets
-    factors  by cell of the calibration (`cells`), then grade: half width of the interval in scales; no A where that is
+    network  for the log ratio of the information to the baseline
+    around   by cell of the calibration (`cells`), the simulated data sets
+    factors  by cell, then grade: how far the interval extends below and above the mode, in scales; no A where that is
              not sure to cover
     card     facts about the training: version, simulated data sets, types, families
     """
 
     network: Networks
     around: Mapping[str, Surroundings]
-    factors: Mapping[str, Mapping[str, float]]
+    factors: Mapping[str, Mapping[str, Sequence[float]]]
     card: Mapping[str, Any] = field(default_factory=dict)
 
     def read(self, row: NDArray[np.float64], type: str, grade: str | None = None) -> Read:
         """The reading of one sample, by its figures [p] and the type of the pair; with the interval of a grade."""
         row = np.asarray(row, np.float32).astype(np.float64)
         base = baseline(row[None])[0]
-        (centre,), (scale,) = self.network(row[None])
-        around, (cell,) = self.around[type], cells(row[None], [type])
-        factors = self.factors[cell]
-        far = bool(around.distances(row[None])[0] > around.limit)
+        predicted = self.network(row[None])
+        (cell,) = cells(row[None], [type])
+        around, factors = self.around.get(cell), self.factors[cell]
+        far = around is None or bool(around.distances(row[None])[0] > around.limit)
         for given in (C,) if far else [one for one in (A, B) if one in factors] if grade is None else (grade,):
-            value, low, high = interval(base, centre, factors[given] * scale)
+            (value,), (low,), (high,) = interval(base, predicted, factors[given])
             if given != A or is_narrow(value, low, high):
                 break
-        return Read(float(value), float(low), float(high), given, around.unusual(row) if far else ())
+        return Read(float(value), float(low), float(high), given, around.unusual(row) if far and around else ())
 
     def save(self, path: Path) -> None:
         """Writes one compressed file of arrays and a JSON text."""
@@ -129,8 +129,8 @@ def parts_of(reader: Reader) -> tuple[str, dict[str, NDArray[Any]]]:
     """What a reader consists of: a JSON text, and arrays by name."""
     text = json.dumps({"factors": reader.factors, "card": reader.card, "figures": figures.VERSION})
     arrays = reader.network.arrays()
-    for type, around in reader.around.items():
-        arrays |= {f"around/{type}/{name}": value for name, value in vars(around).items()}
+    for cell, around in reader.around.items():
+        arrays |= {f"around/{cell}/{name}": value for name, value in vars(around).items()}
     return text, arrays
 
 
@@ -140,8 +140,8 @@ def of_parts(text: str, arrays: Mapping[str, NDArray[Any]]) -> Reader:
     if told["figures"] != figures.VERSION:
         raise UnreadableFile(f"path must be a reader of figures of version {figures.VERSION}, got {told['figures']}.")
     names = list(Surroundings.__dataclass_fields__)
-    types = dict.fromkeys(name.split("/")[1] for name in arrays if name.startswith("around/"))
-    around = {type: Surroundings(*(arrays[f"around/{type}/{name}"] for name in names)) for type in types}
+    known = dict.fromkeys(name.split("/")[1] for name in arrays if name.startswith("around/"))
+    around = {cell: Surroundings(*(arrays[f"around/{cell}/{name}"] for name in names)) for cell in known}
     return Reader(Networks.of_arrays(arrays), around, told["factors"], told["card"])
 
 
@@ -157,10 +157,19 @@ def cells(rows: NDArray[np.float64], types: Sequence[str]) -> list[str]:
     return [f"{type}, {'few' if one else 'many'} columns" for type, one in zip(types, few)]
 
 
-def interval(base: Any, centre: Any, half: Any) -> tuple[Any, Any, Any]:
-    """Estimate and ends, nats, of a log ratio to the baseline; information below 0 does not exist."""
-    ratios = centre, centre - half, centre + half
-    return tuple(np.maximum((base + SCALE) * np.exp(np.clip(ratio, -20, 20)) - SCALE, 0.0) for ratio in ratios)
+def interval(base: NDArray[np.float64], predicted: Prediction, factors: Sequence[float]) -> tuple[Any, Any, Any]:
+    """Estimate and ends [m], nats: the median, and factors x the scales on either side of the mode.
+
+    The estimate is 0, and so is the lower end, where nothing is more probable than something.
+    """
+    median, (below, above) = predicted.median(), factors
+    low = np.minimum(median, predicted.mode - below * predicted.below)
+    high = np.maximum(median, predicted.mode + above * predicted.above)
+    value, low, high = (
+        np.maximum((base + SCALE) * np.exp(np.clip(ratio, -20, 20)) - SCALE, 0.0) for ratio in (median, low, high)
+    )
+    something = predicted.nothing < 1 / 2
+    return value * something, low * something, high
 
 
 def is_narrow(value: Any, low: Any, high: Any) -> Any:

@@ -1,14 +1,16 @@
 """Training of the reader, and its calibration on base families that were left out.
 
 Every base family of the prior is left out in turn: networks are trained without all distributions that contain it, and
-read those. Networks maximise the likelihood of a Student t, whose scale is an output, too: hard samples do not blur
-easy ones. Intervals are conformal (Vovk et al. 2005) with the distribution as the exchangeable unit (Dunn, Wasserman &
-Ramdas 2018); within grade A the quantile is taken among the intervals that are narrow (Jin & Ren 2025).
+read those. Distributions in which x and y share nothing are of no family; they are left out in as many parts. Networks
+maximise the likelihood of a Student t with a scale on either side of its mode, so that hard samples do not blur easy
+ones, and of the chance that nothing is there. Intervals are conformal (Vovk et al. 2005) with the distribution as the
+exchangeable unit (Dunn, Wasserman & Ramdas 2018); of grade A, among the intervals that are narrow (Jin & Ren 2025).
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,8 +22,9 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import beta
 from torch import nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 
-from infoscope.estimators.reading.networks import Inputs, Networks
+from infoscope.estimators.reading.networks import DEGREES, Inputs, Networks, Prediction
 from infoscope.estimators.reading.reader import (
     NEAREST,
     SCALE,
@@ -39,16 +42,16 @@ from infoscope.estimators.reading.simulated import Simulated
 
 LEVEL, CONFIDENCE = 0.95, 0.9  # of intervals; of the statement that they cover at least that share
 UNUSUAL = 0.99  # quantile of the distances among simulated data sets
-FACTORS = tuple(
-    np.geomspace(1, 12, 60).tolist()
-)  # half widths of grade A, in scales, the least sure one of which is taken
-REFERENCES = 2000  # simulated data sets of a type that are kept to measure distances
-WIDTH, DROPOUT, EPOCHS, BATCH, LEARNING_RATE, DECAY = 192, 0.25, 80, 128, 3e-3, 1e-2  # of a network and its training
-DEGREES = 4.0  # of freedom of the Student t
+FACTORS = tuple(np.geomspace(1.2, 12, 24).tolist())  # scales that an interval of grade A may extend below and above
+REFERENCES = 1000  # simulated data sets of a cell that are kept to measure distances
+NOTHING = "nothing"  # what distributions without information are called in place of a family
+NO_INFORMATION = 0.005  # nats, up to which nothing is there
+WIDTH, DROPOUT, EPOCHS, BATCH, LEARNING_RATE, DECAY = 192, 0.25, 30, 256, 3e-3, 1e-2  # of a network and its training
 LOG_SCALES = (-5.0, 3.0)
 ASIDE = 0.1  # of the data sets, which say when a network was best
 MEMBERS, MEMBERS_LEFT_OUT = 5, 2  # networks of the reader, and of each that leaves out a family
 Progress = Callable[[float, str], None]
+Factors = dict[str, tuple[float, float]]  # by grade
 
 
 def train(
@@ -56,40 +59,44 @@ def train(
 ) -> tuple[Reader, pd.DataFrame]:
     """A reader and, a row per simulated data set, what readers that did not know its family read.
 
-    The columns of the table are those of the facts and family (the one left out), value, low, high (nats), grade,
-    covered, baseline, and the centre and scale of the log ratio to the baseline.
+    The columns of the table are those of the facts and family (the one left out, or nothing), value, low, high (nats),
+    grade, covered, and baseline.
     """
     rows = simulated.figures.astype(np.float64)
-    base, left_out = baseline(rows), one_family_each(simulated)
-    target = np.log((simulated.facts["truth"].to_numpy() + SCALE) / (base + SCALE))
-    centre, scale, far = np.empty(len(rows)), np.empty(len(rows)), np.ones(len(rows), bool)
+    base, truth, left_out = baseline(rows), simulated.facts["truth"].to_numpy(), left_out_with(simulated)
+    wanted = np.stack([np.log((truth + SCALE) / (base + SCALE)), truth <= NO_INFORMATION], axis=1)
+    parts, far = np.empty((4, len(rows))), np.ones(len(rows), bool)
     families = np.unique(left_out)
     for done, family in enumerate(families):
-        tested, trained = left_out == family, without(simulated, family)
-        network = fitted(rows[trained], target[trained], MEMBERS_LEFT_OUT, generator)
-        centre[tested], scale[tested] = network(rows[tested])
-        for _, of_type in by_type(simulated):
-            asked, known = tested & of_type, trained & of_type
+        tested = left_out == family
+        trained = without(simulated, family) & ~tested
+        predicted = fitted(rows[trained], wanted[trained], MEMBERS_LEFT_OUT, generator)(rows[tested])
+        parts[:, tested] = list(vars(predicted).values())
+        for _, of_cell in by_cell(simulated):
+            asked, known = tested & of_cell, trained & of_cell
             if asked.any() and known.sum() > NEAREST:
                 around = surroundings(rows[known], generator)
                 far[asked] = around.distances(rows[asked]) > around.limit
         progress((done + 1) / (len(families) + 1), f"left out: {family}")
-    factors = calibrated(simulated, base, target, centre, scale, far)
+    predicted = Prediction(*parts)
+    factors = calibrated(simulated, predicted, far)
     reader = Reader(
-        fitted(rows, target, MEMBERS, generator),
-        {type: surroundings(rows[of_type], generator) for type, of_type in by_type(simulated)},
+        fitted(rows, wanted, MEMBERS, generator),
+        {cell: surroundings(rows[of_cell], generator) for cell, of_cell in by_cell(simulated)},
         factors,
         card_of(simulated),
     )
-    return reader, left_out_readings(simulated, left_out, base, centre, scale, far, factors)
+    return reader, left_out_readings(simulated, predicted, far, factors)
 
 
-def fitted(rows: NDArray[Any], target: NDArray[Any], members: int, generator: np.random.Generator) -> Networks:
-    """Networks trained on rows, each from weights, batches and rows aside of its own."""
+def fitted(rows: NDArray[Any], wanted: NDArray[Any], members: int, generator: np.random.Generator) -> Networks:
+    """Networks trained on rows, each from weights, batches and rows aside of its own; `wanted` [m, 2] is the log ratio
+    of the information to the baseline, and whether nothing is there.
+    """
     inputs = Inputs.of(rows)
-    given, wanted = torch.from_numpy(inputs(rows)), torch.from_numpy(target.astype(np.float32))
+    given, target = torch.from_numpy(inputs(rows)), torch.from_numpy(wanted.astype(np.float32))
     seeds = generator.integers(2**31, size=members)
-    layers = zip(*(_trained(given, wanted, int(seed)) for seed in seeds))
+    layers = zip(*(_trained(given, target, int(seed)) for seed in seeds))
     return Networks(
         inputs, [(np.stack(weights), np.stack(biases)) for weights, biases in (zip(*each) for each in layers)]
     )
@@ -102,7 +109,7 @@ def _trained(
     drawn = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(given), generator=drawn)
     aside, rows = order.split([max(1, int(ASIDE * len(given))), len(given) - max(1, int(ASIDE * len(given)))])
-    linear = [nn.Linear(*sizes) for sizes in ((given.shape[1], WIDTH), (WIDTH, WIDTH), (WIDTH, 2))]
+    linear = [nn.Linear(*sizes) for sizes in ((given.shape[1], WIDTH), (WIDTH, WIDTH), (WIDTH, 4))]
     for layer in linear:
         nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=drawn)
         nn.init.zeros_(layer.bias)
@@ -119,10 +126,7 @@ def _trained(
             if drop:
                 kept = torch.rand(values.shape, generator=drawn) >= DROPOUT
                 values = values * kept / (1 - DROPOUT)
-        centre, log_scale = linear[-1](values).unbind(1)
-        log_scale = log_scale.clamp(*LOG_SCALES)
-        away = (wanted[some] - centre) / log_scale.exp()
-        return (log_scale + (DEGREES + 1) / 2 * torch.log1p(away**2 / DEGREES)).mean()
+        return negative_log_likelihood(linear[-1](values), wanted[some])
 
     best, kept = math.inf, []
     for _ in range(EPOCHS):
@@ -141,6 +145,16 @@ def _trained(
     return kept
 
 
+def negative_log_likelihood(outputs: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """Mean over samples, up to a constant, of outputs [m, 4] (mode, log scales, log odds) for `wanted` [m, 2]."""
+    mode, below, above, nothing = outputs.unbind(1)
+    below, above = below.clamp(*LOG_SCALES), above.clamp(*LOG_SCALES)
+    away = wanted[:, 0] - mode
+    away = away / torch.where(away < 0, below, above).exp()
+    of_ratio = torch.logaddexp(below, above) + (DEGREES + 1) / 2 * torch.log1p(away**2 / DEGREES)
+    return of_ratio.mean() + binary_cross_entropy_with_logits(nothing, wanted[:, 1])
+
+
 def card_of(simulated: Simulated) -> dict[str, Any]:
     """What a reader was trained on: a version (sets and a digest of figures and truths), types, families."""
     digest = hashlib.sha256(simulated.figures.tobytes() + simulated.facts["truth"].to_numpy().tobytes()).hexdigest()
@@ -157,20 +171,32 @@ def one_family_each(simulated: Simulated) -> NDArray[np.str_]:
     return np.array([of[number % len(of)] for of, number in zip(simulated.families, simulated.facts["number"])])
 
 
+def left_out_with(simulated: Simulated) -> NDArray[np.str_]:
+    """The family [m] together with which each data set is left out; any, by their numbers, of those with nothing."""
+    own = one_family_each(simulated)
+    families = np.array(sorted(set(own) - {NOTHING}))
+    return np.where(own == NOTHING, families[simulated.facts["number"].to_numpy() % len(families)], own)
+
+
 def without(simulated: Simulated, family: str) -> NDArray[np.bool_]:
     """Which data sets have nothing of a family [m]."""
     return np.array([family not in of for of in simulated.families])
 
 
-def by_type(simulated: Simulated) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """The types of pairs that occur, and which data sets are of each."""
-    types = simulated.facts["type"].to_numpy()
-    for type in sorted(set(types)):
-        yield type, types == type
+def by_cell(simulated: Simulated) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """The cells of the calibration that occur, and which data sets are of each."""
+    own = cells_of(simulated)
+    for cell in np.unique(own).tolist():
+        yield cell, own == cell
+
+
+def cells_of(simulated: Simulated) -> NDArray[np.str_]:
+    """The cell of the calibration of each data set [m]."""
+    return np.array(cells(simulated.figures.astype(np.float64), simulated.facts["type"]))
 
 
 def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> Surroundings:
-    """The simulated data sets of one type, with the limit of distances among themselves."""
+    """The simulated data sets of one cell, with the limit of distances among themselves."""
     columns = np.flatnonzero(np.isfinite(rows).mean(axis=0) > 0.5)
     centre, spread = np.nanmean(rows[:, columns], axis=0), np.nanstd(rows[:, columns], axis=0)
     columns, centre, spread = (part[spread > 0] for part in (columns, centre, spread))
@@ -181,39 +207,39 @@ def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> S
     return replace(around, limit=np.float64(np.quantile(around.distances(kept), UNUSUAL)))
 
 
-def calibrated(
-    simulated: Simulated,
-    base: NDArray[np.float64],
-    target: NDArray[np.float64],
-    centre: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    far: NDArray[np.bool_],
-) -> dict[str, dict[str, float]]:
-    """The half widths, in scales, by cell and grade; where these are too few, no grade A, and of a wider group."""
-    scores, cell = np.abs(target - centre) / scale, np.array(cells_of(simulated))
+def calibrated(simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_]) -> dict[str, Factors]:
+    """How far intervals extend below and above the mode, in scales, by cell and grade.
 
-    def of_grades(among: NDArray[np.bool_], wider: dict[str, float]) -> dict[str, float]:
-        near = among & ~far
-        narrow_by = {factor: near & is_narrow(*interval(base, centre, factor * scale)) for factor in FACTORS}
-        sure = (factor for factor, narrow in narrow_by.items() if covers(scores[narrow] <= factor))
-        factor = next(sure, None)
-        wide = near if factor is None else near & ~narrow_by[factor]
-        return ({} if factor is None else {A: factor}) | {
-            B: upper_quantile(scores[wide], wider.get(B, scores.max())),
-            C: upper_quantile(scores[among & far], wider.get(C, scores.max())),
-        }
+    Of grade A: the pair of factors with the most narrow intervals among those that surely cover; none where none does.
+    Where a cell has too few data sets of the other grades, the factors of all cells with few or with many columns.
+    """
+    base, truth = baseline(simulated.figures.astype(np.float64)), simulated.facts["truth"].to_numpy()
+    log_ratio = np.log((truth + SCALE) / (base + SCALE))
+    below, above = (predicted.mode - log_ratio) / predicted.below, (log_ratio - predicted.mode) / predicted.above
 
-    everything, found = of_grades(np.ones(len(scores), bool), {}), {}
+    def narrow_and_covered(rows: NDArray[np.intp], pair: tuple[float, float]) -> tuple[NDArray[Any], NDArray[Any]]:
+        value, low, high = interval(base[rows], predicted[rows], pair)
+        return is_narrow(value, low, high), (low <= truth[rows]) & (truth[rows] <= high)
+
+    def of_grades(among: NDArray[np.bool_], wider: Factors) -> Factors:
+        near, found = np.flatnonzero(among & ~far), {}
+        wide, most = near, 0
+        for pair in itertools.product(FACTORS, repeat=2):
+            narrow, covered = narrow_and_covered(near, pair)
+            if narrow.sum() > most and covers(covered[narrow]):
+                found[A], wide, most = pair, near[~narrow], narrow.sum()
+        for grade, rows in ((B, wide), (C, np.flatnonzero(among & far))):
+            other = wider.get(grade, (below.max(), above.max()))
+            found[grade] = upper_quantile(below[rows], other[0]), upper_quantile(above[rows], other[1])
+        return found
+
+    own, types = cells_of(simulated), simulated.facts["type"].to_numpy()
+    everything, found = of_grades(np.ones(len(own), bool), {}), {}
     for columns in ("few columns", "many columns"):
-        group = np.char.endswith(cell, columns)
+        group = np.char.endswith(own, columns)
         wider = of_grades(group, everything)
-        found |= {f"{type}, {columns}": of_grades(group & of_type, wider) for type, of_type in by_type(simulated)}
+        found |= {f"{type}, {columns}": of_grades(group & (types == type), wider) for type in sorted(set(types))}
     return found
-
-
-def cells_of(simulated: Simulated) -> list[str]:
-    """The cell of the calibration of each data set."""
-    return cells(simulated.figures.astype(np.float64), simulated.facts["type"])
 
 
 def covers(inside: NDArray[np.bool_]) -> bool:
@@ -223,29 +249,28 @@ def covers(inside: NDArray[np.bool_]) -> bool:
 
 
 def upper_quantile(scores: NDArray[np.float64], fallback: float) -> float:
-    """The least score that, with CONFIDENCE, the share LEVEL of new ones does not exceed; `fallback` for too few."""
+    """The least score that, with CONFIDENCE, new ones exceed in at most half of 1 - LEVEL; `fallback` for too few."""
     ranks = np.arange(1, len(scores) + 1)
-    enough = beta.ppf(1 - CONFIDENCE, ranks, len(scores) + 1 - ranks) >= LEVEL
+    enough = beta.ppf(1 - CONFIDENCE, ranks, len(scores) + 1 - ranks) >= (1 + LEVEL) / 2
     return float(np.sort(scores)[np.argmax(enough)]) if enough.any() else float(fallback)
 
 
 def left_out_readings(
-    simulated: Simulated,
-    left_out: NDArray[np.str_],
-    base: NDArray[np.float64],
-    centre: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    far: NDArray[np.bool_],
-    factors: dict[str, dict[str, float]],
+    simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_], factors: dict[str, Factors]
 ) -> pd.DataFrame:
     """The table of `train`."""
-    truth, cell = simulated.facts["truth"].to_numpy(), cells_of(simulated)
-    of = {grade: np.array([factors[one].get(grade, math.nan) for one in cell]) for grade in (A, B, C)}
-    narrow = is_narrow(*interval(base, centre, of[A] * scale)) & ~far
-    grade = np.where(far, C, np.where(narrow, A, B))
-    factor = np.select([grade == A, grade == B], [of[A], of[B]], of[C])
-    value, low, high = interval(base, centre, factor * scale)
+    base, truth = baseline(simulated.figures.astype(np.float64)), simulated.facts["truth"].to_numpy()
+    value, low, high = (np.empty(len(base)) for _ in range(3))
+    grade = np.where(far, C, B)
+    for cell, of_cell in by_cell(simulated):
+        for given in (C, B, A):
+            rows = np.flatnonzero(of_cell & (far if given == C else ~far))
+            if given in factors[cell]:
+                read = interval(base[rows], predicted[rows], factors[cell][given])
+                kept = is_narrow(*read) if given == A else np.ones(len(rows), bool)
+                value[rows[kept]], low[rows[kept]], high[rows[kept]] = (part[kept] for part in read)
+                grade[rows[kept]] = given
     return simulated.facts.assign(
-        family=left_out, baseline=base, value=value, low=low, high=high, grade=grade,
-        covered=(low <= truth) & (truth <= high), centre=centre, scale=scale,
+        family=one_family_each(simulated), baseline=base, value=value, low=low, high=high, grade=grade,
+        covered=(low <= truth) & (truth <= high),
     )  # fmt: skip
