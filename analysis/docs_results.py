@@ -9,6 +9,7 @@ the list of all is written anew, from what each page says of itself in a comment
 from __future__ import annotations
 
 import argparse
+import functools
 import html
 import itertools
 import json
@@ -23,8 +24,8 @@ from types import ModuleType
 import pandas as pd
 
 from analysis.common.runs import latest, versions
-from analysis.common.tables import file_name, published
-from analysis.report import LONG, ORDER, Section, command, compare, name_of, section
+from analysis.common.tables import file_name, plus_minus, published
+from analysis.report import LONG, ORDER, Section, command, compare, name_of, section, title_of
 from analysis.sample_estimators import audit, known_laws
 from analysis.sample_estimators._runs import share
 from infoscope.errors import UnknownName
@@ -93,17 +94,12 @@ def profiles_of(experiment: str) -> list[str]:
     return sorted((label for label in found if label.split()[0] != UNTRIED), key=lambda one: (one != FULL, one))
 
 
-def of_full(label: str) -> bool:
-    """Whether a label is of the full setting's profile, or of one that is named as a part of it."""
-    return label.split()[0].split("-")[0] == FULL
-
-
 def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[str]:
     """An analysis, profile by profile, as Markdown."""
     name, experiment = name_of(module), module.ANALYSIS.experiment
     yield f"# {name}\n\n{shown[0][1].title}\n\n{MADE}"
     if FULL not in dict(shown):
-        yield not_run(experiment)
+        yield f"**Not run** in full, which is: `{command(experiment, FULL)}`; it goes on where it stopped.\n"
     elif told := in_part(experiment):
         yield f"{told}\n"
     if (archive := FOLDER / "runs" / f"{experiment}{SUFFIX}").exists():
@@ -184,10 +180,6 @@ def in_part(experiment: str) -> str:
     return f"**{IN_PART}{done:,} of {found.cells:,} cells** of the full setting; {more}" if done < found.cells else ""
 
 
-def not_run(experiment: str) -> str:
-    return f"**Not run** in full, which is: `{command(experiment, FULL)}`; it goes on where it stopped.\n"
-
-
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
@@ -213,13 +205,13 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
         yield "**[Leaderboard](leaderboard.md)**: estimators by law and size, to sort.\n"
     rows, beside = [], []
     for name, module in modules.items():
-        path, question = FOLDER / f"{name}.md", " ".join(module.__doc__.split("\n\n")[0].split())
+        path, question = FOLDER / f"{name}.md", title_of(module)
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         shown = re.findall(rf"^{HEADING}(.*)$", text, re.M)
         link = f"[{name}]({name}.md)" if shown else name
         part = re.search(rf"^\*\*{IN_PART}(.*)\*\*", text, re.M)
         full = f"{IN_PART}{part[1]}".lower() if part else "run"
-        parts = [] if FULL in shown else [label for label in shown if of_full(label)]
+        parts = [] if FULL in shown else [label for label in shown if label.split()[0].split("-")[0] == FULL]
         if parts:
             full = f"{IN_PART}{', '.join(parts)}".lower()
         elif FULL not in shown:
@@ -244,10 +236,8 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
 def leaderboard() -> list[Path]:
     """Every method on every law at every size that was asked about, as a page to sort, as CSV and as JSON."""
     found, left_out = latest(runs(known_laws.ANALYSIS.experiment), ())
-    most = found.groupby(known_laws.GROUP)["sets"].transform(
-        "max"
-    )  # fewer sets of the same block are the first of these
-    found = found[found["sets"] == most]
+    most = found.groupby(known_laws.GROUP)["sets"].transform("max")
+    found = found[found["sets"] == most]  # fewer sets of the same block are the first of these
     figures = known_laws.pooled(found)
     figures["rmse"] = figures["squared_error"].map(math.sqrt)
     drawn = found.groupby(known_laws.GROUP)[["sets", "block"]].agg(lambda values: sorted(set(values)))
@@ -259,10 +249,12 @@ def leaderboard() -> list[Path]:
     columns = ["by", *known_laws.GROUP, "truth", "answered", "asked", "bias", "bias_error", "rmse", "covered",
                "intervals", "width", "seconds", *FINDINGS, "command"]  # fmt: skip
     figures = figures[columns].sort_values(["collection", "law", "n", "rmse"], kind="stable", ignore_index=True)
+    told = functools.partial(plus_minus, missing="-")
     text = [
         [row.method, row.by, row.law, row.collection, f"{row.n:,}", f"{row.truth:.3f}", told(row.bias, row.bias_error),
-         told(row.rmse), share(row.covered / row.intervals, row.intervals) if row.intervals else "no interval",
-         told(row.width),
+         told(row.rmse, math.nan),
+         share(row.covered / row.intervals, row.intervals) if row.intervals else "no interval",
+         told(row.width, math.nan),
          row.audit_note or f"{row.audit_failed} of {row.audit_asked}",
          f"{row.answered} of {row.asked}", f"{row.seconds:.2f}", f"`{row.command}`"]
         for row in figures.itertuples()
@@ -297,12 +289,6 @@ def with_findings(figures: pd.DataFrame) -> pd.DataFrame:
         note = "" if asked else "not run" if method in audit.METHODS else "not audited"
         rows.append(dict(zip(FINDINGS, (failed, asked, note))))
     return figures.assign(**pd.DataFrame(rows, columns=FINDINGS, index=figures.index, dtype=object))
-
-
-def told(value: float, error: float = math.nan) -> str:
-    if not math.isfinite(value):
-        return "-"
-    return f"{value:.3f} ± {error:.3f}" if math.isfinite(error) else f"{value:.3f}"
 
 
 def reproduced(collection: str, law: str, n: int, method: str, sets: Sequence[int], blocks: Sequence[int]) -> str:

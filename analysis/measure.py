@@ -21,6 +21,7 @@ import pandas as pd
 from analysis.common.marks import COLOURS
 from analysis.common.marks import save as save_figure
 from analysis.common.own_data import (
+    TYPES,
     OwnData,
     Parser,
     add_arguments,
@@ -190,14 +191,19 @@ def main(words: Sequence[str] | None = None) -> int:
     print(printable(result.caption))
     paths = [*save(result, stem_of("measure", given))]
     print("\nsaved:", ", ".join(map(str, paths)))
-    settings = {f"settings/{answer.method}": answer.estimate.settings for answer in answers}
+    params = {
+        "data": path.name, "sha256": data.digest, "n": pairs.n, "seed": given.seed, "x": ",".join(data.columns[0]),
+        "y": ",".join(data.columns[1]), "groups": given.groups, "x_kind": pairs.x.kind, "y_kind": pairs.y.kind,
+        **{name: getattr(given, name) for name in TYPES},
+        **{f"settings/{answer.method}": answer.estimate.settings for answer in answers},
+        "reading": repr(found.as_unit(given.unit)), "grade": found.grade, "reader": found.reader,
+    }  # fmt: skip
     metrics = {
         f"{row['method']}/{name}": float(row[name])
         for row in result.figures.to_dict("records")
         for name in (given.unit, f"{given.unit}_error", f"low_{given.unit}", f"high_{given.unit}", "seconds")
     }
-    settings |= {"reading": repr(found.as_unit(given.unit)), "grade": found.grade, "reader": found.reader}
-    record(EXPERIMENT, data, pairs, given, settings, metrics, [result], paths)
+    record(EXPERIMENT, path.name, params, metrics, [result], paths)
     return 0
 
 

@@ -26,11 +26,11 @@ from types import ModuleType
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader
 from mlflow.exceptions import MlflowException
 from scipy.special import stdtrit
 
 from analysis.common.tables import ERROR, Claim, Result, file_name, in_a_sentence, plus_minus
+from analysis.common.tables import render as render_page
 from analysis.disentanglement import entanglement_attacks, toy_model, tune_vae, vae_zoo
 from analysis.mi_benchmark import (
     critic_architecture,
@@ -118,8 +118,7 @@ class Section:
 
 def section(module: ModuleType, profile: str) -> Section:
     """One analysis of the runs under a profile's label."""
-    analysis = module.ANALYSIS
-    title = " ".join(module.__doc__.split("\n\n")[0].split())
+    analysis, title = module.ANALYSIS, title_of(module)
     try:
         found = runs(analysis.experiment, profile)
     except LookupError as error:
@@ -136,16 +135,21 @@ def section(module: ModuleType, profile: str) -> Section:
 
 def joint_section(profile: str) -> Section:
     """What the joint table of all logged models has saved: it is of no one experiment, and takes minutes a model."""
-    title = " ".join(representations.__doc__.split("\n\n")[0].split())
     pictures = [picture(result, representations, pd.DataFrame()) for result in representations.saved(profile)]
     asked = f"make table-representations PROFILE={shlex.quote(profile)}"
     problem = "" if pictures else "not asked yet"
-    return Section(representations.STEM, title, pictures, problem, asked, name=name_of(representations))
+    title, name = title_of(representations), name_of(representations)
+    return Section(representations.STEM, title, pictures, problem, asked, name=name)
 
 
 def name_of(module: ModuleType) -> str:
     """The name of an analysis, as `make table-NAME` takes it."""
     return module.__name__.rpartition(".")[2].replace("_", "-")
+
+
+def title_of(module: ModuleType) -> str:
+    """The caption of an analysis, the first paragraph of its module."""
+    return " ".join(module.__doc__.split("\n\n")[0].split())
 
 
 def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
@@ -328,9 +332,8 @@ def reasons(rows: pd.DataFrame, module: ModuleType, found: pd.DataFrame) -> Iter
 
 def render(sections: Sequence[Section], profile: str) -> str:
     """The page."""
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True)
     counts = Counter(claim.verdict for part in sections for claim in part.claims)
-    return environment.get_template("page.html").render(sections=sections, profile=profile, counts=counts, marks=MARKS)
+    return render_page("page.html", sections=sections, profile=profile, counts=counts, marks=MARKS)
 
 
 def finished() -> list[str]:

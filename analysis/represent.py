@@ -25,7 +25,7 @@ from analysis.common.own_data import (
     as_options,
     listed,
     read_representation,
-    record_results,
+    record,
     stem_of,
 )
 from analysis.common.tables import Result, in_a_sentence, printable, readable, require_writable, save, show
@@ -153,7 +153,7 @@ def main(words: Sequence[str] | None = None) -> int:
         "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain, "groups": given.groups,
         **{name: getattr(given, name) for name in TYPES},
     }  # fmt: skip
-    record_results(EXPERIMENT, path.name, params, _metrics(found), made, written)
+    record(EXPERIMENT, path.name, params, _metrics(found), made, written)
     for name, why in found.unanswered.items():
         print(f"error: nothing about {name}, which was asked for: {printable(why)}", file=sys.stderr)
     return 1 if found.unanswered else 0

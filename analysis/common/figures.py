@@ -139,6 +139,13 @@ def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
     axis.set(xlabel="true MI (bits)")
 
 
+def draw_settled(axis: Any, rows: pd.DataFrame) -> None:
+    """Estimates of the second half by true MI, a line per estimator, with both truths."""
+    draw_estimates(axis, rows, "true_bits", "settled_mean_bits")
+    draw_truths(axis, rows)
+    axis.set(ylim=(0, 1.5 * rows["true_bits"].max()))
+
+
 def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_bits") -> None:
     """Training batches (solid, filled) and unseen pairs (dashed, hollow: their column) by true MI."""
     for bound, line, mark in lines(rows, "bound"):

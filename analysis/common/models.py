@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import re
@@ -252,15 +251,13 @@ def each(
     with progress(len(found)) as tell:
         for number, candidate in enumerate(found):
             tell(number, candidate.name, "loading")
-            heard = functools.partial(_heard, tell, number, candidate.name)
+
+            def heard(share: float, what: str, number: int = number, name: str = candidate.name) -> None:
+                tell(number + share, name, what)
+
             try:
                 answers += ask(candidate, heard)
             except BROKEN as error:
                 failures.append(f"{candidate.name} ({candidate.address}): {sentence(error)}")
         tell(len(found), "", "")
     return answers, failures
-
-
-def _heard(tell: Callable[[float, str, str], None], number: int, name: str, share: float, what: str) -> None:
-    """Tells how much of all is done when a share of the model of this number is."""
-    tell(number + share, name, what)

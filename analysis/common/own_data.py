@@ -126,29 +126,13 @@ def _few(names: Sequence[str]) -> str:
 
 
 def record(
-    experiment: str, data: OwnData, pairs: Pairs, given: argparse.Namespace, more: Mapping[str, object],
-    metrics: Mapping[str, float], results: Sequence[Result], paths: Sequence[Path],
-) -> None:  # fmt: skip
-    """One run in MLflow, with the digest of the data; says where, or why not."""
-    params = {
-        "data": Path(given.data).name, "sha256": data.digest, "n": pairs.n, "seed": given.seed,
-        "x": ",".join(data.columns[0]), "y": ",".join(data.columns[1]), "groups": given.groups,
-        "x_kind": pairs.x.kind, "y_kind": pairs.y.kind, **{name: getattr(given, name) for name in TYPES}, **more,
-    }  # fmt: skip
-    record_results(experiment, Path(given.data).name, params, metrics, results, paths)
-
-
-def record_results(
     experiment: str, name: str, params: Mapping[str, object], metrics: Mapping[str, float], results: Sequence[Result],
     paths: Sequence[Path],
 ) -> None:  # fmt: skip
     """One run in MLflow with its tables and files; says where, or why not."""
-    tables = [
-        (result.name, list(map(str, result.text.columns)), result.text.astype(str).values.tolist(), result.caption)
-        for result in results
-    ]
+    tables = [result.words for result in results]
     try:
-        page = record_run(experiment, name, params, metrics, tables, paths, ASKED.get(experiment, ""))
+        page = record_run(experiment, name, params, metrics, tables, paths, ASKED[experiment])
     except (StoreUnreachable, OSError) as error:
         print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
         return
@@ -165,13 +149,8 @@ def read(
     angles: Sequence[str] = (),
     shuffle: bool = False,
 ) -> OwnData:
-    """The data in a file.
-
-    x, y        columns of a table or arrays of a .npz; PREFIX*: all that begin so and that no other option names;
-                default: "y" and "x", and for x of a table all other columns
-    groups      the column whose equal values mark dependent rows; default: rows are independent
-    continuous, discrete, angles  columns of x and y that are numbers, categories, or NAME:PERIOD; PREFIX* as for x
-    shuffle     rows are put in random order, the same every time
+    """The data in a file, as the options of `add_arguments` name them. x, y: columns of a table or arrays of a .npz,
+    PREFIX*: all that begin so and that nothing else names. shuffle: in random order, the same every time.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, missing values, free text.
     """
@@ -225,13 +204,9 @@ def read_representation(
     angles: Sequence[str] = (),
     each: bool = False,
 ) -> OwnRepresentation:
-    """A representation in a file.
-
-    x           columns of the block x, or arrays of a .npz, each of which is a block; PREFIX*: the block of the columns
-                that begin so, or of the arrays; default: all that no other option names
-    targets, domain, groups, items   columns
-    continuous, discrete, angles     columns that are numbers, categories (in x: a 0 or 1 for each), or NAME:PERIOD
-    each        every column is a block of its own
+    """A representation in a file. x: columns of the block x, or arrays of a .npz, each a block of its own; PREFIX*: the
+    block of the columns or arrays that begin so; default: all that nothing else names. Categories in x become a 0 or 1
+    for each. each: every column is a block.
 
     Raises InfoscopeError as `read`, and for columns of x that are no numbers.
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.common.marks import BLUE, legend, save
+from analysis.common.marks import BLUE, MANY_TICKS, NAMES, ORANGE, in_order, legend, save, written
 from infoscope import tracking
 
 FRACTION = "progress/fraction"  # when a search decided last
@@ -39,18 +39,36 @@ def best_of(trials: pd.DataFrame) -> str:
     )
 
 
-def scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, title: str, *paths: Path) -> None:
-    """The search criterion by each setting (column -> name), log axis: complete (filled) or stopped early (open)."""
+def scatter(
+    trials: pd.DataFrame, settings: Mapping[str, str], judged: str, title: str, *paths: Path, yscale: str = "linear"
+) -> None:
+    """The search criterion by each setting (column -> name): complete (filled) or stopped early (open). Numbers but
+    the depth are on logarithmic axes.
+    """
     import matplotlib.pyplot as plt
 
-    size = (4 * len(settings), 3.4)
+    size = (max(3 * len(settings), 4), 3.4)
     figure, axes = plt.subplots(1, len(settings), figsize=size, squeeze=False, sharey=True, layout="constrained")
     ended = trials["outcome"] == COMPLETE
     for axis, (column, name) in zip(axes[0], settings.items()):
-        for rows, fill, label in ((ended, "full", "to the end"), (~ended, "none", "stopped early")):
-            place = trials.loc[rows, column].astype(float)
-            axis.plot(place, trials.loc[rows, judged], "o", color=BLUE, fillstyle=fill, label=label)
-        axis.set(xlabel=name, xscale="log")
+        names = in_order(column, trials[column]) if column in NAMES else []
+        places = trials[column].map(names.index) if names else trials[column].astype(float)
+        for rows, colour, fill, label in (
+            (ended, BLUE, "full", "to the end"),
+            (~ended, ORANGE, "none", "stopped early"),
+        ):
+            axis.plot(places[rows], trials.loc[rows, judged], "o", color=colour, fillstyle=fill, label=label)
+        axis.set(xlabel=name, yscale=yscale)
+        axis.tick_params(axis="x", labelsize="x-small")
+        values = sorted(set(places))
+        if names:
+            axis.set_xticks(range(len(names)), labels=names, rotation=60)
+        elif column == "depth":
+            axis.set_xticks(values, labels=[f"{value:g}" for value in values])
+        else:
+            axis.set_xscale("log")
+            if len(values) <= MANY_TICKS:
+                axis.set_xticks(values, labels=written(values))
     axes[0][0].set_ylabel(title)
     legend(figure)
     save(figure, paths, 120)

@@ -8,7 +8,6 @@ import argparse
 import base64
 import contextlib
 import hashlib
-import html
 import math
 import os
 import re
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
+from jinja2 import Environment, FileSystemLoader
 from mlflow.exceptions import MlflowException
 from rich import box
 from rich.console import Console
@@ -39,12 +39,6 @@ LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
     "±": r"$\pm$",
     "²": r"$^2$",
 }
-STYLE = (  # dark where the reader's system is; a table scrolls by itself, and no cell is wider than a line of text
-    ":root { color-scheme: light dark } body { font: 14px sans-serif; max-width: 75rem; margin: auto; padding: 1rem; "
-    "overflow-wrap: break-word } div { overflow-x: auto } table { width: max-content } "
-    "td, th { max-width: 30em; padding: 2px 10px; text-align: left; vertical-align: top } "
-    "img { max-width: 100%; background: white } summary { cursor: pointer }"
-)
 FOLDED = 40  # rows from which on a table of a page is folded
 ERROR = "_error"  # suffix of the column that holds a column's standard error
 
@@ -76,6 +70,11 @@ class Result:
     claims: Sequence[Claim] = ()
     quotes: bool = False
     beside: str = ""
+
+    @property
+    def words(self) -> tuple[str, list[str], list[list[str]], str]:
+        """Name, titles, rows and caption, as runs in MLflow show a table."""
+        return self.name, list(map(str, self.text.columns)), self.text.astype(str).values.tolist(), self.caption
 
 
 @dataclass(frozen=True)
@@ -160,12 +159,8 @@ def main(analysis: Analysis) -> None:
 
 
 def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
-    tables = [
-        (result.name, list(map(str, result.text.columns)), result.text.astype(str).values.tolist(), result.caption)
-        for result in results
-    ]
     try:
-        page = publish(experiment, profile, found, tables, paths)
+        page = publish(experiment, profile, found, [result.words for result in results], paths)
     except (LookupError, MlflowException, OSError, StoreUnreachable) as error:
         print(f"not added to the run in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
         return
@@ -174,29 +169,18 @@ def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequen
 
 def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Sequence[str] = ()) -> Path:
     """Writes STEM.html with the lead (first line bold), tables, captions, claims and figures; returns its path."""
-    title = html.escape(stem.name)
-    parts = [
-        '<!DOCTYPE html><html lang="en"><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{title}</title><style>{STYLE}</style>",
-    ]
-    first, *others = map(html.escape, lead) if lead else ("",)
-    parts += [f"<p><b>{first}</b></p>"] * bool(first) + ["<h2>In sentences</h2>"] * bool(others)
-    parts += [f"<p>{line}</p>" for line in others]
-    for result, drawn in results:
-        said = [*result.caption.splitlines(), *map(str, result.claims)]
-        table = f"<div>{result.text.astype(str).to_html(index=False, border=0)}</div>"
-        if len(result.text) >= FOLDED:
-            table = f"<details><summary>table, {len(result.text):,} rows</summary>{table}</details>"
-        parts += [f"<h2>{html.escape(result.name)}</h2>", table]
-        parts += [f"<p>{html.escape(line)}</p>" for line in said]
-        if drawn is not None:
-            image = base64.b64encode(drawn.read_bytes()).decode("ascii")
-            parts.append(f'<img alt="figure of {html.escape(result.name)}" src="data:image/png;base64,{image}">')
+    shown = [(result, drawn and base64.b64encode(drawn.read_bytes()).decode("ascii")) for result, drawn in results]
     path = stem.parent / f"{stem.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(parts), encoding="utf-8")
+    path.write_text(render("tables.html", title=stem.name, lead=lead, results=shown, folded=FOLDED), encoding="utf-8")
     return path
+
+
+def render(template: str, **values: object) -> str:
+    """A page of analysis/TEMPLATE; whatever comes from a store is escaped."""
+    folder = FileSystemLoader(Path(__file__).parents[1])
+    environment = Environment(loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template(template).render(values)
 
 
 def show(text: pd.DataFrame) -> None:

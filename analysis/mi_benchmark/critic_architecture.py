@@ -1,7 +1,6 @@
 """Figures 3 and 9: which kind of critic; the error (bits²) of every critic and estimator, and their curves over steps.
 
-Reads the runs of the sweep critic-architecture from MLflow. Errors are standard errors over seeds; comparisons are of
-runs that share their seed. The inner critic has no parameters and is evaluated untrained.
+Errors are standard errors over seeds, comparisons within a seed. The inner critic has no parameters to train.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Table 2: bias, variance and MSE (bits) by critic depth and domain, beside the paper's and the oracle critic's.
 
-Reads the runs of the sweep critic-capacity from MLflow. Errors are standard errors over seeds; correlations of depth
-and accuracy have Student t intervals over seeds, because the depths of one seed share their data.
+Errors are standard errors over seeds; correlations of depth and accuracy have Student t intervals over seeds, because
+the depths of one seed share their data.
 """
 
 from __future__ import annotations

@@ -1,19 +1,17 @@
 """Figure 8: estimates (bits) for text by the network that embeds it, against the nominal MI and against what can be
 decoded from its embeddings.
 
-Reads the runs of the sweep embedding-networks from MLflow. Errors are standard errors over seeds, of the decodable MI
-over folds of the items; networks are compared within a seed.
+Errors are standard errors over seeds, of the decodable MI over folds; networks are compared within a seed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import draw_estimates, draw_truths, drawing
+from analysis.common.figures import draw_settled, drawing
 from analysis.common.tables import Analysis, Claim, Result, main
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._claims import every_claim, limit_claim, relative_error
@@ -45,7 +43,7 @@ def by_network(evidence: Evidence) -> Result:
         f"{OFF_BY_DEFINITION} is left out of the claims, being 0.53 bits low by definition."
     )
     text = figures_text(figures, PLACE, TITLES)
-    draw = drawing(figures, draw_network, "estimate (bits)", "pool", "critic")
+    draw = drawing(figures, draw_settled, "estimate (bits)", "pool", "critic")
     return evidence.result("networks", figures, text, [said], draw, claims(evidence.rows))
 
 
@@ -87,13 +85,6 @@ def regardless(truth: str, rows: pd.DataFrame) -> list[Claim]:
         what = f"median |difference| of estimate / truth, where {reference} is within {REASONABLE:.0%}"
         found.append(limit_claim(statement, by_seed, MARGIN, what, "{:.1%}"))
     return found
-
-
-def draw_network(axis: Any, rows: pd.DataFrame) -> None:
-    """Estimates by true MI, with both truths."""
-    draw_estimates(axis, rows, "true_bits", ESTIMATE)
-    draw_truths(axis, rows)
-    axis.set(ylim=(0, 1.5 * rows["true_bits"].max()))
 
 
 ANALYSIS = Analysis("embedding-networks", Benchmark(tables, order=PLACE, axes=("critic",), setting=PUBLISHED_SETTING))

@@ -1,8 +1,7 @@
 """Table 3: MSE (bits²) by estimator, domain and true mutual information, beside the paper's and the oracle critic's;
 then the same against the decodable truth, and the estimates on unseen pairs.
 
-Reads the runs of the sweep estimator-choice from MLflow. Errors are standard errors over seeds; comparisons are of runs
-that share their seed, hence their data and initial weights.
+Errors are standard errors over seeds; comparisons are within a seed, hence of the same data and initial weights.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Figure 4: the estimate relative to the true MI by the number of independent sources, in panels by the true MI.
 
-Reads the runs of the sweep information-sources from MLflow. Three panels ask the same of every domain: one bit in all,
-half a bit per source, one bit per source. The fourth is the published figure, in which every domain has another task.
-Errors are standard errors over seeds.
+Three panels have the same true MI in every domain: one bit in all, half a bit per source, one bit per source. The
+fourth is the published figure, in which every domain has another task. Errors are standard errors over seeds.
 """
 
 from __future__ import annotations

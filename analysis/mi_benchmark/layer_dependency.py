@@ -1,8 +1,7 @@
 """Figures 6 and 11: estimates (bits) for what a network makes of the data: whole invertible networks beside the data
 themselves, then layer by layer of a residual network.
 
-Reads the runs of the sweep layer-dependency from MLflow. Errors are standard errors over seeds; encoders and layers are
-compared within a seed.
+Errors are standard errors over seeds; encoders and layers are compared within a seed.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import draw_estimates, draw_truths, draw_unseen, drawing
+from analysis.common.figures import draw_settled, draw_unseen, drawing
 from analysis.common.marks import BLUE, VERMILLION
 from analysis.common.tables import Analysis, Claim, Result, main, verdict
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
@@ -99,7 +98,7 @@ def invertible(evidence: Evidence) -> Result:
         f"only given that; 'fixed': one map for all. {ANOTHER_MAP} {CURVES_ONLY} {DECODED}"
     )
     text = figures_text(figures, WHOLE, titles)
-    draw = drawing(named(figures), draw_encoder, "estimate (bits)", "domain", "name")
+    draw = drawing(named(figures), draw_settled, "estimate (bits)", "domain", "name")
     return evidence.result("invertible", figures, text, [said], draw, invertible_claims(evidence.rows))
 
 
@@ -180,13 +179,6 @@ def lower_estimated_less(place: str, rows: pd.DataFrame) -> Claim:
         return Claim(statement, "undecided", "one layer was run.")
     difference = (halves[False] - halves[True]).groupby(level="seed").agg(lambda x: x.median(skipna=False))
     return limit_claim(statement, difference, 0.0, "lower minus upper half of the layers (bits)", "{:+.3f}")
-
-
-def draw_encoder(axis: Any, rows: pd.DataFrame) -> None:
-    """Estimates by true MI, a line per estimator, with both truths."""
-    draw_estimates(axis, rows, "true_bits", ESTIMATE)
-    draw_truths(axis, rows)
-    axis.set(ylim=(0, 1.5 * rows["true_bits"].max()))
 
 
 def draw_layers(axis: Any, rows: pd.DataFrame) -> None:

@@ -1,8 +1,7 @@
 """Figure 5: estimates and error (bits²) by the strength eta of a background that carries no information, beside what
 can be decoded at that strength.
 
-Reads the runs of the sweep nuisance from MLflow. Errors are standard errors over seeds, of the decodable MI over folds
-of the items; strengths and estimators are compared within a seed.
+Errors are standard errors over seeds, of the decodable MI over folds; strengths are compared within a seed.
 """
 
 from __future__ import annotations

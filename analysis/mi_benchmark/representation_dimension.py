@@ -1,8 +1,7 @@
 """Table 4: the mean estimate (bits) of one bit by the side of the images, hence the dimension of the representation,
 beside the paper's.
 
-Reads the runs of the sweep representation-dimension from MLflow. Errors are standard errors over seeds; sides are
-compared within a seed.
+Errors are standard errors over seeds; sides are compared within a seed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Which estimator should I use for data like mine? The best trials of a search over estimators, critics and training.
 
-Reads the runs of the search tune-critic from MLflow, the trials that were stopped early included. Every trial is one
-run of one seed: ± is the standard error within it, over its steps (batch means).
+Trials that were stopped early are included. Each is one run of one seed: ± is the standard error over its steps.
 """
 
 from __future__ import annotations
@@ -17,9 +16,8 @@ import optuna
 import pandas as pd
 from scipy import stats
 
-from analysis.common.marks import BLUE, MANY_TICKS, ORANGE, in_order, legend, save, written
 from analysis.common.runs import versions
-from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, steps_done, trials_of
+from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
 from analysis.common.tables import Analysis, Claim, Result, main, plus_minus
 from analysis.mi_benchmark._benchmark import at
 from analysis.mi_benchmark._notes import notes
@@ -79,7 +77,7 @@ def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
         "less noise by itself: see the oracle critic at each trial's batch.",
         *words,
     ]
-    return Result("best", figures, text, "\n".join(caption), functools.partial(scatter, ranked), [told_apart(ranked)])
+    return Result("best", figures, text, "\n".join(caption), functools.partial(draw, ranked), [told_apart(ranked)])
 
 
 def answer(ranked: pd.DataFrame) -> str:
@@ -188,35 +186,11 @@ def fanova(trials: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:
     return optuna.importance.get_param_importances(study, evaluator=evaluator)
 
 
-def scatter(trials: pd.DataFrame, *paths: Path) -> None:
-    """The error of every trial by each setting: to the end (filled), stopped early (open, at its last report)."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, len(SEARCHED), figsize=(3 * len(SEARCHED), 3.4), sharey=True, layout="constrained")
-    order = in_order("bound", trials["bound"])
-    for axis, name in zip(axes, SEARCHED):
-        place = trials["bound"].map(order.index) if name == "bound" else trials[name].astype(float)
-        complete = trials["outcome"] == COMPLETE
-        axis.plot(
-            place[complete], trials.loc[complete, "settled_mse_bits2"], "o", color=BLUE, label="to the end, 2nd half"
-        )
-        axis.plot(
-            place[~complete], trials.loc[~complete, JUDGED], "o", color=ORANGE, fillstyle="none",
-            label="stopped, last report",
-        )  # fmt: skip
-        axis.set(xlabel=name.replace("_", " "), yscale="log")
-        axis.tick_params(axis="x", labelsize="x-small")
-        if name == "bound":
-            axis.set_xticks(range(len(order)), labels=order, rotation=60)
-        elif name == "depth":
-            axis.set_xticks(sorted(set(place)), labels=[f"{value:g}" for value in sorted(set(place))])
-        else:
-            axis.set_xscale("log")
-            if len(values := sorted(set(place))) <= MANY_TICKS:
-                axis.set_xticks(values, labels=written(values))
-    axes[0].set_ylabel("MSE (bits²)")
-    legend(figure)
-    save(figure, paths, 120)
+def draw(trials: pd.DataFrame, *paths: Path) -> None:
+    """The error of every trial by each setting: to the end in the second half, stopped early at the last report."""
+    shown = trials["settled_mse_bits2"].where(trials["outcome"] == COMPLETE, trials[JUDGED])
+    settings = {name: name.replace("_", " ") for name in SEARCHED}
+    scatter(trials.assign(shown=shown), settings, "shown", "MSE (bits²)", *paths, yscale="log")
 
 
 ANALYSIS = Analysis("tune-critic", analyse)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import itertools
-import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 from threadpoolctl import threadpool_limits
 
-from analysis.common.tables import FOLDER, Result, in_a_sentence, require_writable, save, show
+from analysis.common.tables import FOLDER, Result, in_a_sentence, plus_minus, require_writable, save, show
 from infoscope.errors import WrongShape
 from infoscope.estimators import classifier, estimate, knn
 from infoscope.estimators.arrays import registry
@@ -44,17 +44,16 @@ METHODS = {  # of the exam -> the same estimator here, by what y is
     "ennemi-sum": {"labels": "ennemi, sum over columns", "numbers": "ennemi, sum over columns"},
     "sklearn-sum": {"labels": "sklearn, sum over columns", "numbers": "sklearn, sum over columns"},
 }
-Function = Callable[[NDArray, NDArray], float]
 
 
 @dataclass(frozen=True)
 class Audited:
-    """An estimator: its name, the y it takes, its constructor, and the checks it gets (None: all)."""
+    """An estimator: its name, the y it takes, its package, measure(package, x, y), and its checks (None: all)."""
 
     name: str
     y: tuple[str, ...]
     package: str
-    make: Callable[[], Function]
+    measure: Callable[[ModuleType, NDArray, NDArray], float]
     checks: tuple[str, ...] | None = None
 
 
@@ -67,15 +66,12 @@ def one_label(y: NDArray) -> NDArray:
     return y if y.ndim == 1 else np.unique(y, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def usable() -> Function:
-    def measure(x: NDArray, y: NDArray) -> float:
-        return classifier.cross_fit(x, one_label(y)).information("z", "y").value
-
-    return measure
+def usable(package: ModuleType, x: NDArray, y: NDArray) -> float:
+    return classifier.cross_fit(x, one_label(y)).information("z", "y").value
 
 
-def as_numbers() -> Function:
-    return lambda x, y: float(knn.mutual_information(knn.Continuous(x), knn.Continuous(y), k=K))
+def as_numbers(package: ModuleType, x: NDArray, y: NDArray) -> float:
+    return float(knn.mutual_information(knn.Continuous(x), knn.Continuous(y), k=K))
 
 
 def one_column(y: NDArray) -> NDArray:
@@ -85,71 +81,56 @@ def one_column(y: NDArray) -> NDArray:
     return y.reshape(-1)
 
 
-def sklearn_sum() -> Function:
-    def measure(x: NDArray, y: NDArray) -> float:
-        ask = mutual_info_classif if whole_numbers(y) else mutual_info_regression
-        return float(ask(x, one_label(y) if whole_numbers(y) else one_column(y), n_neighbors=K, random_state=0).sum())
-
-    return measure
+def sklearn_sum(package: ModuleType, x: NDArray, y: NDArray) -> float:
+    ask = mutual_info_classif if whole_numbers(y) else mutual_info_regression
+    return float(ask(x, one_label(y) if whole_numbers(y) else one_column(y), n_neighbors=K, random_state=0).sum())
 
 
 def columns(values: NDArray) -> NDArray:
     return values if values.ndim == 2 else values[:, None]
 
 
-def npeet(package: str) -> tuple[Callable[[], Function], Callable[[], Function]]:
-    """mi and micd of NPEET or of its fork, which have the same interface; noise from numpy's global state."""
-
-    def mi() -> Function:
-        module = importlib.import_module(package)
-        return lambda x, y: float(module.mi(columns(x), columns(y), k=K, base=np.e))
-
-    def micd() -> Function:
-        module = importlib.import_module(package)
-        return lambda x, y: float(module.micd(columns(x), columns(one_label(y)), k=K, base=np.e))
-
-    return mi, micd
+def npeet_mi(package: ModuleType, x: NDArray, y: NDArray) -> float:
+    """Of NPEET or of its fork, which have the same interface; noise from numpy's global state."""
+    return float(package.mi(columns(x), columns(y), k=K, base=np.e))
 
 
-def infomeasure() -> Function:
-    module = importlib.import_module("infomeasure")
-    return lambda x, y: float(module.mutual_information(columns(x), columns(y), approach="metric", k=K, base="e"))
+def npeet_micd(package: ModuleType, x: NDArray, y: NDArray) -> float:
+    return float(package.micd(columns(x), columns(one_label(y)), k=K, base=np.e))
 
 
-def ennemi_sum() -> Function:
-    module = importlib.import_module("ennemi")
+def infomeasure(package: ModuleType, x: NDArray, y: NDArray) -> float:
+    return float(package.mutual_information(columns(x), columns(y), approach="metric", k=K, base="e"))
 
-    def measure(x: NDArray, y: NDArray) -> float:
-        discrete = whole_numbers(y)
-        target = one_label(y) if discrete else one_column(y)
-        return float(np.sum(module.estimate_mi(target, x, k=K, discrete_y=discrete)))
 
-    return measure
+def ennemi_sum(package: ModuleType, x: NDArray, y: NDArray) -> float:
+    discrete = whole_numbers(y)
+    target = one_label(y) if discrete else one_column(y)
+    return float(np.sum(package.estimate_mi(target, x, k=K, discrete_y=discrete)))
 
 
 def estimators() -> Iterator[Audited]:
     """Ours, and how people call the public ones."""
-    yield Audited("infoscope knn", BOTH, "infoscope", lambda: lambda x, y: float(knn.mutual_information(x, y, k=K)))
+    yield Audited("infoscope knn", BOTH, "infoscope", lambda _, x, y: float(knn.mutual_information(x, y, k=K)))
     yield Audited("infoscope classifier (logistic)", LABELS, "infoscope", usable)
     yield Audited("labels as numbers (KSG)", LABELS, "infoscope", as_numbers)
     yield Audited("sklearn, sum over columns", BOTH, "sklearn", sklearn_sum)
     for name, package in (("NPEET", "npeet.entropy_estimators"), ("npeet-plus", "npeet_plus")):
-        mi, micd = npeet(package)
-        yield Audited(f"{name} mi", BOTH, package, mi)
-        yield Audited(f"{name} micd", LABELS, package, micd)
+        yield Audited(f"{name} mi", BOTH, package, npeet_mi)
+        yield Audited(f"{name} micd", LABELS, package, npeet_micd)
     yield Audited("infomeasure (metric)", BOTH, "infomeasure", infomeasure)
     yield Audited("ennemi, sum over columns", BOTH, "ennemi", ennemi_sum)
     for name, method in registry.METHODS.items():
         if name != "ksg" and method.takes != CATEGORIES:
             y = LABELS if method.takes == TAKES_LABELS else NUMBERS
-            yield Audited(f"infoscope {name}", y, "infoscope", partial(briefly, method), UNITS)
+            yield Audited(f"infoscope {name}", y, "infoscope", briefly(method), UNITS)
 
 
-def briefly(method: Described) -> Function:
-    """A method as a function of arrays, its networks hardly trained: what a unit does shows in the first steps."""
+def briefly(method: Described) -> Callable[[ModuleType, NDArray, NDArray], float]:
+    """A method whose networks are hardly trained: what a unit does shows in the first steps."""
     own = {field.name for field in fields(method)}
     brief = {"steps": STEPS} if "steps" in own else {"schedule": Schedule(epochs=1)} if "schedule" in own else {}
-    return lambda x, y: float(estimate(x, y, method.with_settings(brief), generator=np.random.default_rng(0)))
+    return lambda _, x, y: float(estimate(x, y, method.with_settings(brief), generator=np.random.default_rng(0)))
 
 
 def audited(candidates: list[Audited], n: int, repeats: int) -> tuple[Mapping[str, tuple[Check, ...]], list[str]]:
@@ -157,13 +138,13 @@ def audited(candidates: list[Audited], n: int, repeats: int) -> tuple[Mapping[st
     found, missing = {}, {}
     for candidate in candidates:
         try:
-            function = candidate.make()
+            measure = partial(candidate.measure, importlib.import_module(candidate.package))
         except ImportError as error:
             missing[candidate.package.split(".")[0]] = str(error).splitlines()[0]
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found[candidate.name] = audit(function, candidate.y, n, repeats, np.random.default_rng(0), candidate.checks)
+            found[candidate.name] = audit(measure, candidate.y, n, repeats, np.random.default_rng(0), candidate.checks)
     return found, [f"{package} ({reason})" for package, reason in missing.items()]
 
 
@@ -230,7 +211,7 @@ def recorded() -> dict[str, tuple[int, int]]:
 def cell(violation: float, error: float, verdict: str) -> str:
     if verdict == NOT_OFFERED:
         return verdict
-    number = f"{violation:.3f}" + (f" ± {error:.3f}" if math.isfinite(error) else "")
+    number = plus_minus(violation, error, f"{violation:.3f}")
     return f"FAILS {number}" if verdict == FAILS else number
 
 

@@ -18,12 +18,11 @@ import pandas as pd
 
 from analysis.common.marks import legend, lines, save
 from analysis.common.runs import newest, versions
-from analysis.common.tables import Analysis, Result, main
+from analysis.common.tables import Analysis, Result, main, plus_minus, published
 from analysis.sample_estimators._runs import bias_error, in_order_of, share, weighted_mean
 
 GROUP = ["collection", "law", "n", "method"]
 PAIRED = ("resampled", "reduction")  # collections of items paired by their labels
-PUBLISHED = Path(__file__).parents[1] / "published" / "resampled_mnist.csv"
 WANTED = 0.9  # the least coverage of an interval that is called 95 %
 BITS = 1 / math.log(2)
 BEST = 3  # methods that the table by law names
@@ -167,17 +166,14 @@ def _items(paired: pd.DataFrame, made: str) -> Result:
         })  # fmt: skip
     figures = pd.DataFrame(rows).sort_values(["pool", "mae_bits"], key=in_order_of(paired["pool"]), kind="stable")
     if "mnist-0-1" in set(figures["pool"]):
-        published = pd.read_csv(PUBLISHED).rename(columns={"mean_absolute_error_bits": "mae_bits"})
-        figures = pd.concat([figures, published.assign(pool="mnist-0-1", levels=200, answered=200, n=5000)])
+        theirs = published("resampled_mnist").rename(columns={"mean_absolute_error_bits": "mae_bits"})
+        figures = pd.concat([figures, theirs.assign(pool="mnist-0-1", levels=200, answered=200, n=5000)])
     text = pd.DataFrame({
         "items": figures["pool"],
         "method": [f"{row.method}, published" if row.source else row.method for row in figures.itertuples()],
         "n": figures["n"].map("{:,}".format),
         "levels": figures["levels"],
-        "mean |error| (bits)": [
-            f"{row.mae_bits:.3f}" + (f" ± {row.mae_bits_error:.3f}" if math.isfinite(row.mae_bits_error) else "")
-            for row in figures.itertuples()
-        ],
+        "mean |error| (bits)": [plus_minus(row.mae_bits, row.mae_bits_error, "nan") for row in figures.itertuples()],
         "of the labels": figures["floor_bits"].map(_or_not_told("{:.3f}")),
         "bias (bits)": figures["bias_bits"].map(_or_not_told("{:+.3f}")),
         "coverage": [_covered(int(row.covered), int(row.intervals)) if row.intervals > 0 else "no interval"

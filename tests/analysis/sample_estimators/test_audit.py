@@ -15,19 +15,16 @@ OURS = "infoscope knn", "labels as numbers (KSG)"
 
 
 def candidates():
-    def entropy_of_labels(x, y):
+    def entropy_of_labels(package, x, y):
         counts = np.unique(y, axis=0, return_counts=True)[1] / len(y)
         return -np.sum(counts * np.log(counts))
 
-    def missing():
-        raise ImportError("is nowhere")
-
-    def refuses(x, y):
+    def refuses(package, x, y):
         raise NotImplementedError("two columns")
 
-    yield Audited("entropy", LABELS, "here", lambda: entropy_of_labels)
-    yield Audited("refuses", BOTH, "here", lambda: refuses)
-    yield Audited("absent", BOTH, "nowhere.module", missing)
+    yield Audited("entropy", LABELS, "numpy", entropy_of_labels)
+    yield Audited("refuses", BOTH, "numpy", refuses)
+    yield Audited("absent", BOTH, "nowhere.module", refuses)
 
 
 def test_failures_refusals_and_absences_are_all_in_the_table(tmp_path):
@@ -38,7 +35,7 @@ def test_failures_refusals_and_absences_are_all_in_the_table(tmp_path):
     assert text.loc[("labels", "permute rows"), "entropy"] == "0.000"
     assert text.loc[("numbers", "independence"), "entropy"] == "not asked"
     assert text.loc[("numbers", "independence"), "refuses"] == "not offered"
-    assert "NotImplementedError: two columns" in result.caption and "nowhere (is nowhere)" in result.caption
+    assert "NotImplementedError: two columns" in result.caption and "nowhere (No module named" in result.caption
     assert [path.suffix for path in save(result, tmp_path / "audit")] == [".csv", ".tex"]
 
 
