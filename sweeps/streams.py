@@ -6,6 +6,11 @@ import numpy as np
 import torch
 
 
+def draws(seed: int, purpose: str) -> np.random.Generator:
+    """An independent random stream of numpy's for each purpose of a seed."""
+    return np.random.default_rng([seed, *purpose.encode()])
+
+
 def stream(seed: int, purpose: str) -> torch.Generator:
     """An independent random stream for each purpose ("pairs", "critic", ...) of a seed."""
     words = np.random.SeedSequence([seed, *purpose.encode()]).generate_state(2, np.uint32)

@@ -18,26 +18,10 @@ from infoscope.metrics import disentanglement
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
 from sweeps.checks import require_minimum
+from sweeps.streams import draws
 
 ARRAYS = "knn"  # of a code without a density: what forests of classifiers take is out of proportion
 MINIMUM = {"draws": 100, "votes": 10, "items": 100}
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How much a measurement takes: draws of the exact estimate, training votes of the BetaVAE score (published:
-    30,000), items of the scores of means and of arrays, and the protocols of the BetaVAE and FactorVAE scores.
-    """
-
-    draws: int
-    votes: int
-    items: int
-    protocols: Sequence[str]
-
-    @classmethod
-    def of(cls, cell: Mapping[str, Any]) -> Effort:
-        """The effort that a cell asks for."""
-        return cls(cell["draws"], cell["votes"], cell["items"], tuple(cell["protocols"]))
 
 
 @dataclass(frozen=True)
@@ -60,35 +44,31 @@ def measure(
     representation: Any,
     of: FactorDataset,
     seed: int,
-    effort: Effort,
+    effort: Mapping[str, Any],
     device: str = "cpu",
     predictors: bool = True,
     decompositions: Sequence[str] = (),
 ) -> Measured:
     """Every score of a posterior or, where a code has no density, of an array [N, L].
 
-    The same seed draws the same votes, items and noise: differences are paired. predictors: include the scores of
-    codes, which are slow. decompositions: names in `pid.DECOMPOSITIONS`, whose terms are scores NAME/TERM.
+    The same seed draws the same votes, items and noise: differences are paired. effort: the fields EFFORT of a cell.
+    predictors: include the scores of codes, which are slow. decompositions: names in `pid.DECOMPOSITIONS`, whose terms
+    are scores NAME/TERM.
     """
     specs = [
         spec
         for spec in disentanglement.SCORES.values()
-        if not spec.extra and spec.protocol in (None, *effort.protocols) and (predictors or spec.takes != "codes")
+        if not spec.extra and spec.protocol in (None, *effort["protocols"]) and (predictors or spec.takes != "codes")
     ]
     inputs = disentanglement.Inputs(
-        representation=representation, factors=of.factors, stream=partial(draws, seed), draws=effort.draws,
-        items=effort.items, votes={"uni-bound": effort.votes},
+        representation=representation, factors=of.factors, stream=partial(draws, seed), draws=effort["draws"],
+        items=effort["items"], votes={"uni-bound": effort["votes"]},
         from_arrays=partial(from_arrays, method=ARRAYS, resamples=None), factor_names=of.factor_names, device=device,
     )  # fmt: skip
     scores = disentanglement.measure_scores(inputs, specs)
     for name in decompositions:
         scores |= {f"{name}/{term}": value for term, value in disentanglement.decomposed(inputs, name).items()}
     return Measured(scores, inputs.information)
-
-
-def draws(seed: int, purpose: str) -> np.random.Generator:
-    """An independent random stream for each purpose of a seed."""
-    return np.random.default_rng([seed, *purpose.encode()])
 
 
 def metrics(measurements: Sequence[Measured]) -> dict[str, float]:

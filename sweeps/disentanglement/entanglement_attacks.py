@@ -17,6 +17,7 @@ from infoscope.metrics.factor_information.attacks import redundancy_attack, syne
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, load_model, main, runs
 from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
 from sweeps.disentanglement.settings import CONCRETE, DATA_FIELDS, EFFORT, MODELS
+from sweeps.streams import draws
 
 ATTACKS = {"redundancy": redundancy_attack, "synergy": synergy_attack}
 CHOSEN_BY = "unibound"  # as published
@@ -102,7 +103,7 @@ def trial(pack: Pack, report: Report) -> None:
                 attacked(seen, cell),
                 _vaes.factor_set(cell),
                 cell["evaluation"],
-                _factor_scores.Effort.of(cell),
+                cell,
                 pack.device,
                 predictors=False,
                 decompositions=CONCRETE,
@@ -123,8 +124,7 @@ def run_of(key: str) -> str:
 
 def attacked(seen: object, cell: dict) -> object:
     """A representation under the attack of a cell. Of an array the noise is that of the evaluation, whatever alpha."""
-    noise = _factor_scores.draws(cell["evaluation"], "attack")
-    return ATTACKS[cell["attack"]](seen, cell["alpha"], noise)
+    return ATTACKS[cell["attack"]](seen, cell["alpha"], draws(cell["evaluation"], "attack"))
 
 
 SWEEP = Sweep(

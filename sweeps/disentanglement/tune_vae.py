@@ -17,6 +17,7 @@ from infoscope.models import VAE, AutoEncoder, encode_all
 from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha, main
 from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
 from sweeps.disentanglement.settings import CRITERION, MODELS, WEIGHTS, WITHOUT_DENSITY
+from sweeps.streams import draws
 
 CRITERIA = ("unibound", "mig", "elbo")
 JUDGEMENTS = 10  # how many times in a training the criterion is taken
@@ -93,7 +94,7 @@ def trial(pack: Pack, report: Report) -> None:
         report.progress(1.0, **{CRITERION: math.nan})
         return
     measured = _factor_scores.measure(
-        _vaes.representation(model, cell), _vaes.factor_set(cell), 1, _factor_scores.Effort.of(cell), pack.device
+        _vaes.representation(model, cell), _vaes.factor_set(cell), 1, cell, pack.device
     )  # other draws than those by which it was judged
     report.metrics(cell, {"diverged": 0.0} | _factor_scores.metrics([measured]))
     report.model([cell], vae_zoo.MODEL, model.cpu(), {"images": _vaes.factor_set(cell).images([0, 1]).numpy()})
@@ -106,7 +107,7 @@ def judgement(cell: dict, losses: dict[str, float], model: VAE | AutoEncoder, de
     model.eval()
     seen = _vaes.posterior_of(encode_all(model, _vaes.images(cell)), model.latents)
     model.train()
-    noise = _factor_scores.draws(0, "judgement")
+    noise = draws(0, "judgement")
     found = exact.factor_information(seen, _vaes.factor_set(cell).factors, cell["judging_draws"], noise, device=device)
     return (found.unibound() if cell["criterion"] == "unibound" else found.mig()).value
 

@@ -111,11 +111,11 @@ def trial(pack: Pack, report: Report) -> None:
         return
     encoding = encode_all(model, _vaes.images(cell))
     seen = _vaes.posterior_of(encoding, model.latents)
-    effort, measurements = _factor_scores.Effort.of(cell), []
+    measurements = []
     for evaluation in range(cell["evaluations"]):
         # draws of its own for every training, so that the noise of evaluations averages out over trainings
         seed = cell["seed"] * cell["evaluations"] + evaluation
-        measurements.append(_factor_scores.measure(seen, _vaes.factor_set(cell), seed, effort, pack.device))
+        measurements.append(_factor_scores.measure(seen, _vaes.factor_set(cell), seed, cell, pack.device))
         done = (evaluation + 1) / cell["evaluations"]
         report.progress(TRAINING_SHARE + (1 - TRAINING_SHARE) * done)
     report.metrics(cell, {"diverged": 0.0} | _factor_scores.metrics(measurements))

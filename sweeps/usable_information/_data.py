@@ -18,7 +18,7 @@ from infoscope.estimators.families.scikit import tfidf_logistic
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.embedding import HUB, TRANSFORMERS
-from sweeps.streams import stream
+from sweeps.streams import draws, stream
 from sweeps.usable_information._lexical_family import lexical_logistic
 from sweeps.usable_information._text_families import SequenceClassifiers
 
@@ -156,13 +156,9 @@ def family_of(cell: Mapping[str, Any]) -> Family:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Items to fit and to measure.
-
-    x         texts, pairs of texts, or vectors [n, d]
-    y         the names of their classes [n]
-    groups    codes [n]: items of one premise, or of the same text, are not independent
-    ids       [n], which items of the data set they are
-    fitted    so many of the first are there to be fitted only; 0: the whole is split into folds
+    """Items to fit and to measure: texts, pairs of texts or vectors [n, d]; names of their classes [n]; codes [n] of
+    groups that depend on one another; and which items of the data set they are. The first `fitted` are there to be
+    fitted only; 0: the whole is split into folds.
     """
 
     x: Any
@@ -187,16 +183,11 @@ def task_of(cell: Mapping[str, Any]) -> Task:
     )
 
 
-def draws(cell: Mapping[str, Any], purpose: str) -> np.random.Generator:
-    """An independent random stream for each purpose of a seed, the same for all families and transformations."""
-    return np.random.default_rng([cell["seed"], *purpose.encode()])
-
-
 def part_of(of: Any, count: int, seed: int) -> Task:
     """At most `count` items of labelled texts or of a pool of vectors or images, in their order; 0 is all."""
     places = np.arange(len(of.labels))
     if 0 < count < len(places):
-        places = np.sort(np.random.default_rng([seed, *b"items"]).choice(places, count, replace=False))
+        places = np.sort(draws(seed, "items").choice(places, count, replace=False))
     if isinstance(of, data.LabelledTexts):
         part = of.take(places)
         return Task(list(part.texts), np.array(part.label_names), part.groups, np.array(part.ids, dtype=str))

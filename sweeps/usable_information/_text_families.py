@@ -43,17 +43,13 @@ class Member(CategoricalLaw):
 
 @dataclass(frozen=True)
 class SequenceClassifiers:
-    """Transformers with a linear head, fine-tuned for a number of epochs on texts or pairs of texts.
+    """Transformers with a linear head, fine-tuned for a number of epochs on texts or pairs of texts; pairs may be given
+    in one text of the standard form, as published. The head reads the last layer's first vector, or the mean of all of
+    a small encoder.
 
-    encoder        small-bert, small-roberta, small-distilbert (untrained, tokenizer of the training texts); or
-    hub:<model> learning_rate  None: 1e-3 for the small ones, 5e-5 for the others
-    max_length     in tokens, beyond which a text is cut off
-    null           the member without an input: "frequencies" of the classes; or "trained" on a single space, as
-    published
-
-    The head reads the last layer's first vector, or the mean of all of a small encoder. Pairs may be given as
-    pairs, or in one text of the standard form, as published. The device is a GPU if there is one.
-    Raises ValueError for another encoder or null.
+    encoder: small-bert, small-roberta, small-distilbert (untrained, tokenizer of the training texts) or hub:<model>.
+    learning_rate: None is 1e-3 for the small ones, 5e-5 for others. max_length: in tokens. null: the member without an
+    input, "frequencies" of the classes or "trained" on a single space, as published. Raises ValueError for another.
     """
 
     encoder: str = "small-bert"
@@ -135,17 +131,13 @@ def epoch_curve(
     state: Mapping[str, Any] | None = None,
     between: Callable[[float, Callable[[], dict[str, Any]]], None] = lambda done, state: None,
 ) -> pd.DataFrame:
-    """V-information and accuracy on test texts after every epoch of one training (figure 2: what over-fitting does).
+    """V-information and accuracy on test texts after every epoch of one training (figure 2: what over-fitting does);
+    without an input the member is that of the class frequencies.
 
-    y, test_y  codes 0..classes-1
-    groups     [n], test texts that depend on one another: the standard errors allow for it
-    floor      least probability of a class, laws are mixed with the uniform one
-    between    called every `STEPS` steps with the share that is done and a function that gives the state
-    state      from which an interrupted training, of the same arguments, goes on
-
-    Columns: epoch, training_loss (nats, with dropout, its mean over the epoch), v_information_bits and
-    standard_error_bits (of the mean PVI over the test texts; the training's own randomness is not in it), H_yb and
-    H_yxb (bits), accuracy, n. Without an input the member is that of the class frequencies.
+    y, test_y: codes. groups [n]: of test texts that depend on one another. floor: least probability of a class.
+    between: called every `STEPS` steps with the share that is done and a function that gives the state. state: from
+    which an interrupted training of the same arguments goes on. Columns: epoch, training_loss (nats, with dropout),
+    standard errors of the mean PVI over test texts, and `epoch_figures`.
     """
     training = family.training(x, y, classes, generator)
     null = with_floor(without_input(y, needed(classes)).log_probabilities(None), floor)[0][test_y]

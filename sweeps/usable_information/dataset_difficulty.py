@@ -33,7 +33,7 @@ from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_g
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
 from sweeps.checks import require_minimum
 from sweeps.representation.settings import ITEMS, KEPT, TARGET
-from sweeps.streams import stream
+from sweeps.streams import draws, stream
 from sweeps.usable_information._data import (
     EMBEDDINGS,
     SOURCES,
@@ -41,7 +41,6 @@ from sweeps.usable_information._data import (
     amount,
     chosen,
     data_sets,
-    draws,
     family_of,
     is_encoder,
     known_information,
@@ -178,7 +177,7 @@ def measure(cell: dict, report: Report) -> None:
         ((fitted, _),) = splits
         informed = fitted_member(cell, family, take(x, fitted), outcome.values[fitted], outcome.classes, report)
         family = Known(family, informed)
-    found = predict(family, x, outcome, splits, task.groups, FLOOR, 0.0, draws(cell, "fit"))
+    found = predict(family, x, outcome, splits, task.groups, FLOOR, 0.0, draws(cell["seed"], "fit"))
     report.table(cell, "items", items_table(cell, task, x, outcome, found))
     estimate = summary(found, cell["estimator"], family.name, task.groups[found.rows], FLOOR, None)
     training = int(splits[0][0].sum())
@@ -212,7 +211,7 @@ def splits_of(cell: Mapping[str, Any], task: Task, outcome: Outcome) -> list:
         fitted = np.arange(outcome.n) < task.fitted
         return [(fitted, ~fitted)]
     codes = as_groups(task.groups, outcome.n)
-    splits = fold_splits(outcome, codes, cell["folds"], draws(cell, "folds"))
+    splits = fold_splits(outcome, codes, cell["folds"], draws(cell["seed"], "folds"))
     return splits[:1] if cell["estimator"] == HELD_OUT else splits
 
 
@@ -240,8 +239,8 @@ def fitted_member(
 ) -> Predictor:
     """The member that fits the items; a training of a transformer goes on where an interrupted process left it."""
     if not isinstance(family, SequenceClassifiers):
-        return family.fit(x, y, classes, generator=draws(cell, "fit"))
-    training = family.training(x, y, classes, draws(cell, "fit"))
+        return family.fit(x, y, classes, generator=draws(cell["seed"], "fit"))
+    training = family.training(x, y, classes, draws(cell["seed"], "fit"))
     state = report.restore()
     if state is not None:
         training.load_state_dict(state)
@@ -329,7 +328,7 @@ def follow(cell: dict, report: Report) -> None:
     fit, test = ((take(x, rows), outcome.values[rows]) for rows in (fitted, measured))
     curve = epoch_curve(
         family, *fit, *test, outcome.classes, task.groups[measured],
-        generator=draws(cell, "fit"), state=report.restore(), between=between,
+        generator=draws(cell["seed"], "fit"), state=report.restore(), between=between,
     )  # fmt: skip
     report.table(cell, "epochs", {name: curve[name].to_numpy() for name in curve})
     shown = curve.drop(columns=["epoch", "n"]).rename(columns={"standard_error_bits": "v_information_bits_error"})

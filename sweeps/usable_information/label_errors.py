@@ -28,7 +28,8 @@ from infoscope.metrics.v_information.label_errors import (
 )
 from infoscope.tracking import Pack, Profile, Report, Sweep, main
 from sweeps.checks import require_minimum
-from sweeps.usable_information._data import IMAGES, SOURCES, chosen, data_set, draws, loaded
+from sweeps.streams import draws
+from sweeps.usable_information._data import IMAGES, SOURCES, chosen, data_set, loaded
 from sweeps.usable_information._encodings import encoded, shown
 from sweeps.usable_information.settings import AS_THEY_ARE, HARDEST
 
@@ -99,11 +100,11 @@ def study(cell: dict, report: Report, between: Callable[[float], None]) -> None:
     between(0.1)
     labels, flipped = task.y, np.zeros(len(task.y), dtype=bool)
     if cell["noise"] != AS_THEY_ARE:
-        labels, flipped = flip_labels(labels, cell["rate"], draws(cell, "flips"), cell["noise"])
+        labels, flipped = flip_labels(labels, cell["rate"], draws(cell["seed"], "flips"), cell["noise"])
     family = Network(FAMILIES[cell["family"]], learning_rate=1e-3, epochs=cell["epochs"], patience=PATIENCE)
     evidence = gather(
         family, vectors, labels, folds=cell["folds"], groups=task.groups, trainings=cell["trainings"],
-        generator=draws(cell, "fit"), between=between,
+        generator=draws(cell["seed"], "fit"), between=between,
     )  # fmt: skip
     scores = scores_of(evidence)
     predicted = labels[np.unique(evidence.codes, return_index=True)[1]][evidence.logs.argmax(axis=1)]

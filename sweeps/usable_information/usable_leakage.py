@@ -34,7 +34,7 @@ from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.partition import domain_partition
 from sweeps.representation.settings import ITEMS
-from sweeps.streams import stream
+from sweeps.streams import draws, stream
 from sweeps.usable_information.settings import NOTHING
 
 NETWORKS = {
@@ -171,8 +171,8 @@ def of_blocks(cell: dict, device: str) -> pd.DataFrame:
     rows = np.flatnonzero(inside & some_groups(items["groups"], inside, cell["items"]))
     model = load_model(run, domain_partition.MODEL).to(device)
     x = torch.from_numpy(items["x"][rows]).float() / 255.0
-    draws = stream(cell["seed"], "blocks") if cell["representation"] == "draw" else None
-    blocks = {name: z.numpy().astype(np.float64) for name, z in extract_blocks(model, x, generator=draws).items()}
+    noise = stream(cell["seed"], "blocks") if cell["representation"] == "draw" else None
+    blocks = {name: z.numpy().astype(np.float64) for name, z in extract_blocks(model, x, generator=noise).items()}
     if len(blocks) > 1:
         blocks[TOGETHER] = np.concatenate(list(blocks.values()), axis=1)
     labels = {"class": items["y"][rows], "domain": items["d"][rows]}
@@ -208,7 +208,7 @@ def of_hidden(cell: dict, report: Report) -> pd.DataFrame:
     """Features trained on one half of the digits, and what is read from those of the other half."""
     x, digit = pixels(cell["data"], cell["items"], cell["seed"])
     parity = digit % 2
-    fitted = np.random.default_rng([cell["seed"], *b"halves"]).permutation(len(x)) < len(x) // 2
+    fitted = draws(cell["seed"], "halves").permutation(len(x)) < len(x) // 2
     hidden = hide(
         x[fitted],
         parity[fitted],
@@ -232,7 +232,7 @@ def pixels(name: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """At most `count` digits, drawn by the seed: pixels [n, d] in [0, 1] and digits [n]."""
     pool = data.digits() if name == "digits" else data.mnist()
     images = pool.images if name == "digits" else pool.resized(SIDE, SIDE)
-    rows = np.random.default_rng([seed, *b"digits"]).permutation(len(images))[:count]
+    rows = draws(seed, "digits").permutation(len(images))[:count]
     return images[rows].reshape(len(rows), -1).numpy() / 255.0, pool.labels[rows].numpy()
 
 
