@@ -38,22 +38,28 @@ PROFILES = {
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per seed."""
-    yield from grid(
-        seed=list(profile.seeds), data=profile.data, sets=profile.sets, prior=prior.VERSION, figures=figures.VERSION
-    )
+    """One cell per seed, of the collection as it is now."""
+    found = there(profile.data)
+    content = training.card_of(collection(profile.data, profile.sets))["version"] if found else "none"
+    settings = {"data": profile.data, "sets": profile.sets, "content": content}
+    yield from grid(seed=list(profile.seeds), **settings, prior=prior.VERSION, figures=figures.VERSION)
 
 
 def check(cell: dict) -> None:
     require_minimum(cell, {"sets": 300, "seed": 0})
-    if not list(Path(cell["data"]).glob("*.npz")):
+    if not there(cell["data"]):
         raise TooFew(f"data must be a folder with simulated data sets (make sweep-simulations), got {cell['data']}.")
+
+
+def there(folder: str) -> list[Path]:
+    """The files of a folder of simulated data sets."""
+    return sorted(Path(folder).glob("*.npz"))
 
 
 @functools.lru_cache(1)
 def collection(folder: str, most: int) -> simulated.Simulated:
     """The simulated data sets of a folder, the lowest numbers."""
-    found = simulated.load(sorted(Path(folder).glob("*.npz")))
+    found = simulated.load(there(folder))
     return found.where((found.facts["number"].rank() <= most).to_numpy())
 
 
@@ -104,6 +110,7 @@ SWEEP = Sweep(
     data=data,
     check=check,
     cost=lambda cell: min(cell["sets"], EVERYTHING),
+    version=2,  # a spread on either side, the chance of nothing; nothing is of no family
 )
 
 if __name__ == "__main__":
