@@ -195,8 +195,9 @@ class Margin:
         totals = np.add.reduceat(member, self.tree.bounds[:-1], axis=0, dtype=np.uint32)
         if greatest.max() < 0:
             return np.zeros(own.shape[1])
+        quanta = kernels.quantised(self.tree.exact, np.where(greatest < 0, 0, reach.distances[o, greatest]))
         return kernels.tree_sums(
-            o, *self.tree.arrays, reach.distances, reach.position, least, greatest, own, member, totals, table
+            o, *self.tree.arrays, *quanta, reach.distances, reach.position, least, greatest, own, member, totals, table
         )
 
     def distances(self, i: int) -> NDArray[np.float64]:

@@ -1,8 +1,8 @@
 """Neighbour counts of many subsamples of one data set from one pass over its distances, in compiled code.
 
 Every point's nearest K points are sorted; a subsample's k-th neighbour is found by adding weights (0 or 1) along that
-list. Distances in float32 preselect the points to count, those in float64 decide: counts are exact. A point whose list
-is too short is counted from its full row.
+list. Coordinates of 16 bits preselect the points to count, float64 distances decide: counts are exact. A point whose
+list is too short is counted from its full row.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from infoscope.estimators.knn._numba import (
     exact_distance,
     gather_below,
     greatest_distances,
-    leaf_distances,
     leaf_gaps,
     least_distances,
     nearest,
 )
+
+FURTHEST = 16_383  # quanta from the centre: the difference of two such fits 16 bits
 
 
 def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -139,6 +140,54 @@ def extremes(position, own):
     return least, greatest
 
 
+def quantised(exact: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, float]:
+    """Points [n, d] as uint16 [d, n] in units of a quantum, and that quantum: the finer of the span's and median radius
+    / 64.
+
+    Distances of at most r become at most r / quantum + 1.
+    """
+    centred = (exact - exact.mean(axis=0)).T
+    quantum = max(min(np.abs(centred).max() / FURTHEST, np.median(radius[radius > 0]) / 64), 1e-290)
+    return np.rint(np.clip(centred / quantum, -FURTHEST, FURTHEST) + FURTHEST).astype(np.uint16, order="C"), quantum
+
+
+@numba.njit(cache=True, nogil=True)
+def whole_vectors(rows, columns):
+    """Zeros, uint16 [rows, at least columns]: rows begin and end where cache lines do, so no vector is read in two."""
+    width = -(-columns // LANES) * LANES
+    room = np.zeros(rows * width + LANES, np.uint16)
+    begin = (-room.ctypes.data % 64) // 2
+    return room[begin : begin + rows * width].reshape(rows, width)
+
+
+@numba.njit(cache=True, nogil=True)
+def tile_of(quanta, start, end):
+    """The points start..end of quanta [d, n], by themselves, with zeros up to a multiple of LANES."""
+    tile = whole_vectors(len(quanta), end - start)
+    for c in range(len(tile)):
+        one, column = tile[c], quanta[c, start:end]
+        for j in range(len(column)):
+            one[j] = column[j]
+    return tile
+
+
+@numba.njit(cache=True, nogil=True)
+def offsets(tile, corner, row):
+    """row[j] = the largest tile[c, j] - corner[c] over the columns, in uint16 (differences below 0 wrap around)."""
+    dim = len(corner)
+    row[:] = 0
+    for c in range(dim % 4):
+        for j in range(len(row)):
+            row[j] = max(row[j], np.uint16(tile[c, j] - corner[c]))
+    for c in range(dim % 4, dim, 4):
+        c0, c1, c2, c3 = tile[c], tile[c + 1], tile[c + 2], tile[c + 3]
+        v0, v1, v2, v3 = corner[c], corner[c + 1], corner[c + 2], corner[c + 3]
+        for j in range(len(row)):
+            left = max(np.uint16(c0[j] - v0), np.uint16(c1[j] - v1))
+            right = max(np.uint16(c2[j] - v2), np.uint16(c3[j] - v3))
+            row[j] = max(row[j], max(left, right))
+
+
 @numba.njit(cache=True, nogil=True)
 def add_nearer(i, found, exact, radii, greatest, position, weights, few, counts):
     """counts[b] += how many points of subsample b in `found` are nearer to point i than radii[position[b]].
@@ -159,19 +208,20 @@ def add_nearer(i, found, exact, radii, greatest, position, weights, few, counts)
 
 @numba.njit(cache=True, nogil=True)
 def tree_sums(
-    order, exact, scaled, scale, bounds, low, high, middle, margin, first, last, distances, position, least, greatest,
-    own, weights, totals, digamma,
+    order, exact, scaled, scale, bounds, low, high, middle, margin, first, last, quanta, quantum, distances, position,
+    least, greatest, own, weights, totals, digamma,
 ):  # fmt: skip
     """sums[b] of digamma(points of subsample b strictly within the k-th neighbour's distance, itself included).
 
-    The first eleven arguments are the Tree. own and weights [n, B], least and greatest (see extremes) are in tree
-    order; distances [n, K] and position [n, B] in the sample's; totals [leaves, B] are weights of leaves, digamma
-    [n + 1] of 0, 1, 2 ...
+    The first eleven arguments are the Tree, quanta and quantum those of `quantised`. own and weights [n, B], least and
+    greatest (see extremes) are in tree order; distances [n, K] and position [n, B] in the sample's; totals [leaves, B]
+    are weights of leaves, digamma [n + 1] of 0, 1, 2 ...
     """
     leaves, subsamples = len(bounds) - 1, weights.shape[1]
     widest = max(bounds[1:] - bounds[:-1])
-    row, near, far = np.empty(widest + LANES, np.float32), np.empty(widest, np.float32), np.empty(widest, np.float32)
+    row, near, far = whole_vectors(1, widest)[0], np.empty(widest, np.float32), np.empty(widest, np.float32)
     inner, outer = np.empty(widest, np.float32), np.empty(widest, np.float32)
+    corners, within = np.empty((widest, len(quanta)), np.uint16), np.empty(widest, np.uint16)
     taken = np.empty(widest, np.int64)
     found = np.empty((widest, 255 + widest), np.int32)
     gaps, apart = np.empty(leaves, np.float32), np.empty(leaves, np.float32)
@@ -189,9 +239,12 @@ def tree_sums(
                 radii = distances[order[i]]
                 inner[q] = below(radii[least[i]], slack, scale)
                 outer[q] = above(radii[greatest[i]], slack, scale)
+                reach = np.uint16(min(radii[greatest[i]] / quantum * (1 + 1e-9) + 2, 2 * FURTHEST))
+                corners[q], within[q] = quanta[:, i] - reach, 2 * reach + 1
         leaf_gaps(low, high, middle, a, first[a], last[a], gaps[: last[a] - first[a]], apart[: last[a] - first[a]])
         for b in first[a] + np.flatnonzero(gaps[: last[a] - first[a]] < outer[:size].max()):
             start, width = bounds[b], bounds[b + 1] - bounds[b]
+            tile = tile_of(quanta, start, start + width)
             least_distances(scaled, start_a, start_a + size, low, high, b, near)
             enclosing = inner[:size].max() > (high[:, b] - low[:, b]).max() / 2  # no point can be in the middle of less
             if enclosing:
@@ -205,8 +258,8 @@ def tree_sums(
                         counted[s] += of_leaf[s]
                     continue
                 i = start_a + q
-                leaf_distances(scaled, i, start, start + width, row)
-                taken[q] = gather_below(row, width, outer[q], start, found[q], taken[q])
+                offsets(tile, corners[q], row[: tile.shape[1]])
+                taken[q] = gather_below(row, width, within[q], start, found[q], taken[q])
                 if taken[q] >= 255:
                     radii = distances[order[i]]
                     add_nearer(
