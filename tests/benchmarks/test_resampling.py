@@ -1,6 +1,6 @@
 """What 100 half-subsamples cost beside one plain estimate: processor seconds of both, interleaved, in one run.
 
-20,000 rows, 12 columns, k = 5. What is asserted is what was reached (2.7 to 3.0), with a margin for a busy machine.
+20,000 rows, 12 columns, k = 5. What is asserted is what was reached (1.3 to 1.6), with a margin for a busy machine.
 Both are ours and give the same numbers (tests/estimators/uncertainty).
 """
 
@@ -43,7 +43,7 @@ def ratio(what: str, ours: Call, plain: Call) -> float:
 def test_hundred_halves_of_ross(data):
     z, labels = data["z"], data["labels"]
     plain = lambda: knn.mutual_information(z, labels, k=K)  # noqa: E731
-    assert ratio("I(z; y), halves", engine(z, labels), plain) <= 3.6
+    assert ratio("I(z; y), halves", engine(z, labels), plain) <= 1.9  # aimed at 1.5
     ratio("I(z; y), subsample", lambda: subsample(z, labels, k=K), plain)
     ratio("I(z; y), permutations", lambda: permutation_test(z, labels, k=K), plain)
 
@@ -51,10 +51,10 @@ def test_hundred_halves_of_ross(data):
 def test_hundred_halves_of_stratified_ross(data):
     variables = data["z"], data["labels"], data["domain"]
     plain = lambda: knn.conditional_mutual_information(*variables, k=K)  # noqa: E731
-    assert ratio("I(z; y|d), halves", engine(*variables), plain) <= 3.6
+    assert ratio("I(z; y|d), halves", engine(*variables), plain) <= 1.9  # aimed at 1.5
 
 
 def test_hundred_halves_of_ksg(data):
     z, y = data["z"], data["y"]
     plain = lambda: knn.mutual_information(z, y, k=K)  # noqa: E731
-    assert ratio("KSG, halves", engine(z, y), plain) <= 3.6
+    assert ratio("KSG, halves", engine(z, y), plain) <= 2.2  # aimed at 6

@@ -169,13 +169,8 @@ class Margin:
     def __init__(self, factor: int, variable: Variable):
         self.factor, self.variable, self.columns = factor, variable, variable.dim
         self.codes = codes_of(variable)
-        if self.columns == 1:
-            self.order = np.lexsort((variable.continuous[:, 0], self.codes))
-            self.values = variable.continuous[self.order, 0]
-            self.bounds = np.concatenate([[0], np.cumsum(np.bincount(self.codes))])
-        elif self.columns > 1:
+        if self.columns:
             self.tree = neighbours.build(variable.continuous, variable.codes)
-            self.order = self.tree.order
 
     def sums(self, reach: Reach, table: NDArray) -> NDArray[np.float64]:
         """Sum [B] over the rows of each subsample of digamma(rows strictly within reach, the row itself included)."""
@@ -183,15 +178,8 @@ class Margin:
             counts = class_counts(self.codes, self.variable.categories, reach.member)
             own = class_counts(self.codes, self.variable.categories, reach.own)
             return (own * table[np.maximum(counts, 1)]).sum(axis=0)
-        o = self.order
+        o = self.tree.order
         own, member, least, greatest = reach.own[o], reach.member[o], reach.least[o], reach.greatest[o]
-        if self.columns == 1:
-            before = np.zeros((len(o) + 1, own.shape[1]), np.int32)
-            np.cumsum(member, axis=0, dtype=np.int32, out=before[1:])
-            return kernels.sorted_sums(
-                self.values, self.codes[o], self.bounds, o, reach.distances, reach.position, least, greatest, own,
-                before, table,
-            )  # fmt: skip
         totals = np.add.reduceat(member, self.tree.bounds[:-1], axis=0, dtype=np.uint32)
         if greatest.max() < 0:
             return np.zeros(own.shape[1])
