@@ -18,6 +18,7 @@ from infoscope.estimators.knn import _numba as neighbours
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.second_order import OF_CONDITIONAL, OF_PAIR, freedom_of, second_order_error
 from infoscope.estimators.uncertainty import _kernels as kernels
+from infoscope.estimators.uncertainty._lists import sorted_lists
 from infoscope.estimators.variables import Variable, as_variables, join, prepared
 
 Weights = NDArray[np.uint8]
@@ -107,7 +108,7 @@ class Engine:
             counts = np.where(counts > 1, counts, 0)
         wanted = np.clip(counts - 1, 0, k)
         longest = list_length(wanted, counts, sizes)
-        distances, ids, clean = kernels.sorted_lists(self.joint.continuous, longest, self.joint.codes)
+        distances, ids, clean = sorted_lists(self.joint.continuous, longest, self.joint.codes)
         small = np.min_scalar_type(longest)
         sums, tied = np.zeros(weights.shape[1]), np.zeros(weights.shape[1], np.int64)
         if clean.mean() < 1 - knn.MAX_TIED_SHARE:  # no row by row, then: every subsample by itself
@@ -169,8 +170,13 @@ class Margin:
     def __init__(self, factor: int, variable: Variable):
         self.factor, self.variable, self.columns = factor, variable, variable.dim
         self.codes = codes_of(variable)
-        if self.columns:
+        if self.columns == 1:
+            self.order = np.lexsort((variable.continuous[:, 0], self.codes))
+            self.values = variable.continuous[self.order, 0]
+            self.bounds = np.concatenate([[0], np.cumsum(np.bincount(self.codes))])
+        elif self.columns > 1:
             self.tree = neighbours.build(variable.continuous, variable.codes)
+            self.order = self.tree.order
 
     def sums(self, reach: Reach, table: NDArray) -> NDArray[np.float64]:
         """Sum [B] over the rows of each subsample of digamma(rows strictly within reach, the row itself included)."""
@@ -178,8 +184,15 @@ class Margin:
             counts = class_counts(self.codes, self.variable.categories, reach.member)
             own = class_counts(self.codes, self.variable.categories, reach.own)
             return (own * table[np.maximum(counts, 1)]).sum(axis=0)
-        o = self.tree.order
+        o = self.order
         own, member, least, greatest = reach.own[o], reach.member[o], reach.least[o], reach.greatest[o]
+        if self.columns == 1:
+            before = np.zeros((len(o) + 1, own.shape[1]), np.int32)
+            np.cumsum(member, axis=0, dtype=np.int32, out=before[1:])
+            return kernels.sorted_sums(
+                self.values, self.codes[o], self.bounds, o, reach.distances, reach.position, least, greatest, own,
+                before, table,
+            )  # fmt: skip
         totals = np.add.reduceat(member, self.tree.bounds[:-1], axis=0, dtype=np.uint32)
         if greatest.max() < 0:
             return np.zeros(own.shape[1])

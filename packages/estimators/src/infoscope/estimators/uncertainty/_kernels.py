@@ -19,40 +19,10 @@ from infoscope.estimators.knn._numba import (
     greatest_distances,
     leaf_gaps,
     least_distances,
-    nearest,
 )
+from infoscope.estimators.uncertainty._lists import rank_of, vector_distance
 
 FURTHEST = 16_383  # quanta from the centre: the difference of two such fits 16 bits
-
-
-def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The k nearest others of every point [n, d] of the same code: distances [n, k] (inf: none), ids (-1: none), clean
-    [n].
-
-    Lists with ties, zero distances or ties beyond the end are not clean, and not to be read.
-    """
-    distances, ids, beyond = nearest(points, k, codes)
-    finite = np.isfinite(distances)
-    repeated = (distances[:, 1:] == distances[:, :-1]) & finite[:, 1:]
-    return distances, ids, ~(repeated.any(axis=1) | (distances[:, 0] == 0) | ((beyond > 0) & finite[:, -1]))
-
-
-@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # a maximum is exact in any order
-def vector_distance(exact, i, j):
-    """The distance of exact_distance, in vectors."""
-    one, other, largest = exact[i], exact[j], 0.0
-    for c in range(len(one)):
-        largest = max(largest, abs(one[c] - other[c]))
-    return largest
-
-
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum of few ones is exact in any order
-def rank_of(distance, values):
-    """How many of the values are at most `distance`; counted in float64, which has the lanes of what is compared."""
-    rank = 0.0
-    for p in range(len(values)):
-        rank += 1.0 if values[p] <= distance else 0.0
-    return int(rank)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -274,4 +244,48 @@ def tree_sums(
             add_nearer(i, found[q, : taken[q]], exact, radii, greatest[i], position[order[i]], weights, few, counts[q])
             for s in range(subsamples):
                 sums[s] += value[counts[q, s] * np.uint32(own[i, s])]
+    return sums
+
+
+@numba.njit(cache=True, nogil=True)
+def edges(values, centre, radius, start, stop):
+    """Between which positions of values[start:stop], ascending, |value - centre| < radius holds, by that comparison."""
+    low, high = start, stop
+    while low < high:
+        middle = (low + high) // 2
+        if centre - values[middle] < radius:
+            high = middle
+        else:
+            low = middle + 1
+    left, high = low, stop
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] - centre < radius:
+            low = middle + 1
+        else:
+            high = middle
+    return left, low
+
+
+@numba.njit(cache=True, nogil=True)
+def sorted_sums(values, codes, bounds, order, distances, position, least, greatest, own, before, digamma):
+    """`tree_sums` for one column.
+
+    values [n] ascending within each class, codes, least, greatest and own in that order; class c is at bounds[c] to
+    bounds[c + 1]; order [n]: rows of distances and position; before [n + 1, B]: points of each subsample before each
+    place.
+    """
+    n, subsamples = own.shape
+    left, right = np.empty(distances.shape[1], np.int64), np.empty(distances.shape[1], np.int64)
+    sums = np.zeros(subsamples)
+    for i in range(n):
+        if greatest[i] < 0:
+            continue
+        start, stop = bounds[codes[i]], bounds[codes[i] + 1]
+        radii, here = distances[order[i]], position[order[i]]
+        for p in range(least[i], greatest[i] + 1):
+            left[p], right[p] = edges(values, values[i], radii[p], start, stop)
+        for b in range(subsamples):
+            if own[i, b]:
+                sums[b] += digamma[before[right[here[b]], b] - before[left[here[b]], b]]
     return sums

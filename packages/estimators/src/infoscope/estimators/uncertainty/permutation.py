@@ -18,6 +18,7 @@ from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.uncertainty import _kernels as kernels
 from infoscope.estimators.uncertainty._engine import Sample, list_length
+from infoscope.estimators.uncertainty._lists import sorted_lists
 from infoscope.estimators.uncertainty._local import local_permutations, permuted_estimates
 from infoscope.estimators.variables import Variable, row_codes
 
@@ -149,7 +150,7 @@ def relabelled(
         return None
     wanted = np.clip(counts - 1, 0, k)
     longest = list_length(wanted, counts, np.repeat(of_stratum, classes))
-    _, ids, clean = kernels.sorted_lists(points.continuous, longest, strata)
+    _, ids, clean = sorted_lists(points.continuous, longest, strata)
     if not clean.all():
         return None
     small = np.uint16 if max(longest, len(counts)) < 2**16 else np.int32
