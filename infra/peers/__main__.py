@@ -50,11 +50,9 @@ def interpreter() -> str:
     """A Python of that version by its path, or this one."""
     if sys.version_info[:2] == PYTHON:
         return sys.executable
-    for found in filter(None, [shutil.which(f"python{PYTHON[0]}.{PYTHON[1]}")]):
-        done = subprocess.run([found, "-c", "import venv"], capture_output=True)
-        if done.returncode == 0:
-            return found
-    return sys.executable
+    found = shutil.which("python{}.{}".format(*PYTHON))
+    usable = found and subprocess.run([found, "-c", "import venv"], capture_output=True).returncode == 0
+    return found if usable else sys.executable
 
 
 def install(peer: Peer, uv: str | None) -> None:
