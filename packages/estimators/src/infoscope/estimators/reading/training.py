@@ -47,6 +47,7 @@ REFERENCES = 1000  # simulated data sets of a cell that are kept to measure dist
 NOTHING = "nothing"  # what distributions without information are called in place of a family
 NO_INFORMATION = 0.005  # nats, up to which nothing is there
 WIDTH, DROPOUT, EPOCHS, BATCH, LEARNING_RATE, DECAY = 192, 0.25, 30, 256, 3e-3, 1e-2  # of a network and its training
+SMALLEST_BATCH = 32
 LOG_SCALES = (-5.0, 3.0)
 ASIDE = 0.1  # of the data sets, which say when a network was best
 MEMBERS, MEMBERS_LEFT_OUT = 5, 2  # networks of the reader, and of each that leaves out a family
@@ -82,7 +83,7 @@ def train(
     factors = calibrated(simulated, predicted, far)
     reader = Reader(
         fitted(rows, wanted, MEMBERS, generator),
-        {cell: surroundings(rows[of_cell], generator) for cell, of_cell in by_cell(simulated)},
+        {cell: surroundings(rows[own], generator) for cell, own in by_cell(simulated) if own.sum() > NEAREST},
         factors,
         card_of(simulated),
     )
@@ -116,7 +117,8 @@ def _trained(
     optimiser = torch.optim.AdamW(
         [part for layer in linear for part in layer.parameters()], LEARNING_RATE, weight_decay=DECAY
     )
-    steps = EPOCHS * -(-len(rows) // BATCH)
+    batch = min(BATCH, max(SMALLEST_BATCH, len(rows) // 100))  # so that few data sets have enough steps
+    steps = EPOCHS * -(-len(rows) // batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps)
 
     def loss(some: torch.Tensor, drop: bool) -> torch.Tensor:
@@ -130,7 +132,7 @@ def _trained(
 
     best, kept = math.inf, []
     for _ in range(EPOCHS):
-        for some in rows[torch.randperm(len(rows), generator=drawn)].split(BATCH):
+        for some in rows[torch.randperm(len(rows), generator=drawn)].split(batch):
             optimiser.zero_grad()
             loss(some, True).backward()
             optimiser.step()
