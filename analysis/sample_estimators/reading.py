@@ -131,7 +131,7 @@ def exam(names: Sequence[str] = ("reading", *COMPARED)) -> pd.DataFrame:
 
 def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
     """Tables by family, by type and columns, of the exam; a figure."""
-    runs, left_out = latest(runs, ())
+    runs, left_out = latest(runs, ["content"])
     sets = read(runs)
     made = f"{len(sets):,} simulated data sets, each of a distribution of its own; code {versions(runs)}."
     about = (

@@ -150,3 +150,15 @@ def test_one_pass_for_all_k_costs_less_than_five():
 def test_import_leaves_torch_alone():
     code = "import sys, infoscope.estimators.reading.figures; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_kurtosis_is_none_for_normal_scores_and_some_for_a_hidden_dependence():
+    """Normal scores that are jointly normal have 0; a sign shared by two lengths is not normal though each column is."""
+    generator = np.random.default_rng(0)
+    x, y = generator.normal(size=(2, 4000, 3))
+    found = figures_of(x, 0.6 * x + 0.8 * y)
+    assert all(abs(found[f"kurtosis_{which}"]) < 0.05 for which in ("joint", "more", "fewer"))
+    size = np.abs(generator.normal(size=4000))
+    signs = generator.choice([-1, 1], size=(2, 4000))
+    assert figures_of(size * signs[0], size * signs[1])["kurtosis_joint"] > 0.3
+    assert np.isnan(figures_of(x, generator.integers(0, 3, 4000))["kurtosis_joint"])

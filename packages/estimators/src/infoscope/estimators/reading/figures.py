@@ -23,7 +23,7 @@ from infoscope.estimators.variables import joint_codes
 if TYPE_CHECKING:  # arrays imports torch
     from infoscope.estimators.arrays.protocol import Pairs
 
-VERSION = 2
+VERSION = 3
 KS = (1, 3, 5, 10, 20)  # neighbours
 NEAR = 10  # neighbours whose distances give the intrinsic dimension
 MIN_ROWS = 10  # of an estimate
@@ -100,6 +100,9 @@ MEANING: Mapping[str, str] = {
     "label_linear": "entropy of the label less held-out cross-entropy of a linear discriminant",
     "label_quadratic": "entropy of the label less held-out cross-entropy of a quadratic discriminant",
     "label_trees": "entropy of the label less held-out cross-entropy of trees",
+    "kurtosis_joint": "kurtosis of the scores of x and y together (Mardia 1970) over that of normal variables, less 1",
+    "kurtosis_more": "the same of the variable with more",
+    "kurtosis_fewer": "the same of the variable with less",
     "distance_correlation": "distance correlation, without bias, of at most 300 rows",
     "squares": "correlation of squared scores of the best pair of columns",
     "corner_most": "share of the tails that meet in the fullest corner of the best pair",
@@ -333,6 +336,25 @@ def _distances(sample: Sample) -> Figures:
     return {"distance_correlation": (centred[0] * centred[1]).sum() / np.sqrt(x * y)}
 
 
+def _kurtosis(sample: Sample) -> Figures:
+    """Of numbers against numbers: 0 where the Gaussian copula is the truth."""
+    if any(side.codes is not None for side in sample.sides):
+        return {}
+    sides = [side.scores for side in sample.sides]
+    joint, *apart = (_excess(columns) for columns in (np.hstack(sides), *sides))
+    return {"kurtosis_joint": joint, **in_order("kurtosis", apart)}
+
+
+def _excess(columns: Values) -> float:
+    """Mean squared square of Mahalanobis lengths over p (p + 2), less 1; nan for more columns than half of the rows."""
+    n, p = columns.shape
+    if n < 2 * p + 4:
+        return np.nan
+    inverse = np.linalg.inv(columns.T @ columns / n + 1e-6 * np.eye(p))
+    squares = ((columns @ inverse) * columns).sum(axis=1)
+    return float((squares**2).mean() / (p * (p + 2)) - 1)
+
+
 def _copula(sample: Sample) -> Figures:
     """Squares and tails of the pair of columns that depend most."""
     if sample.labels:
@@ -378,4 +400,4 @@ def _table_gain(sample: Sample, x: Values, y: Values) -> float:
     return float(np.mean(gains, axis=0).max())
 
 
-_GROUPS = (_sizes, _ties, _knn, _canonical, heldout, _distances, _copula, _categories)
+_GROUPS = (_sizes, _ties, _knn, _canonical, heldout, _kurtosis, _distances, _copula, _categories)
