@@ -117,11 +117,12 @@ def exam(names: Sequence[str] = ("reading", *COMPARED)) -> pd.DataFrame:
     if not parts:
         return pd.DataFrame()
     wide = pd.concat(parts).pivot_table(
-        index=[*key, "place", "truth"], columns="method", values=["value", "low", "high"]
+        index=[*key, "place"], columns="method", values=["value", "low", "high", "truth"]
     )
     if ("value", "reading") not in wide:
         return pd.DataFrame()
-    found = pd.DataFrame({name: wide[name]["reading"] for name in ("value", "low", "high")})
+    wide = wide[wide["value"]["reading"].notna()]
+    found = pd.DataFrame({name: wide[name]["reading"] for name in ("value", "low", "high", "truth")})
     found = found.assign(**{name: wide["value"][name] for name in COMPARED if name in wide["value"]}).reset_index()
     narrow = is_narrow(found["value"], found["low"], found["high"])
     return found.assign(
