@@ -212,8 +212,8 @@ def _ends(axes, groups, labels, of: Callable[[pd.DataFrame], pd.Series], colour:
 
 
 def _range(part: pd.Interval) -> str:
-    if part.left == 0 and part.right < 1e-6 or part.right - part.left == 1:
-        return f"{part.left:g}"
+    if part.left == 0 and (part.right < 1e-6 or part.right == 1):  # nothing, or no column
+        return "0"
     return f"{max(part.left, 0):g} to {part.right:g}" if part.left > 1e-6 else f"below {part.right:g}"
 
 
