@@ -153,7 +153,7 @@ def test_import_leaves_torch_alone():
 
 
 def test_kurtosis_is_none_for_normal_scores_and_some_for_a_hidden_dependence():
-    """Normal scores that are jointly normal have 0; a sign shared by two lengths is not normal though each column is."""
+    """Jointly normal scores have 0; two columns of one length are not jointly normal, though each column is normal."""
     generator = np.random.default_rng(0)
     x, y = generator.normal(size=(2, 4000, 3))
     found = figures_of(x, 0.6 * x + 0.8 * y)
