@@ -58,7 +58,7 @@ ROOM = {  # nats beside four standard errors, and where not the information is f
     [name for name in NUMERIC if name not in ("certified", "reading") and (name in SOME_BOUNDS or not is_bound(name))],
 )
 def test_a_closed_form(name):
-    """.511 nats of two normal columns, 600 rows; a reading, whose interval is not of sampling alone, has its own test."""
+    """.511 nats of two normal columns, 600 rows; readings, whose interval is not of sampling alone, have their own."""
     found = estimate(*normal_pairs(600, CORRELATION), name, **SETTINGS.get(name, {}))
     shift, room = ROOM[name]
     assert found == pytest.approx(normal_information(CORRELATION) + shift, abs=4 * found.standard_error + room)
