@@ -56,8 +56,8 @@ class Answer:
     seconds: float
 
 
-def measured(pairs: Pairs, chosen: Sequence[Method], seed: int) -> list[Answer]:
-    """An answer of every method, each with the same seed; a line as it comes."""
+def measured(pairs: Pairs, chosen: Sequence[Method], seed: int, unit: str = BITS) -> list[Answer]:
+    """An answer of every method, each with the same seed; a line in the unit as it comes."""
     answers = []
     for method in chosen:
         began = time.monotonic()
@@ -66,7 +66,7 @@ def measured(pairs: Pairs, chosen: Sequence[Method], seed: int) -> list[Answer]:
         except ValueError as error:
             found = undefined(str(error), n=pairs.n, method=method.name)
         took = time.monotonic() - began
-        print(f"{method.name}: {found!r}, {took:.1f} s", file=sys.stderr, flush=True)
+        print(f"{method.name}: {found.as_unit(unit)!r}, {took:.1f} s", file=sys.stderr, flush=True)
         answers.append(Answer(method.name, getattr(method, "limit", ""), found, took))
     return answers
 
@@ -88,8 +88,7 @@ def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, uni
 
 
 def _figures(answer: Answer, unit: str) -> dict[str, Any]:
-    found = answer.estimate
-    shown = found.as_unit(unit) if math.isfinite(found.value) else found
+    found, shown = answer.estimate, answer.estimate.as_unit(unit)
     return {
         "method": answer.method, unit: shown.value, f"{unit}_error": shown.standard_error, f"low_{unit}": shown.low,
         f"high_{unit}": shown.high, "n": found.n, "seconds": answer.seconds,
@@ -184,7 +183,7 @@ def main(words: Sequence[str] | None = None) -> int:
     found = read(pairs, np.random.default_rng(given.seed), series)
     first = Answer(found.method, METHODS[METHOD].limit, found, time.monotonic() - began)
     print(repr(found.as_unit(given.unit)), flush=True)
-    answers = [first, *measured(pairs, chosen, given.seed)]
+    answers = [first, *measured(pairs, chosen, given.seed, given.unit)]
     path = Path(given.data)
     result = table(answers, data, pairs, path.name, given.unit)
     show(result.text)

@@ -67,7 +67,7 @@ def scatter(
             axis.set_xticks(values, labels=[f"{value:g}" for value in values])
         else:
             axis.set_xscale("log")
-            if len(values) <= MANY_TICKS:
+            if len(values) <= MANY_TICKS and all(value.is_integer() for value in values):
                 axis.set_xticks(values, labels=written(values))
     axes[0][0].set_ylabel(title)
     legend(figure)
