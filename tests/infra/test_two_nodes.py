@@ -17,7 +17,8 @@ from tests.tracking.processes import counts
 pytestmark = pytest.mark.system
 
 SWEEP = "sweeps.mi_benchmark.estimator_choice"
-CELLS = "domains=gaussian,images images=digits bounds=infonce,smile-5 seeds=0,1 schedule_bits=2 steps=40"
+# longer than a second worker takes to load
+CELLS = "domains=gaussian,images images=digits bounds=infonce,smile-5 seeds=0,1 schedule_bits=2 steps=400"
 TOYS = REPOSITORY / "tests" / "tracking"
 
 
