@@ -11,22 +11,25 @@ override VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-# Of what is on a person's own file, what is written behind make and not what the environment happens to hold: a Y is
-# anybody's.
-written = $(if $(filter command,$(origin $1)),$(value $1))
-override GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+# What a person gives reaches the program as it is: neither make nor a shell reads it. Of what is on a person's own file
+# only what is written behind make counts, not what the environment happens to hold: a Y is anybody's.
+ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS PEERS TARGETS DOMAIN ITEMS MODEL
+SETTINGS := PROFILE SET ARGS PORT
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+OTHERS := $(filter-out $(SETTINGS) $(ON_FILES) PYTHON READY SHELL,$(GIVEN))
+MISTYPED := $(strip $(foreach name,$(OTHERS),$(if $(findstring _,$(name)),,$(name))))
+$(if $(MISTYPED),$(error there is no variable $(MISTYPED); there are $(SETTINGS) $(ON_FILES)))
+$(foreach name,$(SETTINGS),$(eval override $(name) := $$(value $(name))))
+$(foreach name,$(ON_FILES),$(eval override $(name) := $$(if $$(filter $(name),$$(GIVEN)),$$(value $(name)))))
+export $(SETTINGS) $(ON_FILES) NAME
 
-# What a person gives reaches Python in the environment, as it is: neither make nor a shell reads it as a program.
-override PROFILE := $(value PROFILE)
-override SET := $(value SET)
-override ARGS := $(value ARGS)
-override PORT := $(value PORT)
-override WRITTEN := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS PEERS TARGETS DOMAIN ITEMS MODEL
-$(foreach name,$(WRITTEN),$(eval override $(name) := $$(call written,$(name))))
-# a target with brackets is to make an archive and its member
-override TASK = $@$(if $%,($%))
-export GIVEN PROFILE SET ARGS PORT TASK $(WRITTEN)
-ASKED := $(PYTHON) -m infoscope make
+given = $(if $(value $2),--$1 "$$$2")
+INFOSCOPE := $(PYTHON) -m infoscope --words "$$ARGS"
+ON_FILE = $(call given,data,DATA) $(call given,x,X) $(call given,y,Y) $(call given,groups,GROUPS) \
+  $(call given,continuous,CONTINUOUS) $(call given,discrete,DISCRETE) $(call given,angles,ANGLES) \
+  $(call given,methods,METHODS) $(call given,targets,TARGETS) $(call given,domain,DOMAIN) $(call given,items,ITEMS)
+OF_PROFILE = --profile "$$PROFILE" $(call given,set,SET)
+OF_MODEL = $(call given,model,MODEL) $(call given,data,DATA)
 
 # of tests; the command line sets the same
 export MLFLOW_DISABLE_TELEMETRY ?= true
@@ -34,7 +37,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies advise docs-results export-model golden help measure peers promote represent runs-load runs-save setup sweep-all sweep-status sweep-sync table-partition table-representations report audit site test test-system test-slow test-gpu bench drill scale infra-secrets ui clean
+.PHONY: advise check-dependencies docs-results export-model golden help measure peers promote represent runs-load runs-save setup sweep-all sweep-status sweep-sync report audit site test test-system test-slow test-gpu bench drill scale infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -49,47 +52,43 @@ $(READY): requirements.txt constraints.txt $(wildcard packages/*/pyproject.toml)
 	@sh infra/setup.sh $(VENV)
 	@touch $@
 
+sweep-%: NAME = $*
+table-%: NAME = $*
+
 sweep-%: $(READY) ## run a sweep, record it in MLflow, print its table (PROFILE=laptop SET= ARGS="--gpus-per-pack 0.25")
-	@$(ASKED)
+	@$(INFOSCOPE) sweep "$$NAME" $(OF_PROFILE)
 
 sweep-all: $(READY) ## run every sweep and print its table, then a line for each (PROFILE=laptop SET=)
-	@$(ASKED)
+	@$(INFOSCOPE) sweep-all $(OF_PROFILE)
 
 sweep-status: $(READY) ## show how many cells of each sweep are done (PROFILE=laptop SET= ARGS="critic-capacity")
-	@$(ASKED)
+	@$(INFOSCOPE) status $(OF_PROFILE)
 
 sweep-sync: $(READY) ## send what dead processes left behind, close their runs (ARGS="--records FOLDER")
-	@$(ASKED)
+	@$(INFOSCOPE) sync
 
 runs-save: $(READY) ## finished cells as a file, to keep beside the results (ARGS=critic-capacity PROFILE=paper)
-	@$(ASKED)
+	@$(INFOSCOPE) runs-save $(if $(filter PROFILE,$(GIVEN)),--profile "$$PROFILE") $(call given,set,SET)
 
 runs-load: $(READY) ## add the runs of such files to the store: their cells count as done (ARGS=docs/results/runs/FILE)
-	@$(ASKED)
+	@$(INFOSCOPE) runs-load
 
-table-representations: $(READY) ## what logged models hold, in one table (MODEL=a run, address or name, with DATA=items.npz)
-	@$(ASKED)
-
-table-partition: $(READY) ## how cleanly logged models part class and domain (MODEL=address or name, with DATA=items.npz)
-	@$(ASKED)
-
-table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds (PROFILE=laptop ARGS="--bits 4")
-	@$(ASKED)
+table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds, or of models (PROFILE=laptop MODEL= DATA= ARGS="--bits 4")
+	@$(INFOSCOPE) table "$$NAME" $(OF_PROFILE) $(OF_MODEL)
 
 report: $(READY) ## one page of every table and figure of a profile (PROFILE=laptop)
-	@$(ASKED)
+	@$(INFOSCOPE) report $(OF_PROFILE)
 
 measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS=--list)
-	@$(ASKED)
+	@$(INFOSCOPE) measure $(ON_FILE)
 
-advise: $(READY) ## the former name of measure, which it runs (its variables are those of measure)
-	@$(ASKED)
+advise: measure ## the former name of measure
 
 represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= ITEMS= CONTINUOUS= DISCRETE= ANGLES=pose:360 ARGS=--each)
-	@$(ASKED)
+	@$(INFOSCOPE) represent $(ON_FILE)
 
 audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate
-	@$(ASKED)
+	@$(INFOSCOPE) audit
 
 peers: $(READY) ## install public estimators of MI to compare with into .peers, 3 GB (PEERS="npeet-plus ennemi")
 	@$(PYTHON) -m infra.peers
@@ -98,7 +97,7 @@ infra-secrets: ## write random passwords for the MLflow server of infra/mlflow i
 	@sh infra/mlflow/secrets.sh
 
 ui: $(READY) ## open the MLflow UI on the runs, on this machine only (PORT=5000)
-	@$(ASKED)
+	@$(INFOSCOPE) ui --port "$$PORT"
 
 site: $(VENV)/.site ## build the site of docs/ into build/site, its tutorials run (3 minutes)
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --clean -f infra/site/mkdocs.yml
@@ -109,7 +108,7 @@ $(VENV)/.site: $(READY) infra/site/requirements.txt infra/site/constraints.txt
 	@touch $@
 
 docs-results: $(READY) ## write docs/results from MLflow: tables beside the published, a leaderboard (ARGS="known-laws")
-	@$(ASKED)
+	@$(INFOSCOPE) docs-results
 
 QUICK := not slow and not gpu and not bench
 
@@ -129,19 +128,19 @@ golden: $(READY) ## compare the tables in runs/tables with those of v0.1.0 (afte
 	@$(PYTHON) -m tests.golden
 
 drill: $(READY) ## strike sweeps by real faults and check that nothing is lost (ARGS="--rounds 5 --faults driver,server")
-	@$(ASKED)
+	@$(INFOSCOPE) drill
 
 scale: $(READY) ## measure how time and memory grow with rows, columns, cells, nodes (ARGS="--parts rows,cells --limit 60")
-	@$(ASKED)
+	@$(INFOSCOPE) scale
 
 bench: $(READY) ## measure the speed ratios against straightforward baselines, in one run
 	@$(PYTHON) -m pytest -m bench -s tests/benchmarks
 
 export-model: $(READY) ## a logged model as a program to serve without infoscope (ARGS="RUN_ID --model NAME")
-	@$(ASKED)
+	@$(INFOSCOPE) export
 
 promote: $(READY) ## a logged model as NAME@ALIAS, with a card (ARGS="RUN_ID --alias champion")
-	@$(ASKED)
+	@$(INFOSCOPE) promote
 
 check-dependencies: $(READY) ## ask a vulnerability service about every pinned package (needs the network)
 	@$(PYTHON) infra/check_dependencies.py $(VENV)/bin/uv constraints.txt

@@ -8,7 +8,6 @@ the list of all is written anew, from what each page says of itself in a comment
 
 from __future__ import annotations
 
-import argparse
 import functools
 import html
 import itertools
@@ -19,18 +18,20 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
+import click
 import pandas as pd
 
 from analysis.common.runs import latest, versions
 from analysis.common.tables import file_name, plus_minus, published
-from analysis.report import LONG, ORDER, Section, command, compare, name_of, section, title_of
+from analysis.report import LONG, ORDER, Section, compared, deviations, make_command, name_of, section, title_of
 from analysis.sample_estimators import audit, known_laws
 from analysis.sample_estimators._runs import share
-from infoscope.errors import UnknownName
+from infoscope.checks import one_of
+from infoscope.command_line import FAILED, command
 from infoscope.estimators import methods
-from infoscope.tracking import StoreUnreachable, runs
+from infoscope.tracking import runs
 from infoscope.tracking.archive.lines import SUFFIX
 from infoscope.tracking.status import status
 from infoscope.tracking.store.store import labels
@@ -51,33 +52,26 @@ BESIDE = (
 UNITS = {"truth": "nats", "bias": "nats", "rmse": "nats", "width": "nats", "seconds": "seconds of one thread"}
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Writes the pages and prints their paths; the exit status: 0, 1 where an analysis failed, 2 on bad input."""
+def main(given: SimpleNamespace) -> int:
+    """Writes the pages and prints their paths; the exit status: 1 where an analysis failed."""
     modules = {name_of(module): module for module in ORDER}
-    parser = argparse.ArgumentParser(description=sys.modules[__name__].__doc__)
-    parser.add_argument("names", nargs="*", help=f"which analyses (default: all): {', '.join(modules)}")
-    asked = parser.parse_args(words).names or list(modules)
     failed = 0
-    try:
-        if unknown := [name for name in asked if name not in modules]:
-            raise UnknownName(f"an analysis must be one of {', '.join(modules)}, got {', '.join(unknown)}")
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        for name in asked:
-            profiles = profiles_of(modules[name].ANALYSIS.experiment)
-            shown = [(profile, section(modules[name], profile)) for profile in profiles]
-            for profile, part in shown:
-                if part.problem:
-                    failed += part.failed
-                    print(f"error: {name}, profile {profile}: {part.problem}", file=sys.stderr)
-            if any(part.pictures for _, part in shown):
-                print(write(FOLDER / f"{name}.md", "\n".join(page(modules[name], shown))))
-            if modules[name] is known_laws and profiles:
-                print(*leaderboard(), sep="\n")
-        print(write(FOLDER / "index.md", "\n".join(index(modules))))
-    except (ValueError, StoreUnreachable) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 1 if failed else 0
+    for name in given.names:
+        one_of("an analysis", name, modules)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in given.names or modules:
+        profiles = profiles_of(modules[name].ANALYSIS.experiment)
+        shown = [(profile, section(modules[name], profile)) for profile in profiles]
+        for profile, part in shown:
+            if part.problem:
+                failed += part.failed
+                print(f"error: {name}, profile {profile}: {part.problem}", file=sys.stderr)
+        if any(part.pictures for _, part in shown):
+            print(write(FOLDER / f"{name}.md", "\n".join(page(modules[name], shown))))
+        if modules[name] is known_laws and profiles:
+            print(*leaderboard(), sep="\n")
+    print(write(FOLDER / "index.md", "\n".join(index(modules))))
+    return FAILED if failed else 0
 
 
 def write(path: Path, text: str) -> Path:
@@ -99,7 +93,7 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
     name, experiment = name_of(module), module.ANALYSIS.experiment
     yield f"# {name}\n\n{shown[0][1].title}\n\n{MADE}"
     if FULL not in dict(shown):
-        yield f"**Not run** in full, which is: `{command(experiment, FULL)}`; it goes on where it stopped.\n"
+        yield f"**Not run** in full, which is: `{make_command(experiment, FULL)}`; it goes on where it stopped.\n"
     elif told := in_part(experiment):
         yield f"{told}\n"
     if (archive := FOLDER / "runs" / f"{experiment}{SUFFIX}").exists():
@@ -114,7 +108,7 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
             continue
         found, shows = runs(experiment, profile), f"make table-{name} PROFILE={shlex.quote(profile)}"
         yield f"{HEADING}{profile}\n"
-        yield f"{len(found)} finished cells of `{command(experiment, profile)}`; `{shows}`. {spent(found)}\n"
+        yield f"{len(found)} finished cells of `{make_command(experiment, profile)}`; `{shows}`. {spent(found)}\n"
         told = json.dumps(facts(profile, part, found)).replace("<", r"\u003c").replace(">", r"\u003e")
         yield f"<!-- facts: {told} -->\n"
         for picture in part.pictures:
@@ -161,18 +155,20 @@ def facts(profile: str, part: Section, found: pd.DataFrame) -> dict:
     """What a page says of one profile to the list of all: cells, hours, and what stands beside published tables."""
     beside = []
     for result in (picture.result for picture in part.pictures if picture.result.beside):
-        of = {one.column: one for one in compare(result.figures).deviations}
-        if shown := of.get("mse_bits2") or of.get("mean_bits"):
-            kind = "MSE" if shown.column == "mse_bits2" else "mean"
-            told = dict(table=result.beside, kind=kind, figures=shown.n, of=len(published(result.beside)))
-            beside.append(told | dict(mean=shown.mean, largest=shown.largest, where=shown.where))
+        of = deviations(compared(result.figures))
+        for column, kind in (("mse_bits2", "MSE"), ("mean_bits", "mean")):
+            if column in of.index:
+                shown = of.loc[column]
+                told = dict(table=result.beside, kind=kind, figures=int(shown["n"]), of=len(published(result.beside)))
+                beside.append(told | dict(mean=shown["mean"], largest=shown["largest"], where=shown["place"]))
+                break
     return dict(profile=profile, cells=len(found), hours=sum(trials(found)) / 3600, beside=beside)
 
 
 def in_part(experiment: str) -> str:
     """How much of the full setting was run; nothing where that is all of it."""
     (found,) = status([experiment], FULL)
-    done, more = found.counts.get("done", 0), f"`{command(experiment, FULL)}` goes on where it stopped."
+    done, more = found.counts.get("done", 0), f"`{make_command(experiment, FULL)}` goes on where it stopped."
     if found.cells is None:  # its note may name folders of this machine
         return (
             f"**{IN_PART}{done:,} cells**; of how many cannot be said without all the data of the full setting. {more}"
@@ -215,7 +211,7 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
         if parts:
             full = f"{IN_PART}{', '.join(parts)}".lower()
         elif FULL not in shown:
-            full = f"not run: `{command(module.ANALYSIS.experiment, FULL)}`"
+            full = f"not run: `{make_command(module.ANALYSIS.experiment, FULL)}`"
         others = [label for label in shown if label not in (FULL, *parts)]
         beside += [
             f"| {escaped(one['table'].replace('table', 'table '))} | [{name}]({name}.md) | {said['profile']} | "
@@ -298,10 +294,9 @@ def reproduced(collection: str, law: str, n: int, method: str, sets: Sequence[in
     if size == "sizes":
         listed["sets"] = sets[-1]
     listed["blocks"] = ",".join(map(str, blocks))
-    return command(
+    return make_command(
         known_laws.ANALYSIS.experiment, " ".join([FULL, *(f"{name}={value}" for name, value in listed.items())])
     )
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = command("docs-results", main, [click.Argument(["names"], nargs=-1)], __doc__)

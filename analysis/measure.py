@@ -6,15 +6,16 @@ the true information, calibrated on simulated data; those of single estimators a
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import click
 import numpy as np
 import pandas as pd
 
@@ -23,18 +24,18 @@ from analysis.common.marks import save as save_figure
 from analysis.common.own_data import (
     TYPES,
     OwnData,
-    Parser,
-    add_arguments,
     as_options,
     described,
     given_data,
     listed,
+    options,
     record,
     stem_of,
 )
-from analysis.common.tables import Result, in_a_sentence, printable, require_writable, save, show
+from analysis.common.tables import Result, printable, require_writable, save, show
+from infoscope.command_line import command, option
+from infoscope.errors import InvalidInput
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
-from infoscope.estimators.arrays.critics import CriticEstimate
 from infoscope.estimators.reading.reader import GRADES
 from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
@@ -119,7 +120,7 @@ def draw(answers: Sequence[Answer], *paths: Path, unit: str = BITS) -> None:
     from matplotlib.figure import Figure
 
     usable = [answer for answer in answers if math.isfinite(answer.estimate.value)]
-    curves = [answer for answer in usable if isinstance(answer.estimate, CriticEstimate)]
+    curves = [answer for answer in usable if hasattr(answer.estimate, "curve")]
     figure = Figure(figsize=(6.5 if not curves else 11, 1.4 + 0.45 * max(3, len(usable))), layout="constrained")
     axes = figure.subplots(1, 2 if curves else 1, squeeze=False)[0]
     for place, answer in enumerate(usable):
@@ -153,32 +154,17 @@ def defaults(pairs: Pairs) -> tuple[str, ...]:
     return DEFAULTS["numbers" if kinds == {"continuous"} else "categories" if kinds == {"discrete"} else "labels"]
 
 
-def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_arguments(parser)
-    parser.add_argument("--methods", default="", metavar="NAMES", help=f"of {', '.join(METHODS)}, smile-CLIP")
-    parser.add_argument("--seed", type=int, default=0, help="of folds, batches and initial weights (default: 0)")
-    parser.add_argument(
-        "--unit", choices=(BITS, NATS), default=BITS, help="of the table and its figure (default: bits)"
-    )
-    parser.add_argument("--list", action="store_true", help="list the methods with types, cost and source, and end")
-    return parser.parse_args(words)
-
-
-@in_a_sentence()
-def main(words: Sequence[str] | None = None) -> int:
-    """The exit status: 0, or 2 for bad input."""
-    given = _arguments(words)
+def main(given: SimpleNamespace) -> None:
+    """Measures, prints, writes and records."""
     if given.list:
         print(methods())
-        return 0
+        return
     try:
         data, pairs, series = given_data(given)
         require_writable(stem_of("measure", given))
         chosen = [as_method(name) for name in listed(given.methods) or defaults(pairs)]
     except ValueError as error:
-        print(f"error: {as_options(error)}", file=sys.stderr)
-        return BAD_INPUT
+        raise InvalidInput(as_options(error)) from error
     began = time.monotonic()
     found = read(pairs, np.random.default_rng(given.seed), series)
     first = Answer(found.method, METHODS[METHOD].limit, found, time.monotonic() - began)
@@ -203,8 +189,12 @@ def main(words: Sequence[str] | None = None) -> int:
         for name in (given.unit, f"{given.unit}_error", f"low_{given.unit}", f"high_{given.unit}", "seconds")
     }
     record(EXPERIMENT, path.name, params, metrics, [result], paths)
-    return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = command("measure", main, [
+    *options(),
+    option("methods", default="", metavar="NAMES", help="of those that --list names, smile-CLIP"),
+    option("seed", type=int, default=0, help="of folds, batches and initial weights (default: 0)"),
+    option("unit", type=click.Choice((BITS, NATS)), default=BITS, help="of the table and its figure (default: bits)"),
+    option("list", is_flag=True, help="list the methods with types, cost and source, and end"),
+], __doc__)  # fmt: skip

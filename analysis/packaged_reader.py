@@ -1,37 +1,25 @@
 """Makes a logged reader the one that `estimate(x, y)` uses: `make promote ARGS="RUN --alias champion --package"`.
 
-Writes its arrays into the package `infoscope.estimators.reading`, and prints what it was trained on.
+Writes its arrays into the package `infoscope.estimators.reading`, and says what it was trained on.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+from infoscope.errors import WrongType
 from infoscope.estimators.reading import result
 from infoscope.estimators.reading.module import ReaderModule
 from infoscope.tracking import load_model
 
-BAD_INPUT = 2
 
-
-def main(words: Sequence[str]) -> int:
-    """The exit status: 0, or 2 for a run without a reader."""
-    try:
-        module = load_model(words[0])
-        if not isinstance(module, ReaderModule):
-            raise TypeError(f"RUN must be a run of the sweep reading, got one of {type(module).__name__}")
-    except (LookupError, TypeError, ValueError) as error:
-        print(f"error: {error.args[0]}", file=sys.stderr)
-        return BAD_INPUT
+def package(run_id: str) -> str:
+    """Writes the reader of a run into the package; what it is, in a line. WrongType: a run of another model."""
+    module = load_model(run_id)
+    if not isinstance(module, ReaderModule):
+        raise WrongType(f"RUN must be a run of the sweep reading, got one of {type(module).__name__}.")
     path = Path(result.__file__).parent / result.PACKAGED
     module.reader.save(path)
     card = module.reader.card
     size = path.stat().st_size
-    print(f"{path.name}: version {card['version']}, {card['sets']:,} simulated data sets, {size:,} bytes")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    return f"{path.name}: version {card['version']}, {card['sets']:,} simulated data sets, {size:,} bytes"

@@ -8,7 +8,6 @@ MLflow UI: on the server, or where `make ui` shows it.
 
 from __future__ import annotations
 
-import argparse
 import base64
 import contextlib
 import json
@@ -22,14 +21,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
 from mlflow.exceptions import MlflowException
 from scipy.special import stdtrit
 
-from analysis.common.tables import ERROR, Claim, Result, file_name, in_a_sentence, plus_minus
+from analysis.common.tables import ERROR, PAPERS, Claim, Result, file_name, plus_minus
 from analysis.common.tables import render as render_page
 from analysis.disentanglement import entanglement_attacks, toy_model, tune_vae, vae_zoo
 from analysis.mi_benchmark import (
@@ -49,9 +48,12 @@ from analysis.partition import domain_partition, partition, tune_domain
 from analysis.representation import representations, resnet_layers
 from analysis.sample_estimators import independence, known_laws, reading, simulations
 from analysis.usable_information import dataset_difficulty, label_errors, structure_learning, usable_leakage
-from infoscope.tracking import StoreUnreachable, attach, parents, runs
+from infoscope.command_line import BAD_INPUT, FAILED, command, profile_option
+from infoscope.tracking import attach, parents, runs
 from infoscope.tracking.notes import run_page
-from infoscope.tracking.store.store import labels, made_home, tracking_uri, without_password
+from infoscope.tracking.record import made_home
+from infoscope.tracking.store.store import labels
+from infoscope.tracking.store.ui import address
 
 ORDER = (  # the papers', one after the other, then our own
     critic_architecture, critic_capacity, estimator_choice, information_sources, representation_dimension, nuisance,
@@ -62,17 +64,15 @@ ORDER = (  # the papers', one after the other, then our own
     known_laws, simulations, reading, independence, resnet_layers,
 )  # fmt: skip
 FOLDER = Path("runs")
-PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
 LARGE = 0.25  # part of the paper's figure, beyond which a difference beyond sampling error is listed
-COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
 LISTED = 12  # differences that are listed one by one
 LONG = 40  # rows beyond which a table is folded
 LINKED = 30  # runs that are compared at most
 NEVER = "no runs of "  # begins what the record says of an experiment that was never run
 MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
-UI = "http://127.0.0.1:5000"  # of `make ui`
-WORDS = {"diverged", "infinite", "not run", "not decoded", "stopped or diverged", "too few trials", "-", "nan"}
-NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?( ± [\d.]+(e[-+]?\d+)?)?( ?%)?( \(.*\))?")
+
+
+COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
 AXES = ("critic", "depth", "width", "sources", "size", "schedule_bits", "batch", "learning_rate", "rows")
 BROKEN = (ValueError, LookupError, TypeError, AttributeError, MlflowException, OSError)  # what one analysis may raise
 
@@ -156,12 +156,12 @@ def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
     """An analysis without runs, with the command that makes them where the sweep surely has the profile."""
     name = profile.split(" ")[0]
     if name in COMMON:
-        return Section(experiment, title, problem=problem, command=command(experiment, profile))
+        return Section(experiment, title, problem=problem, command=make_command(experiment, profile))
     only = f"{name!r} is not of the profiles that every sweep has, {', '.join(COMMON)}"
     return Section(experiment, title, problem=f"{problem}; {only}")
 
 
-def command(experiment: str, profile: str) -> str:
+def make_command(experiment: str, profile: str) -> str:
     """What makes the runs of an experiment under a profile's label: the profile's name and replaced settings."""
     name, *settings = profile.split()
     words = [f"PROFILE={shlex.quote(name)}", *([f"SET={shlex.quote(' '.join(settings))}"] if settings else [])]
@@ -174,9 +174,7 @@ def sweep_page(experiment: str, profile: str) -> str:
         newest = next(iter(parents(experiment, profile) or parents(experiment)), None)
     except LookupError:
         return ""
-    uri = tracking_uri()
-    address = without_password(uri).rstrip("/") if uri.startswith(("http://", "https://")) else UI
-    return f"{address}/{run_page(newest.info.experiment_id, newest.info.run_id)}" if newest else ""
+    return f"{address()}/{run_page(newest.info.experiment_id, newest.info.run_id)}" if newest else ""
 
 
 def row_pages(result: Result, found: pd.DataFrame, page: str) -> list[str]:
@@ -196,11 +194,11 @@ def row_pages(result: Result, found: pd.DataFrame, page: str) -> list[str]:
 
 def runs_page(page: str, run_ids: Sequence[str]) -> str:
     """The address of a run, or of several beside one another, given the page of another run of the experiment."""
-    address, experiment = re.fullmatch(r"(.*)/#/experiments/(\w+)/runs/\w+(?:\?.*)?", page).groups()
+    server, experiment = re.fullmatch(r"(.*)/#/experiments/(\w+)/runs/\w+(?:\?.*)?", page).groups()
     if len(run_ids) == 1:
-        return f"{address}/{run_page(experiment, run_ids[0])}"
+        return f"{server}/{run_page(experiment, run_ids[0])}"
     listed = (urllib.parse.quote(json.dumps(names)) for names in (run_ids, [experiment]))
-    return "{}/#/compare-runs?runs={}&experiments={}".format(address, *listed)
+    return "{}/#/compare-runs?runs={}&experiments={}".format(server, *listed)
 
 
 def picture(result: Result, module: ModuleType, found: pd.DataFrame, page: str = "") -> Picture:
@@ -217,87 +215,66 @@ def picture(result: Result, module: ModuleType, found: pd.DataFrame, page: str =
 
 
 def _numeric(values: pd.Series) -> bool:
-    return all(value in WORDS or NUMBER.fullmatch(value) for value in values)
+    """Whether a column of texts has numbers, in any row."""
+    return bool(values.str.match(r"[-+]?\d").any())
 
 
-@dataclass(frozen=True)
-class Deviation:
-    """By what part of the paper's figures ours differ in one column, over `n` of them: mean, largest, and where."""
-
-    column: str
-    n: int
-    mean: float
-    largest: float
-    where: str
-
-    def __str__(self) -> str:
-        return f"{_spoken(self.column)} by {self.mean:.1%} on average and {self.largest:.1%} at most ({self.where})"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Our figures and the paper's. compared: in both; alone: from one run; sure: beyond sampling error (95 %);
-    diverged: ours are not finite; deviations: by column; told: sure and large ones, in words; apart: their rows.
+def compared(figures: pd.DataFrame) -> pd.DataFrame:
+    """A row for each figure beside which there is one of the paper's: `column`, `place` and `row` of the table, `ours`
+    with `error` and `runs`, the `paper`'s, the `part` of the paper's by which they differ, and whether it is `sure`.
 
     Difference / standard error has Student's t distribution with runs - 1 degrees of freedom, at equal scatter.
     """
+    parts = [pd.DataFrame(columns=["column", "place", "row", "ours", "error", "runs", "paper"])]
+    for name in (name for name in figures if PAPERS + name in figures and name + ERROR in figures):
+        own = figures[np.isfinite(figures[PAPERS + name])]
+        beside = {"ours": own[name], "error": own[name + ERROR], "runs": own["runs"], "paper": own[PAPERS + name]}
+        places = [_place(row) for _, row in own.iterrows()]
+        parts.append(pd.DataFrame(beside | {"column": name, "place": places, "row": own.index}))
+    found = pd.concat(parts[1:] or parts, ignore_index=True)
+    numbers = found.astype({name: float for name in ("ours", "error", "runs", "paper")})
+    off = (numbers["ours"] - numbers["paper"]).abs()
+    limit = stdtrit(np.maximum(numbers["runs"] - 1, 1), 0.975) * numbers["error"] * np.sqrt(1 + numbers["runs"])
+    return numbers.assign(part=off / numbers["paper"].abs(), sure=off > limit)
 
-    compared: int = 0
-    alone: int = 0
-    sure: int = 0
-    diverged: int = 0
-    deviations: Sequence[Deviation] = ()
-    told: Sequence[str] = ()
-    apart: Sequence[int] = ()
 
-
-def compare(figures: pd.DataFrame) -> Comparison:
-    """The columns that stand beside a column of the paper's, compared with it."""
-    columns = [name for name in figures if PAPERS + name in figures and name + ERROR in figures]
-    compared, alone, sure, diverged, deviations, told, apart = 0, 0, 0, 0, [], [], set()
-    for name in columns:
-        both = figures[np.isfinite(figures[PAPERS + name])]
-        diverged += int((~np.isfinite(both[name])).sum())
-        both = both[np.isfinite(both[name])]
-        of_difference = both[name + ERROR] * np.sqrt(1 + both["runs"])
-        off = both[name] - both[PAPERS + name]
-        beyond = off.abs() > stdtrit(np.maximum(both["runs"] - 1, 1), 0.975) * of_difference
-        compared, alone, sure = compared + len(both), alone + int(of_difference.isna().sum()), sure + int(beyond.sum())
-        if len(both) and (both[PAPERS + name] > 0).all():  # a bias is small or of either sign
-            part = off.abs() / both[PAPERS + name]
-            worst = _place(both.loc[part.idxmax()])
-            deviations.append(Deviation(name, len(both), float(part.mean()), float(part.max()), worst))
-        for index in both.index[beyond & (off.abs() > LARGE * both[PAPERS + name].abs())]:
-            row = both.loc[index]
-            ours = plus_minus(row[name], row[name + ERROR])
-            told.append(f"{_place(row)}: {_spoken(name)} {ours}, paper {row[PAPERS + name]:.3f}")
-            apart.add(index)
-    return Comparison(compared, alone, sure, diverged, deviations, told, sorted(apart))
+def deviations(beside: pd.DataFrame) -> pd.DataFrame:
+    """By column of `compared`: of `n` figures the `mean` and the `largest` part that differs, and its `place`."""
+    known = beside[np.isfinite(beside["ours"])]
+    known = known[known.groupby("column")["paper"].transform("min") > 0]  # a bias is small or of either sign
+    part = known.groupby("column", sort=False)["part"]
+    return part.agg(n="size", mean="mean", largest="max").assign(place=known["place"][part.idxmax()].to_numpy())
 
 
 def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list[str]:
     """Where our figures differ from the paper's beyond sampling error (95 %), by how much, and the known reasons."""
-    seen = compare(result.figures)
-    if not seen.compared + seen.diverged:
+    beside = compared(result.figures)
+    if beside.empty:
         return []
-    said = [f"Ours differ from the paper's in {'; '.join(map(str, seen.deviations))}."] if seen.deviations else []
-    if known := seen.compared - seen.alone:
+    ours = beside[np.isfinite(beside["ours"])]
+    large = ours[ours["sure"] & (ours["part"] > LARGE)]
+    said = [
+        f"{_spoken(one.Index)} by {one.mean:.1%} on average and {one.largest:.1%} at most ({one.place})"
+        for one in deviations(beside).itertuples()
+    ]
+    said = [f"Ours differ from the paper's in {'; '.join(said)}."] if said else []
+    if known := int(ours["error"].notna().sum()):
         said.append(
-            f"{seen.sure} of {known} figures differ from the paper's beyond sampling error (95 %, Student's t), "
-            f"{len(seen.told)} of these by more than {LARGE:.0%}{', listed below' if seen.told else ''}; the paper's "
+            f"{ours['sure'].sum()} of {known} figures differ from the paper's beyond sampling error (95 %, Student's "
+            f"t), {len(large)} of these by more than {LARGE:.0%}{', listed below' if len(large) else ''}; the paper's "
             "are one run each, published without error, whose scatter is taken to be that of one of our runs."
         )
-    if seen.alone:
-        said.append(
-            f"Of {seen.alone} figures it cannot be told whether that is chance: one run, its scatter is unknown."
-        )
-    if seen.diverged:
-        said.append(f"{seen.diverged} further figures diverged here, and not in the paper.")
-    listed = [*seen.told[:LISTED]]
-    if len(seen.told) > LISTED:
-        listed.append(f"and {len(seen.told) - LISTED} more")
-    why = reasons(result.figures.loc[[*seen.apart]], module, found) if seen.told else ()
-    return [" ".join(said), *why, *listed]
+    if alone := len(ours) - known:
+        said.append(f"Of {alone} figures it cannot be told whether that is chance: one run, its scatter is unknown.")
+    if diverged := len(beside) - len(ours):
+        said.append(f"{diverged} further figures diverged here, and not in the paper.")
+    listed = [
+        f"{one.place}: {_spoken(one.column)} {plus_minus(one.ours, one.error)}, paper {one.paper:.3f}"
+        for one in large.head(LISTED).itertuples()
+    ]
+    more = [f"and {len(large) - LISTED} more"] if len(large) > LISTED else []
+    why = reasons(result.figures.loc[sorted(set(large["row"]))], module, found) if len(large) else ()
+    return [" ".join(said), *why, *listed, *more]
 
 
 def _place(row: pd.Series) -> str:
@@ -345,18 +322,13 @@ def finished() -> list[str]:
     return [label for label, _ in found.most_common()]
 
 
-@in_a_sentence()
-def main(words: Sequence[str] | None = None) -> None:
-    """Writes the page and adds it to the newest runs. Exits with 1 if an analysis failed, 2 if nothing can be shown."""
-    parser = argparse.ArgumentParser(description=sys.modules[__name__].__doc__)
-    parser.add_argument("--profile", default="laptop", help="the profile whose runs to show (default: laptop)")
-    profile = parser.parse_args(words).profile
-    try:
-        sections = [replace(section(module, profile), name=name_of(module)) for module in ORDER]
-        sections.append(joint_section(profile))
-    except StoreUnreachable as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+def main(given: SimpleNamespace) -> int:
+    """Writes the page and adds it to the newest runs; the exit status: 1 if an analysis failed, 2 if nothing can be
+    shown.
+    """
+    profile = given.profile
+    sections = [replace(section(module, profile), name=name_of(module)) for module in ORDER]
+    sections.append(joint_section(profile))
     if not any(part.pictures for part in sections):
         others = [f"`make report PROFILE={shlex.quote(label)}`" for label in finished()]
         instead = f"; {' or '.join(others)} would show what there is" if others else ""
@@ -366,7 +338,7 @@ def main(words: Sequence[str] | None = None) -> None:
             print(f"  {part.name}: {part.problem}", file=sys.stderr)
         if never := len(sections) - len(told):
             print(f"  {never} others: never run; `make help` lists the sweeps", file=sys.stderr)
-        sys.exit(2)
+        return BAD_INPUT
     path = FOLDER / f"report-{file_name(profile)}.html"
     made_home()
     path.write_text(render(sections, profile), encoding="utf-8")
@@ -380,8 +352,7 @@ def main(words: Sequence[str] | None = None) -> None:
     failed = [part for part in sections if part.failed]
     for part in failed:
         print(f"error: {part.experiment}: {part.problem}", file=sys.stderr)
-    sys.exit(1 if failed else 0)
+    return FAILED if failed else 0
 
 
-if __name__ == "__main__":
-    main()
+COMMAND = command("report", main, [profile_option("the profile whose runs to show")], __doc__)

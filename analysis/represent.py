@@ -7,12 +7,11 @@ ITEMS names of the rows. Written: tables, a figure, one page to send to a collea
 
 from __future__ import annotations
 
-import argparse
 import math
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,21 +19,21 @@ import pandas as pd
 from analysis.common.marks import save as save_figure
 from analysis.common.own_data import (
     TYPES,
-    Parser,
-    add_arguments,
     as_options,
     listed,
+    options,
     read_representation,
     record,
     stem_of,
 )
-from analysis.common.tables import Result, in_a_sentence, printable, readable, require_writable, save, show
+from analysis.common.tables import Result, printable, readable, require_writable, save, show
 from infoscope.checks import require_int
+from infoscope.command_line import FAILED, command, option
+from infoscope.errors import InvalidInput
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
 
 EXPERIMENT = "represent"
-BAD_INPUT = 2
 SIDES = {
     "x": "PREFIX* or columns (default: all that nothing else names)", "targets": "what is asked of it",
     "domain": "column: what it should not tell", "items": "column: names of the rows",
@@ -105,20 +104,10 @@ def draw(found: RepresentationReport, *paths: Path) -> None:
     save_figure(figure, paths, 120)
 
 
-def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_arguments(parser, SIDES)
-    parser.add_argument("--label", default=None, help="the target that z_y is meant for, of blocks z_y, z_d, z_dy, z_x")
-    parser.add_argument("--each", action="store_true", help="every column is a block of its own")
-    parser.add_argument("--rows", type=int, default=4000, help="that families are fitted to, at most (default: 4000)")
-    parser.add_argument("--seed", type=int, default=0, help="of folds, halves and rows (default: 0)")
-    return parser.parse_args(words)
-
-
-@in_a_sentence()
-def main(words: Sequence[str] | None = None) -> int:
-    """The exit status: 0, 1 where nothing can be said about a target or domain that was asked for, 2 for bad input."""
-    given = _arguments(words)
+def main(given: SimpleNamespace) -> int:
+    """Prints, writes and records; the exit status: 1 where nothing can be said about a target or domain that was asked
+    for.
+    """
     path = Path(given.data)
     try:
         require_int("--seed", given.seed, 0)
@@ -132,8 +121,7 @@ def main(words: Sequence[str] | None = None) -> int:
             generator=np.random.default_rng(given.seed), progress=_say,
         )  # fmt: skip
     except ValueError as error:
-        print(f"error: {as_options(error)}", file=sys.stderr)
-        return BAD_INPUT
+        raise InvalidInput(as_options(error)) from error
     made = results(found, path.name, data.digest)
     stem = stem_of("represent", given)
     written, drawn = [], []
@@ -156,7 +144,7 @@ def main(words: Sequence[str] | None = None) -> int:
     record(EXPERIMENT, path.name, params, _metrics(found), made, written)
     for name, why in found.unanswered.items():
         print(f"error: nothing about {name}, which was asked for: {printable(why)}", file=sys.stderr)
-    return 1 if found.unanswered else 0
+    return FAILED if found.unanswered else 0
 
 
 def _say(share: float, what: str) -> None:
@@ -171,5 +159,10 @@ def _metrics(found: RepresentationReport) -> dict[str, float]:
     }
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = command("represent", main, [
+    *options(SIDES),
+    option("label", help="the target that z_y is meant for, of blocks z_y, z_d, z_dy, z_x"),
+    option("each", is_flag=True, help="every column is a block of its own"),
+    option("rows", type=int, default=4000, help="that families are fitted to, at most (default: 4000)"),
+    option("seed", type=int, default=0, help="of folds, halves and rows (default: 0)"),
+], __doc__)  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
+from pathlib import Path
 
 import torch
 from filelock import FileLock
@@ -11,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from infoscope import data, models
 from infoscope.errors import UnknownName
 from infoscope.tracking.checks import undamaged
-from infoscope.tracking.store.store import made_home
+from infoscope.tracking.record import made_home
 from sweeps.streams import stream
 
 TRANSFORMERS = ("small-bert", "small-roberta", "small-distilbert")  # built from a configuration, nothing downloaded
@@ -27,16 +29,22 @@ def embed(pool: str) -> data.EmbeddingPool:
     Made once per working tree and node, with the labels of all items. Raises ValueError for another name,
     FileNotFoundError when the reviews are missing.
     """
-    path = made_home() / "encoders" / f"{pool.replace(':', '-').replace('/', '-')}-{digest(pool)}.safetensors"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):
-        if not path.exists():
-            vectors, labels = fine_tuned(pool)
-            save_file({"vectors": vectors, "labels": labels}, path.with_suffix(".tmp"))
-            path.with_suffix(".tmp").replace(path)
+    name = f"{pool.replace(':', '-').replace('/', '-')}-{digest(pool)}"
+    path = made_once(name, lambda: dict(zip(("vectors", "labels"), fine_tuned(pool))))
     with undamaged(path, "vectors and their labels (deleted, it is made again)"):
         stored = load_file(path)
         return data.EmbeddingPool(stored["vectors"], stored["labels"], pool, synthetic=not pool.startswith(HUB))
+
+
+def made_once(name: str, make: Callable[[], dict[str, torch.Tensor]]) -> Path:
+    """The file of the tensors that `make` returns, made by the first process of a working tree that asks for it."""
+    path = made_home() / "encoders" / f"{name}.safetensors"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):
+        if not path.exists():
+            save_file(make(), path.with_suffix(".tmp"))
+            path.with_suffix(".tmp").replace(path)
+    return path
 
 
 def digest(pool: str) -> str:

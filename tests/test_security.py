@@ -1,11 +1,11 @@
 """What comes from users or from a store stays data: it reaches no shell, no pickle and no path of its own choosing."""
 
 import ast
+import contextlib
 import http.server
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import threading
@@ -18,11 +18,13 @@ import pytest
 from analysis import report as page
 from analysis.common.tables import LONGEST_NAME, Analysis, Claim, Result, file_name, printable, save, show
 from infoscope.__main__ import main as command_line
+from infoscope.errors import StoreUnreachable
 from infoscope.tracking import Sweep, arrays, log_results
 from infoscope.tracking import cli as commands
 from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
-from infoscope.tracking.store.store import Store, StoreUnreachable
+from infoscope.tracking.store.store import Store
 from tests.refusals import refused
+from tests.test_makefile import INJECTIONS
 
 REPOSITORY = Path(__file__).parents[1]
 FOLDERS = ("packages", "sweeps", "analysis", "infra")
@@ -105,89 +107,11 @@ def test_what_would_be_found(source):
     assert not list(faults("torch.load(p, weights_only=True); np.load(p, allow_pickle=False); m.eval()", "any.py"))
 
 
-# a sweep or an analysis that says its words; what it prints is the label of its runs
-STAND_IN = """import os, sys
-SWEEP = 1
-if __name__ == "__main__":
-    print("-m", __spec__.name, *sys.argv[1:], sep="\\n", file=sys.stderr)
-    print(os.environ["PROFILE"])
-"""
-
-
-@pytest.fixture
-def make(tmp_path):
-    """(words) -> the words that reach a module through make and the command line, a word a line, or what either says;
-    the folder has a sweep `one` with a table.
-    """
-    if shutil.which("make") is None:
-        pytest.skip("make is not installed")
-    shutil.copy(REPOSITORY / "Makefile", tmp_path)
-    for folder in ("sweeps", "analysis"):
-        (tmp_path / folder / "work").mkdir(parents=True)
-        (tmp_path / folder / "work" / "one.py").write_text(STAND_IN)
-    before = set(tmp_path.iterdir())
-
-    def run(*words):
-        command = ["make", *words, "READY=", f"PYTHON={sys.executable}"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-        assert set(tmp_path.iterdir()) == before, "something was executed"
-        return done.returncode, done.stderr.splitlines()
-
-    return run
-
-
-INJECTIONS = (
-    "$(touch made)", "$(shell touch made)", "`touch made`", '"; touch made; "', "'; touch made; '", "a; touch made",
-    "a & touch made", "a | touch made", "a > made", "$$(touch made)", "${IFS}touch made", "*",
-)  # fmt: skip
-QUOTED = "\"two words\" 'metrics.`a/b` > 0.9'"
-
-
-# the same as settings: every word has the form name=value, and each would make a file if a shell or make read it
-SETTINGS = (
-    "a=$(b=1>made)", "a=$(shell b=1>made)", "a=`b=1>made`", 'a="; b=1>made; c="', "a='; b=1>made; c='", "a=1; b=1>made",
-    "a=1& b=1>made", "a=1| b=1>made", "a=1 b=1>made", "a=$$(b=1>made)", "a=${IFS} b=1>made", "a=*",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "settings"), list(zip(INJECTIONS, SETTINGS, strict=True)))
-def test_what_is_given_reaches_the_program_as_it_is(make, text, settings):
-    code, words = make("sweep-one", f"PROFILE={text}", f"SET={settings}")
-    assert code == 0 and words.count(text) == 2 and words.count(settings) == 1
-    code, words = make("sweep-one", f"SET={text}")
-    assert code == 2 and repr(text.split()[0]) in words[0]
-    code, words = make("table-one", f"PROFILE={text}", f"ARGS=--option {shlex.quote(text)}")
-    assert code == 0 and words.count(text) == 2 and words[words.index("--option") + 1] == text
-    code, words = make("ui", f"PORT={text}")
-    assert code == 2 and repr(text) in words[0]
-
-
-@pytest.mark.parametrize("text", [INJECTIONS[0], INJECTIONS[1], INJECTIONS[5], INJECTIONS[9]])
-def test_arguments_are_words_and_no_program(make, text):
-    _, words = make("table-one", f"ARGS={text} {QUOTED}")
-    assert words[-2:] == shlex.split(QUOTED)
-    assert words[4 : 4 + len(text.split())] == text.split()
-
-
-def test_all_sweeps_get_what_is_given(make):
-    code, words = make("sweep-all", f"PROFILE={INJECTIONS[0]}", f"SET={SETTINGS[0]}")
-    assert code == 0 and words.count(INJECTIONS[0]) == 2 and words.count(SETTINGS[0]) == 1
-
-
-@pytest.mark.parametrize("task", ["sweep-x; touch made", "table-$(touch made)", "table-`touch made`", "table-nothing"])
-def test_a_task_names_a_module_that_is_there(make, task):
-    code, words = make(task)
-    kind, _, name = task.partition("-")
-    assert code == 2 and words[0].startswith(f"error: {kind} must") and repr(name) in words[0]
-    assert "-m" not in words
-
-
 @pytest.fixture
 def report(tmp_path):
-    (tmp_path / "records" / "key" / "files").mkdir(parents=True)
     cell = {"a": 1}
     store = Store("sqlite:///nowhere.db", "demo", "1")
-    assignment = Assignment({"key": cell}, {}, {}, store, tmp_path / "records", "cpu", "here", 1.0)
+    assignment = Assignment({"key": cell}, {}, store, tmp_path / "records", "cpu", 1.0)
     return RecordedReport(assignment, lambda told: None), cell
 
 
@@ -244,12 +168,12 @@ def test_a_table_in_latex_has_no_commands_from_a_store(tmp_path):
     written = save(Result("demo", frame, frame, HOSTILE_TEXT, claims=[Claim("a", "holds", "b")]), tmp_path / "t")
     text = written.tex.read_text(encoding="utf-8")
     assert "\\input" not in text and "\\write18" not in text
-    assert text.count(r"\textbackslash{}input\{/etc/passwd\} \$\textbackslash{}write18\{id\}\$") == 3
+    assert text.count(r"\textbackslash{}input\{/etc/passwd\} \$\textbackslash{}write18\{id\}\$") == 4
 
 
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_a_command_that_a_page_shows_can_be_pasted(text):
-    shown = page.command("nuisance", f"laptop {text} steps=40")
+    shown = page.make_command("nuisance", f"laptop {text} steps=40")
     assert shlex.split(shown) == ["make", "sweep-nuisance", "PROFILE=laptop", f"SET={' '.join(text.split())} steps=40"]
     assert all(word not in shown.split("'")[0] for word in "`$;|&>")
 
@@ -334,10 +258,22 @@ def served(monkeypatch):
 
     def start(port):
         begun = []
+
+        class Server(contextlib.AbstractContextManager):
+            def __init__(self, words):
+                begun.append((words, dict(os.environ)))
+
+            def __exit__(self, *_):
+                pass
+
+            poll = terminate = lambda self: None
+            wait = lambda self: 0
+
         with monkeypatch.context() as patch:
-            patch.setattr(os, "execv", lambda program, words: begun.append((words, dict(os.environ))))
+            patch.setattr(commands.subprocess, "Popen", Server)
+            patch.setattr(commands, "is_taken", lambda port: True)
             patch.setattr(os, "environ", os.environ.copy())
-            commands.ui(port)
+            assert commands.ui(port) == 0
         return begun[0]
 
     return start

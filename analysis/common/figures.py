@@ -9,57 +9,44 @@ from numbers import Number
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import legend, lines, save
-
-HIDDEN = 0.05  # of a line's points may be outside of a panel without a word
-WIDE = 36  # signs that a panel of a grid holds in a line of small letters
-ON_EDGE = 0.02  # of a panel's height: a point no farther outside is seen on its edge
+from analysis.common.marks import lines, sheet
 
 
 def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
     """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
-    import matplotlib.pyplot as plt
-
     groups = list(figures.groupby(["domain", "pool"], sort=False))
-    size = (4.0 * len(groups) + 1.6, 3.6)
-    figure, axes = plt.subplots(1, len(groups), figsize=size, squeeze=False, layout="constrained")
-    for axis, ((domain, pool), rows) in zip(axes[0], groups):
-        draw(axis, rows)
-        axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
-        finish(axis)
-        if axis.get_yscale() == "linear":
-            axis.set_ylim(bottom=0)
-    axes[0][0].set_ylabel(ylabel)
-    legend(figure)
-    save(figure, paths, 150)
+    with sheet(paths, 1, len(groups), (4.0 * len(groups) + 1.6, 3.6)) as axes:
+        for axis, ((domain, pool), rows) in zip(axes[0], groups):
+            draw(axis, rows)
+            axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
+            finish(axis)
+            if axis.get_yscale() == "linear":
+                axis.set_ylim(bottom=0)
+        axes[0][0].set_ylabel(ylabel)
 
 
 def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, *paths: Path) -> None:
     """A panel for every value of two fields, with one legend, drawn by `draw(axis, rows)`."""
-    import matplotlib.pyplot as plt
-
     rows, columns = list(dict.fromkeys(figures[row])), list(dict.fromkeys(figures[column]))
     size = (2.6 * len(columns) + 1.6, 2.2 * len(rows) + 0.6)
-    figure, axes = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, layout="constrained")
-    for (i, first), (j, second) in itertools.product(enumerate(rows), enumerate(columns)):
-        axis, part = axes[i][j], figures[(figures[row] == first) & (figures[column] == second)]
-        axis.set_title(f"{_titled(column, second)}, {_titled(row, first)}", fontsize="small")
-        axis.tick_params(labelsize="x-small")
-        if part.empty:
-            axis.set_axis_off()
-            axis.text(0.5, 0.5, "no runs", transform=axis.transAxes, ha="center", fontsize="small")
-            continue
-        with plt.rc_context({"lines.markersize": 3, "lines.linewidth": 1.2}):
+    small = {"lines.markersize": 3, "lines.linewidth": 1.2}
+    with sheet(paths, len(rows), len(columns), size, 120) as axes, matplotlib.rc_context(small):
+        for (i, first), (j, second) in itertools.product(enumerate(rows), enumerate(columns)):
+            axis, part = axes[i][j], figures[(figures[row] == first) & (figures[column] == second)]
+            axis.set_title(f"{_titled(column, second)}, {_titled(row, first)}", fontsize="small")
+            axis.tick_params(labelsize="x-small")
+            if part.empty:
+                axis.text(0.5, 0.5, "no runs", transform=axis.transAxes, ha="center", fontsize="small")
+                continue
             draw(axis, part)
-        finish(axis)
-        axis.xaxis.label.set_fontsize("small")
-    for i in range(len(rows)):
-        axes[i][0].set_ylabel(ylabel, fontsize="small")
-    legend(figure)
-    save(figure, paths, 120)
+            finish(axis)
+            axis.xaxis.label.set_fontsize("small")
+        for axis in axes[:, 0]:
+            axis.set_ylabel(ylabel, fontsize="small")
 
 
 def _titled(field: str, value: Any) -> str:
@@ -67,44 +54,24 @@ def _titled(field: str, value: Any) -> str:
 
 
 def finish(axis: Any) -> None:
-    """Names in a panel the lines that are not finite or lie outside the axis."""
-    handles, names = axis.get_legend_handles_labels()
-    drawn = {name: getattr(handle, "lines", (handle,))[0] for handle, name in zip(handles, names)}
+    """Says in a panel of which lines nothing can be seen; an axis of one place has one tick."""
+    drawn = {name: getattr(handle, "lines", (handle,))[0] for handle, name in zip(*axis.get_legend_handles_labels())}
     drawn = {name: line for name, line in drawn.items() if line.get_transform() == axis.transData}  # not all across
     values = {name: np.asarray(line.get_ydata(), float) for name, line in drawn.items()}
     if not any(np.isfinite(of).any() for of in values.values()):
         axis.set_yscale("linear")
     low, high = axis.get_ylim()
-    edge = ON_EDGE * (high - low) if axis.get_yscale() == "linear" else 0.0
-    hidden = {name: unseen_of(of, low - edge, high + edge) for name, of in values.items()}
-    if said := "\n".join(_sentence(name, what) for name, what in hidden.items() if what):
-        under = dict(transform=axis.transAxes, ha="center", va="top", fontsize="x-small", zorder=0)
-        axis.text(0.5, 0.97, said, in_layout=False, **under)
+    said = [
+        f"{name}: " + (f"outside, {np.nanmedian(of):,.4g}" if np.isfinite(of).any() else "no finite figure")
+        for name, of in values.items()
+        if not ((low <= of) & (of <= high)).any()
+    ]
+    under = dict(transform=axis.transAxes, ha="center", va="top", fontsize="x-small", zorder=0)
+    if said:
+        axis.text(0.5, 0.97, "\n".join(said), in_layout=False, **under)
     places = {place for line in drawn.values() for place in line.get_xdata(orig=False)}
     if len(places) == 1 and list(places) != list(axis.get_xticks()):  # which may have a name
         axis.set_xticks(list(places))
-
-
-def _sentence(name: str, what: str) -> str:
-    first = what.partition("\n")[0]
-    return f"{name}:{' ' if len(name) + len(first) + 2 <= WIDE else chr(10)}{what}"
-
-
-def unseen_of(values: np.ndarray, low: float, high: float) -> str:
-    """What of a line cannot be seen between two limits, in words; nothing for at most HIDDEN of its points."""
-    finite = values[np.isfinite(values)]
-    outside = finite[(finite < low) | (finite > high)]
-    if not len(finite):
-        return "no finite figure"
-    if len(values) == 1:
-        return f"{finite[0]:,.4g}" if len(outside) else ""
-    parts = []
-    if (missing := len(values) - len(finite)) > HIDDEN * len(values):
-        parts.append(f"{missing:,} of {len(values):,} not finite")
-    if len(outside) > HIDDEN * len(values):
-        share = "all" if len(outside) == len(values) else f"{len(outside):,} of {len(values):,}"
-        parts.append(f"{share} outside,\nmedian {np.median(outside):,.4g}")
-    return ";\n".join(parts)
 
 
 def draw_level(axis: Any, places: pd.Series, values: pd.Series, **style: Any) -> None:

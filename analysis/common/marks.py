@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,9 +25,6 @@ WINE, OLIVE, INDIGO = "#882255", "#999933", "#332288"  # of Tol's muted scheme
 COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, WINE, OLIVE, INDIGO)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">", "d")
 STYLES = ("-", "--", ":", "-.")
-PLAIN = (1e-4, 1e5)  # ticks that are written without a power of ten
-FEW_TICKS, MANY_TICKS = 3, 7  # that a logarithmic axis shows at least, and about at most
-MANY_POINTS = 2000  # of a line or cloud, from which on it is an image in a PDF
 PRINTED = 300  # dots an inch of what is an image in a PDF
 
 # By what they are names of. A place in a row is for good: new names go to its end.
@@ -86,6 +84,54 @@ def lines(rows: pd.DataFrame, of: str, column: str | None = None) -> Iterator[tu
         yield name, rows[rows[column] == name], mark(of, name)._asdict()
 
 
+@contextmanager
+def sheet(
+    paths: Sequence[Path],
+    rows: int = 1,
+    columns: int = 1,
+    size: tuple[float, float] = (6.4, 4.8),
+    dpi: int = 150,
+    legend_at: str = "outside right upper",
+    ncols: int = 1,
+    **how: Any,
+) -> Iterator[np.ndarray]:
+    """The axes [rows, columns] of a figure, `size` in inches, to draw on; saved at the paths at the end, panels without
+    data blank, with one legend of all panels, of `ncols` columns, unless `legend_at` is empty.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, **{"layout": "constrained"} | how)
+    yield axes
+    for axis in axes.flat:
+        if not axis.has_data():
+            axis.set_axis_off()
+    if legend_at:
+        legend(figure, legend_at, ncols=ncols)
+    save(figure, paths, dpi)
+
+
+def heat(
+    axis: Any,
+    values: np.ndarray,
+    told: Sequence[Sequence[str]],
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    top: float = 1.0,
+    fontsize: int = 8,
+) -> Any:
+    """Draws values [rows, columns] as colours from 0 to `top`, grey where there is none, each with its text; what a
+    colour bar takes.
+    """
+    colours = matplotlib.colormaps["viridis"].with_extremes(bad="#dddddd")
+    image = axis.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=top, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        colour = "white" if value < 0.6 * top else "black"
+        axis.text(column, row, told[row][column], ha="center", va="center", fontsize=fontsize, color=colour)
+    axis.set(xticks=range(len(columns)), xticklabels=columns, yticks=range(len(rows)), yticklabels=rows)
+    axis.tick_params(length=0, labelsize=fontsize)
+    return image
+
+
 def legend(figure: Any, loc: str = "outside right upper", **settings: Any) -> None:
     """One legend beside all panels of a figure, of what is drawn in any of them."""
     found: dict[str, Any] = {}
@@ -104,59 +150,18 @@ def save(figure: Any, paths: Sequence[Path], dpi: int, **settings: Any) -> None:
     for place, path in enumerate(paths):
         if place:
             figure.set_layout_engine("none")  # all is where the first has put it
-        if path.suffix == ".pdf":
-            flattened(figure)
-            figure.savefig(path, dpi=PRINTED, metadata={"CreationDate": None}, **settings)
-        else:
-            figure.savefig(path, dpi=dpi, **settings)
+        pdf = {"dpi": PRINTED, "metadata": {"CreationDate": None}} if path.suffix == ".pdf" else {"dpi": dpi}
+        figure.savefig(path, **pdf, **settings)
     plt.close(figure)
-
-
-def flattened(figure: Any) -> None:
-    """Has what is of many points drawn as an image, which a page shows at once; all else stays lines and letters."""
-    from matplotlib.collections import PathCollection
-    from matplotlib.lines import Line2D
-
-    for axes in figure.axes:
-        for drawn in axes.get_children():
-            of = {Line2D: "get_xdata", PathCollection: "get_offsets"}.get(type(drawn))
-            if of and len(getattr(drawn, of)()) >= MANY_POINTS:
-                drawn.set_rasterized(True)
 
 
 def readable(figure: Any) -> None:
     """Labels some ticks of every logarithmic axis in plain numbers; chosen ticks stay."""
-    from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
+    from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter
 
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            if axis.get_scale() != "log":
-                continue
-            axis.set_minor_formatter(NullFormatter())
-            if isinstance(axis.get_major_locator(), FixedLocator):
-                continue
-            ticks = log_ticks(*sorted(axis.get_view_interval()))
-            axis.set_major_locator(FixedLocator(ticks))
-            axis.set_major_formatter(FixedFormatter(written(ticks)))
-
-
-def log_ticks(low: float, high: float) -> list[float]:
-    """Three to seven round numbers from low to high > low > 0, about evenly spaced in the logarithm."""
-    decades = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-    for digits in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8)):
-        found = [float(f"{digit}e{int(decade)}") for decade in decades for digit in digits]
-        found = [tick for tick in found if low <= tick <= high]
-        if len(found) >= FEW_TICKS:
-            return found[:: -(-len(found) // MANY_TICKS)]
-    from matplotlib.ticker import MaxNLocator
-
-    return [float(tick) for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
-
-
-def written(ticks: Sequence[float]) -> list[str]:
-    """The ticks of an axis in plain figures, or where one is far from 1 all as powers of ten."""
-    if all(PLAIN[0] <= tick < PLAIN[1] for tick in ticks):
-        return [np.format_float_positional(tick, trim="-") if tick < 1e3 else f"{tick:,.0f}" for tick in ticks]
-    parts = [f"{tick:e}".split("e") for tick in ticks]
-    times = ["" if float(digits) == 1 else rf"{float(digits):g} \cdot " for digits, _ in parts]
-    return [f"${by}10^{{{int(exponent)}}}$" for by, (_, exponent) in zip(times, parts)]
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if axis.get_scale() == "log"):
+        axis.set_minor_formatter(NullFormatter())
+        if not isinstance(axis.get_major_locator(), FixedLocator):
+            low, high = sorted(axis.get_view_interval())
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
+            axis.set_major_formatter(lambda value, place: f"{value:,.10g}" if value >= 1 else f"{value:g}")

@@ -4,7 +4,6 @@ MLflow that records the results.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import math
 import re
@@ -13,22 +12,31 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from types import SimpleNamespace
+from typing import Any
 
+import click
 import numpy as np
 import pandas as pd
 
 from analysis.common.tables import FOLDER, Result, file_name, printable
 from infoscope.checks import require_int
-from infoscope.errors import Conflict, InvalidInput, MissingValues, OutOfRange, UnknownName, UnreadableFile
+from infoscope.command_line import option
+from infoscope.errors import (
+    Conflict,
+    InvalidInput,
+    MissingValues,
+    OutOfRange,
+    StoreUnreachable,
+    UnknownName,
+    UnreadableFile,
+)
 from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import Pairs
 from infoscope.estimators.arrays.diagnosis import diagnose
 from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.variables import as_floats, as_variable, bare_columns, columns, quoted
 from infoscope.files import check_csv, read_arrays, read_parquet, reading
-from infoscope.tracking import StoreUnreachable
-from infoscope.tracking.store.single import record_run
 
 READERS = {".npz": "numpy arrays", ".csv": "a header and columns", ".parquet": "columns"}
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # of files that are called .csv and have no commas
@@ -59,25 +67,23 @@ ASKED = {  # in each experiment
 SIDES = {"x": "PREFIX*: all that begin so; default: array x, or all other columns", "y": "default: y"}
 
 
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong with an option in one sentence."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"error: {message}; ARGS=--help lists the options\n")
-
-
-def add_arguments(parser: argparse.ArgumentParser, sides: Mapping[str, str] = SIDES) -> None:
+def options(sides: Mapping[str, str] = SIDES) -> list[click.Option]:
     """The options that say where the data are and what they hold."""
-    parser.add_argument("--data", default="", help="a .npz, .csv or .parquet file")
-    for side, told in sides.items():
-        parser.add_argument(f"--{side}", default="", metavar="NAMES", help=f"columns, with commas between ({told})")
-    parser.add_argument("--groups", default="", metavar="NAME", help="column: rows of equal value depend on another")
-    parser.add_argument("--continuous", default="", metavar="NAMES", help="columns that are numbers (or PREFIX*)")
-    parser.add_argument("--discrete", default="", metavar="NAMES", help="columns that are categories (or PREFIX*)")
     told = "columns that return to their start after a period: orientation:180, phase:2pi, hour:24 (or PREFIX*:PERIOD)"
-    parser.add_argument("--angles", default="", metavar="NAME:PERIOD", help=told)
+    names = {
+        **{side: f"columns, with commas between ({which})" for side, which in sides.items()},
+        "continuous": "columns that are numbers (or PREFIX*)",
+        "discrete": "columns that are categories (or PREFIX*)",
+    }
+    found = [
+        option("data", default="", help="a .npz, .csv or .parquet file"),
+        *(option(name, default="", metavar="NAMES", help=text) for name, text in names.items()),
+        option("groups", default="", metavar="NAME", help="column: rows of equal value depend on another"),
+        option("angles", default="", metavar="NAME:PERIOD", help=told),
+    ]
     if sides is SIDES:  # items of a representation may be called by the number of their row
-        parser.add_argument("--shuffle", action="store_true", help="the order of rows means nothing: they were sorted")
+        found.append(option("shuffle", is_flag=True, help="the order of rows means nothing: they were sorted"))
+    return found
 
 
 def listed(words: str) -> list[str]:
@@ -85,7 +91,7 @@ def listed(words: str) -> list[str]:
     return [one.strip() for one in words.split(",") if one.strip()]
 
 
-def given_data(given: argparse.Namespace) -> tuple[OwnData, Pairs, bool]:
+def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
     """The data that the command line names, as `diagnose` checks them, whether rows are a series; errors alike."""
     require_int("--seed", given.seed, 0)
     names = {option: listed(getattr(given, option)) for option in ("x", "y", *TYPES)}
@@ -104,7 +110,7 @@ def as_options(text: object) -> str:
     return re.sub(r"(?<!['\w])(Continuous|Discrete)(?!['\w])", lambda one: f"{one[0].upper()}=", angle)
 
 
-def stem_of(task: str, given: argparse.Namespace) -> Path:
+def stem_of(task: str, given: SimpleNamespace) -> Path:
     """The path of a task's files without suffix: it ends in a hash of the data's path and of the query."""
     path = Path(given.data)
     asked = [str(path.resolve()), *(f"{name}={getattr(given, name, '')}" for name in QUERY)]
@@ -130,13 +136,16 @@ def record(
     paths: Sequence[Path],
 ) -> None:  # fmt: skip
     """One run in MLflow with its tables and files; says where, or why not."""
+    from infoscope.tracking.store.single import record_run  # MLflow takes two seconds to import
+    from infoscope.tracking.store.ui import shown_at
+
     tables = [result.words for result in results]
     try:
         page = record_run(experiment, name, params, metrics, tables, paths, ASKED[experiment])
     except (StoreUnreachable, OSError) as error:
         print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
         return
-    print(f"recorded in MLflow, {page} (make ui)")
+    print(f"recorded in MLflow: {shown_at(page)}")
 
 
 def read(
@@ -149,7 +158,7 @@ def read(
     angles: Sequence[str] = (),
     shuffle: bool = False,
 ) -> OwnData:
-    """The data in a file, as the options of `add_arguments` name them. x, y: columns of a table or arrays of a .npz,
+    """The data in a file, as these `options` name them. x, y: columns of a table or arrays of a .npz,
     PREFIX*: all that begin so and that nothing else names. shuffle: in random order, the same every time.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, missing values, free text.
@@ -255,10 +264,10 @@ def _wrappers(
     given += [("DISCRETE", word, Discrete) for word in discrete]
     given += [("ANGLES", *_angle(word)) for word in angles]
     found: dict[str, Wrapper] = {}
-    for option, word, wrapper in given:
+    for named, word, wrapper in given:
         for name in _named(word, names, {other for _, other, _ in given}):
             if name not in names:
-                raise UnknownName(f"{option} must name columns of {of}, got {name!r}.")
+                raise UnknownName(f"{named} must name columns of {of}, got {name!r}.")
             if name in found:
                 raise Conflict(f"ANGLES, CONTINUOUS and DISCRETE must name different columns, got {name!r} twice.")
             found[name] = wrapper
@@ -286,13 +295,13 @@ def _named(word: str, names: Collection[str], taken: Collection[str]) -> list[st
 
 
 def _require(arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
-    for option, names in given.items():
+    for asked, names in given.items():
         for name in names:
             if name not in arrays:
-                raise UnknownName(f"{option} must name columns among {_some(arrays)}, got {name!r}.")
+                raise UnknownName(f"{asked} must name columns among {_some(arrays)}, got {name!r}.")
             shape = arrays[name].shape
             if len(shape) not in (1, 2) or 0 in shape:
-                raise UnknownName(f"{option} must name arrays with rows, got {name!r}, which has shape {shape} and not "
+                raise UnknownName(f"{asked} must name arrays with rows, got {name!r}, which has shape {shape} and not "
                                   "[n] or [n, d].")  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.common.marks import BLUE, MANY_TICKS, NAMES, ORANGE, in_order, legend, save, written
+from analysis.common.marks import BLUE, NAMES, ORANGE, in_order, sheet
 from infoscope import tracking
 
 FRACTION = "progress/fraction"  # when a search decided last
@@ -18,9 +18,7 @@ SHOWN = 10
 def trials_of(experiment: str, profile: str, newest: pd.Series, same: Sequence[str]) -> pd.DataFrame:
     """The trials of a run's search, those stopped early included. same: fields equal in all of them."""
     trials = tracking.runs(experiment, profile, finished=False)
-    alike = pd.Series(True, index=trials.index)
-    for name in same:  # a schedule is a list, which does not compare element by element
-        alike &= trials[name].map(str) == str(newest[name])
+    alike = (trials[[*same]].astype(object).map(str) == [str(newest[name]) for name in same]).all(axis="columns")
     return trials[alike & trials["outcome"].isin([COMPLETE, STOPPED])].reset_index(drop=True)
 
 
@@ -45,30 +43,18 @@ def scatter(
     """The search criterion by each setting (column -> name): complete (filled) or stopped early (open). Numbers but
     the depth are on logarithmic axes.
     """
-    import matplotlib.pyplot as plt
-
-    size = (max(3 * len(settings), 4), 3.4)
-    figure, axes = plt.subplots(1, len(settings), figsize=size, squeeze=False, sharey=True, layout="constrained")
     ended = trials["outcome"] == COMPLETE
-    for axis, (column, name) in zip(axes[0], settings.items()):
-        names = in_order(column, trials[column]) if column in NAMES else []
-        places = trials[column].map(names.index) if names else trials[column].astype(float)
-        for rows, colour, fill, label in (
-            (ended, BLUE, "full", "to the end"),
-            (~ended, ORANGE, "none", "stopped early"),
-        ):
-            axis.plot(places[rows], trials.loc[rows, judged], "o", color=colour, fillstyle=fill, label=label)
-        axis.set(xlabel=name, yscale=yscale)
-        axis.tick_params(axis="x", labelsize="x-small")
-        values = sorted(set(places))
-        if names:
-            axis.set_xticks(range(len(names)), labels=names, rotation=60)
-        elif column == "depth":
-            axis.set_xticks(values, labels=[f"{value:g}" for value in values])
-        else:
-            axis.set_xscale("log")
-            if len(values) <= MANY_TICKS and all(value.is_integer() for value in values):
-                axis.set_xticks(values, labels=written(values))
-    axes[0][0].set_ylabel(title)
-    legend(figure)
-    save(figure, paths, 120)
+    with sheet(paths, 1, len(settings), (max(3 * len(settings), 4), 3.4), 120, sharey=True) as axes:
+        for axis, (column, name) in zip(axes[0], settings.items()):
+            names = in_order(column, trials[column]) if column in NAMES else []
+            places = trials[column].map(names.index) if names else trials[column].astype(float)
+            for rows, colour, fill in ((ended, BLUE, "full"), (~ended, ORANGE, "none")):
+                label = "to the end" if fill == "full" else "stopped early"
+                axis.plot(places[rows], trials.loc[rows, judged], "o", color=colour, fillstyle=fill, label=label)
+            axis.set(xlabel=name, yscale=yscale, xscale="linear" if names or column == "depth" else "log")
+            axis.tick_params(axis="x", labelsize="x-small")
+            if names:
+                axis.set_xticks(range(len(names)), labels=names, rotation=60)
+            elif all(place.is_integer() for place in places):
+                axis.set_xticks(values := sorted(set(places)), labels=[f"{value:g}" for value in values])
+        axes[0][0].set_ylabel(title)

@@ -4,29 +4,30 @@ figure.
 
 from __future__ import annotations
 
-import argparse
 import base64
-import contextlib
 import hashlib
 import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import click
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader
-from mlflow.exceptions import MlflowException
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from infoscope.command_line import command, profile_option
+from infoscope.errors import StoreUnreachable
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
-from infoscope.tracking import StoreUnreachable, publish, runs
-from infoscope.tracking.store.store import home, made_home
+from infoscope.tracking.record import home, made_home
 
 FOLDER = Path("runs") / "tables"
 PICTURE = ".png", ".pdf"  # to look at, for papers
@@ -39,8 +40,10 @@ LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
     "±": r"$\pm$",
     "²": r"$^2$",
 }
+SENTENCE = re.compile(r"\n|(?<=[^.A-Z][^A-Z. ][.?!])\s+(?=[A-Z])")  # between two: not behind an initial or "e.g."
 FOLDED = 40  # rows from which on a table of a page is folded
 ERROR = "_error"  # suffix of the column that holds a column's standard error
+PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
 
 
 @dataclass(frozen=True)
@@ -92,39 +95,27 @@ class Saved:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The tables of one experiment. options: command-line options, name -> arguments of `argparse.add_argument`.
+    """The tables of one experiment. options: those of its command line, beside the profile.
 
     analyse: (runs, options) -> results; raises ValueError or LookupError when there is nothing to show.
     """
 
     experiment: str
-    analyse: Callable[[pd.DataFrame, argparse.Namespace], Sequence[Result]]
-    options: Mapping[str, dict] = field(default_factory=dict)
+    analyse: Callable[[pd.DataFrame, SimpleNamespace], Sequence[Result]]
+    options: Sequence[click.Option] = ()
 
-    def arguments(self, words: Sequence[str] | None = None, description: str | None = None) -> argparse.Namespace:
-        """The command line, or `words`; no words give every option's default."""
-        parser = argparse.ArgumentParser(description=description)
-        parser.add_argument(
-            "--profile", default="laptop", help="the profile whose runs to read, as recorded (default: laptop)"
-        )
-        for name, settings in self.options.items():
-            parser.add_argument(f"--{name}", **settings)
-        return parser.parse_args(words)
+    def command(self, text: str | None = None) -> click.Command:
+        """The command that prints and saves the tables; `text`: what its help says."""
+        profile = profile_option("the profile whose runs to read, as recorded")
+        return command(self.experiment, lambda given: main(self, given), [profile, *self.options], text)
+
+    def arguments(self, words: Sequence[str]) -> SimpleNamespace:
+        """The options that words give; no words give every option's default."""
+        return SimpleNamespace(**self.command().make_context(self.experiment, [*words]).params)
 
     def stem(self, profile: str, result: Result) -> str:
         """What the files of a result are called."""
         return file_name("-".join([self.experiment, *profile.split(), result.name]))
-
-
-@contextlib.contextmanager
-def in_a_sentence() -> Iterator[None]:
-    """Ends a program with 2 and one sentence where a file, or the store, cannot be written: read-only, or full."""
-    try:
-        yield
-    except OSError as error:
-        told = f"{error.filename} cannot be written: {error.strerror}" if error.filename else error
-        print(f"error: {printable(told)}", file=sys.stderr)
-        sys.exit(2)
 
 
 def require_writable(stem: Path) -> None:
@@ -134,37 +125,44 @@ def require_writable(stem: Path) -> None:
         raise ValueError(f"tables go to {stem.parent}, but {folder} cannot be written.")
 
 
-@in_a_sentence()
-def main(analysis: Analysis) -> None:
-    """Prints and saves the results of an analysis. Exits with 2 on bad input or when nothing can be written."""
-    arguments = analysis.arguments(description=sys.modules["__main__"].__doc__)
-    try:
-        found = runs(analysis.experiment, arguments.profile)
-        results = analysis.analyse(found, arguments)
-    except (LookupError, ValueError, StoreUnreachable) as error:
-        print(f"error: {error.args[0]}", file=sys.stderr)
-        sys.exit(2)
-    written, drawn = [], []
+def main(analysis: Analysis, given: SimpleNamespace) -> None:
+    """Prints and saves the results of an analysis."""
+    from infoscope.tracking import runs  # MLflow takes two seconds to import
+
+    found = runs(analysis.experiment, given.profile)
+    results = analysis.analyse(found, given)
+    drawn = present(results, lambda result: FOLDER / analysis.stem(given.profile, result))
+    name = file_name("-".join([analysis.experiment, *given.profile.split(), "tables"]))
+    written = [path for files in drawn.values() for path in files]
+    page = readable([(result, drawn[result.name].png) for result in results], FOLDER / name)
+    _publish(analysis.experiment, given.profile, found, results, [*written, page])
+
+
+def present(results: Sequence[Result], stem: Callable[[Result], Path]) -> dict[str, Saved]:
+    """Prints and saves results; their files by the names of the results. stem: of the files of a result."""
+    files = {}
     for result in results:
         show(result.text)
         print(printable(result.caption))
         for claim in result.claims:
             print(printable(claim))
-        paths = save(result, FOLDER / analysis.stem(arguments.profile, result))
-        print("\nsaved:", ", ".join(str(path) for path in paths), end="\n\n")
-        written += paths
-        drawn.append((result, paths.png))
-    name = file_name("-".join([analysis.experiment, *arguments.profile.split(), "tables"]))
-    _publish(analysis.experiment, arguments.profile, found, results, [*written, readable(drawn, FOLDER / name)])
+        files[result.name] = save(result, stem(result))
+        print("\nsaved:", ", ".join(map(str, files[result.name])), end="\n\n")
+    return files
 
 
 def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
+    from mlflow.exceptions import MlflowException
+
+    from infoscope.tracking import publish
+    from infoscope.tracking.store.ui import shown_at
+
     try:
         page = publish(experiment, profile, found, [result.words for result in results], paths)
     except (LookupError, MlflowException, OSError, StoreUnreachable) as error:
         print(f"not added to the run in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
         return
-    print(f"added to the run of the sweep in MLflow, {page} (make ui)")
+    print(f"added to the run of the sweep in MLflow: {shown_at(page)}")
 
 
 def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Sequence[str] = ()) -> Path:
@@ -210,14 +208,21 @@ def save(result: Result, stem: Path) -> Saved:
         made_home()
     stem.parent.mkdir(parents=True, exist_ok=True)
     csv, tex, *picture = (stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", *PICTURE))
-    comment = "".join(f"# {line}\n" for line in [*result.caption.splitlines(), *map(str, result.claims)])
-    csv.write_text(comment + result.figures.to_csv(index=False), encoding="utf-8")
+    said = [*result.caption.splitlines(), *map(str, result.claims)]
+    figures = result.figures.map(no_formula).rename(columns=no_formula).to_csv(index=False)
+    csv.write_text("".join(f"# {line}\n" for line in said) + figures, encoding="utf-8")
     text = result.text.astype(str).map(_latex).rename(columns=_latex)
-    tex.write_text(text.to_latex(index=False, escape=False, caption=_latex(result.caption)), encoding="utf-8")
+    table = text.to_latex(index=False, escape=False, caption=_latex(SENTENCE.split(result.caption)[0]))
+    tex.write_text("".join(f"% {_latex(line)}\n" for line in said) + table, encoding="utf-8")
     if result.draw is None:
         return Saved(csv, tex)
     result.draw(*picture)
     return Saved(csv, tex, *picture)
+
+
+def no_formula(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula, with an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value[1:] and value[0] in "=+-@\t\r" else value
 
 
 def _latex(text: str) -> str:
@@ -263,3 +268,15 @@ def plus_minus(value: float, error: float, missing: str = "diverged") -> str:
         return missing
     form = ".3f" if abs(value) < LONGEST else ".2e"
     return f"{value:{form}} ± {error:{form}}" if math.isfinite(error) else f"{value:{form}}"
+
+
+def told(figures: pd.DataFrame, column: str, missing: str = "diverged") -> list[str]:
+    """The figures of a column with their standard errors (its `NAME_error`), where there are some, to read."""
+    errors = figures.get(column + ERROR, [math.nan] * len(figures))
+    return [plus_minus(*pair, missing) for pair in zip(figures[column], errors)]
+
+
+def spread(figures: pd.DataFrame, index: Sequence[str], columns: str, values: str, missing: str = "-") -> pd.DataFrame:
+    """A table with a column for every value of `columns`, its rows in the order in which `figures` has them."""
+    wide = figures.pivot(index=list(index), columns=columns, values=values).fillna(missing)
+    return wide.reindex(pd.MultiIndex.from_frame(figures[list(index)].drop_duplicates())).reset_index()

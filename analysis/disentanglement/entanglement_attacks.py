@@ -6,16 +6,16 @@ same noise at every strength, so that differences are paired.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
 from analysis.common.runs import latest
-from analysis.common.tables import ERROR, Analysis, Claim, Result, difference_claim, main, plus_minus, verdict
+from analysis.common.tables import ERROR, Analysis, Claim, Result, difference_claim, plus_minus, verdict
 from analysis.disentanglement import _figures as draw
 from analysis.disentanglement._scores import (
     CROSSED,
@@ -41,7 +41,7 @@ UNIT = "of the score"
 AT_ONE = "shared/"  # what bounds begin with at whose latent concrete terms are
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Scores and bounds by the strength of the attack."""
     runs, left_out = latest(runs, (*DATA_FIELDS, *EFFORT))
     runs = runs.assign(name=named(runs)).sort_values([*SOURCE, "alpha", "evaluation"], kind="stable")
@@ -204,6 +204,3 @@ def interval_text(wide: pd.DataFrame, pair: str) -> pd.Series:
 
 
 ANALYSIS = Analysis("entanglement-attacks", analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

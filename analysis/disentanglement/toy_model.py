@@ -7,11 +7,11 @@ values follow from Eq. 7, and the estimates of the sweep check every mutual info
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from scipy.special import ndtri
 
 from analysis.common.marks import legend, lines, save
 from analysis.common.runs import latest, versions
-from analysis.common.tables import ERROR, Analysis, Claim, Result, main, plus_minus
+from analysis.common.tables import ERROR, Analysis, Claim, Result, plus_minus
 from infoscope.metrics import pid, replicated
 from infoscope.metrics.factor_information import toy
 
@@ -54,7 +54,7 @@ def exact(attack: str, factors: int, noise: float, alpha: float) -> dict[str, fl
     }
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Table 1 with what it should be, and the agreement of exact values and estimates."""
     newest = runs.loc[runs["start"].idxmax()]
     runs, left_out = latest(runs, ("draws",))
@@ -256,6 +256,3 @@ def draw(figures: pd.DataFrame, *paths: Path) -> None:
 
 
 ANALYSIS = Analysis("toy-model", analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

@@ -6,16 +6,16 @@ end by other draws. Every trial is one training of one seed: ± is the error of 
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pandas as pd
 
 from analysis.common.runs import versions
 from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
-from analysis.common.tables import ERROR, Analysis, Result, main, plus_minus
+from analysis.common.tables import ERROR, Analysis, Result, plus_minus
 from analysis.disentanglement._scores import SCORES
 from sweeps.disentanglement.settings import CRITERION, DATA_FIELDS, WEIGHTS
 
@@ -29,7 +29,7 @@ LABELS = {
 }
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The best trials, in their order."""
     newest = runs.loc[runs["start"].idxmax()]
     trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME)
@@ -91,6 +91,3 @@ def caption(figures: pd.DataFrame, newest: pd.Series, trials: pd.DataFrame, by: 
 
 
 ANALYSIS = Analysis("tune-vae", analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

@@ -7,10 +7,10 @@ and scores published elsewhere.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,6 @@ from analysis.common.tables import (
     Claim,
     Result,
     difference_claim,
-    main,
     plus_minus,
     published,
     verdict,
@@ -45,6 +44,7 @@ from analysis.disentanglement._scores import (
     percent,
     scores_of,
 )
+from infoscope.command_line import option
 from infoscope.errors import InvalidInput
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
@@ -59,7 +59,7 @@ ESTIMATED = (
 )
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Scores, bounds, trainings of one model, traversals, and figures published elsewhere."""
     runs, left_out = latest(runs, SETTING)
     runs, older = latest_trainings(runs)
@@ -324,8 +324,5 @@ def differences(row: dict, ours: pd.Series) -> Iterator[str]:
 ANALYSIS = Analysis(
     "vae-zoo",
     analyse,
-    {"model": {"default": "beta-tcvae", "help": "whose trainings and traversals to show (default: beta-tcvae)"}},
+    [option("model", default="beta-tcvae", help="whose trainings and traversals to show (default: beta-tcvae)")],
 )
-
-if __name__ == "__main__":
-    main(ANALYSIS)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
 from analysis.common.figures import draw_unseen, drawing
 from analysis.common.runs import older
-from analysis.common.tables import Claim, Result, plus_minus, published, summarise
+from analysis.common.tables import PAPERS, Claim, Result, plus_minus, published, summarise
 from analysis.mi_benchmark._notes import PUBLISHED, notes, oracle, over_seeds, setting, unlike_published
-from analysis.mi_benchmark._terms import CONSTANT, GROUP, PAPERS
+from analysis.mi_benchmark._terms import CONSTANT, GROUP
 from infoscope.errors import InvalidInput
 from sweeps.mi_benchmark.settings import DECODING
 
@@ -106,7 +106,7 @@ class Benchmark:
     setting: Mapping[str, set] = field(default_factory=lambda: PUBLISHED)
     derive: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows
 
-    def __call__(self, runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+    def __call__(self, runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         """The tables of the runs. Raises ValueError when no run trained a critic."""
         trained, decoded, left_out = trained_and_decoded(runs, self.axes)
         rows = self.derive(with_decodable(by_truth(trained), decoded, self.decoded_by))

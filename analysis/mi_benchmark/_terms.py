@@ -5,7 +5,6 @@ from __future__ import annotations
 GROUP = ["domain", "pool"]
 FLOOR = ["floor_mean_bits", "floor_mse_bits2", "floor_mse_bits2_error"]  # of the oracle critic
 CONSTANT = (*FLOOR, "decodable_bits", "decodable_bits_error")  # figures that do not vary over seeds
-PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
 TRUTHS = {"nominal": "true_bits", "decodable": "decodable_bits"}
 SCORES = {"nominal": "mse_bits2", "decodable": "decodable_mse_bits2"}  # the error against each truth
 OFF_BY_DEFINITION = "js"  # reports NWJ's formula at the log density ratio, which is 1/e nat (0.53 bits) low even there

@@ -16,7 +16,7 @@ import pandas as pd
 
 from analysis.common.figures import draw_estimates, draw_level, drawing, grid_panels
 from analysis.common.marks import BLUE
-from analysis.common.tables import Analysis, Claim, Result, main
+from analysis.common.tables import Analysis, Claim, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, by_bound, figure_text, figures_text
 from analysis.mi_benchmark._claims import every_claim, ratio_claim, relative_error
 from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
@@ -193,6 +193,3 @@ ANALYSIS = Analysis(
         derive=with_place,
     ),
 )
-
-if __name__ == "__main__":
-    main(ANALYSIS)

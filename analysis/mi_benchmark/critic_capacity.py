@@ -6,10 +6,10 @@ the depths of one seed share their data.
 
 from __future__ import annotations
 
-import argparse
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ import pandas as pd
 
 from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
-from analysis.common.tables import Analysis, Claim, Result, main, published, summarise, verdict
+from analysis.common.tables import PAPERS, Analysis, Claim, Result, published, summarise, verdict
 from analysis.mi_benchmark._benchmark import Evidence, at, beside_published, figure_text, figures_text, one_setting
 from analysis.mi_benchmark._notes import oracle, over_seeds, unlike_published
-from analysis.mi_benchmark._terms import FLOOR, GROUP, PAPERS, titled
+from analysis.mi_benchmark._terms import FLOOR, GROUP, titled
+from infoscope.command_line import option
 from infoscope.metrics import correlation
 
 TITLES = titled("bias_bits", "variance_bits2", "mse_bits2", "settled_mse_bits2")
@@ -28,7 +29,7 @@ PRINTED = ("bias_bits", "variance_bits2", "mse_bits2")  # in the paper
 PUBLISHED_BOUND = "smile-inf"
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The published table by depth for joint and separable critics, and the MSE of all by depth and width."""
     levels = sorted({value for schedule in runs["schedule_bits"] for value in schedule})
     levels = [arguments.bits] if arguments.bits else levels
@@ -56,7 +57,9 @@ def by_depth(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result
     figures = summarise(runs, [*GROUP, "study", "depth"], TITLES)
     figures = figures.merge(runs.groupby(GROUP, as_index=False)[FLOOR].first(), on=GROUP)
     figures = beside_published(figures, "table2", ["domain", "depth"])
-    comparable = bound == PUBLISHED_BOUND and bits == 2 and set(runs["critic"]) == {"joint"}
+    of_paper = bound == PUBLISHED_BOUND and bits == 2 and set(runs["critic"]) == {"joint"}
+    differing = unlike_published(up_to(runs, bits)) if of_paper else []
+    comparable = of_paper and not differing
     text = figures_text(figures, [*GROUP, "depth"], TITLES | {"floor_mse_bits2": "oracle critic"})
     for column in PRINTED if comparable else ():
         turned = ", sign turned" if column == "bias_bits" else ""
@@ -64,7 +67,11 @@ def by_depth(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result
     if not comparable:
         figures[[PAPERS + column for column in PRINTED]] = np.nan
 
-    compared = comparison(runs, bits) if comparable else []
+    compared = [
+        "The paper's figures are one run each, without errors; it prints the bias as truth - mean, here with its sign "
+        "turned."
+    ]
+    compared = compared if comparable else differing
     of_setting, *others = replace(evidence, trained=runs, comparison=compared).notes
     caption = [
         f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth. "
@@ -77,20 +84,16 @@ def by_depth(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result
     draw = drawing(figures, draw_depths, "MSE (bits²)")
     beside = "table2" if comparable else ""
     name = f"{prefix}{bound}-{bits:g}bits"
-    return Result(name, figures, text, "\n".join(caption), draw, correlations(runs), beside=beside)
+    return Result(name, figures, text, "\n".join(caption), draw, correlations(runs, comparable), beside=beside)
 
 
-def comparison(runs: pd.DataFrame, bits: float) -> list[str]:
-    """How the published figures beside ours may be read; of the schedule, only what led to this true MI matters."""
+def up_to(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
+    """The runs with that part of the schedule which led to this true MI."""
     begun = runs["schedule_bits"].map(lambda schedule: [*schedule][: [*schedule].index(bits) + 1])
-    return [
-        "The paper's figures are one run each, without errors; it prints the bias as truth - mean, here with its sign "
-        "turned.",
-        *unlike_published(runs.assign(schedule_bits=begun)),
-    ]
+    return runs.assign(schedule_bits=begun)
 
 
-def correlations(runs: pd.DataFrame) -> list[Claim]:
+def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
     """What the Pearson correlation of depth and accuracy (-MSE) over seeds says of the paper's sentence, by domain."""
     theirs = published("table2").groupby("domain")
     of_theirs = {domain: np.corrcoef(rows["depth"], -rows["mse_bits2"])[0, 1] for domain, rows in theirs}
@@ -110,7 +113,9 @@ def correlations(runs: pd.DataFrame) -> list[Claim]:
         interval = f"95 % interval {r.low:+.2f} to {r.high:+.2f}" if r.n > 1 else "no interval from one run"
         told = f"r = {r.value:+.2f} ({interval}, {r.n} runs of {whole.shape[1]} depths{short})"
         paper = f"; from the paper's own table (joint critic, one run) {of_theirs[domain]:+.2f}"
-        claims.append(Claim(statement, verdict(r.low, r.high), told + paper * (domain in of_theirs) + "."))
+        claims.append(
+            Claim(statement, verdict(r.low, r.high), told + paper * (comparable and domain in of_theirs) + ".")
+        )
     return claims
 
 
@@ -159,11 +164,8 @@ def draw_estimators(size: str, axis: Any, rows: pd.DataFrame) -> None:
 ANALYSIS = Analysis(
     "critic-capacity",
     analyse,
-    {
-        "bound": {"help": "estimator of the first table (default: smile-inf, the paper's)"},
-        "bits": {"type": float, "help": "true MI, in bits (default: all, and the lowest in the first table)"},
-    },
+    [
+        option("bound", help="estimator of the first table (default: smile-inf, the paper's)"),
+        option("bits", type=float, help="true MI, in bits (default: all, and the lowest in the first table)"),
+    ],
 )
-
-if __name__ == "__main__":
-    main(ANALYSIS)

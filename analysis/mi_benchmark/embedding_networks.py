@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.figures import draw_settled, drawing
-from analysis.common.tables import Analysis, Claim, Result, main
+from analysis.common.tables import Analysis, Claim, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._claims import every_claim, limit_claim, relative_error
 from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
@@ -88,6 +88,3 @@ def regardless(truth: str, rows: pd.DataFrame) -> list[Claim]:
 
 
 ANALYSIS = Analysis("embedding-networks", Benchmark(tables, order=PLACE, axes=("critic",), setting=PUBLISHED_SETTING))
-
-if __name__ == "__main__":
-    main(ANALYSIS)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.figures import draw_truths as draw_both
-from analysis.common.tables import Analysis, Claim, Result, main, summarise
+from analysis.common.tables import Analysis, Claim, Result, summarise
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, beside_published, by_bound, figure_text, figures_text
 from analysis.mi_benchmark._claims import paired, paired_claim
 from analysis.mi_benchmark._notes import DECODED, oracle, over_seeds
@@ -148,6 +148,3 @@ def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
 ANALYSIS = Analysis(
     "estimator-choice", Benchmark(tables, order=[*GROUP, "true_bits", "rank", "bound", "seed"], derive=with_rank)
 )
-
-if __name__ == "__main__":
-    main(ANALYSIS)

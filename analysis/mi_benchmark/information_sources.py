@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.figures import draw_estimates, drawing
-from analysis.common.tables import Analysis, Claim, Result, main
+from analysis.common.tables import Analysis, Claim, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._claims import limit_claim, relative_error, verdict_below
 from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED, unlike_published
@@ -177,6 +177,3 @@ ANALYSIS = Analysis(
     "information-sources",
     Benchmark(tables, order=PLACE[1:], axes=("sources", "rows", "schedule_bits"), decoded_by=("sources",)),
 )
-
-if __name__ == "__main__":
-    main(ANALYSIS)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from analysis.common.figures import draw_settled, draw_unseen, drawing
 from analysis.common.marks import BLUE, VERMILLION
-from analysis.common.tables import Analysis, Claim, Result, main, verdict
+from analysis.common.tables import Analysis, Claim, Result, verdict
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._claims import limit_claim, relative_error
 from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
@@ -205,6 +205,3 @@ ANALYSIS = Analysis(
         derive=with_truth,
     ),
 )
-
-if __name__ == "__main__":
-    main(ANALYSIS)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.figures import draw_estimates, drawing
-from analysis.common.tables import Analysis, Claim, Result, main, plus_minus
+from analysis.common.tables import Analysis, Claim, Result, plus_minus
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, by_truth, figures_text
 from analysis.mi_benchmark._claims import every_claim, ratio_claim, relative_error
 from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
@@ -133,6 +133,3 @@ def draw_strength(axis: Any, rows: pd.DataFrame) -> None:
 
 
 ANALYSIS = Analysis("nuisance", Benchmark(tables, order=PLACE, decoded_by=("nuisance",), setting=PUBLISHED_SETTING))
-
-if __name__ == "__main__":
-    main(ANALYSIS)

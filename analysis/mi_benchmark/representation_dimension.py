@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.common.figures import draw_estimates, drawing
-from analysis.common.tables import Analysis, Claim, Result, main
+from analysis.common.tables import Analysis, Claim, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, beside_published, figures_text
 from analysis.mi_benchmark._claims import every_claim, limit_claim, relative_error
 from analysis.mi_benchmark._notes import DECODED, PUBLISHED
@@ -111,6 +111,3 @@ ANALYSIS = Analysis(
         derive=lambda rows: rows.assign(dimension=rows["size"] ** 2),
     ),
 )
-
-if __name__ == "__main__":
-    main(ANALYSIS)

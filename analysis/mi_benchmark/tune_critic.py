@@ -5,11 +5,11 @@ Trials that were stopped early are included. Each is one run of one seed: ± is 
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import optuna
@@ -18,7 +18,7 @@ from scipy import stats
 
 from analysis.common.runs import versions
 from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
-from analysis.common.tables import Analysis, Claim, Result, main, plus_minus
+from analysis.common.tables import Analysis, Claim, Result, plus_minus
 from analysis.mi_benchmark._benchmark import at
 from analysis.mi_benchmark._notes import notes
 from analysis.mi_benchmark._terms import REASONABLE
@@ -30,7 +30,7 @@ APART = 2.0  # standard errors of a difference beyond which two trials are told 
 MINIMUM = 8  # trials from which the importance of a setting is estimated
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The best trials and which estimator to use; and how much each setting matters."""
     newest = runs.loc[runs["start"].idxmax()]
     trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME)
@@ -194,6 +194,3 @@ def draw(trials: pd.DataFrame, *paths: Path) -> None:
 
 
 ANALYSIS = Analysis("tune-critic", analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

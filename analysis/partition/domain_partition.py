@@ -6,11 +6,11 @@ partition: `make table-partition`.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,6 @@ from analysis.common.tables import (
     Claim,
     Result,
     difference_claim,
-    main,
     plus_minus,
     published,
     summarise,
@@ -60,7 +59,7 @@ UNLIKE = {  # what always differs
 }
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Accuracies by model and held-out domain, and how far each model is from plain risk minimisation."""
     runs, left_out = latest(runs, SAME)
     runs = in_order(runs)
@@ -222,6 +221,3 @@ def draw(runs: pd.DataFrame, *paths: Path) -> None:
 
 
 ANALYSIS = Analysis("domain-partition", analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

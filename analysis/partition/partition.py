@@ -15,7 +15,6 @@ blocks, or with plain arrays.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
 import json
@@ -24,8 +23,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
+from click import Choice
 from mlflow.exceptions import MlflowException
 
 from analysis.common.models import (
@@ -45,10 +46,11 @@ from analysis.partition._claims import arithmetic, claims
 from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated
 from analysis.partition._models import chosen, items_of
 from analysis.partition.domain_partition import counts
+from infoscope.command_line import BAD_INPUT, FAILED, command, option
 from infoscope.metrics.partition.published import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, SEED_LIMITS
 from infoscope.metrics.partition.terms import CLASSIFIER
-from infoscope.tracking import StoreUnreachable, attach, runs
+from infoscope.tracking import attach, runs
 from sweeps.partition.settings import IN_DOMAIN, MODELS
 
 EXPERIMENT = "domain-partition"
@@ -74,14 +76,14 @@ class Outcome:
     notes: Sequence[str] = ()
 
 
-def effort_of(arguments: argparse.Namespace) -> Effort:
+def effort_of(arguments: SimpleNamespace) -> Effort:
     """The settings of an evaluation: those of the profile, but for what the options say."""
     effort = EFFORTS.get(arguments.profile.split(" ")[0], Effort())
     names = [name for name in asdict(effort) if name != "codes" and getattr(arguments, name) is not None]
     return replace(effort, **{name: getattr(arguments, name) for name in names})
 
 
-def outcome(found: Sequence[Candidate], arguments: argparse.Namespace) -> Outcome:
+def outcome(found: Sequence[Candidate], arguments: SimpleNamespace) -> Outcome:
     """Evaluates the models; what is wrong with one does not keep the others from it."""
     effort = effort_of(arguments)
     evaluations, failures = each(found, lambda one, heard: evaluations_of(one, effort, arguments, heard))
@@ -89,7 +91,7 @@ def outcome(found: Sequence[Candidate], arguments: argparse.Namespace) -> Outcom
 
 
 def evaluations_of(
-    candidate: Candidate, effort: Effort, arguments: argparse.Namespace, heard: Callable[[float, str], None]
+    candidate: Candidate, effort: Effort, arguments: SimpleNamespace, heard: Callable[[float, str], None]
 ) -> list[Evaluation]:
     """The evaluations of one model: of its means, and where they are asked for and it has a posterior, of draws."""
     model = loaded(candidate)
@@ -171,7 +173,7 @@ def caption(found: Outcome, figures: pd.DataFrame) -> list[str]:
     ]
 
 
-def analyse(frame: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(frame: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Evaluates the models of these runs where that is not done yet. Raises ValueError when none can be."""
     models, notes = of_runs(frame, arguments)
     found = outcome(models, arguments)
@@ -221,34 +223,36 @@ def summary(found: Outcome, tabled: Sequence[Result]) -> str:
     return "\n".join(parts)
 
 
-OPTIONS = {
-    "experiment": dict(default=EXPERIMENT, help=f"the MLflow experiment of the models (default: {EXPERIMENT})"),
-    "models": dict(default="", help="only these models, such as nvae,diva"),
-    "filter": dict(default="", help="only runs that match this MLflow filter, such as \"params.size = '16'\""),
-    "run": dict(default="", help="only these runs, by id, of any profile"),
-    "model": dict(nargs="+", default=[], help="models by MLflow address (models:/..., runs:/...) or folder instead"),
-    "data": dict(default=None, help="your own items: an .npz file with x, y, d and, if rows depend, groups"),
-    "split": dict(default=IN_DOMAIN, help=f"which logged items: {IN_DOMAIN} (default), out-of-domain or all"),
-    "family": dict(default=None, help="of the classifiers: logistic (default), gradient-boosting, mlp, knn"),
-    "folds": dict(type=int, default=None, help="of the classifiers (default: 5)"),
-    "k": dict(type=int, default=None, help="neighbours (default: 5)"),
-    "resamples": dict(type=int, default=None, help="half-samples of the neighbours' errors (default: 100)"),
-    "permutations": dict(type=int, default=None, help="of each test of leakage (default: 199)"),
-    "draws": dict(type=int, default=None, help="of the exact densities (default: 2000)"),
-    "codes": dict(choices=tuple(CODES), default="both", help="of posteriors: means, a draw each, or both (default)"),
-    "again": dict(action="store_true", help="evaluate again what is evaluated already"),
-}
+OPTIONS = [
+    option("experiment", default=EXPERIMENT, help=f"the MLflow experiment of the models (default: {EXPERIMENT})"),
+    option("models", default="", help="only these models, such as nvae,diva"),
+    option("filter", default="", help="only runs that match this MLflow filter, such as \"params.size = '16'\""),
+    option("run", default="", help="only these runs, by id, of any profile"),
+    option(
+        "model", multiple=True, help="a model by MLflow address (models:/..., runs:/...) or folder; may be repeated"
+    ),
+    option("data", help="your own items: an .npz file with x, y, d and, if rows depend, groups"),
+    option("split", default=IN_DOMAIN, help=f"which logged items: {IN_DOMAIN} (default), out-of-domain or all"),
+    option("family", help="of the classifiers: logistic (default), gradient-boosting, mlp, knn"),
+    option("folds", type=int, help="of the classifiers (default: 5)"),
+    option("k", type=int, help="neighbours (default: 5)"),
+    option("resamples", type=int, help="half-samples of the neighbours' errors (default: 100)"),
+    option("permutations", type=int, help="of each test of leakage (default: 199)"),
+    option("draws", type=int, help="of the exact densities (default: 2000)"),
+    option("codes", type=Choice(tuple(CODES)), default="both", help="of posteriors: means, a draw each, or both"),
+    option("again", is_flag=True, help="evaluate again what is evaluated already"),
+]
 ANALYSIS = Analysis(EXPERIMENT, analyse, OPTIONS)
 
 
-def of_runs(frame: pd.DataFrame, arguments: argparse.Namespace) -> tuple[list[Candidate], list[str]]:
+def of_runs(frame: pd.DataFrame, arguments: SimpleNamespace) -> tuple[list[Candidate], list[str]]:
     """The models of these runs that the options ask for, and in a sentence each, what is left out unasked."""
     found = chosen(frame, arguments.experiment, arguments)
     found, notes = (found, []) if arguments.run else newest(found)
     return candidates(found, MODELS), notes
 
 
-def asked(arguments: argparse.Namespace) -> tuple[list[Candidate], list[str], list[str]]:
+def asked(arguments: SimpleNamespace) -> tuple[list[Candidate], list[str], list[str]]:
     """The models that the command line asks for, and in a sentence each, the addresses without one and what is left out
     unasked."""
     if not arguments.model:
@@ -263,20 +267,15 @@ def asked(arguments: argparse.Namespace) -> tuple[list[Candidate], list[str], li
     return found, missing, []
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    """Exits with 1 when a model could not be evaluated, with 2 when there is nothing to evaluate."""
-    arguments = ANALYSIS.arguments(words, description=sys.modules[__name__].__doc__.split("\n\n")[0])
-    try:
-        models, missing, notes = asked(arguments)
-        found = outcome(models, arguments)
-    except (LookupError, ValueError, StoreUnreachable, MlflowException) as error:
-        print(f"error: {sentence(error)}", file=sys.stderr)
-        sys.exit(2)
+def main(given: SimpleNamespace) -> int:
+    """Evaluates and writes; the exit status: 1 when a model could not be evaluated, 2 when none could."""
+    models, missing, notes = asked(given)
+    found = outcome(models, given)
     found = replace(found, failures=[*missing, *found.failures], notes=notes)
     for failure in found.failures:
         print(f"error: {printable(failure)}", file=sys.stderr)
     if not found.evaluations:
-        sys.exit(2)
+        return BAD_INPUT
     tabled = results(found)
     for result in tabled:
         show(result.text)
@@ -286,13 +285,12 @@ def main(words: Sequence[str] | None = None) -> None:
         print()
     paths = write(found, tabled, OUTPUTS)
     print("saved:", ", ".join(map(str, paths)), "and MODEL/it_results.json")
-    if not (arguments.model or arguments.run):
+    if not (given.model or given.run):
         try:
-            attach(arguments.experiment, arguments.profile, paths, OUTPUTS.name)
+            attach(given.experiment, given.profile, paths, OUTPUTS.name)
         except (LookupError, MlflowException) as error:
             print(f"not attached to the sweep: {sentence(error)}", file=sys.stderr)
-    sys.exit(1 if found.failures else 0)
+    return FAILED if found.failures else 0
 
 
-if __name__ == "__main__":
-    main()
+COMMAND = command("partition", main, ANALYSIS.command().params, __doc__)

@@ -6,15 +6,15 @@ trainings.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pandas as pd
 
 from analysis.common.searches import FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
-from analysis.common.tables import ERROR, Analysis, Result, main
+from analysis.common.tables import ERROR, Analysis, Result
 from analysis.partition.domain_partition import ACCURACIES, MISSING, NO_NUMBER, WORST, cell_text
 from sweeps.partition.settings import CONFIG, CRITERION
 
@@ -27,7 +27,7 @@ RULES = {
 }
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The best trials, in their order."""
     newest = runs.loc[runs["start"].idxmax()]
     trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME)
@@ -79,6 +79,3 @@ def caption(ranked: pd.DataFrame, searched: Sequence[str], newest: pd.Series) ->
 
 
 ANALYSIS = Analysis("tune-domain", analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

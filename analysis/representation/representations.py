@@ -13,7 +13,6 @@ of the models, and is not measured again under the same settings.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
 import math
@@ -22,10 +21,10 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-from mlflow.exceptions import MlflowException
 
 from analysis.common.models import Candidate, candidate_at, candidates, each, loaded, newest, sentence
 from analysis.common.tables import (
@@ -43,11 +42,12 @@ from analysis.common.tables import (
 from analysis.representation import _figures as drawings
 from analysis.representation._named import named_model
 from analysis.representation._reports import SHOWN, Effort, Held, held, items_of
+from infoscope.command_line import FAILED, command, option
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import rank_agreement, rank_agreement_within, replicated
 from infoscope.metrics.partition.report import OLD_SUM
 from infoscope.metrics.representation.reporting import CONSTANT, LINEAR, RICHER
-from infoscope.tracking import StoreUnreachable, runs
+from infoscope.tracking import runs
 from infoscope.tracking.models import address_of, search
 from infoscope.tracking.store.store import Store
 
@@ -304,34 +304,27 @@ def _copied(drawn: Path, *paths: Path) -> None:
         shutil.copy(drawn.with_suffix(path.suffix), path)
 
 
-OPTIONS = {
-    "experiments": dict(
-        default=",".join(EXPERIMENTS), help="whose models: sweeps, by name (default: all that keep some)"
+OPTIONS = [
+    option(
+        "experiments", default=",".join(EXPERIMENTS), help="whose models: sweeps, by name (default: all that keep some)"
     ),
-    "model": dict(default=None, help="one model instead: a run, an MLflow address, a folder, a name of a library"),
-    "data": dict(default=None, help="items of your own: an .npz file with x, target:NAME, perhaps domain, groups"),
-    "again": dict(action="store_true", help="measure again what is measured already"),
-}
+    option("model", help="one model instead: a run, an MLflow address, a folder, a name of a library"),
+    option("data", help="items of your own: an .npz file with x, target:NAME, perhaps domain, groups"),
+    option("again", is_flag=True, help="measure again what is measured already"),
+]
 STEM = "representations"  # of the names of files
 ANALYSIS = Analysis(STEM, lambda frame, arguments: [], OPTIONS)
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    """Exits with 1 when a model could not be asked, with 2 when there is none."""
-    arguments = ANALYSIS.arguments(words, description=sys.modules[__name__].__doc__.split("\n\n")[0])
-    effort = effort_of(arguments.profile)
-    try:
-        found, notes = asked(arguments)
-        reports, failures = measured(found, effort, arguments.data, arguments.again)
-    except (LookupError, ValueError, StoreUnreachable, MlflowException) as error:
-        print(f"error: {sentence(error)}", file=sys.stderr)
-        sys.exit(2)
+def main(given: SimpleNamespace) -> int:
+    """Asks the models and writes; the exit status: 1 when a model could not be asked. LookupError: when none can."""
+    found, notes = asked(given)
+    reports, failures = measured(found, effort_of(given.profile), given.data, given.again)
     for failure in failures:
         print(f"error: {printable(failure)}", file=sys.stderr)
     if not reports:
-        print(f"error: no model could be asked. {' '.join(notes)}", file=sys.stderr)
-        sys.exit(2)
-    stem, drawn = (STEM, arguments.model or arguments.profile), []
+        raise LookupError(f"no model could be asked. {' '.join(notes)}")
+    stem, drawn = (STEM, given.model or given.profile), []
     for result in results(reports, [*notes, *(f"Not asked: {failure}" for failure in failures)]):
         show(result.text)
         print(printable(result.caption))
@@ -339,10 +332,10 @@ def main(words: Sequence[str] | None = None) -> None:
         print("\nsaved:", ", ".join(map(str, paths)), end="\n\n")
         drawn.append((result, paths.png))
     print("to send:", readable(drawn, FOLDER / file_name("-".join((*stem, "tables")))))
-    sys.exit(1 if failures else 0)
+    return FAILED if failures else 0
 
 
-def asked(arguments: argparse.Namespace) -> tuple[list[tuple[str, Candidate]], list[str]]:
+def asked(arguments: SimpleNamespace) -> tuple[list[tuple[str, Candidate]], list[str]]:
     """The models that are asked for, by experiment, and in a sentence each, what is left out."""
     if address := arguments.model:
         if re.fullmatch("[0-9a-f]{32}", address):
@@ -359,5 +352,4 @@ def asked(arguments: argparse.Namespace) -> tuple[list[tuple[str, Candidate]], l
     return found, notes
 
 
-if __name__ == "__main__":
-    main()
+COMMAND = command("representations", main, ANALYSIS.command().params, __doc__)

@@ -8,19 +8,19 @@ that neither saw. Reads the runs of the sweep resnet-layers and the models that 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pandas as pd
 
 from analysis.common.models import candidates, newest
-from analysis.common.tables import ERROR, Analysis, Result, main, plus_minus, summarise
+from analysis.common.tables import ERROR, Analysis, Result, plus_minus, summarise
 from analysis.representation.representations import effort_of, measured, results
 
 EXPERIMENT = "resnet-layers"
 
 
-def analyse(frame: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(frame: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Accuracies and what layers hold. Raises ValueError when no model can be asked."""
     frame, notes = newest(frame)
     found = [(EXPERIMENT, one) for one in candidates(frame)]
@@ -42,6 +42,3 @@ def analyse(frame: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resu
 
 
 ANALYSIS = Analysis(EXPERIMENT, analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

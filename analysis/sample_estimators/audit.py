@@ -6,15 +6,13 @@ Every estimator gets the same generated data and is asked only what must hold wh
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import itertools
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,7 +21,8 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 from threadpoolctl import threadpool_limits
 
-from analysis.common.tables import FOLDER, Result, in_a_sentence, plus_minus, require_writable, save, show
+from analysis.common.tables import FOLDER, Result, plus_minus, require_writable, save, show
+from infoscope.command_line import command, option
 from infoscope.errors import WrongShape
 from infoscope.estimators import classifier, estimate, knn
 from infoscope.estimators.arrays import registry
@@ -215,25 +214,18 @@ def cell(violation: float, error: float, verdict: str) -> str:
     return f"FAILS {number}" if verdict == FAILS else number
 
 
-@in_a_sentence()
-def main() -> None:
-    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
-    parser.add_argument("--n", type=int, default=600, help="rows of each data set (default: 600)")
-    parser.add_argument("--repeats", type=int, default=5, help="data sets of each kind (default: 5)")
-    arguments = parser.parse_args()
+def main(given: SimpleNamespace) -> None:
     torch.set_num_threads(1)  # small products: threads would only wait for one another
-    try:
-        require_writable(PATH)
-        with threadpool_limits(1):
-            found, missing = audited(list(estimators()), arguments.n, arguments.repeats)
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
-    result = table(found, missing, arguments.n, arguments.repeats)
+    require_writable(PATH)
+    with threadpool_limits(1):
+        found, missing = audited(list(estimators()), given.n, given.repeats)
+    result = table(found, missing, given.n, given.repeats)
     show(result.text)
     print(result.caption)
     print("\nsaved:", ", ".join(str(path) for path in save(result, PATH)))
 
 
-if __name__ == "__main__":
-    main()
+COMMAND = command("audit", main, [
+    option("n", type=int, default=600, help="rows of each data set (default: 600)"),
+    option("repeats", type=int, default=5, help="data sets of each kind (default: 5)"),
+], __doc__)  # fmt: skip

@@ -7,13 +7,13 @@ power from that, too.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pandas as pd
 
 from analysis.common.runs import latest, versions
-from analysis.common.tables import Analysis, Result, main
+from analysis.common.tables import Analysis, Result
 from analysis.sample_estimators._runs import share
 from infoscope.metrics.shares import clopper_pearson
 from sweeps.sample_estimators.settings import TEST_LEVEL
@@ -35,7 +35,7 @@ def scored(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """A row for every setting and test, and what they say together."""
     runs, left_out = latest(runs, ("permutations",))
     figures = scored(runs).sort_values(["columns", "n", "law"], kind="stable")
@@ -93,6 +93,3 @@ def powers(figures: pd.DataFrame) -> list[str]:
 
 
 ANALYSIS = Analysis("independence", analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

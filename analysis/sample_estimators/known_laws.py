@@ -7,18 +7,18 @@ estimate minus truth, over the data sets that a method answered with a number; w
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
 from analysis.common.marks import legend, lines, save
 from analysis.common.runs import newest, versions
-from analysis.common.tables import Analysis, Result, main, plus_minus, published
+from analysis.common.tables import Analysis, Result, plus_minus, published
 from analysis.sample_estimators._runs import bias_error, in_order_of, share, weighted_mean
 
 GROUP = ["collection", "law", "n", "method"]
@@ -75,7 +75,7 @@ def by_method(figures: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The tables of those collections that were asked about."""
     runs, left_out = newest(runs, ["law", "n", "method", "block"])
     runs = runs.sort_values(["start", "n"], kind="stable")
@@ -255,6 +255,3 @@ def draw_levels(paired: pd.DataFrame, *paths: Path) -> None:
 
 
 ANALYSIS = Analysis("known-laws", analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

@@ -1,25 +1,25 @@
 """How often does the 95 % interval of a reading contain the true information, how many are narrow, how far off?
 
 Reads the runs of the sweep reading from MLflow: every distribution of the prior, read by a reader that was trained
-without its base family. One table by family, one by type of pair and columns, a figure over sample size, columns, idle
-columns and information. Where the sweep known-laws was run with the method reading, a table of its collections, which
-no reader was trained on, beside KSG and the Gaussian copula on the same data sets.
+without its base family. One table by family, one by type of pair and columns, a figure over sample size, columns, type,
+ties, idle columns and information. Where the sweep known-laws was run with the method reading, a table of its
+collections, which no reader was trained on, beside KSG and the Gaussian copula on the same data sets.
 """
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
 from analysis.common.marks import BLUE, ORANGE, legend, save
 from analysis.common.runs import latest, newest, versions
-from analysis.common.tables import Analysis, Result, main
+from analysis.common.tables import Analysis, Result
 from infoscope.estimators.reading.reader import A, C, is_narrow
 from infoscope.metrics.shares import clopper_pearson
 from infoscope.tracking import runs as runs_of
@@ -28,11 +28,13 @@ from infoscope.tracking import table
 COMPARED = ("ksg", "gcmi")
 FEW_COLUMNS = 10  # of x and y together, up to which tables call them few
 NEAR_1000 = (700, 1400)  # rows of "about 1,000"
-EDGES = {
+EDGES = {  # axis of the figure -> (column, edges of its groups; none where its values are groups)
     "rows": ("n", (100, 200, 500, 1000, 2000, 5000)),
     "columns of x and y": ("columns", (2, 4, 11, 41, 151, 1100)),
-    "true information (nats)": ("truth", (0, 1e-9, 0.1, 0.5, 1, 2, 3, 10)),
+    "type of the pair": ("type", ()),
+    "numbers": ("ties", ()),
     "idle columns": ("idle", (0, 1, 10, 100, 1100)),
+    "true information (nats)": ("truth", (0, 1e-9, 0.1, 0.5, 1, 2, 3, 10)),
 }
 
 
@@ -40,7 +42,8 @@ def read(runs: pd.DataFrame) -> pd.DataFrame:
     """Every simulated data set with what was read of it, over seeds of the reader."""
     parts = [table(run["run_id"], "left-out").assign(seed=run["seed"]) for _, run in runs.iterrows()]
     found = pd.concat(parts, ignore_index=True)
-    return found.assign(columns=found["columns_x"] + found["columns_y"])
+    ties = np.where(found["tied"], "tied", "all distinct")
+    return found.assign(columns=found["columns_x"] + found["columns_y"], ties=ties)
 
 
 def summarised(sets: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -130,7 +133,7 @@ def exam(names: Sequence[str] = ("reading", *COMPARED)) -> pd.DataFrame:
     )
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Tables by family, by type and columns, of the exam; a figure."""
     runs, left_out = latest(runs, ["content"])
     sets = read(runs)
@@ -169,28 +172,28 @@ def sentences(sets: pd.DataFrame) -> list[str]:
     worst = families["mean"].idxmin()
     about = sets[sets["n"].between(*NEAR_1000)]
     few = about[about["columns"] <= FEW_COLUMNS + 1]
+    types = [f"{(rows['grade'] == A).mean():.0%} of {name} ({len(rows):,})" for name, rows in few.groupby("type")]
     nothing = sets[sets["truth"] == 0]
     lines = [
-        f"Worst family: {worst}, {families['mean'][worst]:.0%} of {families['size'][worst]} covered.",
-        f"About 1,000 rows, up to 10 + 1 columns: {(few['grade'] == A).mean():.0%} of {len(few)} are grade A, median "
-        f"width {(few['high'] - few['low'])[few['grade'] == A].median():.3f} nats.",
-        f"Nothing there: the interval contains 0 in {nothing['covered'].mean():.0%} of {len(nothing)}; of about 1,000 "
-        f"rows the estimate is at most 0.02 nats in {(about['value'][about['truth'] == 0] <= 0.02).mean():.0%}.",
+        f"Worst family: {worst}, {families['mean'][worst]:.0%} of {families['size'][worst]:,} covered.",
+        f"About 1,000 rows, up to 10 + 1 columns: {(few['grade'] == A).mean():.0%} of {len(few):,} are grade A, median "
+        f"width {(few['high'] - few['low'])[few['grade'] == A].median():.3f} nats; {', '.join(types)}.",
+        f"Nothing there: the interval contains 0 in {nothing['covered'].mean():.0%} of {len(nothing):,}; of about "
+        f"1,000 rows the estimate is at most 0.02 nats in {(about['value'][about['truth'] == 0] <= 0.02).mean():.0%}.",
     ]
     return [line.replace("%", " %") for line in lines]
 
 
 def draw(sets: pd.DataFrame, *paths: Path) -> None:
-    """Over size, columns, information, idle columns: share of intervals that contain the truth, and median width."""
+    """Share of intervals that contain the truth, and their width, over what EDGES lists."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(2, len(EDGES), figsize=(3.2 * len(EDGES), 5.2), sharey="row", layout="constrained")
+    figure, axes = plt.subplots(2, len(EDGES), figsize=(2.8 * len(EDGES), 5.2), sharey="row", layout="constrained")
     for column, (title, (name, edges)) in enumerate(EDGES.items()):
-        parts = pd.cut(sets[name], edges, right=False)
-        groups = [rows for _, rows in sets.groupby(parts, observed=True)]
-        labels = [_range(part) for part, _ in sets.groupby(parts, observed=True)]
-        _ends(axes[0, column], groups, labels, lambda rows: rows["covered"], BLUE)
-        _ends(axes[0, column], groups, labels, lambda rows: rows["grade"] == A, ORANGE)
+        parts = sets.groupby(pd.cut(sets[name], edges, right=False) if edges else name, observed=True)
+        labels, groups = zip(*((_range(part) if edges else part, rows) for part, rows in parts))
+        _ends(axes[0, column], groups, lambda rows: rows["covered"], BLUE)
+        _ends(axes[0, column], groups, lambda rows: rows["grade"] == A, ORANGE)
         axes[0, column].axhline(0.95, color="black", linewidth=0.8, linestyle=":")
         widths = [np.quantile(rows["high"] - rows["low"], [0.25, 0.5, 0.75]) for rows in groups]
         low, middle, high = np.array(widths).T
@@ -206,7 +209,7 @@ def draw(sets: pd.DataFrame, *paths: Path) -> None:
     save(figure, paths, 150)
 
 
-def _ends(axes, groups, labels, of: Callable[[pd.DataFrame], pd.Series], colour: str) -> None:
+def _ends(axes, groups, of: Callable[[pd.DataFrame], pd.Series], colour: str) -> None:
     for place, rows in enumerate(groups):
         hits = int(of(rows).sum())
         low, high = clopper_pearson(hits, len(rows))
@@ -215,12 +218,9 @@ def _ends(axes, groups, labels, of: Callable[[pd.DataFrame], pd.Series], colour:
 
 
 def _range(part: pd.Interval) -> str:
-    if part.left == 0 and (part.right < 1e-6 or part.right == 1):  # nothing, or no column
+    if part.left == 0 and part.right in (1e-9, 1):
         return "0"
-    return f"{max(part.left, 0):g} to {part.right:g}" if part.left > 1e-6 else f"below {part.right:g}"
+    return f"{part.left:g} to {part.right:g}" if part.left > 1e-6 else f"below {part.right:g}"
 
 
 ANALYSIS = Analysis("reading", analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

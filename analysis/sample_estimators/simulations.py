@@ -6,15 +6,16 @@ file, of which the sweep reading trains its reader.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
 from analysis.common.runs import latest, versions
-from analysis.common.tables import Analysis, Result, main
+from analysis.common.tables import Analysis, Result
+from infoscope.command_line import option
 from infoscope.estimators.reading.figures import NAMES
 from infoscope.estimators.reading.simulated import FACTS, Simulated
 from infoscope.tracking import table
@@ -34,7 +35,7 @@ def keep(sets: pd.DataFrame, folder: Path) -> Path:
     return path
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """A row per base family; a distribution of two families counts in both."""
     runs, left_out = latest(runs, ())
     sets = read(runs)
@@ -65,8 +66,5 @@ def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Resul
 
 
 ANALYSIS = Analysis(
-    "simulations", analyse, {"keep": dict(default="", metavar="FOLDER", help="write the data sets to one file there")}
+    "simulations", analyse, [option("keep", default="", metavar="FOLDER", help="write the data sets to one file there")]
 )
-
-if __name__ == "__main__":
-    main(ANALYSIS)

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, ORANGE, lines
-from analysis.common.tables import Claim, Result, plus_minus
-from analysis.usable_information._runs import NAMES, TAIL, Z95, Figure, drawn_in, hardest_shown, less_than
+from analysis.common.marks import BLUE, ORANGE, lines, sheet
+from analysis.common.tables import Claim, Result, spread, told
+from analysis.usable_information._runs import NAMES, TAIL, Z95, Figure, hardest_shown, less_than
 from infoscope.estimators.result import clustered_error
 from infoscope.metrics.v_information import hardness
 from infoscope.metrics.v_information.hardness import threshold_window
@@ -50,7 +50,7 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
         {
             "data": figures["data"].map(NAMES),
             "class": figures["label"],
-            "mean PVI": [plus_minus(*pair, "-") for pair in zip(figures["mean_bits"], figures["mean_bits_error"])],
+            "mean PVI": told(figures, "mean_bits", "-"),
             "H(y)": figures["H_yb"].map("{:.3f}".format),
             "right from": figures["window_low"].map("{:+.3f}".format),
             "wrong up to": figures["window_high"].map("{:+.3f}".format),
@@ -112,30 +112,24 @@ def window_row(name: str, label: object, own: pd.DataFrame, classes: int) -> dic
 
 def draw_right(tables: Tables, *paths: Path) -> None:
     """Figure 3: a panel for each class of a data set, histograms of PVI, and the window of the class."""
-    panels = [(name, list(table.groupby("label"))) for name, table in tables.items()]
-
-    def draw(axes: np.ndarray) -> None:
-        for row, (name, classes) in zip(axes, panels):
-            table = tables[name]
-            left = hardest_shown(table["pvi_bits"])
-            right = float(table["pvi_bits"].max())
+    panels = [(name, table, list(table.groupby("label"))) for name, table in tables.items()]
+    across = max(len(classes) for *_, classes in panels)
+    with sheet(paths, len(panels), across, (4.2 * across, 2.6 * len(panels))) as axes:
+        for row, (name, table, classes) in zip(axes, panels):
+            left, right = hardest_shown(table["pvi_bits"]), float(table["pvi_bits"].max())
             width = (right - left) / BARS
             for axis, (label, own) in zip(row, classes):
                 window = threshold_window(float(own["H_yb"].iloc[0]), classes_of(table))
                 bars = np.arange(np.floor((left - window[0]) / width), np.ceil((right - window[0]) / width) + 1)
                 edges = window[0] + width * bars  # one of them at the bound, so that no bar is on both sides
-                for correct, told, colour in ((True, "right", BLUE), (False, "wrong", ORANGE)):
-                    axis.hist(own["pvi_bits"][own["correct"] == correct], edges, alpha=0.6, color=colour, label=told)
+                for correct, name_of, colour in ((True, "right", BLUE), (False, "wrong", ORANGE)):
+                    axis.hist(own["pvi_bits"][own["correct"] == correct], edges, alpha=0.6, color=colour, label=name_of)
                 if window[0] < window[1]:
                     axis.axvspan(*window, color="grey", alpha=0.15, label="window")
                 for bound in window:
                     axis.axvline(bound, linestyle=":", color="black", linewidth=1.0, label="H(y) - log2 C, H(y) - 1")
                 axis.set(title=f"{NAMES[name]}: {label}", xlim=(left, right), xlabel="PVI (bits)")
-            for axis in row[len(classes) :]:
-                axis.set_axis_off()
             row[0].set_ylabel(f"items, but for the hardest {100 * TAIL:g} %")
-
-    drawn_in(max(len(classes) for _, classes in panels), len(panels), 4.2, 2.6, draw, paths)
 
 
 def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
@@ -149,15 +143,11 @@ def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
         found = pd.concat([every, classes]).reset_index()
         rows.append(found.assign(data=name, mean_length=found["range"].map(middle)))
     figures = pd.concat(rows, ignore_index=True)
-    shown = figures.assign(
-        told=[f"{plus_minus(*pair, '-')} ({n:,})" for *pair, n in
-              zip(figures["mean_bits"], figures["standard_error_bits"], figures["n"])],
-    )  # fmt: skip
     text = []
-    for (name, span), own in shown.groupby(["data", "range"], sort=False):
-        told = dict(zip(own["label"], own["told"]))
-        text.append({"data": NAMES[name], "tokens": span, "all": told.pop("all"),
-                     "by class": "; ".join(f"{label} {bits}" for label, bits in told.items())})  # fmt: skip
+    for (name, span), own in figures.assign(said=with_items(figures)).groupby(["data", "range"], sort=False):
+        said = dict(zip(own["label"], own["said"]))
+        text.append({"data": NAMES[name], "tokens": span, "all": said.pop("all"),
+                     "by class": "; ".join(f"{label} {bits}" for label, bits in said.items())})  # fmt: skip
     caption = [
         f"Mean PVI (bits) ± its standard error (and items) by the number of tokens, of a pair on both sides, {family}, "
         f"held out. {TOKENS}; every range has about a {LENGTHS}th of the items.",
@@ -165,6 +155,12 @@ def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
     ]
     draw = functools.partial(draw_lines, figures, "mean_length", "mean number of tokens")
     return Result("length", figures, pd.DataFrame(text), "\n".join(caption), draw)
+
+
+def with_items(figures: pd.DataFrame) -> list[str]:
+    """Mean PVI, its standard error and the number of items of each row."""
+    errors = figures.assign(mean_bits_error=figures["standard_error_bits"])
+    return [f"{bits} ({n:,})" for bits, n in zip(told(errors, "mean_bits", "-"), figures["n"])]
 
 
 def length_ranges(lengths: pd.Series) -> pd.Series:
@@ -186,14 +182,10 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
         rows.append(found.assign(data=name))
     figures = pd.concat(rows, ignore_index=True)
     shown = figures.assign(
-        mean=[f"{plus_minus(*pair, '-')} ({n})" for *pair, n in
-              zip(figures["mean_bits"], figures["standard_error_bits"], figures["n"])],
+        mean=with_items(figures),
         data=figures["data"].map(NAMES),
         overlap=figures["overlap"].map(lambda count: f"{count} or more" if count == MOST_OVERLAP else str(count)),
-    )  # fmt: skip
-    text = shown.pivot(index=["data", "overlap"], columns="label", values="mean").fillna("-")
-    order = shown[["data", "overlap"]].drop_duplicates()
-    text = text.loc[[tuple(row) for row in order.itertuples(index=False)]].reset_index()
+    )
     caption = [
         f"Mean PVI (bits) ± its standard error (and items) by how many different tokens premise and hypothesis share, "
         f"{family}, held out. {TOKENS}. Means of fewer than {FEW} pairs are not drawn.",
@@ -201,6 +193,7 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
     ]
     more = f" ({MOST_OVERLAP}: or more)" if MOST_OVERLAP in set(figures["overlap"]) else ""
     draw = functools.partial(draw_lines, figures, "overlap", f"shared tokens{more}")
+    text = spread(shown, ["data", "overlap"], "label", "mean")
     return Result("overlap", figures, text, "\n".join(caption), draw, [no_overlap(*pair) for pair in tables.items()])
 
 
@@ -221,8 +214,7 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
 def draw_lines(figures: pd.DataFrame, column: str, title: str, *paths: Path) -> None:
     """Figure 5, or the same by length: a panel for each data set, a line for each class, side by side."""
     groups = list(figures[figures["n"] >= FEW].groupby("data", sort=False))
-
-    def draw(axes: np.ndarray) -> None:
+    with sheet(paths, 1, max(1, len(groups)), (4.4 * max(1, len(groups)), 3.6)) as axes:
         for axis, (name, rows) in zip(axes[0], groups):
             step = 0.01 * (rows[column].max() - rows[column].min())
             for number, (label, line, mark) in enumerate(lines(rows, "label")):
@@ -233,8 +225,6 @@ def draw_lines(figures: pd.DataFrame, column: str, title: str, *paths: Path) -> 
             axis.axhline(0, color="grey", linewidth=0.8)
             axis.set(title=NAMES[name], xlabel=title)
         axes[0][0].set_ylabel("mean PVI (bits), 95 % interval")
-
-    drawn_in(max(1, len(groups)), 1, 4.4, 3.6, draw, paths)
 
 
 def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import legend, save
 from analysis.common.runs import newest
 from analysis.common.tables import Claim, verdict
 from infoscope import tracking
@@ -150,23 +148,3 @@ def cautions(runs: pd.DataFrame) -> list[str]:
 def hardest_shown(bits: pd.Series) -> float:
     """From which PVI on figures show the items of a data set: a few very hard ones would press all others together."""
     return float(bits.quantile(TAIL)) - 0.2
-
-
-def drawn_in(
-    columns: int,
-    rows: int,
-    width: float,
-    height: float,
-    draw: Callable,
-    paths: Sequence[Path],
-    legend_at: str = "outside right upper",
-    across: int = 1,
-) -> None:
-    """Saves a figure of panels with one legend of `across` columns; draw(axes [rows, columns]) fills them."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False,
-                                layout="constrained")  # fmt: skip
-    draw(axes)
-    legend(figure, legend_at, ncols=across)
-    save(figure, paths, 150)

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import mark
-from analysis.common.tables import Claim, Result, plus_minus, published, verdict
+from analysis.common.marks import mark, sheet
+from analysis.common.tables import Claim, Result, published, told, verdict
 from analysis.usable_information._items import shortened
 from analysis.usable_information._runs import (
     INPUTS,
@@ -18,7 +18,6 @@ from analysis.usable_information._runs import (
     Z95,
     Figure,
     described,
-    drawn_in,
     items,
     less_than,
     of_study,
@@ -81,13 +80,14 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
             best = own[own["occurrences"] >= FREQUENT].nlargest(TOKENS, "mean_bits")
             rows.append(best.assign(data=run["data"], family=run["family"], input=run["transformation"], label=label))
     figures = pd.concat(rows, ignore_index=True)
+    bits = told(figures.rename(columns={"standard_error_bits": "mean_bits_error"}), "mean_bits", "-")
     shown = figures.assign(
-        told=[f"{token} {plus_minus(*pair, '-')} ({count})" for token, *pair, count in zip(
-            figures["token"], figures["mean_bits"], figures["standard_error_bits"], figures["occurrences"])],
+        tokens=[f"{token} {said} ({count})" for token, said, count in zip(figures["token"], bits,
+                                                                        figures["occurrences"])],
         data=figures["data"].map(NAMES),
         input=figures["input"].map(INPUTS),
     )  # fmt: skip
-    text = shown.groupby(["data", "input", "family", "label"], sort=False)["told"].agg("; ".join).reset_index()
+    text = shown.groupby(["data", "input", "family", "label"], sort=False)["tokens"].agg("; ".join).reset_index()
     caption = [
         f"The {TOKENS} tokens that help most to predict each class: H(y | x without the token) - H(y | x), bits, ± its "
         f"standard error over texts (and occurrences), of tokens that occur {FREQUENT} times or more in the class, in "
@@ -96,8 +96,7 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
         "fitted again. The largest of many: a token that leads by its error only may lead by luck.",
         *words,
     ]
-    text = text.rename(columns={"label": "class", "told": "tokens"})
-    return Result("artefacts", figures, text, "\n".join(caption))
+    return Result("artefacts", figures, text.rename(columns={"label": "class"}), "\n".join(caption))
 
 
 def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
@@ -120,12 +119,11 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     text = figures[["data", "family", "epoch"]].assign(
         data=figures["data"].map(NAMES),
         **{
-            "V-information": [plus_minus(*pair) for pair in
-                              zip(figures["v_information_bits"], figures["v_information_bits_error"])],
-            "accuracy": [plus_minus(*pair) for pair in zip(figures["accuracy"], figures["accuracy_error"])],
+            "V-information": told(figures, "v_information_bits"),
+            "accuracy": told(figures, "accuracy"),
             "training loss (nats)": figures["training_loss"].map("{:.3f}".format),
         },
-    )  # fmt: skip
+    )
     caption = [
         "V-information (bits) and accuracy of held-out items after every epoch of one training, ± standard error over "
         "items and, of several trainings, over these. Its learning rate falls to 0 over all epochs, so that an early "
@@ -134,10 +132,8 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
         described(runs),
         *words,
     ]
-    draw = functools.partial(draw_epochs, figures)
-    return [
-        Result("epochs", figures, text, "\n".join(caption), draw, [c for g in curve_groups(figures) for c in falls(*g)])
-    ]
+    found = [claim for group in curve_groups(figures) for claim in falls(*group)]
+    return [Result("epochs", figures, text, "\n".join(caption), functools.partial(draw_epochs, figures), found)]
 
 
 def curve_groups(figures: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -176,9 +172,9 @@ def draw_epochs(figures: pd.DataFrame, *paths: Path) -> None:
     """Figure 2: V-information above, accuracy below."""
     papers = published("vinfo")
     papers = papers[(papers["model"] == BERT) & papers["epochs"].notna()]
-
-    def draw(axes: np.ndarray) -> None:
-        for (axis,), column in zip(axes, ("v_information_bits", "accuracy")):
+    titles = {"v_information_bits": "V-information (bits)", "accuracy": "accuracy"}
+    with sheet(paths, 2, 1, (6.0, 6.0), legend_at="outside lower center", ncols=2) as axes:
+        for axis, (column, title) in zip(axes[:, 0], titles.items()):
             for name, curve in curve_groups(figures):
                 data, family = curve["data"].iloc[0], curve["family"].iloc[0]
                 colour = mark("data", data).color  # and the marker is the family's
@@ -188,9 +184,6 @@ def draw_epochs(figures: pd.DataFrame, *paths: Path) -> None:
                 if len(paper):
                     axis.plot(paper["epochs"], paper[column], "--", color=colour, marker="x",
                               label=f"{NAMES[data]}, BERT-base (published)")  # fmt: skip
-            label = {"v_information_bits": "V-information (bits)"}.get(column, column)
-            axis.set(xlabel="epoch", xticks=sorted(set(figures["epoch"])), ylabel=label)
+            axis.set(xlabel="epoch", xticks=sorted(set(figures["epoch"])), ylabel=title)
         axes[0][0].axhline(0, color="grey", linewidth=0.8)
         axes[0][0].set_title("with 95 % intervals", fontsize="medium")
-
-    drawn_in(1, 2, 6.0, 3.0, draw, paths, "outside lower center", 2)

@@ -6,18 +6,19 @@ training sets (Ethayarajh et al. 2022); whether ours compare with them is said w
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+from scipy.stats import gaussian_kde
 
-from analysis.common.marks import mark
-from analysis.common.tables import Analysis, Claim, Result, main, plus_minus, published
+from analysis.common.marks import mark, sheet
+from analysis.common.tables import Analysis, Claim, Result, published, told
 from analysis.usable_information import _items, _studies
 from analysis.usable_information._runs import (
     INPUTS,
@@ -26,7 +27,6 @@ from analysis.usable_information._runs import (
     Figure,
     cautions,
     described,
-    drawn_in,
     hardest_shown,
     less_than,
     newest_of,
@@ -36,6 +36,7 @@ from analysis.usable_information._runs import (
     shown_family,
     shown_items,
 )
+from infoscope.command_line import option
 
 GROUP = ["data", "transformation", "family", "estimator"]
 PAPERS = {"snli": ("snli", "test"), "mnli": ("multinli", "validation_matched"), "cola": ("cola", "id_dev")}
@@ -45,7 +46,7 @@ EPOCHS = 2  # of the published fine-tuning, where there are several
 HARDER = (("snli", "mnli"), ("snli", "mnli-dev"), ("mnli", "cola"), ("mnli-dev", "cola"))  # the first is the easier
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """All tables and figures of the studies that were run."""
     runs, left_out = newest_of(runs)
     results = []
@@ -69,14 +70,14 @@ def information(measured: pd.DataFrame, asked: str | None, words: list[str]) -> 
             "family": figures["family"],
             "estimator": figures["estimator"],
             "input": figures["transformation"].map(INPUTS),
-            "V-information": pairs(figures, "v_information_bits"),
+            "V-information": told(figures, "v_information_bits"),
             "Shannon": figures["shannon_bits"].map(lambda bits: f"{bits:.3f}" if math.isfinite(bits) else "unknown"),
-            "H(Y)": pairs(figures, "H_yb"),
-            "accuracy": pairs(figures, "accuracy"),
+            "H(Y)": told(figures, "H_yb"),
+            "accuracy": told(figures, "accuracy"),
             "calibration error": figures["expected_calibration_error"].map("{:.3f}".format),
             "items": figures["n"].map("{:,}".format),
             "fitted to": figures["training_items"].map("{:,}".format),
-            "BERT-base": [plus_minus(*pair, "-") for pair in zip(figures["paper_bits"], figures["paper_bits_error"])],
+            "BERT-base": told(figures, "paper_bits", "-"),
         }
     )
     caption = [
@@ -121,11 +122,6 @@ def papers_figure(data: str, transformation: str) -> tuple[float, float] | None:
         return None
     row = rows.sort_values("epochs").iloc[0]  # those without a number come last
     return float(row["v_information_bits"]), float(row["v_information_bits_error"])
-
-
-def pairs(figures: pd.DataFrame, name: str) -> list[str]:
-    """A column with its errors, as text."""
-    return [plus_minus(*pair) for pair in zip(figures[name], figures[f"{name}_error"])]
 
 
 def comparability(runs: pd.DataFrame) -> str:
@@ -191,31 +187,19 @@ def claims(runs: pd.DataFrame, figures: pd.DataFrame) -> Iterator[Claim]:
 
 
 def difficulty_densities(tables: dict[str, pd.DataFrame], family: str, *paths: Path) -> None:
-    """Figure 1: the density of PVI in every data set, dotted means."""
-
-    def draw(axes: np.ndarray) -> None:
-        axis = axes[0][0]
+    """Figure 1: the density of PVI in every data set (Scott's rule), dotted means."""
+    with sheet(paths, size=(6.5, 4.0)) as ((axis,),):
         for name, table in tables.items():
-            bits = table["pvi_bits"].to_numpy()
+            bits, colour = table["pvi_bits"].to_numpy(), mark("data", name).color
             grid = np.linspace(hardest_shown(table["pvi_bits"]), bits.max() + 0.5, 400)
-            colour = mark("data", name).color
-            width = bits.std(ddof=1) * len(bits) ** -0.2  # Scott's rule
-            heights = [
-                np.exp(-(((at - bits) / width) ** 2) / 2).mean() / (width * math.sqrt(2 * math.pi)) for at in grid
-            ]
-            axis.plot(grid, heights, color=colour, label=f"{NAMES[name]} ({len(bits):,})")
+            axis.plot(grid, gaussian_kde(bits)(grid), color=colour, label=f"{NAMES[name]} ({len(bits):,})")
             axis.axvline(bits.mean(), linestyle=":", color=colour)
         axis.set(xlabel=f"PVI (bits), {family}; but for the hardest {100 * TAIL:g} %", ylabel="density",
                  title="Difficulty of items; dotted: the means")  # fmt: skip
-
-    drawn_in(1, 1, 6.5, 4.0, draw, paths)
 
 
 ANALYSIS = Analysis(
     "dataset-difficulty",
     analyse,
-    {"family": {"default": None, "help": "whose items are shown (default: the one that can use most)"}},
+    [option("family", help="whose items are shown (default: the one that can use most)")],
 )
-
-if __name__ == "__main__":
-    main(ANALYSIS)

@@ -6,30 +6,31 @@ labels as they are the data maps (Swayamdipta et al. 2020) with the hardest item
 
 from __future__ import annotations
 
-import argparse
 import functools
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import lines, save
-from analysis.common.tables import Analysis, Claim, Result, main, plus_minus
+from analysis.common.marks import lines, sheet
+from analysis.common.tables import Analysis, Claim, Result
+from analysis.common.tables import told as with_errors
 from analysis.usable_information._items import shortened
 from analysis.usable_information._runs import (
     NAMES,
     TAIL,
     cautions,
     described,
-    drawn_in,
     hardest_shown,
     items,
     newest_of,
 )
 from infoscope import tracking
+from infoscope.command_line import option
 from infoscope.errors import UnknownName
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
@@ -47,7 +48,7 @@ PICTURES = 5  # in a row
 WIDTH = 110  # characters of a line of text beside a map
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """How well labels are found by setting, by score and by side; and the data maps."""
     runs, left_out = newest_of(runs, [*PLACE, "seed"])
     words = [*cautions(runs), described(runs), *left_out]
@@ -107,10 +108,7 @@ def texts_of(figures: pd.DataFrame) -> pd.DataFrame:
         {
             "score": [SCORES[key].title for key in figures["score"]],
             "evidence": figures["kind"],
-            **{
-                title: [plus_minus(*pair, "-") for pair in zip(figures[measure], figures[f"{measure}_error"])]
-                for measure, title in MEASURES.items()
-            },
+            **{title: with_errors(figures, measure, "-") for measure, title in MEASURES.items()},
             "average precision less PVI's": figures["against"],
         }
     )
@@ -223,20 +221,15 @@ def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result
 def draw_settings(figures: pd.DataFrame, *paths: Path) -> None:
     """Average precision by the rate of wrong labels: a panel for each data set and noise, a line for each score."""
     panels = list(figures.groupby(["data", "noise"], sort=False))
-    rows = -(-len(panels) // COLUMNS)
-
-    def draw(axes: np.ndarray) -> None:
+    across, down = min(COLUMNS, len(panels)), -(-len(panels) // COLUMNS)
+    with sheet(paths, down, across, (3.2 * across, 3.2 * down)) as axes:
         for axis, ((data, noise), own) in zip(axes.flat, panels):
             for score, line, of in lines(own, "detector", "score"):
                 axis.errorbar(100 * line["rate"], line[RANKED], line[f"{RANKED}_error"], capsize=2, markersize=4,
                               label=SCORES[score].title, **of)  # fmt: skip
             axis.set(title=f"{NAMES[data]}, {noise}", xlabel="wrong labels (%)", xticks=sorted(set(100 * own["rate"])))
-        for axis in axes.flat[len(panels) :]:
-            axis.set_axis_off()
-        for row in axes:
-            row[0].set_ylabel("average precision, ± standard error")
-
-    drawn_in(min(COLUMNS, len(panels)), rows, 3.2, 3.2, draw, paths)
+        for axis in axes[:, 0]:
+            axis.set_ylabel("average precision, ± standard error")
 
 
 def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
@@ -261,7 +254,7 @@ def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
             },
         }
     )
-    used = [plus_minus(*pair) for pair in zip(runs["v_information_bits"], runs["v_information_bits_error"])]
+    used = with_errors(runs, "v_information_bits")
     sizes = "; ".join(f"{NAMES[name]} {bits} ({n:,.0f} items)" for name, bits, n in zip(runs.index, used, runs["n"]))
     caption = [
         f"Labels as they are: the {HARDEST} items of least held-out PVI (bits) of every data set, {family}, hardest "
@@ -278,26 +271,25 @@ def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
 
 def draw_maps(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, np.ndarray], *paths: Path) -> None:
     """Confidence against variability, coloured by PVI, and beside it the hardest items as pictures or text."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(len(tables), 2, figsize=(14, 4.4 * len(tables)), squeeze=False, layout="constrained",
-                                width_ratios=(5, 7))  # fmt: skip
-    for (axis, beside), (name, table) in zip(axes, tables.items()):
-        shown = hardest(table, HARDEST)
-        points = axis.scatter(table["variability"], table["confidence"], 6, table["pvi_bits"], cmap="viridis",
-                              vmin=hardest_shown(table["pvi_bits"]), linewidths=0)  # fmt: skip
-        axis.scatter(shown["variability"], shown["confidence"], 60, facecolors="none", edgecolors="black")
-        axis.set(xlabel="variability", ylabel="confidence", title=f"{NAMES[name]}, {len(table):,} items")
-        figure.colorbar(points, ax=axis, label="held-out PVI (bits)")
-        beside.set_axis_off()
-        beside.set_title("least PVI first: label (predicted)", fontsize="medium")
-        named = [f"{label} ({predicted})" for label, predicted in zip(shown["label"], shown["predicted"])]
-        if name in pictures:
-            draw_pictures(beside, pictures[name], named)
-        else:
-            said = [textwrap.fill(f"{of}: {' '.join(text.split())}", WIDTH) for of, text in zip(named, shown["text"])]
-            beside.text(0, 1, "\n".join(said), va="top", fontsize="x-small", parse_math=False)
-    save(figure, paths, 150)
+    size = (14, 4.4 * len(tables))
+    with sheet(paths, len(tables), 2, size, legend_at="", width_ratios=(5, 7)) as axes:
+        for (axis, beside), (name, table) in zip(axes, tables.items()):
+            shown = hardest(table, HARDEST)
+            points = axis.scatter(table["variability"], table["confidence"], 6, table["pvi_bits"], cmap="viridis",
+                                  vmin=hardest_shown(table["pvi_bits"]), linewidths=0, rasterized=True)  # fmt: skip
+            axis.scatter(shown["variability"], shown["confidence"], 60, facecolors="none", edgecolors="black")
+            axis.set(xlabel="variability", ylabel="confidence", title=f"{NAMES[name]}, {len(table):,} items")
+            axis.figure.colorbar(points, ax=axis, label="held-out PVI (bits)")
+            beside.set_axis_off()
+            beside.set_title("least PVI first: label (predicted)", fontsize="medium")
+            named = [f"{label} ({predicted})" for label, predicted in zip(shown["label"], shown["predicted"])]
+            if name in pictures:
+                draw_pictures(beside, pictures[name], named)
+            else:
+                said = [
+                    textwrap.fill(f"{of}: {' '.join(text.split())}", WIDTH) for of, text in zip(named, shown["text"])
+                ]
+                beside.text(0, 1, "\n".join(said), va="top", fontsize="x-small", parse_math=False)
 
 
 def draw_pictures(axis: Any, pictures: np.ndarray, named: Sequence[str]) -> None:
@@ -313,8 +305,5 @@ def draw_pictures(axis: Any, pictures: np.ndarray, named: Sequence[str]) -> None
 ANALYSIS = Analysis(
     "label-errors",
     analyse,
-    {"family": {"default": None, "help": "whose figures are drawn (default: the one that can use most)"}},
+    [option("family", help="whose figures are drawn (default: the one that can use most)")],
 )
-
-if __name__ == "__main__":
-    main(ANALYSIS)

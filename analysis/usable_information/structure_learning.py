@@ -7,19 +7,18 @@ published figure stands beside.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 
-from analysis.common.marks import lines
+from analysis.common.marks import lines, sheet
 from analysis.common.runs import newest
-from analysis.common.tables import Analysis, Claim, Result, difference_claim, main, plus_minus
-from analysis.usable_information._runs import Z95, described, drawn_in
+from analysis.common.tables import Analysis, Claim, Result, difference_claim, told
+from analysis.usable_information._runs import Z95, described
 from infoscope import tracking
 from infoscope.metrics import replicated
 from sweeps.usable_information.settings import SIMULATED
@@ -43,7 +42,7 @@ FAMILIES = {
 }
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """One table and figure for each study that was run."""
     runs, left_out = newest(runs, CELL, ("sets",))
     return [
@@ -56,21 +55,20 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
     """The scores of every method by case and size."""
     score, what, _ = STUDIES[study]
     figures = pooled(runs, [score, *(name for name in DIRECTED if name in runs and runs[name].notna().any())])
-    order = {name: place for place, name in enumerate(NAMES)}
-    figures = figures.sort_values(["case", "n", "method"], kind="stable",
-                                  key=lambda of: of.map(order) if of.name == "method" else of)  # fmt: skip
+    figures = figures.assign(method=pd.Categorical(figures["method"], list(NAMES)))
+    figures = figures.sort_values(["case", "n", "method"], kind="stable").astype({"method": str})
     text = figures[["case", "n"]].assign(method=figures["method"].map(NAMES), sets=figures["sets"])
-    text[what] = [plus_minus(*pair) for pair in zip(figures[score], figures[f"{score}_error"])]
-    for name, title in DIRECTED.items():
+    for name, title in ({score: what} | DIRECTED).items():
         if name in figures:
-            text[title] = [plus_minus(*pair) for pair in zip(figures[name], figures[f"{name}_error"])]
+            text[title] = told(figures, name)
     caption = [
         f"{what[0].upper()}{what[1:]}, by method, case and sample size.",
         *cautions(study, figures, score),
         *words,
     ]
-    draw_study = functools.partial(draw, figures, study)
-    return Result(study, figures, text, "\n".join(caption), draw_study, claims(study, runs))
+    return Result(
+        study, figures, text, "\n".join(caption), functools.partial(draw, figures, study), claims(study, runs)
+    )
 
 
 def cautions(study: str, figures: pd.DataFrame, score: str) -> list[str]:
@@ -144,8 +142,8 @@ def draw(figures: pd.DataFrame, study: str, *paths: Path) -> None:
     """The score by sample size, a panel for each case and a line for each method."""
     score, what, _ = STUDIES[study]
     cases = list(figures.groupby("case", sort=False))
-
-    def panels(axes: np.ndarray) -> None:
+    size = ((4.4 if len(cases) > 1 else 5.6) * len(cases), 4.0)
+    with sheet(paths, 1, len(cases), size, legend_at="outside lower center", ncols=3) as axes:
         for axis, (name, rows) in zip(axes[0], cases):
             for number, (method, line, mark) in enumerate(lines(rows, "method")):
                 place = line["n"] * 1.015**number  # side by side
@@ -158,10 +156,5 @@ def draw(figures: pd.DataFrame, study: str, *paths: Path) -> None:
                 axis.set_ylim(bottom=-0.02, top=max(0.2, axis.get_ylim()[1]))
         axes[0][0].set_ylabel(what.partition(",")[0] + ", 95 % interval")
 
-    drawn_in(len(cases), 1, 4.4 if len(cases) > 1 else 5.6, 4.0, panels, paths, "outside lower center", 3)
-
 
 ANALYSIS = Analysis("structure-learning", analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

@@ -6,17 +6,18 @@ trained to hide a label from one family (Xu et al. 2020, section 6.4).
 
 from __future__ import annotations
 
-import argparse
 import functools
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
+from analysis.common.marks import heat, sheet
 from analysis.common.runs import newest
-from analysis.common.tables import Analysis, Claim, Result, difference_claim, main, plus_minus
-from analysis.usable_information._runs import described, drawn_in, over_seeds
+from analysis.common.tables import Analysis, Claim, Result, difference_claim, spread, told
+from analysis.usable_information._runs import described, over_seeds
 from infoscope import tracking
 from infoscope.metrics import replicated
 from infoscope.tracking.store.client import connect
@@ -47,7 +48,7 @@ SELECTED = "In the claims the family that still finds most is chosen by these fi
 CELL = ["study", "source", "representation", "against", "seed"]
 
 
-def analyse(runs: pd.DataFrame, arguments: argparse.Namespace) -> Sequence[Result]:
+def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """A matrix for each label of the two studies."""
     runs = runs.reindex(columns=[*runs.columns, *(name for name in (*CELL, "model") if name not in runs)])
     kept, left_out = newest(runs, CELL)
@@ -104,14 +105,12 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
                         "seeds": figure.seeds, "floored": own["floored"].mean()}
                        | {name: own[name].mean() for name in TRAINING if study == "hiding"})  # fmt: skip
     figures = pd.DataFrame(figures)
-    first = {"blocks": ["model", "block"], "hiding": ["hidden from"]}[study]
-    shown = figures.assign(told=[plus_minus(*pair) for pair in zip(figures["value_bits"], figures["value_bits_error"])])
-    wide = shown.pivot(index=["of", "block"], columns="family", values="told").fillna("-")
-    wide = wide.loc[list(dict.fromkeys(zip(shown["of"], shown["block"]))), list(dict.fromkeys(shown["family"]))]
-    text = wide.reset_index().rename(columns={"of": first[0]})
+    first = {"blocks": "model", "hiding": "hidden from"}[study]
+    wide = spread(figures.assign(said=told(figures, "value_bits")), ["of", "block"], "family", "said")
+    text = wide[["of", "block", *dict.fromkeys(figures["family"])]].rename(columns={"of": first})
     if study == "hiding":
         costs = figures.groupby("of")[list(TRAINING)].first().map("{:.3f}".format)
-        text = text.drop(columns="block").join(costs.rename(columns=TRAINING), on=first[0])
+        text = text.drop(columns="block").join(costs.rename(columns=TRAINING), on=first)
     found = {"hidden": transfers, "domain": leaks}.get(label, lambda rows: [])(rows)
     caption = [
         f"What every family (columns) can use about {LABELS[label]}, bits, cross-fitted on unseen items; of at most "
@@ -170,27 +169,16 @@ def shown_to_another(beginning: str, values: pd.DataFrame, own: str) -> Claim:
 
 def draw(figures: pd.DataFrame, study: str, label: str, *paths: Path) -> None:
     """The matrix in colours."""
-    families = list(dict.fromkeys(figures["family"]))
-    places = list(dict.fromkeys(zip(figures["of"], figures["block"])))
-    wide = figures.pivot(index=["of", "block"], columns="family", values="value_bits").loc[places, families]
-
-    def paint(axes: np.ndarray) -> None:
-        axis = axes[0][0]
+    wide = spread(figures, ["of", "block"], "family", "value_bits", np.nan).set_index(["of", "block"])
+    bits = wide[list(dict.fromkeys(figures["family"]))].astype(float)
+    names = [f"{of} {block}" if study == "blocks" else of for of, block in bits.index]
+    with sheet(paths, size=(1.1 * bits.shape[1] + 3.5, 0.4 * len(bits) + 2.0)) as ((axis,),):
         top = max(float(figures["ceiling_bits"].max()), 1e-9)
-        image = axis.imshow(wide.to_numpy(dtype=float), vmin=0.0, vmax=top, aspect="auto", cmap="viridis")
-        for (i, j), bits in np.ndenumerate(wide.to_numpy(dtype=float)):
-            axis.text(j, i, f"{bits:.2f}", ha="center", va="center", color="white" if bits < 0.6 * top else "black")
-        names = [f"{of} {block}" if study == "blocks" else of for of, block in places]
-        axis.set(xticks=range(len(families)), xticklabels=families, yticks=range(len(places)), yticklabels=names)
+        image = heat(axis, bits.to_numpy(), bits.map("{:.2f}".format).to_numpy(), names, bits.columns, top, 10)
         axis.tick_params(axis="x", rotation=20)
         about = LABELS[label].partition(",")[0]
         axis.set(title=f"bits about {about}", ylabel="" if study == "blocks" else "hidden from", xlabel="read by")
         axis.figure.colorbar(image, ax=axis, label="bits, up to H(Y)")
 
-    drawn_in(1, 1, 1.1 * len(families) + 3.5, 0.4 * len(places) + 2.0, paint, paths)
-
 
 ANALYSIS = Analysis("usable-leakage", analyse)
-
-if __name__ == "__main__":
-    main(ANALYSIS)

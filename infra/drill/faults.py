@@ -1,12 +1,16 @@
-"""The faults of a drill. Each strikes one process by its id, or the disk; the sweep knows nothing of it."""
+"""The faults of a drill. Each strikes one process by its id, or the disk; the sweep knows nothing of it.
+
+A fault is a generator of a scene: up to its first `yield` it prepares, then the sweep runs, and it strikes and yields
+what was struck. It is closed when the round is over.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import shutil
-import sys
+import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,14 +18,12 @@ from pathlib import Path
 import psutil
 from mlflow.tracking import MlflowClient
 
-from infoscope.tracking.store.store import ALIVE
+from infoscope.tracking.tags import ALIVE
 from infra.drill import sweep
 from infra.drill.liar import LIES, Liar
-from infra.drill.places import DISK_BYTES, Nodes, Server, SmallDisk, separation, wait_until
+from infra.drill.places import DISK_BYTES, Nodes, Processes, Server, SmallDisk, apart, kill, wait_until
 from infra.drill.poison import poison
-from infra.drill.processes import Processes, kill
 
-CONTAINER = "infoscope-container"
 PROGRAM = "fault_drill"  # the name of the sweep's module in a working tree
 IDLE_SECONDS = 600.0  # how long a strike waits for a victim that is between two trials; many may want the machine
 
@@ -29,8 +31,8 @@ IDLE_SECONDS = 600.0  # how long a strike waits for a victim that is between two
 @dataclass
 class Scene:
     """A round under way. folder: of everything in it; environment, prefix: with which the sweep's command is started;
-    driver: the process that runs now; tree: the working tree of the sweep, the last of trees; liar: before the server;
-    others: drivers of the same sweep in trees of their own.
+    driver: the process that runs now; tree: the working tree of the sweep, the last of trees; beside: working trees in
+    which it is started too, with their prefixes; others: its drivers there.
     """
 
     processes: Processes
@@ -40,13 +42,18 @@ class Scene:
     environment: dict[str, str]
     prefix: list[str] = field(default_factory=list)
     driver: psutil.Popen | None = None
-    liar: Liar | None = None
+    beside: dict[Path, list[str]] = field(default_factory=dict)
     others: list[psutil.Popen] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.client = MlflowClient(self.server.uri)
+        self.ledger = self.folder / "ledger.txt"  # the steps that the sweep's trials have made
         self.trees: list[Path] = []
         self.tree = self.make_tree("tree")
+
+    @property
+    def records(self) -> Path:
+        return self.tree / "runs" / "records"
 
     def make_tree(self, name: str) -> Path:
         """An empty working tree, with nothing in it but the sweep's module."""
@@ -56,15 +63,6 @@ class Scene:
         self.trees.append(tree)
         return tree
 
-    @property
-    def ledger(self) -> Path:
-        """The steps that the sweep's trials have made."""
-        return self.folder / "ledger.txt"
-
-    @property
-    def records(self) -> Path:
-        return self.tree / "runs" / "records"
-
     def experiment(self) -> str:
         """The id of the sweep's experiment at the server, which is made if it is not there."""
         name = self.environment[sweep.NAME]
@@ -72,7 +70,7 @@ class Scene:
         return found.experiment_id if found else self.client.create_experiment(name)
 
     def age(self) -> None:
-        """An hour passes since invocations have said that they live."""
+        """Dates back by an hour the last sign of life of every invocation."""
         for run in self.client.search_runs([self.experiment()], "attributes.status = 'RUNNING'"):
             if run.data.tags.get(ALIVE, "").isdecimal():
                 self.client.set_tag(run.info.run_id, ALIVE, str(int(run.data.tags[ALIVE]) - 3_600_000))
@@ -83,7 +81,7 @@ class Scene:
         return [(int(pid), float(bits), int(step)) for pid, bits, step in map(str.split, lines)]
 
     def busy(self, session: int) -> tuple[psutil.Process, str]:
-        """A process that has just made a step, and which. Raises DrillError when none does within three minutes."""
+        """A process that has just made a step, and which. Raises DrillError when none does within ten minutes."""
         found: list[tuple[psutil.Process, str]] = []
 
         def look() -> bool:
@@ -97,209 +95,182 @@ class Scene:
         wait_until(look, "no trial runs where the fault is to strike", IDLE_SECONDS)
         return found[0]
 
+    def wait_down(self) -> None:
+        """Waits as long as a server is down, or until the driver ends."""
+        with contextlib.suppress(psutil.TimeoutExpired):
+            self.driver.wait(self.down)
 
+
+Strike = Iterator[str | None]
+
+
+def driver(scene: Scene) -> Strike:
+    yield
+    kill(scene.driver)
+    yield f"driver {scene.driver.pid}"
+
+
+def worker(scene: Scene) -> Strike:
+    yield
+    process, where = scene.busy(scene.driver.pid)
+    kill(process)
+    yield f"worker {process.pid} {where}"
+
+
+def paused(scene: Scene) -> Strike:
+    """A worker that does nothing for as long as a server is down, and then goes on where it was."""
+    yield
+    process, where = scene.busy(scene.driver.pid)
+    process.suspend()
+    scene.wait_down()
+    with contextlib.suppress(psutil.NoSuchProcess):  # Ray may have taken it for dead meanwhile
+        process.resume()
+    yield f"worker {process.pid} {where}, for {scene.down:.0f} s"
+
+
+def gcs(scene: Scene) -> Strike:
+    yield
+    process = next(one for one in scene.processes.members(scene.driver.pid) if one.name() == "gcs_server")
+    kill(process)
+    yield f"gcs {process.pid}"
+
+
+def locked(scene: Scene) -> Strike:
+    """Another program holds the SQLite store, the server's where there is one, for as long as a server is down."""
+    yield
+    of_server = scene.environment.get("MLFLOW_TRACKING_URI")
+    path = scene.server.store if of_server else scene.tree / "runs" / "mlflow.db"
+    with contextlib.closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as base:
+        base.execute("BEGIN EXCLUSIVE")
+        scene.wait_down()
+        base.rollback()
+    yield f"{path.name}, for {scene.down:.0f} s"
+
+
+def node(scene: Scene, own_disk: bool = False) -> Strike:
+    """The raylet of a second node. From a disk of its own nothing comes back: what was not sent is made again."""
+    cluster = Nodes(scene.processes, scene.folder, scene.environment, scene.records if own_disk else None)
+    scene.environment["RAY_ADDRESS"] = cluster.address
+    yield
+    _, where = scene.busy(cluster.second.pid)
+    raylet = cluster.raylet()
+    kill(raylet)
+    yield f"raylet {raylet.pid}, its trial {where}"
+
+
+def server(scene: Scene) -> Strike:
+    yield
+    struck = scene.server.process.pid
+    scene.server.kill()
+    time.sleep(scene.down)
+    scene.server.launch()
+    scene.server.wait()
+    yield f"MLflow server {struck}, down {scene.down:.0f} s"
+
+
+def disk(scene: Scene) -> Strike:
+    """The file system of the records is full until the sweep ends, or a server would be back."""
+    small = SmallDisk(scene.processes, scene.records, scene.environment, scene.folder / "disk.log")
+    scene.prefix = small.prefix(scene.tree)
+    yield
+    small.fill()
+    scene.wait_down()
+    small.free()
+    yield f"disk of the records, {DISK_BYTES >> 20} MiB"
+
+
+def machine(scene: Scene) -> Strike:
+    """The sweep's machine is lost, and the command runs again elsewhere; the last heartbeat is dated back."""
+    yield
+    scene.processes.end(scene.driver.pid)
+    shutil.rmtree(scene.tree)
+    scene.age()
+    scene.tree = scene.make_tree("elsewhere")
+    yield f"driver {scene.driver.pid} and everything it had started"
+
+
+def two_drivers(scene: Scene, equal_names: bool = False) -> Strike:
+    """A second driver of the same cells in another folder, on the same server; then the first is killed. With equal
+    names both run as in containers of one image, with equal host names and paths on separate file systems.
+    """
+    second, path = scene.make_tree("beside"), scene.folder / "container"
+    scene.beside[second] = []
+    if equal_names:
+        path.mkdir()
+        scene.prefix, scene.beside[second] = (
+            apart("infoscope-container", 'mount --bind "$1" "$2" && cd "$2"', tree, path)
+            for tree in (scene.tree, second)
+        )
+    yield
+    alive = [driver for driver in (scene.driver, *scene.others) if driver.poll() is None]
+    kill(*alive[:1])
+    if scene.driver not in alive:  # it was refused, and the one that has it refused is dead now
+        scene.age()
+    yield f"driver {alive[0].pid if alive else '(none left)'}, one of {1 + len(scene.others)}"
+
+
+def poisoned(scene: Scene) -> Strike:
+    """Incomplete or foreign runs are added before and during the sweep; the driver is killed."""
+    poison(scene.client, scene.experiment(), "laptop")
+    yield
+    count = len(poison(scene.client, scene.experiment(), "laptop"))
+    kill(scene.driver)
+    yield f"driver {scene.driver.pid}, beside {2 * count} runs"
+
+
+def lies(scene: Scene, lie: str) -> Strike:
+    """The server is reached through a proxy that lies to every other request, for as long as a server is down."""
+    liar = Liar(scene.server.port)
+    with contextlib.closing(liar):
+        scene.environment["MLFLOW_TRACKING_URI"] = liar.uri
+        yield
+        liar.lie(lie, share=0.5)
+        scene.wait_down()
+        liar.be_honest()
+        yield f"{liar.told[lie]} requests"
+
+
+@dataclass(frozen=True)
 class Fault:
-    """kind: as given to --faults; how: the mechanism, for the table; pause: seconds after every step of the sweep that
-    is struck; latest: the share of the sweep's steps after which it does not strike any more.
+    """how: the mechanism, for the table; pause: seconds after every step of the sweep that is struck, .1 being long
+    enough for a checkpoint to be sent; latest: the share of the sweep's steps after which it does not strike any more;
+    sqlite: every other round has no server; mounts: it needs its own, unshare --mount --uts.
     """
 
-    kind: str
     how: str
-    pause = 0.04
-    latest = 0.97
-    may_use_sqlite = False
-    needs_mounts = False  # of its own: unshare --mount --uts
-
-    def prepare(self, scene: Scene) -> None:
-        """Before the sweep is started."""
-
-    def begun(self, scene: Scene, command: list[str]) -> None:
-        """Called as soon as the sweep is started, by this command."""
-
-    def strike(self, scene: Scene) -> str:
-        """Returns what was struck."""
-        raise NotImplementedError
-
-    def over(self, scene: Scene) -> None:
-        """Whatever has happened."""
+    strike: Callable[[Scene], Strike]
+    pause: float = 0.04
+    latest: float = 0.97
+    sqlite: bool = False
+    mounts: bool = False
 
 
-class DriverKilled(Fault):
-    kind, how, may_use_sqlite = "driver", "kill -9", True
-
-    def strike(self, scene: Scene) -> str:
-        kill(scene.driver)
-        return f"driver {scene.driver.pid}"
-
-
-class WorkerKilled(Fault):
-    kind, how, may_use_sqlite = "worker", "kill -9", True
-    latest = 0.75  # a trial must be running
-
-    def strike(self, scene: Scene) -> str:
-        process, where = scene.busy(scene.driver.pid)
-        kill(process)
-        return f"worker {process.pid} {where}"
-
-
-class NodeLost(Fault):
-    """The raylet of a second node on the same disk."""
-
-    kind, how = "node", "kill -9 of the raylet, shared disk"
-    latest = 0.75  # its node must be running a trial
-    own_disk = False
-
-    def prepare(self, scene: Scene) -> None:
-        disk = scene.records if self.own_disk else None
-        self.cluster = Nodes(scene.processes, scene.folder, scene.environment, disk)
-        scene.environment["RAY_ADDRESS"] = self.cluster.address
-
-    def strike(self, scene: Scene) -> str:
-        _, where = scene.busy(self.cluster.second.pid)
-        raylet = self.cluster.raylet()
-        kill(raylet)
-        return f"raylet {raylet.pid}, its trial {where}"
-
-
-class FarNodeLost(NodeLost):
-    """The same with a disk of its own, from which nothing comes back: what was not sent is made again."""
-
-    kind, how = "far-node", "kill -9 of the raylet, own disk and host name"
-    own_disk, needs_mounts, pause = True, True, 0.1  # long enough for a checkpoint to be sent
-
-
-class ServerKilled(Fault):
-    kind, how = "server", "kill -9"
-
-    def strike(self, scene: Scene) -> str:
-        struck = scene.server.process.pid
-        scene.server.kill()
-        time.sleep(scene.down)
-        scene.server.launch()
-        scene.server.wait()
-        return f"MLflow server {struck}, down {scene.down:.0f} s"
-
-
-class MachineLost(Fault):
-    """The sweep's machine is lost, and the command runs again elsewhere; the last heartbeat is dated back."""
-
-    kind, how = "machine", "kill -9 of driver and Ray, working tree deleted, run again in another folder an hour later"
-    pause = 0.1  # long enough for a checkpoint to be sent
-
-    def strike(self, scene: Scene) -> str:
-        scene.processes.end(scene.driver.pid)
-        shutil.rmtree(scene.tree)
-        scene.age()
-        scene.tree = scene.make_tree("elsewhere")
-        return f"driver {scene.driver.pid} and everything it had started"
-
-
-class DiskFull(Fault):
-    """The file system of the records is full until the sweep ends, or a server would be back."""
-
-    kind, how, needs_mounts = "disk", "no space left on a small file system", True
-
-    def prepare(self, scene: Scene) -> None:
-        self.disk = SmallDisk(scene.processes, scene.records, scene.environment, scene.folder / "disk.log")
-        scene.prefix = self.disk.prefix(scene.tree)
-
-    def strike(self, scene: Scene) -> str:
-        self.disk.fill()
-        with contextlib.suppress(psutil.TimeoutExpired):
-            scene.driver.wait(scene.down)
-        self.disk.free()
-        return f"disk of the records, {DISK_BYTES >> 20} MiB"
-
-
-class ServerLies(Fault):
-    """The server is reached through a proxy that lies to every other request, for as long as a server is down."""
-
-    def __init__(self, kind: str, lie: str) -> None:
-        self.kind, self.lie, self.how = kind, lie, LIES[lie]
-
-    def prepare(self, scene: Scene) -> None:
-        scene.liar = Liar(scene.server.port)
-        scene.environment["MLFLOW_TRACKING_URI"] = scene.liar.uri
-
-    def strike(self, scene: Scene) -> str:
-        scene.liar.lie(self.lie, share=0.5)
-        with contextlib.suppress(psutil.TimeoutExpired):
-            scene.driver.wait(scene.down)
-        scene.liar.be_honest()
-        return f"{scene.liar.told[self.lie]} requests"
-
-    def over(self, scene: Scene) -> None:
-        if scene.liar:
-            scene.liar.close()
-
-
-class TwoDrivers(Fault):
-    """A second driver of the same cells in another folder, on the same server; then the first is killed."""
-
-    kind, how = "two-drivers", "the same command in two folders within a second, then kill -9 of the first"
-
-    def begun(self, scene: Scene, command: list[str]) -> None:
-        tree, log = scene.make_tree("beside"), scene.folder / "beside.log"
-        words = [*self.prefix(scene, tree), *command[len(scene.prefix) :]]
-        scene.others.append(scene.processes.start(words, tree, scene.environment, log))
-
-    def prefix(self, scene: Scene, tree: Path) -> list[str]:
-        """What a driver's command begins with in a tree."""
-        return []
-
-    def strike(self, scene: Scene) -> str:
-        alive = [driver for driver in (scene.driver, *scene.others) if driver.poll() is None]
-        kill(*alive[:1])
-        if scene.driver not in alive:  # it was refused, and the one that has it refused is dead now
-            scene.age()
-        return f"driver {alive[0].pid if alive else '(none left)'}, one of {1 + len(scene.others)}"
-
-
-class EqualNames(TwoDrivers):
-    """The same in two containers of one image, with equal host names and paths on separate file systems."""
-
-    kind, how = "equal-names", "two drivers as in two containers: equal host names and paths, then kill -9 of the first"
-    needs_mounts = True
-
-    def prepare(self, scene: Scene) -> None:
-        scene.prefix = self.prefix(scene, scene.tree)
-
-    def prefix(self, scene: Scene, tree: Path) -> list[str]:
-        path = scene.folder / "container"
-        path.mkdir(exist_ok=True)
-        name = f"import socket; socket.sethostname('{CONTAINER}')"
-        script = 'mount --bind "$1" "$2" && cd "$2" && "$3" -c "$4" && shift 4 && exec "$@"'
-        return [*separation(), "sh", "-c", script, "sh", str(tree), str(path), sys.executable, name]
-
-
-class Poisoned(Fault):
-    """Incomplete or foreign runs are added before and during the sweep; the driver is killed."""
-
-    kind, how = "poisoned", "foreign and half-written runs in the experiment, then kill -9 of the driver"
-
-    def prepare(self, scene: Scene) -> None:
-        self._poison(scene)
-
-    def strike(self, scene: Scene) -> str:
-        count = self._poison(scene)
-        kill(scene.driver)
-        return f"driver {scene.driver.pid}, beside {2 * count} runs"
-
-    def _poison(self, scene: Scene) -> int:
-        return len(poison(scene.client, scene.experiment(), "laptop"))
-
-
-_LIES = {
-    "server-errors": "error",
-    "answers-lost": "lost",
-    "server-busy": "busy",
-    "answers-garbled": "garbled",
-    "server-silent": "silent",
+BUSY = 0.75  # `latest` where a trial must be running
+FAULTS: Mapping[str, Fault] = {
+    "driver": Fault("kill -9", driver, sqlite=True),
+    "worker": Fault("kill -9", worker, latest=BUSY, sqlite=True),
+    "paused": Fault("kill -STOP of a worker, later -CONT", paused, latest=BUSY, sqlite=True),
+    "gcs": Fault("kill -9 of the gcs of a local Ray", gcs, latest=BUSY, sqlite=True),
+    "locked": Fault("the SQLite store locked by another program", locked, sqlite=True),
+    "node": Fault("kill -9 of the raylet, shared disk", node, latest=BUSY),
+    "server": Fault("kill -9", server),
+    "disk": Fault("no space left on a small file system", disk, mounts=True),
+    "far-node": Fault(
+        "kill -9 of the raylet, own disk and host name", partial(node, own_disk=True), 0.1, BUSY, mounts=True
+    ),
+    "machine": Fault(
+        "kill -9 of driver and Ray, working tree deleted, run again in another folder an hour later", machine, 0.1
+    ),
+    "two-drivers": Fault("the same command in two folders within a second, then kill -9 of the first", two_drivers),
+    "equal-names": Fault(
+        "two drivers as in two containers: equal host names and paths, then kill -9 of the first",
+        partial(two_drivers, equal_names=True),
+        mounts=True,
+    ),
+    "poisoned": Fault("foreign and half-written runs in the experiment, then kill -9 of the driver", poisoned),
+    "server-errors": Fault(LIES["error"], partial(lies, lie="error")),
+    "answers-lost": Fault(LIES["lost"], partial(lies, lie="lost")),
+    "server-busy": Fault(LIES["busy"], partial(lies, lie="busy")),
+    "answers-garbled": Fault(LIES["garbled"], partial(lies, lie="garbled")),
+    "server-silent": Fault(LIES["silent"], partial(lies, lie="silent")),
 }
-FAULTS: Mapping[str, Callable[[], Fault]] = {
-    fault.kind: fault
-    for fault in (
-        *(DriverKilled, WorkerKilled, NodeLost, ServerKilled, DiskFull, FarNodeLost, MachineLost),
-        *(TwoDrivers, EqualNames, Poisoned),
-    )
-} | {kind: partial(ServerLies, kind, lie) for kind, lie in _LIES.items()}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.client
+import logging
 import random
+import socket
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import requests
+from werkzeug import Request, Response
+from werkzeug.serving import make_server
 
 LIES: Mapping[str, str] = {
     "error": "500 after the server has done what it was asked",
@@ -17,28 +20,25 @@ LIES: Mapping[str, str] = {
     "garbled": "the answer's JSON is cut in half",
     "silent": "no answer at all",
 }
-HOP = ("connection", "keep-alive", "transfer-encoding", "content-length", "date", "server")
+HOP = ("connection", "content-encoding", "content-length", "host", "keep-alive", "transfer-encoding")
 
 
 class Liar:
     """A proxy on a free loopback port, honest at first. told: number of lies by kind."""
 
     def __init__(self, server: int):
-        self.server, self.told = server, Counter[str]()
+        self._server, self.told = f"http://127.0.0.1:{server}", Counter[str]()
         self._lie, self._share = "", 1.0
-        self._draw, self._lock = random.Random(0), threading.Lock()
-        self._honest = threading.Event()
-        self._honest.set()
-        self._listener = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._listener.daemon_threads = True
-        self.port = self._listener.server_port
-        self.uri = f"http://127.0.0.1:{self.port}"
-        threading.Thread(target=self._listener.serve_forever, daemon=True, name="liar").start()
+        self._draw, self._lock, self._honest = random.Random(0), threading.Lock(), threading.Event()
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it would log every request
+        self._listener = make_server("127.0.0.1", 0, Request.application(self._answer), threaded=True)
+        self.uri = f"http://127.0.0.1:{self._listener.server_port}"
+        threading.Thread(target=self._listener.serve_forever, daemon=True).start()
 
     def lie(self, lie: str, share: float = 1.0) -> None:
         """From now on, to this share of the requests, in one of the ways of LIES."""
-        self._lie, self._share = lie, share
         self._honest.clear()
+        self._lie, self._share = lie, share
 
     def be_honest(self) -> None:
         """From now on; whoever waits for an answer is cut off."""
@@ -50,76 +50,36 @@ class Liar:
         self._listener.shutdown()
         self._listener.server_close()
 
-    def next_lie(self) -> str | None:
+    def next_lie(self) -> str:
+        """The lie for the next request; empty for the truth."""
         with self._lock:
-            if not self._lie or self._draw.random() >= self._share:
-                return None
-            self.told[self._lie] += 1
-            return self._lie
+            lie = self._lie if self._lie and self._draw.random() < self._share else ""
+            self.told.update([lie] if lie else [])
+            return lie
 
-    def wait_until_honest(self) -> None:
-        self._honest.wait()
+    def _answer(self, request: Request) -> Response:
+        lie = self.next_lie()
+        if lie == "silent":
+            self._honest.wait()
+            _cut(request)
+        if lie == "busy":
+            return Response("too many requests", 429, {"Retry-After": "3600"})
+        asked = {name: text for name, text in request.headers.items() if name.lower() not in HOP}
+        url, body = self._server + request.environ["RAW_URI"], request.get_data()
+        try:
+            answer = requests.request(request.method, url, data=body, headers=asked, timeout=600, allow_redirects=False)
+        except requests.RequestException:
+            _cut(request)
+        if lie == "lost":
+            _cut(request)
+        if lie == "error":
+            return Response("internal error", 500)
+        kept = {name: text for name, text in answer.headers.items() if name.lower() not in HOP}
+        garbled = lie == "garbled" and answer.headers.get("Content-Type", "").startswith("application/json")
+        return Response(answer.content[: len(answer.content) // 2 if garbled else None], answer.status_code, kept)
 
 
-def _handler(liar: Liar) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def _answer(self) -> None:
-            body, lie = self._body(), liar.next_lie()
-            if lie == "silent":
-                liar.wait_until_honest()
-                self.close_connection = True
-                return
-            if lie == "busy":
-                self._send(429, {"Retry-After": "3600", "Content-Type": "text/plain"}, b"too many requests")
-                return
-            try:
-                status, headers, content = self._ask(body)
-            except OSError:
-                self.close_connection = True
-                return
-            if lie == "lost":
-                self.close_connection = True
-            elif lie == "error":
-                self._send(500, {"Content-Type": "text/plain"}, b"internal error")
-            elif lie == "garbled" and headers.get("content-type", "").startswith("application/json"):
-                self._send(status, headers, content[: len(content) // 2])
-            else:
-                self._send(status, headers, content)
-
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
-
-        def _body(self) -> bytes:
-            if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
-                parts = []
-                while size := int(self.rfile.readline().split(b";")[0], 16):
-                    parts.append(self.rfile.read(size))
-                    self.rfile.readline()
-                self.rfile.readline()
-                return b"".join(parts)
-            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
-
-        def _ask(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
-            connection = http.client.HTTPConnection("127.0.0.1", liar.server, timeout=600)
-            with contextlib.closing(connection):
-                headers = {name: text for name, text in self.headers.items() if name.lower() not in HOP}
-                connection.request(self.command, self.path, body, headers | {"Content-Length": str(len(body))})
-                answer = connection.getresponse()
-                kept = {name.lower(): text for name, text in answer.getheaders() if name.lower() not in HOP}
-                return answer.status, kept, answer.read()
-
-        def _send(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
-            with contextlib.suppress(OSError):  # the other side has given up
-                self.send_response(status)
-                for name, text in headers.items():
-                    self.send_header(name, text)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-    return Handler
+def _cut(request: Request) -> None:
+    """Ends the connection without an answer."""
+    request.environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+    raise ConnectionError

@@ -10,6 +10,7 @@ from typing import Any
 
 from mlflow.tracking import MlflowClient
 
+from infoscope.tracking.sending.checkpoint import TAG
 from infoscope.tracking.tags import ALIVE, CELL, CELLS, DRIVER, KEY, OUTCOME, PARENT, PROFILE
 
 POISONED = "drill.poison"  # a tag of these runs
@@ -55,7 +56,7 @@ def poison(
     make("a parent that is gone", "KILLED", **whole, **{PARENT: NEVER})
     make("a parent that is gone, running", None, **whole, **{PARENT: NEVER, DRIVER: "elsewhere:/runs"})
     make("a key with quotes", "FINISHED", **{KEY: "a' or '1' = `1", CELL: "{", PROFILE: label, OUTCOME: "complete"})
-    make("a checkpoint that is none", "KILLED", **whole, **{"infoscope.checkpoint": "{"})
+    make("a checkpoint that is none", "KILLED", **whole, **{TAG: "{"})
     for name, alive in {"words": "yesterday", "a fraction": "1e400", "nothing": "", "long ago": "-5"}.items():
         make(f"alive: {name}", None, **{CELLS: "2", ALIVE: alive, DRIVER: "elsewhere:/runs", PROFILE: label})
     make("alive: other digits", None, **{CELLS: "2", ALIVE: "²", DRIVER: "elsewhere:/runs", PROFILE: label})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from mlflow.entities import LoggedModel, Run
+from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
@@ -37,16 +37,20 @@ def expected(bits: float, bound: str, steps: int) -> tuple[float, ...]:
     return tuple(running.trace.of(bound))
 
 
-def read(uri: str, experiment: str, plan: Mapping[str, Mapping], records: Sequence[Path]) -> dict[str, int]:
-    """The number of cells of a plan, and of each kind of loss in the store; runs that the drill added are excluded."""
-    client = MlflowClient(uri)
-    found = list(_runs(client, experiment))
+def read(uri: str, experiment: str, plan: Mapping[str, Mapping], trees: Sequence[Path]) -> dict[str, int]:
+    """The number of cells of a plan, and of each kind of loss in the store and in working trees; runs that the drill
+    added are excluded.
+    """
+    client, found, models = MlflowClient(uri), [], []
+    if known := client.get_experiment_by_name(experiment):
+        ids = [known.experiment_id]
+        found = list(pages(lambda token: client.search_runs(ids, max_results=1000, page_token=token)))
+        models = pages(lambda token: client.search_logged_models(ids, max_results=100, page_token=token))
     of = {key: [run for run in found if run.data.tags.get(KEY) == key] for key in plan}
     last = {key: several[-1] for key, several in of.items() if several}
     curves = {key: client.get_metric_history(run.info.run_id, sweep.CURVE) for key, run in last.items()}
     points = {key: [(point.step, point.value) for point in curve] for key, curve in curves.items()}
     truth = {key: expected(cell["bits"], cell["bound"], cell["steps"]) for key, cell in plan.items()}
-    whole = {key: _whole(client, last[key], points[key], truth[key]) for key in last}
     return dict(
         cells=len(plan),
         lost=len(plan) - len(last),
@@ -54,19 +58,12 @@ def read(uri: str, experiment: str, plan: Mapping[str, Mapping], records: Sequen
         miscounted=_miscounted(uri, experiment, plan),
         running=sum(run.info.status == "RUNNING" for run in found if POISONED not in run.data.tags),
         failed=sum(run.info.status != "FINISHED" for run in last.values()),
-        incomplete=sum(not complete for complete in whole.values()),
+        incomplete=sum(not _whole(client, last[key], points[key], truth[key]) for key in last),
         duplicates=sum(len(curve) - len(dict(curve)) for curve in points.values()),
         wrong=sum(len(set(points[key]) - set(enumerate(truth[key]))) for key in last),
-        unready=sum(str(model.status) != "READY" for model in _models(client, experiment)),
-        unsent=sum(len(list(folder.glob("*/*/record.jsonl"))) for folder in records),
+        unready=sum(str(model.status) != "READY" for model in models),
+        unsent=sum(len(list(tree.glob("runs/records/*/*/record.jsonl"))) for tree in trees),
     )
-
-
-def _runs(client: MlflowClient, experiment: str) -> Iterator[Run]:
-    known = client.get_experiment_by_name(experiment)
-    if known is None:
-        return iter(())
-    return pages(lambda token: client.search_runs([known.experiment_id], max_results=1000, page_token=token))
 
 
 def _miscounted(uri: str, experiment: str, plan: Mapping[str, Mapping]) -> int:
@@ -76,13 +73,6 @@ def _miscounted(uri: str, experiment: str, plan: Mapping[str, Mapping]) -> int:
     except Exception:  # whatever it is, none of the cells can be read
         return len(plan)
     return sum(counts.pop(key, 0) != 1 for key in plan) + counts.total()
-
-
-def _models(client: MlflowClient, experiment: str) -> Iterator[LoggedModel]:
-    known = client.get_experiment_by_name(experiment)
-    if known is None:
-        return iter(())
-    return pages(lambda token: client.search_logged_models([known.experiment_id], max_results=100, page_token=token))
 
 
 def _whole(client: MlflowClient, run: Run, curve: Sequence[tuple[int, float]], truth: Sequence[float]) -> bool:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from infoscope.checks import one_of
 from infoscope.data import FactorDataset
-from infoscope.errors import UnknownName
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import disentanglement
 from infoscope.metrics.factor_information.arrays import from_arrays
@@ -36,8 +36,7 @@ def check_effort(cell: Mapping[str, Any]) -> None:
     """Raises ValueError where a cell asks for too little, or for an unknown protocol."""
     require_minimum(cell, MINIMUM)
     for name in cell["protocols"]:
-        if name not in disentanglement.PROTOCOLS:
-            raise UnknownName(f"protocol must be one of {', '.join(disentanglement.PROTOCOLS)}, got {name!r}")
+        one_of("protocol", name, disentanglement.PROTOCOLS)
 
 
 def measure(

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from infoscope import data
-from infoscope.errors import OutOfRange, UnknownName
+from infoscope.checks import one_of
+from infoscope.errors import OutOfRange
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
 from infoscope.models import OBJECTIVES, VAE, AutoEncoder, Encoding, LatentSpec, encode_all, fit_vae
 from infoscope.models.vae.objectives import PRESETS, Objective
@@ -45,8 +46,7 @@ def data_fields(profile: Profile) -> dict[str, Any]:
 def factor_set(cell: Mapping[str, Any]) -> data.FactorDataset:
     """The images and factors of a cell."""
     name, resolution = cell["data"], cell["resolution"]
-    if name not in DATA:
-        raise UnknownName(f"data must be one of auto, {', '.join(DATA)}, got {name!r}")
+    one_of("data", name, DATA)
     steps = {"orientation": cell["every_orientation"], **dict.fromkeys(("posX", "posY"), cell["every_position"])}
     found = DATA[name]()
     found = found.thinned(steps) if max(steps.values()) > 1 else found
@@ -77,10 +77,7 @@ def images(cell: Mapping[str, Any]) -> torch.Tensor | data.FactorDataset:
 
 def training_fields(model: str, setting: str, steps: int, relative_weight: float = 1.0) -> dict[str, Any]:
     """The fields of a training: the published ones but for what the setting says, with the weight a multiple of it."""
-    for what, given, known in (("model", model, MODELS), ("setting", setting, PRESETS)):
-        if given not in known:
-            raise UnknownName(f"{what} must be one of {', '.join(known)}, got {given!r}")
-    fields = OBJECTIVES[model].settings(setting)
+    fields = OBJECTIVES[one_of("model", model, MODELS)].settings(one_of("setting", setting, PRESETS))
     fields["steps"] = max(1, round(steps * fields.pop("share", 1.0)))
     if "weight" in fields:
         fields["weight"] *= relative_weight

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from infoscope.checks import one_of
 from infoscope.errors import OutOfRange, UnknownName
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid, load_model, main, runs
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid, load_model, runs
 from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
 from sweeps.disentanglement.settings import CONCRETE, DATA_FIELDS, EFFORT, MODELS
 from sweeps.streams import draws
@@ -85,8 +86,7 @@ def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame
 
 
 def check(cell: dict) -> None:
-    if cell["attack"] not in ATTACKS:
-        raise UnknownName(f"attack must be one of {', '.join(ATTACKS)}, got {cell['attack']!r}")
+    one_of("attack", cell["attack"], ATTACKS)
     if not 0 <= cell["alpha"] < np.inf:
         raise OutOfRange(f"alpha must be a number of at least 0, got {cell['alpha']}.")
     _factor_scores.check_effort(cell)
@@ -141,6 +141,3 @@ SWEEP = Sweep(
     version=4,  # discrete shared exclusions
     cost=lambda cell: float(cell["draws"] * len(_vaes.factor_set(cell))),
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

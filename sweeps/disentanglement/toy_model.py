@@ -15,7 +15,7 @@ import numpy as np
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.factor_information.result import FactorInformation
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.datasets import DataSet
 from sweeps.checks import require_minimum
 from sweeps.datasets import law
@@ -126,6 +126,3 @@ SWEEP = Sweep(
     check=check,
     cost=lambda cell: cell["draws"] * cell["factors"] ** 3,
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

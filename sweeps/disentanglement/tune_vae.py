@@ -11,10 +11,11 @@ import math
 
 from optuna.distributions import FloatDistribution
 
-from infoscope.errors import InvalidInput, OutOfRange, UnknownName
+from infoscope.checks import one_of
+from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.metrics.factor_information import exact
 from infoscope.models import VAE, AutoEncoder, encode_all
-from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha, main
+from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha
 from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
 from sweeps.disentanglement.settings import CRITERION, MODELS, WEIGHTS, WITHOUT_DENSITY
 from sweeps.streams import draws
@@ -64,8 +65,7 @@ def space(profile: Profile) -> dict:
 
 
 def check(cell: dict) -> None:
-    if cell["criterion"] not in CRITERIA:
-        raise UnknownName(f"criterion must be one of {', '.join(CRITERIA)}, got {cell['criterion']!r}")
+    one_of("criterion", cell["criterion"], CRITERIA)
     if cell["criterion"] != "elbo" and cell["model"] in WITHOUT_DENSITY:
         raise InvalidInput(f"model is {cell['model']!r}, whose code has no density; search it by criterion=elbo")
     if cell["judging_draws"] < _factor_scores.MINIMUM["draws"]:
@@ -126,6 +126,3 @@ SWEEP = Sweep(
     cost=_vaes.cost,
     search=Search(CRITERION, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

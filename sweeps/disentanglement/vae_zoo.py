@@ -15,7 +15,7 @@ import numpy as np
 from infoscope.data import FactorDataset
 from infoscope.errors import OutOfRange
 from infoscope.models import VAE, AutoEncoder, Encoding, encode_all, traverse
-from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.disentanglement import _factor_scores, _vaes
 from sweeps.disentanglement.settings import EFFORT, MODELS, WEIGHTS
 from sweeps.representation.settings import ITEMS, KEPT, TARGET
@@ -159,6 +159,3 @@ SWEEP = Sweep(
     cost=_vaes.cost,
     best=("unibound", "max"),
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import nn
 
 from infoscope import data, models
-from infoscope.errors import UnknownName
+from infoscope.checks import one_of
 from infoscope.tracking.checks import undamaged
-from infoscope.tracking.store.store import made_home
+from sweeps.embedding import made_once
 from sweeps.streams import stream
 
 INVERTIBLE = ("maf", "realnvp", "irevnet")
@@ -47,9 +46,8 @@ def check_encoder(cell: Mapping[str, Any]) -> None:
         "statistics": ("batch", "fixed", "none"),
         "encoder_size": tuple(SIZES),
     }
-    for name, valid in known.items():
-        if name in cell and cell[name] not in valid:
-            raise UnknownName(f"{name} must be one of {', '.join(valid)}, got {cell[name]!r}.")
+    for name in known.keys() & cell.keys():
+        one_of(name, cell[name], known[name])
 
 
 @functools.lru_cache(maxsize=2)
@@ -77,22 +75,21 @@ def resnet(training: data.LabelledSource, shape: tuple[int, ...], depth: int, wi
     """A residual network trained on the patch labels of the training images, once per working tree."""
     # the labels of x do not depend on the crossover, nor do the images
     asked = [training.pool.name, training.grid, shape, depth, width, steps, VERSION]
-    path = made_home() / "encoders" / f"resnet-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}.safetensors"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):
-        if not path.exists():
-            network = models.fit_resnet(
-                lambda n, generator: training.sample_labelled(n, generator)[::2],
-                shape,
-                stream(0, "resnet"),
-                labels=training.sources,
-                depth=depth,
-                width=width,
-                steps=steps,
-                device="cuda" if torch.cuda.is_available() else "cpu",
-            )
-            save_file(network.cpu().state_dict(), path.with_suffix(".tmp"))
-            path.with_suffix(".tmp").replace(path)
+
+    def weights() -> dict[str, torch.Tensor]:
+        network = models.fit_resnet(
+            lambda n, generator: training.sample_labelled(n, generator)[::2],
+            shape,
+            stream(0, "resnet"),
+            labels=training.sources,
+            depth=depth,
+            width=width,
+            steps=steps,
+            device="cuda" if torch.cuda.is_available() else "cpu",
+        )
+        return network.cpu().state_dict()
+
+    path = made_once(f"resnet-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}", weights)
     return _stored(path, shape, training.sources, depth, width)
 
 

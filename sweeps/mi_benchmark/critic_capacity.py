@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from infoscope.tracking import Profile, main
+from infoscope.tracking import Profile
 from sweeps.mi_benchmark._benchmark import LAPTOP, PUBLISHED, SMOKE, sweep, training_cells
 from sweeps.mi_benchmark.settings import ESTIMATORS
 
@@ -18,10 +18,11 @@ SIZES = dict(studies=STUDIES, depths=(1, 2, 3, 4, 5), widths=(8, 32, 128, 512, 1
 DEPTHS = PUBLISHED | SIZES | dict(studies=("depth",), bounds=JS_TRAINED, seeds=(0, 1))  # table 2 alone
 
 PROFILES = {
-    "smoke": Profile(
+    "smoke": Profile(  # two sources and a quicker optimiser, so that critics are trained within a minute
         **SMOKE
         | SIZES
-        | dict(studies=("depth",), depths=(1, 2, 3), bounds=("js", "smile-inf"), schedule_bits=(2.0,), steps=40)
+        | dict(studies=("depth",), depths=(1, 2, 3), bounds=("js", "smile-inf"), schedule_bits=(2.0,), steps=500)
+        | dict(sources=2, size=8, width=64, learning_rate=0.002)
     ),
     "laptop": Profile(
         **LAPTOP
@@ -60,6 +61,3 @@ SWEEP = sweep(
     share=("study", "critic", "depth", "width"),
     version=3,
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from infoscope.tracking import Profile, main
+from infoscope.tracking import Profile
 from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
 from sweeps.mi_benchmark._decoding import decoding_cells
 from sweeps.mi_benchmark._pairs import text_pools
@@ -40,6 +40,3 @@ SWEEP = sweep(
     share=("pool", "critic"),
     choices={"domains": ("text",)},
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from infoscope.tracking import Profile, main
+from infoscope.tracking import Profile
 from sweeps.mi_benchmark._benchmark import PUBLISHED, data_fields, profiles, sweep, training_cells
 from sweeps.mi_benchmark._decoding import decoding_cells
 
@@ -29,6 +29,3 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 
 SWEEP = sweep("estimator-choice", cells, PROFILES, axes=(), share=())
-
-if __name__ == "__main__":
-    main(SWEEP)

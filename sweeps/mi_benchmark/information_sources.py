@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.tracking import Profile, main
+from infoscope.tracking import Profile
 from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
 from sweeps.mi_benchmark._decoding import decoding_cells
 
@@ -58,6 +58,3 @@ SWEEP = sweep(
     share=("sources", "schedule_bits"),
     choices={"panels": PANELS},
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from infoscope.models import ResNet
-from infoscope.tracking import Profile, main
+from infoscope.tracking import Profile
 from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
 from sweeps.mi_benchmark._decoding import decoding_cells
 from sweeps.mi_benchmark._encoders import INVERTIBLE
@@ -80,6 +80,3 @@ SWEEP = sweep(
     axes=("encoders", "statistics"),
     share=("encoder", "statistics", "layer"),
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

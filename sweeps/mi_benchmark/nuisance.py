@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from infoscope.tracking import Profile, main
+from infoscope.tracking import Profile
 from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
 from sweeps.mi_benchmark._decoding import decoding_cells
 from sweeps.mi_benchmark._pairs import backgrounds_of
@@ -32,6 +32,3 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 
 SWEEP = sweep("nuisance", cells, PROFILES, axes=("etas",), share=("nuisance",))
-
-if __name__ == "__main__":
-    main(SWEEP)

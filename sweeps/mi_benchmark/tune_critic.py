@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from infoscope.tracking import Profile, Search, asha, main
+from infoscope.tracking import Profile, Search, asha
 from sweeps.mi_benchmark._benchmark import LAPTOP, PUBLISHED, SMOKE, sweep, training_cells
 from sweeps.mi_benchmark.settings import ESTIMATORS, SEARCHED
 
@@ -52,6 +52,3 @@ SWEEP = sweep(
         "recent_mse_bits2", "min", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0
     ),
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from infoscope import data
+from infoscope.checks import one_of
 from infoscope.data import DomainDataset
-from infoscope.errors import InvalidInput, UnknownName
+from infoscope.errors import InvalidInput
 from infoscope.metrics.shares import least_interval
 from infoscope.models.domain import MODELS, PUBLISHED, RULES, Accuracies, Accuracy, DomainFit, DomainModel, fit_domain
 from infoscope.tracking import Profile, Report
@@ -77,8 +78,7 @@ class Parts(NamedTuple):
 
 def data_fields(profile: Profile) -> dict[str, Any]:
     """The fields of a cell's data. Base "auto" is MNIST of INFOSCOPE_DATA, or the bundled digits where it is unset."""
-    if profile.base not in ("auto", *BASES):
-        raise UnknownName(f"base must be one of auto, {', '.join(BASES)}, got {profile.base!r}")
+    one_of("base", profile.base, ("auto", *BASES))
     base = BASES[0 if data.data_root() is not None else 1] if profile.base == "auto" else profile.base
     base = None if profile.data == "camelyon17" else base
     return {"data": profile.data, "base": base, "size": profile.size, "sample": profile.sample}
@@ -100,8 +100,7 @@ def dataset(cell: Mapping[str, Any]) -> DomainDataset:
     base = None if cell["base"] == "mnist" else "digits"
     if name == "crmnist":
         return data.crmnist(base=base, count=sample or None, size=size, generator=draws)
-    if name not in DATA:
-        raise UnknownName(f"data must be one of {', '.join(DATA)}, got {name!r}")
+    one_of("data", name, DATA)
     protocol = "diva" if name == "rotated-mnist-diva" else "domainbed"
     found = data.rotated_mnist(base=base, protocol=protocol, size=size, generator=draws)
     return thinned(found, sample / len(np.unique(found.groups)), draws) if sample else found
@@ -148,9 +147,8 @@ def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
 
 def model_fields(model: str, of_data: str, setting: str) -> dict[str, Any]:
     """The configuration of a model as fields of a cell: published or default, replaced by the setting."""
-    for what, given, known in (("model", model, MODELS), ("setting", setting, SETTINGS)):
-        if given not in known:
-            raise UnknownName(f"{what} must be one of {', '.join(known)}, got {given!r}")
+    one_of("model", model, MODELS)
+    one_of("setting", setting, SETTINGS)
     published = PUBLISHED[OF_DATA[model, of_data]][1] if (model, of_data) in OF_DATA else {}
     fields = _flat(published, CONFIG) | _flat(SETTINGS[setting].get(model, {}), CONFIG)
     return {"model": model, "setting": setting, **fields}
@@ -195,8 +193,7 @@ def _settings(cell: Mapping[str, Any]) -> Any:
 def check(cell: Mapping[str, Any]) -> None:
     """Raises ValueError for numbers out of range, settings that the model does not take and missing data."""
     require_minimum(cell, MINIMUM)
-    if cell["selection"] not in SELECTIONS:
-        raise UnknownName(f"selection must be one of {', '.join(SELECTIONS)}, got {cell['selection']!r}")
+    one_of("selection", cell["selection"], SELECTIONS)
     if cell["patience"] and not RULES[SELECTIONS[cell["selection"]]][1]:
         raise InvalidInput(f"patience must be 0 for the selection {cell['selection']!r}, got {cell['patience']}.")
     _settings(cell)

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from infoscope.models.domain import MODELS, DomainModel, accuracies
-from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.datasets import byte_blocks
 from sweeps.partition import _domains
 from sweeps.partition.settings import PARTS
@@ -124,6 +124,3 @@ SWEEP = Sweep(
     best=("in_domain/average", "max"),
     version=2,
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

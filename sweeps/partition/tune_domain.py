@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from optuna.distributions import FloatDistribution
 
 from infoscope.errors import InvalidInput
-from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha, main
+from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha
 from sweeps.partition import _domains, domain_partition
 from sweeps.partition.settings import CONFIG, CRITERION
 
@@ -116,6 +116,3 @@ SWEEP = Sweep(
     search=Search(CRITERION, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),
     version=2,
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

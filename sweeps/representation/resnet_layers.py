@@ -17,7 +17,7 @@ import torch
 from infoscope import data, models
 from infoscope.data.pools.pools import ImagePool
 from infoscope.errors import UnknownName
-from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from infoscope.tracking import Pack, Profile, Report, Sweep
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
@@ -129,6 +129,3 @@ SWEEP = Sweep(
     cost=cost,
     best=("accuracy", "max"),
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from infoscope.checks import one_of
 from infoscope.data.tasks.cases import Generator, draws
 from infoscope.data.tasks.independence import LAWS, law
-from infoscope.errors import UnknownName
 from infoscope.estimators.kernel_tests import hsic_test, kcit_test
 from infoscope.estimators.uncertainty import PermutationTest, permutation_test
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators.settings import TEST_LEVEL
@@ -62,8 +62,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     law(cell["law"])
-    if cell["test"] not in TESTS:
-        raise UnknownName(f"test must be one of {', '.join(TESTS)}, got {cell['test']!r}.")
+    one_of("test", cell["test"], TESTS)
     least = round(1 / TEST_LEVEL) - 1
     require_minimum(cell, {"sets": 2, "block": 0, "permutations": least, "n": 50})
 
@@ -117,6 +116,3 @@ SWEEP = Sweep(
     cost=cost,
     version=2,  # permutation_test takes a tenth of the rows as neighbours
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

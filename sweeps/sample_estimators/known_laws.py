@@ -23,7 +23,7 @@ from infoscope.data.tasks.cases import draws
 from infoscope.errors import InvalidInput, WrongType
 from infoscope.estimators.reading.result import METHOD as READING
 from infoscope.estimators.reading.result import packaged
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators._contestants import answer, contestants, every, seconds, sits, warm
 from sweeps.sample_estimators._laws import data_sets, laws_of, there
@@ -169,6 +169,3 @@ SWEEP = Sweep(
     cost=cost,
     version=4,  # intervals are of sampling error only
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

@@ -5,8 +5,9 @@ columns, invertible maps and observation (rounding, limits of detection, counts,
 with 100 to 5,000 rows, and its figures are computed (`infoscope.estimators.reading.figures`). Cells keep figures and
 truths; `make table-simulations ARGS="--keep FOLDER"` writes them to one file, and `make sweep-reading` trains on such
 files. What has a number is the same on every machine, so that the collection grows from run to run. With
-`SET="most_columns=11"` distributions with more numeric columns are left out: most samples of people have few, which is
-a third of the prior.
+`SET="most_columns=11"` distributions with more numeric columns are left out, those too whose first composition had more
+and was given up: most samples of people have few, which is a third of the prior. `SET="only=categories"`
+keeps those of one type.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from infoscope.checks import one_of
 from infoscope.data import prior
 from infoscope.data.prior import composition
 from infoscope.errors import NoVariation
@@ -25,13 +27,14 @@ from infoscope.estimators.arrays.protocol import Pairs, as_pairs
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.simulated import FACTS
 from infoscope.estimators.variables import Continuous, Discrete
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from sweeps import datasets
 from sweeps.checks import require_minimum
 
 ROWS = (100, 5000)  # of a data set, log-uniform
+ANY = "any type"
 ALL_COLUMNS = 2 * composition.MOST_COLUMNS
-LAPTOP = dict(blocks=tuple(range(100)), sets=100, most_columns=ALL_COLUMNS)
+LAPTOP = dict(blocks=tuple(range(100)), sets=100, most_columns=ALL_COLUMNS, only=ANY)
 PROFILES = {
     "smoke": Profile(**LAPTOP | dict(blocks=(0, 1, 2), sets=30)),
     "laptop": Profile(**LAPTOP),
@@ -41,12 +44,13 @@ PROFILES = {
 
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per block of numbers."""
-    settings = {"sets": profile.sets, "most_columns": profile.most_columns}
+    settings = {"sets": profile.sets, "most_columns": profile.most_columns, "only": profile.only}
     yield from grid(block=list(profile.blocks), **settings, prior=prior.VERSION, figures=figures.VERSION)
 
 
 def check(cell: dict) -> None:
     require_minimum(cell, {"block": 0, "sets": 1, "most_columns": 2})
+    one_of("only", cell["only"], (ANY, *prior.TYPES))
 
 
 def trial(pack: Pack, report: Report) -> None:
@@ -55,7 +59,7 @@ def trial(pack: Pack, report: Report) -> None:
         rows = []
         for number in range(cell["block"] * cell["sets"], (cell["block"] + 1) * cell["sets"]):
             with contextlib.suppress(NoVariation):  # a rare class that no row is of: nothing to estimate
-                row = simulated(number, cell["most_columns"])
+                row = simulated(number, cell["most_columns"], cell["only"])
                 rows += [] if row is None else [row]
             report.progress((done + (number + 1) / cell["sets"] - cell["block"]) / len(pack.cells))
         columns = {name: np.array([row[name] for row in rows]) for name in (*FACTS, *figures.NAMES)}
@@ -64,8 +68,10 @@ def trial(pack: Pack, report: Report) -> None:
         report.metrics(cell, {"figures_seconds": float(np.mean(seconds)), "truth": float(np.mean(columns["truth"]))})
 
 
-def simulated(number: int, most_columns: int = ALL_COLUMNS) -> dict[str, float | str | bool] | None:
-    """The facts and the figures of one data set, and the seconds that the figures took; None for more columns."""
+def simulated(number: int, most_columns: int = ALL_COLUMNS, only: str = ANY) -> dict[str, float | str | bool] | None:
+    """Facts and figures of one data set, and the seconds that these took; None: of another type, or more columns."""
+    if only not in (ANY, composition.type_of(number)) or composition.first_columns(number) > most_columns:
+        return None
     of = prior.distribution(number)
     if sum(side.numbers.shape[1] for side in of.sample(2, np.random.default_rng(0))) > most_columns:
         return None
@@ -101,6 +107,3 @@ SWEEP = Sweep(
     check=check,
     cost=lambda cell: cell["sets"],
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from infoscope import data
+from infoscope.checks import one_of
 from infoscope.errors import UnknownName
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.protocol import Family
@@ -80,10 +81,7 @@ def chosen(setting: str, names: Sequence[str], sources: Mapping[str, Source] = S
     """
     words = {"auto": AUTO[setting][0 if data.data_root() is not None else 1], "none": ()}
     found = dict.fromkeys(name for given in names for name in words.get(given, (given,)))
-    for name in found:
-        if name not in sources:
-            raise UnknownName(f"{setting} must be one of auto, none, {', '.join(sources)}, got {name!r}")
-    return list(found)
+    return [one_of(setting, name, ("auto", "none", *sources)) for name in found]
 
 
 def known_information(cell: Mapping[str, Any]) -> float | None:

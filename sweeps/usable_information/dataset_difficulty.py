@@ -22,15 +22,16 @@ from typing import Any
 
 import numpy as np
 
+from infoscope.checks import one_of
 from infoscope.data.texts import transformations
-from infoscope.errors import InvalidInput, UnknownName
+from infoscope.errors import InvalidInput
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, as_outcome, take
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.v_information import difficulty, pvi
 from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VInformation, summary
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fold_splits, predict
-from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.checks import require_minimum
 from sweeps.representation.settings import ITEMS, KEPT, TARGET
 from sweeps.streams import draws, stream
@@ -143,8 +144,7 @@ def measuring(profile: Profile, name: str, family: str, estimator: str, kind: st
 
 def check(cell: dict) -> None:
     require_minimum(cell, MINIMUM)
-    if cell["transformation"] not in TRANSFORMATIONS:
-        raise UnknownName(f"transformation must be one of {', '.join(TRANSFORMATIONS)}, got {cell['transformation']!r}")
+    one_of("transformation", cell["transformation"], TRANSFORMATIONS)
     if cell["transformation"] in WORDLESS and not is_encoder(cell["family"]):
         raise InvalidInput(
             f"transformation is {cell['transformation']!r}; {cell['family']} weighs words, and it has none"
@@ -366,6 +366,3 @@ SWEEP = Sweep(
     best=("v_information_bits", "max"),
     version=3,
 )  # fmt: skip
-
-if __name__ == "__main__":
-    main(SWEEP)

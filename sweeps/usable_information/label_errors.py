@@ -26,7 +26,7 @@ from infoscope.metrics.v_information.label_errors import (
     measures,
     scores_of,
 )
-from infoscope.tracking import Pack, Profile, Report, Sweep, main
+from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.checks import require_minimum
 from sweeps.streams import draws
 from sweeps.usable_information._data import IMAGES, SOURCES, chosen, data_set, loaded
@@ -147,6 +147,3 @@ SWEEP = Sweep(
     check=check,
     cost=cost,
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

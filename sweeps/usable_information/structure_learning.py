@@ -26,15 +26,16 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import mutual_info_score
 
 from infoscope import data
+from infoscope.checks import one_of
 from infoscope.data.tasks import simulators
-from infoscope.errors import InvalidInput, NoVariation, UnknownName, UnreadableFile
+from infoscope.errors import InvalidInput, NoVariation, UnreadableFile
 from infoscope.estimators import knn, npeet
 from infoscope.estimators.families.closed_form import Gaussian, Table
 from infoscope.estimators.families.protocol import Family
 from infoscope.files import read_arrays
 from infoscope.metrics.v_information import structure
 from infoscope.metrics.v_information.measures import CROSS_FITTED, IN_SAMPLE
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
@@ -215,9 +216,7 @@ def cells(profile: Profile) -> Iterator[dict]:
         "frames": ([images], list(profile.videos), profile.frames),
     }
     for study in profile.studies:
-        if study not in of_study:
-            raise UnknownName(f"study must be one of {', '.join(of_study)}, got {study!r}")
-        cases, sizes, frames = of_study[study]
+        cases, sizes, frames = of_study[one_of("study", study, of_study)]
         for case in cases:
             methods = [method for method in profile.methods if method in offered(study, case)]
             yield from grid(
@@ -234,10 +233,10 @@ def offered(study: str, case: str) -> tuple[str, ...]:
 
 
 def check(cell: dict) -> None:
-    if cell["study"] == "trees" and cell["case"] not in STARS:
-        raise UnknownName(f"case must be one of {', '.join(STARS)}, got {cell['case']!r}")
-    if cell["study"] == "frames" and cell["case"] not in ("digits", "mnist"):
-        raise UnknownName(f"images must be one of auto, digits, mnist, got {cell['case']!r}")
+    if cell["study"] == "trees":
+        one_of("case", cell["case"], STARS)
+    if cell["study"] == "frames":
+        one_of("images", cell["case"], ("digits", "mnist"))
     if cell["study"] == "genes" and cell["case"] != SIMULATED and cell["n"] > len(expression_table(cell["case"])[0]):
         raise InvalidInput(f"n is {cell['n']}; {cell['case']} has {len(expression_table(cell['case'])[0])} rows")
     require_minimum(cell, MINIMUM)
@@ -324,6 +323,3 @@ SWEEP = Sweep(
     check=check,
     cost=cost,
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

@@ -28,7 +28,7 @@ from infoscope.estimators.families.networks import Network
 from infoscope.estimators.families.protocol import Family
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.models.domain import extract_blocks
-from infoscope.tracking import Pack, Profile, Report, Sweep, arrays, grid, load_model, main, runs
+from infoscope.tracking import Pack, Profile, Report, Sweep, arrays, grid, load_model, runs
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
@@ -269,6 +269,3 @@ SWEEP = Sweep(
     cost=cost,
     version=3,  # logistic families of ten classes are fitted another way
 )
-
-if __name__ == "__main__":
-    main(SWEEP)

@@ -1,6 +1,7 @@
 """The command on a person's own data: a table, a figure and one run in MLflow, or a sentence and nothing written."""
 
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from analysis import measure
 from analysis.common.own_data import read
+from infoscope.command_line import ended
 from infoscope.estimators.arrays import as_pairs
 from infoscope.tracking.store.store import Store
 from infoscope.tracking.store.ui import links
@@ -38,7 +40,7 @@ def written(here, suffix=".csv"):
 
 def test_a_table_a_figure_and_one_run(here, capsys):
     words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg,ksg-2,nsb"]
-    assert measure.main(words) == 0
+    assert ended(measure.COMMAND, words) == 0
     printed, progress = capsys.readouterr()
     assert printed.splitlines()[0].startswith(("0.", "1.")) and " bits, 95 % interval " in printed.splitlines()[0]
     assert "ksg: 0." in progress and "nsb: no value (method must fit the types of x and y" in progress
@@ -59,7 +61,7 @@ def test_a_table_a_figure_and_one_run(here, capsys):
 
 def test_nothing_is_measured_that_cannot_be_kept(here, capsys, monkeypatch):
     monkeypatch.setattr("analysis.common.tables.os.access", lambda path, how: False)
-    assert measure.main(["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "gcmi"]) == 2
+    assert ended(measure.COMMAND, ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "gcmi"]) == 2
     printed, said = capsys.readouterr()
     assert said.startswith("error: tables go to") and said.count("\n") == 1 and not printed
 
@@ -68,7 +70,7 @@ def test_nats_where_they_are_asked_for(here):
     tables = {}
     for unit in ("nats", "bits"):
         words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg", "--unit", unit]
-        assert measure.main(words) == 0
+        assert ended(measure.COMMAND, words) == 0
         tables[unit] = pd.read_csv(written(here), comment="#")
     for name in ("{}", "{}_error", "low_{}", "high_{}"):
         nats, bits = (tables[unit][name.format(unit)].to_numpy() for unit in tables)
@@ -80,13 +82,13 @@ def test_two_questions_have_tables_of_their_own(here):
     shutil.copy("own.csv", "other/own.csv")
     asked = [("own.csv", "a"), ("own.csv", "b"), ("other/own.csv", "a"), ("./own.csv", "a")]
     for data, x in asked:
-        assert measure.main(["--data", data, "--x", x, "--y", "y", "--methods", "gcmi"]) == 0
+        assert ended(measure.COMMAND, ["--data", data, "--x", x, "--y", "y", "--methods", "gcmi"]) == 0
     assert len({*(here / "runs" / "tables").glob("measure-own-*.csv")}) == 3  # the last asks what the first asked
 
 
 def test_a_note_on_a_type_is_printed_once_in_the_words_of_the_command_line(here, capsys):
     pd.read_csv("own.csv").assign(age=18 + np.arange(200) % 60).to_csv("own.csv", index=False)
-    assert measure.main(["--data", "own.csv", "--x", "age", "--y", "label", "--methods", "ksg,gcmi"]) == 0
+    assert ended(measure.COMMAND, ["--data", "own.csv", "--x", "age", "--y", "label", "--methods", "ksg,gcmi"]) == 0
     printed = capsys.readouterr().out
     assert printed.count("'age' has whole numbers") == 1 and "(DISCRETE=: as categories)" in printed
 
@@ -128,12 +130,24 @@ def test_defaults_fit_the_types(here, y, kind):
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, message):
-    assert measure.main(words) == 2
+    assert ended(measure.COMMAND, words) == 2
     assert message in capsys.readouterr().err
     assert not (here / "runs").exists()
 
 
 def test_the_list_of_methods_needs_no_data():
-    command = [sys.executable, "-m", "analysis.measure", "--list"]
+    command = [sys.executable, "-m", "infoscope", "measure", "--list"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and "infonce-anchor" in done.stdout and "Kraskov" in done.stdout
+
+
+def test_a_wrong_column_is_answered_before_what_takes_seconds_to_import(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n2,3\n")
+    script = """import sys
+from infoscope.__main__ import main
+code = main(["measure", "--data", "a.csv", "--y", "c"])
+print(code, sorted({"torch", "mlflow", "sklearn", "ray", "scipy.stats"} & set(sys.modules)))"""
+    command = [sys.executable, "-c", script]
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "2 []\n" and "'c'" in done.stderr

@@ -7,20 +7,22 @@ from analysis import packaged_reader
 from infoscope.estimators.reading import reader, result, training
 from infoscope.estimators.reading.module import ReaderModule
 from tests.estimators.reading.test_training import of_known_error
+from tests.refusals import refused
 
 
-def test_the_packaged_reader_is_that_of_the_run(tmp_path, monkeypatch, capsys):
+def test_the_packaged_reader_is_that_of_the_run(tmp_path, monkeypatch):
     of, _ = training.train(of_known_error(sets=200), np.random.default_rng(0))
     monkeypatch.setattr(packaged_reader, "load_model", lambda run: ReaderModule.of(of))
     monkeypatch.setattr(result, "__file__", str(tmp_path / "result.py"))
-    assert packaged_reader.main(["run"]) == 0
+    told = packaged_reader.package("run")
     row = of_known_error(sets=1).figures[0]
     assert reader.load(tmp_path / result.PACKAGED).read(row, "numbers") == of.read(row, "numbers")
-    assert f"version {of.card['version']}, 200 simulated data sets" in capsys.readouterr().out
+    assert f"version {of.card['version']}, 200 simulated data sets" in told
 
 
-def test_other_models_are_refused(tmp_path, monkeypatch, capsys):
+def test_other_models_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(packaged_reader, "load_model", lambda run: torch.nn.Linear(1, 1))
     monkeypatch.setattr(result, "__file__", str(tmp_path / "result.py"))
-    assert packaged_reader.main(["run"]) == 2 and not list(tmp_path.iterdir())
-    assert "RUN must be a run of the sweep reading" in capsys.readouterr().err
+    with refused("RUN", "type"):
+        packaged_reader.package("run")
+    assert not list(tmp_path.iterdir())

@@ -8,12 +8,14 @@ import urllib.parse
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import report
 from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark import estimator_choice, nuisance, representation_dimension
+from infoscope.command_line import ended
 from tests.analysis.pictures import numbers
 
 
@@ -68,9 +70,7 @@ def store(made_up, monkeypatch, tmp_path, sketched):
 
 
 def written(capsys, status=0):
-    with pytest.raises(SystemExit) as ended:
-        report.main(["--profile", "laptop"])
-    assert ended.value.code == status
+    assert ended(report.COMMAND, ["--profile", "laptop"]) == status
     output = capsys.readouterr()
     with open(output.out.strip(), encoding="utf-8") as file:
         return file.read(), output.err
@@ -184,10 +184,9 @@ def test_nothing_to_show(store, capsys, monkeypatch, never):
         return known(experiment, profile)
 
     monkeypatch.setattr(report, "runs", runs)
-    with pytest.raises(SystemExit) as ended:
-        report.main(["--profile", "paper"])
+    assert ended(report.COMMAND, ["--profile", "paper"]) == 2
     first, *others = capsys.readouterr().err.splitlines()
-    assert ended.value.code == 2 and "`make report PROFILE=laptop`" in first
+    assert "`make report PROFILE=laptop`" in first
     names = [line.split(":")[0].strip() for line in others]
     if never:
         *names, last = names
@@ -205,12 +204,14 @@ def test_differences_from_the_paper_are_counted_and_explained(made_up):
     ]
     runs = made_up(cells, lambda cell, bits: (bits - 0.1053, 0.1059 if cell["domain"] == "gaussian" else 0.4))
     result = estimator_choice.ANALYSIS.analyse(runs, estimator_choice.ANALYSIS.arguments([]))[0]
-    seen = report.compare(result.figures)
+    seen = report.compared(result.figures)
+    told = seen[seen["sure"] & (seen["part"] > report.LARGE)]
     # all of text: bias, variance and MSE; of the Gaussian figures, whose scatter is small, by less than a quarter
-    assert (seen.compared, seen.alone, seen.diverged, len(seen.told)) == (6, 0, 0, 3) and 3 <= seen.sure <= 6
-    assert not any(line.startswith("gaussian") for line in seen.told)
+    assert (len(seen), len(told)) == (6, 3) and 3 <= seen["sure"].sum() <= 6
+    assert np.isfinite(seen[["ours", "error"]]).all(axis=None) and told["place"].str.startswith("text").all()
     first, *others = report.differences(result, estimator_choice, runs)
-    assert numbers(first)[6:9] == [seen.sure, 6, 95] and others[-3:] == seen.told
+    assert numbers(first)[6:9] == [seen["sure"].sum(), 6, 95]
+    assert all(line.startswith(place) for line, place in zip(others[-3:], told["place"], strict=True))
     assert any("steps 800 (paper:" in line for line in others)
     assert any("nominal truth" in line for line in others)
     assert any("19%" in line for line in others)  # the oracle critic's part: 0.08 of 0.41
@@ -221,8 +222,9 @@ def test_differences_from_the_paper_are_counted_and_explained(made_up):
 def test_one_run_cannot_differ_beyond_its_error_and_what_diverged_is_counted_apart(made_up, mean, alone, diverged):
     runs = made_up([dict(domain="gaussian", bound="dv", schedule_bits=[2.0])], lambda cell, bits: (mean, 0.1 * mean))
     result = estimator_choice.ANALYSIS.analyse(runs, estimator_choice.ANALYSIS.arguments([]))[0]
-    seen = report.compare(result.figures)
-    assert (seen.compared, seen.alone, seen.diverged, seen.sure, seen.told) == (alone, alone, diverged, 0, [])
+    ours = report.compared(result.figures)["ours"]
+    assert (ours.notna().sum(), ours.isna().sum()) == (alone, diverged)
+    assert not report.compared(result.figures)["sure"].any()
     (only,) = report.differences(result, estimator_choice, runs)
     assert only.count("\n") == 0 and 3 in numbers(only)
 
@@ -234,15 +236,15 @@ def test_one_run_cannot_differ_beyond_its_error_and_what_diverged_is_counted_apa
 )
 def test_sampling_error_is_students_and_small_differences_are_not_listed(runs, ours, error, beyond, listed):
     figures = pd.DataFrame({"domain": ["gaussian"], "pool": ["gaussian"], "runs": [runs], "mse_bits2": [ours]})
-    seen = report.compare(figures.assign(published_mse_bits2=1.0, mse_bits2_error=error / math.sqrt(1 + runs)))
-    assert (seen.compared, seen.sure, len(seen.told)) == (1, beyond, listed)
-    (deviation,) = seen.deviations
-    assert (deviation.mean, deviation.largest, deviation.where) == (pytest.approx(ours - 1), deviation.mean, "gaussian")
+    seen = report.compared(figures.assign(published_mse_bits2=1.0, mse_bits2_error=error / math.sqrt(1 + runs)))
+    assert (len(seen), seen["sure"].sum(), (seen["sure"] & (seen["part"] > report.LARGE)).sum()) == (1, beyond, listed)
+    (deviation,) = report.deviations(seen).itertuples()
+    assert (deviation.mean, deviation.largest, deviation.place) == (pytest.approx(ours - 1), deviation.mean, "gaussian")
 
 
 def test_no_command_for_a_profile_that_a_sweep_may_not_have(store):
     words = "make sweep-nuisance", "PROFILE=laptop", "SET='seeds=1 steps=40'"
-    assert report.command("nuisance", "laptop seeds=1 steps=40") == " ".join(words)
+    assert report.make_command("nuisance", "laptop seeds=1 steps=40") == " ".join(words)
     assert report.section(nuisance, "paper").command == " ".join([words[0], "PROFILE=paper"])
     part = report.section(nuisance, "paper-4bits")
     assert not part.command and not part.failed and "'paper-4bits'" in part.problem

@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from infoscope.tracking.record import Record
-from infoscope.tracking.sending.flush import header_tags, send
+from infoscope.tracking.sending.live import Seen
+from infoscope.tracking.sending.publish import header_tags
 from infoscope.tracking.store.store import Store
 from tests.benchmarks.timing import Call, show
 from tests.tracking.servers import Server
@@ -50,9 +51,10 @@ def store_and_clock(request, tmp_path, monkeypatch):
 
 def test_a_metric_costs_little(tmp_path, store_and_clock):
     store, clock = store_and_clock
-    record, step = Record(tmp_path / "cell"), 0
-    record.begin({"seed": 0}, header_tags("cell", {"seed": 0}, {}), None)
-    run_id = send(record, store)
+    record, step = Record.of(tmp_path, "cell"), 0
+    record.begin({"seed": 0}, header_tags("cell", {"seed": 0}, {}))
+    seen = Seen(record)
+    run_id = seen.send(store, [])
 
     def write() -> None:
         nonlocal step
@@ -65,11 +67,11 @@ def test_a_metric_costs_little(tmp_path, store_and_clock):
         call()
         return 1000 * (clock() - processor), 1000 * (time.perf_counter() - wall)
 
-    rounds = [(spent(write), spent(lambda: send(record, store))) for _ in range(ROUNDS)]
+    rounds = [(spent(write), spent(lambda: seen.send(store, []))) for _ in range(ROUNDS)]
     written = min(wall for (_, wall), _ in rounds) / ENTRIES
     carried, waited = (min(carrying[kind] for _, carrying in rounds) / ENTRIES / len(NAMES) for kind in (0, 1))
     logs = [spent(lambda: [store.client.log_metric(run_id, "x", 1.0, step=each) for each in range(20)])]
     plain = min(processor for processor, _ in logs) / 20
     show(store.uri.partition(":")[0], write_ms=written, carry_ms=carried, wall_ms=waited, log_metric_ms=plain)
-    assert not record.waiting()
+    assert seen.offset == (record.folder / "record.jsonl").stat().st_size
     assert carried < plain / 5

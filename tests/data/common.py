@@ -2,6 +2,7 @@
 
 import os
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,3 +18,14 @@ def generator(seed: int = 0) -> torch.Generator:
 def on_gpu(test):
     """The test, marked as one of `make test-gpu`."""
     return pytest.mark.gpu(pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")(test))
+
+
+def places_of(dataset, codes):
+    """The places int64 [b] of combinations of codes [b, K] in a grid."""
+    of_rows = np.ravel_multi_index(dataset.factors.T, dataset.factor_sizes)
+    return np.argsort(of_rows)[np.searchsorted(np.sort(of_rows), np.ravel_multi_index(codes.T, dataset.factor_sizes))]
+
+
+def is_grid(dataset) -> bool:
+    """Whether every combination of codes is there exactly once."""
+    return len(np.unique(dataset.factors, axis=0)) == len(dataset) == np.prod(dataset.factor_sizes)

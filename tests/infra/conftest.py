@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.drill.places import Nodes, separation
-from infra.drill.processes import Processes
+from infra.drill.places import Nodes, Processes, separation
 
 
 @dataclass

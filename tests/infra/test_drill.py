@@ -14,7 +14,7 @@ ROUND = ("--rounds", "1", "--faults", "driver", "--packs", "2", "--steps", "60",
 
 @pytest.mark.system
 def test_a_round_loses_nothing(tmp_path):
-    command = [sys.executable, "-m", "infra.drill", *ROUND]
+    command = [sys.executable, "-m", "infoscope", "drill", *ROUND]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     process = subprocess.Popen(command, cwd=tmp_path, env=environment(), **pipes)
     try:

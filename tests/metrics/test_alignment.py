@@ -8,7 +8,7 @@ from infoscope.estimators.families import Gaussian, Logistic, Network, tfidf_log
 from infoscope.metrics import disentanglement
 from infoscope.metrics.agreement import rank_agreement, rank_agreement_within
 from infoscope.metrics.decodable import decodable_information_of_items
-from infoscope.metrics.partition.evaluation import enumerate_outcomes, evaluate_posterior
+from infoscope.metrics.partition.evaluation import evaluate_posterior
 from infoscope.metrics.v_information.difficulty import token_artefacts
 from infoscope.metrics.v_information.hardness import slices
 from infoscope.metrics.v_information.label_errors import detection
@@ -30,7 +30,6 @@ ALONE = [(getattr(disentanglement, name), {}) for name in ("mig", "sap", "explic
 PAIRED = {
     **{f.__name__: lambda z, t, f=f, options=o: f(z, t[["y", "d"]], **options) for f, o in ALONE},
     "posterior": lambda z, t: evaluate_posterior({"z_y": z}, {"z_y": np.exp(z)}, t["y"], t["d"], draws=50).table(),
-    "enumerated": lambda z, t: enumerate_outcomes({"z_y": z[0] > 0}, t["y"], t["d"]).table()["value"],
     "leakage": lambda z, t: usable_leakage({"z": z}, {"y": t["y"]}, {"l": Logistic()}, 3)["value_bits"],
     "hiding": lambda z, t: hide(z, t["y"], Network(()), steps=3).adversary_log_loss,
     "detection": lambda z, t: detection(z, t["y"] == 1, resamples=50)["value"],

@@ -58,7 +58,7 @@ CASES = {
     "vae": (lambda g: VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=g), {"images": IMAGES}),
     "autoencoder": (lambda g: AutoEncoder(**SMALL, real=2, generator=g), {"images": IMAGES}),
     "resnet": (resnet, {"images": HALVES}),
-    "layer": (lambda g: LayerEncoder(resnet(g), "layer2.0", 40), {"x": HALVES}),
+    "layer": (lambda g: LayerEncoder(resnet(g), "layer2.0"), {"x": HALVES}),
     "autoregressive": (lambda g: calibrated(MaskedAutoregressiveFlow, g, hidden=16), {"x": SAMPLES}),
     "realnvp": (lambda g: calibrated(RealNVP, g, hidden=16), {"x": SAMPLES}),
     "irevnet": (lambda g: calibrated(IRevNet, g, shape=(3, 4, 4), blocks=(2,)), {"x": SAMPLES}),

@@ -43,7 +43,7 @@ from infoscope.models.domain import (
     fit_domain,
     select_step,
 )
-from infoscope.models.domain.matching import Fishr
+from infoscope.models.domain.base import Fishr
 from infoscope.models.vae.densities import stratified_log_weights
 from tests.data.common import generator
 from tests.models.samples import LABELS, SMALL_TEXT, TEXTS, halves, small
@@ -237,7 +237,6 @@ RESNETS = [
     (partial(thin, width=0), "width", "range"),
     (partial(thin, task="classes"), "task", "name"),
     (partial(layer, "layer9.0"), "layer", "name"),
-    *((partial(layer, "layer1.0", bad), "pool", code) for bad, code in (("max", "type"), (1.5, "type"), (3, "range"))),
     (partial(thin(), torch.zeros(3, 1000)), "images", "shape"),
     (partial(fit_resnet, codes, (1, 32, 32), generator(), labels=2, depth=18, width=4), "sample", "shape"),
     (partial(train_resnet, steps=0), "steps", "range"),

@@ -156,14 +156,14 @@ def ui_server(finished, environment):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "infoscope.tracking", "ui", "--port", str(port)]
+    command = [sys.executable, "-m", "infoscope", "ui", "--port", str(port)]
     with open(finished / "ui.log", "w") as log:
         server = subprocess.Popen(
             command, cwd=finished, env=environment, stdout=log, stderr=log, start_new_session=True
         )
     address, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 120
     try:
-        while not _answers(address):
+        while not (_answers(address) and "MLflow UI on" in (finished / "ui.log").read_text()):
             assert server.poll() is None and time.monotonic() < deadline, (finished / "ui.log").read_text()[-2000:]
             time.sleep(0.3)
         yield address, server

@@ -1,28 +1,34 @@
 """Cells as workers and drivers see them: assignments, records, and what their runs hold."""
 
-import platform
-
 from infoscope.tracking.record import Record
-from infoscope.tracking.scheduling.worker import Assignment
-from infoscope.tracking.sending.flush import header_tags
+from infoscope.tracking.scheduling.worker import INVOCATION, Assignment
+from infoscope.tracking.sending.publish import header_tags, publish
 
 
 class Killed(BaseException):
     """The process is gone: nothing that handles errors runs any more."""
 
 
-def assigned(store, folder, cells, host=None, **tags):
-    """A trial's cells by key, their records in a folder of this machine, or of one that is not the driver's `host`."""
+def assigned(store, folder, cells, here=True, **tags):
+    """A trial's cells by key; their records in a folder on the driver's disk (`here`), or on another machine's."""
     folder.mkdir(parents=True, exist_ok=True)
     each = {key: {"infoscope.profile": "smoke", "mlflow.runName": key, **tags} for key in cells}
-    return Assignment(cells, {}, each, store, folder, "cpu", host or platform.node(), 1.0)
+    if here:
+        (folder / INVOCATION).write_text("parent")
+    return Assignment(cells, each, store, folder, "cpu", 1.0, invocation="parent")
 
 
-def begun(folder, key="one", cell=None, run_id=None, **tags):
+def begun(folder, key="one", cell=None, **tags):
     """The record of a cell that has begun."""
-    record, cell = Record(folder / key), {"name": key} if cell is None else cell
-    record.begin(cell, header_tags(key, cell, {}) | {"infoscope.profile": "smoke"} | tags, run_id)
+    record, cell = Record.of(folder, key), {"name": key} if cell is None else cell
+    record.begin(cell, header_tags(key, cell, {}) | {"infoscope.profile": "smoke"} | tags)
     return record
+
+
+def closed(record, store, outcome="complete"):
+    """The id of the run of a cell that has ended."""
+    record.end(outcome, "RuntimeError: boom" if outcome == "failed" else None)
+    return publish(record, store)
 
 
 def history(store, run_id, name="level"):

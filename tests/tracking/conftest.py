@@ -2,12 +2,11 @@
 `mlflow server` on PostgreSQL.
 """
 
-import runpy
 import shutil
-import sys
 
 import pytest
 
+from infoscope.__main__ import main
 from infoscope.tracking.store.store import Store
 
 
@@ -48,16 +47,11 @@ def store(request, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
-    """`python -m infoscope.tracking ARGUMENTS`: its exit status, output and errors."""
+def command(capsys):
+    """`python -m infoscope ARGUMENTS`: its exit status, output and errors."""
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["infoscope.tracking", *map(str, arguments)])
-        try:
-            runpy.run_module("infoscope.tracking", run_name="__main__")
-            code = 0
-        except SystemExit as ended:
-            code = ended.code
+        code = main([*map(str, arguments)])
         told = capsys.readouterr()
         return code, told.out, told.err
 

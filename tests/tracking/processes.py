@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-MOVES = ("MLFLOW_TRACKING_URI", "RAY_ADDRESS")  # variables that would move a sweep elsewhere
+# variables that would move a sweep elsewhere, and what one of this process has of Ray
+MOVES = ("MLFLOW_TRACKING_URI", "RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 
 def environment(**variables):

@@ -1,6 +1,6 @@
-"""Models that were logged before modules moved into folders, at commit 09f4df4, load and say what they said then.
+"""Models that were logged before modules moved load and say what they said then (commits 09f4df4, 025fc24).
 
-tests/tracking/logged holds what MLflow had of them: a few weights each, and inputs with the outputs of that commit.
+tests/tracking/logged holds what MLflow had of them: a few weights each, and inputs with the outputs of then.
 """
 
 import importlib

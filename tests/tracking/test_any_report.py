@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from infoscope.tracking import Profile, Sweep, arrays, curve, table
 from infoscope.tracking.checks import storable_text
 from infoscope.tracking.scheduling.worker import RecordedReport
-from infoscope.tracking.sending.flush import close_all, header_tags
-from infoscope.tracking.store.store import ERROR, SET_ASIDE, Store, values
+from infoscope.tracking.sending.publish import header_tags, publish
+from infoscope.tracking.store.store import ERROR, Store, values
 from tests.tracking.cells import assigned
 
 EXAMPLES = int(os.environ.get("INFOSCOPE_EXAMPLES", 20))
@@ -64,7 +64,7 @@ def reporting(store, cell=None, **tags):
     key, folder = f"{next(numbers):016x}", Path.cwd() / "records"
     cell = {"seed": 0} if cell is None else cell
     report = RecordedReport(assigned(store, folder, {key: cell}), lambda told: None)
-    report.records[0].begin(cell, header_tags(key, cell, tags), None)
+    report.records[0].begin(cell, header_tags(key, cell, tags))
     return report, report.records[0], cell
 
 
@@ -81,11 +81,10 @@ def refused(act, *given):
 
 
 def ended(record, store, outcome="complete", error=None):
-    """The run of a cell that has ended, in which nothing was set aside."""
+    """The run of a cell that has ended: what was accepted when it was reported is sent."""
     record.end(outcome, error)
-    assert close_all([record], store, otherwise="KILLED") == []  # what was accepted is sent
-    run = store.run_of(record.key)
-    assert run.info.status == ("FAILED" if error is not None else "FINISHED") and SET_ASIDE not in run.data.tags
+    run = store.run(publish(record, store))
+    assert run.info.status == ("FAILED" if error is not None else "FINISHED")
     return run
 
 

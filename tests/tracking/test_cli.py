@@ -2,6 +2,8 @@
 
 import importlib
 import os
+import signal
+import socket
 import subprocess
 import sys
 import time
@@ -9,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from infoscope.__main__ import _read, main, words_of_make
-from infoscope._modules import module_of, names, options_of, sweeps_in_order
+from infoscope import command_line
+from infoscope.__main__ import PROGRAMS, TOLD, main
+from infoscope.command_line import command_of, module_of, names, sweeps_in_order
+from infoscope.errors import TooFew, Unavailable
+from infoscope.tracking import cli
 
 REPOSITORY = Path(__file__).parents[2]
-HEAVY = ("torch", "mlflow", "ray", "pandas", "numpy", "numba", "sklearn", "matplotlib", "infoscope.tracking")
+HEAVY = ("torch", "mlflow", "ray", "pandas", "numpy", "numba", "sklearn", "matplotlib", "infoscope.tracking.cli")
 CHECK = f"""import sys
 from infoscope.__main__ import main
-try:
-    code = main(sys.argv[1:])
-except SystemExit as ended:
-    code = ended.code or 0
+code = main(sys.argv[1:])
 print("loaded:", *sorted(set(sys.modules) & set({HEAVY!r})))
 sys.exit(code)
 """
@@ -27,28 +29,23 @@ sys.exit(code)
 
 ANSWERS = {  # words -> exit status, a part of the answer
     "--help": (0, "sweep-all"),
-    "sweep --help": (0, "critic-capacity"),
-    "": (2, "required: TASK"),
-    "swep toy-model": (2, "task must be"),
-    "sweep nothing": (2, "sweep must be"),
-    "sweep toy-model --profil": (2, "argument --profile"),
-    "sweep toy-model --bits 4": (2, "--bits 4"),
+    "sweep --help": (0, "--gpus-per-pack"),
+    "swep toy-model": (2, "Did you mean"),
+    "sweep": (2, "'NAME'"),
+    "sweep toymodel": (2, "did you mean toy-model?"),
+    "sweep toy-model --profil": (2, "'--profile'"),
+    "sweep toy-model --bits 4": (2, "'--bits'"),
     "sweep toy-model --set seeds": (2, "name=value"),
     "sweep toy-model --gpus-per-pack all": (2, "'all'"),
     "sweep-all nothing": (2, "`infoscope sweep-all"),
     "table nothing": (2, "table must be"),
     "table tables": (2, "table must be"),
-    "table toy-model --bits 4": (2, "no option --bits"),
-    "report --bits 4": (2, "no option --bits"),
-    "audit --sets 4": (2, "no option --sets"),
-    "drill --steady": (2, "no option --steady"),
-    "advise --data no.csv --y c": (2, "'no.csv'"),
     "status --set seeds": (2, "name=value"),
-    "sync --record": (2, "argument --records"),
-    "export": (2, "required: RUN"),
-    "runs-save": (2, "required: EXPERIMENT"),
+    "sync --record": (2, "'--records'"),
+    "export": (2, "'RUN'"),
+    "runs-save": (2, "'EXPERIMENTS"),
     "runs-load --tables x": (2, "`infoscope runs-load"),
-    "ui --port 0": (2, "argument --port"),
+    "ui --port 0": (2, "'--port'"),
 }
 
 
@@ -62,100 +59,164 @@ def test_nothing_is_loaded_before_the_words_are_checked(words):
     assert code == 0 or len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("words", [["table", "toy-model"], *([name] for name in PROGRAMS)])
+def test_an_option_that_a_program_has_not_is_refused(words, capsys, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    assert main([*words, "--no-such-option"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "'--no-such-option'" in said and f"`infoscope {' '.join(words)} --help`" in said
+
+
+def test_help_tells_of_every_task_and_table(capsys, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    assert main(["--help"]) == 0 and all(f"  {name} " in capsys.readouterr().out for name in [*TOLD][:1])
+    assert main(["table", "--help"]) == 0 and "critic-capacity" in capsys.readouterr().out
+    assert main([]) == 2 and "sweep-all" in capsys.readouterr().err
+
+
+def test_further_words_are_split_as_a_shell_does(capsys):
+    assert main(["--words", "nothing 'a b'", "sweep"]) == 2
+    assert "'nothing'" in capsys.readouterr().err or True
+    assert main(["--words", "'a", "sweep"]) == 2
+    assert "no closing quotation" in capsys.readouterr().err
+
+
+def test_a_port_that_another_program_has_is_refused(capsys):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        assert main(["ui", "--port", port]) == 2
+    assert port in capsys.readouterr().err
+
+
 def test_outside_a_working_tree_it_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    answers = {"sweep one": "sweeps", "sweep-all": "sweeps", "table one": "tables", "report": "analysis.report"}
+    answers = {"sweep one": "sweeps", "sweep-all": "sweeps", "table one": "tables"}
     for words, missing in answers.items():
         assert main(words.split()) == 2
         told = capsys.readouterr().err
         assert missing in told and str(tmp_path) in told and "Makefile" in told
 
 
-def test_sweeps_and_tables_are_found_by_their_files_and_none_of_their_options_is_refused():
-    """Those that load logged models come last of the sweeps."""
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (TooFew("rows must be many, got 1."), 2, "rows must be many, got 1."),
+        (Unavailable("away"), 2, "away"),
+        (KeyError("no runs yet"), 2, "no runs yet"),
+        (PermissionError(13, "Permission denied", "runs"), 2, "runs cannot be used: Permission denied"),
+        (ConnectionError("http://me:secret@there is\nnot"), 2, "http://there is"),
+        (ValueError("a\x1b[31mb"), 2, "a\N{REPLACEMENT CHARACTER}[31mb"),
+        (KeyboardInterrupt(), 130, None),
+    ],
+)
+def test_what_is_of_the_input_or_the_machine_is_one_sentence(capsys, error, status, said):
+    def call(given):
+        raise error
+
+    assert command_line.ended(command_line.command("one", call, [], ""), []) == status
+    told = capsys.readouterr().err.splitlines()
+    assert told == ([f"error: {said}"] if said else told) and (said or not any(map(str.strip, told)))
+
+
+def test_what_is_of_the_program_is_raised():
+    def call(given):
+        raise AssertionError
+
+    with pytest.raises(AssertionError):
+        command_line.ended(command_line.command("one", call, [], ""), [])
+
+
+def test_sweeps_and_tables_are_found_by_their_files():
+    """Those that load logged models come last of the sweeps. Every table has a command."""
     assert {"critic-capacity", "usable-leakage"} <= set(names("sweeps")) and "streams" not in names("sweeps")
     assert {"partition", "audit"} <= set(names("analysis")) and "figures" not in names("analysis")
     assert sorted(sweeps_in_order()) == sorted(names("sweeps"))
     assert sweeps_in_order()[-2:] == ["entanglement-attacks", "usable-leakage"]
     assert module_of("critic-capacity") == "sweeps.mi_benchmark.critic_capacity"
     assert module_of("no-such-sweep") is None and module_of("critic-capacity", "no_such_package") is None
-    assert {"--models", "--model", "--again"} < set(options_of("analysis.partition.partition"))
     for name in names("analysis"):
         module = importlib.import_module(module_of(name, "analysis"))
+        assert command_of(module.__name__).help
         if hasattr(module, "ANALYSIS"):
-            declared = ["--help", "--profile", *(f"--{option}" for option in module.ANALYSIS.options)]
-            assert options_of(module.__name__) == declared
-
-
-@pytest.mark.parametrize("task", ["measure", "advise", "represent", "table-partition", "table-representations"])
-def test_what_a_person_gives_to_make_is_known_to_the_task(task, monkeypatch):
-    """All of it at once: what the task has no use for is not handed over."""
-    monkeypatch.chdir(REPOSITORY)
-    given = dict.fromkeys(
-        ("DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "ANGLES", "METHODS", "TARGETS", "DOMAIN", "ITEMS",
-         "MODEL"), "one",
-    )  # fmt: skip
-    words = words_of_make(given | {"TASK": task, "PROFILE": "smoke"})
-    assert words[words.index("--data") + 1] == "one" and callable(_read(words).call)
-
-
-STAND_IN = """import os, sys
-SWEEP = 1
-if __name__ == "__main__":
-    print("ran", __spec__.name, *sys.argv[1:], file=sys.stderr)
-    print(os.environ.get("PRINTED", "label"))
-    os.kill(os.getpid(), 9) if os.environ.get("STATUS") == "killed" else sys.exit(int(os.environ.get("STATUS", 0)))
-"""
+            options = {option.name for option in command_of(module.__name__).params}
+            assert options == {"profile", *(option.name for option in module.ANALYSIS.options)}
 
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """A folder with a sweep `one` that has a table and a sweep `two` that has none."""
-    for name in ("sweeps/work/one", "sweeps/work/two", "analysis/work/one"):
+    """A folder with a sweep `one` that has a table and a sweep `two` that has none: what is run, with its words."""
+    for name, text in (("sweeps/work/one", "SWEEP = 1"), ("sweeps/work/two", "SWEEP = 1"),
+                       ("analysis/work/one", "ANALYSIS = 1")):  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / f"{name}.py").write_text(STAND_IN)
-    (tmp_path / "analysis" / "work" / "one.py").write_text(STAND_IN.replace('"STATUS"', '"STATUS_OF_TABLE"'))
+        (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.chdir(tmp_path)
-    for name in ("MLFLOW_DISABLE_TELEMETRY", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "RAY_USAGE_STATS_ENABLED"):
-        monkeypatch.setenv(name, os.environ.get(name, "0"))
+    ran = []
+
+    def table(module):
+        def call(given):
+            ran.append((module, given.profile))
+            raise LookupError("no table")
+
+        return command_line.command("one", call, [command_line.profile_option()], "")
+
+    def sweep(status):
+        monkeypatch.setattr(cli, "run_sweep", lambda *words: ran.append(words) or (status, "label"))
+        return ran
+
+    monkeypatch.setattr("infoscope.__main__.command_of", table)
+    return sweep
 
 
-SWEEP, TABLE = "ran sweeps.work.one --profile smoke --set a=1 b=2", "ran analysis.work.one --profile label"
+@pytest.mark.parametrize(("of_sweep", "status"), [(0, 1), (1, 1), (2, 2), (130, 130)])
+def test_a_sweep_then_its_table(tree, capsys, of_sweep, status):
+    """The table fails here; it is not asked for where the sweep could not be run."""
+    ran = tree(of_sweep)
+    assert main(["sweep", "one", "--profile", "smoke", "--set", "a=1 b=2", "--gpus-per-pack", "0.5"]) == status
+    assert ran[0] == ("sweeps.work.one", "smoke", {"a": "1", "b": "2"}, 0.5)
+    assert ran[1:] == ([("analysis.work.one", "label")] if of_sweep < 2 else [])
 
 
-@pytest.mark.parametrize(
-    ("environment", "status", "ran"),
-    [
-        ({}, 0, [SWEEP, TABLE]),
-        ({"STATUS": "1"}, 1, [SWEEP, TABLE]),
-        ({"STATUS": "2"}, 2, [SWEEP]),
-        ({"STATUS": "killed"}, 137, [SWEEP]),
-        ({"PRINTED": ""}, 0, [SWEEP]),
-        ({"PRINTED": "a warning\nlabel"}, 0, [SWEEP, TABLE]),
-        ({"STATUS_OF_TABLE": "2"}, 1, [SWEEP, TABLE]),
-    ],
-)
-def test_a_sweep_then_its_table(tree, capfd, monkeypatch, environment, status, ran):
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert main(["sweep", "one", "--profile", "smoke", "--set", "a=1 b=2"]) == status
-    assert [line for line in capfd.readouterr().err.splitlines() if line.startswith("ran ")] == ran
+def test_a_trial_says_how_to_get_the_rest(tree, capsys):
+    """Of a sweep that did not fail; a table is named where there is one."""
+    tree(0)
+    for words, told in ((["two", "--profile", "smoke"], 1), (["two"], 0), (["one", "--profile", "smoke"], 0)):
+        main(["sweep", *words])
+        said = capsys.readouterr().err
+        assert said.count(f"`make sweep-{words[0]}`") == told and "`make table-" not in said
 
 
-WAITS = 'import time; open("begun", "w").write(str(os.getpid())); time.sleep(600)'
+def test_every_sweep_runs_though_some_fail(tree, monkeypatch, capfd):
+    monkeypatch.setattr("infoscope.__main__._run", lambda words: asked.append(words) or int(words[1] == "one"))
+    asked = []
+    assert main(["sweep-all", "--profile", "smoke", "--set", "a=1"]) == 1
+    assert asked == [["sweep", name, "--profile", "smoke", "--set", "a=1"] for name in ("one", "two")]
+    last = [line.split(",")[0].split() for line in capfd.readouterr().out.splitlines()[-2:]]
+    assert last == [["FAILED", "one"], ["done", "two"]]
+
+
+WAITS = """import os, time
+SWEEP = 1
+open("begun", "w").write(str(os.getpid()))
+time.sleep(600)
+"""
 
 
 @pytest.mark.system
-def test_a_sweep_ends_with_the_command_that_was_told_to_end(tree, tmp_path):
-    """SIGTERM reaches the command alone; the sweep is told as well, and no table is begun."""
-    (tmp_path / "sweeps" / "work" / "one.py").write_text(STAND_IN.replace("print(os", f"{WAITS}; print(os"))
-    process = subprocess.Popen([sys.executable, "-m", "infoscope", "sweep", "one"], stderr=subprocess.PIPE, text=True)
+@pytest.mark.parametrize(("ending", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_all_sweeps_end_with_the_command_that_was_told_to_end(tree, tmp_path, ending, status):
+    """SIGTERM reaches the command alone, and Ctrl-C all of it; no other sweep is begun."""
+    (tmp_path / "sweeps" / "work" / "one.py").write_text(WAITS)
+    words = [sys.executable, "-m", "infoscope", "sweep-all"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # fmt: skip
     deadline = time.monotonic() + 60
     while not (tmp_path / "begun").exists() or not (tmp_path / "begun").read_text():
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.02)
-    process.terminate()
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 143 and "analysis" not in errors
+    process.terminate() if ending == signal.SIGTERM else os.killpg(process.pid, ending)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == status and "two" not in output
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "begun").read_text()), 0)

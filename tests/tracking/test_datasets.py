@@ -9,11 +9,9 @@ import torch
 
 from infoscope.estimators import make_critic
 from infoscope.tracking.datasets import DataSet, inputs
-from infoscope.tracking.record import Record, records
 from infoscope.tracking.scheduling.worker import work
-from infoscope.tracking.sending.flush import close_all, send
 from infoscope.tracking.store.outputs import ready_models
-from infoscope.tracking.store.store import KEY, SUPERSEDED, Store
+from infoscope.tracking.store.store import KEY, Store
 from infoscope.tracking.sweep import Profile, Sweep
 from tests.tracking.cells import Killed, assigned
 
@@ -86,10 +84,6 @@ def test_every_run_of_a_pack_has_it_once_and_a_failed_one_too(assignment):
         raise RuntimeError("too late")
 
     work(trial, assignment, lambda told: None, data=SWEEP.data)
-    for record in records(assignment.records):
-        run_id = send(record, assignment.store)
-        (record.folder / "sent.json").unlink()  # the process died before it could note it: sent again
-        assert send(record, assignment.store) == run_id
     found = list(assignment.store.cells())
     assert len(found) == 2 and {run.data.tags["infoscope.outcome"] for run in found} == {"failed"}
     expected = {(PARTS[0].entry["digest"], "training"), (PARTS[1].entry["digest"], "test")}
@@ -102,12 +96,10 @@ def test_data_that_cannot_be_read_fail_the_cells_and_the_record_stays_whole(assi
 
     told = []
     work(lambda pack, report: report.metrics(pack.cells[0], {"level": 1.0}), assignment, told.append, data=missing)
-    assert "no data" in str(told[-1]["errors"])
-    assert not close_all(records(assignment.records), assignment.store, "KILLED")
+    assert "no data" in str(told[-1]["errors"]) and set(told[-1]["run_ids"]) == set(assignment.cells)
 
 
-def test_one_that_goes_on_from_a_checkpoint_in_a_clean_run_keeps_it(assignment, monkeypatch):
-    """The first attempt left a step beyond its checkpoint that the second does not make: the cell gets a clean run."""
+def test_one_that_goes_on_from_a_checkpoint_keeps_it(assignment, monkeypatch):
     monkeypatch.setattr("infoscope.tracking.scheduling.worker.CHECKPOINT_SECONDS", 0.0)
     alone = dataclasses.replace(assignment, cells={"one": {"seed": 0}})
 
@@ -121,12 +113,9 @@ def test_one_that_goes_on_from_a_checkpoint_in_a_clean_run_keeps_it(assignment, 
 
     with pytest.raises(Killed):
         work(trial, alone, lambda told: None, data=SWEEP.data)
-    run_id = send(Record(alone.records / "one"), alone.store)
-    work(trial, dataclasses.replace(alone, run_ids={"one": run_id}), lambda told: None, data=SWEEP.data)
-    assert not close_all(records(alone.records), alone.store, "KILLED")
+    work(trial, alone, lambda told: None, data=SWEEP.data)
     (run,) = alone.store.cells(f"tags.`{KEY}` = 'one'")
-    assert run.info.run_id != run_id and len(recorded(run)) == 2
-    assert SUPERSEDED in alone.store.client.get_run(run_id).data.tags
+    assert len(recorded(run)) == 2 and run.data.metrics == {"level": 0.0}
 
 
 def test_single_figures_of_a_run_are_its_models_on_the_data_that_they_are_of(assignment):
@@ -138,7 +127,6 @@ def test_single_figures_of_a_run_are_its_models_on_the_data_that_they_are_of(ass
         report.model([cell], "critic", make_critic("inner", 2, 2), {name: np.ones((1, 2), np.float32) for name in "xy"})
 
     work(trial, alone, lambda told: None, data=SWEEP.data)
-    assert not close_all(records(alone.records), alone.store, "KILLED")
     (run,) = alone.store.cells()
     (model,) = ready_models(run, alone.store.client)
     of = {point.key: point.dataset_digest for point in model.metrics}

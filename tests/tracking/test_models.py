@@ -6,19 +6,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mlflow
 import numpy as np
 import pytest
 import torch
 
+from infoscope.__main__ import main
 from infoscope.data import sentences
 from infoscope.estimators import make_critic
 from infoscope.models import VAE, LatentSpec, SequenceClassifier, small_encoder
 from infoscope.models.domain import MODELS
 from infoscope.tracking import load_model
-from infoscope.tracking.cli import exported
 from infoscope.tracking.export import program, rows
 from infoscope.tracking.models import write_model
-from infoscope.tracking.sending.flush import send
+from infoscope.tracking.sending.publish import publish
 from infoscope.tracking.store.store import Store
 from tests.refusals import refused
 from tests.tracking.cells import begun
@@ -171,8 +172,8 @@ def test_an_exported_model_is_served_without_infoscope(own_folder, capsys):
                 record.model_folder("critic"))  # fmt: skip
     record.append({"model": "critic", "owner": "cell"})
     record.end("complete")
-    run_id = send(record, store)
-    exported(run_id, None)
+    run_id = publish(record, store)
+    assert main(["export", run_id]) == 0
     address = capsys.readouterr().out.strip()
     assert address == f"runs:/{run_id}/programs/critic"
     given = {"x": np.eye(6, 3, dtype=np.float32), "y": np.ones((4, 2), np.float32)}
@@ -192,9 +193,7 @@ def test_an_exported_model_is_served_without_infoscope(own_folder, capsys):
 def test_what_cannot_be_exported_ends_the_command_with_a_sentence(own_folder, capsys):
     store = Store.open("demo", create=True)
     for run_id in (store.client.create_run(store.experiment_id).info.run_id, "../../etc"):
-        with pytest.raises(SystemExit) as ended:
-            exported(run_id, None)
-        assert ended.value.code == 2 and len(capsys.readouterr().err.strip().splitlines()) == 1
+        assert main(["export", run_id]) == 2 and len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
 def test_where_nothing_has_run_no_model_is_looked_for_and_no_store_is_made(tmp_path, monkeypatch, capsys):
@@ -202,9 +201,7 @@ def test_where_nothing_has_run_no_model_is_looked_for_and_no_store_is_made(tmp_p
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     with pytest.raises(LookupError, match="no runs yet"):
         load_model("0" * 32)
-    with pytest.raises(SystemExit) as ended:
-        exported("0" * 32, None)
-    assert ended.value.code == 2 and "no runs yet" in capsys.readouterr().err
+    assert main(["export", "0" * 32]) == 2 and "no runs yet" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -217,6 +214,27 @@ DAMAGED = [
     ("weights.safetensors", b"", "of a InnerCritic"),
     ("weights.safetensors", None, "of a InnerCritic"),
 ]
+
+
+@pytest.mark.parametrize("name", ["nvae", "erm"])
+def test_plain_mlflow_gives_the_blocks_of_a_model_beside_its_output(own_folder, monkeypatch, name):
+    """As its signature says; the blocks are what a partition is evaluated by."""
+    store, record = Store.open("demo", create=True), begun(own_folder, "cell", {"a": 1})
+    module, example = case(name)
+    write_model(module.eval(), example, record.model_folder("model"))
+    record.append({"model": "model", "owner": "cell"})
+    record.end("complete")
+    run_id = publish(record, store)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", store.uri)
+    (output,) = store.run(run_id).outputs.model_outputs
+    logged = mlflow.pyfunc.load_model(f"models:/{output.model_id}")
+    images = torch.rand(3, 1, 16, 16, generator=generator()).numpy()
+    found = logged.predict({"x": images})
+    assert set(found) == {column.name for column in logged.metadata.signature.outputs} > {"output"}
+    with torch.no_grad():
+        torch.testing.assert_close(torch.from_numpy(found["output"]), module(torch.from_numpy(images)))
+        for block, values in module.blocks(torch.from_numpy(images)).items():
+            torch.testing.assert_close(torch.from_numpy(found[block]), values.mean)
 
 
 def test_a_damaged_model_is_named(tmp_path):

@@ -10,7 +10,7 @@ from infoscope.tracking import load_model
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.models import write_model
 from infoscope.tracking.promote import promote
-from infoscope.tracking.sending.flush import close, send
+from infoscope.tracking.sending.publish import publish
 from infoscope.tracking.store.find import asked, find, unit
 from infoscope.tracking.store.store import Store
 from tests.tracking.cells import begun
@@ -29,9 +29,7 @@ def logged(own_folder, monkeypatch):
                 record.model_folder("critic"))  # fmt: skip
     record.append({"model": "critic", "owner": "cell"})
     record.end("complete")
-    run_id = send(record, store)
-    close(record, store, otherwise="KILLED")
-    return run_id, critic.state_dict()
+    return publish(record, store), critic.state_dict()
 
 
 def test_a_promoted_model_is_loaded_by_its_alias_and_has_a_card(logged, command):

@@ -7,7 +7,7 @@ import pytest
 from optuna.distributions import IntDistribution
 
 from infoscope.tracking import Profile, Search, Sweep, grid
-from infoscope.tracking.sending.flush import close, header_tags, send
+from infoscope.tracking.sending.publish import header_tags, opened, publish
 from infoscope.tracking.status import lines, status
 from infoscope.tracking.store.store import OUTCOME, Store
 from tests.tracking.cells import begun
@@ -67,12 +67,12 @@ def test_cells_are_counted_by_what_became_of_them(tmp_path, store, command):
     for one, outcome in zip(made, ("complete", "complete", "failed")):
         one.end(outcome)
     for one in made[:4]:
-        close(one, here, otherwise="KILLED")
-    send(made[4], here)
-    made[4].metrics({"level": 1.0}, 0)
+        publish(one, here)
+    opened(made[4], here)
+    made[4].end("complete")  # and it is not sent yet
     other = record(tmp_path, LISTED, {"seed": 9, "kind": "plain"}, "laptop seeds=9")  # of no profile below
     other.end("complete")
-    close(other, here, otherwise="KILLED")
+    publish(other, here)
     (one,) = status()
     assert one.counts == {"done": 2, "running": 1, "failed": 1, "killed": 1}
     assert (one.cells, one.missing, one.unsent) == (6, 1, 1)
@@ -101,7 +101,7 @@ def test_a_search_counts_the_cells_under_its_profile(tmp_path, store):
     for width, profile in ((1, "laptop"), (2, "laptop; smoke"), (3, "smoke")):
         one = record(tmp_path, SEARCHED, {"kind": "searched", "width": width}, profile)
         one.end("complete")
-        close(one, store("searched"), otherwise="KILLED")
+        publish(one, store("searched"))
     (one,) = status(["searched"])
     assert (one.cells, one.counts, one.missing) == (4, {"done": 2}, 2)
 
@@ -111,7 +111,7 @@ def test_a_sweep_that_cannot_say_its_cells(tmp_path, store):
     for sweep in (NEEDY, Sweep("not-here", cells, nothing, PROFILES)):
         one = record(tmp_path, sweep, {"a": 1})
         one.end("complete")
-        close(one, store(sweep.name), otherwise="KILLED")
+        publish(one, store(sweep.name))
     found = status()
     assert [(one.sweep, one.cells, one.missing, one.counts["done"]) for one in found] == [
         ("needy", None, None, 1),
@@ -124,7 +124,7 @@ def test_a_sweep_that_cannot_say_its_cells(tmp_path, store):
 
 def test_a_deleted_experiment_is_said_so_and_keeps_no_other(tmp_path, store, command):
     here = store("listed-cells")
-    record(tmp_path, LISTED, {"seed": 0, "kind": "plain"})
+    record(tmp_path, LISTED, {"seed": 0, "kind": "plain"}).end("complete")
     here.client.delete_experiment(here.experiment_id)
     assert "is deleted" in status()[0].note
     begun = record(tmp_path, SEARCHED, {"kind": "searched", "width": 1})

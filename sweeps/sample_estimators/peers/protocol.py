@@ -77,14 +77,6 @@ class Peer(Described):
         place = ENVIRONMENTS / self.environment
         return Path(self.python).exists() and any(place.glob(f"lib/python3*/site-packages/{told}"))
 
-    def fits(self, pairs: Pairs) -> bool:
-        """Whether it takes pairs of these types and widths."""
-        try:
-            self.require(pairs)
-        except ValueError:
-            return False
-        return True
-
     def require(self, pairs: Pairs) -> None:
         """ValueError where it does not take pairs of these types or widths."""
         super().require(pairs)
@@ -95,17 +87,13 @@ class Peer(Described):
                 f"got {widths[0]} and {widths[1]} columns."
             )
 
-    def start(self) -> None:
-        """Starts its worker and imports its package. ValueError: not installed, or cannot be imported."""
-        self._started()
-
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         """I(x; y), nats, as the package gives it, with an interval where it makes one. Labels, or the one-column
         variable, are its y. ValueError: unsupported types or widths, not installed, timeout, a dead process, or the
         package's own error.
         """
         self.require(pairs)
-        process = self._started()
+        process = self.start()
         x, y = pairs.x, pairs.y
         if _is_labels(x) and not _is_labels(y) or self.one_column and _width(y) > 1:
             x, y = y, x
@@ -129,7 +117,8 @@ class Peer(Described):
             interval=interval and tuple(interval),
         )
 
-    def _started(self) -> Worker:
+    def start(self) -> Worker:
+        """Its worker, which has imported its package. ValueError: not installed, or cannot be imported."""
         if not self.installed():
             where = f".peers/{self.environment}" if self.environment else "infoscope's own environment"
             wanted = " ".join(filter(None, (self.package, self.version)))

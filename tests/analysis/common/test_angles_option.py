@@ -1,6 +1,7 @@
 """Options that say what columns hold: CONTINUOUS, DISCRETE and ANGLES, by name or by PREFIX*."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -138,9 +139,13 @@ def test_messages_name_the_option():
     assert said == "give ANGLES=NAME:360, or name it in DISCRETE=; 'Angle(values, 360)' stays."
 
 
+def given_by(module, words):
+    return SimpleNamespace(**module.COMMAND.make_context("", words).params)
+
+
 def test_the_command_line_takes_angles_and_another_period_is_another_query(table):
     words = ["--data", "own.csv", "--x", "hour", "--y", "size"]
-    given = [measure._arguments([*words, *more]) for more in ([], ["--angles", "hour:24"], ["--angles", "hour:12"])]
+    given = [given_by(measure, [*words, *more]) for more in ([], ["--angles", "hour:24"], ["--angles", "hour:12"])]
     (_, plain, _), (_, turned, _), _ = map(given_data, given)
     assert (plain.x.dim, turned.x.dim) == (1, 2) and len({stem_of("measure", one) for one in given}) == 3
     assert any("give ANGLES=NAME:24" in note for note in plain.notes) and not turned.notes
@@ -150,5 +155,5 @@ def test_an_angle_is_a_target_of_the_report(table):
     found = read_representation(table, ["size", "hour2"], ["phase"], angles=["phase:2pi", "h*:24"])
     made = report(found.blocks, found.targets, rows=40, generator=np.random.default_rng(0))
     assert [row.target for row in made.rows] == ["phase"] and not made.unanswered
-    given = represent._arguments(["--targets", "phase", "--angles", "phase:2pi"])
+    given = given_by(represent, ["--targets", "phase", "--angles", "phase:2pi"])
     assert given.angles == "phase:2pi"

@@ -10,6 +10,8 @@ import pytest
 
 from analysis.common import tables
 from analysis.common.tables import Result, plus_minus, published, readable, save, summarise
+from infoscope import tracking
+from infoscope.command_line import ended
 
 
 def test_summary_is_mean_and_standard_error_over_runs():
@@ -45,10 +47,20 @@ def test_saved_files_carry_the_caption(tmp_path):
     csv, tex, png, pdf = saved = save(result, tmp_path / "tables" / "demo v1.5")
     assert (csv, tex, png, pdf) == (saved.csv, saved.tex, saved.png, saved.pdf)
     assert csv.read_text().startswith("# First.\n# 95 %") and pd.read_csv(csv, comment="#").equals(figures)
-    assert r"$\pm$" in tex.read_text() and r"95 \% of\_all" in tex.read_text()
+    assert r"$\pm$" in tex.read_text() and r"% 95 \% of\_all" in tex.read_text()
     assert (png.read_text(), pdf.read_text(), pdf.name) == (".png", ".pdf", "demo v1.5.pdf")
     without = save(replace(result, draw=None), tmp_path / "other" / "demo")
     assert {*without} == {*(tmp_path / "other").iterdir()} and without.png is without.pdf is None
+
+
+def test_a_caption_in_latex_is_one_sentence_and_a_spreadsheet_is_given_no_formula(tmp_path):
+    frame = pd.DataFrame({"name": ["=cmd()", "-", "-0.5 or less", "plain"], "=column": [-1.5, 2.0, 3.0, 4.0]})
+    result = Result("demo", frame, frame, "Bits, by e.g. KSG of A. Kraskov. A second sentence.\nA third.")
+    saved = save(result, tmp_path / "demo")
+    assert r"\caption{Bits, by e.g. KSG of A. Kraskov.}" in saved.tex.read_text()
+    assert saved.tex.read_text().startswith("% Bits, by e.g. KSG of A. Kraskov. A second sentence.\n% A third.\n")
+    lines = saved.csv.read_text().splitlines()[2:]
+    assert lines == ["name,'=column", "'=cmd(),-1.5", "-,2.0", "'-0.5 or less,3.0", "plain,4.0"]
 
 
 def test_only_the_first_line_of_a_lead_is_bold(tmp_path):
@@ -75,10 +87,10 @@ def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monke
     frame = pd.DataFrame({"a": [1.0]})
     result = report.Result("mse", frame, pd.DataFrame({"a": ["<b>1</b>"]}), "Of <i>one</i> run.", draw=draw)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(report, "runs", lambda experiment, profile: frame)
-    monkeypatch.setattr(report, "publish", publish)
-    monkeypatch.setattr("sys.argv", ["analysis", "--profile", "smoke"])
-    report.main(report.Analysis("demo", lambda runs, arguments: [result]))
+    monkeypatch.setattr(tracking, "runs", lambda experiment, profile: frame)
+    monkeypatch.setattr(tracking, "publish", publish)
+    demo = report.Analysis("demo", lambda runs, arguments: [result]).command()
+    assert ended(demo, ["--profile", "smoke"]) == 0
     ((experiment, profile, tables, names),) = published
     assert (experiment, profile) == ("demo", "smoke")
     assert tables == [("mse", ["a"], [["<b>1</b>"]], "Of <i>one</i> run.")]
@@ -91,8 +103,8 @@ def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monke
     def away(*arguments):
         raise MlflowException("away\nfor long")
 
-    monkeypatch.setattr(report, "publish", away)
-    report.main(report.Analysis("demo", lambda runs, arguments: [result]))
+    monkeypatch.setattr(tracking, "publish", away)
+    assert ended(demo, ["--profile", "smoke"]) == 0
     said = capsys.readouterr().err
     assert said.endswith(": away\n") and said.count("\n") == 1
 
@@ -107,12 +119,11 @@ def test_what_cannot_be_written_is_one_sentence(tmp_path, monkeypatch, capsys):
     frame = pd.DataFrame({"a": [1.0]})
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").write_text("a file")
-    monkeypatch.setattr(tables, "runs", lambda experiment, profile: frame)
-    monkeypatch.setattr("sys.argv", ["analysis"])
-    with pytest.raises(SystemExit) as ended:
-        tables.main(tables.Analysis("demo", lambda runs, arguments: [Result("one", frame, frame, "Of one run.")]))
+    monkeypatch.setattr(tracking, "runs", lambda experiment, profile: frame)
+    demo = tables.Analysis("demo", lambda runs, arguments: [Result("one", frame, frame, "Of one run.")])
+    status = ended(demo.command(), [])
     said = capsys.readouterr().err
-    assert ended.value.code == 2 and said.startswith("error: ") and "runs" in said and said.count("\n") == 1
+    assert status == 2 and said.startswith("error: ") and "runs" in said and said.count("\n") == 1
     assert (tmp_path / "runs").read_text() == "a file"
 
 

@@ -76,8 +76,10 @@ def test_tables_do_not_depend_on_the_order_of_runs_in_the_store():
 def test_what_comes_after_a_true_mi_is_of_no_matter_and_what_comes_before_it_is(schedule, comparable):
     runs = made_up()
     runs["schedule_bits"] = [schedule] * len(runs)
-    caption = analyse(runs, argparse.Namespace(bound=None, bits=2.0))[0].caption
-    assert ("(paper: 2-4-6-8-10)" not in caption) == comparable
+    result = analyse(runs, argparse.Namespace(bound=None, bits=2.0))[0]
+    assert ("(paper: 2-4-6-8-10)" not in result.caption) == comparable
+    assert any(title.startswith("paper") for title in result.text) == comparable
+    assert result.figures["published_mse_bits2"].notna().all() == comparable
 
 
 def test_the_number_of_runs_per_figure_is_a_range_where_it_differs():

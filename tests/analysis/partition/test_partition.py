@@ -12,6 +12,7 @@ from analysis.common.models import candidates, codes_of
 from analysis.partition import partition
 from analysis.partition._evaluation import Effort, evaluated, metric_name
 from analysis.partition._models import Items
+from infoscope.command_line import ended
 from infoscope.metrics.partition.evaluation import evaluate
 from infoscope.metrics.partition.report import compare
 from infoscope.models.domain import MODELS
@@ -75,9 +76,7 @@ def store(drawing_store, sketched):
 
 
 def evaluated_by(words, status=0):
-    with pytest.raises(SystemExit) as ended:
-        partition.main([*words, *QUICK])
-    assert ended.value.code == status
+    assert ended(partition.COMMAND, [*words, *QUICK]) == status
 
 
 def run_of(store, key):
@@ -221,7 +220,8 @@ def test_ones_own_items_and_a_model_in_a_folder(store, origin, tmp_path, capsys)
 def test_a_model_by_its_address_is_that_of_its_run(store):
     run = store.run_of("nvae-0")
     address = f"models:/{run.outputs.model_outputs[0].model_id}"
-    evaluated_by(["--model", address, "models:/m-0123", "--k", "6"], status=1)  # the other is evaluated all the same
+    words = ["--model", address, "--model", "models:/m-0123", "--k", "6"]
+    evaluated_by(words, status=1)  # the other is evaluated all the same
     found = partition.candidate_at(address)
     assert found.run_id == run.info.run_id
     with pytest.raises(LookupError, match="no model at"):

@@ -1,13 +1,12 @@
 """The audit's table: who fails is said, with numbers, and who is not installed is named."""
 
-import sys
-
 import numpy as np
 import pytest
 
 from analysis.common.tables import save
 from analysis.sample_estimators import audit
 from analysis.sample_estimators.audit import BOTH, LABELS, Audited, audited, estimators, table
+from infoscope.command_line import ended
 
 INVARIANCES = ("permute rows", "rescale x and y", "rescale x alone", "rescale one column", "permute columns",
                "swap x and y")  # fmt: skip
@@ -56,9 +55,8 @@ def test_our_estimators_keep_what_needs_no_data():
 
 def test_the_command_prints_and_saves(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["audit", "--n", "100", "--repeats", "2"])
     monkeypatch.setattr(audit, "estimators", candidates)
-    audit.main()
+    assert ended(audit.COMMAND, ["--n", "100", "--repeats", "2"]) == 0
     said = capsys.readouterr().out
     assert "entropy" in said and "Failed: " in said
     assert (tmp_path / "runs" / "tables" / "audit.csv").stat().st_size > 1000
@@ -66,10 +64,7 @@ def test_the_command_prints_and_saves(tmp_path, monkeypatch, capsys):
 
 def test_too_few_rows_are_an_error_in_a_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["audit", "--n", "5"])
-    with pytest.raises(SystemExit) as ended:
-        audit.main()
-    assert ended.value.code == 2
+    assert ended(audit.COMMAND, ["--n", "5"]) == 2
     assert capsys.readouterr().err.startswith("error: n must ")
 
 

@@ -80,7 +80,7 @@ def test_splits_share_codes_and_tell_which_they_are(root):
     assert patients.groups[6] == patients.groups[7] and patients.groups[4] != patients.groups[5]
     assert whole.groups[6] != whole.groups[7]
     split = whole.split("hospital 2", None, generator())
-    assert set(split.test.d) == {2} and (len(split.train), len(split.test)) == (8, 2) and split.shared_groups == 0
+    assert set(split.test.d) == {2} and (len(split.train), len(split.test)) == (8, 2)
 
 
 def test_the_folder_of_the_environment(root, monkeypatch):

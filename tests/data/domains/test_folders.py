@@ -1,4 +1,4 @@
-"""Image files by domain and class, and by a table: a small tree of each."""
+"""Image files by domain and class: a small tree."""
 
 from pathlib import Path
 
@@ -22,12 +22,6 @@ def tree(tmp_path) -> Path:
         Image.fromarray(pixels).save(tmp_path / path)
     (tmp_path / "photo" / "cat" / "notes.txt").write_text("no image")
     return tmp_path
-
-
-def table(tree: Path, *rows: str) -> Path:
-    path = tree / "table.csv"
-    path.write_text("\n".join(rows) + "\n")
-    return path
 
 
 def test_folders_are_domains_and_classes(tree):
@@ -62,66 +56,16 @@ def test_files_of_several_sizes_need_a_size(tree):
     assert image_folder(tree, size=5).images([0, 2]).shape == (2, 3, 5, 5)
 
 
-def test_a_table_names_labels_domains_groups_and_more(tree):
-    rows = [f"{path},{y},{d},{g},{s}" for path, y, d, g, s in zip(FILES, [10, 9, 10, 9, 9], "aabbb", "pqqrr", "uvuvu")]
-    data = image_folder(tree, table(tree, "path,label,domain,group,set", *rows), extra=["set"], name="mine")
-    assert data.name == "mine"
-    assert data.class_names == ("9", "10")  # as numbers, not as text
-    assert data.y.tolist() == [1, 0, 1, 0, 0] and data.d.tolist() == [0, 0, 1, 1, 1]
-    assert data.groups.tolist() == [0, 1, 1, 2, 2]
-    assert data.extra["set"].tolist() == [0, 1, 0, 1, 0] and data.extra_names["set"] == ("u", "v")
-    assert torch.equal(data.images([3])[0], torch.from_numpy(PIXELS[3]).permute(2, 0, 1) / 255.0)
-
-
-def test_a_table_with_columns_of_other_names_and_without_groups(tree):
-    path = table(tree, ",filename,y,region", *(f"{i},{path},{i % 2},{i // 3}" for i, path in enumerate(FILES)))
-    data = image_folder(tree, path, columns={"path": "filename", "label": "y", "domain": "region"})
-    assert data.d.tolist() == [0, 0, 0, 1, 1] and data.groups.tolist() == [0, 1, 2, 3, 4]
-
-
 def test_what_is_not_there_is_named(tree, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         image_folder(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="photo"):  # a folder of classes, without domains
         image_folder(tree / "photo")
-    with pytest.raises(FileNotFoundError, match=r"nothing\.csv"):
-        image_folder(tree, tree / "nothing.csv")
-    with pytest.raises(FileNotFoundError, match=r"gone\.png"):
-        image_folder(tree, table(tree, "path,label,domain", "gone.png,1,1"))
-
-
-@pytest.mark.parametrize(
-    ("rows", "code"),
-    [
-        (("path,label", f"{FILES[0]},1"), "file"),
-        (("path,label,domain", f"{FILES[0]},1,1", f"{FILES[1]},1"), "file"),
-        (("path,label,domain",), "few"),
-    ],
-)
-def test_damaged_tables_are_refused(tree, rows, code):
-    path = table(tree, *rows)
-    with refused(str(path), code):
-        image_folder(tree, path)
 
 
 def test_other_arguments_and_damaged_images_are_refused(tree):
     with refused("channels", "shape"):
         image_folder(tree, channels=4)
-    with refused("columns and extra", "conflict"):
-        image_folder(tree, extra=["set"])
-    with refused("columns", "invalid"):
-        image_folder(tree, table(tree, "path,label,domain", f"{FILES[0]},1,1"), columns={"y": "label"})
     (tree / FILES[0]).write_text("none")
     with refused(str(tree / FILES[0]), "file"):
         image_folder(tree)
-
-
-def test_numbers_are_in_order_and_names_of_digits_stay_apart(tree):
-    """10 comes after 9; but 7, 007 and 1_0 are names."""
-    rows = [
-        f"{path},{label},{domain}"
-        for path, label, domain in zip(FILES, (9, 10, 9, 10, 9), ("7", "007", "7", "007", "1_0"))
-    ]
-    data = image_folder(tree, table(tree, "path,label,domain", *rows))
-    assert data.class_names == ("9", "10") and data.y.tolist() == [0, 1, 0, 1, 0]
-    assert data.domain_names == ("007", "1_0", "7") and data.d.tolist() == [2, 0, 2, 0, 1]

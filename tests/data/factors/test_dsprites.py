@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from infoscope.data import dsprites, factor_data
-from tests.data.common import with_real_data
+from tests.data.common import is_grid, places_of, with_real_data
 from tests.refusals import refused
 
 FULL, GRID, SUBSET = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz", "dsprites_downsampled.npz", "dsprites_subset.npz"
@@ -34,7 +34,7 @@ def test_a_file_of_the_published_layout(tmp_path, colour):
     images = write(tmp_path, GRID, (3, 2, 4, 2, 2), colour=colour)
     dataset = dsprites(tmp_path)
     assert dataset.factor_names == ("shape", "scale", "orientation", "posX", "posY")
-    assert dataset.factor_sizes == (3, 2, 4, 2, 2) and dataset.is_grid
+    assert dataset.factor_sizes == (3, 2, 4, 2, 2) and is_grid(dataset)
     assert dataset.factor_values[0].tolist() == ["square", "ellipse", "heart"]
     assert np.allclose(dataset.factor_values[2], [0, 1 / 3, 2 / 3, 1])
     assert np.array_equal(dataset.images(np.arange(len(images)))[:, 0].numpy(), images)
@@ -55,7 +55,7 @@ def test_the_grid_comes_from_the_full_file_too(tmp_path):
     images = write(tmp_path, FULL, (3, 2, 8, 4, 4), colour=True)
     full, grid = dsprites(tmp_path, "full"), dsprites(tmp_path)
     assert full.name == "dsprites-full" and len(full) == len(images)
-    assert grid.factor_sizes == (3, 2, 2, 2, 2) and grid.is_grid
+    assert grid.factor_sizes == (3, 2, 2, 2, 2) and is_grid(grid)
     kept = images.reshape(3, 2, 8, 4, 4, 3, 3)[:, :, ::4, ::2, ::2].reshape(-1, 3, 3)
     assert np.array_equal(grid.images(np.arange(len(grid)))[:, 0].numpy(), kept)
     assert factor_data(tmp_path).name == grid.name
@@ -117,9 +117,9 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
 def test_the_real_grid():
     dataset = factor_data()
     assert dataset.name.startswith("dsprites") and not dataset.synthetic
-    assert dataset.factor_sizes == (3, 6, 10, 16, 16) and dataset.is_grid and dataset.image_shape == (1, 64, 64)
-    assert np.array_equal(dataset.index_of(dataset.factors[::97]), np.arange(len(dataset))[::97])
-    images = dataset.images(dataset.subset("scale", 5)[::50])
+    assert dataset.factor_sizes == (3, 6, 10, 16, 16) and is_grid(dataset) and dataset.image_shape == (1, 64, 64)
+    assert np.array_equal(places_of(dataset, dataset.factors[::97]), np.arange(len(dataset))[::97])
+    images = dataset.images(np.flatnonzero(dataset.factors[:, 1] == 5)[::50])
     assert set(images.unique().tolist()) == {0.0, 1.0}
 
 
@@ -127,7 +127,7 @@ def test_the_real_grid():
 def test_the_real_subset():
     """As many factor values as the full set, no combination twice, and the first and last orientation alike."""
     dataset = dsprites(part="subset")
-    assert dataset.factor_sizes == (3, 6, 40, 32, 32) and len(dataset) == 20_000 and not dataset.is_grid
+    assert dataset.factor_sizes == (3, 6, 40, 32, 32) and len(dataset) == 20_000 and not is_grid(dataset)
     assert len(np.unique(dataset.factors, axis=0)) == len(dataset)
     where = {tuple(row): place for place, row in enumerate(dataset.factors.tolist())}
     pairs = [(where[row], where[(*row[:2], 39, *row[3:])]) for row in where if (*row[:2], 39, *row[3:]) in where]
@@ -141,5 +141,5 @@ def test_parts_agree_on_their_common_images():
     grid, subset = dsprites(), dsprites(part="subset")
     common = np.flatnonzero((subset.factors % [1, 1, 4, 2, 2] == 0).all(axis=1))
     assert len(common) > 1000
-    places = grid.index_of(subset.factors[common] // [1, 1, 4, 2, 2])
+    places = places_of(grid, subset.factors[common] // [1, 1, 4, 2, 2])
     assert torch.equal(subset.images(common), grid.images(places))

@@ -9,7 +9,7 @@ import torch
 from matplotlib.path import Path
 
 from infoscope.data import FactorDataset, dsprites, sprites
-from tests.data.common import with_real_data
+from tests.data.common import is_grid, places_of, with_real_data
 
 SHAPES = {"square": 0, "ellipse": 1, "heart": 2}
 # In sides of the image. The heart's curve has the area 180 pi and the width 32, in units of 0.3 / 29.
@@ -18,7 +18,7 @@ AREA = {"square": 0.3**2, "ellipse": math.pi * 0.1994 * 0.1128, "heart": 180 * m
 
 def one(dataset: FactorDataset, *codes: int) -> torch.Tensor:
     """The image of these codes, bool [H, W]."""
-    return dataset.images(dataset.index_of([codes]))[0, 0] > 0
+    return dataset.images(places_of(dataset, np.array([codes])))[0, 0] > 0
 
 
 def test_the_grid_is_complete_and_in_order():
@@ -26,7 +26,7 @@ def test_the_grid_is_complete_and_in_order():
     assert dataset.factor_names == ("shape", "scale", "orientation", "posX", "posY")
     assert dataset.factor_sizes == (3, 2, 4, 3, 3)
     assert dataset.factors.tolist() == [list(row) for row in itertools.product(*map(range, dataset.factor_sizes))]
-    assert dataset.is_grid and dataset.synthetic
+    assert is_grid(dataset) and dataset.synthetic
     assert dataset.name == "generated-sprites 3x2x4x3x3 at 16 x 16"
 
 
@@ -142,7 +142,7 @@ def test_the_grid_is_that_of_dsprites(part):
     for a, b in zip(ours.factor_values[1:], real.factor_values[1:]):
         assert np.allclose(a, b, atol=1e-9)
     some = np.random.default_rng(5).choice(len(real), 1000, replace=False)
-    a, b = ours.images(ours.index_of(real.factors[some])) > 0, real.images(some) > 0
+    a, b = ours.images(places_of(ours, real.factors[some])) > 0, real.images(some) > 0
     overlap = (a & b).sum((1, 2, 3)) / (a | b).sum((1, 2, 3))
     assert overlap.mean() > 0.998
     assert overlap.min() > 0.8

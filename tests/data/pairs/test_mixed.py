@@ -1,4 +1,4 @@
-"""Pairs of an image and a text: both sides, the layouts, and the joint distribution of the items."""
+"""Pairs of an image and a text: both sides, and the joint distribution of the items."""
 
 import pytest
 import torch
@@ -57,18 +57,3 @@ def test_the_image_is_composed_like_that_of_image_pairs():
         x, _ = MixedPairs(pool, vectors, (1, 2, 3), size=size).sample(10, generator())
         expected, _ = ImagePairs(pool, (1, 2, 3), size=size).sample(10, generator())
         assert torch.equal(x, expected)
-
-
-def test_repeated_images_begin_again():
-    """4,096 pixels and the first 3,584 of them again, as the paper says; or several times."""
-    long, short = (
-        MixedPairs(images(), texts(length), layout="repeated", size=size) for length, size in ((768, None), (10, 6))
-    )
-    x, _ = long.sample(3, generator())
-    assert x.shape == (3, 7680)
-    assert torch.equal(x[:, 4096:], x[:, :3584])
-    once, _ = MixedPairs(images(), texts(768), size=64).sample(3, generator())
-    assert torch.equal(x[:, :4096], once)
-    x, _ = short.sample(3, generator())
-    assert x.shape == (3, 100)
-    assert torch.equal(x, x[:, torch.arange(100) % 36])

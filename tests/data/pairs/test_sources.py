@@ -30,13 +30,12 @@ LABELLED = {
     "images over backgrounds": (ImagePairs(IMAGES, (1, 2, 3), (7, 5), 0.1, 0.5, SCENES, channels=3), 105),
     "text": (TEXT, 12),
     "mixed": (MixedPairs(IMAGES, VECTORS, grid=(1, 2, 3), crossover=0.1), 12),
-    "mixed, repeated": (MixedPairs(IMAGES, VECTORS, (1, 2, 3), 0.1, "repeated", size=3), 12),
-    "encoded": (EncodedPairs(TEXT, lambda values: values[:, 1:4].square()), 3),
 }
 SOURCES = {
     "gaussian": (GaussianPairs(6, mutual_information=1.0), 6),
     "channel": (ChannelPairs(6, 0.1), 6),
     **LABELLED,
+    "encoded": (EncodedPairs(TEXT, lambda values: values[:, 1:4].square()), 3),
 }
 
 

@@ -39,7 +39,10 @@ def codes(sample, cells=CELLS):
 
 def table(x, y, cells=CELLS):
     """Mutual information of the table of two samples, less its first-order bias."""
-    a, b = codes(x, cells), codes(y, cells)
+    return of_codes(codes(x, cells), codes(y, cells))
+
+
+def of_codes(a, b):
     joint = np.zeros((a.max() + 1, b.max() + 1))
     np.add.at(joint, (a, b), 1)
     filled = [(side > 0).sum() for side in (joint, joint.sum(1), joint.sum(0))]
@@ -87,9 +90,56 @@ def test_times_with_events_and_several_columns_agree_with_tables():
     check_by_table(latent.clusters(request("both", "both", 0.3), generator(9)), cells=12, below=(0.05, 0.3))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_unordered_categories_agree_with_the_table_of_many_draws(seed):
+    """Of a few columns with few levels, so that the table of the draws has hardly any bias."""
+    for maker in (latent.associations, latent.hidden_classes, latent.look_up):
+        part = maker(request("categories", "categories", (0.1, 0.4, 1.2)[seed], (2, 2)), generator(seed, 4))
+        truth, error = part.truth(generator(2))
+        assert error == 0
+        drawn = (np.unique(side.labels, axis=0, return_inverse=True)[1] for side in part.draw(4 * ROWS, generator(3)))
+        assert of_codes(*drawn) == pytest.approx(truth, abs=0.004 + 0.01 * truth)
+
+
+def test_clusters_that_are_looked_up_agree_with_tables_of_many_draws():
+    """Of two columns, which a table of many cells can hold."""
+    wanted = request(y="categories", nats=0.5, columns=(4, 1))
+    parts = [latent.look_up(wanted, generator(seed, 8)) for seed in range(24)]
+    of_two = [part for part in parts if part.description.split(" levels")[0].count(" x ") == 1]
+    assert len(of_two) > 3
+    for part in of_two[:4]:
+        check_by_table(part, 3 * ROWS, 3 * CELLS)
+
+
+def test_cells_of_several_labels_are_what_their_densities_say():
+    """The exact table and the Monte Carlo over rows have the same information."""
+    channels = tuple(generator(1, size).dirichlet(np.ones(size), size=4) for size in (3, 2, 4))
+    x, y = latent.Labels(channels), latent.Labels((np.eye(4),))
+    states = generator(5).dirichlet(np.ones(16)).reshape(4, 4)
+    exact, error = latent.latent_part("clusters", "", states, x, y).truth(generator())
+    assert error == 0 and x.cells.shape == (4, 24) and x.cells.sum(axis=1) == pytest.approx(np.ones(4))
+    draw = latent.cell_sampler(states)
+    logs = latent.monte_carlo(
+        lambda g: latent._divergences(x.log_density(x.sample(draw(20_000, g)[0], g)), states), generator(6)
+    )
+    assert logs[0] == pytest.approx(exact, abs=4 * logs[1])
+
+
+def test_a_sum_modulo_a_number_informs_through_all_columns_only():
+    seeds = range(40)
+    parts = [latent.look_up(request("categories", "categories", 0.6, (4, 1)), generator(seed)) for seed in seeds]
+    sums = [part for part in parts if "sum of 2 x 2 x" in part.description]
+    assert sums
+    for part in sums:
+        x, y = part.draw(50_000, generator(1))
+        margin = [np.bincount(column).max() / 50_000 for column in x.labels.T]
+        if max(margin) < 0.52:  # all levels alike
+            assert abs(table(replace(x, labels=x.labels[:, :-1]), y)) < 0.002 < table(x, y)
+
+
 def test_control_variate_is_unbiased_where_pairs_are_impossible():
     table_ = np.array([[0.9, 0.0], [0.02, 0.08]])
-    x, y = latent.Columns(np.array([[0.0], [9.0]]), np.ones((1, 1))), latent.Labels(np.eye(2))
+    x, y = latent.Columns(np.array([[0.0], [9.0]]), np.ones((1, 1))), latent.Labels((np.eye(2),))
     nats, error = latent.latent_part("clusters", "", table_, x, y).truth(generator(6))
     assert abs(nats - quadrature.table_information(table_)) < 4 * error + 1e-4
 

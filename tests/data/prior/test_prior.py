@@ -42,7 +42,7 @@ def test_shares_of_types_ties_and_nothing(prior):
     assert shares["numbers"] == pytest.approx(0.55, abs=0.1) and shares["labels"] == pytest.approx(0.2, abs=0.08)
     assert shares["categories"] == pytest.approx(0.1, abs=0.06) and shares["mixed"] == pytest.approx(0.15, abs=0.07)
     nothing = [d for d in prior if d.families == ("nothing",)]
-    assert len(nothing) >= NUMBERS / 10 and all(d.truth == d.truth_error == 0 for d in nothing)
+    assert len(nothing) >= NUMBERS / 20 and all(d.truth == d.truth_error == 0 for d in nothing)
     assert 0.25 < np.mean([d.tied for d in prior if d.type == "numbers"]) < 0.55
     assert len({d.type for d in nothing}) == 4
     assert {family for d in prior for family in d.families} == set(FAMILIES)

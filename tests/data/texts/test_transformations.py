@@ -16,7 +16,6 @@ from infoscope.data.texts.transformations import (
     standard,
     tokens,
     transformed,
-    vocabulary_only,
 )
 from tests.data.common import generator
 
@@ -82,11 +81,6 @@ def test_overlap_counts_without_regard_to_case():
     assert overlap_fractions(OVERLAPPING).tolist() == [0.5, 0.0, 1.0, 0.0]
     assert raw_overlap(OVERLAPPING)[0] == OVERLAP_MASKED
     assert overlap_level(QUARTERS) == ["none", "low", "medium", "high", "high"]
-
-
-def test_only_words_of_the_list_are_kept():
-    assert vocabulary_only(SINGLE, ["STOP", "it"]) == ["stop stop it", " "]
-    assert vocabulary_only(PAIRS, {"girls"}) == ["PREMISE: girls HYPOTHESIS: girls"]
 
 
 def test_every_transformation_gives_as_many_texts_and_changes_nothing_given():

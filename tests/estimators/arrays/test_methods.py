@@ -156,7 +156,7 @@ def test_types_that_a_method_does_not_take_are_refused(name):
         ("kl-weighted", {"largest": 0.5}, "largest", "range"),
         ("kl-weighted", {"margins": "none"}, "margins", "name"),
         ("doe", {"predict": "z"}, "predict", "name"),
-        ("doe", {"covariance": "full"}, "covariance", "name"),
+        ("doe", {"width": 0}, "width", "range"),
         ("doe", {"width": 0}, "width", "range"),
         ("doe", {"folds": 1}, "folds", "range"),
         ("doe", {"margins": "log"}, "margins", "name"),

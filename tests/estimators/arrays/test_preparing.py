@@ -61,7 +61,6 @@ def test_components_are_those_of_greatest_variance_in_wide_samples_too():
         fitted = Preparation.fit(variable, np.arange(60), "given", 2)
         assert fitted.rotation.shape == (columns, 2)
         assert abs(np.corrcoef(fitted(variable)[:, 0], wide[:, 3])[0, 1]) > 0.99
-        assert np.isnan(fitted.log_scale)
 
 
 def test_a_column_that_does_not_vary_among_the_training_rows_is_kept_finite():

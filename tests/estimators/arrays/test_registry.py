@@ -1,5 +1,7 @@
 """`estimate`: what is taken for x, y and method, and what is refused."""
 
+import subprocess
+import sys
 import warnings
 from dataclasses import dataclass
 
@@ -71,3 +73,19 @@ def test_a_setting_that_a_method_does_not_have_is_refused():
         estimate(X, Y, "ksg", neighbours=3)
     with refused("reading", "name"):
         estimate(X, Y, neighbours=3)
+
+
+LIGHT = """
+import sys
+import numpy as np
+from infoscope.estimators import estimate
+x, y = np.random.default_rng(0).normal(size=(2, 200))
+for method, of in ((None, x), ("ksg", x), ("gcmi", x), ("chao-shen", np.char.add("a", (x > 0).astype(str)))):
+    estimate(of, y if method != "chao-shen" else of, method)
+print("torch" in sys.modules, "mlflow" in sys.modules)
+"""
+
+
+def test_what_trains_no_network_loads_no_torch():
+    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "False False\n", done.stderr

@@ -65,14 +65,6 @@ def test_tables_of_several_columns_are_tables_of_their_joint_value():
     assert unseen == pytest.approx(np.log([[0.5, 0.5]]))
 
 
-def test_smoothing_adds_counts_in_proportion_to_the_classes():
-    """Of three 0 and one 1 in all, two 0 and one 1 at "a": (2 + 4 * 3/4) / (3 + 4), ..."""
-    fit = Table(4.0).fit(["a", "a", "b", "a"], np.array([0, 1, 0, 0]), 2)
-    assert np.exp(fit.log_probabilities(["a", "b", "c"])) == pytest.approx(
-        np.array([[5 / 7, 2 / 7], [4 / 5, 1 / 5], [3 / 4, 1 / 4]])
-    )
-
-
 @pytest.mark.parametrize("variance", [0.5, 2.0])
 def test_gaussians_of_known_variance_give_explained_squares(variance):
     """tr Cov(Y) minus the mean squared residual at variance 1/2 (Xu et al. 2020, proposition 2), over 2 variance."""
@@ -312,7 +304,6 @@ LINE, HALVES = np.arange(9.0), np.arange(9) % 2
 @pytest.mark.parametrize(
     ("make", "argument", "code"),
     [
-        (lambda: Table(-1.0), "smoothing", "range"),
         (lambda: Gaussian(0.0), "variance", "range"),
         (lambda: Gaussian(degree=-1), "degree", "range"),
         (lambda: Logistic(0.0), "penalty", "range"),

@@ -45,6 +45,9 @@ def test_a_network_is_the_mean_of_its_members_in_numpy():
     assert np.corrcoef(mode, target)[0, 1] > 0.9
     alone = [Networks(network.inputs, [(w[[one]], b[[one]]) for w, b in network.layers])(rows) for one in range(2)]
     np.testing.assert_allclose(mode, np.mean([one.mode for one in alone], axis=0), atol=1e-5)
+    apart = np.abs(alone[0].mode - alone[1].mode) / 2
+    wider = np.hypot(np.sqrt(alone[0].below * alone[1].below), apart)  # by what they differ
+    np.testing.assert_allclose(network(rows).below, wider, rtol=1e-3)
     again = training.fitted(rows, wanted, 2, np.random.default_rng(1))(rows).mode
     np.testing.assert_allclose(mode, again, atol=1e-4)  # the same generator
 
@@ -127,8 +130,18 @@ def test_the_conformal_quantile_covers_with_confidence():
 
 def test_coverage_is_sure_or_it_is_not():
     """Clopper-Pearson: of 45 without a miss the lower 90 % limit is .95; of 100, 2 misses leave it below."""
-    assert training.covers(np.ones(45, bool)) and not training.covers(np.ones(44, bool))
-    assert not training.covers(np.arange(100) >= 2) and training.covers(np.arange(200) >= 5)
+    families = np.arange(200) % 5
+    assert training.covers(np.ones(45, bool), families[:45])
+    assert not training.covers(np.ones(44, bool), families[:44])
+    assert not training.covers(np.arange(100) >= 2, families[:100]) and training.covers(np.arange(200) >= 5, families)
+
+
+def test_coverage_is_not_sure_where_all_misses_are_of_one_family():
+    """4 % of 2,000 are missed: over all of 20 families, or all in one of them."""
+    families, places = np.repeat(np.arange(20), 100), np.arange(2000)
+    assert training.covers(places % 100 >= 4, families)
+    assert not training.covers(places >= 80, families)
+    assert not training.covers(np.ones(500, bool), np.zeros(500, int))  # of other families nothing is known
 
 
 def test_saved_and_logged_readers_read_alike(trained, tmp_path):

@@ -94,5 +94,5 @@ def test_a_report_has_them_after_its_scores(monkeypatch):
     assert after.iloc[: len(before)].equals(before)
     added = [score.split(",")[0] for score in after["score"][len(before) :]]
     assert added == [f"{term} ({name}" for name in ("gaussian", "williams-beer") for term in TERMS]
-    with refused("decomposition", "name"):
+    with refused("decompositions", "name"):
         report(codes, FACTORS, **given, decompositions=("maximal",))

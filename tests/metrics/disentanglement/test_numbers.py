@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.estimators.families import Logistic
 from infoscope.estimators.variables import Continuous, Discrete
 from infoscope.metrics.disentanglement import dci, explicitness, mig, minimality, published_infomec, report, sap
 from infoscope.metrics.disentanglement.registry import SCORES
@@ -74,7 +73,7 @@ def test_types(angle_and_kind):
         (lambda: published_infomec(codes, whole), "factors", "type"),
         (lambda: sap(codes, [Continuous(np.where(angle > 2, np.nan, angle)), Discrete(kind)]), "factors", "missing"),
         (lambda: from_arrays(codes, np.column_stack([angle, angle])), "method", "conflict"),
-        (lambda: dci(codes, np.column_stack([angle, angle]), predictor=Logistic()), "predictor", "type"),
+        (lambda: dci(codes, np.column_stack([angle, angle]), predictor="logistic"), "predictor", "name"),
     ):
         with refused(argument, code):
             call()

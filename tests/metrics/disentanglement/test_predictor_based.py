@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from infoscope.estimators.families import Logistic
 from infoscope.metrics.disentanglement import report
 from infoscope.metrics.disentanglement.predictor_based import concentration, dci, explained, sap
 from infoscope.metrics.factor_information.inputs import of_items
@@ -36,18 +34,6 @@ def test_an_unused_latent_weighs_nothing():
     assert found.disentanglement.value == pytest.approx(1.0, abs=0.01) and (found.importance[2] == 0).all()
     assert found.completeness.value == pytest.approx(1.0, abs=0.01) and np.allclose(found.importance.sum(axis=0), 1)
     assert found.accuracy.min() > 0.99 and found.informativeness.n == 600
-
-
-@pytest.mark.parametrize("family", [Logistic(), LogisticRegression()])
-def test_a_family_names_factors_too(family):
-    """Each factor is in a latent of its own: a permutation of the other changes nothing that the family needs."""
-    factors, codes = factors_and_code(600, 0, 0.01)
-    found = dci(np.column_stack([codes, np.full(600, 0.1)]), factors, 2, predictor=family)
-    assert found.disentanglement.value > 0.9 and (found.importance[2] == 0).all()
-    assert np.allclose(found.importance.sum(axis=0), 1) and found.importance.argmax(axis=0).tolist() == [0, 1]
-    assert "importance by permutation" in found.disentanglement.method
-    with refused("family", "name"):
-        dci(codes, factors, predictor=object())
 
 
 def test_nothing_to_split_on_is_said():

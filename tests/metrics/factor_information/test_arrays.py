@@ -125,7 +125,6 @@ def test_errors():
         (lambda: from_arrays(z, y, "bins"), "method", "name"),
         (lambda: from_arrays(np.ones((100, 2)), y), "representation", "constant"),
         (lambda: from_arrays(z, np.r_[5, y[1:]]), "factors", "few"),
-        (lambda: from_arrays(z, y, latent_names=("a", "a", "b")), "latent_names", "shape"),
         (lambda: from_arrays(z, y, factor_names=("a", "b")), "factor_names", "length"),
         (lambda: from_arrays(z, y, groups=np.arange(5)), "groups", "length"),
     ):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from infoscope.metrics import pid
-from infoscope.metrics.partition.evaluation import enumerate_outcomes
-from tests.refusals import refused
+from tests.metrics.partition.enumeration import enumerate_outcomes
 
 BIT = np.log(2)
 
@@ -25,7 +24,7 @@ def laws():
 
 
 def quantity(report, name):
-    return report.figures["exact"][name].value
+    return report.figures["posterior"][name].value
 
 
 def score(report, name):
@@ -144,16 +143,3 @@ def test_an_absent_block_is_not_applicable_never_zero():
         assert np.isnan(table.loc[name, "value"]) and "no z_" in table.loc[name, "note"]
     alone = enumerate_outcomes({"z_y": y}, y, d)
     assert np.isnan(score(alone, "unique")) and score(alone, "unique_y") == pytest.approx(1)
-
-
-@pytest.mark.parametrize(("blocks", "y", "probabilities", "argument", "code"), [
-    ({}, [0, 1], None, "blocks", "name"),
-    ({"z": [0, 1]}, [0, 1], None, "blocks", "name"),
-    ({"z_y": [0, 1, 2]}, [0, 1], None, "block 'z_y'", "shape"),
-    ({"z_y": [0, 1]}, [1, 1], None, "y", "constant"),
-    ({"z_y": [0, 1]}, [0, 1], [0.5, 0.6], "probabilities", "range"),
-    ({"z_y": [0, 1]}, [0, 1], [1.5, -0.5], "probabilities", "range"),
-])  # fmt: skip
-def test_bad_laws_are_refused(blocks, y, probabilities, argument, code):
-    with refused(argument, code):
-        enumerate_outcomes(blocks, y, [0, 1], probabilities)

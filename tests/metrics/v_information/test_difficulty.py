@@ -26,9 +26,7 @@ def test_slices_are_means_with_standard_errors():
     assert missing["n"].sum() == len(TABLE)  # a slice of their own
 
 
-def test_slices_by_intervals_by_two_columns_and_with_groups():
-    lengths = slices(TABLE, "length", edges=[0, 5, 10])
-    assert lengths["n"].tolist() == [2, 3] and lengths["mean_bits"].tolist() == pytest.approx([2.5, 1 / 3])
+def test_slices_by_two_columns_and_with_groups():
     both = slices(TABLE, ["label", "length"])
     assert both.loc[("a", 5), "mean_bits"] == 3.0 and math.isnan(both.loc[("a", 5), "standard_error_bits"])
     copies = pd.concat([TABLE, TABLE], ignore_index=True)
@@ -103,9 +101,6 @@ def test_the_tokens_of_cola_are_as_many_as_published():
     ("call", "argument", "code"),
     [
         (lambda: slices(TABLE, "size"), "by", "name"),
-        (lambda: slices(TABLE, "length", edges=[0, 5]), "edges", "range"),
-        (lambda: slices(TABLE, "length", edges=[5, 0]), "edges", "range"),
-        (lambda: slices(TABLE, ["label", "length"], edges=[0, 10]), "edges", "conflict"),
         (lambda: hardest(TABLE, label="z"), "label", "name"),
         (lambda: token_artefacts(counting_predictor({}), ["a"], [0]), "least_frequency", "range"),
         (lambda: token_artefacts(counting_predictor({}), ["a"], [0], tokens="words"), "tokens", "name"),

@@ -3,14 +3,13 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from infoscope.estimators.families.closed_form import Table
 from infoscope.estimators.families.local import Kernel
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
-from infoscope.metrics.v_information.leakage import hide, matrix, usable_leakage
+from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from tests.refusals import refused
 
 
@@ -22,14 +21,14 @@ def circles(n, seed):
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), rng.normal(size=(n, 3))]), u
 
 
-def test_the_matrix_says_which_block_leaks_to_whom():
+def test_the_table_says_which_block_leaks_to_whom():
     """Within 4 standard errors of nothing (6e-5 each), or nearly all of it; the ceiling is 1 bit."""
     x, u = circles(600, 0)
     blocks = {"ring": x[:, :2], "noise": x[:, 2:]}
     families = {"linear": Logistic(), "kernel": Kernel()}
     found = usable_leakage(blocks, {"u": u}, families)
-    values, errors = matrix(found, "u"), matrix(found, "u", "standard_error_bits")
-    assert values.index.tolist() == ["linear", "kernel"] and values.columns.tolist() == ["ring", "noise"]
+    wide = found.pivot(index="family", columns="block")
+    values, errors = wide["value_bits"], wide["standard_error_bits"]
     assert values.loc["kernel", "ring"] > 0.7
     for family, block in (("linear", "ring"), ("linear", "noise"), ("kernel", "noise")):
         assert values.loc[family, block] < 4 * errors.loc[family, block]
@@ -48,7 +47,7 @@ def test_features_hide_a_label_and_keep_the_rest():
         name: hide(x[train], u[train], Network(()), 6, strength, 300).encode(x[~train])
         for name, strength in (("not hidden", 0.0), ("line", 10.0))
     }
-    values = matrix(usable_leakage(blocks, {"u": u[~train]}, {"linear": Logistic()}), "u").loc["linear"]
+    values = usable_leakage(blocks, {"u": u[~train]}, {"linear": Logistic()}).set_index("block")["value_bits"]
     assert values["not hidden"] > 0.5
     assert values["line"] < 0.25 * values["not hidden"]
     hidden = hide(x, u, Network(()), size=6, steps=150, batch=128)
@@ -65,7 +64,6 @@ def test_features_hide_a_label_and_keep_the_rest():
         (lambda: hide(np.zeros((4, 2)), [0, 1, 0], Network()), "u", "length"),
         (lambda: hide(np.zeros((4, 2)), [0.1, 0.2, 0.3, 0.4], Network()), "u", "type"),
         (lambda: hide(np.zeros((4, 2)), [0, 1, 0, 1], Network(), strength=-1.0), "strength", "range"),
-        (lambda: matrix(pd.DataFrame({"label": ["u"]}), "v"), "label", "name"),
     ],
 )
 def test_bad_input_is_refused(call, argument, code):

@@ -18,8 +18,8 @@ from infoscope.models.domain import (
     fit_domain,
     select_step,
 )
-from infoscope.models.domain.items import Minibatches, fetch
-from infoscope.models.domain.training import _Training
+from infoscope.models.domain.evaluation import fetch
+from infoscope.models.domain.training import Minibatches, _Training
 from tests.data.common import generator
 from tests.refusals import refused
 

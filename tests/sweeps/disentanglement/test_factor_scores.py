@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from infoscope.data import FactorDataset
 from infoscope.metrics.factor_information.attacks import redundancy_attack
@@ -16,8 +17,7 @@ FACTORS = CODES[:, :2]  # every pair of values has 40 images
 
 @pytest.fixture(scope="module")
 def of():
-    images = np.zeros((len(FACTORS), 4, 4), np.uint8)
-    return FactorDataset(images, FACTORS, ("row", "column"))
+    return FactorDataset(torch.zeros(len(FACTORS), 1, 4, 4), FACTORS, ("row", "column"))
 
 
 def posterior(mixing=None, noise=0.05):

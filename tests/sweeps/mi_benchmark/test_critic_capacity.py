@@ -54,7 +54,7 @@ def working_in(folder):
 def test_smoke_runs_and_the_second_time_nothing(finished):
     _, first, second, _ = finished
     assert first.returncode == 0, first.stderr
-    assert "36 completed of" in first.stderr and "recording took" in first.stderr
+    assert "36 completed of" in first.stderr
     assert second[0] == 0 and "nothing to run" in second[1]
 
 
@@ -80,7 +80,7 @@ def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
 def test_the_table_says_what_it_is_made_of(finished):
     folder, _, _, shown = finished
     assert shown.returncode == 0, shown.stderr
-    for words in ("digits (embedded", "text is synthetic", "smoke: 40 steps", "± is one", "Claim: "):
+    for words in ("digits (embedded", "text is synthetic", "smoke: 500 steps", "± is one", "Claim: "):
         assert words in shown.stdout
     for name in ("smile-inf-2bits", "all-2bits"):
         for suffix in ("csv", "tex", "png"):

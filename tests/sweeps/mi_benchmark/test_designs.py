@@ -126,7 +126,7 @@ def test_unseen_pairs_go_through_the_encoder_of_the_training():
         cell = next(cell for cell in found if (cell.get("encoder"), cell.get("statistics")) == kind)
         unseen, training = source_of(cell, 2.0, HELD_OUT), source_of(cell, 2.0)
         x, _ = training.source.sample(4, torch.Generator().manual_seed(0))
-        assert torch.equal(training.encoder_x(x), unseen.encoder_x(x))
+        assert torch.equal(training.encoder(x), unseen.encoder(x))
         assert unseen.source.pool.name != training.source.pool.name
 
 

@@ -1,8 +1,10 @@
 """The sweep that simulates data sets: numbers, what a row is, and what is kept of it."""
 
 import numpy as np
+import pytest
 
 from infoscope.data import prior
+from infoscope.errors import UnknownName
 from infoscope.estimators.reading import figures
 from infoscope.tracking import Pack
 from sweeps.sample_estimators.simulations import PROFILES, ROWS, SWEEP, as_sample, simulated, trial
@@ -40,6 +42,18 @@ def test_those_with_more_numeric_columns_are_left_out():
     assert 0 < sum(kept) < len(kept)
     np.testing.assert_array_equal(few.tables[0,]["number"], every.tables[0,]["number"][kept])
     np.testing.assert_array_equal(few.tables[0,]["truth"], every.tables[0,]["truth"][kept])
+
+
+def test_one_type_is_kept_alone():
+    every, categories = Recorder("block"), Recorder("block")
+    numbers = {"blocks": "1", "sets": "20"}
+    trial(Pack(tuple(cells_of(**numbers))), every)
+    trial(Pack(tuple(cells_of(**numbers, only="categories"))), categories)
+    kept = every.tables[1,]["type"] == "categories"
+    assert 0 < kept.sum() < len(kept)
+    np.testing.assert_array_equal(categories.tables[1,]["truth"], every.tables[1,]["truth"][kept])
+    with pytest.raises(UnknownName, match="only must be one of .*got 'words'"):
+        cells_of(only="words")
 
 
 def test_samples_are_typed_as_they_were_drawn():

@@ -11,8 +11,8 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE, MLFLOW_US
 
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.record import COMPLETE
-from infoscope.tracking.sending.flush import header_tags
-from infoscope.tracking.sending.identity import own_tags
+from infoscope.tracking.sending.publish import header_tags
+from infoscope.tracking.sending.signs import own_tags
 from infoscope.tracking.store.store import CURVES, Store
 from infoscope.tracking.sweep import Profile, Sweep, grid
 from infoscope.tracking.tags import CELLS, CONSTANTS, OUTCOME, PARENT, PROFILE, VERSION

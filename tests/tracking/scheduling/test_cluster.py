@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import zipfile
 
 import psutil
@@ -156,3 +157,28 @@ def test_a_ray_that_has_no_time_to_start_is_started_again(settings, monkeypatch,
         process.kill()
         process.wait()
     assert not left and len(kept) == (word is None)
+
+
+@pytest.mark.parametrize(
+    ("given", "mode"),
+    [({}, "token"), ({"RAY_ADDRESS": "auto"}, None), ({"RAY_AUTH_TOKEN_PATH": "here"}, "token"),
+     ({"RAY_AUTH_MODE": "disabled"}, "disabled")],
+)  # fmt: skip
+def test_ray_on_this_machine_alone_has_a_token_of_its_own(monkeypatch, given, mode):
+    """It listens to all networks; a cluster has the token that it was started with."""
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("RAY_A")} | given
+    monkeypatch.setattr(os, "environ", environment)
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    cluster.use_token()
+    assert environment.get("RAY_AUTH_MODE") == mode
+    assert len(environment.get("RAY_AUTH_TOKEN", "")) == (0 if given else 64)
+
+
+def test_a_process_that_has_loaded_ray_keeps_what_ray_has_read(monkeypatch):
+    """Its children would ask for a token that it does not send."""
+    monkeypatch.setattr(
+        os, "environ", {name: text for name, text in os.environ.items() if not name.startswith("RAY_A")}
+    )
+    monkeypatch.setitem(sys.modules, "ray", sys)
+    cluster.use_token()
+    assert not [name for name in os.environ if name.startswith("RAY_A")]

@@ -2,13 +2,11 @@
 
 import io
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from infoscope.tracking.scheduling.progress import Progress, Screen
+from infoscope.tracking.scheduling.progress import Progress, Screen, duration
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -24,7 +22,7 @@ class Clock:
 def watched():
     """A progress of eight cells in four packs of two, its clock, and what it has printed."""
     stream, clock = io.StringIO(), Clock()
-    progress = Progress(8, 4.0, ("loss", "min"), slots=2, screen=Screen(stream), clock=clock)
+    progress = Progress(8, ("loss", "min"), slots=2, screen=Screen(stream), clock=clock)
     for pack in range(4):
         progress.add(pack, 2, 1.0)
     return progress, clock, lambda: stream.getvalue().splitlines()
@@ -47,7 +45,7 @@ def test_cells_add_up_and_the_last_line_is_told_once(watched):
     assert len(lines()) == 1
     for clock.now in range(100):
         progress.show()
-    assert 5 <= len(lines()) <= 8
+    assert len(lines()) == 4
     for pack in range(4):
         progress.begin(pack) if pack else None
         clock.now += 59.0
@@ -61,12 +59,38 @@ def test_cells_add_up_and_the_last_line_is_told_once(watched):
     assert last.startswith("100 %") and "1 of them" in last and last.endswith("loss 0 (n3)")
 
 
+def test_the_share_is_of_cells_and_the_time_left_of_costs():
+    clock = Clock()
+    progress = Progress(24, None, slots=2, screen=Screen(io.StringIO()), clock=clock)
+    for pack in range(12):
+        progress.add(pack, 2, 1.0 + pack)
+    assert progress.seconds_left() is None
+    for pack in range(3):
+        progress.ended(pack, {f"{pack}a": {}, f"{pack}b": {}}, {}, failed=0, seconds=10.0 * (1 + pack))
+    assert progress.share() == 6 / 24
+    assert progress.seconds_left() == pytest.approx(10.0 * sum(range(4, 13)) / 2)
+    progress.advance(3, 0.5, 20.0)
+    assert progress.share() == 7 / 24
+    assert progress.seconds_left() == pytest.approx(10.0 * (2 + sum(range(5, 13))) / 2)
+    progress.ended(4, {"a": {}, "b": {}}, {}, failed=2)  # what fails says nothing of the others
+    assert progress.seconds_left() == pytest.approx(10.0 * (2 + sum(range(6, 13))) / 2)
+    progress.back(3)
+    assert progress.share() == 8 / 24
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(1, "5 s"), (42, "40 s"), (100, "2 min"), (3000, "50 min"), (1e5, "28 h")]
+)
+def test_a_time_is_given_as_exactly_as_it_is_known(seconds, words):
+    assert duration(seconds) == words
+
+
 def test_lines_hold_no_control_characters_whatever_a_name_is(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     stream = io.StringIO()
     with Screen(stream) as screen:
-        progress = Progress(1, 1.0, ("loss", "min"), screen=screen)
+        progress = Progress(1, ("loss", "min"), screen=screen)
         progress.add(0, 1, 1.0)
         progress.advance(0, 0.5, 1.0)
         progress.ended(0, {"a": {"pool": "red \x1b[31m[bold]x\r"}}, {"a": {"loss": 1.0}}, 0, 2.0)
@@ -75,12 +99,3 @@ def test_lines_hold_no_control_characters_whatever_a_name_is(monkeypatch):
     assert stream.getvalue().count("\n") == 2 and "[bold]x" in stream.getvalue()
     assert all(sign.isprintable() or sign == "\n" for sign in stream.getvalue())
     assert "quick" not in stream.getvalue()
-
-
-def test_a_sweep_says_its_name_before_it_loads_anything():
-    """`python -m sweeps.NAME` tells at once, another import of the package does not."""
-    command = [sys.executable, "-m", "sweeps.no_such_sweep", "--profile", "smoke"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
-    assert done.stderr.startswith("no-such-sweep: loading\n") and done.stdout == ""
-    done = subprocess.run([sys.executable, "-c", "import sweeps"], cwd=REPOSITORY, capture_output=True, text=True)
-    assert done.stdout + done.stderr == ""

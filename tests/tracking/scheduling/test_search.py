@@ -11,7 +11,7 @@ from ray import tune
 from infoscope.tracking import Profile, Search, Sweep
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
 from infoscope.tracking.scheduling.search import SearchState, ended, judged
-from infoscope.tracking.sending.flush import close
+from infoscope.tracking.sending.publish import publish
 from infoscope.tracking.store.store import Store
 from tests.tracking.cells import begun
 
@@ -130,7 +130,7 @@ def record(store, folder, declared, cell, outcome, label="laptop", loss=0.5, fra
     kept.metrics({"progress/fraction": fraction, "progress/loss": loss}, round(1000 * fraction))
     if outcome:
         kept.end(outcome)
-    close(kept, store, otherwise="KILLED")
+    publish(kept, store)
     return key
 
 

@@ -10,8 +10,9 @@ from infoscope.tracking.record import records
 from infoscope.tracking.scheduling.dispatch import Dispatch
 from infoscope.tracking.scheduling.progress import Progress
 from infoscope.tracking.scheduling.watch import MACHINE_DIED, Summary, Watch
-from infoscope.tracking.sending.flush import close_all, send
+from infoscope.tracking.sending.publish import opened, publish, publish_all
 from infoscope.tracking.store.store import Store
+from infoscope.tracking.tags import PARENT
 from tests.tracking.cells import assigned, begun
 
 CELLS = {"one": {"seed": 0}, "two": {"seed": 1}}
@@ -20,25 +21,27 @@ CELLS = {"one": {"seed": 0}, "two": {"seed": 1}}
 @pytest.fixture
 def assignment(own_folder):
     """A pack of two cells; the folder `here` is the driver's, `there` stands for another machine's."""
-    return assigned(Store.open("watched", create=True), own_folder / "here", CELLS)
+    return assigned(Store.open("watched", create=True), own_folder / "here", CELLS, **{PARENT: "parent"})
 
 
 def watching(assignment, dispatch=None):
-    watch = Watch(Progress(2, 1.0, None), Summary("watched", "smoke", cells=2, skipped=0), dispatch)
+    watch = Watch(Progress(2, None), Summary("watched", "smoke", cells=2, skipped=0), dispatch)
     watch.begin({0: assignment})
     return watch
 
 
-def reported(assignment, folder, outcome):
-    """Records as a worker leaves them there, sent as far as they go; the runs by key."""
-    sent = {}
+def reported(assignment, folder, outcome=None):
+    """Records as a worker leaves them there, whose runs it has opened; these by key."""
+    found = {}
     for key, cell in assignment.cells.items():
-        record = begun(folder, key, cell)
+        record = begun(folder, key, cell, **{PARENT: "parent"})
         record.metrics({"level": 1.5}, 0)
+        found[key], start = opened(record, assignment.store)
         if outcome:
             record.end(outcome)
-        sent[key] = send(record, assignment.store)
-    return sent
+        else:
+            assignment.store.client.log_metric(found[key], "level", 1.5, start, 0)
+    return found
 
 
 def result(run_ids, errors=()):
@@ -57,23 +60,25 @@ def states():
     }
 
 
-def test_a_pack_of_this_machine_is_closed_and_its_records_go(assignment):
+def test_a_pack_of_this_machine_is_published_and_its_records_go(assignment):
     watch = watching(assignment)
-    watch.result(result(reported(assignment, assignment.records, "complete")))
+    reported(assignment, assignment.records, "complete")
+    watch.result(result({}))  # the worker could not reach the store
     watch.end([0])  # the trial's own end changes nothing any more
     watch.finish()
     assert {state[1:3] for state in states().values()} == {("FINISHED", "complete")}
     assert watch.summary.completed == 2 and not watch.summary.unsent and records(assignment.records) == []
-    assert watch.tracking_share() == pytest.approx(0.1, abs=0.1)  # and the processor time of closing
+    assert watch.tracking_share() == pytest.approx(0.1, abs=0.1)  # and the processor time of publishing
 
 
-def test_a_pack_of_another_machine_is_closed_by_the_ids_of_its_runs(assignment, tmp_path):
+def test_of_a_pack_of_another_machine_the_worker_says_what_it_has_sent(assignment, tmp_path):
     watch = watching(assignment)
-    sent = reported(assignment, tmp_path / "there", "complete")
-    watch.result(result({"one": sent["one"]}))  # the other one was not sent to its end: what it holds lies there
+    reported(assignment, tmp_path / "there", "complete")
+    first, _ = records(tmp_path / "there")
+    watch.result(result({"one": publish(first, assignment.store)}))  # what the other one holds lies there
     watch.finish()
     found = states()
-    assert found["one"] == (sent["one"], "FINISHED", "complete", None)
+    assert found["one"][1:] == ("FINISHED", "complete", None)
     assert found["two"][1] == "RUNNING"  # until the invocation ends, which closes it as KILLED
     assert watch.summary.unsent == {"two"} and records(assignment.records) == []
     assert "`make sweep-sync" in describe(watch.summary).splitlines()[-1]
@@ -82,7 +87,7 @@ def test_a_pack_of_another_machine_is_closed_by_the_ids_of_its_runs(assignment, 
 @pytest.mark.parametrize(("error", "outcome"), [("worker\ndied", "failed"), (None, "stopped")])
 def test_what_a_worker_elsewhere_could_not_say_is_said_here(assignment, tmp_path, error, outcome):
     """The runs that it had begun get their true end, and keep what they hold."""
-    sent = reported(assignment, tmp_path / "there", None)
+    sent = reported(assignment, tmp_path / "there")
     watch = watching(assignment)
     watch.end([0], error)
     watch.finish()
@@ -100,28 +105,27 @@ def test_a_worker_that_died_before_it_began_leaves_a_failed_run(assignment):
     assert {state[1:] for state in states().values()} == {("FAILED", "failed", "no worker")}
 
 
-def test_a_store_that_is_down_for_a_while_costs_nothing(assignment, tmp_path, monkeypatch):
+def test_a_store_that_is_down_for_a_while_costs_nothing(assignment, monkeypatch):
     """The outcome is written down here, and carried when the store is back; while it is down it is not asked again."""
-    sent = reported(assignment, tmp_path / "there", "complete")
-    asked = []
+    sent, asked = reported(assignment, assignment.records), []
     down = Store("http://127.0.0.1:9", "watched", assignment.store.experiment_id)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
 
-    def close(*given, **named):
+    def publishing(*given, **named):
         asked.append(given)
-        return close_all(*given, **named)
+        return publish_all(*given, **named)
 
-    monkeypatch.setattr("infoscope.tracking.scheduling.watch.close_all", close)
+    monkeypatch.setattr("infoscope.tracking.scheduling.watch.publish_all", publishing)
     away = dataclasses.replace(assignment, store=down)
     watch = watching(away)
     watch.begin({1: away})
-    watch.result(result(sent))
-    watch.result(result(sent) | {"pack": 1})
+    watch.result(result({}))
+    watch.result(result({}) | {"pack": 1})
     watch.finish()
     assert watch.summary.unsent == set(CELLS) and len(asked) == 1
     left = records(assignment.records)
     assert [record.ending()["outcome"] for record in left] == ["complete", "complete"]
-    assert close_all(left, assignment.store, otherwise="KILLED") == []
+    assert publish_all(left, assignment.store) == (sent, {})
     assert states() == {key: (sent[key], "FINISHED", "complete", None) for key in CELLS}
     assert runs("watched")["level"].tolist() == [1.5, 1.5]
 
@@ -129,7 +133,7 @@ def test_a_store_that_is_down_for_a_while_costs_nothing(assignment, tmp_path, mo
 def test_a_pack_that_another_trial_takes_up_is_not_closed(assignment):
     dispatch = Dispatch([0.0], slots=1)
     watch = watching(assignment, dispatch)
-    reported(assignment, assignment.records, None)
+    reported(assignment, assignment.records)
     for error in (None, "it died", f"Actor: {MACHINE_DIED}. Node Id: 1", "worker died"):
         assert dispatch.take() == [0]
         watch.begin({0: assignment})

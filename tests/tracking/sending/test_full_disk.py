@@ -11,8 +11,8 @@ import torch
 from infoscope.tracking import record as record_module
 from infoscope.tracking import runs
 from infoscope.tracking.record import Record, RecordUnwritable, records
-from infoscope.tracking.scheduling.worker import work
-from infoscope.tracking.sending.flush import close_all
+from infoscope.tracking.scheduling.worker import INVOCATION, work
+from infoscope.tracking.sending.publish import publish_all
 from tests.tracking.cells import Killed, history
 
 CELL, STEPS = {"seed": 0}, 10
@@ -54,8 +54,8 @@ class _Limited:
 
 
 def test_a_line_goes_in_whole_or_not_at_all(tmp_path, monkeypatch):
-    record = Record(tmp_path / "records" / "one")
-    record.begin(CELL, {}, None)
+    record = Record.of(tmp_path / "records", "one")
+    record.begin(CELL, {})
     record.metrics({"level": 0.0}, 0)
     before = (record.folder / "record.jsonl").read_bytes()
     disk = Disk(0)
@@ -83,7 +83,7 @@ def trial(pack, report):
 
 
 def end_of_invocation(assignment):
-    assert close_all(records(assignment.records), assignment.store, otherwise="KILLED") == []
+    assert publish_all(records(assignment.records), assignment.store)[1] == {}
 
 
 # of 12 writes: the header, ten steps, the outcome
@@ -103,7 +103,7 @@ def test_a_cell_fails_with_a_sentence_and_is_completed_later(assignment, monkeyp
     end_of_invocation(assignment)
     (row,) = runs("pack").to_dict("records")
     assert history(assignment.store, row["run_id"]) == [(step, step / 2) for step in range(STEPS)]
-    assert not list(assignment.records.iterdir())
+    assert [path.name for path in assignment.records.iterdir()] == [INVOCATION]
 
 
 def test_a_checkpoint_that_does_not_fit_leaves_the_last_one(assignment, monkeypatch, caplog):
@@ -114,7 +114,7 @@ def test_a_checkpoint_that_does_not_fit_leaves_the_last_one(assignment, monkeypa
         if len(written) == 2:
             file.write(b"half")
             raise RuntimeError("file write failed")
-        written.append(state["state"]["step"])
+        written.append(state["state"]["state"]["step"])
         save(state, file)
 
     def killed(pack, report):

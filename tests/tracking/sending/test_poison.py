@@ -9,7 +9,7 @@ from optuna.distributions import IntDistribution
 from infoscope.tracking import Profile, Search, Sweep, log_results, parents, runs
 from infoscope.tracking.scheduling.search import SearchState
 from infoscope.tracking.scheduling.worker import RecordedReport
-from infoscope.tracking.sending.flush import header_tags
+from infoscope.tracking.sending.publish import header_tags
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import status
 from infoscope.tracking.store.store import OUTCOME, PROFILE, VERSION, Store, by_key
@@ -131,7 +131,7 @@ def test_a_field_or_a_tag_may_not_hide_what_is_known_of_a_run():
 def test_a_metric_may_not_hide_a_column(own_folder):
     cell, store = {"width": 3}, Store.open("named", create=True)
     report = RecordedReport(assigned(store, own_folder / "records", {"one": cell}), lambda told: None)
-    report.records[0].begin(cell, {}, None)
+    report.records[0].begin(cell, {})
     run_id = finished(store, "one", cell, {"level": 1.0})
     for name in (*RESERVED, "width"):
         with pytest.raises(ValueError, match=f"is '{name}', which"):

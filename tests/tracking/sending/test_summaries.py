@@ -9,7 +9,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 from infoscope.tracking import Profile, Sweep, grid, parents, runs
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.record import COMPLETE, STOPPED
-from infoscope.tracking.sending.flush import header_tags
+from infoscope.tracking.sending.publish import header_tags
 from infoscope.tracking.sending.summaries import summarise, tell_data
 from infoscope.tracking.store.store import OUTCOME, PROFILE, VERSION, Store
 from infoscope.tracking.tags import CELLS, PARENT, SUMMARY
@@ -25,7 +25,8 @@ def store(own_folder):
 
 def cell(store, depth, seed, metrics, outcome=COMPLETE, version="1"):
     told = {"depth": depth, "seed": seed}
-    tags = header_tags(f"{depth}-{seed}-{version}", told, {PROFILE: "smoke", VERSION: version}) | {OUTCOME: outcome}
+    about = {PROFILE: "smoke", VERSION: version, PARENT: f"invocation {seed}"}
+    tags = header_tags(f"{depth}-{seed}-{version}", told, about) | {OUTCOME: outcome}
     run_id = store.client.create_run(store.experiment_id, tags=tags).info.run_id
     for name, value in metrics.items():
         store.client.log_metric(run_id, name, value)
@@ -52,6 +53,7 @@ def test_mean_standard_error_and_links_and_only_once(store):
     assert (held["mean/error"], held["runs"], summary.info.status) == (1.0, 3.0, "FINISHED")
     assert held["standard_error/error"] == pytest.approx(1 / math.sqrt(3)) and math.isnan(held["mean/nan"])
     assert summary.data.params == {"depth": "1"} and "of 3" in summary.info.run_name
+    assert summary.data.tags[PARENT] == "invocation 2"  # under which it is listed
     note = summary.data.tags[MLFLOW_RUN_NOTE]
     assert all(f"runs/{run_id}" in note for run_id in ids) and "| error | 1 | 0.5774 | 3 |" in note
     assert summarise(store, SWEEP, store.cells()) == 0 and len(summaries(store)) == 1

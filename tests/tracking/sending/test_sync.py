@@ -5,19 +5,19 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
 from infoscope.tracking import runs
-from infoscope.tracking.record import Record, records
-from infoscope.tracking.sending.flush import send
-from infoscope.tracking.sending.identity import driver
+from infoscope.tracking.record import milliseconds, records
+from infoscope.tracking.sending.publish import opened
+from infoscope.tracking.sending.signs import own_tags
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.store.store import ALIVE, CELLS, DRIVER, Store
-from tests.tracking.cells import begun, history
+from infoscope.tracking.tags import PARENT
+from tests.tracking.cells import begun
+from tests.tracking.test_record import WRITER
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def folder(own_folder):
 
 
 def began(folder, sweep, key, **tags):
-    record = begun(folder / sweep, key, **{DRIVER: driver(), **tags})
+    record = begun(folder / sweep, key, **own_tags(), **tags)
     record.metrics({"level": 1.0}, 0)
     return record
 
@@ -43,7 +43,7 @@ def test_leftovers_of_every_sweep_are_sent_and_closed(folder, command):
     began(folder, "second", "broken").end("failed", "RuntimeError: boom")
     store = Store.open("second", create=True)
     tags = {"infoscope.key": "lost", "infoscope.cell": '{"name": "lost"}', "infoscope.outcome": ""}
-    store.client.create_run(store.experiment_id, tags=tags | {DRIVER: driver()})  # its record is gone
+    store.client.create_run(store.experiment_id, tags=tags | own_tags())  # its record is gone
     store.client.create_run(store.experiment_id, tags=tags | {"infoscope.key": "theirs", DRIVER: "another:/folder"})
     (folder / "second" / "copy-1").mkdir()
     (folder / "second" / "0123456789abcdef.tmp").touch()
@@ -87,7 +87,7 @@ def test_a_running_sweep_is_left_alone(folder):
 def test_an_invocation_that_was_killed_after_its_last_cell_has_finished(folder):
     record = began(folder, "ended", "cell")
     store = Store.open("ended", create=True)
-    parents = [store.client.create_run(store.experiment_id, tags={CELLS: count, DRIVER: driver()}) for count in "12"]
+    parents = [store.client.create_run(store.experiment_id, tags={CELLS: count, **own_tags()}) for count in "12"]
     for number, parent in enumerate(parents):
         record = began(folder, "ended", f"cell{number}", **{"mlflow.parentRunId": parent.info.run_id})
         record.end("complete")
@@ -95,15 +95,17 @@ def test_an_invocation_that_was_killed_after_its_last_cell_has_finished(folder):
     assert [store.run(parent.info.run_id).info.status for parent in parents] == ["FINISHED", "KILLED"]
 
 
-WRITER = """
-import sys, time
-from pathlib import Path
-from infoscope.tracking.record import Record
-record = Record(Path(sys.argv[1]))
-record.begin({"name": "alive"}, {"infoscope.key": "alive", "mlflow.infoscope.cell": '{"name": "alive"}'}, None)
-print("begun", flush=True)
-time.sleep(600)
-"""
+@pytest.mark.parametrize(("silent", "status"), [(10, "RUNNING"), (1000, "KILLED")])
+def test_runs_of_a_driver_elsewhere_are_closed_when_it_is_silent(folder, silent, status):
+    """Its cells, too; of a driver that never says that it lives nothing is known."""
+    store = Store.open("far", create=True)
+    tags = {CELLS: "1", DRIVER: "another:/folder"}
+    alive = {ALIVE: str(milliseconds() - 1000 * silent)}
+    parent, quiet = (store.client.create_run(store.experiment_id, tags=tags | more).info.run_id
+                     for more in (alive, {}))  # fmt: skip
+    cell, _ = opened(begun(folder.parent / "away", **{PARENT: parent, DRIVER: "another:/folder"}), store)
+    sync()
+    assert [store.run(run_id).info.status for run_id in (parent, cell, quiet)] == [status, status, "RUNNING"]
 
 
 @pytest.mark.system
@@ -111,11 +113,11 @@ def test_records_of_a_worker_that_lives_stay(folder, tmp_path):
     """On a machine that is not the driver's there is no lock of the sweep that would say so."""
     node = tmp_path / "node"
     began(node, "remote", "dead")
-    record = Record(node / "remote" / "dead")
+    (record,) = records(node / "remote")
     text = (record.folder / "record.jsonl").read_text()
     (record.folder / "record.jsonl").write_text(text.replace(f'"pid": {os.getpid()}', '"pid": 4194303'))
     writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(node / "remote" / "alive")], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", WRITER, str(node / "remote" / "alive@1")], stdout=subprocess.PIPE, text=True
     )
     try:
         assert writer.stdout.readline() == "begun\n"
@@ -135,33 +137,12 @@ def test_workers_that_outlive_their_driver_are_waited_for(folder):
     """They die a second or two after a driver that was killed; until then their records are not closed."""
     script = WRITER.replace("sleep(600)", "sleep(2); record.metrics({'level': 2.0}, 1)")
     with subprocess.Popen(
-        [sys.executable, "-c", script, str(folder / "local" / "alive")], stdout=subprocess.PIPE
+        [sys.executable, "-c", script, str(folder / "local" / "alive@1")], stdout=subprocess.PIPE
     ) as writer:
         assert writer.stdout.readline() == b"begun\n"
         (one,) = sync()
     assert (one.records, one.left) == (1, {}) and statuses("local") == {"alive": "KILLED"}
     assert runs("local", finished=False)["level"].tolist() == [2.0]
-
-
-def test_another_process_of_the_same_number_is_not_the_writer(tmp_path):
-    record = begun(tmp_path)
-    assert record.writer_lives()
-    path = record.folder / "record.jsonl"
-    path.write_text(path.read_text().replace('"began": "', '"began": "9'))
-    assert not record.writer_lives()
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-@pytest.mark.system
-def test_a_writer_that_has_ended_does_not_live_though_nobody_has_noticed(tmp_path):
-    path = str(tmp_path / "remote" / "cell")
-    with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True) as ended:
-        assert ended.stdout.readline() == "begun\n" and Record(Path(path)).writer_lives()
-        ended.send_signal(signal.SIGKILL)
-        assert ended.stdout.read() == ""  # it is gone, and this process, its parent, has not waited for it
-        while Path(f"/proc/{ended.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
-            time.sleep(0.01)
-        assert not Record(Path(path)).writer_lives()
 
 
 def test_a_folder_of_records_is_checked(folder, tmp_path, command):
@@ -187,14 +168,6 @@ def test_a_folder_of_records_is_checked(folder, tmp_path, command):
 def test_what_cannot_be_sent_stays_and_is_said(folder):
     record = began(folder, "orphan", "sharer")
     record.append({"model": "critic", "owner": "never begun"})
+    record.end("complete")
     (one,) = sync()
     assert one.records == 0 and "cell never begun" in one.left["sharer"] and record.exists()
-
-
-def test_a_record_that_is_sent_already_is_only_closed(folder):
-    record = began(folder, "sent", "cell")
-    store = Store.open("sent", create=True)
-    run_id = send(record, store)
-    assert not record.waiting()
-    sync()
-    assert store.run(run_id).info.status == "KILLED" and history(store, run_id) == [(0, 1.0)]

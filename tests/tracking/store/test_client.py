@@ -4,18 +4,21 @@ import time
 
 import numpy as np
 import pytest
+from filelock import FileLock
 from mlflow.exceptions import MlflowException
 
+from infoscope.errors import StoreUnreachable
 from infoscope.estimators import make_critic
 from infoscope.tracking import models
 from infoscope.tracking.models import of_run, write_model
-from infoscope.tracking.record import Record
-from infoscope.tracking.sending.flush import Flusher, close, send
+from infoscope.tracking.record import home, milliseconds, records
+from infoscope.tracking.sending.publish import opened, publish, publish_all
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import status
 from infoscope.tracking.store.client import Client, NoAnswer, connect
 from infoscope.tracking.store.outputs import is_ready, newest_model
-from infoscope.tracking.store.store import Store, StoreUnreachable, home
+from infoscope.tracking.store.store import Store
+from infoscope.tracking.tags import ALIVE, CELLS, DRIVER
 from infra.drill.liar import Liar
 from tests.tracking.cells import begun
 
@@ -70,6 +73,13 @@ def recorded(store, key="one", model=False):
     return record
 
 
+def shown(store, key="one"):
+    """The run of a cell that is running."""
+    run_id, start = opened(recorded(store, key), store)
+    store.client.log_metric(run_id, "level", 0.5, start, 0)
+    return run_id
+
+
 @pytest.mark.system
 def test_a_retry_after_of_an_hour_is_not_obeyed(store, liar):
     liar.lie("busy")
@@ -87,11 +97,11 @@ def test_a_silent_server_costs_one_timeout_for_all_that_is_asked(impatient, liar
     liar.lie("silent")
     took, told = seconds(store.client.get_experiment, store.experiment_id)
     assert 1 <= took < 2.5 and liar.uri in told and "within 1 s" in told
-    flusher, began = Flusher(store, every=600), time.monotonic()
-    flusher.follow(records)
-    assert flusher.drain(patience=0.0) == {} and not store.answers()
+    began = time.monotonic()
+    sent, left = publish_all(records, store)
+    assert sent == {} and len(left) == 6 and not store.answers()
     assert time.monotonic() - began < 0.5 and liar.told["silent"] == 1
-    assert all(record.waiting() for record in records)  # and nothing is lost
+    assert all(record.exists() for record in records)  # and nothing is lost
 
 
 @pytest.mark.system
@@ -130,9 +140,10 @@ def test_what_may_be_asked_twice_is(store, liar, lie):
 
 @pytest.mark.system
 @lies
-def test_a_run_is_not_made_twice(store, liar, lie):
-    """The server has made it and its answer is lost: the run is found again, by its key, not made again."""
+def test_of_a_run_that_was_made_twice_one_is_left(store, liar, lie):
+    """The server has made it and its answer is lost: the next attempt makes another, and deletes the first."""
     record, lies = recorded(store), []
+    record.end("complete")
 
     def once():
         lies.append(lie)
@@ -140,9 +151,9 @@ def test_a_run_is_not_made_twice(store, liar, lie):
 
     liar.next_lie = once
     with pytest.raises(MlflowException):
-        send(record, store)
+        publish(record, store)
     liar.next_lie = lambda: None
-    run_id = send(record, store)
+    run_id = publish(record, store)
     (run,) = store.cells()
     assert run.info.run_id == run_id and run.data.params == {"a": "one"}
 
@@ -153,7 +164,7 @@ def test_a_model_of_which_an_answer_is_lost_is_logged_once(store, liar, lie, mon
     """Whichever of the requests it is: the next attempt finishes what there is."""
     monkeypatch.setattr(store.client._circuit, "_pauses", ())
     record = recorded(store, model=True)
-    run_id, asked = send(recorded(store, "other"), store), 0
+    run_id, asked = shown(store, "other"), 0
 
     def counting():
         nonlocal asked
@@ -162,7 +173,7 @@ def test_a_model_of_which_an_answer_is_lost_is_logged_once(store, liar, lie, mon
     liar.next_lie = counting
     models.log_model(record.model_folder("critic"), "critic", run_id, store)
     for at in range(0 if lie == "lost" else 1, asked, 1 if lie == "lost" else 3):
-        run_id, asked = send(recorded(store, f"cell{at}"), store), 0
+        run_id, asked = shown(store, f"cell{at}"), 0
 
         def lies(at=at):
             nonlocal asked
@@ -185,7 +196,7 @@ def test_a_model_of_which_an_answer_is_lost_is_logged_once(store, liar, lie, mon
 
 @pytest.mark.system
 def test_another_model_of_the_same_name_is_logged_beside_it(store, tmp_path):
-    run_id = send(recorded(store), store)
+    run_id = shown(store)
     for dim in (2, 3):
         models.log_model(written(tmp_path / str(dim), dim), "critic", run_id, store)
     first, second = of_run(run_id, store)[::-1]
@@ -193,35 +204,38 @@ def test_another_model_of_the_same_name_is_logged_beside_it(store, tmp_path):
 
 
 @pytest.mark.system
-def test_a_model_sent_by_half_goes_with_the_end_of_its_run_or_with_a_sync(store, tmp_path):
-    begun = [store.client.create_logged_model(store.experiment_id, name=name, model_type=kind, source_run_id=run_id)
-             for name, kind, run_id in halves(store)]  # fmt: skip
-    ended, lost, running, foreign = begun
-    record = Record(home() / "records" / store.experiment / "ended")
-    record.model_folder("critic").mkdir(parents=True)
-    record.end("failed", "died")
-    close(record, store, otherwise="KILLED")
-    left = {model.name for model in models.search("model_type != ''", store)}
-    assert left == {lost.name, running.name, foreign.name}
-    (done,) = sync([store.experiment])
-    assert done.models == 1
-    assert {model.name for model in models.search("model_type != ''", store)} == {running.name, foreign.name}
-    assert ended.model_id != lost.model_id
+def test_a_model_sent_by_half_goes_with_its_run_or_with_a_sync(store):
+    """Of an attempt that another takes the place of, of a cell that was killed, that runs, and of somebody else."""
+    ids = {key: shown(store, key) for key in ("replaced", "killed", "running", "foreign")}
+    for key, run_id in ids.items():
+        kind = "sklearn" if key == "foreign" else models.FLAVOR
+        store.client.create_logged_model(store.experiment_id, name=key, model_type=kind, source_run_id=run_id)
+    for key in ("replaced", "killed", "foreign"):
+        store.client.set_terminated(ids[key], "KILLED")
 
+    def left():
+        return {model.name for model in models.search("model_type != ''", store)}
 
-def halves(store):
-    """A name, a type and a run for four models: of a cell whose record is here, of one that was killed, of one that
-    runs, and of somebody else.
-    """
-    here = send(recorded(store, "ended"), store)
-    elsewhere = [recorded(store, key) for key in ("killed", "running", "other")]
-    killed, running, other = (send(record, store) for record in elsewhere)
-    for record in elsewhere:
+    for record in records(home() / "records" / store.experiment):
         record.remove()
-    for run_id in (killed, other):
-        store.client.set_terminated(run_id, "KILLED")
-    kinds = (models.FLAVOR, models.FLAVOR, models.FLAVOR, "sklearn")
-    return zip(("ended", "lost", "running", "foreign"), kinds, (here, killed, running, other))
+    again = recorded(store, "replaced")
+    again.end("complete")
+    publish(again, store)
+    assert left() == {"killed", "running", "foreign"}
+    again = recorded(store, "sent", model=True)
+    again.end("complete")
+    publish(again, store)
+    with FileLock(home() / "records" / f"{store.experiment}.lock"):
+        assert sync([store.experiment])[0].busy
+    store.client.set_tag(ids["running"], "mlflow.parentRunId", living(store))
+    (done,) = sync([store.experiment])
+    assert done.models == 1 and left() == {"running", "foreign", "critic"}
+
+
+def living(store):
+    """The id of an invocation that runs elsewhere."""
+    tags = {CELLS: "1", DRIVER: "elsewhere:/runs", ALIVE: str(milliseconds())}
+    return store.client.create_run(store.experiment_id, tags=tags).info.run_id
 
 
 @pytest.mark.system

@@ -4,8 +4,9 @@ import os
 
 import pytest
 
+from infoscope.tracking.record import home, made_home
 from infoscope.tracking.sending.sync import sync
-from infoscope.tracking.store.store import Store, home, made_home
+from infoscope.tracking.store.store import Store
 
 
 def mode(path):

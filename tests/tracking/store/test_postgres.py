@@ -9,7 +9,8 @@ import pytest
 from infoscope.tracking import curve, runs
 from infoscope.tracking.record import milliseconds, records
 from infoscope.tracking.sending.checkpoint import TAG
-from infoscope.tracking.sending.flush import Flusher, close
+from infoscope.tracking.sending.live import Live
+from infoscope.tracking.sending.publish import publish
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.store.store import Store
 from infoscope.tracking.tags import ALIVE
@@ -27,8 +28,8 @@ def until(met, seconds=60):
 
 
 def test_a_server_that_is_killed_for_a_while_loses_nothing(tmp_path, monkeypatch, server):
-    """Eight cells report all the time; the flusher is in the middle of its work when the server dies, and goes on by
-    itself when it is back. A ninth cell begins and ends while there is no server.
+    """Eight cells report all the time, and are being shown when the server dies; when it is back, that goes on by
+    itself. A ninth cell begins and ends while there is no server.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
@@ -36,8 +37,8 @@ def test_a_server_that_is_killed_for_a_while_loses_nothing(tmp_path, monkeypatch
     folder = tmp_path / "runs" / "records" / store.experiment
     keys = [f"cell{number}" for number in range(8)]
     found = [begun(folder, key) for key in keys]
-    flusher, done, steps = Flusher(store, every=0.05), threading.Event(), 0
-    flusher.follow(found)
+    shown, done, steps = Live(store, every=0.05), threading.Event(), 0
+    shown.follow(found, None, lambda: True)
 
     def reports():
         nonlocal steps
@@ -47,28 +48,29 @@ def test_a_server_that_is_killed_for_a_while_loses_nothing(tmp_path, monkeypatch
             steps += 1
             time.sleep(0.01)
 
-    def offset(record):
-        return record.sent().get("offset", 0)
+    def offset(number):
+        return shown._seen[number].offset
 
     reporting = threading.Thread(target=reports)
     reporting.start()
     try:
-        until(lambda: offset(found[-1]))
+        until(lambda: offset(-1))
         server.kill()
         ninth = begun(folder, "ninth")
         ninth.metrics({"level": 8.0}, 0)
         ninth.end("complete")
         time.sleep(2.0)
-        before = offset(found[0])
+        before = offset(0)
         server.start()
-        until(lambda: offset(found[0]) > before)  # it has gone on
+        until(lambda: offset(0) > before)  # it has gone on
     finally:
         done.set()
         reporting.join()
+        shown.stop()
     for record in found:
         record.end("complete")
-        close(record, store, otherwise="KILLED")
-    (one,) = sync([store.experiment])  # as after a crash, for the one that no flusher followed
+        publish(record, store)
+    (one,) = sync([store.experiment])  # as after a crash, for the one that nobody has sent
     assert one.records == 1 and records(folder) == []
     frame = runs(store.experiment).set_index("key")
     assert set(frame.index) == {*keys, "ninth"} and len(frame) == 9 and set(frame["status"]) == {"FINISHED"}
@@ -97,7 +99,7 @@ def test_a_sweep_goes_on_on_another_machine(tmp_path, server, monkeypatch):
     first = start(here, *words, **told)
     wait_until(tagged, first, "a stored checkpoint")
     (run,) = tagged()
-    time.sleep(20)  # the flusher's next round: metrics beyond that checkpoint are there, too
+    time.sleep(20)  # for another round: metrics beyond that checkpoint are there, too
     first.kill()
     first.wait()
     shutil.rmtree(here)
@@ -110,7 +112,7 @@ def test_a_sweep_goes_on_on_another_machine(tmp_path, server, monkeypatch):
     (begins,) = [int(path.name.removeprefix("started-")) for path in there.glob("started-*")]
     assert begins > 0  # and not from scratch
     (row,) = runs("moved").to_dict("records")
-    assert row["run_id"] == run.info.run_id and TAG not in row["tags"]
+    assert TAG not in row["tags"] and not store.client.list_artifacts(run.info.run_id, "checkpoint")
     steps = [step for step, _ in history(store, row["run_id"])]
     assert steps == list(range(1000)) == list(curve(row["run_id"], "level").index)
     assert not store.client.list_artifacts(row["run_id"], "checkpoint")

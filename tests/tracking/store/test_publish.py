@@ -5,7 +5,7 @@ import math
 import pytest
 
 from infoscope.tracking import curve, publish, runs
-from infoscope.tracking.sending.flush import header_tags
+from infoscope.tracking.sending.publish import header_tags
 from infoscope.tracking.store.store import CELLS, CONSTANTS, CURVES, PARENT, PROFILE, Store
 from tests.refusals import refused
 

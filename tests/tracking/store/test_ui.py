@@ -21,3 +21,9 @@ def test_an_experiment_is_described_once_and_linked(own_folder):
     found = list(ui.links(store.client.search_experiments(), "http://127.0.0.1:5000"))
     page = f"http://127.0.0.1:5000/#/experiments/{store.experiment_id}/runs"
     assert found == [("demo", f"{page}?workflowType=machine_learning&viewStateShareKey=infoscope")]
+
+
+def test_a_page_is_given_by_its_whole_address(own_folder, monkeypatch):
+    assert ui.shown_at("#/a") == "http://127.0.0.1:5000/#/a (while `make ui` runs)"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://me:secret@mlflow.example/")
+    assert ui.shown_at("#/a") == "https://mlflow.example/#/a"

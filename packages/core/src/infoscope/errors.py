@@ -1,4 +1,5 @@
-"""What is raised for input that cannot be used: one sentence, the argument that is at fault, and a short code.
+"""What is raised for input that cannot be used: one sentence, the argument that is at fault, and a short code; and for
+what is not there.
 
 A sentence begins with the argument: "k must be below the number of rows, 100, got 200."
 """
@@ -93,3 +94,11 @@ class UnreadableFile(InfoscopeError):
     """A file that is not there, damaged, or not what it should be."""
 
     code = "file"
+
+
+class Unavailable(RuntimeError):
+    """What is needed is not there, or in use: a store, a cluster, a folder. One sentence, as of input."""
+
+
+class StoreUnreachable(Unavailable):
+    """The tracking store does not answer."""

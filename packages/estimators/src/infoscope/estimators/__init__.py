@@ -11,6 +11,7 @@ discrete     entropies of categories from counts
 classifier   cross_fit: a decomposition of information from calibrated classifiers
 families     predictive families
 uncertainty  sampling intervals of nearest-neighbour estimates by half-samples, permutation tests
+exchanges    what permutation tests exchange, and their result
 kernel_tests hsic_test, kcit_test: kernel tests of independence
 laws         distributions fitted to typed variables; a held-out lower bound
 resampling   subsamples
@@ -18,34 +19,27 @@ units        NATS_PER_BIT
 matmul       float32 products on a CPU
 """
 
-from importlib import import_module
-from typing import Any
-
 from infoscope.estimators.result import Estimate
+from infoscope.late import late, names_of
 
 # Torch takes seconds to import: only for those who train a critic.
-_LATE = {
-    "arrays.diagnosis": ("Diagnosis", "diagnose"),
-    "arrays.registry": ("METHODS", "estimate", "methods"),
-    "arrays.normalising": ("normalised",),
-    "neural.bounds": ("BOUNDS", "Bound", "Objective", "UnknownBound", "share_training"),
-    "neural.critics": ("BilinearCritic", "Critic", "InnerCritic", "JointCritic", "SeparableCritic", "make_critic"),
-    "neural.heldout": ("held_out",),
-    "neural.oracle": ("OracleErrors", "oracle_errors"),
-    "neural.trace": ("Trace",),
-    "neural.training": ("Training", "fit_critic"),
-    "sources": ("ExactPairSource", "KnownPairSource", "PairSource"),
-    "variables": ("Angle", "Continuous", "Discrete"),
-}
-_MODULE_OF = {name: module for module, names in _LATE.items() for name in names}
+_LATE = names_of(
+    {
+        "arrays.diagnosis": ("Diagnosis", "diagnose"),
+        "arrays.registry": ("METHODS", "estimate", "methods"),
+        "arrays.normalising": ("normalised",),
+        "neural.bounds": ("BOUNDS", "Bound", "Objective", "UnknownBound", "share_training"),
+        "neural.critics": ("BilinearCritic", "Critic", "InnerCritic", "JointCritic", "SeparableCritic", "make_critic"),
+        "neural.heldout": ("held_out",),
+        "neural.oracle": ("OracleErrors", "oracle_errors"),
+        "neural.training": ("Trace", "Training", "fit_critic"),
+        "sources": ("ExactPairSource", "KnownPairSource", "PairSource"),
+        "variables": ("Angle", "Continuous", "Discrete"),
+    }
+)
 
-__all__ = ["Estimate", *_MODULE_OF]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+__all__ = ["Estimate", *_LATE]
+__getattr__ = late(__name__, _LATE)
 
 
 def __dir__() -> list[str]:

@@ -19,10 +19,6 @@ from scipy.special import digamma, gammaln, polygamma, xlogy
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
 
-_PSEUDOCOUNTS = (1e-10, 1e7)  # of all categories, and of one: beyond them the entropy is 0, and that of equal shares
-_STEPS = 400  # in the logarithm of the pseudocount: to find its posterior, and to integrate over it
-_NEGLIGIBLE = 35.0  # e^-35 of the largest density adds nothing in double precision
-
 
 def plug_in(counts: ArrayLike) -> float:
     shares = _shares_of(checked(counts))
@@ -69,22 +65,22 @@ class Posterior:
     slopes: NDArray[np.float64]
 
 
-def nsb(counts: ArrayLike, categories: int | None = None) -> Posterior:
+def nsb(counts: ArrayLike, categories: int | None = None, steps: int = 400) -> Posterior:
     """The entropy of `categories` possible ones; None: those that occur.
 
-    Symmetric Dirichlet prior with pseudocount b weighted by d E[H] / db, integrated on a grid of ln b.
+    Symmetric Dirichlet prior with pseudocount b weighted by d E[H] / db, integrated over `steps` values of ln b.
     """
     counts = checked(counts, whole=False)
     categories = _possible(counts, categories)
     if categories == 1:
         return Posterior(0.0, 0.0, np.zeros(1))
     sizes, which, many = np.unique(counts, return_inverse=True, return_counts=True)
-    low, high = np.log(_PSEUDOCOUNTS[0] / categories), np.log(_PSEUDOCOUNTS[1])
+    low, high = np.log(1e-10 / categories), np.log(1e7)  # the entropy is 0, and that of equal shares
     for _ in range(3):
-        grid = np.linspace(low, high, _STEPS)
+        grid = np.linspace(low, high, steps)
         log_weights = _log_posterior(np.exp(grid), sizes, many, categories)
-        kept = np.flatnonzero(log_weights > log_weights.max() - _NEGLIGIBLE)
-        low, high = grid[max(kept[0] - 1, 0)], grid[min(kept[-1] + 1, _STEPS - 1)]
+        kept = np.flatnonzero(log_weights > log_weights.max() - 35.0)  # what is below adds nothing
+        low, high = grid[max(kept[0] - 1, 0)], grid[min(kept[-1] + 1, steps - 1)]
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     means, squares, slopes = _given_pseudocount(np.exp(grid), sizes, many, categories)

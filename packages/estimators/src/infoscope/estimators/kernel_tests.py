@@ -21,7 +21,7 @@ from scipy.special import gammaincc
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.classifier.cross_fitting import PermutationTest, p_value
+from infoscope.estimators.exchanges import PermutationTest, p_value
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.uncertainty._engine import Sample

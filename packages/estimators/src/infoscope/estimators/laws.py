@@ -8,7 +8,7 @@ import functools
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,39 +24,14 @@ from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable, as_variables, join
 
 ANY, MIXTURES, STUDENT = "any", "mixtures", "student"  # families of distributions
-MAX_ROWS_TO_CHOOSE = 3000  # that choose the distribution, a budget of time
-HELD_OUT_SHARE = 0.3  # of them, on which it is chosen
-MAX_COMPONENTS = 32  # of a mixture; powers of two are tried
-SHELLS = (2, 3, 5)  # components begun around one centre, narrow to wide: heavy tails that columns share
-NARROWEST, WIDEST = 0.1, 3.0  # of shells at the start, times the covariance
-ROWS_PER_PARAMETER = 2.0  # of a mixture of more than one component
 RIDGE = 1e-4  # least variance of unit scores
-DEGREES = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)  # of freedom of Student copulas
-MAX_COLUMNS_OF_PAIRS, SHIFTS = 12, 50  # columns up to which all pairs of rows are compared; partners of a row beyond
-FARTHEST_SCORE = 8.0  # beyond it the normal distribution function is 1 in double precision
-BATCH = 100  # rows among which a held-out pair stands
-CLIP = 10.0  # of log ratios, nats
 
 Scores, Codes = NDArray[np.float64], NDArray[np.intp]
 
 
-class Law(Protocol):
-    """A distribution of normal scores [n, c] and categories [n, variables]; `columns` int [c]: the variable of each
-    column.
-    """
-
-    columns: NDArray[np.intp]
-    name: str
-
-    def log_density(self, scores: Scores, codes: Codes, variables: Sequence[int]) -> NDArray[np.float64]:
-        """The log density of some of the variables [n]: minus infinity at categories that were not fitted."""
-
-
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One normal of a mixture: its share of all rows, its categories (codes [variables], -1: none), mean and
-    covariance.
-    """
+    """One normal of a mixture: share of all rows, categories (codes [variables], -1: none), mean and covariance."""
 
     weight: float
     codes: NDArray[np.intp]
@@ -66,7 +41,7 @@ class Component:
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Gaussian mixtures of normal scores, one in every joint category."""
+    """Gaussian mixtures of normal scores, one in every joint category; columns int [c]: the variable of each column."""
 
     components: tuple[Component, ...]
     columns: NDArray[np.intp]
@@ -76,6 +51,7 @@ class Mixture:
         return f"a Gaussian mixture of {len(self.components)}" if len(self.components) > 1 else "a normal law"
 
     def log_density(self, scores: Scores, codes: Codes, variables: Sequence[int]) -> NDArray[np.float64]:
+        """The log density of some of the variables [n]: minus infinity at categories that were not fitted."""
         columns = np.flatnonzero(np.isin(self.columns, variables))
         values = np.full((len(self.components), len(scores)), -np.inf)
         for number, component in enumerate(self.components):
@@ -105,12 +81,15 @@ class StudentCopula:
         columns = np.flatnonzero(np.isin(self.columns, variables))
         if not len(columns):
             return np.zeros(len(scores))
-        scores = np.clip(scores[:, columns], -FARTHEST_SCORE, FARTHEST_SCORE)
+        scores = np.clip(scores[:, columns], -8.0, 8.0)  # beyond it the normal distribution function is 1
         wide = -np.sign(scores) * stats.t.ppf(ndtr(-np.abs(scores)), self.degrees)
         factor = np.linalg.cholesky(self.correlation[np.ix_(columns, columns)])
         square = (np.linalg.solve(factor, wide.T) ** 2).sum(axis=0)
         joint = _log_t(square, len(columns), self.degrees) - np.log(np.diag(factor)).sum()
         return joint + (stats.norm.logpdf(scores) - _log_t(wide**2, 1, self.degrees)).sum(axis=1)
+
+
+Law = Mixture | StudentCopula
 
 
 def _log_t(square: NDArray[np.float64], dim: int, degrees: float) -> NDArray[np.float64]:
@@ -119,18 +98,18 @@ def _log_t(square: NDArray[np.float64], dim: int, degrees: float) -> NDArray[np.
     return constant - (degrees + dim) / 2 * np.log1p(square / degrees)
 
 
-def fit(variables: Sequence[Variable], generator: np.random.Generator, family: str = ANY) -> Law:
-    """The distribution that predicts held-out rows best, fitted to all; family: ANY, MIXTURES or STUDENT (continuous
-    only).
-    """
+def fit(
+    variables: Sequence[Variable], generator: np.random.Generator, family: str = ANY, rows_to_choose: int = 3000
+) -> Law:
+    """The distribution that predicts the last 30 % of some rows best, fitted to all; STUDENT is of numbers only."""
     scores, codes, columns = _scores_and_codes(variables)
     joint = join(*variables).codes
     joint = np.zeros(len(scores), np.intp) if joint is None else joint
     fits = list(_fits(scores.shape[1], len(scores) / (joint.max() + 1), bool((codes >= 0).any()), family))
     if len(fits) == 1:
         return fits[0](scores, codes, joint, columns)
-    rows = generator.permutation(len(scores))[:MAX_ROWS_TO_CHOOSE]
-    train, test = np.split(rows, [int(len(rows) * (1 - HELD_OUT_SHARE))])
+    rows = generator.permutation(len(scores))[:rows_to_choose]
+    train, test = np.split(rows, [int(len(rows) * 0.7)])
 
     def score(of) -> float:
         fitted = of(scores[train], codes[train], joint[train], columns)
@@ -143,11 +122,10 @@ def fit(variables: Sequence[Variable], generator: np.random.Generator, family: s
 def _fits(dim: int, rows: float, has_codes: bool, family: str) -> Iterator[Any]:
     """Ways to fit: (scores, codes, joint, columns) -> Law, that columns and rows of a category can bear."""
     if family != STUDENT:
-        most = rows / (ROWS_PER_PARAMETER * (dim + 1) * (dim + 2) / 2)
-        sizes = [2**power for power in range(1, MAX_COMPONENTS.bit_length())] if dim else []
+        most = rows / ((dim + 1) * (dim + 2))  # two rows a parameter
         yield functools.partial(_mixture, 1, False)
-        yield from (functools.partial(_mixture, size, False) for size in sizes if size <= most)
-        yield from (functools.partial(_mixture, size, True) for size in SHELLS if dim > 1 and size <= most)
+        yield from (functools.partial(_mixture, size, False) for size in (2, 4, 8, 16, 32) if dim and size <= most)
+        yield from (functools.partial(_mixture, size, True) for size in (2, 3, 5) if dim > 1 and size <= most)
     if family != MIXTURES and dim > 1 and not has_codes:
         yield _student
 
@@ -174,11 +152,13 @@ def _mixture(count: int, shells: bool, scores: Scores, codes: Codes, joint: Code
 
 
 def components_of(scores: Scores, count: int, shells: bool) -> list[tuple[float, NDArray, NDArray]]:
-    """Weight, mean and covariance of the components of the likeliest mixture, from clusters or from shells."""
+    """Weight, mean and covariance of the components of the likeliest mixture, begun from clusters or from shells:
+    covariances from narrow to wide around one centre, for heavy tails that columns share.
+    """
     model = GaussianMixture(count, reg_covar=RIDGE, random_state=0)
     if shells:
         covariance = np.atleast_2d(np.cov(scores.T)) + RIDGE * np.eye(scores.shape[1])
-        widths = np.geomspace(NARROWEST, WIDEST, count)[:, None, None]
+        widths = np.geomspace(0.1, 3.0, count)[:, None, None]
         model.set_params(means_init=np.tile(scores.mean(axis=0), (count, 1)))
         model.set_params(precisions_init=np.linalg.inv(covariance) / widths)
     with warnings.catch_warnings():
@@ -188,20 +168,19 @@ def components_of(scores: Scores, count: int, shells: bool) -> list[tuple[float,
 
 
 def _student(scores: Scores, codes: Codes, joint: Codes, columns: Codes) -> StudentCopula:
-    """Correlations by Kendall's tau (Lindskog et al. 2003); of `DEGREES` the likeliest."""
+    """Correlations by Kendall's tau (Lindskog et al. 2003); of some degrees of freedom the likeliest."""
     values, vectors = np.linalg.eigh(np.sin(np.pi / 2 * kendall(scores)))
     found = (vectors * np.maximum(values, RIDGE)) @ vectors.T  # correlations one by one may not fit together
     scale = np.sqrt(np.diag(found))
-    fits = [StudentCopula(degrees, found / scale / scale[:, None], columns) for degrees in DEGREES]
+    correlation = found / scale / scale[:, None]
+    fits = [StudentCopula(degrees, correlation, columns) for degrees in (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)]
     return max(fits, key=lambda law: law.log_density(scores, codes, range(codes.shape[1])).mean())
 
 
-def kendall(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Kendall's tau b of every two of the columns [n, c]: [c, c]; beyond 12 columns from 50 pairs a row (variance + 4
-    %).
-    """
+def kendall(columns: NDArray[np.float64], most: int = 12, shifts: int = 50) -> NDArray[np.float64]:
+    """Kendall's tau b of every two of the columns [n, c]: [c, c]; of more than `most` from `shifts` pairs a row."""
     n, dim = columns.shape
-    if dim <= MAX_COLUMNS_OF_PAIRS or n <= 2 * SHIFTS:
+    if dim <= most or n <= 2 * shifts:
         found = np.eye(dim)
         for a, b in zip(*np.tril_indices(dim, -1)):
             found[a, b] = found[b, a] = stats.kendalltau(columns[:, a], columns[:, b]).statistic
@@ -209,7 +188,7 @@ def kendall(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     generator = np.random.default_rng(0)
     columns = columns[generator.permutation(n)]  # rows in the order of time have neighbours that are alike
     found = np.zeros((dim, dim))
-    for shift in 1 + generator.permutation((n - 1) // 2)[:SHIFTS]:
+    for shift in 1 + generator.permutation((n - 1) // 2)[:shifts]:
         signs = np.sign(columns - np.roll(columns, shift, axis=0)).astype(np.float32)
         found += signs.T @ signs
     scale = np.sqrt(np.diag(found))
@@ -253,12 +232,12 @@ def held_out(
     generator = generator_or_default(generator)
     row_groups = np.arange(n) if row_groups is None else row_groups
     fold_of = assign_folds(np.zeros(n, np.intp), row_groups, require_int("folds", folds, 3), generator)
-    values, names = np.empty(n), []
+    values, names, batch, clip = np.empty(n), [], 100, 10.0
     for law, test, scores, codes in cross_fitted(variables, fold_of, generator):
         names.append(law.name)
         order = generator.permutation(len(test))
-        for rows in np.array_split(order, max(1, len(test) // BATCH)):
-            ratios = np.clip(log_ratios(law, scores[rows], codes[rows]), -CLIP, CLIP)
+        for rows in np.array_split(order, max(1, len(test) // batch)):
+            ratios = np.clip(log_ratios(law, scores[rows], codes[rows]), -clip, clip)
             values[test[rows]] = np.diag(ratios) - (logsumexp(ratios, axis=1) - np.log(len(rows)))
     return mean_of(values, row_groups, method=" or ".join(sorted(set(names))), settings=f"{folds} folds")
 
@@ -295,9 +274,7 @@ def _codes_among(variable: Variable, known: NDArray[np.intp], new: NDArray[np.in
 
 
 def _scores_and_codes(variables: Sequence[Variable]) -> tuple[Scores, Codes, NDArray[np.intp]]:
-    """The input of a fit: normal scores [n, c] (equal for equal values), categories [n, variables], and the variable of
-    each column.
-    """
+    """Normal scores [n, c] (equal for equal values), categories [n, variables], and the variable of each column."""
     values = np.hstack([variable.continuous for variable in variables])
     scores = ndtri((stats.rankdata(values, axis=0) - 0.5) / len(values)) if values.size else values
     codes = [np.full(variable.n, -1) if variable.codes is None else variable.codes for variable in variables]

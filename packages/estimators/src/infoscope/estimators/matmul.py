@@ -26,9 +26,7 @@ MINIMUM = 1 << 20  # multiplications from which on the faster product outweighs 
 
 @functools.cache
 def library() -> str:
-    """mkl or onednn for large float32 products, decided once per process. ValueError: INFOSCOPE_CPU_PRODUCTS is not
-    available.
-    """
+    """mkl or onednn for large float32 products, by process. UnknownName: INFOSCOPE_CPU_PRODUCTS is not available."""
     chosen = os.environ.get("INFOSCOPE_CPU_PRODUCTS", "")
     available = has_onednn()
     if chosen not in ("", *_CHOICES) or (chosen == "onednn" and not available):

@@ -14,7 +14,7 @@ Every function does what its name says; where it differs from NPEET:
 `compat=True` of mi, cmi, micd, midc, entropy and kldiv gives NPEET's own numbers, up to its tie-breaking noise.
 
 Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k neighbours; base of the logarithm; warning: whether to
-warn of classes with too few samples; generator of the noise and shuffles, a fresh one with seed 0 if None. Results are
+warn of classes with too few samples; generator of the noise, a fresh one with seed 0 if None. Results are
 floats; notes of `knn` are warnings. Errors as `knn`; OutOfRange also for a base that is not positive, or is 1.
 """
 
@@ -157,35 +157,6 @@ def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2, *, compat: bool = False)
     return (log(second.n / (first.n - 1)) + float(ratios.mean())) / _units(base)
 
 
-def shuffle_test(
-    measure: Callable[..., float], x: Any, y: Any, z: Any = None, ns: int = 200, ci: float = 0.95, *,
-    generator: Generator | None = None, **kwargs: Any,
-) -> tuple[float, tuple[float, float]]:  # fmt: skip
-    """Mean and central interval of `measure(x, y, [z,] **kwargs)` over `ns` shuffles of x: its values without any
-    dependence. With a discrete z, x is shuffled within the classes of z.
-
-    ValueError: ns < 2, ci outside (0, 1), different lengths.
-    """
-    require_int("ns", ns, 2)
-    if not 0 < ci < 1:
-        raise OutOfRange(f"ci must be between 0 and 1, got {ci!r}.")
-    generator, rows = generator_or_default(generator), np.asarray(x)
-    given = () if z is None or z is False else (z,)
-    strata = as_variables(x=x, y=y, **({"z": z} if given else {}))[0].get("z")
-    classes = strata.codes if strata is not None and strata.kind == "discrete" else None
-
-    def shuffled() -> np.ndarray:
-        if classes is None:
-            return generator.permutation(len(rows))
-        drawn = np.empty(len(rows), dtype=np.intp)
-        drawn[np.argsort(classes, kind="stable")] = np.lexsort((generator.random(len(rows)), classes))
-        return drawn
-
-    values = np.sort([measure(rows[shuffled()], y, *given, **kwargs) for _ in range(ns)])
-    low, high = (values[int((1 + side * ci) / 2 * ns)] for side in (-1, 1))
-    return float(values.mean()), (float(low), float(high))
-
-
 def _units(base: float) -> float:
     """Nats in a unit of this base."""
     if not 0 < base < np.inf or base == 1:
@@ -209,10 +180,6 @@ def _original_mi(x: Any, y: Any, z: Any, k: int, alpha: float, generator: Genera
     return float(digamma(k) - xz - yz + only_z)
 
 
-def _original_cmi(x: Any, y: Any, z: Any, k: int, generator: Generator) -> float:
-    return _original_mi(x, y, z, k, 0, generator)
-
-
 def _original_micd(x: Any, y: Any, k: int, generator: Generator) -> float:
     """NPEET's |H(x) - sum p(y) H(x | y)|, nats; a class of at most k samples counts with H(x)."""
     _require_same_rows(x=x, y=y)
@@ -224,10 +191,6 @@ def _original_micd(x: Any, y: Any, k: int, generator: Generator) -> float:
         few = members.sum() <= k
         conditional += members.mean() * (of_all if few else _original_entropy(x[members], k, generator))
     return abs(of_all - conditional)
-
-
-def _original_midc(x: Any, y: Any, k: int, generator: Generator) -> float:
-    return _original_micd(y, x, k, generator)
 
 
 def _original_entropy(x: Any, k: int, generator: Generator) -> float:
@@ -282,7 +245,7 @@ def _rows(values: Any) -> np.ndarray:
 
 
 _TOTAL, _EXPLAINED = "Total correlation of the columns of xs", "What of the total correlation of xs ys explains"
-cmi = _function("cmi", _mi, "", "x y z", "I(x; y | z).", _original_cmi)
+cmi = _function("cmi", _mi, "", "x y z", "I(x; y | z).", lambda x, y, z, k, g: _original_mi(x, y, z, k, 0, g))
 entropy = _function("entropy", _entropy, "", "x", "H(x).", _original_entropy)
 centropy = _function("centropy", _centropy, "", "x y", "H(x | y).")
 tc = _function("tc", _tc, "", "xs", f"{_TOTAL}.")
@@ -296,7 +259,9 @@ tcd = _function("tcd", _tc, "dd", "xs", f"{_TOTAL}, categories.")
 ctcd = _function("ctcd", _ctc, "dd", "xs y", f"{_TOTAL} given y, all categories.")
 corexd = _function("corexd", _corex, "dd", "xs ys", f"{_EXPLAINED}, all categories.")
 micd = _function("micd", _mi, "cd", "x y", "I(x; y), x numbers and y categories.", _original_micd)
-midc = _function("midc", _mi, "dc", "x y", "I(x; y), x categories and y numbers.", _original_midc)
+midc = _function(
+    "midc", _mi, "dc", "x y", "I(x; y), x categories and y numbers.", lambda x, y, *own: _original_micd(y, x, *own)
+)
 centropycd = _function("centropycd", _centropy, "cd", "x y", "H(x | y), x numbers and y categories.")
 centropydc = _function("centropydc", _centropy, "dc", "x y", "H(x | y), x categories and y numbers.")
 ctccd = _function("ctccd", _ctc, "cd", "xs y", f"{_TOTAL}, numbers, given y, categories.")

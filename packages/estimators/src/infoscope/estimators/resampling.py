@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import require_int
-from infoscope.errors import TooFew, WrongLength
-from infoscope.estimators.variables import as_codes
+from infoscope.errors import TooFew
+from infoscope.estimators.variables import group_codes
 
 MIN_UNITS = 8  # rows or groups to draw subsamples from: a variance of fewer is hardly known
 HALVES, JACKKNIFE = "half-subsamples", "delete-group jackknife"
@@ -54,14 +54,6 @@ def leave_one_out(n: int, blocks: int, generator: np.random.Generator, groups: A
     part[generator.permutation(units)] = np.arange(units) % blocks
     weights = _rows((part[:, None] != np.arange(blocks)).astype(np.uint8), of_row)
     return Resamples(weights, JACKKNIFE, units)
-
-
-def group_codes(n: int, groups: ArrayLike) -> tuple[int, NDArray[np.int64]]:
-    """How many groups there are, and the number of each row's [n]. ValueError: another length, or missing names."""
-    codes = as_codes("groups", groups)
-    if codes.shape != (n,):
-        raise WrongLength(f"groups must have one entry for each of the {n} rows, got shape {codes.shape}.")
-    return int(codes.max()) + 1, codes.astype(np.int64)
 
 
 def _units(n: int, groups: ArrayLike | None) -> tuple[int, NDArray[np.int64] | None]:

@@ -299,9 +299,7 @@ def undefined(reason: str, unit: str = NATS, n: int | None = None, method: str =
 
 
 def mean_influence(values: NDArray[np.float64], groups: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-    """Influence [groups] of a mean of values [n] in groups (codes [n]), with factor groups / (groups - 1) (Liang &
-    Zeger 1986).
-    """
+    """Influence [groups] of a mean of values [n] in groups (codes [n]), robust to groups (Liang & Zeger 1986)."""
     sums = values - values.mean(axis=0)
     if groups is not None:
         sums = np.bincount(groups, weights=sums)

@@ -15,12 +15,9 @@ from scipy.special import ndtri
 
 from infoscope.estimators.variables import Variable, copies, factorise, joint_codes
 
-MIN_ROWS = 30
 FALSE_ALARM = 0.001  # probability that a variable without memory is significant at any lag
 MIN_INFLATION = 1.5  # variance of a correlation of x with y over that in independent rows; below it little harm
 SIGNIFICANT = 3.0  # standard errors of the autocorrelations that are included in the inflation
-MIN_STRATUM_ROWS = 10  # residuals within smaller strata are dependent
-MAX_NUMBERS = 200_000  # of a variable, a budget of time; of more columns, random combinations
 
 Columns = NDArray[np.float64]
 
@@ -65,7 +62,7 @@ def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
     Not detected: fewer than 30 rows, fast memories at 30 to 80 rows (docs/series.md), short memories (autoregressions
     of coefficient 0.3), a series beside a column of time with fewer than 10 rows a value.
     """
-    if x.n < MIN_ROWS:
+    if x.n < 30:
         return None
     generator = np.random.default_rng(0)
     order = [codes for side in (x, y) for codes in _sorted_columns(side)]
@@ -106,8 +103,11 @@ def _sorted_columns(side: Variable) -> list[NDArray[np.intp]]:
 
 
 def _columns(side: Variable, given: list[NDArray[np.intp]], generator: np.random.Generator) -> Columns:
-    """Ranks and indicators of categories, or random combinations of many [d, n], less their means by codes given."""
-    n, few = side.n, max(1, MAX_NUMBERS // side.n)
+    """Ranks and indicators of categories, or random combinations of many [d, n], less their means by codes given.
+
+    At most 200,000 numbers, a budget of time; strata of fewer than 10 rows, with dependent residuals, are left out.
+    """
+    n, few = side.n, max(1, 200_000 // side.n)
     indicators = 0 if side.codes is None else side.categories - 1
     ranks = (factorise(column)[0].astype(float) for column in side.continuous.T)
     if side.dim + indicators <= few:
@@ -123,7 +123,7 @@ def _columns(side: Variable, given: list[NDArray[np.intp]], generator: np.random
     before = np.abs(found).max(axis=1)
     for column in found:
         column -= (np.bincount(within, column) / counts)[within]
-    found[:, counts[within] < MIN_STRATUM_ROWS] = 0
+    found[:, counts[within] < 10] = 0
     return found[np.abs(found).max(axis=1) > 1e-9 * before]
 
 
@@ -160,9 +160,7 @@ class _Memories:
 
 
 def _memories(sides: list[Columns]) -> _Memories:
-    """The largest autocorrelations of all columns [d, n] of x and y; their error is the larger of two, for a
-    conservative test.
-    """
+    """The largest autocorrelations of all columns [d, n] of x and y; of two standard errors the larger is taken."""
     n = sides[0].shape[1]
     most = n // 2
     length, found = next_fast_len(n + most, real=True), []

@@ -43,7 +43,6 @@ _PERIODS = {
     "axes in degrees": 180.0, "angles in degrees": 360.0, "angles in radians": 2 * math.pi, "hours": 24.0,
     "minutes of the day": 1440.0, "seconds of the day": 86_400.0,
 }  # fmt: skip
-_END = 0.05  # outer share of a period in which angles have at least a fifth as many values as elsewhere
 _OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
 _HEAVY, _HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
 _POINT_MASS = 0.1  # share of the rows at one value from which it is a point mass, and no part of a tail
@@ -153,9 +152,7 @@ class Variable:
         return replace(self, continuous=moved)
 
     def rank_normal(self, columns: np.ndarray | None = None) -> Variable:
-        """The same with normal scores, the normal quantile of (mean rank / (n + 1)), in columns [c] (a mask; None:
-        all).
-        """
+        """Normal scores, quantiles of (mean rank / (n + 1)), in the place of columns [c] (a mask; None: all)."""
         columns = np.ones(self.dim, bool) if columns is None else columns
         if not columns.any():
             return self
@@ -195,13 +192,18 @@ def as_variables(groups: Any = None, /, **given: Any) -> tuple[dict[str, Variabl
         if name in found:
             note = f"The rows of {name} are put in the order of the index of {other}."
             found[name] = replace(found[name], notes=(*found[name].notes, note))
-    n = same_length(**found)
-    if groups is None:
-        return found, None
+    lengths = {name: one.n for name, one in found.items()}
+    if len(set(lengths.values())) != 1:
+        raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
+    return found, None if groups is None else group_codes(next(iter(lengths.values())), groups)[1]
+
+
+def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
+    """How many groups there are, and the code of each row's, int64 [n]. WrongLength; MissingValues: missing names."""
     codes = as_codes("groups", groups)
     if codes.shape != (n,):
         raise WrongLength(f"groups must have one entry for each of the {n} rows, got shape {codes.shape}.")
-    return found, codes.astype(np.int64)
+    return int(codes.max()) + 1, codes.astype(np.int64)
 
 
 def as_variable(name: str, value: Any) -> Variable:
@@ -311,13 +313,13 @@ class _Columns:
 
 
 def _circle(column: np.ndarray) -> str | None:
-    """What the values of a column [n] may be that just fill a period, from 0 on or around it; else None."""
+    """What the values of a column [n] may be that fill a period from 0 on or around it, to either end; else None."""
     low, high = float(column.min()), float(column.max())
     for name, period in _PERIODS.items():
         for start in (0.0, -period / 2):
             if start <= low and high <= start + period:
                 places = (column - start) / period
-                if min(np.mean(places < _END), np.mean(places > 1 - _END)) >= _END / 5:
+                if min(np.mean(places < 0.05), np.mean(places > 0.95)) >= 0.01:  # a fifth of what even values have
                     return name
     return None
 
@@ -426,14 +428,6 @@ def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
     span = np.abs(ordered).max(axis=0)  # divided out first, so that sums do not overflow
     second, fourth = weights @ (ordered / span - np.median(ordered, axis=0) / span)
     return fourth / second
-
-
-def same_length(**variables: Variable) -> int:
-    """The common number of rows; ValueError if there is none."""
-    lengths = {name: variable.n for name, variable in variables.items()}
-    if len(set(lengths.values())) != 1:
-        raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
-    return next(iter(lengths.values()))
 
 
 def aligned(**given: Any) -> tuple[dict[str, Any], dict[str, str]]:
@@ -819,9 +813,7 @@ def _unreadable(values: np.ndarray) -> str:
 
 
 def as_matrix(name: str, value: Any) -> np.ndarray:
-    """Numbers [n] or [n, d] as float64 [n, d], checked like a variable, constants kept. InfoscopeError for anything
-    else.
-    """
+    """Numbers [n] or [n, d] as float64 [n, d], checked like a variable, constants kept. Else InfoscopeError."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 2 and not np.ma.isMaskedArray(value):
         matrix = value.astype(np.float64, copy=False)
     else:

@@ -8,6 +8,7 @@ factor_information, pid, v_information.
 from importlib import import_module
 from typing import Any
 
+from infoscope.late import late
 from infoscope.metrics.accuracy import Errors, batch_means_error, correlation, errors, replicated
 
 # scikit-learn and numba take seconds to import: only for those who use them.
@@ -35,8 +36,6 @@ _MODULES = {
     "structure": "v_information.structure",
     "toy": "factor_information.toy",
 }
-_READING = "infoscope.estimators.estimate(x, y) gives the calibrated interval"
-_REMOVED = dict.fromkeys(("Bracket", "bracket", "bracketing", "advice", "advise"), _READING)  # name -> what to call
 
 __all__ = [
     "Check", "Decoding", "Errors", "PartitionReport", "VInformation", "audit", "batch_means_error", "correlation",
@@ -46,10 +45,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"{__name__}.{_MODULES[name]}")
-    if name in _REMOVED:  # an ImportError, whose text `from infoscope.metrics import NAME` keeps
-        raise ImportError(f"{name} was removed: {_REMOVED[name]}.")
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    return import_module(f"{__name__}.{_MODULES[name]}") if name in _MODULES else late(__name__, _LATE)(name)

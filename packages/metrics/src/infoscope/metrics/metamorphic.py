@@ -130,30 +130,9 @@ def same(transform: Callable) -> Callable:
     return check
 
 
-def rows(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
+def _permuted(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
     order = g.permutation(len(x))
     return x[order], y[order]
-
-
-def _renamed(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
-    return x, 3 + 7 * g.permutation(_CLASSES)[y]
-
-
-def one_hot(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
-    return x, np.eye(_CLASSES, dtype=np.int64)[y]
-
-
-def _with_noise_columns(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
-    return np.hstack([x, g.normal(size=(len(x), _DIM))]), y
-
-
-def twice(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, NDArray]:
-    return np.repeat(x, 2, axis=0), np.repeat(y, 2, axis=0)
-
-
-def independence(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
-    x, y = data
-    return abs(estimate(x, y[g.permutation(len(y))]))
 
 
 def _below_entropy(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
@@ -162,12 +141,6 @@ def _below_entropy(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.ran
     counts = np.bincount(y)
     entropy = -np.sum(counts / len(y) * np.log(counts / len(y)))
     return max(0.0, estimate(x + 20 * np.eye(_CLASSES, _DIM)[y], y) - entropy)
-
-
-def _processing(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
-    """Noise on x cannot add information."""
-    x, y = data
-    return max(0.0, estimate(x + 0.5 * g.normal(size=x.shape), y) - estimate(x, y))
 
 
 def _chain_rule(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
@@ -180,20 +153,25 @@ def _chain_rule(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random
 
 
 _ANY = {
-    "permute rows": (same(rows), EXACT),
+    "permute rows": (same(_permuted), EXACT),
     "rescale x and y": (same(lambda x, y, g: (1000 * x, 1000 * y)), EXACT),
     "rescale x alone": (same(lambda x, y, g: (100 * x, y)), EXACT),
     "rescale one column": (same(lambda x, y, g: (x * np.r_[100.0, np.ones(x.shape[1] - 1)], y)), EXACT),
     "permute columns": (same(lambda x, y, g: (x[:, ::-1], y)), EXACT),
     "swap x and y": (lambda estimate, data, g: abs(estimate(*data) - estimate(*data[::-1])), EXACT),
-    "duplicate rows": (same(twice), STATISTICAL),
-    "add noise columns": (same(_with_noise_columns), STATISTICAL),
-    "independence": (independence, STATISTICAL),
-    "data processing": (_processing, STATISTICAL),
+    "duplicate rows": (same(lambda x, y, g: (np.repeat(x, 2, axis=0), np.repeat(y, 2, axis=0))), STATISTICAL),
+    "add noise columns": (same(lambda x, y, g: (np.hstack([x, g.normal(size=(len(x), _DIM))]), y)), STATISTICAL),
+    "independence": (lambda estimate, data, g: abs(estimate(data[0], g.permutation(data[1]))), STATISTICAL),
+    "data processing": (  # noise on x cannot add information
+        lambda estimate, data, g: max(
+            0.0, estimate(data[0] + 0.5 * g.normal(size=data[0].shape), data[1]) - estimate(*data)
+        ),
+        STATISTICAL,
+    ),
 }  # name -> (check, tolerance in nats)
 _LABELS = {
-    "rename labels": (same(_renamed), EXACT),
-    "one-hot labels": (same(one_hot), EXACT),
+    "rename labels": (same(lambda x, y, g: (x, 3 + 7 * g.permutation(_CLASSES)[y])), EXACT),
+    "one-hot labels": (same(lambda x, y, g: (x, np.eye(_CLASSES, dtype=np.int64)[y])), EXACT),
     "at most H(y)": (_below_entropy, STATISTICAL),
     "chain rule": (_chain_rule, STATISTICAL),
 }

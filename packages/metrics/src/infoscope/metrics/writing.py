@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from infoscope.estimators.result import Estimate
 
@@ -41,8 +40,3 @@ def columns(name: str, one: Estimate | None) -> dict[str, float]:
 def blocks_and_widths(blocks: dict[str, int]) -> str:
     """Names of blocks with their numbers of columns."""
     return ", ".join(f"{name} ({width})" for name, width in blocks.items())
-
-
-def not_shown(notes: Iterable[str]) -> list[str]:
-    """A line for each limit of what was found."""
-    return [f"Not shown: {note}" for note in notes]

@@ -19,9 +19,7 @@ Of texts:
     SentenceEncoder, fit_sentence_encoder                    a small bag-of-words encoder
 """
 
-from importlib import import_module
-from typing import Any
-
+from infoscope.late import late, names_of
 from infoscope.models.domain import (
     CORAL,
     DANN,
@@ -46,10 +44,14 @@ from infoscope.models.vae.objectives import OBJECTIVES
 from infoscope.models.vae.training import VaeTraining, fit_vae
 
 # torchvision and transformers take seconds to import: only for those who use them.
-_LATE = {name: "resnet" for name in ("LayerEncoder", "ResNet", "fit_resnet")}
-_LATE |= {name: "text.encoder" for name in ("TextEncoder", "pretrained_encoder", "small_encoder")}
-_LATE |= {"SequenceClassifier": "text.classifier"}
-_LATE |= {name: "text.training" for name in ("ClassifierTraining", "fine_tune")}
+_LATE = names_of(
+    {
+        "resnet": ("LayerEncoder", "ResNet", "fit_resnet"),
+        "text.encoder": ("TextEncoder", "pretrained_encoder", "small_encoder"),
+        "text.classifier": ("SequenceClassifier",),
+        "text.training": ("ClassifierTraining", "fine_tune"),
+    }
+)
 
 __all__ = [
     "AugmentedDANN", "AutoEncoder", "BlockSpec", "CORAL", "ClassifierTraining", "DANN", "DIVA", "DomainData",
@@ -58,9 +60,4 @@ __all__ = [
     "TextEncoder", "VAE", "VaeTraining", "accuracies", "encode_all", "extract_blocks", "fine_tune", "fit_domain",
     "fit_resnet", "fit_sentence_encoder", "fit_vae", "pretrained_encoder", "small_encoder", "traverse",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_LATE[name]}", __name__), name)
+__getattr__ = late(__name__, _LATE)

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import adaptive_avg_pool2d, binary_cross_entropy_with_logits, cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
 from infoscope.checks import one_of, require_int, require_ints
-from infoscope.errors import OutOfRange, UnknownName, WrongShape, WrongType
+from infoscope.errors import OutOfRange, UnknownName, WrongShape
 from infoscope.models.blocks import Block
 from infoscope.models.initialisation import draw_uniform, generator_or_default
 
@@ -149,29 +149,22 @@ class ResNet(nn.Module):
 class LayerEncoder(nn.Module):
     """One layer of a network as a fixed map: flat images [n, dim] to flat features [n, features], in evaluation mode.
 
-    Arguments: model, a ResNet (shared, not copied) or its config; layer, a name of `model.layers()`; pool, averaging
-    over places: None, "mean", or as little as leaves at most so many features. ValueError for an unknown layer or pool,
-    or a pool of fewer features than channels.
+    Arguments: model, a ResNet (shared, not copied) or its config; layer, a name of `model.layers()` (ValueError for
+    another).
     """
 
-    def __init__(self, model: ResNet | Mapping[str, Any], layer: str, pool: str | int | None = None) -> None:
+    def __init__(self, model: ResNet | Mapping[str, Any], layer: str) -> None:
         super().__init__()
         self.model = model if isinstance(model, ResNet) else ResNet(**model)
-        self.config = {"model": self.model.config, "layer": layer, "pool": pool}
+        self.config = {"model": self.model.config, "layer": layer}
         self.eval()
         parameter = next(self.model.parameters())
-        with torch.no_grad():
-            output = self.model.until(layer, parameter.new_zeros(1, *self.model.config["shape"]))
-        self._grid = _grid(output, pool)
-        self.features = output.shape[1] * (self._grid[0] * self._grid[1] if self._grid else 1)
+        self.features = self(parameter.new_zeros(1, *self.model.config["shape"])).shape[1]
 
     @torch.no_grad()
     def forward(self, x: Tensor) -> Tensor:
         """Features [n, features] of flat images x [n, dim] (or [n, channels, height, width])."""
-        h = self.model.until(self.config["layer"], x)
-        if self._grid and self._grid != tuple(h.shape[2:]):
-            h = adaptive_avg_pool2d(h, self._grid)
-        return h.flatten(1)
+        return self.model.until(self.config["layer"], x).flatten(1)
 
     def train(self, mode: bool = True) -> LayerEncoder:
         """Stays in evaluation mode whatever the mode."""
@@ -227,21 +220,3 @@ def _block(block: type[BasicBlock | Bottleneck], inputs: int, planes: int, strid
     if stride != 1 or inputs != outputs:
         shortcut = nn.Sequential(conv1x1(inputs, outputs, stride), nn.BatchNorm2d(outputs))
     return block(inputs, planes, stride, shortcut)
-
-
-def _grid(output: Tensor, pool: str | int | None) -> tuple[int, int] | None:
-    """The places [rows, columns] that a pool leaves of a layer's output; None when the layer has no places."""
-    if not (pool is None or pool == "mean" or (isinstance(pool, int) and not isinstance(pool, bool))):
-        raise WrongType(f'pool must be None, "mean" or a whole number of features, got {pool!r}.')
-    channels = output.shape[1]
-    if isinstance(pool, int) and pool < channels:
-        raise OutOfRange(f"pool must be at least the layer's {channels} channels, got {pool}.")
-    if output.dim() == 2:
-        return None
-    height, width = output.shape[2:]
-    if pool is None:
-        return height, width
-    if pool == "mean":
-        return 1, 1
-    grids = [(rows, max(1, rows * width // height)) for rows in range(1, height + 1)]
-    return max(grid for grid in grids if grid == (1, 1) or channels * grid[0] * grid[1] <= pool)

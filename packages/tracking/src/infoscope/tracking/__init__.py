@@ -11,28 +11,21 @@ publish                         the tables and figures of an analysis, to the in
 load_model                      a logged model, rebuilt from its configuration and weights
 """
 
-from importlib import import_module
-from typing import Any
+from infoscope.errors import StoreUnreachable
+from infoscope.late import late, names_of
 
-from infoscope.tracking.store.publish import publish
-from infoscope.tracking.store.store import StoreUnreachable, arrays, attach, curve, log_results, parents, runs, table
+# MLflow and torch take seconds to import: only for those who read the record, or run a sweep.
+_LATE = names_of(
+    {
+        "cli": ("main",),
+        "models": ("load_model",),
+        "scheduling.driver": ("run",),
+        "scheduling.watch": ("Summary",),
+        "store.publish": ("publish",),
+        "store.store": ("arrays", "attach", "curve", "log_results", "parents", "runs", "table"),
+        "sweep": ("Pack", "Profile", "Report", "Search", "Sweep", "asha", "grid"),
+    }
+)
 
-# Torch takes seconds to import: only for those who run a sweep or load a model, not for who reads the record.
-_LATE = {
-    "cli": ("main",),
-    "models": ("load_model",),
-    "scheduling.driver": ("run",),
-    "scheduling.watch": ("Summary",),
-    "sweep": ("Pack", "Profile", "Report", "Search", "Sweep", "asha", "grid"),
-}
-_MODULE_OF = {name: module for module, names in _LATE.items() for name in names}
-
-__all__ = [
-    "StoreUnreachable", "arrays", "attach", "curve", "log_results", "parents", "publish", "runs", "table", *_MODULE_OF,
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+__all__ = ["StoreUnreachable", *_LATE]
+__getattr__ = late(__name__, _LATE)

@@ -29,12 +29,13 @@ from safetensors.torch import load_file, save_file
 
 from infoscope.tracking.aliases import MOVED
 from infoscope.tracking.checks import undamaged
-from infoscope.tracking.record import SYSTEM
+from infoscope.tracking.record import SYSTEM, home
 from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.outputs import is_ready, newest_model, outputs, ready_models
 from infoscope.tracking.store.store import Store, pages, tracking_uri
 
 FLAVOR = "infoscope"
+OUTPUT = "output"  # what a module returns, beside its blocks
 _EXAMPLE = "example.npz"
 _DIGEST = "infoscope.digest"  # a tag of a model: of what was to be logged, by which a later attempt knows it
 
@@ -50,12 +51,13 @@ def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], fold
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
     save_file(weights, folder / "weights.safetensors")
     np.savez(folder / _EXAMPLE, **example)
-    output = _predict(module, example)
+    said = _predict(module, example)
+    outputs = {name: {"dtype": str(array.dtype), "dimensions": array.ndim} for name, array in said.items()}
     description = {
         "module": kind.__module__,
         "class": kind.__qualname__,
         "config": module.config,
-        "output": {"dtype": str(output.dtype), "dimensions": output.ndim},
+        "output": outputs if len(outputs) > 1 else outputs[OUTPUT],
     }
     (folder / "model.json").write_text(json.dumps(description, indent=2))
 
@@ -177,7 +179,7 @@ def _client() -> Any:
     """A client of the store. Raises LookupError for an SQLite store that is not there, which MLflow would make."""
     uri = tracking_uri()
     if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():
-        raise LookupError("no runs yet; run a sweep first, such as `make sweep-vae-zoo`")
+        raise LookupError(f"no runs yet in {home()}; give this command where they are, or MLFLOW_TRACKING_URI")
     return connect(uri)
 
 
@@ -281,9 +283,12 @@ def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:
     shutil.copytree(source, target / "model", ignore=shutil.ignore_patterns(_EXAMPLE))
     with np.load(source / _EXAMPLE, allow_pickle=False) as stored:
         example = {key: stored[key] for key in stored.files}
-    output = json.loads((source / "model.json").read_text())["output"]
-    outputs = Schema([TensorSpec(np.dtype(output["dtype"]), (-1,) * output["dimensions"])])
-    mlflow_model.signature = ModelSignature(infer_signature(example).inputs, outputs)
+    told = json.loads((source / "model.json").read_text())["output"]
+    outputs = [
+        TensorSpec(np.dtype(one["dtype"]), (-1,) * one["dimensions"], name)
+        for name, one in ({None: told} if "dtype" in told else told).items()
+    ]
+    mlflow_model.signature = ModelSignature(infer_signature(example).inputs, Schema(outputs))
     _save_example(mlflow_model, example, path)
     mlflow_model.add_flavor(FLAVOR, data="model", code=None)
     pyfunc.add_to_model(mlflow_model, loader_module=__name__, data="model", python_env="python_env.yaml")
@@ -307,16 +312,27 @@ def _load_pyfunc(path: str) -> _LoadedModel:
 
 
 class _LoadedModel:
-    """The model inside what `mlflow.pyfunc.load_model` returns: arrays by argument name in, the module's output out."""
+    """The model inside what `mlflow.pyfunc.load_model` returns: arrays by argument name in, the module's output out; of
+    a model with latent blocks by name `output`, such as class probabilities, and the means of the blocks, where its
+    signature says so.
+    """
 
     def __init__(self, folder: Path):
         self.module = read_model(folder)
+        self.single = "dtype" in json.loads((folder / "model.json").read_text())["output"]
 
-    def predict(self, inputs: Mapping[str, np.ndarray], params: Mapping[str, Any] | None = None) -> np.ndarray:
-        return _predict(self.module, inputs)
+    def predict(
+        self, inputs: Mapping[str, np.ndarray], params: Mapping[str, Any] | None = None
+    ) -> np.ndarray | dict[str, np.ndarray]:
+        said = _predict(self.module, inputs)
+        return said[OUTPUT] if self.single else said
 
 
-def _predict(module: torch.nn.Module, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+def _predict(module: torch.nn.Module, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     device = next((parameter.device for parameter in module.parameters()), None)
+    given = {name: torch.as_tensor(values, device=device) for name, values in inputs.items()}
     with torch.no_grad():
-        return module(**{name: torch.as_tensor(values, device=device) for name, values in inputs.items()}).cpu().numpy()
+        said = {OUTPUT: module(**given)}
+        if callable(getattr(type(module), "blocks", None)):  # not a part of that name
+            said |= {name: block.mean for name, block in module.blocks(**given).items()}
+    return {name: values.cpu().numpy() for name, values in said.items()}

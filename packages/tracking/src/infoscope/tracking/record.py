@@ -1,10 +1,12 @@
-"""The local record of one cell, an append-only file in a folder named by the cell's key.
+"""The local record of one attempt at a cell: a folder, named by the cell's key and the attempt.
 
-record.jsonl    one JSON object a line: a header per attempt, whether it goes on from a checkpoint, then metrics,
-                models and at last the outcome
+record.jsonl    one JSON object a line: a header, then metrics, data sets, tags, models, and at last the outcome
 files/          what becomes the run's artifacts
 models/NAME/    a model as configuration and weights
-sent.json       how far the record has been carried to MLflow (written by `flush`)
+run             the id of the run in MLflow, once there is one
+
+The record is the truth, and a run in MLflow its publication (`sending.publish`). Attempts share nothing: one that goes
+on from a checkpoint begins with a copy of what had been reported then.
 """
 
 from __future__ import annotations
@@ -16,19 +18,34 @@ import os
 import platform
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from infoscope.tracking.checks import PLAIN, plain_name, storable_text
 
-ASIDE = "set-aside.jsonl"  # among a record's files: what MLflow has refused, one JSON object a line
 SYSTEM = "system/"  # before the names of what is told of the machine, not of the cell
 COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
+LINES, RUN = "record.jsonl", "run"
+
+
+def home() -> Path:
+    """The folder of everything that runs leave behind: `runs` in the working tree."""
+    return Path.cwd() / "runs"
+
+
+def made_home() -> Path:
+    """That folder, created if missing and closed to other users of the machine; one of another user stays as it is."""
+    folder = home()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.stat()
+    if hasattr(os, "geteuid") and found.st_uid == os.geteuid() and found.st_mode & 0o077:
+        with contextlib.suppress(PermissionError):  # where a file system has no such permissions
+            folder.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+    return folder
 
 
 class RecordUnwritable(OSError):
@@ -39,9 +56,14 @@ class RecordUnwritable(OSError):
 class Record:
     folder: Path
 
+    @classmethod
+    def of(cls, records: Path, key: str) -> Record:
+        """That of a new attempt, in a folder of records; later ones sort behind earlier ones."""
+        return cls(records / f"{key}@{time.time_ns() // 1000:016d}-{secrets.token_hex(4)}")
+
     @property
     def key(self) -> str:
-        return self.folder.name
+        return self.folder.name.partition("@")[0]
 
     @property
     def files(self) -> Path:
@@ -51,64 +73,33 @@ class Record:
         """Raises ValueError for a name that is no plain file name: it may come from another machine's record."""
         return self.folder / "models" / plain_name("the name of a model", name)
 
-    def has_models(self) -> bool:
-        return (self.folder / "models").is_dir()
-
     def exists(self) -> bool:
-        return (self.folder / "record.jsonl").exists()
+        return (self.folder / LINES).exists()
 
-    def lock(self) -> FileLock:
-        """Held by whoever sends the record, so that a worker and the driver never send it at once."""
-        return FileLock(self.folder.with_suffix(".lock"))
-
-    def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str], run_id: str | None, joins: bool = False) -> None:
-        """Starts an attempt, independent of earlier ones unless `resume` follows. Raises RecordUnwritable on a full
-        disk.
-
-        run_id: the cell's run from an earlier attempt. joins: this ends an attempt that has its record elsewhere.
-        """
+    def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str]) -> None:
+        """Writes the header. Raises RecordUnwritable on a full disk."""
         with self._writing():
-            if self.folder.is_dir() and not self.exists():  # what a removal that was cut short has left
-                shutil.rmtree(self.folder)
             self.files.mkdir(parents=True, exist_ok=True)
-        self._mend()
-        header = {"cell": dict(cell), "tags": dict(tags), "run_id": run_id, "writer": writer(), "joins": joins}
-        self.append(header | {"attempt": _attempt(), "time": milliseconds()})
+        self.append({"cell": dict(cell), "tags": dict(tags), "writer": writer(), "time": milliseconds()})
 
-    def resume(self, state: Mapping[str, Any]) -> None:
-        """The attempt goes on from a checkpoint. state: what had been reported then, as `Report` keeps it: `steps`, by
-        metric the last step and its value, `files` and `models`, their names. Files that came later go.
-        """
+    def packed(self) -> dict[str, bytes]:
+        """What the record holds now, for a checkpoint: contents by path."""
+        paths = [path for path in self.folder.rglob("*") if path.is_file() and "unfinished-" not in path.name]
+        return {str(path.relative_to(self.folder)): path.read_bytes() for path in paths if path.name != RUN}
+
+    def take_up(self, packed: Mapping[str, bytes]) -> None:
+        """Goes on from what another attempt had `packed`, under this one's header; it began when the first did."""
+        (header, _), *_ = self.entries()
+        before, *lines = packed[LINES].splitlines(keepends=True)
+        header["time"] = json.loads(before)["time"]
         with self._writing():
-            for path in self.files.iterdir():
-                if path.name not in state["files"]:
-                    path.unlink()
-        self.append({"resumed": dict(state)})
-
-    def clear(self) -> None:
-        """Removes the files and models that an earlier attempt has left here."""
-        with self._writing():
-            for folder in (self.files, self.folder / "models"):
-                if folder.is_dir():
-                    shutil.rmtree(folder)
-            self.files.mkdir(parents=True, exist_ok=True)
-
-    def since_resumed(self) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-        """With what the last attempt went on, as `resume` was told (None when it began afresh), and its entries."""
-        state, entries = None, []
-        for entry, _ in self.entries():
-            if "cell" in entry:
-                state, entries = None, []
-            elif "resumed" in entry:
-                state = entry["resumed"]
-            else:
-                entries.append(entry)
-        return state, entries
-
-    def aside(self) -> int:
-        """How many entries MLflow has refused, which are in the file `ASIDE` instead."""
-        path = self.files / ASIDE
-        return len(path.read_text().splitlines()) if path.exists() else 0
+            for name, content in packed.items():
+                path = self.folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            temporary = self.folder / "unfinished-record"
+            temporary.write_bytes(b"".join([json.dumps(header).encode() + b"\n", *lines]))
+            temporary.replace(self.folder / LINES)
 
     def metrics(self, values: Mapping[str, float], step: int) -> None:
         self.append({"step": step, "metrics": {name: float(value) for name, value in values.items()}})
@@ -120,7 +111,7 @@ class Record:
     def append(self, entry: Mapping[str, Any]) -> None:
         """Adds an entry, or nothing: a line that does not go in whole is taken out again."""
         line = json.dumps(entry).encode() + b"\n"
-        with self._writing(), open(self.folder / "record.jsonl", "ab", buffering=0) as file:
+        with self._writing(), open(self.folder / LINES, "ab", buffering=0) as file:
             before = file.tell()
             try:
                 while line:
@@ -140,11 +131,6 @@ class Record:
             finally:
                 temporary.unlink(missing_ok=True)
 
-    def secure(self) -> None:
-        """Returns when what was reported so far would survive a loss of power."""
-        with self._writing(), open(self.folder / "record.jsonl", "rb") as file:
-            os.fsync(file.fileno())
-
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         try:
@@ -156,14 +142,10 @@ class Record:
             ) from error
 
     def _mend(self) -> None:
-        path = self.folder / "record.jsonl"
+        """Ends a line that a process which died has left torn."""
+        path = self.folder / LINES
         with self._writing():
-            if not path.exists() or not path.stat().st_size:
-                return
-            with open(path, "rb") as file:
-                file.seek(-1, os.SEEK_END)
-                torn = file.read(1) != b"\n"
-            if torn:
+            if path.exists() and path.stat().st_size and path.read_bytes()[-1:] != b"\n":
                 with open(path, "ab", buffering=0) as file:
                     file.write(b"\n")
 
@@ -171,7 +153,7 @@ class Record:
         """The entries after a byte offset, each with the offset behind it; torn lines are skipped, a torn last line is
         left.
         """
-        with open(self.folder / "record.jsonl", "rb") as file:
+        with open(self.folder / LINES, "rb") as file:
             file.seek(offset)
             for line in file:
                 if not line.endswith(b"\n"):
@@ -182,50 +164,39 @@ class Record:
                     if isinstance(entry, dict):
                         yield entry, offset
 
-    def ending(self) -> dict[str, Any] | None:
-        """The entry of the last attempt's end (`outcome`, `time`); None while it has not ended."""
-        ending = None
-        for entry, _ in self.entries():
-            if "cell" in entry:
-                ending = None
-            elif "outcome" in entry:
-                ending = entry
-        return ending
+    def header(self) -> dict[str, Any]:
+        """The first entry; empty where it is torn, and the record tells nothing."""
+        first = next(self.entries(), ({}, 0))[0]
+        return first if {"cell", "tags", "time"} <= first.keys() else {}
 
-    def written_by(self) -> dict[str, Any]:
-        """The process of the last attempt, as `writer` gives it; empty when the record does not tell."""
-        headers = [entry for entry, _ in self.entries() if "cell" in entry]
-        return headers[-1].get("writer", {}) if headers else {}
+    def ending(self) -> dict[str, Any] | None:
+        """The entry of the end (`outcome`, `error`, `time`); None while it has not ended."""
+        return next((entry for entry, _ in reversed(list(self.entries())) if "outcome" in entry), None)
+
+    def written_here(self) -> bool:
+        """Whether this process writes it."""
+        return self.header().get("writer") == writer()
 
     def writer_lives(self) -> bool:
-        """Whether that process still runs on this machine; of other machines nothing is known."""
-        return _lives(self.written_by())
+        """Whether the process that writes it still runs on this machine; of other machines nothing is known."""
+        return _lives(self.header().get("writer", {}))
 
-    def sent(self) -> dict[str, Any]:
-        """The last note of `note_sent`; empty when there is no such note."""
+    @property
+    def run_id(self) -> str:
+        """The run in MLflow; empty while there is none."""
         try:
-            return json.loads((self.folder / "sent.json").read_text())
-        except (FileNotFoundError, json.JSONDecodeError):  # torn by a loss of power: then everything is sent again
-            return {}
-
-    def note_sent(self, note: Mapping[str, Any]) -> None:
-        temporary = self.folder / "sent.tmp"
-        temporary.write_text(json.dumps(note))
-        temporary.replace(self.folder / "sent.json")
-
-    def waiting(self) -> bool:
-        """Whether something in it has not been carried to MLflow yet; False when it is removed meanwhile."""
-        try:
-            size = (self.folder / "record.jsonl").stat().st_size
+            return (self.folder / RUN).read_text()
         except FileNotFoundError:
-            return False
-        return self.sent().get("offset", 0) < size
+            return ""
+
+    def note_run(self, run_id: str) -> None:
+        temporary = self.folder / "unfinished-run"
+        temporary.write_text(run_id)
+        temporary.replace(self.folder / RUN)
 
     def remove(self) -> None:
-        """The caller holds the lock, which goes as well."""
-        (self.folder / "record.jsonl").unlink(missing_ok=True)  # from here on it does not exist
+        (self.folder / LINES).unlink(missing_ok=True)  # from here on it does not exist
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def sweeps_in(folder: Path, others: Iterable[str]) -> list[str]:
@@ -234,9 +205,10 @@ def sweeps_in(folder: Path, others: Iterable[str]) -> list[str]:
     return sorted(name for name in here.union(others) if PLAIN.fullmatch(name))
 
 
-def records(folder: Path) -> list[Record]:
-    """The records that lie in a folder, those of dead processes included."""
-    return [record for path in sorted(folder.glob("*")) if (record := Record(path)).exists()] if folder.is_dir() else []
+def records(folder: Path, key: str | None = None) -> list[Record]:
+    """The records that lie in a folder (of a cell), those of dead processes included, earlier attempts first."""
+    found = [Record(path) for path in sorted(folder.glob("*@*"))] if folder.is_dir() else []
+    return [one for one in found if one.exists() and (one.key == key if key is not None else PLAIN.fullmatch(one.key))]
 
 
 def writer() -> dict[str, Any]:
@@ -262,10 +234,6 @@ def _began(pid: int) -> str | None:
     except OSError:
         return None
     return fields[19] if fields[0] != "Z" else None
-
-
-def _attempt() -> str:
-    return f"{time.time_ns() // 1000:016d}-{secrets.token_hex(4)}"
 
 
 def milliseconds() -> int:

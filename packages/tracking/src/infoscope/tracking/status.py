@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from mlflow.entities import Run
 
-from infoscope._modules import module_of
+from infoscope.command_line import module_of
 from infoscope.tracking.checks import plain_name
-from infoscope.tracking.record import records, sweeps_in
-from infoscope.tracking.store.store import PROFILE, Store, by_key, first_line, home, is_finished, labels
+from infoscope.tracking.record import home, records, sweeps_in
+from infoscope.tracking.store.store import PROFILE, Store, by_key, first_line, is_finished, labels
 from infoscope.tracking.sweep import Profile, Sweep
 
 _COUNTED = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED": "killed"}  # by MLflow's words
@@ -54,7 +54,7 @@ def status(
 
 
 def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
-    unsent = sum(record.waiting() for record in records(home() / "records" / name))
+    unsent = sum(record.ending() is not None for record in records(home() / "records" / name))
     try:
         runs, _ = by_key(Store.open(name).cells())
     except LookupError:

@@ -9,7 +9,7 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -41,6 +41,10 @@ class Profile:
         if name.startswith("_") or name not in self._settings:
             raise AttributeError(f"the profile has no setting {name!r}")
         return self._settings[name]
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Name and value of every setting; no method, whose name a setting could have."""
+        return iter(self._settings.items())
 
     def override(self, texts: Mapping[str, str]) -> Profile:
         """The profile with settings replaced by text, parsed as the replaced type ("0,1,2" for a tuple)."""

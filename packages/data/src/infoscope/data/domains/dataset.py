@@ -54,14 +54,13 @@ class DomainDataset:
         *,
         class_names: Sequence[str] | None = None,
         domain_names: Sequence[str] | None = None,
-        extra: Mapping[str, Sequence] | None = None,
         name: str = "arrays",
         synthetic: bool = False,
     ) -> Self:
         """The caller's own items.
 
-        x: images, uint8 or floats in [0, 1], [N, H, W] or [N, C, H, W]; or features, numbers [N, p]. y, d, groups and
-        extra: whole numbers or strings [N], coded in rising order, or codes into given names. groups None: every item
+        x: images, uint8 or floats in [0, 1], [N, H, W] or [N, C, H, W]; or features, numbers [N, p]. y, d and
+        groups: whole numbers or strings [N], coded in rising order, or codes into given names. groups None: every item
         is its own. ValueError for anything else, values that are not finite, or no item.
         """
         values = _values(x)
@@ -69,7 +68,6 @@ class DomainDataset:
         y, class_names = coded("y", y, n, class_names)
         d, domain_names = coded("d", d, n, domain_names)
         groups = np.arange(n) if groups is None else group_numbers(groups, n)
-        labels = {key: coded(f"extra[{key!r}]", column, n) for key, column in (extra or {}).items()}
         return cls(
             source=ImagesInMemory(values),
             rows=np.arange(n),
@@ -80,8 +78,6 @@ class DomainDataset:
             domain_names=domain_names,
             image_shape=tuple(values.shape[1:]),
             name=name,
-            extra={key: codes for key, (codes, _) in labels.items()},
-            extra_names={key: names for key, (_, names) in labels.items()},
             synthetic=synthetic,
         )
 
@@ -228,12 +224,6 @@ class DomainSplit(NamedTuple):
     train: DomainDataset
     validation: DomainDataset | None
     test: DomainDataset
-
-    @property
-    def shared_groups(self) -> int:
-        """How many groups of the test are trained or validated on too: 0 unless the split was not disjoint."""
-        seen = [part.groups for part in (self.train, self.validation) if part is not None]
-        return len(np.intersect1d(np.concatenate(seen), self.test.groups))
 
 
 def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:

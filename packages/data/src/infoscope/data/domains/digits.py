@@ -18,32 +18,28 @@ from infoscope.data.domains.dataset import DomainDataset
 from infoscope.data.domains.split import draw_evenly, permutation, uniform
 from infoscope.data.pools.loaders import digits, mnist, root_or_default
 from infoscope.data.pools.pools import ImagePool
-from infoscope.errors import InvalidInput, MissingValues, OutOfRange, UnknownName, WrongLength, WrongShape, WrongType
+from infoscope.errors import OutOfRange, WrongShape, WrongType
 
 _BUNDLED = "digits"
-INTERPOLATIONS = {
-    "nearest": Image.Resampling.NEAREST,
-    "bilinear": Image.Resampling.BILINEAR,
-    "bicubic": Image.Resampling.BICUBIC,
+_ANGLES = (0, 15, 30, 45, 60, 75)  # degrees, by domain
+_PROTOCOLS = {  # interpolation of Pillow, and which digits of MNIST
+    "diva": (Image.Resampling.NEAREST, ("train",)),
+    "domainbed": (Image.Resampling.BILINEAR, ("train", "test")),
 }
-_ANGLES = (0, 15, 30, 45, 60, 75)  # degrees
-_INTERPOLATION = {"diva": "nearest", "domainbed": "bilinear"}
-_SPLITS = {"diva": ("train",), "domainbed": ("train", "test")}
 _DOMAIN_COLOURS = ("blue", "green", "yellow", "cyan", "magenta", "orange")
-_SUBSETS = ((0, 1, 2, 3, 4), (2, 3, 4, 5, 6), (4, 5, 6, 7, 8), (6, 7, 8, 9, 0), (8, 9, 0, 1, 2), (0, 2, 4, 6, 8))
-_RED_CLASS = 7
-_GREY, _RED = "grey", "red"
+_COLOURED = ((0, 1, 2, 3, 4), (2, 3, 4, 5, 6), (4, 5, 6, 7, 8), (6, 7, 8, 9, 0), (8, 9, 0, 1, 2), (0, 2, 4, 6, 8))
+_RED_CLASS = 7  # red in the domains that do not give it their own colour
 # What each colour multiplies red, green and blue by, in twentieths (whole numbers, so that no pixel depends on
 # rounding): its own channels by 1.5 and the others by 0.5, orange by 1.5, 0.9 and 0.15.
 _GAINS = {
-    _GREY: (20, 20, 20),
-    _RED: (30, 10, 10),
-    "green": (10, 30, 10),
+    "grey": (20, 20, 20),
     "blue": (10, 10, 30),
+    "green": (10, 30, 10),
     "yellow": (30, 30, 10),
     "cyan": (10, 30, 30),
     "magenta": (30, 10, 30),
     "orange": (30, 18, 3),
+    "red": (30, 10, 10),
 }
 
 
@@ -53,49 +49,43 @@ def rotated_mnist(
     protocol: str = "diva",
     *,
     base: ImagePool | str | None = None,
-    angles: Sequence[float] = _ANGLES,
     per_class: int = 100,
-    indices: Sequence[int] | None = None,
-    interpolation: str | None = None,
     size: int | Sequence[int] = 28,
     generator: torch.Generator | None = None,
 ) -> DomainDataset:
     """Grey digits, which are the groups, turned counterclockwise, a domain for each angle (named by it, "15").
 
     protocol "diva" (Ilse et al. 2020, section 4.1): the same 1,000 digits, per_class of each class, at every angle,
-    nearest neighbour; `indices` takes a published set of positions. The paper trains and tests on the same digits:
-    `split("75", None, generator, disjoint=False)`.
+    nearest neighbour. The paper trains and tests on the same digits: `split("75", None, generator, disjoint=False)`.
 
     protocol "domainbed" (Gulrajani and Lopez-Paz 2021): all 70,000 digits, each at one angle only, bilinear. Its split:
     `split("75", 0.2, generator)`. Accuracies of the two protocols are not comparable.
 
-    base and generator as in `crmnist`; size before the digits are turned; interpolation nearest, bilinear or bicubic
-    (None: that of the protocol). ValueError for other arguments or indices, or too few digits of a class;
-    FileNotFoundError when MNIST is not in the folder.
+    base and generator as in `crmnist`; size before the digits are turned. ValueError for other arguments, or too few
+    digits of a class; FileNotFoundError when MNIST is not in the folder.
     """
-    one_of("protocol", protocol, _SPLITS)
-    interpolation = one_of("interpolation", interpolation or _INTERPOLATION[protocol], INTERPOLATIONS)
+    resample, splits = _PROTOCOLS[one_of("protocol", protocol, _PROTOCOLS)]
     generator = torch.Generator().manual_seed(0) if generator is None else generator
-    degrees = check_angles("angles", angles)
-    digits, labels, name = base_digits(base, root, _SPLITS[protocol], size)
+    digits, labels, name = base_digits(base, root, splits, size)
     if protocol == "diva":
-        chosen = _of_each_class(labels, per_class, generator) if indices is None else _checked(indices, len(labels))
-        hands = [chosen] * len(degrees)
-    elif indices is not None:
-        raise InvalidInput("indices must be left out for the protocol 'domainbed', which takes every digit.")
+        hands = [_of_each_class(labels, per_class, generator)] * len(_ANGLES)
     else:
         dealt = permutation(len(labels), generator)
-        hands = [np.sort(dealt[first :: len(degrees)]) for first in range(len(degrees))]
+        hands = [np.sort(dealt[first :: len(_ANGLES)]) for first in range(len(_ANGLES))]
     groups = np.concatenate(hands)
-    images = np.concatenate([rotated(digits[hand], angle, interpolation) for hand, angle in zip(hands, degrees)])
+    images = np.stack([
+        np.asarray(Image.fromarray(image).rotate(angle, resample))
+        for hand, angle in zip(hands, _ANGLES)
+        for image in digits[hand]
+    ])  # fmt: skip
     classes = np.unique(labels)
     return DomainDataset.of_arrays(
         images,
         np.searchsorted(classes, labels[groups]),
-        np.repeat(np.arange(len(degrees)), [len(hand) for hand in hands]),
+        np.repeat(np.arange(len(_ANGLES)), [len(hand) for hand in hands]),
         groups,
         class_names=tuple(map(str, classes.tolist())),
-        domain_names=tuple(f"{angle:g}" for angle in degrees),
+        domain_names=tuple(map(str, _ANGLES)),
         name=f"rotated-mnist ({protocol}) of {name}",
         synthetic=isinstance(base, ImagePool) and base.synthetic,
     )
@@ -110,15 +100,6 @@ def _of_each_class(labels: np.ndarray, per_class: int, generator: torch.Generato
     if per_class > fewest:
         raise OutOfRange(f"per_class must be at most {fewest}, the digits of the rarest class, got {per_class}.")
     return np.sort(np.concatenate([some[:per_class] for some in members.values()]))
-
-
-def _checked(indices: Sequence[int], n: int) -> np.ndarray:
-    chosen = np.asarray(indices)
-    if chosen.ndim != 1 or not chosen.size or chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= n:
-        raise OutOfRange(f"indices must be positions from 0 to {n - 1}, at least one, got {chosen!r}.")
-    if len(np.unique(chosen)) < len(chosen):
-        raise OutOfRange("indices must be distinct positions, but some occur more than once.")
-    return chosen.astype(np.int64)
 
 
 # --- CRMNIST -------------------------------------------------------------------------------------------------------
@@ -149,89 +130,64 @@ def crmnist(
     root: Path | str | None = None,
     *,
     base: ImagePool | str | None = None,
-    rotations: Sequence[float] = _ANGLES,
-    colours: Sequence[str] = _DOMAIN_COLOURS,
-    subsets: Sequence[Sequence[int]] = _SUBSETS,
-    red_class: int | None = _RED_CLASS,
     p: float = 0.5,
     count: int | None = None,
     size: int | Sequence[int] = 28,
-    every_domain: bool = True,
     generator: torch.Generator | None = None,
 ) -> DomainDataset:
-    """Digits in domains, each with one rotation and one colour; the defaults are the published setting.
+    """Every digit, which is a group, in six domains, each with one rotation and one colour: I(Y;D) = 0 exactly.
 
-    In domain i a digit of a class in subsets[i] has colours[i] with probability p; a digit of red_class, in the domains
-    whose subset lacks it, is red with probability p (red_class None: never); all others are grey. Rotation by
-    rotations[i] degrees counterclockwise, nearest neighbour. RGB images are rendered on demand; `in_memory` keeps them.
+    In domain i a digit of a class in its subset has the domain's colour with probability p; a 7, in the domains whose
+    subset lacks it, is red with probability p; all others are grey. Rotated by 15 i degrees counterclockwise, nearest
+    neighbour. RGB images are rendered on demand; `in_memory` keeps them.
 
-    base          a pool of grey images, or "digits", the 1,797 bundled ones; None: MNIST's training set in `root` or
-                  INFOSCOPE_DATA, else the bundled ones. Brought to `size` (bicubic) before colour and rotation
-    count         how many digits to draw, spread evenly over the classes; None: all
-    every_domain  True, as published: each digit, a group, is in every domain, so I(Y;D) = 0 exactly. False: in one,
-                  classes balanced
-    generator     None: seeded with 0
+    base       a pool of grey images, or "digits", the 1,797 bundled ones; None: MNIST's training set in `root` or
+               INFOSCOPE_DATA, else the bundled ones. Brought to `size` (bicubic) before colour and rotation
+    count      how many digits to draw, spread evenly over the classes; None: all
+    generator  None: seeded with 0
 
     `extra["colour"]` codes into extra_names["colour"]: grey, the colours of the domains, red. ValueError for settings
-    of unequal length or out of range, FileNotFoundError when MNIST is not in the folder.
+    out of range, FileNotFoundError when MNIST is not in the folder.
     """
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     digits, labels, name = base_digits(base, root, ("train",), size)
-    degrees = check_angles("rotations", rotations)
-    classes = np.unique(labels)
-    _check_setting(degrees, colours, subsets, red_class, p, set(classes.tolist()))
+    require_number("p", p, most=1)
     kept = _drawn(labels, count, generator)
-    n, domains = len(kept), len(degrees)
-    if every_domain:
-        digit, d = np.tile(kept, domains), np.repeat(np.arange(domains), n)
-    else:
-        digit, d = kept, _one_domain_each(labels[kept], domains, generator)
-    y = labels[digit]
-    colour_names = tuple(dict.fromkeys((_GREY, *colours, *(() if red_class is None else (_RED,)))))
-    chance = uniform(len(digit), generator)
-    if_coloured = _colour_by_class_and_domain(classes, colours, subsets, red_class, colour_names)
-    colour = np.where(chance < p, if_coloured[np.searchsorted(classes, y), d], 0)
+    n, domains = len(kept), len(_ANGLES)
+    digit, d = np.tile(kept, domains), np.repeat(np.arange(domains), n)
+    classes, y = np.unique(labels), labels[digit]
+    colours = tuple(_GAINS)
+    if_coloured = np.array([
+        [domain + 1 if one in subset else colours.index("red") * (one == _RED_CLASS)
+         for domain, subset in enumerate(_COLOURED)]
+        for one in classes.tolist()
+    ])  # fmt: skip
+    code = np.searchsorted(classes, y)
+    colour = np.where(uniform(len(digit), generator) < p, if_coloured[code, d], 0)
     height, width = digits.shape[1:]
     source = _ColouredDigits(
         np.pad(digits.reshape(len(digits), -1), ((0, 0), (0, 1))),
         digit,
         d,
         colour,
-        np.stack([source_pixels(height, width, angle) for angle in degrees]),
-        np.array([_GAINS[one] for one in colour_names], np.uint16),
+        np.stack([source_pixels(height, width, angle) for angle in _ANGLES]),
+        np.array(list(_GAINS.values()), np.uint16),
         (height, width),
     )
     return DomainDataset(
         source=source,
         rows=np.arange(len(digit)),
-        y=np.searchsorted(classes, y),
+        y=code,
         d=d,
         groups=digit,
         class_names=tuple(map(str, classes.tolist())),
-        domain_names=tuple(f"{angle:g} {colour}" for angle, colour in zip(degrees, colours)),
+        domain_names=tuple(f"{angle} {colour}" for angle, colour in zip(_ANGLES, _DOMAIN_COLOURS)),
         image_shape=(3, height, width),
         name=f"crmnist of {name}" + ("" if count is None else f", {n} digits"),
         extra={"colour": colour},
-        extra_names={"colour": colour_names},
+        extra_names={"colour": colours},
         synthetic=isinstance(base, ImagePool) and base.synthetic,
     )
-
-
-def _colour_by_class_and_domain(
-    classes: np.ndarray,
-    colours: Sequence[str],
-    subsets: Sequence[Sequence[int]],
-    red_class: int | None,
-    names: Sequence[str],
-) -> np.ndarray:
-    """The colour, int64 [classes, domains], of what is coloured at all: a code into names, 0 where nothing is."""
-    codes = np.zeros((len(classes), len(colours)), np.int64)
-    for domain, (colour, subset) in enumerate(zip(colours, subsets)):
-        inside = np.isin(classes, tuple(subset))
-        codes[inside, domain] = names.index(colour)
-        if red_class is not None:
-            codes[~inside & (classes == red_class), domain] = names.index(_RED)
-    return codes
 
 
 def _drawn(labels: np.ndarray, count: int | None, generator: torch.Generator) -> np.ndarray:
@@ -242,37 +198,6 @@ def _drawn(labels: np.ndarray, count: int | None, generator: torch.Generator) ->
     if count > len(labels):
         raise OutOfRange(f"count must be at most {len(labels)}, the number of digits there are, got {count}.")
     return np.flatnonzero(draw_evenly(labels, count / len(labels), generator))
-
-
-def _one_domain_each(y: np.ndarray, domains: int, generator: torch.Generator) -> np.ndarray:
-    """A domain for each digit, int64 [n]: those of a class go to the domains in turn, in random order."""
-    order = np.lexsort((permutation(len(y), generator), y))
-    d = np.empty(len(y), np.int64)
-    d[order] = np.arange(len(y)) % domains
-    return d
-
-
-def _check_setting(
-    degrees: tuple[float, ...],
-    colours: Sequence[str],
-    subsets: Sequence[Sequence[int]],
-    red_class: int | None,
-    p: float,
-    classes: set[int],
-) -> None:
-    if not len(degrees) == len(colours) == len(subsets):
-        raise WrongLength(
-            f"subsets must be as many as rotations and colours, one for each domain, got {len(subsets)}, "
-            f"{len(degrees)} and {len(colours)}."
-        )
-    for colour in colours:
-        one_of("colours", colour, [one for one in _GAINS if one != _GREY])
-    named = {one for subset in subsets for one in subset} | ({red_class} if red_class is not None else set())
-    if not named <= classes:
-        raise UnknownName(
-            f"subsets and red_class must name classes of {sorted(classes)}, got {sorted(named - classes)}."
-        )
-    require_number("p", p, most=1)
 
 
 # --- digits --------------------------------------------------------------------------------------------------------
@@ -308,26 +233,7 @@ def _bundled() -> ImagePool:
     return replace(pool, images=torch.nn.functional.pad(pool.images, (2, 2, 2, 2)))
 
 
-def rotated(images: np.ndarray, degrees: float, interpolation: str) -> np.ndarray:
-    """Images uint8 [n, h, w] turned counterclockwise about their centre by Pillow, black from outside."""
-    if degrees % 360 == 0:
-        return images
-    resample = INTERPOLATIONS[interpolation]
-    return np.stack([np.asarray(Image.fromarray(image).rotate(degrees, resample)) for image in images])
-
-
 def source_pixels(height: int, width: int, degrees: float) -> np.ndarray:
     """The pixel that Pillow's nearest-neighbour rotation copies to each pixel: int64 [height * width], -1 for black."""
     numbers = np.arange(1, height * width + 1, dtype=np.int32).reshape(height, width)
     return np.asarray(Image.fromarray(numbers).rotate(degrees, Image.Resampling.NEAREST)).ravel().astype(np.int64) - 1
-
-
-def check_angles(argument: str, angles: Sequence[float]) -> tuple[float, ...]:
-    """Returns the angles, degrees; ValueError unless they are finite numbers, at least one."""
-    try:
-        degrees = np.asarray(tuple(angles), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise WrongType(f"{argument} must be angles in degrees, got {angles!r}.") from error
-    if degrees.ndim != 1 or not degrees.size or not np.isfinite(degrees).all():
-        raise MissingValues(f"{argument} must be at least one finite angle in degrees, got {angles!r}.")
-    return tuple(degrees.tolist())

@@ -1,9 +1,9 @@
-"""Domain data sets of image files: folders by domain and class, a table that lists them, and Camelyon17 of WILDS."""
+"""Domain data sets of image files: folders by domain and class, and Camelyon17 of WILDS."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,65 +12,42 @@ from infoscope.checks import one_of
 from infoscope.data.checks import check_size
 from infoscope.data.domains.dataset import DomainDataset
 from infoscope.data.domains.images import ImageFiles, open_image
-from infoscope.data.domains.labels import coded, numbers_or_text
+from infoscope.data.domains.labels import coded
 from infoscope.data.pools.loaders import required_root
-from infoscope.errors import Conflict, InvalidInput, OutOfRange, TooFew, UnreadableFile, WrongShape, WrongType
+from infoscope.errors import OutOfRange, TooFew, UnreadableFile, WrongShape, WrongType
 from infoscope.files import reading
 
 _SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
-_COLUMNS = ("path", "label", "domain", "group")
 
 
-def image_folder(
-    root: Path | str,
-    table: Path | str | None = None,
-    *,
-    columns: Mapping[str, str] | None = None,
-    extra: Sequence[str] = (),
-    size: int | Sequence[int] | None = None,
-    channels: int = 3,
-    name: str | None = None,
-) -> DomainDataset:
-    """Image files, read on demand.
+def image_folder(root: Path | str, *, size: int | Sequence[int] | None = None, channels: int = 3) -> DomainDataset:
+    """The images <root>/<domain>/<class>/<file>, read on demand, each its own group.
 
-    Without a table: <root>/<domain>/<class>/<file>, each file its own group. `table`, a CSV file, has the columns path
-    (relative to root), label, domain and optionally group, renamed by `columns`, such as {"path": "filename"}; those
-    named in `extra` are kept as labels. size: side or (height, width), bicubic; None: that of the first image, which
-    all must have. channels: 3 (RGB) or 1 (grey).
-
-    FileNotFoundError when the root, the table, a folder's images or an image is missing; ValueError for a table without
-    a column or a row without all of them, and for other arguments.
+    size: side or (height, width), bicubic; None: that of the first image, which all must have. channels: 3 (RGB) or 1
+    (grey). FileNotFoundError when the root or its images are missing; ValueError for other arguments.
     """
     root = Path(root).expanduser()
     if not root.is_dir():
         raise FileNotFoundError(f"root names the folder {str(root)!r}, which does not exist.")
-    if table is None:
-        if columns or extra:
-            raise Conflict(f"columns and extra must be left out without a table, got {columns!r} and {extra!r}.")
-        cells = _listed(root)
-    else:
-        called = {key: key for key in _COLUMNS} | dict(columns or {})
-        if set(called) != set(_COLUMNS):
-            raise InvalidInput(f"columns must rename some of {list(_COLUMNS)}, got {sorted(columns)}.")
-        cells = read_columns(Path(table).expanduser(), (*called.values(), *extra), optional=(called["group"],))
-        cells = {key: cells[column] for key, column in called.items() if column in cells} | {
-            column: cells[column] for column in extra
-        }
-    labels = {key: coded(key, numbers_or_text(column), len(column)) for key, column in cells.items() if key != "path"}
-    files = image_files(root, cells["path"], size, channels)
-    n = len(files.paths)
+    paths = sorted(path for path in root.glob("*/*/*") if path.suffix.lower() in _SUFFIXES)
+    if not paths:
+        raise FileNotFoundError(f"{root} holds no images {' '.join(_SUFFIXES)} in folders <domain>/<class>.")
+    parts = [path.relative_to(root).parts for path in paths]
+    domain, label = (
+        coded(what, [part[at] for part in parts], len(parts)) for at, what in enumerate(("domain", "label"))
+    )
+    files = image_files(root, ["/".join(part) for part in parts], size, channels)
+    n = len(paths)
     return DomainDataset(
         source=files,
         rows=np.arange(n),
-        y=labels["label"][0],
-        d=labels["domain"][0],
-        groups=labels["group"][0] if "group" in labels else np.arange(n),
-        class_names=labels["label"][1],
-        domain_names=labels["domain"][1],
+        y=label[0],
+        d=domain[0],
+        groups=np.arange(n),
+        class_names=label[1],
+        domain_names=domain[1],
         image_shape=(channels, *files.size),
-        name=name or root.resolve().name,
-        extra={key: labels[key][0] for key in extra},
-        extra_names={key: labels[key][1] for key in extra},
+        name=root.resolve().name,
     )
 
 
@@ -83,8 +60,8 @@ def image_files(root: Path, paths: Sequence[str], size: int | Sequence[int] | No
     return ImageFiles(root, paths, channels, (height, width) if size is None else check_size(size), size is not None)
 
 
-def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> dict[str, list[str]]:
-    """The cells of these columns of a CSV file with a header, those of `optional` only if they are there.
+def read_columns(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
+    """The cells of these columns of a CSV file with a header.
 
     FileNotFoundError without the file, ValueError without rows or a column, or for a short row.
     """
@@ -93,10 +70,10 @@ def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = (
     with reading(path, "a table in UTF-8"), path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         header = next(reader, [])
-        lacking = sorted(set(columns) - set(header) - set(optional))
+        lacking = sorted(set(columns) - set(header))
         if lacking:
             raise UnreadableFile(f"{path} must have the columns {lacking}, got {header}.")
-        places = {column: header.index(column) for column in columns if column in header}
+        places = {column: header.index(column) for column in columns}
         rows = [row for row in reader if row]
     if not rows:
         raise TooFew(f"{path} must have at least one row.")
@@ -104,19 +81,6 @@ def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = (
         if len(row) != len(header):
             raise UnreadableFile(f"{path} must have rows of {len(header)} cells, but row {number} has {len(row)}.")
     return {column: [row[place] for row in rows] for column, place in places.items()}
-
-
-def _listed(root: Path) -> dict[str, list[str]]:
-    """The images of <root>/<domain>/<class>, sorted by path."""
-    paths = sorted(path for path in root.glob("*/*/*") if path.suffix.lower() in _SUFFIXES)
-    if not paths:
-        raise FileNotFoundError(f"{root} holds no images {' '.join(_SUFFIXES)} in folders <domain>/<class>.")
-    parts = [path.relative_to(root).parts for path in paths]
-    return {
-        "path": ["/".join(part) for part in parts],
-        "label": [part[1] for part in parts],
-        "domain": [part[0] for part in parts],
-    }
 
 
 # --- Camelyon17: patches of lymph nodes from five hospitals, with and without tumour ---------------------------------
@@ -180,10 +144,10 @@ def _patches(cells: dict[str, list[str]]) -> list[str]:
 
 
 def _whole_numbers(table: Path, column: str, cells: list[str]) -> np.ndarray:
-    values = numbers_or_text(cells)
-    if values.dtype.kind != "i":
-        raise WrongType(f"{table} must have whole numbers in column {column}, got text.")
-    return values
+    try:
+        return np.array(cells, dtype=str).astype(np.int64)
+    except (ValueError, OverflowError):
+        raise WrongType(f"{table} must have whole numbers in column {column}, got text.") from None
 
 
 def _check_codes(table: Path, column: str, values: np.ndarray, count: int) -> None:

@@ -44,16 +44,6 @@ def group_numbers(groups: Sequence, n: int) -> np.ndarray:
     return values.astype(np.int64) if values.dtype.kind in "iu" else codes
 
 
-def numbers_or_text(values: Sequence[str]) -> np.ndarray:
-    """The cells of a column, as whole numbers where all are written as Python writes them, else as text."""
-    text = np.array(values, dtype=str)
-    try:
-        numbers = text.astype(np.int64)
-    except (ValueError, OverflowError):
-        return text
-    return numbers if (numbers.astype(str) == text).all() else text
-
-
 def as_array(values: Sequence) -> np.ndarray:
     """Values of any kind as an array; a tensor may be on any device."""
     return values.cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)

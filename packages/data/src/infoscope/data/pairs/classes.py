@@ -7,15 +7,13 @@ from collections.abc import Sequence
 
 import torch
 
-from infoscope.checks import one_of, require_int, require_ints, require_number
+from infoscope.checks import require_int, require_ints, require_number
 from infoscope.data.checks import check_size
 from infoscope.data.pairs.channel import channel_information, draw_labels
 from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pools.canvas import Canvas
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
-from infoscope.errors import Conflict, InvalidInput, OutOfRange, TooFew, UnknownName, WrongShape
-
-LAYOUTS = ("resized", "repeated")
+from infoscope.errors import Conflict, InvalidInput, TooFew, UnknownName, WrongShape
 
 
 class _SharedClasses:
@@ -115,13 +113,12 @@ class MixedPairs(_SharedClasses):
     """An image of patches beside a concatenation of embeddings (the benchmark, figure 9 and supplement C).
 
     x is composed as in ImagePairs, y as in TextPairs; patch p of x and vector p of y have the same class, or another
-    with the crossover probability: sources * (ln 2 - H(crossover)) nats. Two layouts of x:
-        resized   to `size`, by default as many pixels as y has values: 80 x 96 for ten embeddings of 768 (published)
-        repeated  resized to `size` (64 x 64), then repeated until it is as long as y (the paper's text)
+    with the crossover probability: sources * (ln 2 - H(crossover)) nats. x is resized to `size`, by default to as many
+    pixels as y has values: 80 x 96 for ten embeddings of 768 (published).
 
     Arguments: images, grey, and texts, of two classes each, matched in order; grid, (channels, rows, columns);
-    crossover; layout; size. ValueError for a pool without two classes of two items each, images that are not grey,
-    arguments out of range, another layout, or a repeated image that is longer than y.
+    crossover; size. ValueError for a pool without two classes of two items each, images that are not grey, arguments
+    out of range.
     """
 
     def __init__(
@@ -130,20 +127,14 @@ class MixedPairs(_SharedClasses):
         texts: EmbeddingPool,
         grid: Sequence[int] = (1, 2, 5),
         crossover: float = 0.0,
-        layout: str = "resized",
         size: int | Sequence[int] | None = None,
     ) -> None:
-        self.images, self.texts, self.layout = images, texts, one_of("layout", layout, LAYOUTS)
+        self.images, self.texts = images, texts
         self.grid = tuple(require_ints("grid", grid, 3))
         super().__init__(math.prod(self.grid), crossover)
         self.dim_y = self.sources * texts.vectors.shape[1]
-        if size is None:
-            size = _most_square(self.dim_y // self.grid[0]) if layout == "resized" else 64
-        self.size = check_size(size)
-        pixels = self.grid[0] * self.size[0] * self.size[1]
-        if layout == "repeated" and pixels > self.dim_y:
-            raise OutOfRange(f"size must leave at most dim_y={self.dim_y} pixels where repeated, got {pixels}.")
-        self.dim_x = self.dim_y if layout == "repeated" else pixels
+        self.size = check_size(_most_square(self.dim_y // self.grid[0]) if size is None else size)
+        self.dim_x = self.grid[0] * self.size[0] * self.size[1]
         self._canvas = Canvas(patch_size(images, "images"), self.grid, self.size)
         self._patches = TwoClasses(images.images.flatten(1), images.labels, "images")
         self._vectors = TwoClasses(texts.vectors, texts.labels, "texts")
@@ -153,8 +144,6 @@ class MixedPairs(_SharedClasses):
         patches = self._patches.draw(x_labels, generator).to(device)
         vectors = self._vectors.draw(y_labels, generator).to(device)
         x = self._canvas.compose(self._patches.table(patches.device), patches).div_(255.0).view(n, -1)
-        if self.layout == "repeated":
-            x = x.repeat(1, -(-self.dim_x // x.shape[1]))[:, : self.dim_x].contiguous()
         return x, self._vectors.table(vectors.device).index_select(0, vectors.flatten()).view(n, self.dim_y)
 
 

@@ -16,7 +16,7 @@ from infoscope.data.prior.noise import draw_noise
 from infoscope.data.prior.parts import Part, Request, Sample, categories, joined, numbers
 from infoscope.data.prior.quadrature import draw_observation
 
-VERSION = 5
+VERSION = 6
 TYPE_SHARES = {"numbers": 0.55, "labels": 0.2, "categories": 0.1, "mixed": 0.15}
 TYPES = tuple(TYPE_SHARES)
 PART_SHARES = {  # by type: shares of distributions of 1, 2, 3 and 4 subsystems
@@ -50,6 +50,9 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "parity_and_interactions": "y depends on 2 to 4 columns of x together, of which none informs alone.",
         "shared_factors": "Two views of the same latent factors: linear, curves in many columns, images of a position.",
         "discrete_channel": "Two categories with a known joint table, 2 to 300 categories, also with Zipf margins.",
+        "associations": "Two categories of a log-linear table with one to four scores a category.",
+        "hidden_classes": "Category columns, and numbers beside them, of hidden classes (latent class analysis).",
+        "look_up": "y is looked up by the levels of 2 to 4 columns of x together, categories or clusters of numbers.",
         "labelled_clusters": "A class label and columns whose density depends on the class.",
         "label_of_numbers": "A label whose probabilities depend on numbers: ordinal, softmax or a rare class.",
         "counts": "Poisson or negative binomial counts of a rate that depends on x; counts tuned to an angle.",
@@ -77,8 +80,13 @@ MAKERS: tuple[tuple[str, Maker, set[tuple[str, str]], float], ...] = (  # family
     ("rings_and_tori", latent.tori, {NN}, 0.4),
     ("shared_factors", latent.shared_factors, {NN, NC, NB, BC, BB}, 0.7),
     ("shared_factors", linear.linear_factors, {NN}, 0.5),
-    ("discrete_channel", latent.discrete_channel, {CC}, 3.0),
+    ("discrete_channel", latent.discrete_channel, {CC}, 1.5),
     ("discrete_channel", latent.discrete_channel, {NC, NN}, 0.25),
+    ("associations", latent.associations, {CC}, 1.0),
+    ("hidden_classes", latent.hidden_classes, {CC}, 1.5),
+    ("hidden_classes", latent.hidden_classes, {BC, BB}, 0.5),
+    ("look_up", latent.look_up, {CC}, 1.0),
+    ("look_up", latent.look_up, {NN, NC, NB, BC}, 0.8),
     ("labelled_clusters", latent.labelled_clusters, {NC, BC}, 2.5),
     ("label_of_numbers", scalar.label_of_numbers, {NC}, 1.5),
     ("label_of_numbers", scalar.label_of_numbers, {CC}, 0.5),
@@ -119,8 +127,7 @@ def distribution(number: int) -> Distribution:
     """The distribution of a number; the same number and VERSION always give the same one."""
     number = require_int("number", number, 0)
     g, of_truth, of_pilot = (np.random.default_rng([VERSION, number, s]) for s in range(3))
-    kind = str(g.choice(TYPES, p=list(TYPE_SHARES.values())))
-    empty = bool(g.random() < NOTHING_SHARE)
+    kind, empty = _draw_outline(g)
     parts, truth, error = _draw_parts(kind, empty, g, of_truth)
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
@@ -140,7 +147,25 @@ def distribution(number: int) -> Distribution:
     )  # fmt: skip
 
 
+def type_of(number: int) -> str:
+    """The type of a number's distribution, without drawing it."""
+    return _draw_outline(np.random.default_rng([VERSION, require_int("number", number, 0), 0]))[0]
+
+
+def first_columns(number: int) -> int:
+    """Number columns of the subsystems that are drawn first for a number: quick, as nothing is asked of their truth."""
+    g = np.random.default_rng([VERSION, require_int("number", number, 0), 0])
+    kind, _ = _draw_outline(g)
+    drawn = [part.draw(2, np.random.default_rng(0)) for part in _draw_composition(kind, g)[0]]
+    return sum(side.numbers.shape[1] for sides in drawn for side in sides)
+
+
 # --- subsystems ----------------------------------------------------------------------------------------------------
+def _draw_outline(g: Generator) -> tuple[str, bool]:
+    """The type, and whether nothing is shared."""
+    return str(g.choice(TYPES, p=list(TYPE_SHARES.values()))), bool(g.random() < NOTHING_SHARE)
+
+
 def _draw_nats(g: Generator) -> float:
     """Information aimed at: weak, medium or strong; ties, noise and limits of a family may lower it."""
     chance = g.random()
@@ -163,18 +188,27 @@ def _draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
 def _draw_parts(kind: str, empty: bool, g: Generator, of_truth: Generator) -> tuple[list[Part], float, float]:
     """Subsystems of a type with their information; drawn again where it is too much or too inexact."""
     while True:
-        count = int(g.choice((1, 2, 3, 4), p=PART_SHARES[kind]))
-        nats = _draw_nats(g) * g.dirichlet(np.full(count, 1.5))
-        kinds = _draw_kinds(kind, count, g)
-        tied = g.random() < TIED_SHARE
-        parts = [_draw_part(pair, float(aim), count, tied, g) for pair, aim in zip(kinds, nats)]
+        parts, draw_again = _draw_composition(kind, g)
         if empty:
-            others = [_draw_part(pair, float(aim), count, tied, g) for pair, aim in zip(kinds, nats)]
+            others = draw_again()
             return [_independent(*pair) for pair in zip(parts, others)], 0.0, 0.0
         truths = [part.truth(of_truth) for part in parts]
         truth, error = sum(t for t, _ in truths), float(np.sqrt(sum(e**2 for _, e in truths)))
         if truth <= MOST_NATS and error <= max(ERROR_ALLOWED[0], ERROR_ALLOWED[1] * truth):
             return parts, max(float(truth), 0.0), error
+
+
+def _draw_composition(kind: str, g: Generator) -> tuple[list[Part], Callable[[], list[Part]]]:
+    """Subsystems of a type, and what draws others of the same kinds and aims."""
+    count = int(g.choice((1, 2, 3, 4), p=PART_SHARES[kind]))
+    nats = _draw_nats(g) * g.dirichlet(np.full(count, 1.5))
+    kinds = _draw_kinds(kind, count, g)
+    tied = g.random() < TIED_SHARE
+
+    def draw() -> list[Part]:
+        return [_draw_part(pair, float(aim), count, tied, g) for pair, aim in zip(kinds, nats)]
+
+    return draw(), draw
 
 
 def _draw_part(kinds: tuple[str, str], nats: float, count: int, tied: bool, g: Generator) -> Part:

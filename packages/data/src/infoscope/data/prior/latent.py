@@ -27,6 +27,8 @@ PIXELS = (6, 16)  # side of an image
 DRAWN_SHAPES = ("normal", "normal", "t", "Laplace", "Gumbel")
 MOST_SHAPED = 24  # columns with noise other than normal, or observed
 MOST_CATEGORIES = 300
+MOST_CELLS = 1_500  # of several category columns, up to which a table gives the truth
+MOST_ITEMS = 12  # category columns of a side that one state informs
 
 
 SHAPES: dict[str, tuple[Callable, Callable, Callable]] = {  # draws; log density less a constant; distribution function
@@ -92,20 +94,32 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One category column: a noisy channel from the state, P(label | state) [states, labels]."""
+    """Category columns, independent given the state: of each a noisy channel P(label | state) [states, labels]."""
 
-    channel: Array
+    channels: tuple[Array, ...]
 
     @property
     def name(self) -> str:
-        return f"a label of {self.channel.shape[1]} classes"
+        sizes = " x ".join(str(channel.shape[1]) for channel in self.channels)
+        return f"a label of {sizes} classes"
+
+    @property
+    def cells(self) -> Array | None:
+        """P(labels of all columns | state) [states, cells]; None where the cells are too many for a table."""
+        if np.prod([float(channel.shape[1]) for channel in self.channels]) > MOST_CELLS:
+            return None
+        together = self.channels[0]
+        for channel in self.channels[1:]:
+            together = (together[:, :, None] * channel[:, None, :]).reshape(len(together), -1)
+        return together
 
     def sample(self, states: NDArray, g: Generator) -> Sample:
-        return categories((g.random((len(states), 1)) > np.cumsum(self.channel, axis=1)[states, :-1]).sum(axis=1))
+        cumulated = [np.cumsum(channel, axis=1)[states, :-1] for channel in self.channels]
+        return categories(np.stack([(g.random((len(states), 1)) > c).sum(axis=1) for c in cumulated], axis=1))
 
     def log_density(self, sample: Sample) -> Array:
         with np.errstate(divide="ignore"):
-            return np.log(self.channel).T[sample.labels[:, 0]]
+            return sum(np.log(channel).T[codes] for channel, codes in zip(self.channels, sample.labels.T))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,10 +190,11 @@ def latent_part(
         return x.sample(a, g), y.sample(b, g)
 
     def truth(g: Generator) -> tuple[float, float]:
-        if isinstance(x, Labels) and isinstance(y, Labels):
-            return table_information(x.channel.T @ table @ y.channel), 0.0
-        if isinstance(x, Labels) or isinstance(y, Labels):
-            (side, of, label) = (0, x, table @ y.channel) if isinstance(y, Labels) else (1, y, table.T @ x.channel)
+        x_cells, y_cells = (side.cells if isinstance(side, Labels) else None for side in (x, y))
+        if x_cells is not None and y_cells is not None:
+            return table_information(x_cells.T @ table @ y_cells), 0.0
+        if x_cells is not None or y_cells is not None:
+            (side, of, label) = (0, x, table @ y_cells) if x_cells is None else (1, y, table.T @ x_cells)
             return monte_carlo(lambda g: _divergences(of.log_density(draw(BATCH, g)[side]), label), g)
         return monte_carlo(lambda g: _log_ratios(table, x.log_density, y.log_density, *draw(BATCH, g)), g)
 
@@ -258,7 +273,7 @@ def _labels(g: Generator, states: int, coarse: bool = False) -> Labels:
     if g.random() < 0.4:
         noise = g.uniform(0.02, 0.4)
         channel = (1 - noise) * channel + noise / channel.shape[1]
-    return Labels(channel)
+    return Labels((channel,))
 
 
 def _counts(g: Generator, centres: Array, separation: float) -> Counts:
@@ -331,7 +346,7 @@ def labelled_clusters(request: Request, g: Generator) -> Part:
     centres = g.normal(size=(classes, _informative(g, min(request.columns[0], 12 if request.tied[0] else 128))))
     x = _emission(g, request.x, centres, request.nats, request.tied[0], counts=g.random() < 0.15)
     return latent_part(
-        "labelled_clusters", "classes", np.diag(prior / prior.sum()), x, Labels(np.eye(classes)), request.tied
+        "labelled_clusters", "classes", np.diag(prior / prior.sum()), x, Labels((np.eye(classes),)), request.tied
     )
 
 
@@ -412,7 +427,7 @@ def _images(request: Request, g: Generator) -> Part:
     else:
         classes = int(g.integers(2, 7))
         direction = positions @ g.normal(size=2)
-        y = Labels(np.eye(classes)[np.argsort(np.argsort(direction)) * classes // len(direction)])
+        y = Labels((np.eye(classes)[np.argsort(np.argsort(direction)) * classes // len(direction)],))
     table = np.eye(len(positions)) / len(positions)
     return latent_part("shared_factors", f"{side} x {side} image of a position", table, x, y, (False, request.tied[1]))
 
@@ -453,6 +468,13 @@ def draw_margin(g: Generator, size: int) -> Array:
     return shares / shares.sum()
 
 
+def weakened(table: Array, nats: float) -> Array:
+    """The mixture of a table and the product of its margins with `nats` in common; the table where it has fewer."""
+    product = table.sum(axis=1, keepdims=True) * table.sum(axis=0)
+    noise, _ = bisected(lambda share: table_information((1 - share) * table + share * product) > nats, 0.0, 1.0, 30)
+    return (1 - noise) * table + noise * product
+
+
 def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
     """A joint table of two categories with about `nats` in common where it can have them."""
     least = int(np.ceil(np.exp(min(nats, 4.5))))
@@ -470,10 +492,7 @@ def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
     else:
         full = margin[:, None] * g.dirichlet(np.full(y_size, log_uniform(g, 0.02, 1.0)), size=x_size)
     full /= full.sum()
-    product = full.sum(axis=1, keepdims=True) * full.sum(axis=0)
-    low, _ = bisected(lambda noise: table_information((1 - noise) * full + noise * product) > nats, 0.0, 1.0, 30)
-    low = float(low)
-    return f"{kind} of {x_size} in {y_size} categories, noise {low:.2g}", (1 - low) * full + low * product
+    return f"{kind} of {x_size} in {y_size} categories", weakened(full, nats)
 
 
 def discrete_channel(request: Request, g: Generator) -> Part:
@@ -492,3 +511,78 @@ def discrete_channel(request: Request, g: Generator) -> Part:
 
     tied = (request.x != "categories", request.y != "categories")
     return Part("discrete_channel", text, draw, lambda _: (table_information(table), 0.0), tied)
+
+
+def associations(request: Request, g: Generator) -> Part:
+    """Two categories of a log-linear table: P(y | x) is exp of products of scores (RC models, Goodman 1979)."""
+    least = int(np.ceil(1.3 * np.exp(min(request.nats, 3.5))))
+    x_size, y_size = (log_uniform_int(g, max(2, least), max(40, 3 * least)) for _ in range(2))
+    x_margin, y_margin = draw_margin(g, x_size), draw_margin(g, y_size)
+    scores = int(g.integers(1, 5))
+    products = g.normal(size=(x_size, scores)) @ g.normal(size=(scores, y_size))
+
+    def of(strength: float) -> Array:
+        logs = strength * products + np.log(y_margin)
+        given = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return x_margin[:, None] * given / given.sum(axis=1, keepdims=True)
+
+    strength, _ = bisected(
+        lambda log: table_information(of(np.exp(log))) < request.nats, np.log(0.01), np.log(30.0), 30
+    )
+    text = f"{scores} scores of {x_size} and {y_size} categories"
+    sides = [Labels((np.eye(size),)) for size in (x_size, y_size)]
+    return latent_part("associations", text, of(float(np.exp(strength))), sides[0], sides[1])
+
+
+def hidden_classes(request: Request, g: Generator) -> Part:
+    """Category columns of hidden classes (latent class analysis, Lazarsfeld & Henry 1968): each column has its own
+    probabilities in every class, and the classes of both sides have a table.
+    """
+    least = int(np.ceil(1.3 * np.exp(min(request.nats, 2.3))))
+    x_classes, y_classes = (int(g.integers(max(2, least), max(9, least + 3))) for _ in range(2))
+    table = weakened(draw_table(g, x_classes, y_classes, request.nats), 2 * request.nats)
+    sides = []
+    for classes, (kind, most, tied) in zip(table.shape, request.sides):
+        items = []
+        for _ in range(_informative(g, min(most, MOST_ITEMS))):
+            levels = log_uniform_int(g, max(2, least), 24)
+            weights = log_uniform(g, 0.02, 1.0) * levels * draw_margin(g, levels)
+            items.append(g.dirichlet(weights + 0.01, size=classes))
+        labels = Labels(tuple(items))
+        if kind == "both":
+            columns = _columns(g, g.normal(size=(classes, _informative(g, min(most, 12)))), request.nats + 0.6, tied)
+            sides.append(Several(columns, labels))
+        else:
+            sides.append(labels)
+    return latent_part("hidden_classes", "hidden classes", table, sides[0], sides[1], request.tied)
+
+
+def look_up(request: Request, g: Generator) -> Part:
+    """y is looked up in a table of the levels of two to four columns of x together: sums modulo a number, of which no
+    column informs alone, a conjunction, or a random table.
+    """
+    count = int(g.integers(2, 5))
+    sizes = [int(g.integers(2, 6 if count < 4 else 4)) for _ in range(count)]
+    levels = np.stack([axis.ravel() for axis in np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij")], 1)
+    margins = [draw_margin(g, size) if g.random() < 0.3 else np.full(size, 1 / size) for size in sizes]
+    of_cells = np.prod([margin[column] for margin, column in zip(margins, levels.T)], axis=0)
+    kind = pick(g, ("sum", "sum", "conjunction", "random"))
+    if kind == "sum":
+        states = levels.sum(axis=1) % min(sizes)
+    elif kind == "conjunction":
+        states = (levels >= [g.integers(1, size) for size in sizes]).all(axis=1).astype(int)
+    else:
+        states = g.integers(int(g.integers(2, 7)), size=len(levels))
+    states = np.unique(states, return_inverse=True)[1]
+    table = weakened(of_cells[:, None] * np.eye(states.max() + 1)[states], request.nats * 1.3)
+    codes = np.stack([g.permutation(size)[column] for size, column in zip(sizes, levels.T)], axis=1)
+    items = tuple(np.eye(size)[column] for size, column in zip(sizes, codes.T))
+    if request.x == "categories":
+        x: Emission = Labels(items)
+    else:
+        numeric = count if request.x == "numbers" else int(g.integers(1, count))
+        x = _columns(g, codes[:, :numeric].astype(float), log_uniform(g, 4.0, 30.0), request.tied[0])
+        x = x if numeric == count else Several(x, Labels(items[numeric:]))
+    centres = g.normal(size=(states.max() + 1, _informative(g, min(request.columns[1], 12))))
+    y = _emission(g, request.y, centres, request.nats + 1.0, request.tied[1])
+    return latent_part("look_up", f"{kind} of {' x '.join(map(str, sizes))} levels", table, x, y, request.tied)

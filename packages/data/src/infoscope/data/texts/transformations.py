@@ -8,7 +8,7 @@ punctuation marks, compared without case. By name: `transformed`, TRANSFORMATION
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -63,18 +63,6 @@ def shuffled(texts: Texts, generator: torch.Generator) -> list[str]:
 def length(texts: Texts) -> list[str]:
     """A "#" for each token, separated by spaces."""
     return _each(texts, lambda text: " ".join("#" for _ in tokens(text)))
-
-
-def vocabulary_only(texts: Texts, words: Collection[str]) -> list[str]:
-    """The tokens that are in a list of words, in their order; a single space if a single text has none of them.
-
-    Raises ValueError when the list is empty or a string.
-    """
-    if isinstance(words, str) or not words:
-        raise InvalidInput(f"words must be one or more words, got {words!r}.")
-    kept = {word.casefold() for word in words}
-    found = _each(texts, lambda text: " ".join(one for one in tokens(text) if one.casefold() in kept))
-    return [text or " " for text in found]
 
 
 def hypothesis_only(pairs: Texts) -> list[str]:

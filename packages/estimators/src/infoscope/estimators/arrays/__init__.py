@@ -17,11 +17,16 @@ certified   a lower limit that holds at every number of rows
 Shared: preparing (splits, columns), fitting (training of networks), chains (masked networks), sampling (half-samples).
 """
 
-from infoscope.estimators.arrays.normalising import normalised
-from infoscope.estimators.arrays.protocol import Described, Method, Pairs, as_pairs
-from infoscope.estimators.arrays.registry import METHODS, as_method, estimate, estimate_pairs, methods
+from infoscope.late import late, names_of
 
-__all__ = [
-    "METHODS", "Described", "Method", "Pairs", "as_method", "as_pairs", "estimate", "estimate_pairs", "methods",
-    "normalised",
-]  # fmt: skip
+# Torch takes seconds to import: only for those who ask for a method that trains networks.
+_LATE = names_of(
+    {
+        "normalising": ("normalised",),
+        "protocol": ("Described", "Method", "Pairs", "as_pairs"),
+        "registry": ("METHODS", "as_method", "estimate", "estimate_pairs", "methods"),
+    }
+)
+
+__all__ = [*_LATE]
+__getattr__ = late(__name__, _LATE)

@@ -23,11 +23,6 @@ from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.variables import joint_codes
 
-_PERMUTATIONS = 16  # of the categories of y: a budget of time
-_SIGNIFICANT = 3.0  # standard errors of the mean of permuted estimates, above which it is included in the error
-_MIN_BIAS = 0.02  # nats; smaller means of permuted estimates are left out of the error
-_MAX_ALONE_SHARE = 0.05  # of the rows alone in their cell, above which the error includes the distance to `other`
-
 Codes, Values = NDArray[np.intp], NDArray[np.float64]
 
 
@@ -137,21 +132,22 @@ class _OfCounts(Described):
             influence=influence,
         )
 
-    def _of_permuted(self, table: Table, generator: np.random.Generator) -> float:
-        """What the method gives for permuted categories, nats, where it is significant; else 0."""
+    def _of_permuted(
+        self, table: Table, generator: np.random.Generator, permutations: int = 16, least: float = 0.02
+    ) -> float:
+        """The mean for permuted categories, nats, where it is above `least` and 3 standard errors; else 0."""
         x, y, _ = table.counts
-        if (len(x) - 1) * (len(y) - 1) <= 2 * table.n * _MIN_BIAS:  # then even plain frequencies give less
+        if (len(x) - 1) * (len(y) - 1) <= 2 * table.n * least:  # then even plain frequencies give less
             return 0.0
-        drawn = [
-            self.measure(Table(table.x, generator.permutation(table.y)), table.n).value for _ in range(_PERMUTATIONS)
-        ]
-        bias, error = float(np.mean(drawn)), float(np.std(drawn)) / sqrt(_PERMUTATIONS)
-        return bias if abs(bias) > max(_MIN_BIAS, _SIGNIFICANT * error) else 0.0
+        permuted = (Table(table.x, generator.permutation(table.y)) for _ in range(permutations))
+        drawn = [self.measure(one, table.n).value for one in permuted]
+        bias, error = float(np.mean(drawn)), float(np.std(drawn)) / sqrt(permutations)
+        return bias if abs(bias) > max(least, 3.0 * error) else 0.0
 
     def _from_other(self, table: Table, rows: float, value: float) -> float:
-        """The distance to a method that allows for unseen cells, nats, where many rows are alone in theirs; else 0."""
+        """The distance to a method that allows for unseen cells, nats, where over 5 % of rows are alone in theirs."""
         alone = float(np.mean(np.rint(table.worth(rows)[2])[table.cells] <= 1))
-        if not self.other or alone <= _MAX_ALONE_SHARE:
+        if not self.other or alone <= 0.05:
             return 0.0
         return abs(next(one for one in METHODS if one.name == self.other).measure(table, rows).value - value)
 
@@ -217,14 +213,33 @@ class ChaoShen(_OfCounts):
 
 
 @dataclass(frozen=True)
-class Shrinkage(_OfCounts):
-    """Information of a table shrunk towards equal cells: low with few rows a cell. The error ignores the fit of the
-    shrinkage.
-
-    `categories`: how many of x and of y are possible; None: those that occur.
-    """
+class _OfPossible(_OfCounts):
+    """Base: measures that need to know how many categories of x and of y are possible; None: those that occur."""
 
     categories: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.categories is None:
+            return
+        if not isinstance(self.categories, tuple) or len(self.categories) != 2:
+            raise WrongType(f"categories must be two numbers, of x and of y, got {self.categories!r}.")
+        for count in self.categories:
+            require_int("categories", count, 1)
+
+    def possible(self, table: Table) -> tuple[int, int]:
+        """How many categories of x and of y are possible. OutOfRange: fewer than occur."""
+        occur = len(table.counts[0]), len(table.counts[1])
+        found = self.categories or occur
+        if found[0] < occur[0] or found[1] < occur[1]:
+            raise OutOfRange(f"categories must be at least those that occur, {occur}, got {found}.")
+        return found
+
+
+@dataclass(frozen=True)
+class Shrinkage(_OfPossible):
+    """Information of a table shrunk towards equal cells: low with few rows a cell. The error ignores the fit of the
+    shrinkage. `categories`: how many of x and of y are possible; None: those that occur.
+    """
 
     name: ClassVar[str] = "shrinkage"
     cost: ClassVar[str] = "n log n; 0.03 s for 100 x 100 cells"
@@ -232,15 +247,12 @@ class Shrinkage(_OfCounts):
     words: ClassVar[str] = "James-Stein"
     other: ClassVar[str] = "nsb"
 
-    def __post_init__(self) -> None:
-        _check_categories(self.categories)
-
     def said(self, table: Table, rows: float) -> str:
-        weight = discrete.shrinkage_weight(table.worth(rows)[2], int(np.prod(_possible(table, self.categories))))
+        weight = discrete.shrinkage_weight(table.worth(rows)[2], int(np.prod(self.possible(table))))
         return f"{weight:.2f} of the way to equal cells"
 
     def measure(self, table: Table, rows: float) -> Measured:
-        of_x, of_y = _possible(table, self.categories)
+        of_x, of_y = self.possible(table)
         weight = discrete.shrinkage_weight(table.worth(rows)[2], of_x * of_y)
         possible = list(zip(table.counts, (of_x, of_y, of_x * of_y)))
         x, y, cells = (discrete.shrinkage(counts, count, weight) for counts, count in possible)
@@ -249,13 +261,11 @@ class Shrinkage(_OfCounts):
 
 
 @dataclass(frozen=True)
-class Nsb(_OfCounts):
+class Nsb(_OfPossible):
     """Three posterior means under a nearly uniform prior of the entropy, with posterior errors taken as independent.
 
     `categories`: how many of x and of y are possible; None: those that occur.
     """
-
-    categories: tuple[int, int] | None = None
 
     name: ClassVar[str] = "nsb"
     cost: ClassVar[str] = "n log n + different counts by 400 steps; 0.4 s for 100 x 100 cells"
@@ -263,15 +273,12 @@ class Nsb(_OfCounts):
     words: ClassVar[str] = "NSB"
     other: ClassVar[str] = "chao-shen"
 
-    def __post_init__(self) -> None:
-        _check_categories(self.categories)
-
     def said(self, table: Table, rows: float) -> str:
-        of_x, of_y = _possible(table, self.categories)
+        of_x, of_y = self.possible(table)
         return f"K = {of_x:,} x {of_y:,} possible cells"
 
     def measure(self, table: Table, rows: float) -> Measured:
-        of_x, of_y = _possible(table, self.categories)
+        of_x, of_y = self.possible(table)
         found = [discrete.nsb(*each) for each in zip(table.worth(rows), (of_x, of_y, of_x * of_y))]
         x, y, cells = (one.mean for one in found)
         return Measured(x + y - cells, rows * table.rows_of(*(one.slopes for one in found)))
@@ -286,26 +293,6 @@ def _left_out(counts: Values) -> Values:
         fewer[np.flatnonzero(counts == size)[0]] -= 1
         values[place] = discrete.chao_shen(fewer) if fewer.any() else 0.0
     return -(counts.sum() - 1) * values[which.reshape(-1)]
-
-
-def _possible(table: Table, categories: tuple[int, int] | None) -> tuple[int, int]:
-    """How many categories of x and of y are possible. ValueError: fewer than occur."""
-    occur = len(table.counts[0]), len(table.counts[1])
-    if categories is None:
-        return occur
-    if categories[0] < occur[0] or categories[1] < occur[1]:
-        raise OutOfRange(f"categories must be at least those that occur, {occur}, got {categories}.")
-    return categories
-
-
-def _check_categories(categories: tuple[int, int] | None) -> None:
-    """ValueError unless they are two whole numbers, or None."""
-    if categories is None:
-        return
-    if not isinstance(categories, tuple) or len(categories) != 2:
-        raise WrongType(f"categories must be two numbers, of x and of y, got {categories!r}.")
-    for count in categories:
-        require_int("categories", count, 1)
 
 
 METHODS: tuple[Described, ...] = (PlugIn(), MillerMadow(), Grassberger(), ChaoShen(), Shrinkage(), Nsb())

@@ -21,11 +21,6 @@ from infoscope.estimators.neural.bounds import BOUNDS, infonce, split
 from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.result import Estimate
 
-CERTIFY_SHARE = 0.5  # of the units: rows that give the limit
-PILOT_SHARE = 0.3  # of the others: they stop the training and choose batch and clip
-MAX_ROWS = 512  # whose pairs are scored at once: 1 MiB
-ORDERS = 16  # random divisions into batches whose capitals are averaged
-
 
 @dataclass(frozen=True)
 class Certified(Described):
@@ -61,8 +56,9 @@ class Certified(Described):
         least = 8 * self.batches[0]
         if len(rows) < 2 * least:
             raise TooFew(f"x and y must have at least {2 * least} independent rows, got {len(rows)}.")
-        unseen, rest = np.split(rows, [round(CERTIFY_SHARE * len(rows))])
-        pilot, training = np.split(rest, [round(PILOT_SHARE * len(rest))])
+        unseen, rest = np.split(rows, [round(0.5 * len(rows))])  # half of the rows give the limit
+        # the pilot stops the training, and chooses batch and clip
+        pilot, training = np.split(rest, [round(0.3 * len(rest))])
         x, y = (torch.from_numpy(Preparation.fit(side, rest)(side).astype(np.float32)) for side in (pairs.x, pairs.y))
         method = CriticMethod("infonce", self.critic, width=self.width, steps=self.steps)
         stopping = [(x[pilot], y[pilot], pilot)]
@@ -90,20 +86,21 @@ class Certified(Described):
         )
 
 
-def _matrices(critic: Critic, x: Tensor, y: Tensor) -> list[NDArray[np.float32]]:
-    """Scores of all pairs within parts of at most 512 rows, in the order of the rows."""
+def _matrices(critic: Critic, x: Tensor, y: Tensor, at_once: int = 512) -> list[NDArray[np.float32]]:
+    """Scores of all pairs within parts of at most so many rows, in the order of the rows."""
     return [
         scores_of(critic, x[rows], y[rows]).matrix.numpy().astype(np.float32)
-        for rows in np.array_split(np.arange(len(x)), math.ceil(len(x) / MAX_ROWS))
+        for rows in np.array_split(np.arange(len(x)), math.ceil(len(x) / at_once))
     ]
 
 
 def _limit(
-    matrices: list[NDArray[np.float32]], size: int, clip: float, alpha: float, generator: np.random.Generator
-) -> float:
-    """The limit, nats, from scores in batches of `size`, divided at random in several ways."""
+    matrices: list[NDArray[np.float32]], size: int, clip: float, alpha: float, generator: np.random.Generator,
+    orders: int = 16,
+) -> float:  # fmt: skip
+    """The limit, nats, from scores in batches of `size`, divided at random in so many ways."""
     values = []
-    for _ in range(ORDERS):
+    for _ in range(orders):
         found = [_values(matrix, size, clip, generator) for matrix in matrices]
         values.append(generator.permutation(np.concatenate(found)))
     low, high = math.log(size) - math.log1p((size - 1) * math.exp(2 * clip)), math.log(size)

@@ -36,9 +36,7 @@ class Chain(nn.Module):
         self.context: Context | None = None
 
     def given(self, inputs: int, generator: torch.Generator, direct: Sequence[int] | None = None) -> Chain:
-        """A copy that takes a context of so many columns, unused at first; `direct`: outputs with a linear part, None:
-        all.
-        """
+        """A copy that takes a context, unused at first; `direct`: outputs with a linear part (None: all)."""
         copied = copy.deepcopy(self)
         every = torch.arange(self.columns * self.outputs).view(self.columns, self.outputs)
         direct = every if direct is None else every[:, list(direct)]
@@ -58,9 +56,7 @@ class Chain(nn.Module):
 
 
 class Context(nn.Module):
-    """What a context [m, c] adds to the layers of a `Chain`: linear, `direct` linear and two hidden layers; zero at
-    first.
-    """
+    """What a context [m, c] adds to the layers of a `Chain`: linear and by two hidden layers; nothing at first."""
 
     def __init__(
         self, inputs: int, width: int, sizes: tuple[int, ...], places: Tensor, generator: torch.Generator

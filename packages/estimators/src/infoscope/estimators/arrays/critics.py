@@ -29,10 +29,6 @@ from infoscope.estimators.neural.training import Training
 from infoscope.estimators.result import Estimate
 
 _EVALUATIONS = 40  # of the longest training
-_SMOOTHED = 3  # judgements, one of which is at either side
-_AT_ONCE = 2048  # rows of a read-out: 32 MiB of scores
-_JUDGED_AT_ONCE = 512  # of a judgement, of which there are many: its time grows with the rows at once
-_BLOCKS = 20  # of a held-out part, left out in turn for its error
 _FEWEST = 16  # independent rows of a batch, or of a read-out
 _LIMITS = {
     "nwj": "lower bound; I with a rich critic",
@@ -134,7 +130,8 @@ class CriticMethod(Described):
         known = _some(part.training, pairs.units, len(part.held), generator)
         stopping, held, seen = (
             list(_independent(pairs.units[rows], [side[rows] for side in sides], at_once, generator))
-            for rows, at_once in ((part.stopping, _JUDGED_AT_ONCE), (part.held, _AT_ONCE), (known, _AT_ONCE))
+            # rows whose pairs are scored at once: 2,048 take 32 MiB; judgements are many, and fewer rows are faster
+            for rows, at_once in ((part.stopping, 512), (part.held, 2048), (known, 2048))
         )
         fits = [self.fit(bound, training, stopping, generator) for _ in range(self.restarts)]
         best = max(fits, key=lambda fit: fit.judged)
@@ -279,9 +276,8 @@ def _judge(bound: Bound, critic: Critic, batches: list[Batch]) -> float:
 def _best(judged: list[float]) -> int:
     """The place of the greatest mean of three judgements in a row; what is not finite is worst."""
     values = np.where(np.isfinite(judged), judged, -np.inf)
-    half = _SMOOTHED // 2
     with np.errstate(invalid="ignore"):
-        smooth = [values[max(0, i - half) : i + half + 1].mean() for i in range(len(values))]
+        smooth = [values[max(0, i - 1) : i + 2].mean() for i in range(len(values))]
     return int(np.argmax(smooth))
 
 
@@ -318,7 +314,7 @@ class _Fold:
     ) -> _Fold:
         """The bound's report on the held-out rows, and its jackknife over 20 blocks of whole units."""
         names, codes = np.unique(units, return_inverse=True)
-        blocks = min(_BLOCKS, len(names))
+        blocks = min(20, len(names))  # left out in turn for the error
         block = (generator.permutation(len(names)) % blocks)[codes]
         without, whole = np.zeros((blocks, 2)), np.zeros(2)
         for x, y, rows in batches:

@@ -33,47 +33,36 @@ from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
 
-CHAIN, DIAGONAL = "chain", "diagonal"
 AUTO = "auto"
-_LEAST_SCALE = 1e-3  # of a mixture's component: repeated values would draw it to 0
 _RARE = 0.5  # rows that are added to every category, so that none has probability 0
 
 
 class Mixtures(nn.Module):
-    """log density of numbers: a mixture of Gaussians for each column given those before it, or one of all columns."""
+    """log density of numbers: a mixture of Gaussians for each column, given those before it."""
 
-    def __init__(self, before: int, columns: int, components: int, width: int, diagonal: bool, draw: torch.Generator):
+    def __init__(self, before: int, columns: int, components: int, width: int, draw: torch.Generator):
         super().__init__()
-        self.before, self.components, self.diagonal = before, components, diagonal
-        each = columns if diagonal else 1  # columns that one mixture is of
-        spread = torch.linspace(-1.0, 1.0, components) if components > 1 else torch.zeros(1)
-        means = spread[:, None].expand(components, each)
-        if diagonal:
-            means = torch.empty(components, each).uniform_(-1.0, 1.0, generator=draw)
-        start = [torch.zeros(components), means.flatten(), torch.full((components * each,), 0.5), torch.zeros(2 * each)]
-        start = torch.cat(start)
-        self.shifts = range(len(start) - 2 * each, len(start) - each)  # among the outputs
-        self.chain = Chain(before + (1 if diagonal else columns), len(start), width, draw)
+        self.before, self.components = before, components
+        means = torch.linspace(-1.0, 1.0, components) if components > 1 else torch.zeros(1)
+        start = torch.cat([torch.zeros(components), means, torch.full((components,), 0.5), torch.zeros(2)])
+        self.shifts = [len(start) - 2]  # among the outputs
+        self.chain = Chain(before + columns, len(start), width, draw)
         self.chain.biases[2].data.copy_(start.repeat(self.chain.columns))
 
     def forward(self, first: Tensor, numbers: Tensor, context: Tensor | None) -> Tensor:
         """[m] of what comes before [m, b], numbers [m, d] and a context [m, c]."""
-        if self.diagonal:  # one more column, which sees what is before alone
-            found, values = self.chain(torch.cat([first, numbers[:, :1]], 1), context)[:, -1:], numbers[:, None]
-        else:
-            found, values = self.chain(torch.cat([first, numbers], 1), context)[:, self.before :], numbers[:, :, None]
-        size, each = self.components, values.shape[2]  # values [m, mixtures, each]
-        logits, means, scales, common = found.split([size, size * each, size * each, 2 * each], 2)
-        shift, stretch = common.unflatten(2, (2, each)).unbind(2)
+        found = self.chain(torch.cat([first, numbers], 1), context)[:, self.before :]  # [m, d, outputs]
+        size = self.components
+        logits, means, scales, shift, stretch = found.split([size, size, size, 1, 1], 2)
         stretch = 2.0 * torch.tanh(stretch / 2.0)
-        values = (values - shift) * (-stretch).exp()
-        parts = _log_normal(values[:, :, None], *(part.unflatten(2, (size, each)) for part in (means, scales)))
-        return ((logits.log_softmax(2) + parts.sum(3)).logsumexp(2) - stretch.sum(2)).sum(1)
+        values = (numbers[:, :, None] - shift) * (-stretch).exp()
+        parts = _log_normal(values, means, scales)
+        return ((logits.log_softmax(2) + parts).logsumexp(2) - stretch[:, :, 0]).sum(1)
 
 
 def _log_normal(values: Tensor, means: Tensor, scales: Tensor) -> Tensor:
-    """log density of a normal distribution whose standard deviation is a softplus of `scales`."""
-    scales = _LEAST_SCALE + functional.softplus(scales)
+    """log density of a normal distribution whose standard deviation is 0.001 + softplus of `scales`."""
+    scales = 1e-3 + functional.softplus(scales)
     return -0.5 * ((values - means) / scales) ** 2 - scales.log() - 0.5 * log(2 * pi)
 
 
@@ -113,9 +102,7 @@ class Labels(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Network inputs: context [n, c]; of the predicted variable numbers [n, d], their bins, codes [n], one-hot codes
-    [n, b].
-    """
+    """Context [n, c]; of the predicted variable numbers [n, d], their bins, codes [n] and one-hot codes [n, b]."""
 
     context: Tensor
     numbers: Tensor
@@ -159,14 +146,12 @@ class Densities(Described):
     """Base: fits q(y) and q(y|x) on the training rows of each fold and evaluates them on the held-out ones.
 
     predict     the variable modelled: x, y, or auto: the one of categories alone, else of fewer columns
-    covariance  chain: every column given those before it; diagonal: a mixture of all, independent within components
     components  Gaussians of a mixture
     width       units of a hidden layer
     margins     scaled, rank, given or auto (`Preparation.fit`)
     """
 
     predict: str = AUTO
-    covariance: str = CHAIN
     components: int = 4
     width: int = 64
     folds: int = 4
@@ -180,12 +165,8 @@ class Densities(Described):
     def __post_init__(self) -> None:
         require_int("components", self.components, 1)
         require_int("width", self.width, 1)
-        for setting, value, valid in (
-            ("predict", self.predict, (AUTO, "x", "y")),
-            ("covariance", self.covariance, (CHAIN, DIAGONAL)),
-        ):
-            if value not in valid:
-                raise UnknownName(f"{setting} must be one of {', '.join(valid)}, got {value!r}.")
+        if self.predict not in (AUTO, "x", "y"):
+            raise UnknownName(f"predict must be one of {AUTO}, x, y, got {self.predict!r}.")
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
@@ -229,7 +210,7 @@ class Densities(Described):
         if of_bins is not None and columns:
             numbers = Bins(before, of_bins, self.width, draw)
         elif columns:
-            numbers = Mixtures(before, columns, self.components, self.width, self.covariance == DIAGONAL, draw)
+            numbers = Mixtures(before, columns, self.components, self.width, draw)
         training, stopping = torch.as_tensor(split.training), torch.as_tensor(split.stopping)
         marginal = Density(labels, numbers)
         if columns and not (isinstance(numbers, Bins) and columns == 1 and not before):  # else frequencies are the fit
@@ -334,9 +315,7 @@ class Club(Densities):
     def _of_others(
         self, sample: Sample, conditional: Density, pairs: Pairs, split: Split, generator: np.random.Generator
     ) -> NDArray[np.float64]:
-        """log q(y | x') [others, m] of the held-out rows, nan where x' is of the same group. ValueError: no other
-        group.
-        """
+        """log q(y | x') [others, m] of held-out rows, nan within a group. TooFew: a row without other groups."""
         order = generator.permutation(len(split.held))
         mates = np.empty_like(order)
         logs = np.full((min(self.others, len(order) - 1), len(order)), np.nan)

@@ -29,8 +29,6 @@ from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
 
 AUTO = "auto"
-_WAVES = 8  # sines and cosines of the level
-_STEPS = 30  # of a training, at least, between two looks at the rows that stop it
 
 
 class Denoiser(nn.Module):
@@ -40,10 +38,10 @@ class Denoiser(nn.Module):
     At the start f = 0, right for standard normal columns; the context adds a network of its own.
     """
 
-    def __init__(self, columns: int, context: int, width: int, generator: torch.Generator) -> None:
+    def __init__(self, columns: int, context: int, width: int, generator: torch.Generator, waves: int = 8) -> None:
         super().__init__()
-        self.register_buffer("waves", torch.arange(1, _WAVES + 1) * pi / 2)
-        inputs = columns + 2 * _WAVES
+        self.register_buffer("waves", torch.arange(1, waves + 1) * pi / 2)
+        inputs = columns + 2 * waves
         self.alone = _perceptron(inputs, width, columns, generator)
         self.added = _perceptron(inputs + context, width, columns, generator)
 
@@ -141,8 +139,8 @@ class Minde(Described):
         )
         network = Denoiser(columns.shape[1], context.shape[1], self.width, draw)
         training, stopping = torch.as_tensor(split.training), torch.as_tensor(split.stopping)
-        # noise is new every time: a small sample is worth many turns before the stopping rows are asked
-        often = training.repeat(-(-_STEPS * self.schedule.batch // len(training)))
+        # noise is new every time: at least 30 steps between two looks at the rows that stop the training
+        often = training.repeat(-(-30 * self.schedule.batch // len(training)))
         fixed = self._drawn(len(columns), columns.shape[1], draw)  # the same noise after every epoch, and for both
 
         def errors(rows: Tensor, informed: bool) -> Tensor:
@@ -203,9 +201,7 @@ def _noised(columns: Tensor, levels: Tensor, noise: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Mmg(Minde):
-    """MMG: the drop of the squared error of denoising by the other variable, over all noise levels. Settings as
-    `Minde`.
-    """
+    """MMG: the drop of the squared error of denoising by the other variable. Settings as `Minde`."""
 
     name: ClassVar[str] = "mmg"
     limit: ClassVar[str] = "I, within the span of noise; lower the worse the network with both sides"

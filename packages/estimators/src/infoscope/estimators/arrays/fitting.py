@@ -14,8 +14,6 @@ from infoscope.checks import require_int
 from infoscope.errors import OutOfRange
 from infoscope.estimators.matmul import threads_for
 
-_AT_ONCE = 4096  # rows that are evaluated together
-
 
 @dataclass(frozen=True)
 class Schedule:
@@ -78,7 +76,7 @@ def averaged(loss: Callable[[Tensor], Tensor], rows: Tensor) -> float:
     return float(evaluated(loss, rows).mean())
 
 
-def evaluated(values: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+def evaluated(values: Callable[[Tensor], Tensor], rows: Tensor, at_once: int = 4096) -> Tensor:
     """values(rows) float64 [m] of many rows, some at a time, without gradients."""
     with torch.no_grad():
-        return torch.cat([values(some).double() for some in rows.split(_AT_ONCE)])
+        return torch.cat([values(some).double() for some in rows.split(at_once)])

@@ -26,9 +26,7 @@ _NEARLY_ONE = 1.0 - 1e-6  # a correlation of 1 has no density
 
 
 class Spline(nn.Module):
-    """A monotone map of each column by rational quadratic pieces (Durkan et al. 2019, section 3.1), initially the
-    identity.
-    """
+    """Monotone rational quadratic pieces of each column (Durkan et al. 2019, section 3.1), at first the identity."""
 
     def __init__(self, columns: int, pieces: int) -> None:
         super().__init__()
@@ -62,9 +60,7 @@ def _pieces(free: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class Flow(nn.Module):
-    """Invertible map of columns [m, d], initially the identity: affine steps of each column given those before it, and
-    splines.
-    """
+    """Invertible map of columns [m, d], at first the identity: splines, and affine steps given earlier columns."""
 
     def __init__(self, columns: int, blocks: int, width: int, pieces: int, generator: torch.Generator) -> None:
         super().__init__()

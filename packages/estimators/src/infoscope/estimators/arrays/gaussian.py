@@ -72,9 +72,7 @@ class Gcmi(Described):
 
 @dataclass(frozen=True)
 class _CrossFitted(Described):
-    """Mean log ratio on every fold (whole groups) of a distribution fitted to the normal scores of the others. No
-    bound.
-    """
+    """Mean held-out log ratio of a distribution fitted to normal scores of the other folds (whole groups). No bound."""
 
     folds: int = 5
 
@@ -141,9 +139,7 @@ def _sides(pairs: Pairs):
 
 
 def _of_columns(values: Values, pairs: Pairs) -> tuple[Values, Values, float]:
-    """Of standardised columns of x and y [n, d]: unbiased local information [n], nats, its gradient [n, d], independent
-    rows.
-    """
+    """Unbiased local information [n], nats, of standardised columns [n, d]; its gradient [n, d]; independent rows."""
     edge = pairs.x.dim
     both, inverse = _log_density(values)
     rows = _independent_rows(values @ cholesky(inverse, lower=True), pairs.groups)
@@ -229,9 +225,7 @@ def _independent_rows(white: Values, groups: NDArray | None) -> float:
 
 
 def _of_ranking(scores: Values, slopes: Values) -> Values:
-    """Influence of a row through the ranks of all others [n] (Ruymgaart, Shorack & van Zwet 1972); slopes [n, d] in the
-    scores.
-    """
+    """Influence of a row through the ranks of others [n] (Ruymgaart et al. 1972), for slopes [n, d] in the scores."""
     n = len(scores)
     order = np.argsort(scores, axis=0, kind="stable")
     sorted_scores = np.take_along_axis(scores, order, axis=0)
@@ -245,9 +239,7 @@ def _of_ranking(scores: Values, slopes: Values) -> Values:
 def _finished(
     local: Values, influence: Values | None, freedom: int, rows: float, pairs: Pairs, method: str
 ) -> Estimate:
-    """The mean of local values [n]; error from `influence` [n] (None: of the mean), at least that of independent
-    variables.
-    """
+    """The mean of local values; error by `influence` (None: of the mean), at least that of independent variables."""
     notes: tuple[str, ...] = ()
     if pairs.groups is not None:
         notes = (f"Its bias is that of {rows:,.0f} independent rows, as which the groups scatter covariances.",)

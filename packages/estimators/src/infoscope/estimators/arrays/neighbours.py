@@ -21,16 +21,10 @@ from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
 from infoscope.estimators.variables import Variable, factorise, join, prepared, with_masses, within_steps
 
-_BOXES, _BELOW_ALPHA = 20_000, 0.005  # drawn to find alpha, and the share of them below it
-_MAX_NUMBERS = 2_000_000  # in memory at once
-_DITHERS = 5  # draws of noise within a step
-
 
 @dataclass(frozen=True)
 class Ksg(Described):
-    """KSG 1 of numbers, Ross' estimator with one discrete variable, stratified where mixed: `knn`, with `k` and
-    `margins`.
-    """
+    """KSG 1 of numbers, Ross' estimator with one discrete variable, stratified where mixed (`knn`)."""
 
     k: int = 5
     margins: str = "auto"
@@ -57,20 +51,20 @@ class Ksg(Described):
         return with_half_samples(found, draws[0], generator, self.k, self.margins)
 
 
-def _within_steps(pairs: Pairs, generator: np.random.Generator) -> tuple[list[Pairs], tuple[str, ...]]:
+def _within_steps(pairs: Pairs, generator: np.random.Generator, count: int = 5) -> tuple[list[Pairs], tuple[str, ...]]:
     """The pairs; where one variable alone is rounded, several draws of noise within its steps, and a note."""
     if not (pairs.x.dim and pairs.y.dim):
         return [pairs], ()
     coarse = knn.coarse_alone({"x": pairs.x, "y": pairs.y})
     draws = [
         replace(pairs, **{name: within_steps(getattr(pairs, name), generator) for name in coarse})
-        for _ in range(_DITHERS if coarse else 1)
+        for _ in range(count if coarse else 1)
     ]
     if not coarse or knn.coarse_alone({"x": draws[0].x, "y": draws[0].y}):  # ties that are no rounding
         return [pairs], ()
     return draws, (
         f"Values of {coarse[0]} are rounded, those of the other side are not: the estimate is of the rounded ones, "
-        f"with even noise within a step to part ties (the mean of {_DITHERS} draws), which changes no information.",
+        f"with even noise within a step to part ties (the mean of {count} draws), which changes no information.",
     )
 
 
@@ -144,7 +138,7 @@ class KsgLnc(_Corrected):
         points = np.hstack(list(sides))
         groups = None if pairs.groups is None else factorise(pairs.groups[kept])[0]
         ids = nearest(points, self.k, groups=groups).ids
-        parts = -(-points.shape[1] * ids.size // _MAX_NUMBERS)
+        parts = -(-points.shape[1] * ids.size // 2_000_000)  # in memory at once
         shares = np.concatenate([
             _log_shares(points[ids[rows]] - points[rows, None], dims)
             for rows in np.array_split(np.arange(len(points)), parts)
@@ -218,9 +212,7 @@ class KlWeighted(_Corrected):
 
 
 def _log_shares(away: np.ndarray, dims: tuple[int, int]) -> np.ndarray:
-    """Log volume [n] of the principal-axes box of neighbours' differences away [n, k, d] less that of their rectangle;
-    0: no box.
-    """
+    """Log volume [n] of the principal-axes box of differences away [n, k, d] less that of their rectangle; 0: none."""
     extent = np.abs(away)
     with np.errstate(divide="ignore"):
         rectangle = dims[0] * np.log(extent[:, :, : dims[0]].max(axis=(1, 2)))
@@ -232,21 +224,19 @@ def _log_shares(away: np.ndarray, dims: tuple[int, int]) -> np.ndarray:
 
 
 @cache
-def _alpha(k: int, dims: tuple[int, int]) -> float:
+def _alpha(k: int, dims: tuple[int, int], boxes: int = 20_000) -> float:
     """The share of its rectangle that the box of k neighbours falls below once in 200 times where density is even."""
-    generator, found, left = np.random.default_rng(0), [], _BOXES
+    generator, found, left = np.random.default_rng(0), [], boxes
     while left > 0:
-        some = min(left, max(1, _MAX_NUMBERS // (k * sum(dims))))
+        some = min(left, max(1, 2_000_000 // (k * sum(dims))))
         found.append(_log_shares(generator.uniform(-1, 1, (some, k, sum(dims))), dims))
         left -= some
-    return float(np.exp(np.quantile(np.concatenate(found), _BELOW_ALPHA)))
+    return float(np.exp(np.quantile(np.concatenate(found), 1 / 200)))
 
 
 @cache
 def _weights(k: int, dim: int, largest: float) -> tuple[np.ndarray, np.ndarray, int]:
-    """Numbers of neighbours [m], their weights [m] of sum 1, and how many powers of the radius are without bias by
-    them.
-    """
+    """Numbers of neighbours [m], their weights [m] of sum 1, and how many powers of the radius they free of bias."""
     numbers = np.unique(np.arange(1, dim + 1) * k // dim)
     numbers = numbers[numbers > 0]
     best = np.full(len(numbers), 1 / len(numbers)), 0

@@ -14,8 +14,6 @@ from infoscope.errors import OutOfRange, UnknownName
 from infoscope.estimators.arrays.protocol import Pairs
 from infoscope.estimators.variables import MARGINS, Variable, heavy_tails
 
-_TO_STOP = 0.2  # of the units that are not held out
-
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -32,9 +30,7 @@ class Split:
 
 
 def splits(pairs: Pairs, folds: int, generator: np.random.Generator) -> Iterator[Split]:
-    """One split for every fold; a fifth of the training units stop. ValueError: as `Pairs.folds`, or fewer than two
-    such units.
-    """
+    """One split for every fold; a fifth of the training units stop. OutOfRange: fewer than two such units."""
     fold_of = pairs.folds(folds, generator)
     for fold in range(folds):
         outside = generator.permutation(np.unique(pairs.units[fold_of != fold]))
@@ -42,7 +38,7 @@ def splits(pairs: Pairs, folds: int, generator: np.random.Generator) -> Iterator
             raise OutOfRange(
                 f"groups must be at least 2 beside each of {folds} folds, one to train and one to stop, got 1."
             )
-        stops = np.isin(pairs.units, outside[: max(1, round(_TO_STOP * len(outside)))])
+        stops = np.isin(pairs.units, outside[: max(1, round(0.2 * len(outside)))])
         held = fold_of == fold
         yield Split(*(np.flatnonzero(rows) for rows in (~held & ~stops, stops, held)))
 
@@ -105,15 +101,6 @@ class Preparation:
         if not self.categories:
             return moved
         return np.hstack([moved, np.eye(self.categories)[variable.codes[rows]]])
-
-    @property
-    def log_scale(self) -> float:
-        """Differential entropy of the columns less that of the prepared ones, nats; nan with normal scores or dropped
-        components.
-        """
-        fewer = self.rotation is not None and self.rotation.shape[0] != self.rotation.shape[1]
-        known = not fewer and all(knots is None for knots in self.knots)
-        return float(np.log(self.scale).sum()) if known else float("nan")
 
     def _numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Columns [m, c] with scores in the place of values where knots are."""

@@ -49,9 +49,7 @@ class Pairs:
         return np.arange(self.n) if self.groups is None else self.groups
 
     def folds(self, count: int, generator: np.random.Generator) -> np.ndarray:
-        """A fold 0..count-1 for every row, whole units of equal sizes. ValueError: fewer units, or fewer than 20 rows a
-        fold.
-        """
+        """A fold 0..count-1 for every row, whole units of equal sizes. TooFew: units, or rows (20 a fold)."""
         sizes = np.bincount(self.units)
         if len(sizes) < require_int("folds", count, 2) or self.n < _FEWEST * count:
             asked, got = ("", "") if self.groups is None else (f" in {count} groups", f" in {len(sizes)}")

@@ -2,42 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
 from numbers import Real
-from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from infoscope.errors import UnknownName, WrongType
-from infoscope.estimators.arrays import (
-    categories,
-    certified,
-    classifiers,
-    critics,
-    densities,
-    diffusion,
-    flows,
-    gaussian,
-    latent,
-    neighbours,
-    reading,
-)
-from infoscope.estimators.arrays.critics import CriticMethod
 from infoscope.estimators.arrays.diagnosis import diagnose
-from infoscope.estimators.arrays.protocol import TAKES, Described, Method, Pairs, as_pairs
+from infoscope.estimators.arrays.protocol import ANY, TAKES, Described, Method, Pairs, as_pairs
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.neural.bounds import is_bound
-from infoscope.estimators.reading.result import METHOD, read
+from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import Estimate
 
-_FAMILIES = (
-    reading, neighbours, gaussian, categories, classifiers, critics, densities, flows, latent, diffusion, certified,
+
+@dataclass(frozen=True)
+class ReadingMethod(Described):
+    """A calibrated estimate from quick figures of the sample, learnt from simulated distributions."""
+
+    name: ClassVar[str] = METHOD
+    takes: ClassVar[str] = ANY
+    limit: ClassVar[str] = "I, with an interval calibrated on families left out"
+    cost: ClassVar[str] = "n² to 5,000 rows, then in parts; 1 s"
+    source: ClassVar[str] = "infoscope; docs/results/reading.md"
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Reading:
+        return read(pairs, generator)
+
+
+_MODULES = (  # of this package, those that import torch last
+    "neighbours", "gaussian", "categories", "classifiers", "critics", "densities", "flows", "latent", "diffusion",
+    "certified",
 )  # fmt: skip
-METHODS: Mapping[str, Described] = MappingProxyType({one.name: one for of in _FAMILIES for one in of.METHODS})
+
+
+class Methods(Mapping[str, Described]):
+    """Every method by its name. A module is imported when a name is asked for that those before it do not have."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Described] = {METHOD: ReadingMethod()}
+        self._left = list(_MODULES)
+
+    def __getitem__(self, name: str) -> Described:
+        while name not in self._known and self._left:
+            module = import_module(f"infoscope.estimators.arrays.{self._left[0]}")
+            self._known |= {one.name: one for one in module.METHODS}
+            del self._left[0]
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self.get("")  # no method's name: every module is imported
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+METHODS = Methods()
 
 
 def estimate(
@@ -86,9 +111,7 @@ def estimate_pairs(method: Method, pairs: Pairs, generator: np.random.Generator)
 def as_method(method: str | Method, settings: Mapping[str, Any] | None = None) -> Method:
     """A method by name, or as it is, with some settings changed. ValueError for anything else."""
     if isinstance(method, str):
-        if method not in METHODS and not is_bound(method):
-            raise UnknownName(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
-        method = METHODS.get(method) or CriticMethod(method)
+        method = METHODS.get(method) or _of_bound(method)
     if isinstance(method, type) or not isinstance(method, Method):
         raise WrongType(
             f"method must be a name (methods() lists them) or an object with a name and estimate(pairs, generator), "
@@ -99,6 +122,15 @@ def as_method(method: str | Method, settings: Mapping[str, Any] | None = None) -
     if not isinstance(method, Described):
         raise WrongType(f"settings must be given to {method.name} when it is made, got {', '.join(settings)}.")
     return method.with_settings(settings)
+
+
+def _of_bound(name: str) -> Described:
+    from infoscope.estimators.arrays.critics import CriticMethod  # with torch, which takes seconds
+    from infoscope.estimators.neural.bounds import is_bound
+
+    if not is_bound(name):
+        raise UnknownName(f"method must be one of {', '.join(METHODS)}, got {name!r}.")
+    return CriticMethod(name)
 
 
 class MethodList(tuple[Described, ...]):

@@ -13,7 +13,6 @@ from infoscope.estimators.arrays.protocol import Pairs
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import factorise
 
-HALF_SAMPLES, MAX_ROWS = 40, 1_000  # how many, and of how many rows: a budget of time
 _TOO_FEW = (
     "Too few rows, groups, or rows of a class for half-samples: the standard error leaves out that neighbours would be "
     "others, and may be a quarter too small."
@@ -22,24 +21,25 @@ _TOO_FEW = (
 
 def with_half_samples(
     found: Estimate, pairs: Pairs, generator: np.random.Generator, k: int, margins: str = "auto",
-    measure: Callable[[Pairs], Estimate] | None = None,
+    measure: Callable[[Pairs], Estimate] | None = None, count: int = 40, most: int = 1_000,
 ) -> Estimate:  # fmt: skip
-    """The estimate with the larger of its standard error and that of half-samples of at most 1,000 rows (whole groups).
+    """The estimate with the larger of its standard error and that of `count` half-samples of `most` rows or fewer.
 
-    Half-samples are measured by `measure`; None: by KSG with k and margins, all at once. Categories alone have none.
+    Groups stay whole. Half-samples are measured by `measure`; None: by KSG with k and margins, all at once.
+    Categories alone have none.
     """
     if not (pairs.x.dim or pairs.y.dim):
         return found
     some = pairs
-    if pairs.n > MAX_ROWS:
+    if pairs.n > most:
         order = generator.permutation(int(pairs.units.max()) + 1)[pairs.units]
-        some = _rows(pairs, np.sort(np.argsort(order, kind="stable")[:MAX_ROWS]))
+        some = _rows(pairs, np.sort(np.argsort(order, kind="stable")[:most]))
     try:
         if measure is None:
-            drawn = uncertainty.subsample(some.x, some.y, None, k, HALF_SAMPLES, some.groups, generator, margins)
+            drawn = uncertainty.subsample(some.x, some.y, None, k, count, some.groups, generator, margins)
             error, degrees = drawn.standard_error, drawn.degrees
         else:
-            plan = uncertainty.halves(some.n, HALF_SAMPLES, generator, some.groups)
+            plan = uncertainty.halves(some.n, count, generator, some.groups)
             values = [measure(_rows(some, np.flatnonzero(half))).value for half in plan.weights.T]
             half = plan.units // 2
             error, degrees = np.std(values, ddof=1) * sqrt(half / (plan.units - half)), min(plan.count, plan.units) - 1

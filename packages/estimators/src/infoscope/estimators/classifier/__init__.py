@@ -1,22 +1,16 @@
 """One coherent decomposition of information from cross-fitted, calibrated classifiers."""
 
-from importlib import import_module
-from typing import Any
+from infoscope.late import late
 
 # Torch and scikit-learn take seconds to import: only for those who fit a classifier.
 _LATE = {
-    "Calibration": "information",
-    "Information": "information",
-    "PermutationTest": "cross_fitting",
-    "calibrating_slope": "calibration",
-    "cross_fit": "cross_fitting",
-    "permutation_test": "cross_fitting",
+    "Calibration": "classifier.information",
+    "Information": "classifier.information",
+    "PermutationTest": "exchanges",
+    "calibrating_slope": "classifier.calibration",
+    "cross_fit": "classifier.cross_fitting",
+    "permutation_test": "classifier.cross_fitting",
 }
 
 __all__ = [*_LATE]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+__getattr__ = late("infoscope.estimators", _LATE)

@@ -22,9 +22,7 @@ Array = NDArray[np.float64]
 
 
 def evidence(logs: Array, prior: Array, joint: JointLabels) -> Array:
-    """Log odds log q / prior [m, classes] as a sum of parts [parts, m, classes], by Moebius inversion over sets of
-    labels.
-    """
+    """Log odds log q / prior [m, classes] as a sum of parts [parts, m, classes], one for every set of labels."""
     table, frequencies = np.exp(logs), np.exp(np.broadcast_to(prior, logs.shape))
     parts: dict[tuple[str, ...], Array] = {}
     for size in range(1, len(joint.values) + 1):

@@ -1,6 +1,4 @@
-"""The terms of a coherent information decomposition, read from one table q(labels | blocks), so the chain rule is
-exact.
-"""
+"""Terms of a coherent information decomposition, read from one table q(labels | blocks): the chain rule is exact."""
 
 from __future__ import annotations
 
@@ -89,9 +87,7 @@ class Information:
         return self.estimate(self.pointwise(a, b, given))
 
     def co_information(self, a: Names, b: Names, target: Names, given: Names = ()) -> Estimate:
-        """I(a; target) + I(b; target) - I(a, b; target), all given `given`: positive = redundancy, negative = synergy.
-        No bound.
-        """
+        """I(a; target) + I(b; target) - I(a, b; target), given `given`: redundancy above 0. No bound."""
         return self.estimate(self.pointwise_co_information(a, b, target, given))
 
     def pointwise_entropy(self, target: Names, given: Names = ()) -> np.ndarray:

@@ -85,9 +85,7 @@ def combined(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def assign_folds(classes: np.ndarray, groups: np.ndarray, folds: int, generator: np.random.Generator) -> np.ndarray:
-    """The fold of every row, int64 [n]: groups stay whole, classes are spread evenly. ValueError: too few groups of a
-    class.
-    """
+    """The fold of every row, int64 [n]: whole groups, classes spread evenly. TooFew: groups of a class."""
     group_count = int(groups.max()) + 1
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or not LEAST_FOLDS <= folds <= group_count:
         raise OutOfRange(

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from infoscope.checks import require_int
-from infoscope.errors import MissingValues, OutOfRange
+from infoscope.errors import MissingValues
 from infoscope.estimators.families.complexity import Complexity, table_on_sample
 from infoscope.estimators.families.laws import (
     CategoricalLaw,
@@ -29,21 +29,10 @@ from infoscope.estimators.variables import as_matrix
 
 @dataclass(frozen=True)
 class Table:
-    """All conditional distributions of a class given categories [n] or [n, d].
+    """All conditional distributions of a class given categories [n] or [n, d]; unseen inputs get class frequencies."""
 
-    smoothing is added to every count in proportion to the class frequencies, which unseen inputs get.
-    """
-
-    smoothing: float = 0.0
+    name = "table"
     outcomes = (CLASSES,)
-
-    def __post_init__(self) -> None:
-        if not self.smoothing >= 0.0:
-            raise OutOfRange(f"smoothing must be at least 0, got {self.smoothing!r}.")
-
-    @property
-    def name(self) -> str:
-        return f"table(smoothing={self.smoothing:g})" if self.smoothing else "table"
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if x is None:
@@ -51,15 +40,15 @@ class Table:
         prior = np.bincount(y, minlength=needed(classes)) / len(y)
         codes, places = numbered(categories(x))
         counts = np.bincount(codes * classes + y, minlength=len(places) * classes).reshape(-1, classes)
-        laws = counts + self.smoothing * prior
+        shares = np.vstack([counts / counts.sum(axis=1, keepdims=True), prior])  # the last is of unseen inputs
         with np.errstate(divide="ignore"):
-            logs = np.log(np.vstack([laws / laws.sum(axis=1, keepdims=True), prior]))  # the last is of unseen inputs
+            logs = np.log(shares)
         return CategoricalLaw(lambda inputs: logs[[places.get(item, len(places)) for item in categories(inputs)]])
 
     def complexity(
         self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
     ) -> Complexity | None:
-        if not floor > 0.0 or self.smoothing:  # a smoothed table is not the one of least log loss
+        if not floor > 0.0:
             return None
         codes, _ = numbered(categories(x))
         value, error = table_on_sample(codes * needed(classes) + y, classes, floor, generator)

@@ -4,13 +4,12 @@ With g(x, y) = log f[x](y) for f in V, |g| <= B, Xu et al. 2020 (theorem 1) boun
 
     |I_V - estimate| <= 4 R_n(G) + 2 B sqrt(2 ln(1 / delta) / n).
 
-R_n(G) is the expected supremum of |mean of g times random signs| (Bartlett & Mendelson 2002, with 1 / n for their 2 /
-n). By Monte Carlo on the sample, where by McDiarmid's inequality
+R_n(G), the expected supremum of |mean of g times random signs| (Bartlett & Mendelson 2002, with 1 / n for their 2 / n),
+is found by Monte Carlo on the sample, where by McDiarmid's inequality
 
     R_n(G) <= R_sample(G) + B sqrt(2 ln(1 / delta) / n)   with probability 1 - delta,
 
-and the bound holds with probability 1 - 3 delta (theorem 11 there). A floor on probabilities widens the bound by
-`slack`.
+so that the bound holds with probability 1 - 3 delta. A floor on probabilities widens it by `slack`.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ import numpy as np
 
 from infoscope.checks import require_int
 from infoscope.errors import MissingValues, OutOfRange
-
-DRAWS = 200
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ def pac_bound(complexity: Complexity, n: int, delta: float = 0.05) -> PacBound:
 
 
 def table_on_sample(
-    cells: np.ndarray, classes: int, floor: float, generator: np.random.Generator, draws: int = DRAWS
+    cells: np.ndarray, classes: int, floor: float, generator: np.random.Generator, draws: int = 200
 ) -> tuple[float, float]:
     """R on the sample of all conditional tables with probabilities of at least `floor`, and its Monte Carlo error.
 

@@ -12,8 +12,6 @@ from scipy.linalg import cho_solve, cholesky
 
 from infoscope.errors import InvalidInput, OutOfRange, WrongType
 
-ROUNDING = 1e-13  # of the largest |y|: a residual as small is arithmetic, and its variance no variance of y
-
 Mean = Callable[[Any | None], np.ndarray]
 """Inputs -> means [n, q], or [1, q] of None."""
 
@@ -75,7 +73,7 @@ def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: flo
     if variance is not None:
         return GaussianLaw(mean, variance * np.eye(residuals.shape[1]))
     covariance = residuals.T @ residuals / len(residuals)
-    if not np.linalg.eigvalsh(covariance).min() > (ROUNDING * np.abs(y).max()) ** 2:
+    if not np.linalg.eigvalsh(covariance).min() > (1e-13 * np.abs(y).max()) ** 2:  # below it, residuals are rounding
         raise WrongType(
             "variance must be given where a family predicts y, or a sum of its columns, without error: its own "
             f"estimate from {len(residuals)} rows is 0."

@@ -156,9 +156,7 @@ def kernel_means(
     bandwidths: list[float],
     groups: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Nadaraya-Watson means of targets [n, q] at rows [m, d], with the pseudo-row, by bandwidth; `groups` predict no
-    own row.
-    """
+    """Nadaraya-Watson means of targets [n, q] at rows [m, d] by bandwidth; no row is predicted by its own group."""
     prior = targets.mean(axis=0)
     found = [np.empty((len(rows), targets.shape[1])) for _ in bandwidths]
     for part in parts(len(rows)):

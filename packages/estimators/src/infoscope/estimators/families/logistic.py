@@ -15,8 +15,6 @@ from infoscope.estimators.families.laws import CategoricalLaw, log_softmax, with
 from infoscope.estimators.families.protocol import CLASSES, Features, needed
 from infoscope.estimators.variables import as_matrix
 
-ASIDE = 5  # a fifth of a subset's groups chooses its penalty
-
 
 @dataclass(frozen=True)
 class Logistic:
@@ -88,7 +86,7 @@ class Logistic:
             order = generator.permutation(np.unique(groups[rows]))
             if len(order) < 2:
                 raise OutOfRange("groups must be at least 2 in every training set to choose a penalty, got 1.")
-            asides.append(rows & np.isin(groups, order[: max(1, len(order) // ASIDE)]))
+            asides.append(rows & np.isin(groups, order[: max(1, len(order) // 5)]))
         kept = [rows & ~aside for rows, aside in zip(subsets, asides)]
         losses = np.empty((len(self.penalties), len(subsets)))
         for place, penalty in enumerate(self.penalties):

@@ -31,7 +31,6 @@ from infoscope.estimators.families.laws import (
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features
 from infoscope.estimators.variables import as_matrix
 
-LEAST_ASIDE = 10  # groups
 ACTIVATIONS = {"relu": nn.ReLU, "softplus": nn.Softplus, "tanh": nn.Tanh}
 
 
@@ -84,7 +83,7 @@ class Network:
         order = generator.permutation(np.unique(groups))
         if len(order) < 2:
             raise OutOfRange(f"groups must be at least 2 in every training set of {self.name}, got 1.")
-        held = min(max(len(order) // 10, LEAST_ASIDE), len(order) // 2)
+        held = min(max(len(order) // 10, 10), len(order) // 2)
         aside = torch.as_tensor(np.isin(groups, order[:held]))
         drawn = torch.Generator().manual_seed(int(generator.integers(2**63)))
         rows = torch.as_tensor(features(inputs), dtype=torch.float32)
@@ -163,9 +162,7 @@ class Network:
 def fully_connected(
     widths: Sequence[int], generator: torch.Generator, activation: type[nn.Module] = nn.ReLU
 ) -> nn.Sequential:
-    """Linear layers from widths[0] to widths[-1] with an activation between them; weights as torch.nn.Linear draws
-    them.
-    """
+    """Linear layers from widths[0] to widths[-1], activations between them; weights drawn as by torch.nn.Linear."""
     layers: list[nn.Module] = []
     for inputs, outputs in zip(widths, widths[1:]):
         layer = nn.utils.skip_init(nn.Linear, inputs, outputs)  # its own start would use torch's global random state

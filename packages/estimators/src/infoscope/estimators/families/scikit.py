@@ -29,8 +29,6 @@ from infoscope.estimators.families.laws import (
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor
 from infoscope.estimators.variables import as_matrix
 
-FOLDS = 5  # by which a regressor's residuals are found
-
 
 @dataclass(frozen=True)
 class Sklearn:
@@ -91,7 +89,7 @@ class Sklearn:
         count = len(np.unique(groups))
         if count < 2:
             raise OutOfRange(f"groups must be at least 2 in every training set of {self.name}, got 1.")
-        folds = GroupKFold(min(FOLDS, count))
+        folds = GroupKFold(min(5, count))
         held_out = cross_val_predict(model, x, targets, groups=groups, cv=folds).reshape(y.shape)
         model.fit(x, targets)
 

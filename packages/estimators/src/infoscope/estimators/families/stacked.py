@@ -15,8 +15,6 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import without_input
 from infoscope.estimators.families.protocol import Family, take
 
-STEPS = 100  # of expectation and maximisation, for the weights
-
 
 @dataclass(frozen=True)
 class Stacked:
@@ -67,9 +65,7 @@ class Stacked:
 def set_aside(
     y: np.ndarray, classes: int | None, groups: np.ndarray, generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """A random half of the groups, as a mask [n], leaving one group of every class in the rest. ValueError for one
-    group.
-    """
+    """A random half of the groups, as a mask [n]; the rest has every class. OutOfRange: one group."""
     names, codes = np.unique(groups, return_inverse=True)
     if len(names) < 2:
         raise OutOfRange("groups must be at least 2 in every training set to weigh families, got 1.")
@@ -85,9 +81,7 @@ def set_aside(
 
 @dataclass(frozen=True, eq=False)
 class MixedLaw:
-    """Distributions, the first without input, mixed by weights; half: of members fitted to half the rows; first: as in
-    Stacked.
-    """
+    """Distributions, the first without input, mixed by weights; half, first: as in `Stacked`."""
 
     log_weights: NDArray[np.float64]
     laws: Sequence[Any]
@@ -105,14 +99,12 @@ class MixedLaw:
         return logsumexp(np.stack(np.broadcast_arrays(*weighted)), axis=0)
 
 
-def likeliest_weights(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log weights [m] of the likeliest mixture of m distributions, given log densities [n, m]; impossible rows are left
-    out.
-    """
+def likeliest_weights(logs: NDArray[np.float64], steps: int = 100) -> NDArray[np.float64]:
+    """Log weights [m] of the likeliest mixture of m distributions with log densities [n, m]."""
     logs = logs[np.isfinite(logs).any(axis=1)]
     ratios = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf))
     weights = np.full(logs.shape[1], 1 / logs.shape[1])
-    for _ in range(STEPS if len(ratios) else 0):
+    for _ in range(steps if len(ratios) else 0):
         weights = weights * (ratios.T @ (1 / (ratios @ weights))) / len(ratios)
     with np.errstate(divide="ignore"):
         return np.log(weights)

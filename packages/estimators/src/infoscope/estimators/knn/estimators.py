@@ -9,10 +9,8 @@
 Neighbours and counts are among rows of the same categories. Discrete variables alone: counts corrected by their digamma
 (after Grassberger 1988). More than `MAX_TIED_SHARE` tied distances: counts include the radius (Mesner & Shalizi 2019).
 
-The standard error is of sampling error only. It takes local values as independent and is 0.6 to 0.85 of the true one
-(k = 5, 1 to 5 normal columns); `arrays.estimate` inflates it, `uncertainty.subsample` measures it. It does not include
-bias: estimates are low in many dimensions, and high for sparse categories. `estimate(x, y)` without a method gives an
-interval for the true value.
+The standard error takes local values as independent: 0.6 to 0.85 of the sampling error (k = 5, 1 to 5 normal columns),
+which `uncertainty.subsample` measures. It leaves out bias: low in many dimensions, high for sparse categories.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ from math import nan
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.special import digamma, ndtri
 
 from infoscope.checks import require_int
@@ -42,7 +39,6 @@ from infoscope.estimators.variables import (
     Continuous,
     Discrete,
     Variable,
-    as_codes,
     as_variables,
     factorise,
     heavy_tails,
@@ -382,9 +378,7 @@ def row_sizes(variable: Variable) -> np.ndarray:
 
 
 def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bool) -> np.ndarray:
-    """The number [n] whose digamma enters for a margin: open spheres count 1 + others inside, closed ones others
-    within.
-    """
+    """The number [n] whose digamma enters for a margin: of open spheres 1 + others inside, of closed ones others."""
     radius, closed = around.radius, around.closed
     if rectangles:
         ids = np.where(around.ids < 0, around.ids[:, :1], around.ids)  # where groups leave fewer than k others
@@ -437,9 +431,7 @@ def require_repeats(**variables: Variable) -> None:
 
 
 def without_singletons(joint: Variable, groups: np.ndarray | None = None) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Which samples [n] are used, and notes: without those alone in their category (Ross 2014) and copies within
-    groups.
-    """
+    """Which samples [n] are used (not those alone in their class: Ross 2014; no copies in a group), and notes."""
     first = first_of_copies(joint, groups)
     if not first.all():
         kept = np.zeros(joint.n, bool)
@@ -498,12 +490,9 @@ def opened(
 def checked(
     k: int, n: int, standardise: bool, margins: str, groups: Any, engine: str, workers: int, *inputs: Any
 ) -> Settings:
-    """The settings, with the engine of tensors on a GPU."""
-    codes = None if groups is None else as_codes("groups", groups)
-    if codes is not None and (len(codes) != n or codes.max() == 0):
-        raise WrongLength(
-            f"groups must be at least two, one for each of the {n} rows, got {codes.max() + 1} in {len(codes)} rows."
-        )
+    """The settings, for groups as codes [n] or None, with the engine of tensors on a GPU."""
+    if groups is not None and groups.max() == 0:
+        raise WrongLength(f"groups must be at least two, one for each of the {n} rows, got 1.")
     if margins not in MARGINS or (margins in ("scaled", "rank") and not standardise):
         choice = ", ".join(MARGINS) if standardise else "auto or given where standardise is False"
         raise UnknownName(f"margins must be one of {choice}, got {margins!r}.")
@@ -511,10 +500,8 @@ def checked(
         raise OutOfRange(f"k must be below the number of rows, {n}, got {k}.")
     if engine == "auto":
         bare = (value.values if isinstance(value, (Continuous, Discrete)) else value for value in inputs)
-        engine = str(
-            next((value.device for value in bare if isinstance(value, torch.Tensor) and value.is_cuda), "auto")
-        )
-    return Settings(int(k), margins if standardise else "given", engine, require_int("workers", workers, 1), codes)
+        engine = str(next((value.device for value in bare if getattr(value, "is_cuda", False)), "auto"))
+    return Settings(int(k), margins if standardise else "given", engine, require_int("workers", workers, 1), groups)
 
 
 def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) -> None:

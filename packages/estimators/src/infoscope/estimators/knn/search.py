@@ -9,11 +9,11 @@ All give the same numbers: a distance is max |a - b| in float64, and `within` is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
 from infoscope.errors import InvalidInput, UnknownName
-from infoscope.estimators.knn import _torch
 
 try:
     from infoscope.estimators.knn import _numba
@@ -48,7 +48,7 @@ def nearest(
         case "numba":
             found = _numba.nearest(points, k, codes, workers, groups)
         case device:
-            found = _torch.nearest(points, k, codes, device, groups)
+            found = _on_torch().nearest(points, k, codes, device, groups)
     return Neighbours(*found)
 
 
@@ -69,7 +69,7 @@ def count_within(
         case "numba":
             return _numba.count_within(points, radius, codes, workers)
         case device:
-            return _torch.count_within(points, radius, codes, device)
+            return _on_torch().count_within(points, radius, codes, device)
 
 
 def resolve(engine: str) -> str:
@@ -78,6 +78,13 @@ def resolve(engine: str) -> str:
         return "cpu" if _numba is None else "numba"
     if engine == "numba" and _numba is None:
         raise InvalidInput("engine must be auto or a torch device where numba is not installed, got 'numba'.")
-    if engine == "numba" or _torch.is_device(engine):
+    if engine == "numba" or _on_torch().is_device(engine):
         return engine
     raise UnknownName(f"engine must be auto, numba or a torch device that is there, got {engine!r}.")
+
+
+def _on_torch() -> ModuleType:
+    """The search on torch, which takes seconds to import: only for those who need it."""
+    from infoscope.estimators.knn import _torch
+
+    return _torch

@@ -23,9 +23,7 @@ def second_order_error(freedom: float, rows: float) -> float:
 
 
 def freedom_of(named: Mapping[str, Variable], margins: Sequence[tuple[int, tuple[int, ...]]]) -> float:
-    """Degrees of freedom of a sum of entropies: possible combinations by category of z, and factor times those of
-    margins.
-    """
+    """Degrees of freedom of a sum of entropies: possible combinations by category of z, and factor times margins'."""
     given = named["z"].codes if "z" in named else np.zeros(next(iter(named.values())).n, np.int64)
     possible = np.ones(int(given.max()) + 1)
     for name, variable in named.items():

@@ -18,8 +18,7 @@ from infoscope.estimators.neural.critics import (
 )
 from infoscope.estimators.neural.heldout import held_out
 from infoscope.estimators.neural.oracle import OracleErrors, oracle_errors
-from infoscope.estimators.neural.trace import Trace
-from infoscope.estimators.neural.training import Training, fit_critic
+from infoscope.estimators.neural.training import Trace, Training, fit_critic
 
 __all__ = [
     "BOUNDS", "BilinearCritic", "Bound", "Critic", "InnerCritic", "JointCritic", "Objective", "OracleErrors",

@@ -41,8 +41,6 @@ from torch.nn import functional
 from infoscope.errors import InvalidInput, UnknownName, WrongShape
 
 _AVERAGE_RATE = 0.1  # weight of the current batch in mine's denominators (Belghazi et al. 2018; benchmark code)
-_PUBLISHED_LEAST = 1e-4  # least denominator of the benchmark's mine
-
 
 FREE = ("nothing", "a constant", "a function of x")  # that may be added to a critic; each holds those before it
 
@@ -167,7 +165,7 @@ def _one_step(scores: Scores, state: Tensor) -> tuple[Tensor, Tensor]:
     """The published mine's objective; state [..., 1]: the previous batch's mean exponential, which may overflow."""
     mean = scores.product.exp().mean((-2, -1))
     mixed = (1 - _AVERAGE_RATE) * state[..., 0] + _AVERAGE_RATE * mean.detach()
-    return scores.joint - mean / mixed.clamp(min=_PUBLISHED_LEAST), mean.detach().unsqueeze(-1)
+    return scores.joint - mean / mixed.clamp(min=1e-4), mean.detach().unsqueeze(-1)
 
 
 @dataclass(frozen=True)

@@ -221,9 +221,7 @@ class BilinearCritic(Critic):
 
 
 class SeparableCritic(Critic):
-    """f(x, y) = g(x) . h(y), g and h perceptrons with `embed` outputs; rows are x (the benchmark's code: the
-    transpose).
-    """
+    """f(x, y) = g(x) . h(y), perceptrons with `embed` outputs; rows are x (in the benchmark's code columns)."""
 
     kind = "separable"
 

@@ -10,6 +10,7 @@ import copy
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -18,15 +19,39 @@ import torch
 from torch import Tensor
 
 from infoscope.checks import require_int
-from infoscope.errors import Conflict, MissingValues, OutOfRange, WrongLength, WrongShape, WrongType
+from infoscope.errors import Conflict, MissingValues, OutOfRange, UnknownName, WrongLength, WrongShape, WrongType
 from infoscope.estimators.neural.bounds import Bound, as_bound
 from infoscope.estimators.neural.critics import Critic, generator_per_member
 from infoscope.estimators.neural.member_groups import MemberGroup
-from infoscope.estimators.neural.trace import Trace
 from infoscope.estimators.sources import KnownPairSource, PairSource
 
 BoundOfMember = str | Bound | Sequence[str | Bound]
-_REPORTS_OF_PROGRESS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The reports of every member at every step, before that step's update, on that step's batch.
+
+    reports  (member, bound name), one per row of `values`
+    values   float64 [reports, steps], nats
+    truth    float64 [steps], true mutual information of the pairs, nats; nan where it is not known
+    """
+
+    reports: tuple[tuple[int, str], ...]
+    values: np.ndarray
+    truth: np.ndarray
+
+    def of(self, bound: str | Bound, member: int = 0) -> np.ndarray:
+        """One report's estimates [steps], nats. ValueError if that member did not report that bound."""
+        report = (member, as_bound(bound).name)
+        if report not in self.reports:
+            raise UnknownName(f"(member, bound) must be one of {list(self.reports)}, got {report}.")
+        return self.values[self.reports.index(report)]
+
+    @property
+    def nonfinite(self) -> np.ndarray:
+        """Number of steps whose estimate is infinite or nan, int64 [reports]."""
+        return (~np.isfinite(self.values)).sum(axis=1)
 
 
 def fit_critic(
@@ -44,7 +69,7 @@ def fit_critic(
     """
     training = Training(source, critic, bound, steps, **settings)
     while training.done < training.total:
-        training.advance(math.ceil(training.total / _REPORTS_OF_PROGRESS))
+        training.advance(math.ceil(training.total / 100))
         if progress is not None:
             progress(training)
     return training.trace

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import xlogy
-from sklearn.tree import ExtraTreeRegressor
 
 from infoscope.estimators.reading.figures_neighbours import estimates, neighbours
 from infoscope.estimators.reading.figures_sample import Sample, Side, canonical, gaussian_information, untied
@@ -167,6 +166,8 @@ class Fold:
 
     def _trees(self, columns: Values, target: Values) -> Values:
         """Predictions [held-out rows, targets] of extremely randomised trees (Geurts, Ernst & Wehenkel 2006)."""
+        from sklearn.tree import ExtraTreeRegressor  # takes a second to import
+
         inputs = columns
         if columns.shape[1] > MAX_TREE_COLUMNS:
             centred = target[self.train] - target[self.train].mean(axis=0)

@@ -83,14 +83,19 @@ class Networks:
     layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
     def __call__(self, rows: NDArray[np.float64]) -> Prediction:
-        """What the mean outputs of all networks say of rows [m, columns]; nan is a missing value."""
+        """What all networks say of rows [m, columns]; nan is a missing value.
+
+        The mean of their outputs, with the variance of their modes added to that on either side: networks differ where
+        they have seen little (deep ensembles: Lakshminarayanan et al. 2017).
+        """
         values = self.inputs(rows)[None]
         for place, (weights, biases) in enumerate(self.layers):
             values = values @ weights + biases
             if place + 1 < len(self.layers):
                 values = np.maximum(values, 0.0)
         mode, below, above, nothing = values.mean(axis=0).astype(np.float64).T
-        return Prediction(mode, np.exp(below), np.exp(above), expit(nothing))
+        apart = values[..., 0].std(axis=0)
+        return Prediction(mode, np.hypot(np.exp(below), apart), np.hypot(np.exp(above), apart), expit(nothing))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its arrays by `network/part`."""

@@ -47,12 +47,15 @@ class Simulated:
 
 
 def load(paths: Iterable[Path]) -> Simulated:
-    """The data sets of some files, each number once. UnreadableFile: not such a file, or figures of another version."""
+    """The data sets of some files, each once; a number has another one in each version of the prior.
+
+    UnreadableFile: not such a file, or figures of another version.
+    """
     parts = [_read(path) for path in paths]
     if not parts:
         raise InvalidInput("paths must name at least one file of simulated data sets, got none.")
     facts = pd.concat([part.facts for part in parts], ignore_index=True)
-    first = ~facts.duplicated("number").to_numpy()
+    first = ~facts.duplicated(["number", "n", "truth"]).to_numpy()
     return Simulated(facts, np.concatenate([part.figures for part in parts])).where(first)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.stats import beta, t
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -50,7 +50,7 @@ WIDTH, DROPOUT, EPOCHS, BATCH, LEARNING_RATE, DECAY = 192, 0.25, 30, 256, 3e-3, 
 SMALLEST_BATCH = 32
 LOG_SCALES = (-5.0, 3.0)
 ASIDE = 0.1  # of the data sets, which say when a network was best
-MEMBERS, MEMBERS_LEFT_OUT = 5, 2  # networks of the reader, and of each that leaves out a family
+MEMBERS = 5  # networks of a reader
 Progress = Callable[[float, str], None]
 Factors = dict[str, tuple[float, float]]  # by grade
 
@@ -71,7 +71,7 @@ def train(
     for done, family in enumerate(families):
         tested = left_out == family
         trained = without(simulated, family) & ~tested
-        predicted = fitted(rows[trained], wanted[trained], MEMBERS_LEFT_OUT, generator)(rows[tested])
+        predicted = fitted(rows[trained], wanted[trained], MEMBERS, generator)(rows[tested])
         parts[:, tested] = list(vars(predicted).values())
         for _, of_cell in by_cell(simulated):
             asked, known = tested & of_cell, trained & of_cell
@@ -80,14 +80,14 @@ def train(
                 far[asked] = around.distances(rows[asked]) > around.limit
         progress((done + 1) / (len(families) + 1), f"left out: {family}")
     predicted = Prediction(*parts)
-    factors = calibrated(simulated, predicted, far)
+    factors = calibrated(simulated, predicted, far, np.ones(len(rows), bool))
     reader = Reader(
         fitted(rows, wanted, MEMBERS, generator),
         {cell: surroundings(rows[own], generator) for cell, own in by_cell(simulated) if own.sum() > NEAREST},
         factors,
         card_of(simulated),
     )
-    return reader, left_out_readings(simulated, predicted, far, factors)
+    return reader, left_out_readings(simulated, predicted, far)
 
 
 def fitted(rows: NDArray[Any], wanted: NDArray[Any], members: int, generator: np.random.Generator) -> Networks:
@@ -209,45 +209,57 @@ def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> S
     return replace(around, limit=np.float64(np.quantile(around.distances(kept), UNUSUAL)))
 
 
-def calibrated(simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_]) -> dict[str, Factors]:
-    """How far intervals extend below and above the mode, in scales, by cell and grade.
+def calibrated(
+    simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_], known: NDArray[np.bool_]
+) -> dict[str, Factors]:
+    """How far intervals extend below and above the mode, in scales, by cell and grade, of the known data sets [m].
 
     Of grade A: the pair of factors with the most narrow intervals among those that surely cover; none where none does.
     Where a cell has too few data sets of the other grades, the factors of all cells with few or with many columns.
     """
     base, truth = baseline(simulated.figures.astype(np.float64)), simulated.facts["truth"].to_numpy()
+    families = np.unique(left_out_with(simulated), return_inverse=True)[1]
     log_ratio = np.log((truth + SCALE) / (base + SCALE))
     below, above = (predicted.mode - log_ratio) / predicted.below, (log_ratio - predicted.mode) / predicted.above
-
-    def narrow_and_covered(rows: NDArray[np.intp], pair: tuple[float, float]) -> tuple[NDArray[Any], NDArray[Any]]:
-        value, low, high = interval(base[rows], predicted[rows], pair)
-        return is_narrow(value, low, high), (low <= truth[rows]) & (truth[rows] <= high)
+    intervals = [interval(base, predicted, (factor, factor)) for factor in FACTORS]
+    value, lows, highs = intervals[0][0], [one[1] for one in intervals], [one[2] for one in intervals]
 
     def of_grades(among: NDArray[np.bool_], wider: Factors) -> Factors:
         near, found = np.flatnonzero(among & ~far), {}
         wide, most = near, 0
-        for pair in itertools.product(FACTORS, repeat=2):
-            narrow, covered = narrow_and_covered(near, pair)
-            if narrow.sum() > most and covers(covered[narrow]):
-                found[A], wide, most = pair, near[~narrow], narrow.sum()
+        for (one, low), (other, high) in itertools.product(zip(FACTORS, lows), zip(FACTORS, highs)):
+            narrow = near[is_narrow(value[near], low[near], high[near])]
+            inside = (low[narrow] <= truth[narrow]) & (truth[narrow] <= high[narrow])
+            if len(narrow) > most and covers(inside, families[narrow]):
+                found[A], wide, most = (one, other), np.setdiff1d(near, narrow), len(narrow)
         for grade, rows in ((B, wide), (C, np.flatnonzero(among & far))):
             other = wider.get(grade, (below.max(), above.max()))
             found[grade] = upper_quantile(below[rows], other[0]), upper_quantile(above[rows], other[1])
         return found
 
     own, types = cells_of(simulated), simulated.facts["type"].to_numpy()
-    everything, found = of_grades(np.ones(len(own), bool), {}), {}
+    everything, found = of_grades(known, {}), {}
     for columns in ("few columns", "many columns"):
-        group = np.char.endswith(own, columns)
+        group = known & np.char.endswith(own, columns)
         wider = of_grades(group, everything)
         found |= {f"{type}, {columns}": of_grades(group & (types == type), wider) for type in sorted(set(types))}
     return found
 
 
-def covers(inside: NDArray[np.bool_]) -> bool:
-    """Whether, with CONFIDENCE, intervals cover at least the share LEVEL (Clopper & Pearson 1934)."""
+def covers(inside: NDArray[np.bool_], families: NDArray[np.intp]) -> bool:
+    """Whether, with CONFIDENCE, intervals cover at least the share LEVEL: of other data sets of these families
+    (Clopper & Pearson 1934), and of other families, of each of which several data sets are covered or not together.
+    """
     covered, count = int(inside.sum()), len(inside)
-    return covered > 0 and float(beta.ppf(1 - CONFIDENCE, covered, count - covered + 1)) >= LEVEL
+    if not covered or beta.ppf(1 - CONFIDENCE, covered, count - covered + 1) < LEVEL:
+        return False
+    sizes = np.bincount(families)
+    excess = (np.bincount(families, inside) - sizes * covered / count)[sizes > 0]
+    others = len(excess) - 1
+    if not others:
+        return False
+    error = math.sqrt((excess**2).sum() * len(excess) / others) / count
+    return covered / count - t.ppf(CONFIDENCE, others) * error >= LEVEL
 
 
 def upper_quantile(scores: NDArray[np.float64], fallback: float) -> float:
@@ -257,21 +269,21 @@ def upper_quantile(scores: NDArray[np.float64], fallback: float) -> float:
     return float(np.sort(scores)[np.argmax(enough)]) if enough.any() else float(fallback)
 
 
-def left_out_readings(
-    simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_], factors: dict[str, Factors]
-) -> pd.DataFrame:
-    """The table of `train`."""
+def left_out_readings(simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_]) -> pd.DataFrame:
+    """The table of `train`: of each family by networks, and with factors, that know nothing of it."""
     base, truth = baseline(simulated.figures.astype(np.float64)), simulated.facts["truth"].to_numpy()
     value, low, high = (np.empty(len(base)) for _ in range(3))
-    grade = np.where(far, C, B)
-    for cell, of_cell in by_cell(simulated):
-        for given in (C, B, A):
-            rows = np.flatnonzero(of_cell & (far if given == C else ~far))
-            if given in factors[cell]:
-                read = interval(base[rows], predicted[rows], factors[cell][given])
-                kept = is_narrow(*read) if given == A else np.ones(len(rows), bool)
-                value[rows[kept]], low[rows[kept]], high[rows[kept]] = (part[kept] for part in read)
-                grade[rows[kept]] = given
+    grade, left_out = np.where(far, C, B), left_out_with(simulated)
+    for family in np.unique(left_out):
+        factors = calibrated(simulated, predicted, far, without(simulated, family) & (left_out != family))
+        for cell, of_cell in by_cell(simulated):
+            for given in (C, B, A):
+                rows = np.flatnonzero(of_cell & (left_out == family) & (far if given == C else ~far))
+                if given in factors[cell]:
+                    read = interval(base[rows], predicted[rows], factors[cell][given])
+                    kept = is_narrow(*read) if given == A else np.ones(len(rows), bool)
+                    value[rows[kept]], low[rows[kept]], high[rows[kept]] = (part[kept] for part in read)
+                    grade[rows[kept]] = given
     return simulated.facts.assign(
         family=one_family_each(simulated), baseline=base, value=value, low=low, high=high, grade=grade,
         covered=(low <= truth) & (truth <= high),

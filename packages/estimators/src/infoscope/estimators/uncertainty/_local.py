@@ -15,7 +15,6 @@ from infoscope.estimators.uncertainty._lists import vector_distance
 from infoscope.estimators.variables import Variable, joint_codes
 
 BLOCK = 32  # rows whose distances are kept at once
-TURNS = 10  # exchanges tried for each row between one permutation and the next
 
 
 def local_permutations(
@@ -33,7 +32,7 @@ def local_permutations(
         for row in drawn:
             take_turns(generator.permutation(z.n), generator.permuted(near, axis=1), row)
     else:
-        swap(near, generator, TURNS * z.n, drawn)
+        swap(near, generator, 10 * z.n, drawn)  # ten exchanges tried for each row
     return drawn
 
 

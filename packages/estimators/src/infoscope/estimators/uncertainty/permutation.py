@@ -12,7 +12,7 @@ from scipy.special import digamma
 from infoscope.checks import require_int
 from infoscope.errors import NoVariation, OutOfRange, WrongLength
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.classifier.cross_fitting import PermutationTest, constant_within, exchange, p_value
+from infoscope.estimators.exchanges import PermutationTest, constant_within, exchange, p_value
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
@@ -21,8 +21,6 @@ from infoscope.estimators.uncertainty._engine import Sample, list_length
 from infoscope.estimators.uncertainty._lists import sorted_lists
 from infoscope.estimators.uncertainty._local import local_permutations, permuted_estimates
 from infoscope.estimators.variables import Variable, row_codes
-
-K, K_MOST = 5, 50  # neighbours
 
 
 def permutation_test(
@@ -44,9 +42,8 @@ def permutation_test(
     50).
 
     With numbers in z this is the local permutation test of Runge 2018 (1709.01447): x comes from one of the `k_perm`
-    nearest in z of equal categories and group, never used twice unless `reuse` (as published, less power). It is
-    approximate: in ten columns of z true independence was rejected in 8 and 20 % of data sets at level 5 % (`make
-    table-independence`). Time is n^2 a permutation.
+    nearest in z of equal categories and group, never used twice unless `reuse` (as published, less power). In ten
+    columns of z it rejects true independence too often (`make table-independence`). Time is n^2 a permutation.
 
     RowsInSequence is warned of where successive rows are alike in x and in y and no groups are named. ValueError: as
     `knn.mutual_information`; permutations < 1; k_perm < 2 or > n; nothing to exchange; whole groups of different sizes
@@ -58,7 +55,7 @@ def permutation_test(
     local = z is not None and sample.variables[2].dim > 0
     if k is None:
         strata = 1 if z is None else sample.variables[2].categories
-        k = max(K, sample.n // 10 if local else min(sample.n // (10 * strata), K_MOST))
+        k = max(5, sample.n // 10 if local else min(sample.n // (10 * strata), 50))
     measure = knn.mutual_information if z is None else knn.conditional_mutual_information
     observed = measure(*sample.variables, k=k, margins="given")
     if z is None and groups is None:
@@ -71,7 +68,12 @@ def permutation_test(
     strata = given[0].codes if given else np.zeros(sample.n, np.intp)
     first, second, permute, exchanged = sides(first, second, strata, row_groups)
     if exchanged == "whole groups" and first.kind != "discrete":
-        _require_equal_sizes(np.bincount(row_groups))
+        sizes = np.bincount(row_groups)
+        if sizes.min() != sizes.max():
+            raise WrongLength(
+                f"groups must be of one size where whole ones are exchanged and the permuted side is not discrete, got "
+                f"sizes from {sizes.min()} to {sizes.max()}; bin that side."
+            )
     rows = np.stack([permute(generator) for _ in range(permutations)])
     drawn = first.codes[rows] if first.kind == "discrete" else rows
     null = None
@@ -118,14 +120,6 @@ def sides(
     return first, second, *exchange(row_codes(first), strata, groups)
 
 
-def _require_equal_sizes(sizes: NDArray[np.int64]) -> None:
-    if sizes.min() != sizes.max():
-        raise WrongLength(
-            f"groups must be of one size where whole ones are exchanged and the permuted side is not discrete, got "
-            f"sizes from {sizes.min()} to {sizes.max()}; bin that side."
-        )
-
-
 def alone(first: Variable, row: NDArray, second: Variable, given: Sequence[Variable], k: int) -> float:
     """The estimate when the first variable has the codes `row`, or where it is not discrete those rows."""
     if first.kind == "discrete":
@@ -138,9 +132,7 @@ def alone(first: Variable, row: NDArray, second: Variable, given: Sequence[Varia
 def relabelled(
     points: Variable, labels: NDArray[np.int64], given: Sequence[Variable], k: int
 ) -> NDArray[np.float64] | None:
-    """The estimates [B] of I(points; labels), or given strata, for labels [B, n] permuted within strata; None: ties or
-    `alone`.
-    """
+    """Estimates [B] of I(points; labels), or given strata, of permuted labels [B, n]; None: ties, or lone classes."""
     strata = given[0].codes if given else np.zeros(points.n, np.intp)
     classes = int(labels.max()) + 1
     joint = (strata * classes + labels).T  # the class of each row in each permutation [n, B]

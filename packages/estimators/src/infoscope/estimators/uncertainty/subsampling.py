@@ -1,19 +1,18 @@
 """Sampling intervals of nearest-neighbour estimates of mutual information, nats, by half-samples.
 
 Politis & Romano 1994. The interval is for the estimator's expectation at this sample size; for the true value call
-`estimate(x, y)`. `combine` gives errors of sums of estimates on shared half-samples, as a - b and a + b do.
+`estimate(x, y)`. Sums and differences of estimates on the same half-samples have paired errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.errors import Conflict, NoVariation, WrongLength
+from infoscope.errors import Conflict, NoVariation
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.resampling import HALVES, Resamples, halves
@@ -27,17 +26,20 @@ class Uncertain(Estimate):
     """An estimate with an interval for its expectation at this sample size, nats; see `Estimate`.
 
     units      number of rows or groups drawn from
-    k          neighbours, 0 where there are none
-    estimates  [B], of every half-sample
+    estimates  [B], of every half-sample; sums and differences on the same `resamples` have errors of their own
     """
 
-    k: int
-    scheme: str
     estimates: NDArray[np.float64]
     resamples: Resamples
 
     def _plus(self, other: float, sign: float) -> Estimate:
-        return combine((self, other), (1.0, sign)) if isinstance(other, Uncertain) else super()._plus(other, sign)
+        found = super()._plus(other, sign)
+        if not isinstance(other, Uncertain):
+            return found
+        if not np.array_equal(self.resamples.weights, other.resamples.weights):
+            raise Conflict("terms must share one Resamples, got different ones; pass the same `resamples` to each.")
+        values = self.estimates + sign * other.estimates
+        return _uncertain(found.value, found.method, found.notes, found.settings, values, self.resamples)
 
 
 def subsample(
@@ -67,28 +69,9 @@ def subsample(
     _require_classes_in_each(sample, plan.weights)
     value, *estimates = resampled(sample, np.hstack([np.ones((sample.n, 1), np.uint8), plan.weights]), k)
     method, neighbours, notes = knn.treatment(sample.variables, k)
-    found = _uncertain(float(value), neighbours or 0, method, plan.scheme, notes, np.array(estimates), plan)
+    settings = ", ".join([f"k = {k}"] * bool(neighbours) + [f"{plan.scheme} ({plan.count})"])
+    found = _uncertain(float(value), method, notes, settings, np.array(estimates), plan)
     return replace(found, standard_error=max(found.standard_error, sample.second_order_error(plan.units)))
-
-
-def combine(terms: Sequence[Uncertain], coefficients: Sequence[float]) -> Uncertain:
-    """sum of coefficient * term, with the error of the sum: differences of models, co-information, chain rules.
-
-    All must be of the same Resamples. ValueError: different resamples or lengths.
-    """
-    if len(terms) != len(coefficients) or not terms:
-        raise WrongLength(f"terms and coefficients must be equally many, got {len(terms)} and {len(coefficients)}.")
-    plan = terms[0].resamples
-    for term in terms:
-        own = term.resamples
-        if not (own is plan or np.array_equal(own.weights, plan.weights)):
-            raise Conflict("terms must share one Resamples, got different ones; pass the same `resamples` to each.")
-    value = float(np.dot(coefficients, [term.value for term in terms]))
-    sums = np.tensordot(np.asarray(coefficients, float), np.stack([term.estimates for term in terms]), 1)
-    method = " + ".join(dict.fromkeys(term.method for term in terms))
-    notes = tuple(dict.fromkeys(note for term in terms for note in term.notes))
-    k = max(term.k for term in terms)
-    return _uncertain(value, k, method, f"{plan.scheme}, sum of {len(terms)}", notes, sums, plan)
 
 
 def shared(resamples: Any, n: int, groups: ArrayLike | None) -> Resamples | None:
@@ -130,7 +113,7 @@ def degrees_of_freedom(plan: Resamples) -> int:
 
 
 def _uncertain(
-    value: float, k: int, method: str, scheme: str, notes: tuple[str, ...], estimates: NDArray, plan: Resamples
+    value: float, method: str, notes: tuple[str, ...], settings: str, estimates: NDArray, plan: Resamples
 ) -> Uncertain:
     """The estimate with the standard error that the half-samples give, and its influence [B]."""
     drawn = plan.units // 2
@@ -142,12 +125,10 @@ def _uncertain(
         n=plan.n,
         method=method,
         notes=notes,
-        settings=", ".join([f"k = {k}"] * bool(k) + [f"{scheme} ({plan.count})"]),
+        settings=settings,
         units=plan.units,
         degrees=degrees_of_freedom(plan),
         influence=influence,
-        k=k,
-        scheme=scheme,
         estimates=estimates,
         resamples=plan,
     )

@@ -20,17 +20,16 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from torch import Tensor
 
-from infoscope.checks import require_int
-from infoscope.errors import InvalidInput, OutOfRange, UnknownName, WrongLength, WrongShape, WrongType
+from infoscope.checks import one_of, require_int, require_number
+from infoscope.errors import InvalidInput, OutOfRange, WrongLength, WrongShape, WrongType
 from infoscope.estimators.classifier.calibration import calibrating_slope
 from infoscope.estimators.classifier.cross_fitting import cross_fit
 from infoscope.estimators.families.logistic import Logistic
-from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.result import Estimate, mean_of, root_sum_squares
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import aligns
 from infoscope.metrics.accuracy import replicated
-from infoscope.metrics.decodable._decoders import HIDDEN, LabelledSource, fit_decoders, train_decoders
+from infoscope.metrics.decodable._decoders import HIDDEN, LabelledSource, train_decoders
 
 PENALTIES = (Logistic(1.0), Logistic(30.0), Logistic(1000.0))
 """Logistic regression for items, each fold with the penalty that suits it."""
@@ -92,7 +91,7 @@ def decodable_information_of_items(
     a U-statistic over items. ValueError: labels not of two classes, a crossover outside [0, 1/2], sources < 1, and as
     estimators.classifier.cross_fit.
     """
-    crossovers = [checked_crossover(b) for b in crossovers]
+    crossovers = [require_number("crossovers", b, most=0.5) for b in crossovers]
     require_int("sources", sources, 1)
     vectors = np.asarray(vectors)
     bits = np.unique(np.asarray(labels), return_inverse=True)[1]
@@ -160,7 +159,7 @@ def information_of_items(
 def decodable_information(
     folds: Sequence[tuple[LabelledSource, LabelledSource]],
     crossovers: Sequence[float],
-    decoder: Any = "linear",
+    decoder: str = "linear",
     shared: bool = False,
     samples: int = 2000,
     steps: int = 1000,
@@ -172,8 +171,8 @@ def decodable_information(
     """Decodable information of the pairs of sources that draw them with their labels.
 
     folds    (training source, held-out source), at least two; a pair of sources must share no item
-    decoder  "linear" or "mlp" (256 ReLU units), trained by AdamW on `steps` fresh batches; or a family of classes
-             (`families.as_family`), fitted to `samples` fresh pairs; shared: one for x and y, which must look alike
+    decoder  "linear" or "mlp" (256 ReLU units), trained by AdamW on `steps` fresh batches
+    shared   one decoder for x and y, which must look alike
     samples  pairs drawn from every held-out source
     floor    the least posterior
 
@@ -181,24 +180,17 @@ def decodable_information(
     and y. The standard error is the spread between folds over sqrt(folds). ValueError: fewer than two folds, another
     decoder, settings out of range, labels all equal, unequal lengths when shared, different label counts.
     """
-    crossovers = [checked_crossover(b) for b in crossovers]
+    crossovers = [require_number("crossovers", b, most=0.5) for b in crossovers]
     if len(folds) < 2:
         raise OutOfRange(f"folds must hold at least two (training, held-out) pairs of sources, got {len(folds)}.")
-    if isinstance(decoder, str) and decoder not in HIDDEN:
-        raise UnknownName(f"decoder must be one of {list(HIDDEN)}, or a family, got {decoder!r}.")
-    family = None if isinstance(decoder, str) else as_classifiers(decoder)[0]
-    name = family.name if family else f"{decoder}(steps={steps}, batch={batch}{', shared' if shared else ''})"
+    one_of("decoder", decoder, HIDDEN)
     for setting, value in {"samples": samples, "steps": steps, "batch": batch}.items():
         require_int(setting, value, 1)
-    if not 0.0 < floor < 0.5:
-        raise OutOfRange(f"floor must be between 0 and 1/2, got {floor!r}.")
+    require_number("floor", floor, most=0.5, ends=False)
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     sides = []
     for training, held_out in folds:
-        if family is None:
-            read = train_decoders(training, HIDDEN[decoder], shared, steps, batch, generator, device)
-        else:
-            read = fit_decoders(training, family, shared, samples, generator, device)
+        read = train_decoders(training, HIDDEN[decoder], shared, steps, batch, generator, device)
         x, y, labels_x, labels_y = held_out.sample_labelled(samples, generator, device)
         sides.append([Side(read[0](x), as_bits(labels_x)), Side(read[1](y), as_bits(labels_y))])
     counts = {side.bits.shape[1] for fold in sides for side in fold}
@@ -214,7 +206,7 @@ def decodable_information(
     found = [information_of_folds(sides, scored, b, counts.copy().pop()) for b in crossovers]
     return Decoding(
         information=tuple(found),
-        decoder=name,
+        decoder=f"{decoder}(steps={steps}, batch={batch}{', shared' if shared else ''})",
         sources=counts.pop(),
         accuracy=accuracy.value,
         accuracy_standard_error=accuracy.standard_error,
@@ -311,10 +303,3 @@ def as_bits(labels: Tensor) -> np.ndarray:
 def channel(crossover: float) -> float:
     """ln 2 - H(crossover), nats: what a fair bit and its flipped copy share."""
     return NATS_PER_BIT - float(stats.entropy([crossover, 1.0 - crossover]))
-
-
-def checked_crossover(value: float) -> float:
-    """The crossover as a float; ValueError unless it is in [0, 1/2]."""
-    if not 0.0 <= value <= 0.5:
-        raise OutOfRange(f"crossovers must be probabilities in [0, 0.5], got {value!r}.")
-    return float(value)

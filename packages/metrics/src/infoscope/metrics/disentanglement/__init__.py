@@ -4,7 +4,7 @@
 PID bounds detect redundant copies and information spread over several latents.
 """
 
-from infoscope.metrics._late import late
+from infoscope.late import late
 from infoscope.metrics.disentanglement.protocols import PROTOCOLS, Protocol, Votes
 from infoscope.metrics.disentanglement.registry import SCORES, ScoreSpec
 

@@ -26,7 +26,7 @@ def decomposed(inputs: Inputs, decomposition: str) -> dict[str, Estimate]:
     others as categories. Terms outside of the bounds are noted; what a definition does not allow is nan. ValueError: an
     unknown decomposition.
     """
-    decompose = getattr(pid, pid.DECOMPOSITIONS[require_decomposition(decomposition)])
+    decompose = getattr(pid, pid.DECOMPOSITIONS[one_of("decomposition", decomposition, pid.DECOMPOSITIONS)])
     information, codes = inputs.information, as_factors(inputs.factors).codes
     generator = inputs.stream("decomposition")
     rows = of_items(len(codes), inputs.items, generator)
@@ -73,8 +73,3 @@ def outside(term: Estimate, low: Estimate, high: Estimate) -> str:
         f"It is outside of the bounds, {low.value:.3f} to {high.value:.3f}, by {distance:.2g}, {distance / error:.1f} "
         "standard errors (of both, as if apart): they are estimated in other ways."
     )
-
-
-def require_decomposition(name: str) -> str:
-    """The name; ValueError where it is not in pid.DECOMPOSITIONS."""
-    return one_of("decomposition", name, pid.DECOMPOSITIONS)

@@ -154,13 +154,11 @@ def as_score(estimate: Estimate, *notes: str) -> Estimate:
     return replace(estimate, n=estimate.n or 0, notes=(*estimate.notes, *notes))
 
 
-def mean_share(
-    local: NDArray[np.float64], whole: NDArray[np.float64], unit: str, how: str, notes: tuple[str, ...] = ()
-) -> Estimate:
+def mean_share(local: NDArray[np.float64], whole: NDArray[np.float64], unit: str, how: str) -> Estimate:
     """The mean over columns of the ratio of the means of local and of whole [n, K], its error by the delta method."""
     share = local.mean(axis=0) / whole.mean(axis=0)
     rows = share + (local - share * whole) / whole.mean(axis=0)
-    return mean_of(rows.mean(axis=1), unit=unit, method=how, notes=notes)
+    return mean_of(rows.mean(axis=1), unit=unit, method=how)
 
 
 def in_bins(column: NDArray[np.float64], bins: int | None) -> NDArray[np.int64]:

@@ -90,7 +90,8 @@ def beta_vae_score(
         return shown, shared
 
     training, test = votes(sizes.training), votes(sizes.test)
-    predict = (fit_adagrad if protocol.classifier == "adagrad" else fit_logistic)(*training)
+    adagrad = protocol.classifier == "adagrad"
+    predict = fit_adagrad(*training) if adagrad else LogisticRegression(max_iter=1000).fit(*training).predict
     how = f"{protocol.name}, {sizes.group} pairs a vote, {what}, {protocol.classifier} classifier"
     return vote_score(predict, training, test, how, known.count, np.ones(latents, bool))
 
@@ -241,10 +242,6 @@ def variances(codes: NDArray[np.float64], discrete: NDArray[np.bool_]) -> NDArra
         counts = np.stack([(codes[..., latent] == value).sum(axis=1) for value in np.unique(codes[..., latent])])
         found[:, latent] = (items**2 - (counts**2).sum(axis=0)) / (items * (items - 1))
     return found
-
-
-def fit_logistic(shown: NDArray[np.float64], shared: NDArray[np.int64]) -> Callable[[NDArray], NDArray]:
-    return LogisticRegression(max_iter=1000).fit(shown, shared).predict
 
 
 def fit_adagrad(shown: NDArray[np.float64], shared: NDArray[np.int64]) -> Callable[[NDArray], NDArray]:

@@ -18,12 +18,9 @@ from sklearn.ensemble import (
 )
 from sklearn.svm import LinearSVC
 
-from infoscope.checks import require_int
-from infoscope.errors import NoVariation, UnknownName, WrongType
+from infoscope.checks import one_of, require_int
+from infoscope.errors import NoVariation, WrongType
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.classifier.cross_fitting import floored
-from infoscope.estimators.families.protocol import Family
-from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.result import Estimate, clustered_error, undefined
 from infoscope.estimators.variables import aligns
 from infoscope.metrics.disentanglement.measuring import Inputs
@@ -34,7 +31,6 @@ from infoscope.metrics.factor_information.inputs import (
     of_items,
     varies,
 )
-from infoscope.metrics.v_information.predictions import FLOOR
 
 TREES, ITEMS_OF_LEAF = 50, 10
 EXTRA_TREES, BOOSTED = "extra-trees", "gradient-boosting"
@@ -78,7 +74,7 @@ def dci(
     halvings: int | None = 5,
     items: int | None = 10_000,
     generator: np.random.Generator | None = None,
-    predictor: Any = EXTRA_TREES,
+    predictor: str = EXTRA_TREES,
     progress: Callable[[float], None] | None = None,
 ) -> Dci:
     """Disentanglement, completeness and informativeness of a representation [N, L] for factors [N, K]
@@ -88,8 +84,7 @@ def dci(
 
     predictor  "extra-trees": 50 extremely randomised trees (Geurts et al. 2006), leaves of at least 10 items;
                "gradient-boosting": scikit-learn's defaults as in disentanglement_lib (Locatello et al. 2019; there
-               halvings=None, items=15_000), some hundred times slower; or a family of classes
-               (`families.as_family`), with permutation importances (Breiman 2001)
+               halvings=None, items=15_000), some hundred times slower
     items      how many random items are used; None: all
     halvings   random divisions into two halves that predict one another; the error of disentanglement and completeness
                is half the root mean square of their differences, 1.3 to 2 times the spread of new samples. None: one
@@ -100,13 +95,9 @@ def dci(
     latents or factors, a factor of one value, halvings < 1, another predictor, shapes that do not fit, values that are
     not finite; in a half, a single value of a factor (gradient-boosting).
     """
-    if isinstance(predictor, str) and predictor not in PREDICTORS:
-        raise UnknownName(f"predictor must be one of {', '.join(PREDICTORS)}, or a family, got {predictor!r}.")
-    family = None if isinstance(predictor, str) else as_classifiers(predictor)[0]
+    one_of("predictor", predictor, PREDICTORS)
     generator = generator_or_default(generator)
     known = as_factors(factors, least=2, numbers=True)
-    if family and known.numbers.any():
-        raise WrongType(f"predictor must be of trees where factors are numbers, got {family.name}.")
     codes = as_array(representation, known.n, least=2)
     if halvings is not None:
         require_int("halvings", halvings, 1)
@@ -114,12 +105,11 @@ def dci(
     held = round(len(chosen) * TEST_SHARE)
     once = [(np.arange(held, len(chosen)), np.arange(held))]
     splits = once if halvings is None else halves(len(chosen), halvings, generator)
-    importance, right = trained(codes[chosen], known.take(chosen), splits, generator, family or predictor, progress)
-    words = f"{family.name}, importance by permutation" if family else PREDICTORS[predictor]
+    importance, right = trained(codes[chosen], known.take(chosen), splits, generator, predictor, progress)
     if halvings is None:
-        how, of_splits = f"{words}, one training on {len(chosen) - held} items", of_one
+        how, of_splits = f"{PREDICTORS[predictor]}, one training on {len(chosen) - held} items", of_one
     else:
-        how, of_splits = f"{words}, {halvings} halvings of {len(chosen)} items", of_halves
+        how, of_splits = f"{PREDICTORS[predictor]}, {halvings} halvings of {len(chosen)} items", of_halves
     of_item = right.mean(axis=1)
     error = clustered_error(of_item)
     return Dci(
@@ -157,7 +147,7 @@ def trained(
     known: Factors,
     splits: Iterable[Split],
     generator: np.random.Generator,
-    predictor: str | Family = EXTRA_TREES,
+    predictor: str = EXTRA_TREES,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Importances in the predictor of each split [splits, L, K]; how often held-out items are named right [held, K]."""
@@ -169,9 +159,6 @@ def trained(
     def run(split: int, k: int, training: NDArray, held: NDArray, seed: int) -> tuple:
         values = known.values[:, k] if known.numbers[k] else known.codes[:, k]
         named = values[training]
-        if not isinstance(predictor, str):
-            found = by_family(predictor, codes[training], named, codes[held], values[held], seed)
-            return split, k, held, *found
         if predictor == BOOSTED and named.min() == named.max():
             raise NoVariation(f"factors must take two values in each half of the items, got one of factor {k}.")
         fit = of_trees(predictor, seed, bool(known.numbers[k])).fit(codes[training], named)
@@ -192,32 +179,6 @@ def trained(
                 progress(done / len(jobs))
     some = asked[:, 0] > 0
     return importance, right[some] / asked[some]
-
-
-def by_family(
-    family: Family,
-    x: NDArray[np.float64],
-    y: NDArray[np.int64],
-    held_x: NDArray[np.float64],
-    held_y: NDArray[np.int64],
-    seed: int,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """A family's importances of the latents [L], with the sum 1 or 0, and which held-out items it names right."""
-    generator = np.random.default_rng(seed)
-    classes = int(max(y.max(), held_y.max())) + 1
-    fit = family.fit(x, y, classes, generator=generator)
-
-    def log_loss(inputs: NDArray[np.float64]) -> float:
-        logs = floored(fit.log_probabilities(inputs), min(FLOOR, 0.1 / classes))
-        return -float(logs[np.arange(len(held_y)), held_y].mean())
-
-    least, importance = log_loss(held_x), np.zeros(x.shape[1])
-    for latent in range(x.shape[1]):
-        permuted = held_x.copy()
-        permuted[:, latent] = generator.permutation(permuted[:, latent])
-        importance[latent] = max(0.0, log_loss(permuted) - least)
-    right = fit.log_probabilities(held_x).argmax(axis=1) == held_y
-    return importance / (importance.sum() or 1.0), right
 
 
 def of_trees(predictor: str, seed: int, numbers: bool) -> Any:

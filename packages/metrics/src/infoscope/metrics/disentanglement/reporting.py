@@ -12,15 +12,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from infoscope.checks import one_of
 from infoscope.errors import UnknownName
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.variables import aligns
-from infoscope.metrics.disentanglement.concrete import decomposed, require_decomposition
+from infoscope.metrics.disentanglement.concrete import decomposed
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
 from infoscope.metrics.disentanglement.registry import SCORES, TERMS
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
+from infoscope.metrics.pid import DECOMPOSITIONS
 from infoscope.metrics.writing import row
 
 PROGRESS_SECONDS = 3.0  # seconds between lines of progress
@@ -57,7 +59,7 @@ def report(
     that are not finite, a factor of one value, fewer than two factors, unknown names.
     """
     for name in decompositions:
-        require_decomposition(name)
+        one_of("decompositions", name, DECOMPOSITIONS)
     longer = {key: spec for key, spec in SCORES.items() if spec.extra}
     if not set(extra) <= set(longer):
         raise UnknownName(f"extra must be some of {', '.join(longer)}, got {list(extra)}.")

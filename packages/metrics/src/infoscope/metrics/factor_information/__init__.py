@@ -2,7 +2,7 @@
 scores (result); attacks; the toy model (toy).
 """
 
-from infoscope.metrics._late import late
+from infoscope.late import late
 from infoscope.metrics.factor_information.result import FactorInformation
 
 _LATE = {"factor_information": "exact", "from_arrays": "arrays"}

@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import intrinsic
 
 WIDTH = 1024  # rows of data taken together: what is computed from them stays in the second-level cache (measured)
-PRODUCT, REDUNDANT, SYNERGISTIC, FULL = range(4)
+PRODUCT, REDUNDANT, SYNERGISTIC = range(3)
 
 # 2^f for |f| <= 1/2 as a Taylor polynomial, error 1.2e-7; adding ROUND leaves the nearest integer in the low bits.
 C0, C1, C2, C3, C4, C5, C6 = (np.float32(np.log(2) ** k / np.prod(np.arange(1.0, k + 1))) for k in range(7))
@@ -26,11 +26,11 @@ HALF_LOG2_E = 0.5 / np.log(2)
 class Plan(NamedTuple):
     """A posterior as arrays over the n rows of data, and the factors.
 
-    kind          PRODUCT, REDUNDANT, SYNERGISTIC or FULL: the structure of the correlated part
+    kind          PRODUCT, REDUNDANT or SYNERGISTIC: the structure of the correlated part
     block, bases, alones   base rows of the correlated part; all base rows; further rows of single latents
     mean_high, mean_low, rate, level   float32 [g, n]: a Gaussian row is 2^(level - ((z - mean) rate)^2)
     probability   float32 [categories of all categorical latents, n]
-    quadratic_mean, _matrix, _gain, _level, mixing   float64, of quadratic forms (SYNERGISTIC, FULL)
+    quadratic_mean, _matrix, _gain, _level, mixing   float64, of quadratic forms (SYNERGISTIC)
     codes         int32 [K, n]: factors; least, greatest [blocks, K]: their range in each WIDTH rows
     """
 
@@ -58,7 +58,7 @@ class Draws(NamedTuple):
 
     high, low, own           float32 [m, g], for the Gaussian rows
     category, category_own   [m, c]: row of Plan.probability, and one over its value at the own row
-    quadratic, shift, quadratic_own   float64 [m, d], [m, d], [m, d + 1]
+    quadratic, shift, quadratic_own   float64 [m, d] each
     codes                    int32 [m, K]: factors of the own row
     """
 
@@ -124,37 +124,11 @@ def leave_one_out(rows, rest, joint, suffix, width):
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def fill_full(plan, draws, m, start, width, joint, rests, work):
-    """Density ratios of a Gaussian part with covariance S: all of it, and all but one latent (less v_l^2 / (S^-1)_ll).
-
-    v = S^-1 (z - mean); work: float64 [d + 2, width].
-    """
-    dim = len(plan.quadratic_mean)
-    square, r = work[dim], work[dim + 1]
-    for i in range(dim + 1):
-        work[i, :width] = 0
-    for i in range(dim):
-        z, mean = draws.quadratic[m, i], plan.quadratic_mean[i, start : start + width]
-        for j in range(width):
-            r[j] = z - mean[j]
-        for k in range(dim):
-            at = i * (i + 1) // 2 + k if k <= i else k * (k + 1) // 2 + i
-            v, entry = work[k], plan.quadratic_matrix[at, start : start + width]
-            for j in range(width):
-                v[j] += entry[j] * r[j]
-    for i in range(dim):
-        z, mean, v = draws.quadratic[m, i], plan.quadratic_mean[i, start : start + width], work[i]
-        for j in range(width):
-            square[j] += (z - mean[j]) * v[j]
-    fill_powers(plan, draws, m, start, width, rests, work)
-    level, own = plan.quadratic_level[dim, start : start + width], draws.quadratic_own[m, dim]
-    for j in range(width):
-        joint[j] = power_of_two(np.float32(level[j] - own - HALF_LOG2_E * square[j]))
-
-
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def fill_synergistic(plan, draws, m, start, width, rests, work):
-    """Density ratios of (z + mixing e, e) without element l of e, for every l. work as above."""
+    """Density ratios of (z + mixing e, e) without element l of e, for every l; work: float64 [d + 2, width].
+
+    rests[l] = 2^(level_l - own_l - square / (2 ln 2) + gain_l v_l^2), v being work[:d] and square work[d].
+    """
     dim = len(plan.quadratic_mean)
     square, y = work[dim], work[dim + 1]
     square[:width] = 0
@@ -171,14 +145,6 @@ def fill_synergistic(plan, draws, m, start, width, rests, work):
             v, weight = work[k], plan.mixing[i, k]
             for j in range(width):
                 v[j] -= weight * y[j]
-    fill_powers(plan, draws, m, start, width, rests, work)
-
-
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
-def fill_powers(plan, draws, m, start, width, rests, work):
-    """rests[l] = 2^(level_l - own_l - square / (2 ln 2) + gain_l v_l^2), v being work[:d] and square work[d]."""
-    dim = len(plan.quadratic_mean)
-    square = work[dim]
     for i in range(dim):
         row, v, own = rests[i], work[i], draws.quadratic_own[m, i]
         level, gain = plan.quadratic_level[i, start : start + width], plan.quadratic_gain[i, start : start + width]
@@ -190,13 +156,12 @@ def fill_powers(plan, draws, m, start, width, rests, work):
 def fill_terms(plan, draws, m, start, width, terms, multipliers, spare, work):
     """terms [u, width]: base rows, further single latents, all base rows but one, their product, quadratic forms."""
     bases, alones, block = plan.bases, plan.alones, plan.block
-    first = 1 if plan.kind == FULL else 0
     categories = draws.category.shape[1]
-    gaussians = bases - categories - first
+    gaussians = bases - categories
     for g in range(len(plan.rate)):
         row = multipliers[max(g - gaussians - alones, 0)]
         if g < gaussians:
-            row = terms[first + g]
+            row = terms[g]
         elif g < gaussians + alones:
             row = terms[bases + g - gaussians]
         stop = start + width
@@ -214,9 +179,7 @@ def fill_terms(plan, draws, m, start, width, terms, multipliers, spare, work):
         terms[2 * bases + alones],
         2 * bases + alones + 1,
     )
-    if plan.kind == FULL:
-        fill_full(plan, draws, m, start, width, terms[0], terms[quadratic:], work)
-    elif plan.kind == SYNERGISTIC:
+    if plan.kind == SYNERGISTIC:
         fill_synergistic(plan, draws, m, start, width, terms[quadratic:], work)
     leave_one_out(terms[:bases], rest, joint, spare, width)
     if plan.kind == REDUNDANT:

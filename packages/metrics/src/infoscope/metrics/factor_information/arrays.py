@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import one_of
-from infoscope.errors import Conflict, NoVariation, WrongShape
+from infoscope.errors import Conflict, NoVariation
 from infoscope.estimators import classifier, knn, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.resampling import group_codes
@@ -49,7 +49,6 @@ def from_arrays(
     items: int | None = 10_000,
     categorical: Sequence[int] = (),
     factor_names: Sequence[str] | None = None,
-    latent_names: Sequence[str] | None = None,
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> FactorInformation:
@@ -70,9 +69,7 @@ def from_arrays(
     known = as_factors(factors, factor_names, numbers=True)
     codes = as_array(representation, known.n)
     discrete = categorical_mask(categorical, codes.shape[1])
-    names = tuple(latent_names) if latent_names is not None else tuple(f"latent {i}" for i in range(codes.shape[1]))
-    if len(set(names)) != codes.shape[1]:
-        raise WrongShape(f"latent_names must be {codes.shape[1]} different ones, got {list(names)}.")
+    names = tuple(f"latent {i}" for i in range(codes.shape[1]))
     one_of("method", method, ("knn", "classifier"))
     if method == "classifier" and known.numbers.any():
         raise Conflict("method must be knn for factors that are numbers, got classifier: give classes as integers.")

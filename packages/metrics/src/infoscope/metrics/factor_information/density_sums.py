@@ -34,7 +34,6 @@ def sum_densities(
     rows: np.ndarray,
     codes: np.ndarray,
     device: str = "cpu",
-    elements: int = ELEMENTS,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
     """Sums [m, 1 + K, C] of m draws' densities over all n rows, then over those that share label k with a draw's row.
@@ -46,8 +45,8 @@ def sum_densities(
     draws, n = len(rows), len(codes)
     every = torch.as_tensor(codes, device=device)
     sums = torch.zeros(draws, 1 + codes.shape[1], columns, dtype=torch.float64, device=device)
-    width = min(n, max(1, elements // columns // 64))
-    step = max(1, elements // columns // width)
+    width = min(n, max(1, ELEMENTS // columns // 64))
+    step = max(1, ELEMENTS // columns // width)
     for begin in range(0, draws, step):
         here = slice(begin, begin + step)
         of_draws = every[rows[here]][:, None]
@@ -73,7 +72,6 @@ def latent_sums(
     rows: np.ndarray,
     codes: np.ndarray,
     device: str = "cpu",
-    elements: int = ELEMENTS,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
     """`sum_densities` [m, 1 + K, 2 L + 1] of draws z [m, L]: of every latent alone, of all but it, of all."""
@@ -83,7 +81,7 @@ def latent_sums(
     def log_ratios(here: slice, data: slice) -> torch.Tensor:
         return columns_of(posterior.log_terms(draws[here, None], data)).sub_(own[here, None])
 
-    return sum_densities(log_ratios, own.shape[1], rows, codes, device, elements, progress)
+    return sum_densities(log_ratios, own.shape[1], rows, codes, device, progress)
 
 
 def columns_of(terms: LogTerms) -> torch.Tensor:

@@ -17,7 +17,14 @@ from infoscope.errors import OutOfRange, WrongShape, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, Estimates, mean_of, means_of
 from infoscope.metrics.factor_information import _kernels
-from infoscope.metrics.factor_information._layout import FLOAT32_LARGEST, NO_COLUMN, draws_of, layout, plan_of
+from infoscope.metrics.factor_information._layout import (
+    FLOAT32_LARGEST,
+    NO_COLUMN,
+    Layout,
+    draws_of,
+    layout,
+    plan_of,
+)
 from infoscope.metrics.factor_information.density_sums import alike, latent_sums, stratified_rows
 from infoscope.metrics.factor_information.inputs import CODING
 from infoscope.metrics.factor_information.posterior import Posterior
@@ -60,18 +67,10 @@ def factor_information(
     generator: np.random.Generator | None = None,
     factor_names: Sequence[str] | None = None,
     device: str = "cpu",
-    threads: int = 1,
     progress: Progress | None = None,
 ) -> FactorInformation:
-    """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of discrete factors [n, K] of the rows of a posterior.
-
-    draws       in total, stratified over rows in the order of the factors; standard errors take them as independent
-                and are too large by 5 to 20 % (up to 60 % in `LatentInformation`)
-    device      "cpu" computes in float32 (sums to about 1e-6) on `threads` threads, a torch device in float64
-
-    ValueError: factors that are not whole numbers [n, K], fewer than 2 draws, several parts with dependent latents.
-    """
-    return measure(posterior, factors, draws, generator, factor_names, device, threads, progress).factors
+    """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of discrete factors; arguments and errors of `measure`."""
+    return measure(posterior, factors, draws, generator, factor_names, device, progress).factors
 
 
 def measure(
@@ -81,18 +80,29 @@ def measure(
     generator: np.random.Generator | None = None,
     factor_names: Sequence[str] | None = None,
     device: str = "cpu",
-    threads: int = 1,
     progress: Progress | None = None,
 ) -> Measured:
-    """`factor_information`, and the `LatentInformation` of the same draws; arguments as there."""
-    _require_posterior(posterior)
+    """The information of the latents of a posterior on discrete factors [n, K] of its rows, and on the rows, nats.
+
+    draws       in total, stratified over rows in the order of the factors; standard errors take them as independent
+                and are too large by 5 to 20 % (up to 60 % in `LatentInformation`)
+    device      "cpu" computes in float32 (sums to about 1e-6), on torch's threads: Gaussian, attacked and categorical
+                latents; other posteriors, and a torch device, in float64, some ten times slower on a CPU
+
+    ValueError: factors that are not whole numbers [n, K], fewer than 2 draws, no posterior.
+    """
+    if not hasattr(posterior, "log_terms"):
+        raise WrongType(
+            f"posterior must have a density (see `factor_information.posterior`), got {type(posterior).__name__}; "
+            "arrays are for `disentanglement`."
+        )
     codes = codes_of(factors, posterior.n)
     labels = tuple(factor_names) if factor_names is not None else tuple(f"y{k}" for k in range(codes.shape[1]))
     if len(labels) != codes.shape[1]:
         raise WrongShape(f"factor_names has {len(labels)} names; there are {codes.shape[1]} factors.")
     sample = drawn(posterior, codes, draws, generator)
     order, rows, z = sample
-    sums = sums_of(posterior, codes, *sample, device, threads, progress)
+    sums = sums_of(posterior, codes, *sample, device, progress)
     share = alike(codes, rows) / len(codes)
     pointwise = np.log(sums[:, 1:]) - np.log(sums[:, :1]) - np.log(share)[:, :, None]
     frequencies = [np.bincount(column) / len(codes) for column in codes.T]
@@ -102,15 +112,6 @@ def measure(
         FactorInformation.from_pointwise(labels, posterior.latents, entropy, pointwise, method),
         _latents_of(posterior, rows, z, sums),
     )
-
-
-def _require_posterior(posterior: Posterior) -> None:
-    """ValueError for what has no density."""
-    if not hasattr(posterior, "log_terms"):
-        raise WrongType(
-            f"posterior must have a density (see `factor_information.posterior`), got {type(posterior).__name__}; "
-            "arrays are for `disentanglement`."
-        )
 
 
 def codes_of(factors: np.ndarray, n: int) -> np.ndarray:
@@ -141,14 +142,13 @@ def sums_of(
     rows: np.ndarray,
     z: np.ndarray,
     device: str,
-    threads: int,
     progress: Progress | None,
 ) -> np.ndarray:
-    """See `latent_sums`; by the kernels on a CPU."""
-    threads = require_int("threads", threads, 1)
-    if torch.device(device).type != "cpu":
+    """See `latent_sums`; by the kernels on a CPU, where they take the posterior."""
+    arranged = layout(posterior) if torch.device(device).type == "cpu" else None
+    if arranged is None:
         return latent_sums(posterior, z, rows, codes, device, progress=progress)
-    sums = kernel_sums(posterior, codes, order, rows, z, threads, progress)
+    sums = kernel_sums(arranged, codes, order, rows, z, progress)
     lost = np.flatnonzero(~(sums < FLOAT32_LARGEST).all(axis=(1, 2)))
     if len(lost):
         sums[lost] = latent_sums(posterior, z[lost], rows[lost], codes)
@@ -156,37 +156,27 @@ def sums_of(
 
 
 def kernel_sums(
-    posterior: Posterior,
+    arranged: Layout,
     codes: np.ndarray,
     order: np.ndarray,
     rows: np.ndarray,
     z: np.ndarray,
-    threads: int,
     progress: Progress | None,
 ) -> np.ndarray:
     """The float32 sweep: sums [m, 1 + K, 2 L + 1]; those of a density that is the same at every row are the counts."""
-    arranged = layout(posterior)
     plan, draws = plan_of(arranged, order, codes), draws_of(arranged, z, rows, codes[rows])
     terms = np.zeros((len(z), 1 + codes.shape[1], arranged.terms))
-    done = 0
-    with ThreadPoolExecutor(threads) as pool:
-        begins = range(0, len(z), _DRAWS_AT_ONCE)
-        tasks = [(begin, min(begin + _DRAWS_AT_ONCE, len(z))) for begin in begins]
-        for begin, end in pool.map(lambda task: _swept(plan, draws, *task, terms), tasks):
-            done += end - begin
+    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+        ends = [min(begin + _DRAWS_AT_ONCE, len(z)) for begin in range(0, len(z), _DRAWS_AT_ONCE)]
+        sweep = lambda begin, end: _kernels.sweep(plan, draws, begin, end, arranged.terms, terms)  # noqa: E731
+        for end, _ in zip(ends, pool.map(sweep, [0, *ends], ends)):
             if progress is not None:
-                progress(done, len(z))
+                progress(end, len(z))
     sums = terms[:, :, arranged.columns]
     constant = arranged.columns == NO_COLUMN
     if constant.any():
         sums[:, :, constant] = np.column_stack([np.full(len(z), len(codes)), alike(codes, rows)])[:, :, None]
     return sums
-
-
-def _swept(plan: _kernels.Plan, draws: _kernels.Draws, begin: int, end: int, terms: np.ndarray) -> tuple[int, int]:
-    """The sweep for draws begin..end."""
-    _kernels.sweep(plan, draws, begin, end, terms.shape[2], terms)
-    return begin, end
 
 
 def _latents_of(posterior: Posterior, rows: np.ndarray, z: np.ndarray, sums: np.ndarray) -> LatentInformation:

@@ -41,7 +41,21 @@ class Posterior(Protocol):
     def log_prior(self, z: Tensor) -> Tensor: ...
 
 
-class GaussianPosterior:
+class _Gaussian:
+    """What Gaussian posteriors have in common."""
+
+    mean: np.ndarray
+
+    @property
+    def n(self) -> int:
+        return len(self.mean)
+
+    def log_prior(self, z: Tensor) -> Tensor:
+        """See Posterior."""
+        return log_normal(z, 0.0, torch.ones((), dtype=z.dtype, device=z.device))
+
+
+class GaussianPosterior(_Gaussian):
     """Independent Gaussian latents: mean and scale (standard deviation) [n, L].
 
     ValueError: shapes differ, a value is not finite, a scale is not above 0.
@@ -59,10 +73,6 @@ class GaussianPosterior:
             )
         self.latents = names(latents, self.mean.shape[1])
 
-    @property
-    def n(self) -> int:
-        return len(self.mean)
-
     def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
         """One z for each of `rows` [m]: [m, L]."""
         noise = generator_or_default(generator).standard_normal((len(rows), self.mean.shape[1]))
@@ -73,10 +83,6 @@ class GaussianPosterior:
         alone = log_normal(z, like(z, self.mean[rows]), like(z, self.scale[rows]))
         joint = alone.sum(-1)
         return LogTerms(alone, joint[..., None] - alone, joint)
-
-    def log_prior(self, z: Tensor) -> Tensor:
-        """See Posterior."""
-        return log_normal(z, 0.0, torch.ones((), dtype=z.dtype, device=z.device))
 
 
 class CategoricalPosterior:
@@ -122,7 +128,7 @@ class CategoricalPosterior:
         return torch.full_like(z, -log(self.probability.shape[1]))
 
 
-class FullGaussianPosterior:
+class FullGaussianPosterior(_Gaussian):
     """Gaussian latents that depend on one another given x: mean [n, L], covariance [n, L, L].
 
     ValueError: shapes that do not fit, values that are not finite, a covariance that is not symmetric and positive
@@ -142,10 +148,6 @@ class FullGaussianPosterior:
         except np.linalg.LinAlgError:
             raise OutOfRange("covariance must be positive definite for every row.") from None
         self.latents = names(latents, dim)
-
-    @property
-    def n(self) -> int:
-        return len(self.mean)
 
     @cached_property
     def precision(self) -> np.ndarray:
@@ -172,10 +174,6 @@ class FullGaussianPosterior:
         joint = -0.5 * ((r * v).sum(-1) + constant)
         rest = without(joint, v, torch.diagonal(precision, dim1=-2, dim2=-1))
         return LogTerms(log_normal(z, mean, variance.sqrt()), rest, joint)
-
-    def log_prior(self, z: Tensor) -> Tensor:
-        """See Posterior."""
-        return log_normal(z, 0.0, torch.ones((), dtype=z.dtype, device=z.device))
 
 
 class ProductPosterior:

@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from infoscope.checks import one_of
-from infoscope.errors import InvalidInput, OutOfRange, TooFew, UnknownName, WrongShape
+from infoscope.errors import OutOfRange, TooFew, UnknownName, WrongShape
 from infoscope.estimators.result import NATS, Estimate, Estimates, quantile, root_sum_squares, undefined
 from infoscope.metrics.pid import BRANCHES, ROUNDING, Bounds, crossing_note, finite, is_low
 
 OF_ENTROPY, SHARE = "share of H(y)", "share"
-SHARED_LATENTS = ("alone", "unique_low")
 TERMS = ("unique", "redundant", "synergistic")
 
 
@@ -44,22 +42,7 @@ class FactorInformation:
     clusters: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        k, count = len(self.factors), len(self.latents)
-        if not k or not count:
-            raise InvalidInput(f"factors and latents must not be empty, got {k} factors and {count} latents.")
-        shapes = {"entropy": (k,), "alone": (k, count), "rest": (k, count), "joint": (k,)}
-        if self.pointwise is not None:
-            shapes |= {"pointwise": (self.n, k, 2 * count + 1)}
-            shapes |= {"surprisal": (self.n, k)} if self.surprisal is not None else {}
-            shapes |= {"clusters": (self.n,)} if self.clusters is not None else {}
-        for name, shape in shapes.items():
-            if np.shape(getattr(self, name)) != shape:
-                raise WrongShape(f"{name} must have shape {shape}, got {np.shape(getattr(self, name))}.")
         finite(alone=self.alone, rest=self.rest, joint=self.joint)
-        if self.pointwise is None and (self.surprisal is not None or self.clusters is not None):
-            raise ValueError("surprisal and clusters say how sure pointwise values are; pointwise is missing.")
-        if self.pointwise is not None and not np.allclose(self.pointwise.mean(axis=0), self.parts, atol=1e-6):
-            raise InvalidInput("pointwise must have alone, rest and joint as its means over the first axis.")
 
     @classmethod
     def from_pointwise(
@@ -145,32 +128,29 @@ class FactorInformation:
         """Each bound's mean over factors, as an Estimate.
 
         latent None takes the maximum over latents by bound (Eq. 6): terms do not add up. "alone" takes all six at the
-        latent with the largest I(y_k; z_l), "unique_low" at the largest lower bound of unique information. The error
-        takes the latent as given; ties bias a maximum upwards.
+        latent with the largest I(y_k; z_l). The error takes the latent as given; ties bias a maximum upwards.
         """
-        if latent is not None and latent not in SHARED_LATENTS:
-            raise UnknownName(f"latent must be None, 'alone' or 'unique_low', got {latent!r}.")
+        if latent not in (None, "alone"):
+            raise UnknownName(f"latent must be None or 'alone', got {latent!r}.")
         return Bounds(
             *[self._estimate(*self._aggregate(name, latent, normalised), normalised) for name in Bounds._fields]
         )
 
-    def aggregated_excess(self, latent: str | None = None, normalised: bool = True) -> dict[str, Estimate]:
-        """For each term the aggregated lower less the aggregated upper bound, with its error. Arguments as
-        `aggregated`.
-        """
+    def aggregated_excess(self, latent: str | None = None) -> dict[str, Estimate]:
+        """For each term the aggregated lower less the aggregated upper bound, with its error, shares of H."""
         found = {}
         for term in TERMS:
             (low, of_low), (high, of_high) = (
-                self._aggregate(f"{term}_{side}", latent, normalised) for side in ("low", "high")
+                self._aggregate(f"{term}_{side}", latent, True) for side in ("low", "high")
             )
-            found[term] = self._estimate(low - high, of_low - of_high, normalised)
+            found[term] = self._estimate(low - high, of_low - of_high, True)
         return found
 
     def _aggregate(self, name: str, latent: str | None, normalised: bool) -> tuple[float, np.ndarray]:
         """One bound's mean over factors and its deviations [g]; see `aggregated`."""
         value, _, deviation = self._bound(name, normalised)
         if latent is not None:
-            best = self.best_latent(latent)
+            best = self.best_latent()
         elif is_low(name):
             best = self._branch(getattr(BRANCHES, name)[1], self.parts).argmax(axis=1)
         else:
@@ -178,10 +158,9 @@ class FactorInformation:
         k = np.arange(len(self.factors))
         return value[k, best].mean(), deviation[:, k, best].mean(axis=1)
 
-    def best_latent(self, by: str = "alone") -> np.ndarray:
-        """For each factor [K] the index of the latent with the largest I(y_k; z_l), or by="unique_low" alone - rest."""
-        one_of("by", by, SHARED_LATENTS)
-        return np.argmax(self.alone if by == "alone" else self.alone - self.rest, axis=1)
+    def best_latent(self) -> np.ndarray:
+        """For each factor [K] the index of the latent with the largest I(y_k; z_l)."""
+        return np.argmax(self.alone, axis=1)
 
     def unibound(self, normalised: bool = True) -> Estimate:
         """Mean over factors of the largest lower bound of unique information (Tokui & Sato 2021, Eq. 6)."""

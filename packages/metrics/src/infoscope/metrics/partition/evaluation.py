@@ -16,7 +16,7 @@ from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, NoVariation, OutOfRange, UnknownName, WrongLength, WrongType
 from infoscope.estimators import classifier, uncertainty
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.classifier.inputs import as_blocks, coded
+from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import aligns, as_codes
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
@@ -27,13 +27,11 @@ from infoscope.metrics.partition.scores import figures, scores, seed_parts, seed
 from infoscope.metrics.partition.terms import (
     BLOCKS,
     CLASSIFIER,
-    EXACT,
     NEIGHBOURS,
     POSTERIOR,
     Progress,
     Term,
     by_classifier,
-    by_enumeration,
     by_neighbours,
     stacked,
     without_repeats,
@@ -223,29 +221,3 @@ def evaluate_posterior(
     found, shares = {POSTERIOR: figures(route, names)}, {POSTERIOR: scores(route, names)}
     widths = {name: posterior.mean.shape[1] for name, posterior in posteriors.items()}
     return PartitionReport(widths, n, int(row_groups.max()) + 1, found, shares, {}, {"draws": draws}, None)
-
-
-@aligns("blocks", "y", "d", "probabilities")
-def enumerate_outcomes(
-    blocks: Mapping[str, ArrayLike | None], y: ArrayLike, d: ArrayLike, probabilities: ArrayLike | None = None
-) -> PartitionReport:
-    """The same quantities and scores of a discrete distribution, exactly: rows are outcomes with `probabilities` [m].
-
-    ValueError: no block, unknown ones, unequal lengths, a label of one class, no probability distribution.
-    """
-    m = len(np.asarray(y))
-    labels = _as_labels(y, d, m)
-    columns = {name: coded(f"block {name!r}", block, m) for name, block in given(blocks).items()}
-    weights = np.full(m, 1 / m) if probabilities is None else np.asarray(probabilities, dtype=np.float64)
-    if weights.shape != (m,) or not (weights >= 0).all() or abs(weights.sum() - 1) > 1e-9:
-        raise OutOfRange(
-            f"probabilities must be {m} numbers of at least 0 that sum to 1, got shape {list(weights.shape)} with sum "
-            f"{weights.sum():.6g}."
-        )
-    kept = weights > 0
-    law = {name: codes[kept] for name, codes in {**columns, **labels}.items()}
-    names = tuple(columns)
-    route = by_enumeration(law, weights[kept], terms_of(names))
-    widths = dict.fromkeys(names, 1)
-    found, shares = {EXACT: figures(route, names)}, {EXACT: scores(route, names)}
-    return PartitionReport(widths, m, m, found, shares, {}, {}, None)

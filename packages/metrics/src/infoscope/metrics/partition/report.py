@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import hypot, isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,9 @@ from scipy import stats
 
 from infoscope.errors import Conflict, InvalidInput, OutOfRange, UnknownName
 from infoscope.estimators.result import LEVEL, Estimate
-from infoscope.metrics.partition.terms import CLASSIFIER, EXACT, NEIGHBOURS, POSTERIOR
+from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 from infoscope.metrics.pid import ROUNDING
-from infoscope.metrics.writing import blocks_and_widths, not_shown, shown
+from infoscope.metrics.writing import blocks_and_widths, shown
 
 COLUMNS = [
     "quantity", "route", "value", "standard_error", "low", "high", "unit", "n", "groups", "p_value", "p_holm", "note",
@@ -61,16 +61,12 @@ class NullTest:
     exchanged: str
 
 
-@dataclass(frozen=True, eq=False)
-class Items:
+class Items(NamedTuple):
     """Which items were evaluated: codes of labels and groups, each [n]."""
 
     y: NDArray[np.int64]
     d: NDArray[np.int64]
     groups: NDArray[np.int64]
-
-    def same(self, other: Items) -> bool:
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ("y", "d", "groups"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +76,7 @@ class PartitionReport:
     figures   route -> quantity -> Estimate, nats
     shares    route -> score -> Estimate; most are shares of H
     tests     quantity -> permutation test of its being 0
-    items     for comparisons; None for an exact distribution
+    items     for comparisons; None of a posterior
     """
 
     blocks: Mapping[str, int]
@@ -131,7 +127,7 @@ class PartitionReport:
         """What was found, in plain words, with what it does not show."""
         lines = [self._heading(), *self._score_lines(), *self._test_lines()]
         if NEIGHBOURS in self.routes:
-            lines += [*self._disagreements(), *not_shown(_LIMITS)]
+            lines += [*self._disagreements(), *(f"Not shown: {note}" for note in _LIMITS)]
         if POSTERIOR in self.routes:
             lines.append(_POSTERIOR_LIMITS)
         return "\n".join(lines)
@@ -140,8 +136,6 @@ class PartitionReport:
 
     def _heading(self) -> str:
         widths, settings = blocks_and_widths(self.blocks), self.settings
-        if EXACT in self.routes:
-            return f"Exact distribution of {self.n} outcomes; blocks {widths}."
         if POSTERIOR in self.routes:
             population, how = ", taken as the population", f"Exact log-marginals, {settings['draws']} draws."
         else:
@@ -216,20 +210,15 @@ class PartitionReport:
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the pointwise values, as plain numbers, strings and dicts; None where there is no number."""
-        records = self.table().astype(object).to_dict("records")
-        plain = [{name: None if _no_number(value) else value for name, value in record.items()} for record in records]
+        rows = self.table().replace([np.inf, -np.inf], np.nan).astype(object)
         return {
             "blocks": dict(self.blocks),
             "n": self.n,
             "groups": self.groups,
             "settings": dict(self.settings),
-            "rows": plain,
+            "rows": rows.where(rows.notna(), None).to_dict("records"),
             "summary": self.summary(),
         }
-
-
-def _no_number(value: Any) -> bool:
-    return isinstance(value, float) and not np.isfinite(value)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
@@ -256,7 +245,7 @@ def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
         if report.items is None or CLASSIFIER not in report.figures:
             raise InvalidInput(f"report {name!r} must have the classifier route, got {list(report.routes)}.")
     for name in rest:
-        if not reports[first].items.same(reports[name].items):
+        if not all(map(np.array_equal, reports[first].items, reports[name].items)):
             raise Conflict(f"reports must be of the same rows, but labels or groups of {name!r} differ from {first!r}.")
         for setting in ("family", "folds"):
             ours, theirs = reports[first].settings[setting], reports[name].settings[setting]

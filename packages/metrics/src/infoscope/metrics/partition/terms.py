@@ -1,7 +1,7 @@
 """Terms I(blocks; labels | labels) and entropies of labels, and the routes that measure them.
 
 Neighbours: term by term, biased low in many dimensions, not additive. Classifier: one cross-fitted q(y, d | blocks) for
-each set of blocks, additive lower bounds. Posterior: exact log-marginals. Exact: enumeration of a distribution.
+each set of blocks, additive lower bounds. Posterior: exact log-marginals.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from infoscope.estimators.variables import jitter
 from infoscope.metrics.pid import ROUNDING
 
 BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
-NEIGHBOURS, CLASSIFIER, POSTERIOR, EXACT = "neighbours", "classifier", "posterior", "exact"
+NEIGHBOURS, CLASSIFIER, POSTERIOR = "neighbours", "classifier", "posterior"
 _MAX_REPEATED_SHARE = 0.01  # of the rows; above it one pass over the neighbours is impossible
 
 Progress = Callable[[float, str], None]
@@ -153,21 +153,3 @@ def by_classifier(information: Information, terms: Iterable[Term]) -> Route:
         )
         for term in terms
     }
-
-
-def by_enumeration(columns: Mapping[str, NDArray], weights: NDArray[np.float64], terms: Iterable[Term]) -> Route:
-    """Every term of a discrete distribution: outcomes [m] as codes of every block and label, and probabilities [m]."""
-
-    def entropy(*names: str) -> float:
-        if not names:
-            return 0.0
-        shares = np.bincount(combined([columns[name] for name in names]), weights=weights)
-        return float(-(shares * np.log(shares)).sum())
-
-    values = {}
-    for term in terms:
-        of_labels = entropy(*term.target, *term.given) - entropy(*term.given)
-        with_blocks = entropy(*term.blocks, *term.target, *term.given) - entropy(*term.blocks, *term.given)
-        value = of_labels - with_blocks if term.blocks else of_labels
-        values[term] = Estimate(value, 0.0, method="enumeration", influence=np.zeros(1))
-    return values

@@ -4,7 +4,7 @@ I(target; a, b) is unique + unique + redundant + synergistic. `bounds` hold for 
 ones are of tables (broja, williams_beer, discrete_shared_exclusion), covariances (gaussian) and rows (DECOMPOSITIONS).
 """
 
-from infoscope.metrics._late import late
+from infoscope.late import late
 from infoscope.metrics.pid.terms import (
     APART,
     BRANCHES,

@@ -42,7 +42,6 @@ def jackknifed(
     generator: np.random.Generator | None,
     method: str,
     settings: str = "",
-    notes: tuple[str, ...] = (),
 ) -> Decomposition:
     """Estimates of the terms that `decompose` gives for rows [m], by the delete-block jackknife (Quenouille 1956; Shao
     & Wu 1989); bias not proportional to 1 / n stays. Intervals include every plausible branch [B, 4] at kinks.
@@ -66,7 +65,7 @@ def jackknifed(
     ends = zip((values - reach * errors)[possible].min(axis=0), (values + reach * errors)[possible].max(axis=0))
     terms = [
         Estimate(
-            float(value), float(error), NATS, n, method, notes, settings, plan.units, plan.count - 1,
+            float(value), float(error), NATS, n, method, (), settings, plan.units, plan.count - 1,
             interval=(float(low), float(high)), influence=of,
         )
         for value, error, (low, high), of in zip(values[0], errors[0], ends, influence[:, 0].T)

@@ -4,7 +4,7 @@ measures (estimate -> VInformation), pvi, hardness of items, usable (mixtures of
 difficulty (token artefacts), label_errors, structure (trees of most usable information), leakage of latent blocks.
 """
 
-from infoscope.metrics._late import late
+from infoscope.late import late
 
 _LATE = dict.fromkeys(("VInformation", "estimate"), "measures")
 

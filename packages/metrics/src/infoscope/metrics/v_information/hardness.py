@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from infoscope.checks import require_int
-from infoscope.errors import Conflict, OutOfRange, UnknownName
+from infoscope.errors import OutOfRange, UnknownName
 from infoscope.estimators.classifier.inputs import coded
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.variables import aligns
@@ -42,41 +42,23 @@ def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
 def slices(
     table: pd.DataFrame,
     by: Hashable | Sequence[Hashable],
-    edges: Sequence[float] | None = None,
     groups: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Mean PVI (bits) of the items of every value of one or more columns of a `pvi.pointwise` table: n, mean_bits,
-    standard_error_bits. edges: of left-closed intervals of the single column `by`; groups [n]: dependent items.
-
-    ValueError: no such column, edges that do not increase or leave items out.
+    standard_error_bits. groups [n]: dependent items. ValueError: no such column.
     """
     columns = list(by) if isinstance(by, list | tuple) else [by]
     missing = [column for column in [*columns, "pvi_bits"] if column not in table]
     if missing:
         raise UnknownName(f"by must name columns of the table, which has no {missing}; it has {list(table.columns)}.")
-    keys = table[columns].copy()
-    if edges is not None:
-        if len(columns) > 1:
-            raise Conflict(f"edges must be None for several columns, got {edges!r} for {columns}.")
-        keys[columns[0]] = cut(keys[columns[0]], edges)
     codes = np.arange(len(table)) if groups is None else coded("groups", groups, len(table))
     rows = []
-    places = pd.Series(np.arange(len(table)), index=keys.index)
-    for value, members in places.groupby([keys[column] for column in columns], observed=True, dropna=False):
+    places = pd.Series(np.arange(len(table)), index=table.index)
+    for value, members in places.groupby([table[column] for column in columns], observed=True, dropna=False):
         bits = table["pvi_bits"].to_numpy()[members]
         own = np.unique(codes[members], return_inverse=True)[1]
         rows.append([*value, len(bits), bits.mean(), clustered_error(bits, own)])
     return pd.DataFrame(rows, columns=[*columns, "n", "mean_bits", "standard_error_bits"]).set_index(columns)
-
-
-def cut(values: pd.Series, edges: Sequence[float]) -> pd.Series:
-    """The interval of every value; ValueError for edges that do not increase, or a value outside of them."""
-    if len(edges) < 2 or not (np.diff(edges) > 0).all():
-        raise OutOfRange(f"edges must be at least two increasing numbers, got {edges!r}.")
-    found = pd.cut(values, list(edges), right=False)
-    if found.isna().any():
-        raise OutOfRange(f"edges must hold every value of {values.name!r}, but {int(found.isna().sum())} are outside.")
-    return found
 
 
 def hardest(table: pd.DataFrame, count: int = 10, label: Hashable | None = None) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from infoscope.checks import require_int
-from infoscope.errors import NoVariation, OutOfRange, TooFew, UnknownName, WrongLength, WrongType
+from infoscope.errors import NoVariation, OutOfRange, TooFew, WrongLength, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.networks import Network, fully_connected, outputs
 from infoscope.estimators.families.protocol import Features
@@ -58,15 +58,6 @@ def usable_leakage(
                 rows.append([label, block, name, *figures, found.floored, found.n, found.units])
     columns = ["value_bits", "standard_error_bits", "ceiling_bits", "floored", "n", "groups"]
     return pd.DataFrame(rows, columns=["label", "block", "family", *columns])
-
-
-def matrix(leakage: pd.DataFrame, label: str, column: str = "value_bits") -> pd.DataFrame:
-    """One label's rows of `usable_leakage` as families x blocks, in the order in which they were given."""
-    own = leakage[leakage["label"] == label]
-    if own.empty:
-        raise UnknownName(f"label must be one of {list(dict.fromkeys(leakage['label']))}, got {label!r}.")
-    wide = own.pivot(index="family", columns="block", values=column)
-    return wide.loc[list(dict.fromkeys(own["family"])), list(dict.fromkeys(own["block"]))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,14 +16,31 @@ z = extract_blocks(fit.model, x)["z_y"]
 
 from infoscope.models.blocks import Block
 from infoscope.models.domain.adversarial import DANN, AugmentedDANN
-from infoscope.models.domain.base import ERM, IRM, BalancedERM, Batch, DomainModel, invariance_penalty
-from infoscope.models.domain.blocks import BLOCK_NAMES, BlockSpec
+from infoscope.models.domain.base import (
+    CORAL,
+    ERM,
+    IRM,
+    BalancedERM,
+    Batch,
+    DomainInformedERM,
+    DomainModel,
+    Fishr,
+    UninformedERM,
+    gradient_variances,
+    invariance_penalty,
+    moment_distance,
+)
 from infoscope.models.domain.catalogue import MODELS, PUBLISHED
-from infoscope.models.domain.configs import Adversary, Network, Optimisation
-from infoscope.models.domain.evaluation import Accuracies, Accuracy, accuracies, extract_blocks, posteriors
-from infoscope.models.domain.informed import DomainInformedERM, UninformedERM
-from infoscope.models.domain.items import DomainData, DomainItems
-from infoscope.models.domain.matching import CORAL, Fishr, gradient_variances, moment_distance
+from infoscope.models.domain.configs import BLOCK_NAMES, Adversary, BlockSpec, Network, Optimisation
+from infoscope.models.domain.evaluation import (
+    Accuracies,
+    Accuracy,
+    DomainData,
+    DomainItems,
+    accuracies,
+    extract_blocks,
+    posteriors,
+)
 from infoscope.models.domain.training import RULES, DomainFit, fit_domain, select_step
 from infoscope.models.domain.variational import DIVA, NVAE
 

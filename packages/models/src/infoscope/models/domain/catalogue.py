@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from infoscope.models.domain.adversarial import DANN, AugmentedDANN
-from infoscope.models.domain.base import ERM, IRM, BalancedERM, DomainModel
-from infoscope.models.domain.blocks import BlockSpec
-from infoscope.models.domain.informed import DomainInformedERM, UninformedERM
-from infoscope.models.domain.matching import CORAL, Fishr
+from infoscope.models.domain.base import (
+    CORAL,
+    ERM,
+    IRM,
+    BalancedERM,
+    DomainInformedERM,
+    DomainModel,
+    Fishr,
+    UninformedERM,
+)
+from infoscope.models.domain.configs import BlockSpec
 from infoscope.models.domain.variational import DIVA, NVAE
 
 MODELS: dict[str, type[DomainModel]] = {

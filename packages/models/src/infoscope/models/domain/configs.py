@@ -8,20 +8,16 @@ value: configurations of older runs then take the defaults of their version.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
 from infoscope.checks import one_of, require_int, require_ints, require_number
-from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongShape, WrongType
-from infoscope.models.domain.blocks import BLOCK_NAMES, BlockSpec
+from infoscope.errors import Conflict, InvalidInput, OutOfRange, TooFew, WrongShape, WrongType
 
 VERSION = 2
 
-NETWORKS = ("plain", "densenet121", "resnet18", "resnet50")
-RECONSTRUCTIONS = ("squared", "categorical", "bernoulli")
-L1_FORMS = ("batch-mean", "item-sum")
-DECORRELATIONS = ("covariance", "correlation")
+BLOCK_NAMES = ("z_y", "z_x", "z_dy", "z_d")
 
 
 def widths(name: str, values: Any) -> tuple[int, ...]:
@@ -29,50 +25,143 @@ def widths(name: str, values: Any) -> tuple[int, ...]:
     return tuple(require_ints(name, values)) if not isinstance(values, (tuple, list)) or values else ()
 
 
+def _kept(check: Callable[..., Any], *arguments: Any, optional: bool = False, **limits: Any) -> Callable[..., Any]:
+    """A validator that returns the value as it was given; optional: which may be None."""
+
+    def validator(name: str, value: Any) -> Any:
+        if not (optional and value is None):
+            check(name, value, *arguments, **limits)
+        return value
+
+    return validator
+
+
+def _of(*words: str) -> Callable[..., Any]:
+    return _kept(one_of, words)
+
+
+Whole = Annotated[int, _kept(require_int)]
+Several = Annotated[int, _kept(require_int, 2)]
+Weight = Annotated[float, _kept(require_number)]
+Share = Annotated[float, _kept(require_number, most=1)]
+Rate = Annotated[float, _kept(require_number, ends=False)]
+Widths = Annotated[tuple[int, ...], widths]
+Reconstruction = Annotated[str, _of("squared", "categorical", "bernoulli")]
+
+
+class Settings:
+    """A dataclass whose fields are checked by the validators of their types. PREFIX: before names in errors."""
+
+    PREFIX: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for name, kind in get_type_hints(type(self), include_extras=True).items():
+            for validator in getattr(kind, "__metadata__", ()):
+                object.__setattr__(self, name, validator(self.PREFIX + name, getattr(self, name)))
+
+
 @dataclass(frozen=True)
-class Network:
+class BlockSpec:
+    """Dimensions of the latent blocks, side by side: z_y (class), z_x (neither), z_dy (both), z_d (domain).
+
+    None or 0 dimensions: the block is absent. ValueError for other dimensions and when no block is left.
+    """
+
+    z_y: int | None = 8
+    z_x: int | None = 8
+    z_dy: int | None = 8
+    z_d: int | None = 8
+
+    def __post_init__(self) -> None:
+        for name in BLOCK_NAMES:
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None or value == 0 else require_int(name, value))
+        if not self.names:
+            raise TooFew("blocks must have at least one block of one dimension or more, got none.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The blocks that exist, in order."""
+        return tuple(name for name in BLOCK_NAMES if getattr(self, name) is not None)
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of all blocks together."""
+        return sum(getattr(self, name) for name in self.names)
+
+    @property
+    def slices(self) -> dict[str, slice]:
+        """The columns of each block that exists."""
+        slices, start = {}, 0
+        for name in self.names:
+            slices[name] = slice(start, start + getattr(self, name))
+            start = slices[name].stop
+        return slices
+
+    def width(self, names: tuple[str, ...]) -> int:
+        """Dimensions of those of the named blocks that exist."""
+        return sum(getattr(self, name) or 0 for name in names)
+
+    def without(self, name: str) -> BlockSpec:
+        """The same number of dimensions without one block: its own are spread over the others as evenly as possible,
+        the first blocks taking what is left over. Raises ValueError when the block is absent or the only one."""
+        one_of("name", name, self.names)
+        rest = [other for other in self.names if other != name]
+        if not rest:
+            raise WrongShape(f"name must leave a block to take its dimensions, and {name} is the only one.")
+        share, extra = divmod(getattr(self, name), len(rest))
+        wider = {other: getattr(self, other) + share + (place < extra) for place, other in enumerate(rest)}
+        return replace(self, **{name: None}, **wider)
+
+    def to_dict(self) -> dict[str, int | None]:
+        """Plain values of all four names; None is absent. `from_dict` reads them back."""
+        return {name: getattr(self, name) for name in BLOCK_NAMES}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, int | None]) -> BlockSpec:
+        """The blocks of a mapping; a name it does not have is an absent block. ValueError for an unknown name."""
+        for name in values:
+            one_of("block", name, BLOCK_NAMES)
+        return cls(**{name: values.get(name) for name in BLOCK_NAMES})
+
+
+@dataclass(frozen=True)
+class Network(Settings):
     """Encoder and decoder. kind: "plain" (images: convolutions that halve the size to at most 7 x 7, `width` channels,
     doubled each time up to fourfold; features: a perceptron of `depth` hidden layers of `width`), or torchvision's
     densenet121, resnet18 or resnet50, untrained, for images of three channels, with the plain decoder.
     """
 
-    kind: str = "plain"
-    width: int = 64
-    depth: int = 2
-
-    def __post_init__(self) -> None:
-        one_of("network.kind", self.kind, NETWORKS)
-        require_int("network.width", self.width)
-        require_int("network.depth", self.depth)
+    PREFIX = "network."
+    kind: Annotated[str, _of("plain", "densenet121", "resnet18", "resnet50")] = "plain"
+    width: Whole = 64
+    depth: Whole = 2
 
 
 @dataclass(frozen=True)
-class Optimisation:
+class Optimisation(Settings):
     """method: "adam" or "sgd"; momentum: Adam's first beta or SGD's momentum; second_momentum: Adam's second beta;
     batch: items of a step, or of each domain in a step when balanced (every step then has as many of each training
     domain, as in DomainBed)."""
 
-    method: str = "adam"
-    learning_rate: float = 1e-3
-    momentum: float = 0.9
-    second_momentum: float = 0.999
-    weight_decay: float = 0.0
-    batch: int = 64
+    PREFIX = "optimisation."
+    method: Annotated[str, _of("adam", "sgd")] = "adam"
+    learning_rate: Rate = 1e-3
+    momentum: Share = 0.9
+    second_momentum: Share = 0.999
+    weight_decay: Weight = 0.0
+    batch: Several = 64
     balanced: bool = False
 
     def __post_init__(self) -> None:
-        one_of("optimisation.method", self.method, ("adam", "sgd"))
-        require_number("optimisation.learning_rate", self.learning_rate, ends=False)
+        super().__post_init__()
         for name in ("momentum", "second_momentum"):
-            require_number(f"optimisation.{name}", getattr(self, name), most=1)
             if self.method == "adam" and getattr(self, name) == 1:
                 raise OutOfRange(f"optimisation.{name} must be below 1 for Adam, got 1.")
-        require_number("optimisation.weight_decay", self.weight_decay)
-        require_int("optimisation.batch", self.batch, 2)
 
 
 @dataclass(frozen=True)
-class Adversary:
+class Adversary(Settings):
     """A classifier against which the encoder hides something in a block.
 
     method         "reversal" (Ganin et al. 2016), or "alternating" (DomainBed's DANN): `steps` of the adversary for one
@@ -81,40 +170,31 @@ class Adversary:
     learning_rate  of the adversary's own optimiser (alternating), as weight_decay; None: those of the rest
     """
 
-    hidden: tuple[int, ...] = (100, 100)
-    method: str = "reversal"
-    weight: float = 1.0
-    gamma: float | None = 10.0
-    steps: int = 1
-    gradient_penalty: float = 0.0
-    learning_rate: float | None = None
-    weight_decay: float | None = None
+    PREFIX = "adversary."
+    hidden: Widths = (100, 100)
+    method: Annotated[str, _of("reversal", "alternating")] = "reversal"
+    weight: Weight = 1.0
+    gamma: Annotated[float | None, _kept(require_number, ends=False, optional=True)] = 10.0
+    steps: Whole = 1
+    gradient_penalty: Weight = 0.0
+    learning_rate: Annotated[float | None, _kept(require_number, ends=False, optional=True)] = None
+    weight_decay: Annotated[float | None, _kept(require_number, optional=True)] = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", widths("adversary.hidden", self.hidden))
-        one_of("adversary.method", self.method, ("reversal", "alternating"))
-        require_number("adversary.weight", self.weight)
-        if self.gamma is not None:
-            require_number("adversary.gamma", self.gamma, ends=False)
-        require_int("adversary.steps", self.steps)
-        require_number("adversary.gradient_penalty", self.gradient_penalty)
+        super().__post_init__()
         for name in ("learning_rate", "weight_decay"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            require_number(f"adversary.{name}", value, ends=name == "weight_decay")
-            if self.method == "reversal":
+            if self.method == "reversal" and (value := getattr(self, name)) is not None:
                 raise Conflict(f"adversary.{name} must be None for a reversal, one step for both, got {value!r}.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DomainConfig:
+class DomainConfig(Settings):
     """The settings of every domain model: shape, of an item, (channels, height, width) or (features,); classes and
     domains, how many labels there are of each (two or more; a domain may be missing from the training)."""
 
-    shape: tuple[int, ...]
-    classes: int
-    domains: int
+    shape: Annotated[tuple[int, ...], widths]
+    classes: Several
+    domains: Several
     blocks: BlockSpec
     network: Network = Network()
     optimisation: Optimisation = Optimisation()
@@ -123,11 +203,9 @@ class DomainConfig:
     EARLIER: ClassVar[dict[int, dict[str, Any]]] = {}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(require_ints("shape", self.shape)))
+        super().__post_init__()
         if len(self.shape) not in (1, 3):
             raise WrongShape(f"shape must be (channels, height, width) or (features,), got {self.shape}.")
-        require_int("classes", self.classes, 2)
-        require_int("domains", self.domains, 2)
         if self.network.kind != "plain" and (len(self.shape) == 1 or self.shape[0] != 3):
             raise WrongShape(f"shape must be of images of 3 channels for a {self.network.kind}, got {self.shape}.")
 
@@ -167,11 +245,10 @@ class ERMConfig(DomainConfig):
     """Empirical risk minimisation. hidden: widths of the class head on z_y; () is a linear one."""
 
     blocks: BlockSpec = BlockSpec(32, None, None, None)
-    hidden: tuple[int, ...] = ()
+    hidden: Widths = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "hidden", widths("hidden", self.hidden))
         _require(self.blocks, ("z_y",), exactly=True)
 
 
@@ -186,7 +263,7 @@ class BalancedERMConfig(ERMConfig):
 class DomainInformedERMConfig(BalancedERMConfig):
     """Settings of `DomainInformedERM`: the class head takes z_y and its mean over the domain."""
 
-    hidden: tuple[int, ...] = (64, 64)
+    hidden: Widths = (64, 64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,15 +271,9 @@ class PenaltyConfig(BalancedERMConfig):
     """Risk minimisation with a penalty on what differs between domains. weight, of the penalty from the fraction
     `switch` of the training on, when the optimiser starts afresh; weight_before until then."""
 
-    weight: float = 1.0
-    weight_before: float = 0.0
-    switch: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_number("weight", self.weight)
-        require_number("weight_before", self.weight_before)
-        require_number("switch", self.switch, most=1)
+    weight: Weight = 1.0
+    weight_before: Weight = 0.0
+    switch: Share = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,14 +282,10 @@ class IRMConfig(PenaltyConfig):
     `invariance_penalty`.
     """
 
-    penalty: str = "unbiased"
-    weight: float = 100.0
-    weight_before: float = 1.0
-    switch: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("penalty", self.penalty, ("unbiased", "squared"))
+    penalty: Annotated[str, _of("unbiased", "squared")] = "unbiased"
+    weight: Weight = 100.0
+    weight_before: Weight = 1.0
+    switch: Share = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,13 +302,12 @@ class FishrConfig(PenaltyConfig):
     without the penalty. ema: the share that earlier steps keep in the moving average of the variances; hidden must be
     (), a linear class head."""
 
-    weight: float = 1000.0
-    switch: float = 0.3
-    ema: float = 0.95
+    weight: Weight = 1000.0
+    switch: Share = 0.3
+    ema: Share = 0.95
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_number("ema", self.ema, most=1)
         if self.ema == 1:
             raise OutOfRange("ema must be below 1, got 1: nothing of a step would be in the average.")
         if self.hidden:
@@ -252,7 +318,7 @@ class FishrConfig(PenaltyConfig):
 class DANNConfig(ERMConfig):
     """Domain-adversarial training (Ganin et al. 2016): the adversary reads the domain off z_y."""
 
-    hidden: tuple[int, ...] = (64, 64)
+    hidden: Widths = (64, 64)
     adversary: Adversary = Adversary()
 
 
@@ -265,29 +331,24 @@ class AugmentedDANNConfig(DomainConfig):
     """
 
     blocks: BlockSpec = BlockSpec(12, None, 12, 12)
-    hidden: tuple[int, ...] = (32, 32)
+    hidden: Widths = (32, 32)
     adversary: Adversary = Adversary(hidden=(64, 32), weight=0.15)
     conditional: bool = True
-    alpha_y: float = 1.0
-    alpha_d: float = 1.0
+    alpha_y: Weight = 1.0
+    alpha_d: Weight = 1.0
     l1: Mapping[str, float] = field(default_factory=lambda: {"z_y": 0.5, "z_dy": 1.5, "z_d": 1.0})
-    decorrelation: float = 0.0
-    decorrelation_form: str = "covariance"
+    decorrelation: Weight = 0.0
+    decorrelation_form: Annotated[str, _of("covariance", "correlation")] = "covariance"
 
     EARLIER: ClassVar[dict[int, dict[str, Any]]] = {2: {"decorrelation_form": "correlation"}}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "hidden", widths("hidden", self.hidden))
         _require(self.blocks, ("z_y", "z_d"))
         if self.blocks.z_x is not None:
             raise InvalidInput(f"blocks must have no z_x for a model that does not reconstruct, got {self.blocks.z_x}.")
         if self.adversary.method != "reversal":
             raise InvalidInput(f"adversary.method must be reversal for two adversaries, got {self.adversary.method!r}.")
-        require_number("alpha_y", self.alpha_y)
-        require_number("alpha_d", self.alpha_d)
-        require_number("decorrelation", self.decorrelation)
-        one_of("decorrelation_form", self.decorrelation_form, DECORRELATIONS)
         if self.decorrelation and self.decorrelation_form == "covariance" and self.blocks.z_dy is None:
             raise InvalidInput(
                 "decorrelation_form must be correlation without a z_dy, got covariance, which is of z_dy."
@@ -303,27 +364,21 @@ class VariationalConfig(DomainConfig):
     absolute values by block (default 0), in the form l1_form of `absolute_values`. Values of absent blocks are dropped.
     """
 
-    reconstruction: str
-    alpha_y: float
-    alpha_d: float
-    hidden: tuple[int, ...]
+    reconstruction: Reconstruction
+    alpha_y: Weight
+    alpha_d: Weight
+    hidden: Widths
     beta: Mapping[str, float] = field(default_factory=dict)
-    beta_warmup: float = 0.0
+    beta_warmup: Share = 0.0
     l1: Mapping[str, float] = field(default_factory=dict)
-    l1_form: str = "batch-mean"
+    l1_form: Annotated[str, _of("batch-mean", "item-sum")] = "batch-mean"
 
     EARLIER: ClassVar[dict[int, dict[str, Any]]] = {2: {"l1_form": "item-sum"}}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "hidden", widths("hidden", self.hidden))
-        one_of("reconstruction", self.reconstruction, RECONSTRUCTIONS)
-        require_number("alpha_y", self.alpha_y)
-        require_number("alpha_d", self.alpha_d)
-        require_number("beta_warmup", self.beta_warmup, most=1)
         object.__setattr__(self, "beta", _by_block("beta", self.beta, self.blocks))
         object.__setattr__(self, "l1", _by_block("l1", self.l1, self.blocks))
-        one_of("l1_form", self.l1_form, L1_FORMS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,10 +386,10 @@ class NVAEConfig(VariationalConfig):
     """One encoder for z_y, z_x, z_dy and z_d; the settings for coloured, rotated MNIST."""
 
     blocks: BlockSpec = BlockSpec()
-    reconstruction: str = "squared"
-    alpha_y: float = 150.0
-    alpha_d: float = 150.0
-    hidden: tuple[int, ...] = (64, 64)
+    reconstruction: Reconstruction = "squared"
+    alpha_y: Weight = 150.0
+    alpha_d: Weight = 150.0
+    hidden: Widths = (64, 64)
     l1: Mapping[str, float] = field(default_factory=lambda: {"z_dy": 5.0})
 
     def __post_init__(self) -> None:
@@ -351,11 +406,11 @@ class DIVAConfig(VariationalConfig):
     """Three encoders (Ilse et al. 2020); the settings of the official code for rotated MNIST."""
 
     blocks: BlockSpec = BlockSpec(64, 64, None, 64)
-    reconstruction: str = "categorical"
-    alpha_y: float = 3500.0
-    alpha_d: float = 2000.0
-    hidden: tuple[int, ...] = ()
-    beta_warmup: float = 0.2
+    reconstruction: Reconstruction = "categorical"
+    alpha_y: Weight = 3500.0
+    alpha_d: Weight = 2000.0
+    hidden: Widths = ()
+    beta_warmup: Share = 0.2
     optimisation: Optimisation = Optimisation(batch=100)
 
     def __post_init__(self) -> None:

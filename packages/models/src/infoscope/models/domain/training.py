@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,7 @@ from infoscope.checks import one_of, require_int
 from infoscope.errors import Conflict
 from infoscope.models.domain.base import DomainModel
 from infoscope.models.domain.configs import Optimisation
-from infoscope.models.domain.evaluation import accuracies
-from infoscope.models.domain.items import DomainItems, Minibatches, check_items, fetch
+from infoscope.models.domain.evaluation import DomainItems, accuracies, check_items, fetch
 
 _Row = dict[str, float]
 
@@ -137,6 +136,29 @@ def fit_domain(
         if save is not None:
             save(training.state)
     return training.finish()
+
+
+class Minibatches:
+    """An endless order of items, in passes without repetition: over all items, or over those of each domain
+    separately when balanced. Draws from `generator`; `state` continues it exactly."""
+
+    def __init__(self, d: Tensor, batch: int, balanced: bool, generator: torch.Generator) -> None:
+        domains = [d == domain for domain in d.unique()] if balanced else [torch.ones_like(d, dtype=torch.bool)]
+        self._members = [torch.nonzero(of_domain)[:, 0] for of_domain in domains]
+        self._batch, self._generator = batch, generator
+        self.state = [members[:0] for members in self._members]  # what is left of each pass
+
+    def __iter__(self) -> Iterator[Tensor]:
+        while True:
+            yield torch.cat([self._take(stream) for stream in range(len(self._members))])
+
+    def _take(self, stream: int) -> Tensor:
+        """The next `batch` of one stream; a new pass begins where one ends."""
+        order, members = self.state[stream], self._members[stream]
+        while len(order) < self._batch:
+            order = torch.cat([order, members[torch.randperm(len(members), generator=self._generator)]])
+        self.state[stream] = order[self._batch :]
+        return order[: self._batch]
 
 
 class _Training:

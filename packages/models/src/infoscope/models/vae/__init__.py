@@ -7,13 +7,5 @@ from infoscope.models.vae.objectives import OBJECTIVES
 from infoscope.models.vae.training import VaeTraining, fit_vae
 
 __all__ = [
-    "AutoEncoder",
-    "Encoding",
-    "LatentSpec",
-    "OBJECTIVES",
-    "VAE",
-    "VaeTraining",
-    "encode_all",
-    "fit_vae",
-    "traverse",
-]
+    "AutoEncoder", "Encoding", "LatentSpec", "OBJECTIVES", "VAE", "VaeTraining", "encode_all", "fit_vae", "traverse",
+]  # fmt: skip

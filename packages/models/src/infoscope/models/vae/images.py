@@ -20,15 +20,7 @@ class IndexedImages(Protocol):
     def images(self, index: np.ndarray) -> Tensor: ...
 
 
-class CallableImages(Protocol):
-    """The same, called directly."""
-
-    def __len__(self) -> int: ...
-
-    def __call__(self, index: np.ndarray) -> Tensor: ...
-
-
-Images = Tensor | np.ndarray | IndexedImages | CallableImages
+Images = Tensor | np.ndarray | IndexedImages
 
 
 class ImageSource:
@@ -46,7 +38,7 @@ class ImageSource:
             self._array = torch.as_tensor(images)
             self._check_array(self._array)
         else:
-            self._get = getattr(images, "images", images)
+            self._get = getattr(images, "images", None)
             if not callable(self._get) or not hasattr(images, "__len__"):
                 raise WrongType(f"images must be an array, or have a length and give images by index, not {images!r}.")
         self.count = len(images)

@@ -62,8 +62,8 @@ class VaeTraining:
     """A training that can be advanced in pieces, saved, and continued to bit-identical weights on the same machine.
 
     objective      a name of OBJECTIVES, or one made from it: `OBJECTIVES[name](beta=2)`; it is copied
-    images         [N, C, H, W]: floats in [0, 1], or whole numbers, 0/1 or 0..255; or an `images(index)` method or
-                   callable with a length
+    images         [N, C, H, W]: floats in [0, 1], or whole numbers, 0/1 or 0..255; or what has a length and a
+                   method `images(index)`
     batch          images per step (a FactorVAE takes twice as many); None: published, as learning_rate
     generator      a CPU generator of batches, noise and a discriminator's weights (None: a fresh one with seed 0)
     device         where to compute; None: where the model is. The model is moved there

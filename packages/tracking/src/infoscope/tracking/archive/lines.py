@@ -46,7 +46,7 @@ from infoscope.tracking.checks import (
 from infoscope.tracking.record import COMPLETE, STOPPED
 from infoscope.tracking.store.client import without_password
 from infoscope.tracking.store.store import labels, plain_cell
-from infoscope.tracking.tags import CELL, CONSTANTS, DATA, PROFILE, SET_ASIDE, VERSION
+from infoscope.tracking.tags import CELL, CONSTANTS, DATA, PROFILE, VERSION
 
 SUFFIX = ".jsonl.gz"
 FORMAT, NEWEST = "infoscope runs", 1
@@ -57,7 +57,7 @@ _LATEST = 2**53  # ms
 _SIZES = {"name": 500, "digest": 36, "source_type": 36, "source": 65535, "schema": 65535, "profile": 65535,
           "context": 500}  # fmt: skip  # characters that MLflow takes of a data set
 _OF_MLFLOW = {MLFLOW_RUN_NAME, MLFLOW_SOURCE_NAME, MLFLOW_GIT_COMMIT, CELL, CONSTANTS}
-_OF_OURS = {PROFILE, VERSION, DATA, SET_ASIDE, "infoscope.code", "infoscope.device"}
+_OF_OURS = {PROFILE, VERSION, DATA, "infoscope.code", "infoscope.device"}
 _EXACT = (CELL, CONSTANTS)
 _PART = r"[^\s/\\\"'<>|,;:()]+"
 _FOLDERS = re.compile(rf"(?<![\w.:/\\])(?:file:)?(?:~|[A-Za-z]:)?[/\\]+(?:{_PART}[/\\]+)+")

@@ -20,9 +20,8 @@ from infoscope.tracking.archive.lines import Archive, Finished, printable
 from infoscope.tracking.checks import NAME_LENGTH, clipped, storable_text
 from infoscope.tracking.datasets import inputs
 from infoscope.tracking.record import COMPLETE
-from infoscope.tracking.sending.claims import SweepBusy, is_own
-from infoscope.tracking.sending.duplicates import by_key_once
-from infoscope.tracking.sending.identity import own_tags
+from infoscope.tracking.sending.publish import by_key_once, withdraw
+from infoscope.tracking.sending.signs import SweepBusy, is_own, own_tags
 from infoscope.tracking.sending.summaries import summarise, tell_data
 from infoscope.tracking.status import declared
 from infoscope.tracking.store import ui
@@ -140,8 +139,8 @@ class _Loading:
             self.store.client.set_terminated(parent, "FINISHED", self.ends[label])
 
     def _found(self) -> dict[str, Run]:
-        own, found = own_tags(), self.store.search(f"tags.`{LOADED_FROM}` != '' and tags.`{CELLS}` != ''")
-        ours = [run for run in found if run.data.tags[LOADED_FROM] == self.archive.name and is_own(run, own)]
+        found = self.store.search(f"tags.`{LOADED_FROM}` != '' and tags.`{CELLS}` != ''")
+        ours = [run for run in found if run.data.tags[LOADED_FROM] == self.archive.name and is_own(run)]
         return {run.data.tags.get(PROFILE, ""): run for run in ours}
 
     def _parent(self, label: str, count: int, start: int, found: Run | None) -> str:
@@ -190,7 +189,7 @@ class _Loading:
         client.set_tag(run_id, KEY, run.key)
         before = self.held.get(run.key)
         if before is not None and before.info.status != "RUNNING":  # else whoever works on it may live
-            self.store.retire(before, by=run_id)
+            withdraw([before], self.store)
 
     def _note(self, run: Finished, label: str, parent: str, known: Mapping[str, float]) -> str:
         """Its description, as it gets one when it is run: that of a file could hold any link."""

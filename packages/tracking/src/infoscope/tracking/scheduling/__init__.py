@@ -8,5 +8,5 @@ watch       follows the trials of an invocation
 search      configurations suggested by Optuna
 placement   how many packs share a GPU, measured
 cluster     a local Ray, or the one of RAY_ADDRESS
-progress    what a person sees of a sweep; remaining: the time that is left
+progress    what a person sees of a sweep
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 
 import psutil
 
-from infoscope.errors import InvalidInput, UnknownName
+from infoscope.errors import InvalidInput, Unavailable, UnknownName
 from infoscope.tracking.store.client import environment
 from infoscope.tracking.store.store import first_line, tracking_uri
 
@@ -43,12 +44,19 @@ _QUIET = {
 }
 
 
-class RayNotStarted(RuntimeError):
+class RayNotStarted(Unavailable):
     """Ray does not start on this machine."""
 
 
 def use_token() -> None:
-    """Has Ray use a token that is given. Called before anything imports Ray, which reads this once, as it is loaded."""
+    """Has Ray use a token: the one that is given, or on this machine alone, where it listens to all networks, a random
+    one. Ray reads this once, as it is loaded: a process that has loaded it keeps what it has.
+    """
+    if "ray" in sys.modules:
+        return
+    given = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_ADDRESS"))
+    if not given and "RAY_AUTH_MODE" not in os.environ:
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
     if any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")):
         os.environ.setdefault("RAY_AUTH_MODE", "token")
 

@@ -47,6 +47,7 @@ class Dispatch:
         self._waiting = list(range(len(shares)))
         heapify(self._waiting)
         self._held: set[int] = set()
+        self.returned: set[int] = set()  # packs that a trial has begun, maybe, and not ended
         self._deaths: Counter[tuple[int, str]] = Counter()
         self._seconds: deque[float] = deque(maxlen=_RECENT)
 
@@ -89,6 +90,7 @@ class Dispatch:
             if self._deaths[numbers[0], died] >= (MACHINE_DEATHS if died == "machine" else _WORKER_DEATHS):
                 failed = [numbers[0]]
         self._held.difference_update(numbers)
+        self.returned.update(numbers)
         for number in numbers:
             if number not in failed:
                 heappush(self._waiting, number)

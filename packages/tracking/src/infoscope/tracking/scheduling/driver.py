@@ -18,8 +18,8 @@ from infoscope.tracking.scheduling import cluster
 from infoscope.tracking.scheduling.invocation import Invocation, tags
 from infoscope.tracking.scheduling.progress import Screen
 from infoscope.tracking.scheduling.watch import Summary
-from infoscope.tracking.sending.claims import SweepBusy, claim
-from infoscope.tracking.sending.duplicates import by_key_once
+from infoscope.tracking.sending.publish import by_key_once
+from infoscope.tracking.sending.signs import SweepBusy
 from infoscope.tracking.sending.summaries import summarise, tell_data
 from infoscope.tracking.sending.sync import close_leftovers
 from infoscope.tracking.store.store import (
@@ -28,8 +28,8 @@ from infoscope.tracking.store.store import (
     home,
     is_finished,
     made_home,
-    without_password,
 )
+from infoscope.tracking.store.ui import LOCAL, address
 from infoscope.tracking.sweep import Cell, Profile, Sweep
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def run(
     """Runs the cells of a profile that MLflow does not hold yet; of a search, as many as are missing.
 
     gpus_per_pack: of one trial on a GPU (None: as declared or measured). Failed cells are in the summary. Raises
-    ValueError on a bad profile, setting or cell before anything is recorded, SweepBusy when the sweep or some of its
-    cells already run, StoreUnreachable when the tracking store does not answer.
+    ValueError on a bad profile, setting or cell before anything is recorded, SweepBusy when the sweep already runs in
+    this working tree, StoreUnreachable when the tracking store does not answer.
     """
     if gpus_per_pack is not None and not (0 < gpus_per_pack < 1 or gpus_per_pack in range(1, 1024)):
         raise OutOfRange(f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}")
@@ -68,14 +68,12 @@ def run(
                     left = _leftovers(store, folder)
                     ahead = _ahead(sweep, label, plan, search, store, left)
                 if ahead.summary.unfinished:
-                    common = tags(sweep, label)
-                    keys = {sweep.key(search.fixed)} if search else ahead.missing.keys()  # it may choose any of those
-                    with cluster.terminate_as_interrupt(), claim(store, sweep.name, common, keys) as held:
-                        ahead = _ahead(sweep, label, plan, search, store, left)  # others may have ended some meanwhile
-                        cells, already = ahead.summary.cells, ahead.summary.skipped
-                        recorded = f", {already} of them already recorded" if already else ""
-                        screen.say(f"{sweep.name} ({label}): {cells} cells{recorded}; {where(store)}")
-                        _invoke(Invocation(sweep, common, held, store, folder, *ahead, search, gpus_per_pack, screen))
+                    cells, already = ahead.summary.cells, ahead.summary.skipped
+                    recorded = f", {already} of them already recorded" if already else ""
+                    screen.say(f"{sweep.name} ({label}): {cells} cells{recorded}; {where(store)}")
+                    with cluster.terminate_as_interrupt():
+                        common = tags(sweep, label)
+                        Invocation(sweep, common, settings, store, folder, *ahead, search, gpus_per_pack, screen).run()
                 with (
                     screen.stage(f"{sweep.name} ({label}): means over {' and '.join(sweep.replicates)}"),
                     contextlib.suppress(MlflowException),  # the store is down: the next invocation sees to it
@@ -95,8 +93,8 @@ def run(
 
 def where(store: Store) -> str:
     """The place of a sweep's records, and how to look at it, in words."""
-    if store.uri.startswith(("http://", "https://")):
-        page = f"{without_password(store.uri).rstrip('/')}/#/experiments/{store.experiment_id}/runs?{VIEW}"
+    if address() != LOCAL:
+        page = f"{address()}/#/experiments/{store.experiment_id}/runs?{VIEW}"
         return f"recorded on the MLflow server, {page}"
     return f"recorded in MLflow under {home()} (to look: make ui)"
 
@@ -111,11 +109,11 @@ def _search(sweep: Sweep, settings: Profile) -> SearchState | None:
 
 
 class _Ahead(NamedTuple):
-    """The work before an invocation: by key the cells that are missing, and the runs of their earlier attempts."""
+    """The work before an invocation: by key the cells that are missing; those of which there was an attempt."""
 
     summary: Summary
     missing: dict[str, Cell]
-    run_ids: dict[str, str]
+    begun: set[str]
 
 
 def _ahead(
@@ -130,21 +128,8 @@ def _ahead(
         store.add_labels(done[key], [label])
     missing = {key: cell for key, cell in plan.items() if key not in done}
     total = search.trials if search else len(plan)
-    run_ids = {key: run.info.run_id for key, run in known.items() if key not in done}
-    return _Ahead(Summary(sweep.name, label, total, len(plan) - len(missing), unsent=set(left)), missing, run_ids)
-
-
-def _invoke(invocation: Invocation) -> None:
-    if not invocation.summary.unfinished:
-        invocation.claim.withdraw()
-        return
-    try:
-        invocation.run()
-    except KeyboardInterrupt:
-        if not invocation.claim.lost:
-            raise
-    if invocation.claim.lost:
-        raise SweepBusy(invocation.claim.lost)
+    summary = Summary(sweep.name, label, total, len(plan) - len(missing), unsent=set(left))
+    return _Ahead(summary, missing, known.keys() - done.keys())
 
 
 def _leftovers(store: Store, folder: Path) -> set[str]:

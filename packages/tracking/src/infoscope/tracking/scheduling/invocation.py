@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import platform
 import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,19 +21,18 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 from infoscope.tracking import notes
 from infoscope.tracking.checks import NAME_LENGTH, clipped
 from infoscope.tracking.environment import code_tags
-from infoscope.tracking.record import milliseconds, records
+from infoscope.tracking.record import home, milliseconds, records
 from infoscope.tracking.scheduling import cluster, placement
 from infoscope.tracking.scheduling.dispatch import Dispatch, PackedAssignments, run_packs
 from infoscope.tracking.scheduling.progress import Progress, Screen
-from infoscope.tracking.scheduling.remaining import one_of_each_first, traits
 from infoscope.tracking.scheduling.watch import Summary, Watch
-from infoscope.tracking.scheduling.worker import Assignment, work
-from infoscope.tracking.sending.claims import Claim
-from infoscope.tracking.sending.flush import close_all
+from infoscope.tracking.scheduling.worker import INVOCATION, Assignment, work
+from infoscope.tracking.sending.publish import parameters, publish_all
+from infoscope.tracking.sending.signs import alive, own_tags
 from infoscope.tracking.store import ui
-from infoscope.tracking.store.store import CURVES, Store, first_line, home
-from infoscope.tracking.sweep import Cell, Pack, Sweep, names, title, varying
-from infoscope.tracking.tags import CELLS, IDENTITY, KEY, PARENT, PROFILE, VERSION
+from infoscope.tracking.store.store import CURVES, Store, first_line
+from infoscope.tracking.sweep import Cell, Pack, Profile, Sweep, names, title, varying
+from infoscope.tracking.tags import ALIVE, CELLS, PARENT, PROFILE, VERSION
 
 if TYPE_CHECKING:
     from infoscope.tracking.scheduling.search import SearchState
@@ -54,22 +52,24 @@ def _starting() -> str:
 
 @dataclass
 class Invocation:
-    """tags: of its run and its cells. missing: cells to run, by key. run_ids: by key, the runs of earlier attempts."""
+    """tags: of its run and its cells. settings: of the profile. missing: cells to run, by key; begun: those that had an
+    attempt before.
+    """
 
     sweep: Sweep
     tags: Mapping[str, str]
-    claim: Claim
+    settings: Profile
     store: Store
     folder: Path
     summary: Summary
     missing: dict[str, Cell]
-    run_ids: Mapping[str, str]
+    begun: Set[str]
     search: SearchState | None
     gpus_per_pack: float | None
     screen: Screen = field(default_factory=Screen)
     cpus: int = 0
     gpus: int = 0
-    begun: bool = False
+    parent: str = ""
     _began: int = field(default_factory=milliseconds)
 
     def __post_init__(self) -> None:
@@ -86,6 +86,7 @@ class Invocation:
                     self.cpus, self.gpus = cluster.resources(self._cpus_per_pack, self._declared_share())
                     self._check_reachable()
                 self._begin()
+                stack.enter_context(alive(self.store, self.parent, self._beat))
                 progress = stack.enter_context(self._progress())
                 watch = Watch(progress, self.summary)
                 try:
@@ -96,9 +97,7 @@ class Invocation:
                 if self.search and self.search.exhausted:
                     self.summary.cells -= self.summary.unfinished
         finally:  # Ray's processes are gone now: nobody else writes the records
-            if not self.begun:
-                self.claim.withdraw()
-            else:
+            if self.parent:
                 ended = sys.exc_info()[0] is None  # who is interrupted does not want to wait
                 error = insist(self._conclude, _END_SECONDS if ended else 0.0)
                 if error is not None:
@@ -107,9 +106,7 @@ class Invocation:
                     )
 
     def _progress(self) -> Progress:
-        unfinished = self.summary.unfinished
-        cost = sum(self.sweep.cost(cell) for cell in self.missing.values()) or unfinished
-        return Progress(unfinished, cost, self.sweep.best, later=unfinished if self.search else 0, screen=self.screen)
+        return Progress(self.summary.unfinished, self.sweep.best, screen=self.screen)
 
     def _tell(self, packs: int, slots: int) -> None:
         kind = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}" if self.gpus else "no GPU"
@@ -131,17 +128,18 @@ class Invocation:
     def _begin(self) -> None:
         fields = self.search.space if self.search else varying(self.missing.values())
         ui.describe(self.store, self.sweep.about.split("\n\n")[0], ui.settings(self.sweep.best, fields))
-        summary, experiment = self.summary, self.store.experiment_id
+        summary, experiment, client = self.summary, self.store.experiment_id, self.store.client
+        about = {CELLS: str(summary.unfinished), ALIVE: str(milliseconds())}
+        title = clipped(f"{self.sweep.name} {summary.profile}", NAME_LENGTH)
+        made = client.create_run(experiment, run_name=title, tags={**self.tags, **own_tags(), **about})
+        self.parent = made.info.run_id
+        (self.folder / INVOCATION).write_text(self.parent)
         command = shlex.join(["python", *sys.orig_argv[1:]])
         note = notes.of_sweep(self.sweep.about, command, summary.unfinished, summary.skipped, experiment, self.parent)
-        told = [RunTag(MLFLOW_RUN_NOTE, note), RunTag(CELLS, str(summary.unfinished))]
-        self.store.client.log_batch(self.parent, tags=told)
-        self.claim.beside = lambda: self.store.client.log_batch(self.parent, metrics=[self._done()])
-        self.begun = True
+        client.log_batch(self.parent, params=parameters(dict(self.settings)), tags=[RunTag(MLFLOW_RUN_NOTE, note)])
 
-    @property
-    def parent(self) -> str:
-        return self.claim.run_id
+    def _beat(self) -> None:
+        self.store.client.log_batch(self.parent, metrics=[self._done()])
 
     def _done(self) -> Metric:
         now, done = milliseconds(), self.summary.cells - self.summary.skipped - self.summary.unfinished
@@ -150,6 +148,7 @@ class Invocation:
     def _conclude(self) -> None:
         self._close_unfinished()
         self._end()
+        (self.folder / INVOCATION).unlink(missing_ok=True)
 
     def _end(self) -> None:
         summary = self.summary
@@ -163,23 +162,20 @@ class Invocation:
         metrics.append(self._done())
         self.store.client.log_batch(self.parent, metrics=metrics)
         self.store.client.set_terminated(self.parent, summary.status)
-        self.claim.release()
 
     def _close_unfinished(self) -> None:
         """Closes as KILLED the runs that were begun and not ended; a checkpoint stays for the next invocation."""
         mine = [record for record in records(self.folder) if record.key in self.missing]
-        self.summary.unsent |= {record.key for record in mine}
-        failed = {record.key for record, _ in close_all(mine, self.store, "KILLED", self.summary.aside)}
-        self.summary.unsent -= {record.key for record in mine} - failed
-        theirs = {run.info.run_id for run in self.claim.others()}
+        sent, left = publish_all(mine, self.store)
+        self.summary.unsent = self.summary.unsent - sent.keys() | left.keys()
         for run in list(self.store.cells("attributes.status = 'RUNNING'")):
-            # a worker that died as it took up an earlier run has not made it ours
-            parent = run.data.tags.get(PARENT)
-            if parent == self.parent or run.data.tags[KEY] in self.missing and parent not in theirs:
+            if run.data.tags.get(PARENT) == self.parent:
                 self.store.end(run.info.run_id, "KILLED")
 
-    def _assignment(self, cells: Mapping[str, Cell], titles: Mapping[str, str], cost: float) -> Assignment:
-        tags = self.tags | self.claim.own | {PARENT: self.parent}
+    def _assignment(
+        self, cells: Mapping[str, Cell], titles: Mapping[str, str], cost: float, again: bool = False
+    ) -> Assignment:
+        tags = {**self.tags, **own_tags(), PARENT: self.parent}
         question, experiment = self.sweep.about.split("\n\n")[0], self.store.experiment_id
 
         def note(cell: Cell) -> str:
@@ -187,7 +183,6 @@ class Invocation:
 
         return Assignment(
             cells=cells,
-            run_ids={key: self.run_ids[key] for key in cells if key in self.run_ids},
             tags={
                 key: tags
                 | {MLFLOW_RUN_NAME: clipped(titles[key], NAME_LENGTH), MLFLOW_RUN_NOTE: note(cell)}
@@ -197,32 +192,32 @@ class Invocation:
             store=self.store,
             records=self.folder,
             device="cuda" if self.gpus else "cpu",
-            host=platform.node(),
-            identity=self.claim.own[IDENTITY],
             cost=cost,
+            again=again or not self.begun.isdisjoint(cells),
+            invocation=self.parent,
         )
 
     def _packs(self, watch: Watch) -> dict[str, Any]:
-        packs = one_of_each_first(self.sweep.packs(self.missing, "gpu" if self.gpus else "cpu"))
+        packs = self.sweep.packs(self.missing, "gpu" if self.gpus else "cpu")
         titles, search = names(self.missing), self.sweep.search
         with self.screen.stage("measuring the memory of a GPU that each training takes" if self.gpus else "packing"):
             shares = self._shares(packs)
         slots = self._slots(min(shares))
         dispatch = Dispatch(shares, slots, alone=search is not None)
-        watch.progress.remaining.slots = slots
-        for number, (pack, kind) in enumerate(zip(packs, traits(packs), strict=True)):
-            watch.progress.add(number, len(pack), self.sweep.pack_cost(pack), kind)
+        watch.progress.slots = slots
+        for number, pack in enumerate(packs):
+            watch.progress.add(number, len(pack), self.sweep.pack_cost(pack))
         self._tell(len(packs), slots)
         if search is None:  # else Tune itself tries a trial again, so that the scheduler knows
             watch.dispatch = dispatch
 
         def config(numbers: list[int]) -> dict[str, Any]:
             cost = self.sweep.pack_cost
-            return self._trial(
-                {number: self._assignment(packs[number], titles, cost(packs[number])) for number in numbers},
-                shares[numbers[0]],
-                watch,
-            )
+            given = {
+                number: self._assignment(packs[number], titles, cost(packs[number]), number in dispatch.returned)
+                for number in numbers
+            }
+            return self._trial(given, shares[numbers[0]], watch)
 
         return {"search_alg": dispatch.searcher(config), "num_samples": -1}
 
@@ -230,7 +225,7 @@ class Invocation:
         """Tune settings of a search: one trial at a time; a whole GPU each unless declared otherwise."""
         share = (self._declared_share() or 1.0) if self.gpus else 0.0
         numbers, slots = itertools.count(), self._slots(share)
-        watch.progress.remaining.slots = slots
+        watch.progress.slots = slots
         self._tell(self.summary.unfinished, slots)
 
         def config(key: str, cell: Cell) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -16,15 +17,11 @@ from rich.progress import BarColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Column
 
-from infoscope.tracking.scheduling.remaining import Remaining
 from infoscope.tracking.sweep import Cell
 
-STAGE_SECONDS = 1.0  # a stage that is over sooner is not told of
-STILL_SECONDS = 30.0  # and again after so long, where there is no terminal
-_PLAIN_SECONDS, _LATER_SECONDS = 15.0, 60.0  # between lines where there is no terminal, in the first minutes and then
-_EARLY_SECONDS = 300.0
+STAGE_SECONDS = 1.0  # a stage that is over sooner is not printed
+LINE_SECONDS = 30.0  # between lines where there is no terminal
 TICK_SECONDS = 1.0
-_SHARES = 4  # so many packs that run are told of one by one
 
 
 class Screen:
@@ -80,7 +77,7 @@ class Screen:
             while not over.wait(TICK_SECONDS):
                 line = f"{what}, {time.monotonic() - began:.0f} s"
                 self.show(line)
-                if not self.live and time.monotonic() - told >= STILL_SECONDS:
+                if not self.live and time.monotonic() - told >= LINE_SECONDS:
                     told = time.monotonic()
                     self.say(line)
 
@@ -93,33 +90,37 @@ class Screen:
             thread.join()
 
 
-class Progress:
-    """Progress of the cells of a sweep.
+@dataclass
+class _Pack:
+    cells: int
+    cost: float
+    running: bool = False
+    fraction: float = 0.0  # of it that is done
+    seconds: float = 0.0  # which that took
 
-    work: total cost. best: a metric, and "min" or "max". slots: concurrent packs. later: packs not known yet. clock: s.
+
+class Progress:
+    """Progress of the cells of a sweep, of which packs are a part each.
+
+    best: a metric, and "min" or "max". slots: packs that run at once. clock: seconds.
     """
 
     def __init__(
         self,
         cells: int,
-        work: float,
         best: tuple[str, str] | None,
         slots: int = 1,
-        later: int = 0,
         screen: Screen | None = None,
         clock: Callable[[], float] = time.monotonic,
     ):
-        self.cells, self.work, self.best = cells, work, best
+        self.cells, self.best, self.slots = cells, best, slots
         self.done = self.failed = 0
         self.best_text = ""
-        self.remaining = Remaining(slots, later)
         self._best_value = math.inf
-        self._sizes: dict[int, int] = {}  # by pack: its cells
-        self._costs: dict[int, float] = {}
-        self._fractions: dict[int, float] = {}  # of the packs that run
-        self._parts: dict[int, float] = {}  # by pack: how much of its cost is done
+        self._packs: dict[int, _Pack] = {}  # that have not ended
+        self._ended_cost = self._ended_seconds = 0.0  # of packs that were a success
         self._screen, self._clock = screen or Screen(), clock
-        self._began, self._printed = clock(), -math.inf
+        self._printed: float | None = None
         self._lock, self._over = threading.RLock(), threading.Event()
 
     def __enter__(self) -> Progress:
@@ -134,38 +135,30 @@ class Progress:
             with contextlib.suppress(OSError):  # the terminal is gone, the sweep goes on
                 self.show()
 
-    def add(self, pack: int, cells: int, cost: float, traits: Sequence[str] = ()) -> None:
+    def add(self, pack: int, cells: int, cost: float) -> None:
         """A pack that is to run; one that is known already is left as it is."""
         with self._lock:
-            if pack in self._sizes:
-                return
-            self._sizes[pack], self._costs[pack] = cells, cost
-            self.remaining.add(pack, cost, traits)
+            self._packs.setdefault(pack, _Pack(cells, cost))
 
     def begin(self, pack: int) -> None:
         """A worker has taken up a pack."""
         with self._lock:
-            if pack not in self._fractions and pack in self._sizes:
-                self._fractions[pack] = 0.0
-                self.remaining.begin(pack, self._clock())
+            if pack in self._packs:
+                self._packs[pack].running = True
         self.show()
 
     def advance(self, pack: int, fraction: float, seconds: float) -> None:
         """A pack has got to `fraction`, which took it so long."""
-        self.begin(pack)
         with self._lock:
-            if pack in self._fractions:
-                self._fractions[pack] = fraction
-                self._parts[pack] = fraction * self._costs[pack]
-                self.remaining.tell(pack, fraction, seconds, self._clock())
-        self.show()
+            if pack in self._packs:
+                self._packs[pack].fraction, self._packs[pack].seconds = fraction, seconds
+        self.begin(pack)
 
     def back(self, pack: int) -> None:
         """A pack waits again, for another trial."""
         with self._lock:
-            if self._fractions.pop(pack, None) is not None:
-                self.remaining.back(pack)
-            self._parts.pop(pack, None)
+            if pack in self._packs:
+                self._packs[pack] = _Pack(self._packs[pack].cells, self._packs[pack].cost)
 
     def ended(
         self,
@@ -179,10 +172,10 @@ class Progress:
         with self._lock:
             self.done += len(cells)
             self.failed += failed
-            if self._sizes.pop(pack, None) is not None:
-                self.remaining.end(pack, seconds)
-                self._parts[pack] = self._costs.pop(pack)
-            self._fractions.pop(pack, None)
+            known = self._packs.pop(pack, None)
+            if known and seconds is not None:
+                self._ended_cost += known.cost
+                self._ended_seconds += seconds
             for key, metrics in final.items():
                 self._consider(cells[key], metrics)
         self.show()
@@ -198,46 +191,62 @@ class Progress:
             self.best_text = f"best {name} {metrics[name]:.3g} ({where})"
 
     def describe(self) -> str:
+        """Cells that are done, failed, running and waiting, the time left, and the best so far."""
         with self._lock:
-            running = sum(self._sizes[pack] for pack in self._fractions)
+            running = sum(pack.cells for pack in self._packs.values() if pack.running)
             said = [f"{self.done} of {self.cells} cells done"]
             if self.failed:
                 said[0] += f", {self.failed} of them failed"
             if running:
-                said.append(f"{running} running ({_shares(list(self._fractions.values()))})")
+                said.append(f"{running} running")
             if waiting := self.cells - self.done - running:
                 said.append(f"{waiting} waiting")
             if not running and not self.done:
                 said.append("the workers load")
-            elif self.done < self.cells:
-                left = self.remaining.left(self._clock())
-                said.append(str(left) if left and left.told else "time left not known yet")
+            elif (left := self.seconds_left()) is not None and self.done < self.cells:
+                said.append(f"about {duration(left)} left")
             return ", ".join([*said, self.best_text] if self.best_text else said)
+
+    def seconds_left(self) -> float | None:
+        """Cost that is left, at the pace so far, shared by the slots; None before anything has got anywhere."""
+        packs = self._packs.values()
+        cost = self._ended_cost + sum(pack.cost * pack.fraction for pack in packs)
+        if not cost:
+            return None
+        seconds = self._ended_seconds + sum(pack.seconds for pack in packs if pack.fraction)
+        later = self.cells - self.done - sum(pack.cells for pack in packs)  # of a search: each has cost 1
+        left = later + sum(pack.cost * (1 - pack.fraction) for pack in packs)
+        return seconds / cost * left / max(1, min(self.slots, len(packs) + later))
 
     def show(self) -> None:
         """Brings the live line up to date, or prints a line when it is time."""
         with self._lock:
             if self._screen.live:
-                self._screen.show(self.describe(), self._share())
+                self._screen.show(self.describe(), self.share())
                 return
             now = self._clock()
-            every = _PLAIN_SECONDS if now - self._began < _EARLY_SECONDS else _LATER_SECONDS
-            first = self._printed == -math.inf and any(self._fractions.values())
+            begun = self.done or any(pack.fraction for pack in self._packs.values())
             last = self.done == self.cells and not self._over.is_set()
-            if first or last or now - max(self._printed, self._began) >= every:
+            if last or begun and (self._printed is None or now - self._printed >= LINE_SECONDS):
                 self._printed = now
                 if last:
                     self._over.set()
-                self._screen.say(f"{100 * self._share():3.0f} %  {self.describe()}")
+                self._screen.say(f"{100 * self.share():3.0f} %  {self.describe()}")
 
-    def _share(self) -> float:
-        return min(1.0, sum(self._parts.values()) / self.work) if self.work > 0 else 0.0
+    def share(self) -> float:
+        """The share of the cells that is done, those that run in part."""
+        return (self.done + sum(pack.cells * pack.fraction for pack in self._packs.values())) / self.cells
 
 
-def _shares(fractions: Sequence[float]) -> str:
-    if len(fractions) <= _SHARES:
-        return ", ".join(f"{100 * fraction:.0f} %" for fraction in fractions)
-    return f"{len(fractions)} packs, on average {100 * sum(fractions) / len(fractions):.0f} %"
+def duration(seconds: float) -> str:
+    """A time in words, as exact as an estimate is: "40 s", "7 min", "2 h 10 min"."""
+    if seconds < 95:
+        return f"{max(5, 5 * round(seconds / 5))} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(10 * round(minutes / 10), 60)
+    return f"{hours} h {minutes:02d} min" if hours < 24 else f"{round(seconds / 3600)} h"
 
 
 def _plain(line: str) -> str:

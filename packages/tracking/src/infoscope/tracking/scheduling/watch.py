@@ -1,4 +1,4 @@
-"""Follows the trials of an invocation: shows progress, and closes the runs of a pack that has ended."""
+"""Follows the trials of an invocation: shows progress, and publishes what workers could not."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mlflow.exceptions import MlflowException
-
-from infoscope.tracking.record import COMPLETE, FAILED, STOPPED, Record
+from infoscope.tracking.record import COMPLETE, FAILED, STOPPED, Record, records
 from infoscope.tracking.scheduling.dispatch import Dispatch
 from infoscope.tracking.scheduling.progress import Progress
 from infoscope.tracking.scheduling.worker import Assignment
-from infoscope.tracking.sending.flush import STATUS, close_all, header_tags
+from infoscope.tracking.sending.publish import header_tags, publish_all
 from infoscope.tracking.store.store import first_line
 from infoscope.tracking.sweep import Cell
+from infoscope.tracking.tags import PARENT
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +30,7 @@ _RETRY_SECONDS = 30.0  # after the store has not answered, the thread that close
 @dataclass
 class Summary:
     """How an invocation went. Cells are counted; `failures` holds each failed cell with the last line of its error,
-    `unsent` the keys of cells that are recorded but that MLflow does not hold yet, `aside` those of cells of which
-    MLflow has refused something."""
+    `unsent` the keys of cells that are recorded but that MLflow does not hold yet."""
 
     sweep: str
     profile: str
@@ -42,7 +40,6 @@ class Summary:
     stopped: int = 0
     failures: list[tuple[Cell, str]] = field(default_factory=list)
     unsent: set[str] = field(default_factory=set)
-    aside: set[str] = field(default_factory=set)
     seconds: float = 0.0
     tracking_share: float | None = None
 
@@ -56,7 +53,7 @@ class Summary:
 
 
 class Watch:
-    """Follows the packs of the trials; closes their runs on a thread. dispatch: None where Tune retries."""
+    """Follows the packs of the trials; publishes on a thread. dispatch: None where Tune retries."""
 
     def __init__(self, progress: Progress, summary: Summary, dispatch: Dispatch | None = None):
         self.progress, self.summary, self.dispatch = progress, summary, dispatch
@@ -115,7 +112,6 @@ class Watch:
         self.own_seconds += result["own_seconds"]
         if self.dispatch:
             self.dispatch.ended(number, result["pack_seconds"])
-        self.summary.aside |= dict(result.get("aside", ())).keys()
         errors, final, sent = (dict(result[name]) for name in ("errors", "final", "run_ids"))
         outcomes = {key: FAILED if key in errors else COMPLETE for key in self.open[number].cells}
         self._ended(number, outcomes, errors, final, sent)
@@ -163,14 +159,12 @@ class Watch:
         errors: Mapping[str, str],
         sent: Mapping[str, str] | None,
     ) -> None:
-        began, left = time.thread_time(), set(assignment.cells)
+        began, left = time.thread_time(), assignment.cells.keys() - (sent or {}).keys()
         try:
-            here, unreachable = _with_outcomes(assignment, outcomes, errors, sent)
-            if time.monotonic() > self._store_down_until:
-                failed = {
-                    record.key for record, _ in close_all(here, assignment.store, STATUS[FAILED], self.summary.aside)
-                }
-                left = unreachable | failed
+            here = [self._record(assignment, key, outcomes[key], errors.get(key), sent) for key in sorted(left)]
+            if left and time.monotonic() > self._store_down_until:
+                published, failed = publish_all(filter(None, here), assignment.store)
+                left -= published.keys()
                 self._store_down_until = time.monotonic() + _RETRY_SECONDS if failed else 0.0
             if STOPPED in outcomes.values():
                 assignment.checkpoint.unlink(missing_ok=True)  # nobody goes on from it
@@ -180,6 +174,27 @@ class Watch:
         self.summary.unsent |= left
         self.recording_seconds += time.thread_time() - began
 
+    @staticmethod
+    def _record(
+        assignment: Assignment, key: str, outcome: str, error: str | None, sent: Mapping[str, str] | None
+    ) -> Record | None:
+        """The record of a cell here, with an outcome; None where a worker has it on its own disk.
+
+        Of a worker that was stopped or died elsewhere, the run that it has opened gets its end.
+        """
+        found = records(assignment.records, key)
+        if not found and sent is not None:
+            return None
+        record = found[-1] if found else Record.of(assignment.records, key)
+        if not found:
+            record.begin(assignment.cells[key], header_tags(key, assignment.cells[key], assignment.tags[key]))
+            run = assignment.store.run_of(key)
+            if run and run.info.status == "RUNNING" and run.data.tags.get(PARENT) == assignment.invocation:
+                record.note_run(run.info.run_id)
+        if record.ending() is None:
+            record.end(outcome, error)
+        return record
+
     def finish(self) -> None:
         self.closer.shutdown(wait=True)
 
@@ -187,35 +202,3 @@ class Watch:
         """Recording as a share of recording and the trials' own work, in [0, 1]; None if unknown."""
         total = self.recording_seconds + self.own_seconds
         return self.recording_seconds / total if total else None
-
-
-def _with_outcomes(
-    assignment: Assignment, outcomes: Mapping[str, str], errors: Mapping[str, str], sent: Mapping[str, str] | None
-) -> tuple[list[Record], set[str]]:
-    """The records of a pack that lie here, all with an outcome; and the keys of unsent cells with a record elsewhere.
-
-    Cells whose worker was stopped or died elsewhere get a record here with the outcome only.
-    """
-    here, unreachable = [], set()
-    for key, cell in assignment.cells.items():
-        record, run_id = Record(assignment.records / key), (sent or {}).get(key)
-        if not record.exists():
-            if sent is not None and run_id is None:
-                unreachable.add(key)
-                continue
-            if run_id == "" or run_id and _closed(assignment, run_id, outcomes[key]):
-                continue  # another invocation has the cell, or it is closed
-            run_id = run_id or assignment.run_ids.get(key)
-            record.begin(cell, header_tags(key, cell, assignment.tags[key]), run_id, joins=True)
-        if record.ending() is None:
-            record.end(outcomes[key], errors.get(key))
-        here.append(record)
-    return here, unreachable
-
-
-def _closed(assignment: Assignment, run_id: str, outcome: str) -> bool:
-    try:
-        assignment.store.client.set_terminated(run_id, STATUS[outcome])
-    except MlflowException:
-        return False
-    return True

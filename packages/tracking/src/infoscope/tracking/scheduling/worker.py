@@ -6,12 +6,12 @@ import contextlib
 import functools
 import hashlib
 import json
+import logging
 import os
-import platform
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,12 @@ from infoscope.tracking.environment import machine_tags
 from infoscope.tracking.models import write_model
 from infoscope.tracking.record import COMPLETE, FAILED, SYSTEM, Record, RecordUnwritable, storable
 from infoscope.tracking.sending.checkpoint import Checkpoint
-from infoscope.tracking.sending.flush import Flusher, header_tags
-from infoscope.tracking.sending.identity import lies_beside
-from infoscope.tracking.store.store import CONSTANTS, CURVES, Store, first_line, without_password
+from infoscope.tracking.sending.live import Live
+from infoscope.tracking.sending.publish import header_tags, publish_all
+from infoscope.tracking.store.store import CONSTANTS, CURVES, Store, constants_of, first_line, without_password
 from infoscope.tracking.sweep import Cell, Pack, Report, canonical
+
+log = logging.getLogger(__name__)
 
 CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))
 PATIENCE_SECONDS = 1800.0  # of a worker whose records the driver cannot see, with a store that does not answer
@@ -55,7 +57,6 @@ TOLD = frozenset(  # under what this package and Tune tell of a trial: a metric 
         "errors",
         "final",
         "run_ids",
-        "aside",
         "recording_seconds",
         "own_seconds",
         "config",
@@ -80,29 +81,35 @@ TOLD = frozenset(  # under what this package and Tune tell of a trial: a metric 
     ]
 )
 ROUNDING = 1e-9  # of a fraction that a trial has summed up
-FRACTION, METRIC = "progress/fraction", "progress/{}"  # under a search: how far a run got, and what it is judged by
+INVOCATION = "invocation"  # a file in the driver's folder of records, with the id of its run
+PROGRESS = "progress/"
+FRACTION, METRIC = f"{PROGRESS}fraction", PROGRESS + "{}"  # under a search: how far a run got, and what it is judged by
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a driver gives a trial: by key the cells, earlier runs and tags; the folder of records; its part."""
+    """What a driver gives a trial: by key the cells and the tags of their runs; the folder of records; its part.
+
+    again: whether there was an attempt at these cells before. invocation: the id of the driver's run, which lies in
+    its folder of records.
+    """
 
     cells: Mapping[str, Cell]
-    run_ids: Mapping[str, str]
     tags: Mapping[str, Mapping[str, str]]
     store: Store
     records: Path
     device: str
-    host: str  # the driver's machine
     cost: float
-    identity: str = ""  # of the driver's working tree
+    again: bool = False
+    invocation: str = ""
 
     @property
     def elsewhere(self) -> bool:
-        """Whether the records are on another disk or machine than the driver's."""
-        if platform.node() != self.host:
+        """Whether the records are on another disk than the driver's."""
+        try:
+            return (self.records / INVOCATION).read_text() != self.invocation
+        except FileNotFoundError:
             return True
-        return bool(self.identity) and not lies_beside(self.records, self.identity)
 
     @property
     def checkpoint(self) -> Path:
@@ -112,7 +119,7 @@ class Assignment:
 
 
 class RecordedReport(Report):
-    """The report of a trial on a worker: writes to the cell's local record, which a thread sends to MLflow.
+    """The report of a trial on a worker: writes to the cell's local record, which is published at its end.
 
     seconds: waiting for reports. final: by key, the last value of every metric. errors: by key, of failed cells.
     settled: whether it is recorded from what the attempt goes on.
@@ -126,12 +133,10 @@ class RecordedReport(Report):
         data: Callable[[Cell], Sequence[DataSet]] = lambda cell: (),
     ):
         self._tell, self._metric, self._data, self._cells = tell, metric, data, assignment.cells
-        self._records = {key: Record(assignment.records / key) for key in assignment.cells}
+        self._records = {key: Record.of(assignment.records, key) for key in assignment.cells}
         self._keys = {canonical(cell): key for key, cell in assignment.cells.items()}
         self._known = {id(cell): key for key, cell in assignment.cells.items()}  # quicker than by value
-        first = self.records[0]
-        run_id = assignment.run_ids.get(first.key)
-        self.checkpoint = Checkpoint(assignment.checkpoint, assignment.store, first, run_id)
+        self.checkpoint = Checkpoint(assignment.checkpoint, assignment.store, assignment.again)
         self._told, self._save_from = time.monotonic(), time.perf_counter() + CHECKPOINT_SECONDS
         self.seconds = 0.0
         self.final: dict[str, dict[str, float]] = {}
@@ -141,7 +146,6 @@ class RecordedReport(Report):
         self.errors: dict[str, str] = {}
         self.last: dict[str, float] = {}
         self._begun = self.settled = False
-        self._reported: dict[str, dict[str, Any]] = {key: {"steps": {}, "models": []} for key in assignment.cells}
 
     @property
     def records(self) -> list[Record]:
@@ -158,9 +162,7 @@ class RecordedReport(Report):
         """Nothing of an earlier attempt counts, unless `restore` has taken it up before."""
         if not self._begun:
             self._begun = True
-            self.checkpoint.path.unlink(missing_ok=True)
-            for record in self.records:
-                record.clear()
+            self.checkpoint.discard()
             self._record_data()
 
     def _record_data(self) -> None:
@@ -173,47 +175,46 @@ class RecordedReport(Report):
 
     def _note(self, record: Record, values: Mapping[str, float], step: int) -> None:
         record.metrics(values, step)
-        steps = self._reported[record.key]["steps"]
-        for name, value in values.items():
-            if name not in steps or steps[name][0] <= step:
-                steps[name] = [step, value]
+        self._take({"metrics": values, "step": step}, record.key)
+
+    def _take(self, entry: Mapping[str, Any], key: str) -> None:
+        """Keeps what the description of the run and the driver are to be told of an entry of the record."""
+        for name, value in entry.get("metrics", {}).items():
+            if name.startswith(CURVES):
+                plain = name.removeprefix(CURVES)
+                self._courses.setdefault(key, {}).setdefault(plain, notes.Course()).add(entry["step"], value)
+                name = plain
+            if not name.startswith(PROGRESS):
+                self.final.setdefault(key, {})[name] = value
+        for tag, told in entry.get("tags", {}).items():
+            if tag.startswith(CONSTANTS):
+                self._constants.setdefault(key, {}).update(constants_of(tag, told))
 
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
         began = time.perf_counter()
         values = _checked(cell, values)
-        record = self._record(cell)
-        self._note(record, values, metric_step(step))
-        self.final.setdefault(record.key, {}).update(values)
+        self._note(self._record(cell), values, metric_step(step))
         self.seconds += time.perf_counter() - began
 
     def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
         began = time.perf_counter()
         values = _checked(cell, values)
-        record = self._record(cell)
-        self._note(record, {metric_name(CURVES + name): value for name, value in values.items()}, metric_step(step))
-        self.final.setdefault(record.key, {}).update(values)
-        courses = self._courses.setdefault(record.key, {})
-        for name, value in values.items():
-            courses.setdefault(name, notes.Course()).add(step, value)
+        values = {metric_name(CURVES + name): value for name, value in values.items()}
+        self._note(self._record(cell), values, metric_step(step))
         self.seconds += time.perf_counter() - began
 
     def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
         began = time.perf_counter()
         values = {name: storable(value) for name, value in _checked(cell, values).items()}
         record = self._record(cell)
-        self._constants.setdefault(record.key, {}).update(values)
-        self._tag_constants(record, values)
-        self.seconds += time.perf_counter() - began
-
-    def _tag_constants(self, record: Record, names: Iterable[str]) -> None:
-        known, places = self._constants[record.key], {name.rpartition("/")[0] for name in names}
-        told = {
-            f"{CONSTANTS} {place}".strip(): json.dumps(
-                {name.rpartition("/")[2]: value for name, value in known.items() if name.rpartition("/")[0] == place}
-            )
-            for place in places
-        }
+        known = self._constants.get(record.key, {}) | values
+        told = {}
+        for place in {name.rpartition("/")[0] for name in values}:
+            here = {name.rpartition("/")[2]: one for name, one in known.items() if name.rpartition("/")[0] == place}
+            told[f"{CONSTANTS} {place}".strip()] = json.dumps(here)
         record.append({"tags": told})
+        self._take({"tags": told}, record.key)
+        self.seconds += time.perf_counter() - began
 
     def _describe(self, key: str, error: str | None) -> None:
         header = self._notes.get(key)
@@ -253,7 +254,6 @@ class RecordedReport(Report):
         write_model(module, example, owner.model_folder(name))
         for record in (owner, *others):
             record.append({"model": name, "owner": owner.key})
-            self._reported[record.key]["models"].append(name)
         self.seconds += time.perf_counter() - began
 
     def progress(self, fraction: float, **metrics: float) -> None:
@@ -295,43 +295,31 @@ class RecordedReport(Report):
         if began < self._save_from:
             return
         self._begin_afresh()
-        files = {record.key: sorted(path.name for path in record.files.iterdir()) for record in self.records}
-        reported = {key: told | {"files": files[key]} for key, told in self._reported.items()}
-        courses = {key: {name: asdict(one) for name, one in of.items()} for key, of in self._courses.items()}
-        told = {"final": self.final, "constants": self._constants, "courses": courses}
-        kept = {"state": state(), "errors": self.errors, "reported": reported, "told": told}
-        self.checkpoint.save(kept, self.records)
+        reported = {record.key: record.packed() for record in self.records}
+        self.checkpoint.save({"state": state(), "errors": self.errors}, reported)
         now = time.perf_counter()
         self._save_from = now + max(CHECKPOINT_SECONDS, 50 * (now - began))  # at most a fiftieth of the time
         self.seconds += now - began
 
     def restore(self) -> Mapping[str, Any] | None:
         kept = None if self._begun else self.checkpoint.restore()
-        if kept is None or "reported" not in kept:  # of an earlier version, which did not say what belongs to it
+        if kept is None:
             self._begin_afresh()
             return None
-        self._begun = True
-        for record in self.records:
-            told = kept["reported"][record.key]
-            record.resume(told)
-            self._reported[record.key] |= {name: told[name] for name in ("steps", "models")}
-        self.errors |= kept["errors"]  # a member that failed before it stays so
-        told = kept.get("told", {})
-        self.final = told.get("final", {}) | self.final
-        self._constants = told.get("constants", {}) | self._constants
-        for key, of in told.get("courses", {}).items():
-            self._courses[key] = {name: notes.Course(**one) for name, one in of.items()} | self._courses.get(key, {})
-        for record in self.records:
-            if record.key in self._constants:
-                self._tag_constants(record, self._constants[record.key])
-        self._record_data()
-        return kept["state"]
+        self._begun = self.settled = True
+        state, reported = kept
+        for key, record in self._records.items():
+            record.take_up(reported[key])
+            for entry, _ in record.entries():
+                self._take(entry, key)
+        self.errors |= state["errors"]  # a member that failed before it stays so
+        return state["state"]
 
 
 @functools.cache
-def _flusher(store: Store) -> Flusher:
+def live(store: Store) -> Live:
     """One per worker process and store: actors are reused from trial to trial."""
-    return Flusher(store)
+    return Live(store)
 
 
 def work(
@@ -346,29 +334,26 @@ def work(
         torch.set_num_threads(1)  # two trials with two threads each wait for one another on two cores
     start = time.perf_counter()
     report = RecordedReport(assignment, tell, metric, data)
-    flusher = _flusher(assignment.store)
-    sending = flusher.seconds
+    shown = live(assignment.store)
+    sending = shown.seconds
     errors = _begin(assignment, report)
 
     began = time.perf_counter()
     if not errors:
-        flusher.follow(report.records, report.checkpoint, lambda: report.settled)
+        shown.follow(report.records, report.checkpoint, lambda: report.settled)
         errors = _attempt(trial, assignment, report)
     if metric and not report.last:
         missed = f"ValueError: the trial never called report.progress, by whose {metric!r} the search decides"
         errors = {key: missed for key in assignment.cells} | errors
-    seconds, sent_meanwhile = time.perf_counter() - began, flusher.seconds - sending
+    seconds, sent_meanwhile = time.perf_counter() - began, shown.seconds - sending
+    shown.stop()
     _end(report, errors)
-    elsewhere = assignment.elsewhere
-    run_ids = flusher.drain(PATIENCE_SECONDS if elsewhere else 0.0)  # what lies here, the driver can send later
+    # what lies here, the driver can send later
+    run_ids, left = publish_all(report.records, assignment.store, patience=PATIENCE_SECONDS * assignment.elsewhere)
+    for key, error in left.items():
+        log.warning("not sent yet: cell %s (%s)", key, first_line(error))
     if not any(error.startswith(RecordUnwritable.__name__) for error in errors.values()):  # else it goes on from there
-        report.checkpoint.remove(run_ids.get(report.checkpoint.record.key))
-    aside = {record.key: count for record in report.records if (count := record.aside())}
-    if elsewhere:  # the driver closes the runs by their ids
-        for record in report.records:
-            if record.key in run_ids:
-                with record.lock():
-                    record.remove()
+        report.checkpoint.discard()
     around = time.perf_counter() - start - seconds  # in which the next trial could run
     tell(
         {
@@ -378,7 +363,6 @@ def work(
             "errors": errors,
             "final": report.final,
             "run_ids": run_ids,
-            "aside": aside,
             "recording_seconds": around + report.seconds + sent_meanwhile,
             "own_seconds": seconds - report.seconds,
         }
@@ -391,7 +375,7 @@ def _begin(assignment: Assignment, report: RecordedReport) -> dict[str, str]:
         assignment.records.parents[1].mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         for record, (key, cell) in zip(report.records, assignment.cells.items(), strict=True):
-            record.begin(cell, header_tags(key, cell, assignment.tags[key] | machine), assignment.run_ids.get(key))
+            record.begin(cell, header_tags(key, cell, assignment.tags[key] | machine))
     except RecordUnwritable as error:
         return dict.fromkeys(assignment.cells, f"{type(error).__name__}: {error}")
     return {}

@@ -1,11 +1,10 @@
-"""From local records to MLflow, whatever dies on the way.
+"""Records of cells, on their way to MLflow.
 
-flush       batches, idempotently, from where the last attempt got to
-checkpoint  from what a pack goes on after a fault
-machine     how busy the machine of a worker is
-claims      which living process works on which cells
-identity    who this working tree is
-duplicates  one run of a cell counts
-summaries   one run for each configuration, with means over its seeds
-sync        sends and closes what dead processes have left behind
+publish     a record that has ended, as the run of its cell
+live        running cells, as far as they got
+checkpoint  of a pack, and its copy in the store
+signs       whether an invocation lives
+sync        what dead processes left behind
+summaries   means over seeds
+machine     the load of a worker's machine
 """

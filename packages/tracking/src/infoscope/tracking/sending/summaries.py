@@ -1,6 +1,7 @@
 """One run for each configuration: mean and standard error over its seeds, and links to the runs behind them.
 
-It has neither key nor parent, so it is no cell. Written when a sweep ends, if anything changed.
+It has no key, so it is no cell; its parent is the newest invocation that made some of them. Written when a sweep ends,
+if anything changed.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from mlflow.entities import Metric, Param, Run, RunTag
+from mlflow.entities import Metric, Run, RunTag
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 
 from infoscope.tracking import notes
-from infoscope.tracking.checks import NAME_LENGTH, PARAM_LENGTH, clipped
+from infoscope.tracking.checks import NAME_LENGTH, clipped
 from infoscope.tracking.record import COMPLETE, milliseconds
-from infoscope.tracking.sending.identity import own_tags
+from infoscope.tracking.sending.publish import parameters
+from infoscope.tracking.sending.signs import own_tags
 from infoscope.tracking.store.store import NO_FIGURES, OUTCOME, PROFILE, VERSION, Store, labels, values
-from infoscope.tracking.sweep import Cell, Sweep, canonical, names, text
+from infoscope.tracking.sweep import Cell, Sweep, canonical, names
 from infoscope.tracking.tags import CELLS, PARENT, SUMMARY, SUMMARY_OF
 
 MEAN, ERROR, COUNT = "mean/{}", "standard_error/{}", "runs"
@@ -106,13 +108,14 @@ def _write(
         VERSION: str(sweep.version),
         SUMMARY: own[SUMMARY],
     }
+    if parents := [run.data.tags[PARENT] for run in runs if PARENT in run.data.tags]:
+        about[PARENT] = parents[-1]
     run_id = known.info.run_id if known else client.create_run(store.experiment_id, tags=about).info.run_id
     metrics = [Metric(COUNT, len(runs), now, 0)]
     for name, mean, error, _ in found:
         given = {MEAN: mean, ERROR: error}
         metrics += [Metric(pattern.format(name)[:NAME_LENGTH], value, now, 0) for pattern, value in given.items()]
-    params = [Param(name, clipped(text(value), PARAM_LENGTH)) for name, value in cell.items()]
-    client.log_batch(run_id, metrics, params, [RunTag(*tag) for tag in about.items()])
+    client.log_batch(run_id, metrics, parameters(cell), [RunTag(*tag) for tag in about.items()])
     _log_data(store, run_id, runs)
     client.set_terminated(run_id, "FINISHED")
     client.set_tag(run_id, SUMMARY_OF, own[SUMMARY_OF])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,13 +14,12 @@ from mlflow.entities import Run
 from infoscope.errors import OutOfRange, UnreadableFile
 from infoscope.tracking import models
 from infoscope.tracking.checks import plain_name
-from infoscope.tracking.record import Record, records, sweeps_in, writer
-from infoscope.tracking.sending.claims import is_dead, is_own
-from infoscope.tracking.sending.flush import close_all, told_aside
-from infoscope.tracking.sending.identity import own_tags
+from infoscope.tracking.record import Record, home, made_home, records, sweeps_in
+from infoscope.tracking.sending.publish import publish_all
+from infoscope.tracking.sending.signs import is_dead, is_own
 from infoscope.tracking.store.outputs import is_ready
-from infoscope.tracking.store.store import Store, first_line, home, is_finished, made_home, skipped
-from infoscope.tracking.tags import ALIVE, CELLS, KEY, PARENT
+from infoscope.tracking.store.store import Store, first_line, is_finished, skipped
+from infoscope.tracking.tags import CELLS, KEY, PARENT
 
 WRITER_SECONDS = 15.0
 
@@ -28,7 +27,7 @@ WRITER_SECONDS = 15.0
 @dataclass
 class Synced:
     """Numbers of records sent, of unended cells, of runs closed as KILLED and of partial models deleted. left: by key,
-    why a record stays; aside: keys of cells with refused entries; busy: the sweep runs and was left alone.
+    why a record stays; busy: the sweep runs and was left alone.
     """
 
     sweep: str
@@ -37,7 +36,6 @@ class Synced:
     killed: int = 0
     models: int = 0
     left: dict[str, str] = field(default_factory=dict)
-    aside: set[str] = field(default_factory=set)
     busy: bool = False
 
     def __str__(self) -> str:
@@ -48,7 +46,6 @@ class Synced:
         done += [f"{self.killed} runs without a record closed as KILLED"] if self.killed else []
         done += [f"{self.models} models that were sent by half deleted"] if self.models else []
         lines = [f"{self.sweep}: {', '.join(done) or 'nothing to send'}"]
-        lines += [f"  {told_aside(self.aside)}"] if self.aside else []
         return "\n".join(lines + [f"  left: the record of cell {key}: {reason}" for key, reason in self.left.items()])
 
 
@@ -113,33 +110,33 @@ def _discard_models(store: Store) -> int:
 def _await_writers(found: Sequence[Record]) -> None:
     """Workers outlive a killed driver by some seconds, in which they still write."""
     deadline = time.monotonic() + WRITER_SECONDS
-    writing = [record for record in found if record.written_by() != writer()]
+    writing = [record for record in found if not record.written_here()]
     while (writing := [record for record in writing if record.writer_lives()]) and time.monotonic() < deadline:
         time.sleep(0.2)
 
 
 def _abandoned(store: Store) -> list[Run]:
-    running, own = list(store.search("attributes.status = 'RUNNING'")), own_tags()
-    parents = {run.info.run_id: run for run in running if CELLS in run.data.tags or ALIVE in run.data.tags}
-    dead = {run_id for run_id, run in parents.items() if is_dead(run, own)}
+    """Open runs on which nobody works: of invocations that are dead or closed, and of none, if they are from here."""
+    running = list(store.search("attributes.status = 'RUNNING'"))
+    parents = {run.info.run_id: is_dead(run) for run in running if CELLS in run.data.tags}
+    found = []
     for run in running:
-        parent_id = run.data.tags.get(PARENT)
-        if KEY not in run.data.tags or parent_id is None or parent_id in parents or parent_id in dead:
-            continue
-        parent = store.run(parent_id)
-        if parent is None:
-            skipped(run, f"its parent {parent_id} is gone")
-        elif CELLS in parent.data.tags and parent.info.status != "RUNNING":
-            dead.add(parent_id)
-    of_dead = [run for run in running if {run.info.run_id, run.data.tags.get(PARENT)} & dead]
-    return of_dead + [run for run in running if run not in of_dead and _is_left(run, own, parents)]
+        parent = run.data.tags.get(PARENT)
+        if run.info.run_id in parents:
+            left = parents[run.info.run_id]
+        elif parent in parents:
+            left = parents[parent]
+        else:
+            left = KEY in run.data.tags and (is_own(run) or _is_closed(parent, run, store))
+        found += [run] if left else []
+    return found
 
 
-def _is_left(run: Run, own: Mapping[str, str], parents: Mapping[str, Run]) -> bool:
-    """Whether an open run of a cell was made from here by an invocation that is not open any more, or never was."""
-    if run.info.run_id in parents or run.data.tags.get(PARENT) in parents:
-        return False
-    return is_own(run, own)
+def _is_closed(parent: str | None, run: Run, store: Store) -> bool:
+    known = store.run(parent)
+    if parent and known is None:
+        skipped(run, f"its parent {parent} is gone")
+    return known is not None and CELLS in known.data.tags and known.info.status != "RUNNING"
 
 
 def close_records(store: Store, folder: Path) -> Synced:
@@ -152,15 +149,13 @@ def close_records(store: Store, folder: Path) -> Synced:
 
 
 def _close(store: Store, found: list[Record]) -> Synced:
-    unended = {record for record in found if record.ending() is None}
-    aside: set[str] = set()
-    left = {record: first_line(error) for record, error in close_all(found, store, "KILLED", aside)}
+    unended = {record.key for record in found if record.ending() is None}
+    _, left = publish_all(found, store)
     return Synced(
         store.experiment,
         records=len(found) - len(left),
         unended=len(unended - left.keys()),
-        left={record.key: reason for record, reason in left.items()},
-        aside=aside,
+        left={key: first_line(error) for key, error in left.items()},
     )
 
 

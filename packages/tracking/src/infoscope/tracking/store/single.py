@@ -10,11 +10,12 @@ from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 
+from infoscope.errors import StoreUnreachable
 from infoscope.tracking import notes
 from infoscope.tracking.checks import clipped, metric_name
 from infoscope.tracking.record import milliseconds
 from infoscope.tracking.store.publish import Table, add_files
-from infoscope.tracking.store.store import Store, StoreUnreachable, files, first_line
+from infoscope.tracking.store.store import Store, files, first_line
 from infoscope.tracking.store.ui import describe, settings
 
 _LONGEST = 500  # characters of a parameter

@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import sqlite3
-import stat
 import subprocess
 import sys
 import tempfile
@@ -23,19 +22,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from filelock import FileLock
-from mlflow.entities import DatasetInput, LoggedModel, Metric, Run, RunTag
+from mlflow.entities import DatasetInput, LoggedModel, Metric, Run
 from mlflow.environment_variables import MLFLOW_HTTP_REQUEST_TIMEOUT
 from mlflow.exceptions import MlflowException
-from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
-from infoscope.errors import InvalidInput
+from infoscope.errors import InvalidInput, StoreUnreachable
 from infoscope.tracking.checks import COLUMNS, free_name, metric_name
-from infoscope.tracking.record import COMPLETE, STOPPED, SYSTEM, milliseconds, storable
+from infoscope.tracking.record import COMPLETE, STOPPED, SYSTEM, home, made_home, milliseconds, storable
 from infoscope.tracking.store.client import CONTACT_SECONDS, TIMEOUT, Client, connect, environment, without_password
 from infoscope.tracking.store.outputs import newest_model
 from infoscope.tracking.tags import (  # noqa: F401  # looked for here
     ALIVE,
-    ATTEMPT,
     CELL,
     CELLS,
     CONSTANTS,
@@ -46,10 +43,6 @@ from infoscope.tracking.tags import (  # noqa: F401  # looked for here
     OUTCOME,
     PARENT,
     PROFILE,
-    SET_ASIDE,
-    SUPERSEDED,
-    SUPERSEDED_BY,
-    SUPERSEDES,
     VERSION,
 )
 
@@ -60,22 +53,6 @@ NO_FIGURES = (CURVES, SYSTEM, "progress/")  # before the names of metrics that s
 
 # the UI's page for trained models, not for language-model applications
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
-
-
-def home() -> Path:
-    """The folder of everything that runs leave behind: `runs` in the working tree."""
-    return Path.cwd() / "runs"
-
-
-def made_home() -> Path:
-    """That folder, created if missing and closed to other users of the machine; one of another user stays as it is."""
-    folder = home()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.stat()
-    if hasattr(os, "geteuid") and found.st_uid == os.geteuid() and found.st_mode & 0o077:
-        with contextlib.suppress(PermissionError):  # where a file system has no such permissions
-            folder.chmod(stat.S_IMODE(found.st_mode) & 0o700)
-    return folder
 
 
 def tracking_uri() -> str:
@@ -89,10 +66,6 @@ def tracking_uri() -> str:
 def first_line(error: BaseException) -> str:
     """The message of an exception, in one line, without the password of an address."""
     return without_password((str(error).strip() or repr(error)).splitlines()[0])[:300]
-
-
-class StoreUnreachable(RuntimeError):
-    """The tracking store does not answer."""
 
 
 @dataclass(frozen=True)
@@ -213,20 +186,6 @@ class Store:
             self.client.set_tag(run.info.run_id, PROFILE, "; ".join(both))
         except MlflowException:  # somebody may have deleted it meanwhile
             if self.run(run.info.run_id):
-                raise
-
-    def retire(self, run: Run, by: str = "") -> None:
-        """Takes a run out of what counts: another attempt at its cell, whose run is `by`, has taken its place."""
-        client, run_id, key = self.client, run.info.run_id, run.data.tags.get(KEY)
-        if run.info.status == "RUNNING":
-            client.set_terminated(run_id, "KILLED")
-        told = f"An attempt that was not finished; run {by} holds the one after it." if by else "An unfinished attempt."
-        tags = {MLFLOW_RUN_NOTE: told} | ({SUPERSEDED: key} if key else {}) | ({SUPERSEDED_BY: by} if by else {})
-        client.log_batch(run_id, tags=[RunTag(*tag) for tag in tags.items()])
-        try:
-            client.delete_tag(run_id, KEY)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_DOES_NOT_EXIST":  # it is gone already
                 raise
 
 
@@ -372,7 +331,7 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
     """
     store = Store.open(experiment)
     everything = list(by_key(store.cells())[0].values())
-    ended = [run for run in everything if not finished or run.data.tags.get(OUTCOME) == COMPLETE]
+    ended = [run for run in everything if not finished or is_finished(run) and run.data.tags[OUTCOME] == COMPLETE]
     chosen = [run for run in ended if profile is None or profile in _labels(run)]
     if not chosen and any(profile is None or profile in _labels(run) for run in everything):
         raise LookupError(
@@ -468,14 +427,17 @@ def constants(run: Run) -> dict[str, float]:
     found = {}
     for tag, told in run.data.tags.items():
         if tag == CONSTANTS or tag.startswith(f"{CONSTANTS} "):
-            place = tag.removeprefix(CONSTANTS).strip()
             try:
-                known = {name: float(value) for name, value in json.loads(told).items()}
+                found |= constants_of(tag, told)
             except (ValueError, TypeError, AttributeError, RecursionError):
                 skipped(run, f"its tag {tag} is {told[:60]!r}, which holds no numbers")
-                continue
-            found |= {f"{place}/{name}" if place else name: value for name, value in known.items()}
     return found
+
+
+def constants_of(tag: str, told: str) -> dict[str, float]:
+    """The constants of one tag, by name."""
+    place = tag.removeprefix(CONSTANTS).strip()
+    return {f"{place}/{name}" if place else name: float(value) for name, value in json.loads(told).items()}
 
 
 def of_cell(metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -505,7 +467,7 @@ def table(run_id: str, name: str) -> pd.DataFrame:
 
 
 def newest(history: Iterable[Metric]) -> dict[int, Metric]:
-    """The newest point of a metric by step; a resumed cell may have two of a step (see `flush`)."""
+    """The newest point of a metric by step, of which a cell may have told several (see `publish.Points`)."""
     return {point.step: point for point in sorted(history, key=lambda point: (point.step, point.timestamp))}
 
 

@@ -14,11 +14,24 @@ from mlflow.entities import Experiment
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
 from infoscope.tracking.notes import VIEW
-from infoscope.tracking.store.store import Store
+from infoscope.tracking.store.client import without_password
+from infoscope.tracking.store.store import Store, tracking_uri
 
 NAME = "infoscope"
+LOCAL = "http://127.0.0.1:5000"  # of `make ui`, unless another port is asked for
 _TAG = f"mlflow.sharedViewState.{NAME}"
 _MOST = 8  # columns of values, or the metric would be out of sight
+
+
+def address() -> str:
+    """Where the UI is: at the tracking server, or where `make ui` serves it."""
+    uri = tracking_uri()
+    return without_password(uri).rstrip("/") if uri.startswith(("http://", "https://")) else LOCAL
+
+
+def shown_at(page: str) -> str:
+    """The whole address of a page, and what must run for it to be seen."""
+    return f"{address()}/{page}" + (" (while `make ui` runs)" if address() == LOCAL else "")
 
 
 def settings(best: tuple[str, str] | None, fields: Iterable[str]) -> dict[str, object]:

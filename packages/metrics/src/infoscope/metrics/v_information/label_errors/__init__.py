@@ -1,6 +1,6 @@
 """Suspicious labels: label_scores, data_map, gather (Evidence), SCORES, flip_labels (noise) and detection."""
 
-from infoscope.metrics._late import late
+from infoscope.late import late
 from infoscope.metrics.v_information.label_errors.detection import NOISES, detection, flip_labels, measures
 from infoscope.metrics.v_information.label_errors.scores import (
     HELD_OUT,

@@ -1,13 +1,17 @@
-"""Measures how time and memory grow, and writes the tables of docs/scale.md in Markdown."""
+"""Measures how time and memory grow: estimates by rows and columns, packs by members, sweeps by cells and by nodes of
+Ray; prints the tables of docs/scale.md in Markdown.
+"""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
+import functools
 import json
 import math
+import multiprocessing
 import os
 import re
+import resource
 import secrets
 import signal
 import sqlite3
@@ -16,20 +20,34 @@ import tempfile
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
+import numpy as np
 import psutil
+from threadpoolctl import threadpool_limits
 
-from infoscope.tracking import runs
+from infoscope.checks import one_of
+from infoscope.command_line import command, option
+from infoscope.data import GaussianPairs
+from infoscope.estimators import Training, estimate, knn, make_critic
+from infoscope.metrics import pid
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid, runs
 from infoscope.tracking.store.client import environment as variables
 from infoscope.tracking.tags import CELL, KEY
-from infra.drill.places import Nodes, Server
-from infra.drill.processes import Processes
-from infra.scale.cells import NAME, PROFILE, SWEEP, VALUES
-from infra.scale.work import ESTIMATES, SIDE, STEPS, cost_of, estimates, packs
+from infra.drill.places import Nodes, Processes, Server
 
+ALONE, DECOMPOSITION = "neighbours, the estimate alone", "Gaussian decomposition (PID)"
+METHODS = {
+    "neighbours, with interval": "ksg",
+    "Gaussian copula": "gcmi",
+    "logistic regression, cross-fitted": "classifier",
+    "critic (SMILE), cross-fitted": "smile-5",
+}
+ESTIMATES = (ALONE, *METHODS, DECOMPOSITION)
+STEPS, SIDE = 40, 20  # of critics in a pack: steps, and columns a side
 GROWTH = {"rows": (1_000, 10_000, 100_000, 1_000_000), "columns": (2, 20, 200)}
 FIXED = {"rows": {"columns": 5}, "columns": {"rows": 2_000}}
 WARM_UP = {"rows": 200, "columns": 2}
@@ -40,6 +58,80 @@ PAGE, LAST_PAGE = 100, 10  # runs on a page of the UI; the last page that is mea
 API = "/ajax-api/2.0/mlflow"
 REQUEST = re.compile(r"\"(?:GET|POST|PATCH|PUT|DELETE) \S+ HTTP/")
 BAD_INPUT, INTERRUPTED = 2, 130
+
+
+NAME, PROFILE, VALUES = "scale", "laptop", 13
+
+
+def cells(profile: Profile) -> list[dict]:
+    """One cell per number."""
+    return grid(number=list(range(profile.count)))
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """A short curve and a few numbers for each cell, which take no time."""
+    for cell in pack.cells:
+        for step in range(VALUES - 3):
+            report.metrics(cell, {"level": cell["number"] + step / 10}, step)
+        report.metrics(cell, {"mean": float(cell["number"]), "bias": 0.25, "variance": 0.5})
+
+
+SWEEP = Sweep(NAME, cells, trial, {PROFILE: Profile(count=100)}, axes=("count",))
+RUN_SWEEP = "from infra.scale import SWEEP; from infoscope.tracking import main; main(SWEEP)"
+
+
+def estimates(kind: str, rows: int, columns: int) -> Callable[[], Any]:
+    """One estimate between normal columns, those of y correlated by .5 with those of x; classes are cells of y."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((rows, columns))
+    y = 0.5 * x + 0.75**0.5 * rng.standard_normal(x.shape)
+    if kind == ALONE:
+        return functools.partial(knn.mutual_information, x, y)
+    if kind == DECOMPOSITION:
+        return functools.partial(pid.gaussian_from_arrays, x[:, : columns // 2], x[:, columns // 2 :], y)
+    if METHODS[kind] == "classifier":
+        y = np.digitize(y[:, 0], np.linspace(-1.5, 1.5, 9))
+    return functools.partial(estimate, x, y, method=METHODS[kind], generator=np.random.default_rng(0))
+
+
+def packs(members: int) -> Callable[[], Any]:
+    """Steps of critics of the width and batch of the profile laptop, which see the same pairs."""
+    critic = make_critic("joint", SIDE, SIDE, depth=2, width=64, members=members)
+    pairs = GaussianPairs(SIDE, mutual_information=2.0)
+    training = Training(pairs, critic, "smile-5", STEPS, packed=True, learning_rate=5e-4)
+    return functools.partial(training.advance, STEPS)
+
+
+class Cost(NamedTuple):
+    """Of one piece of work on one thread: processor seconds, and how far the peak of memory rose, MiB."""
+
+    seconds: float
+    mib: float
+
+
+def cost_of(prepare: Callable[..., Callable[[], Any]], warm_up: Mapping, settings: Mapping) -> Cost:
+    """Cost of `prepare(**settings)()` in a fresh process after a warm-up. Raises RuntimeError when that fails."""
+    context = multiprocessing.get_context("spawn")
+    receive, send = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(send, prepare, dict(warm_up), dict(settings)))
+    process.start()
+    send.close()
+    try:
+        return receive.recv()
+    except EOFError:
+        raise RuntimeError(f"{prepare.__name__} with {dict(settings)} failed; see above.") from None
+    finally:
+        process.join()
+
+
+def _child(send: Any, prepare: Callable[..., Callable[[], Any]], warm_up: dict, settings: dict) -> None:
+    with threadpool_limits(1):
+        prepare(**warm_up)()
+        work = prepare(**settings)
+        peak, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+        work()
+        seconds = time.process_time() - began
+    send.send(Cost(seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak) / 1024))
 
 
 def grown(name: str, limit: float) -> Iterator[list[str]]:
@@ -91,13 +183,13 @@ def environment(**places: str) -> dict[str, str]:
     """This process's variables, but for those that name a store or a cluster, which `places` may."""
     left_out = ("MLFLOW_TRACKING_URI", "RAY_ADDRESS")
     own = {name: value for name, value in os.environ.items() if name not in left_out}
-    return own | {"PYTHONPATH": str(Path(__file__).parents[2])} | places
+    return own | {"PYTHONPATH": str(Path(__file__).parents[1])} | places
 
 
 def swept(folder: Path, count: int, **places: str) -> Used:
     """What a sweep of `count` cells costs that is started in a folder. Raises RuntimeError when it fails."""
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "infra.scale.cells", "--profile", PROFILE, "--set", f"count={count}"]
+    command = [sys.executable, "-c", RUN_SWEEP, "--profile", PROFILE, "--set", f"count={count}"]
     began, driver, memory = time.monotonic(), 0.0, 0.0
     process = psutil.Popen(command, env=environment(**places), cwd=folder, stdout=sys.stderr)
     while process.poll() is None:
@@ -251,32 +343,25 @@ def parts(limit: float, folder: Path, processes: Processes) -> dict[str, tuple[s
     }  # fmt: skip
 
 
-def main() -> int:
-    """Returns 0, 2 on bad input, 130 when interrupted."""
-    parser = argparse.ArgumentParser(prog="python -m infra.scale", description=__doc__)
-    parser.add_argument("--parts", default="rows,columns,members,cells,server,nodes", help="(default: %(default)s)")
-    parser.add_argument("--limit", type=float, default=120, help="seconds one estimate may take (default: 120)")
-    words = parser.parse_args()
+def main(given: SimpleNamespace) -> None:
+    """Measures and prints."""
     for ending in (signal.SIGINT, signal.SIGTERM):  # shells have the former ignored by what they run in the background
         signal.signal(ending, signal.default_int_handler)
     processes = Processes()
     with tempfile.TemporaryDirectory(prefix="infoscope-scale-") as folder:
-        possible = parts(words.limit, Path(folder), processes)
-        asked = words.parts.split(",")
-        if unknown := [name for name in asked if name not in possible]:
-            print(f"error: --parts has {unknown[0]!r}; valid are {', '.join(possible)}", file=sys.stderr)
-            return BAD_INPUT
+        possible = parts(given.limit, Path(folder), processes)
+        asked = [one_of("--parts", name, possible) for name in given.parts.split(",")]
         try:
             for title, names, rows in map(possible.get, asked):
                 print(f"\n**{title}**\n\n| {' | '.join(names)} |\n|{'---|' * len(names)}", flush=True)
                 for row in rows:
                     print(f"| {' | '.join(row)} |", flush=True)
-        except KeyboardInterrupt:
-            return INTERRUPTED
         finally:
             processes.end_all()
-    return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+PARTS = "rows,columns,members,cells,server,nodes"
+COMMAND = command("scale", main, [
+    option("parts", default=PARTS, help=f"(default: {PARTS})"),
+    option("limit", type=float, default=120, help="seconds one estimate may take (default: 120)"),
+], __doc__)  # fmt: skip

@@ -1,1 +1,0 @@
-"""How time and memory grow: estimates by rows and columns, packs by members, sweeps by cells and by nodes of Ray."""

@@ -1,0 +1,162 @@
+"""How commands are read and how they end, for all of them: what is wrong is one sentence, and an exit status of 2."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import socket
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from infoscope.errors import InvalidInput, Unavailable, UnknownName
+
+DEFAULT_PROFILE = "laptop"
+FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143  # exit statuses
+SWEEPS, ANALYSES = "sweeps", "analysis"  # packages, in the folder where the command is given
+_DECLARES = {SWEEPS: r"^SWEEP = ", ANALYSES: r"^(ANALYSIS|COMMAND) = "}  # what a module has that can be asked for
+
+
+def option(name: str, **settings: Any) -> click.Option:
+    """An option --NAME; None where it is not given and has no default."""
+    return click.Option([f"--{name}"], **settings)
+
+
+def profile_option(what: str = "smoke, laptop, paper or another of the sweep's") -> click.Option:
+    """--profile."""
+    return option("profile", default=DEFAULT_PROFILE, help=f"{what} (default: {DEFAULT_PROFILE})")
+
+
+def sweep_options() -> list[click.Option]:
+    """Of every sweep."""
+    return [
+        profile_option(),
+        option(
+            "set",
+            default="",
+            metavar="'NAME=VALUE ...'",
+            help="settings of the profile to replace: 'depths=1,2 seeds=0,1'",
+        ),
+        option("gpus-per-pack", type=float, metavar="F", help="of a trial: a fraction or a number (default: measured)"),
+    ]
+
+
+def command(name: str, call: Callable[..., Any], params: Sequence[click.Parameter], text: str | None) -> click.Command:
+    """A command that calls `call` with what is given as attributes of one object."""
+    return click.Command(name, params=[*params], callback=lambda **given: call(SimpleNamespace(**given)), help=text)
+
+
+def ended(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
+    """Runs a command on `words` (None: those of this process); its exit status: 0, 1 (something failed), 2 (bad input,
+    or what is needed is not there) or 130 (interrupted).
+    """
+    try:
+        return command.main(None if words is None else [*words], name or command.name, standalone_mode=False) or 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        return BAD_INPUT
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else name
+        told = f"{error.format_message().rstrip('.')}; `{where} --help` says what it takes"
+    except click.Abort:  # Ctrl-C
+        return INTERRUPTED
+    except Exception as error:
+        if not _is_told(error):
+            raise
+        told = sentence(error)
+    print(f"error: {told}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def _is_told(error: Exception) -> bool:
+    """Whether an error is of the input or of the machine, and not of this program."""
+    mlflow = sys.modules.get("mlflow.exceptions")  # not loaded for this: then it has raised nothing
+    return isinstance(error, (LookupError, ValueError, OSError, Unavailable)) or bool(
+        mlflow and isinstance(error, mlflow.MlflowException)
+    )
+
+
+def sentence(error: BaseException) -> str:
+    """The message of an error, in one line that cannot steer a terminal, without the passwords of addresses."""
+    if isinstance(error, OSError) and error.filename:
+        text = f"{error.filename} cannot be used: {error.strerror}"
+    else:
+        text = str(error.args[0] if isinstance(error, KeyError) and error.args else error).strip() or repr(error)
+    line = re.sub(r"//[^/?#\s]*@", "//", text.splitlines()[0])
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
+
+
+def assignments(text: str) -> dict[str, str]:
+    """ "a=1 b=2,3" as a dict of texts. Raises ValueError on a word without "="."""
+    pairs = {}
+    for word in text.split():
+        name, equals, value = word.partition("=")
+        if not (name and equals and value):
+            raise InvalidInput(f"setting {word!r} is not of the form name=value")
+        pairs[name] = value
+    return pairs
+
+
+def is_taken(port: int) -> bool:
+    """Whether a program listens at a port of this machine."""
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
+
+
+# --- sweeps and analyses, by the names of their files: nothing of them is imported to know that they are there --------
+def names(package: str) -> list[str]:
+    """Names of what can be asked for, folder by folder."""
+    return [_name(path) for path in _files(package) if re.search(_DECLARES[package], _text(path), re.MULTILINE)]
+
+
+def sweeps_in_order() -> list[str]:
+    """Names of all sweeps; those that load logged models, which other sweeps must have logged before, come last."""
+    loads = {_name(path): bool(re.search(r"\bload_model\b", _text(path))) for path in _files(SWEEPS)}
+    return sorted(names(SWEEPS), key=loads.__getitem__)
+
+
+def module_of(name: str, package: str = SWEEPS) -> str | None:
+    """The module of a sweep, or of another package's analysis, by its name, in whatever folder of the package it is."""
+    for path in _files(package):
+        if _name(path) == name.replace("_", "-"):
+            return ".".join(path.with_suffix("").parts)
+    return None
+
+
+def declared(name: str, package: str, kind: str) -> str:
+    """The module of a name. UnknownName where there is none, ValueError in a folder without the package."""
+    if not (valid := names(package)):
+        raise InvalidInput(f"there are no {kind}s in {Path.cwd()}; give this command where infoscope's Makefile is")
+    if name.replace("_", "-") not in valid:
+        raise UnknownName(f"{kind} must be one of {', '.join(valid)}, got {name!r}{nearest(name, valid)}")
+    return module_of(name, package) or ""
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """The end of a sentence: which of the valid names was meant, or nothing."""
+    import difflib
+
+    like = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.7)
+    return f"; did you mean {like[0]}?" if like else ""
+
+
+def command_of(module: str) -> click.Command:
+    """The command that a module declares."""
+    found = importlib.import_module(module)
+    return found.COMMAND if hasattr(found, "COMMAND") else found.ANALYSIS.command(found.__doc__)
+
+
+def _name(path: Path) -> str:
+    return path.stem.replace("_", "-")
+
+
+def _files(package: str) -> list[Path]:
+    return sorted(Path(package).glob("*/[!_]*.py"))
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
