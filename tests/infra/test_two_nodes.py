@@ -22,7 +22,7 @@ CELLS = "domains=gaussian,images images=digits bounds=infonce,smile-5 seeds=0,1 
 TOYS = REPOSITORY / "tests" / "tracking"
 
 
-def start(folder, environment, words=CELLS, module=SWEEP):
+def start(folder, environment, words=CELLS, program="infoscope sweep estimator-choice"):
     """A sweep in a folder that has nothing but what is sent to the nodes."""
     for name in ("packages", "sweeps"):
         if not (folder / name).exists():
@@ -30,7 +30,7 @@ def start(folder, environment, words=CELLS, module=SWEEP):
             shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
     for name in ("toy_search.py", "toy_sweep.py", "inline_sweep.py"):
         shutil.copy(TOYS / name, folder)
-    command = [sys.executable, "-m", module, "--profile", "smoke", "--set", words]
+    command = [sys.executable, "-m", *program.split(), "--profile", "smoke", "--set", words]
     pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return subprocess.Popen(command, cwd=folder, env=environment, **pipes)
 
@@ -56,7 +56,7 @@ def both(two_nodes, tmp_path_factory):
     """The cells of the sweep by key, from one machine without Ray and from the cluster, which run it at once."""
     alone = tmp_path_factory.mktemp("alone")
     on_cluster = start(two_nodes.tree, two_nodes.settings)
-    here = start(alone, plain_environment(INLINE=SWEEP), module="inline_sweep")
+    here = start(alone, plain_environment(INLINE=SWEEP), program="inline_sweep")
     for process in (here, on_cluster):
         code, _, errors = finish(process)
         assert code == 0, errors

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tracking.processes import REPOSITORY
 from tests.tracking.processes import environment as variables
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -137,10 +138,11 @@ def finished(tmp_path_factory, environment):
     without Ray, of which a page shows nothing.
     """
     folder = tmp_path_factory.mktemp("finished")
+    (folder / "analysis").symlink_to(REPOSITORY / "analysis")
     for words in (
         ["inline_sweep", "--profile", "smoke", "--set", "domains=gaussian bounds=infonce,js"],
-        ["analysis.mi_benchmark.estimator_choice", "--profile", "smoke"],
-        ["analysis.report", "--profile", "smoke"],
+        ["infoscope", "table", "estimator-choice", "--profile", "smoke"],
+        ["infoscope", "report", "--profile", "smoke"],
     ):
         command, inline = [sys.executable, "-m", *words], {"INLINE": "sweeps.mi_benchmark.estimator_choice"}
         done = subprocess.run(

@@ -27,18 +27,21 @@ def finished(tmp_path_factory):
         "PYTHONPATH": str(REPOSITORY)
     }
 
-    def run(module, *arguments):
-        command = [sys.executable, "-m", module, "--profile", "smoke", *arguments]
+    for name in ("sweeps", "analysis"):
+        (folder / name).symlink_to(REPOSITORY / name)
+
+    def run(task):
+        command = [sys.executable, "-m", "infoscope", task, "critic-capacity", "--profile", "smoke"]
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
 
-    first = run("sweeps.mi_benchmark.critic_capacity")
+    first = run("sweep")
     with pytest.MonkeyPatch.context() as patch:
         for name in hidden:
             patch.delenv(name, raising=False)
         patch.setattr("infoscope.tracking.scheduling.driver.Invocation", None)  # what would start a Ray
         with working_in(folder), contextlib.redirect_stderr(io.StringIO()) as told, pytest.raises(SystemExit) as ended:
             main(SWEEP, ["--profile", "smoke"])
-    return folder, first, (ended.value.code, told.getvalue()), run("analysis.mi_benchmark.critic_capacity")
+    return folder, first, (ended.value.code, told.getvalue()), run("table")
 
 
 @contextlib.contextmanager
