@@ -78,6 +78,21 @@ def test_the_share_is_of_cells_and_the_time_left_of_costs():
     assert progress.share() == 8 / 24
 
 
+def test_the_time_to_load_is_not_the_pace_and_what_passes_is_taken_off():
+    """A worker that loads for 20 s and then does a hundredth a second; between two words of it the time left shrinks."""
+    clock = Clock()
+    progress = Progress(1, None, screen=Screen(io.StringIO()), clock=clock)
+    progress.add(0, 1, 1.0)
+    progress.advance(0, 0.01, 20.0)
+    assert progress.seconds_left() is None and "left" not in progress.describe()
+    progress.advance(0, 0.21, 40.0)
+    assert progress.seconds_left() == pytest.approx(79.0)
+    clock.now = 30.0
+    assert progress.seconds_left() == pytest.approx(49.0)
+    clock.now = 300.0
+    assert progress.seconds_left() == 0.0
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"), [(1, "5 s"), (42, "40 s"), (100, "2 min"), (3000, "50 min"), (1e5, "28 h")]
 )

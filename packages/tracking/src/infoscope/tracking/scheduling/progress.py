@@ -97,6 +97,12 @@ class _Pack:
     running: bool = False
     fraction: float = 0.0  # of it that is done
     seconds: float = 0.0  # which that took
+    first: tuple[float, float] | None = None  # both as they were first told: the worker has loaded, or gone on, by then
+
+    def since(self) -> tuple[float, float]:
+        """Cost and seconds since its first word."""
+        fraction, seconds = self.first or (self.fraction, self.seconds)
+        return self.cost * (self.fraction - fraction), self.seconds - seconds
 
 
 class Progress:
@@ -119,6 +125,7 @@ class Progress:
         self._best_value = math.inf
         self._packs: dict[int, _Pack] = {}  # that have not ended
         self._ended_cost = self._ended_seconds = 0.0  # of packs that were a success
+        self._heard = 0.0  # when something was last heard of a pack, by the clock
         self._screen, self._clock = screen or Screen(), clock
         self._printed: float | None = None
         self._lock, self._over = threading.RLock(), threading.Event()
@@ -150,8 +157,10 @@ class Progress:
     def advance(self, pack: int, fraction: float, seconds: float) -> None:
         """A pack has got to `fraction`, which took it so long."""
         with self._lock:
-            if pack in self._packs:
-                self._packs[pack].fraction, self._packs[pack].seconds = fraction, seconds
+            if known := self._packs.get(pack):
+                known.fraction, known.seconds = fraction, seconds
+                known.first = known.first or (fraction, seconds)
+                self._heard = self._clock()
         self.begin(pack)
 
     def back(self, pack: int) -> None:
@@ -172,7 +181,7 @@ class Progress:
         with self._lock:
             self.done += len(cells)
             self.failed += failed
-            known = self._packs.pop(pack, None)
+            known, self._heard = self._packs.pop(pack, None), self._clock()
             if known and seconds is not None:
                 self._ended_cost += known.cost
                 self._ended_seconds += seconds
@@ -210,13 +219,15 @@ class Progress:
     def seconds_left(self) -> float | None:
         """Cost that is left, at the pace so far, shared by the slots; None before anything has got anywhere."""
         packs = self._packs.values()
-        cost = self._ended_cost + sum(pack.cost * pack.fraction for pack in packs)
+        since = [pack.since() for pack in packs]
+        cost = self._ended_cost + sum(cost for cost, _ in since)
         if not cost:
             return None
-        seconds = self._ended_seconds + sum(pack.seconds for pack in packs if pack.fraction)
+        seconds = self._ended_seconds + sum(seconds for _, seconds in since)
         later = self.cells - self.done - sum(pack.cells for pack in packs)  # of a search: each has cost 1
         left = later + sum(pack.cost * (1 - pack.fraction) for pack in packs)
-        return seconds / cost * left / max(1, min(self.slots, len(packs) + later))
+        told = seconds / cost * left / max(1, min(self.slots, len(packs) + later))
+        return max(0.0, told - (self._clock() - self._heard))
 
     def show(self) -> None:
         """Brings the live line up to date, or prints a line when it is time."""
