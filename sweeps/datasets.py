@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infoscope.data import DomainDataset, EmbeddingPool, FactorDataset, ImagePool, LabelledTexts, data_root
+from infoscope import data
 from infoscope.tracking.datasets import DataSet
+
+if TYPE_CHECKING:
+    Items = data.DomainDataset | data.EmbeddingPool | data.FactorDataset | data.ImagePool | data.LabelledTexts
 
 _AT_ONCE = 1024  # images
 _CONTEXTS = {"train": "training"}  # parts that MLflow calls otherwise
-Items = DomainDataset | EmbeddingPool | FactorDataset | ImagePool | LabelledTexts
 
 
 def cached_by(fields: Sequence[str], maxsize: int | None = None) -> Callable[[Callable], Callable]:
@@ -36,7 +38,7 @@ def cached_by(fields: Sequence[str], maxsize: int | None = None) -> Callable[[Ca
 
 def images_of(name: str) -> str:
     """The images of a profile: "auto" is MNIST where INFOSCOPE_DATA is set, else the embedded digits."""
-    return ("digits" if data_root() is None else "mnist") if name == "auto" else name
+    return ("digits" if data.data_root() is None else "mnist") if name == "auto" else name
 
 
 def law(name: str, **settings: Any) -> DataSet:
@@ -54,18 +56,18 @@ def items(name: str, read: Callable[[], Items], context: str = "training", synth
 def content(of: Items) -> Mapping[str, Any]:
     """Everything in a data set by name; images as bytes, which no machine rounds otherwise."""
     match of:
-        case DomainDataset():
+        case data.DomainDataset():
             return {"x": byte_blocks(of), "class": of.y, "domain": of.d, "group": of.groups}
-        case FactorDataset():
+        case data.FactorDataset():
             return {"images": byte_blocks(of), "factors": of.factors}
-        case LabelledTexts():
+        case data.LabelledTexts():
             return {"texts": list(of.texts), "class": of.labels.numpy()}
-        case ImagePool():
+        case data.ImagePool():
             return {"images": of.images.numpy(), "label": of.labels.numpy()}
     return {"vectors": of.vectors.numpy(), "label": of.labels.numpy()}
 
 
-def byte_blocks(of: DomainDataset | FactorDataset) -> Iterator[np.ndarray]:
+def byte_blocks(of: data.DomainDataset | data.FactorDataset) -> Iterator[np.ndarray]:
     """All images, uint8 [b, C, H, W] at a time."""
     for begin in range(0, len(of), _AT_ONCE):
         images = of.images(np.arange(begin, min(begin + _AT_ONCE, len(of))))

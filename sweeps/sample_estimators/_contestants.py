@@ -14,9 +14,10 @@ import pandas as pd
 
 from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import Case
+from infoscope.errors import UnknownName
 from infoscope.estimators import Estimate, classifier, estimate, knn, methods, npeet
 from infoscope.estimators.arrays.protocol import Method, as_pairs, takes_kinds
-from infoscope.estimators.arrays.registry import as_method
+from infoscope.estimators.arrays.registry import METHODS, as_method
 from infoscope.estimators.knn import Continuous, Discrete
 from sweeps.sample_estimators.peers import PEERS
 from sweeps.sample_estimators.settings import FORMULAS
@@ -63,6 +64,12 @@ def contestants() -> tuple[str, ...]:
 def every() -> tuple[str, ...]:
     """The names of all, of peers also where they are not installed."""
     return (*(method.name for method in methods()), *FORMULAS, *PEERS)
+
+
+def require_known(word: str) -> None:
+    """Raises UnknownName for what is neither "all" nor the name of a method; not every method is imported for that."""
+    if word not in ("all", *FORMULAS, *PEERS) and word not in METHODS:
+        raise UnknownName(f"setting methods must be of all, {', '.join(every())}, got {word}")
 
 
 def sits(method: str, law: str) -> bool:

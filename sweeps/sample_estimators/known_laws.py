@@ -25,7 +25,7 @@ from infoscope.estimators.reading.result import METHOD as READING
 from infoscope.estimators.reading.result import packaged
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from sweeps.checks import require_minimum
-from sweeps.sample_estimators._contestants import answer, contestants, every, seconds, sits, warm
+from sweeps.sample_estimators._contestants import answer, contestants, require_known, seconds, sits, warm
 from sweeps.sample_estimators._laws import data_sets, laws_of, there
 from sweeps.sample_estimators._memory import peak_of
 from sweeps.sample_estimators.peers import PEERS
@@ -163,7 +163,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("collections", "laws", "levels", "sizes", "methods", "blocks"),
     data=lambda cell: data_sets(cell["law"]),
-    choices={"methods": ("all", *every()), "collections": tuple(catalogue.COLLECTIONS)},
+    choices={"methods": require_known, "collections": tuple(catalogue.COLLECTIONS)},
     replicates=("block",),
     check=check,
     cost=cost,

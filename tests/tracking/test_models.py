@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import mlflow
@@ -235,6 +236,19 @@ def test_plain_mlflow_gives_the_blocks_of_a_model_beside_its_output(own_folder, 
         torch.testing.assert_close(torch.from_numpy(found["output"]), module(torch.from_numpy(images)))
         for block, values in module.blocks(torch.from_numpy(images)).items():
             torch.testing.assert_close(torch.from_numpy(found[block]), values.mean)
+
+
+@pytest.mark.parametrize(("setting", "value"), [("depth", 10**6), ("depth", 9999), ("width", 10**9)])
+def test_settings_of_another_model_than_the_weights_make_nothing(tmp_path, setting, value):
+    """A description from elsewhere could ask for more layers than a machine has memory for."""
+    write_model(make_critic("joint", 2, 2), vectors(), tmp_path)
+    described = json.loads((tmp_path / "model.json").read_text())
+    described["config"][setting] = value
+    (tmp_path / "model.json").write_text(json.dumps(described))
+    began = time.process_time()
+    with refused(code="invalid") as caught:
+        load_model(str(tmp_path))
+    assert "weights" in str(caught.value) and time.process_time() - began < 20
 
 
 def test_a_damaged_model_is_named(tmp_path):

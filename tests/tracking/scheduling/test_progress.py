@@ -79,7 +79,7 @@ def test_the_share_is_of_cells_and_the_time_left_of_costs():
 
 
 def test_the_time_to_load_is_not_the_pace_and_what_passes_is_taken_off():
-    """A worker that loads for 20 s and then does a hundredth a second; between two words of it the time left shrinks."""
+    """A worker that loads for 20 s, then does a hundredth a second; between two words of it the time left shrinks."""
     clock = Clock()
     progress = Progress(1, None, screen=Screen(io.StringIO()), clock=clock)
     progress.add(0, 1, 1.0)

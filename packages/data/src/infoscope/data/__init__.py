@@ -22,25 +22,35 @@ Items of a class, a domain and a group (DomainDataset, DomainSplit):
 Where they are: data_root, the folder of real data, named by INFOSCOPE_DATA
 """
 
-from infoscope.data.domains.dataset import DomainDataset, DomainSplit
-from infoscope.data.domains.digits import crmnist, rotated_mnist
-from infoscope.data.domains.folders import camelyon17, image_folder
-from infoscope.data.factors.dataset import FactorDataset
-from infoscope.data.factors.dsprites import dsprites, factor_data
-from infoscope.data.factors.sprites import sprites
-from infoscope.data.pairs.channel import ChannelPairs, channel_information, crossover_for
-from infoscope.data.pairs.classes import ImagePairs, MixedPairs, TextPairs
-from infoscope.data.pairs.encoded import EncodedPairs
-from infoscope.data.pairs.gaussian import GaussianPairs
-from infoscope.data.pairs.protocol import KnownPairSource, LabelledSource
-from infoscope.data.pools.loaders import cifar10, data_root, digits, imdb_embeddings, mnist
-from infoscope.data.pools.pools import EmbeddingPool, ImagePool
-from infoscope.data.pools.textures import textures
-from infoscope.data.texts import transformations
-from infoscope.data.texts.dataset import LabelledTexts
-from infoscope.data.texts.generated_nli import generated_nli, hypothesis_information
-from infoscope.data.texts.generated_reviews import generated_reviews, sentences
-from infoscope.data.texts.published import cola, imdb, nli, sst2
+from importlib import import_module
+from typing import Any
+
+from infoscope.late import late, names_of
+
+# torch and scikit-learn take seconds to import: only for those who use them.
+_LATE = names_of(
+    {
+        "domains.dataset": ("DomainDataset", "DomainSplit"),
+        "domains.digits": ("crmnist", "rotated_mnist"),
+        "domains.folders": ("camelyon17", "image_folder"),
+        "factors.dataset": ("FactorDataset",),
+        "factors.dsprites": ("dsprites", "factor_data"),
+        "factors.sprites": ("sprites",),
+        "pairs.channel": ("ChannelPairs", "channel_information", "crossover_for"),
+        "pairs.classes": ("ImagePairs", "MixedPairs", "TextPairs"),
+        "pairs.encoded": ("EncodedPairs",),
+        "pairs.gaussian": ("GaussianPairs",),
+        "pairs.protocol": ("KnownPairSource", "LabelledSource"),
+        "root": ("data_root",),
+        "pools.loaders": ("cifar10", "digits", "imdb_embeddings", "mnist"),
+        "pools.pools": ("EmbeddingPool", "ImagePool"),
+        "pools.textures": ("textures",),
+        "texts.dataset": ("LabelledTexts",),
+        "texts.generated_nli": ("generated_nli", "hypothesis_information"),
+        "texts.generated_reviews": ("generated_reviews", "sentences"),
+        "texts.published": ("cola", "imdb", "nli", "sst2"),
+    }
+)
 
 __all__ = [
     "ChannelPairs", "DomainDataset", "DomainSplit", "EmbeddingPool", "EncodedPairs", "FactorDataset", "GaussianPairs",
@@ -49,3 +59,9 @@ __all__ = [
     "dsprites", "factor_data", "generated_nli", "generated_reviews", "hypothesis_information", "image_folder", "imdb",
     "imdb_embeddings", "mnist", "nli", "rotated_mnist", "sentences", "sprites", "sst2", "textures", "transformations",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "transformations":
+        return import_module(f"{__name__}.texts.{name}")
+    return late(__name__, _LATE)(name)

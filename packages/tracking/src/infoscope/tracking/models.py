@@ -13,19 +13,18 @@ import hashlib
 import importlib
 import importlib.metadata
 import json
+import math
 import os
 import platform
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 import yaml
 from mlflow.entities import LoggedModelOutput, Metric
-from safetensors.torch import load_file, save_file
 
 from infoscope.tracking.aliases import MOVED
 from infoscope.tracking.checks import undamaged
@@ -34,7 +33,11 @@ from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.outputs import is_ready, newest_model, outputs, ready_models
 from infoscope.tracking.store.store import Store, pages, tracking_uri
 
+if TYPE_CHECKING:  # imported where a model is written or read: it takes seconds
+    import torch
+
 FLAVOR = "infoscope"
+LARGEST_SETTING = 10_000  # of a model that is read, where its weights have fewer numbers
 OUTPUT = "output"  # what a module returns, beside its blocks
 _EXAMPLE = "example.npz"
 _DIGEST = "infoscope.digest"  # a tag of a model: of what was to be logged, by which a later attempt knows it
@@ -45,6 +48,8 @@ def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], fold
 
     Raises TypeError for a module that could not be loaded back.
     """
+    from safetensors.torch import save_file
+
     kind = type(module)
     _model_class(kind.__module__, kind.__qualname__)
     folder.mkdir(parents=True, exist_ok=True)
@@ -64,17 +69,54 @@ def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], fold
 
 def read_model(folder: Path) -> torch.nn.Module:
     """The model of a folder, in evaluation mode on the CPU. ValueError: damaged; TypeError: not infoscope's."""
+    from safetensors.torch import load_file
+
     with undamaged(folder / "model.json", "the description of a model"):
         description = json.loads((folder / "model.json").read_text())
         if not isinstance(description, dict):
             raise ValueError(f"it is a {type(description).__name__}")
-        module = _model_class(description["module"], description["class"])(**description["config"])
+        kind = _model_class(description["module"], description["class"])
+        _require_size(kind, description["config"], folder / "weights.safetensors")
+        module = kind(**description["config"])
     with undamaged(folder / "weights.safetensors", f"the whole weights of a {description['class']}"):
         module.load_state_dict(load_file(folder / "weights.safetensors"))
     return module.eval()
 
 
+def _require_size(kind: type[torch.nn.Module], config: Mapping[str, Any], weights: Path) -> None:
+    """Raises ValueError for settings of another model than the weights are of: nothing large is made to find out."""
+    import torch
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(weights, "pt") as file:
+            there = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  # no mapping
+    except (SafetensorError, OSError):
+        return  # told of when they are read
+    most = max(LARGEST_SETTING, sum(map(math.prod, there.values())))
+    if large := [number for number in _numbers(config) if number > most]:
+        raise ValueError(f"a setting is {max(large):,}, more than its weights have numbers")
+    try:
+        with torch.device("meta"):
+            asked = {name: tuple(tensor.shape) for name, tensor in kind(**config).state_dict().items()}
+    except RuntimeError:  # of a class that reads its own numbers while it is made, such as a transformer
+        return
+    if asked != there:
+        raise ValueError("its settings are of a model of another size than its weights")
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """The numbers in plain values, however deep they lie."""
+    if isinstance(value, int | float):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _numbers(one)
+
+
 def _model_class(module: str, name: str) -> type[torch.nn.Module]:
+    import torch
+
     module = MOVED.get(module, module)
     if not module.startswith("infoscope."):
         raise TypeError(
@@ -329,6 +371,8 @@ class _LoadedModel:
 
 
 def _predict(module: torch.nn.Module, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    import torch
+
     device = next((parameter.device for parameter in module.parameters()), None)
     given = {name: torch.as_tensor(values, device=device) for name, values in inputs.items()}
     with torch.no_grad():

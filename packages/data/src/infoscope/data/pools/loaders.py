@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import struct
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,26 +17,15 @@ from filelock import FileLock
 
 from infoscope.checks import one_of
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
+from infoscope.data.root import DATA_VARIABLE, data_root
 from infoscope.errors import UnreadableFile
 from infoscope.files import read_arrays, read_gzip, reading
 
-DATA_VARIABLE = "INFOSCOPE_DATA"
 _ENCODERS = ("bert", "roberta")
 _CACHE = Path("~/.cache/infoscope")
 _SPLITS = ("train", "test")
 _MNIST_FILES = {"train": "train", "test": "t10k"}
 _CIFAR10_COUNT = {"train": 50_000, "test": 10_000}
-
-
-def data_root() -> Path | None:
-    """The folder that INFOSCOPE_DATA names, or None when it is unset. FileNotFoundError when it does not exist."""
-    named = os.environ.get(DATA_VARIABLE)
-    if not named:
-        return None
-    root = Path(named).expanduser()
-    if not root.is_dir():
-        raise FileNotFoundError(f"{DATA_VARIABLE} names the folder {named!r}, which does not exist.")
-    return root
 
 
 def digits() -> ImagePool:

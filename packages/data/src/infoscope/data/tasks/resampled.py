@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from infoscope import data
 from infoscope.checks import one_of, require_int
 from infoscope.data.information import table_information
-from infoscope.data.pools.loaders import cifar10, imdb_embeddings, mnist
 from infoscope.data.tasks.cases import Case, Generator, Pair, known
 from infoscope.errors import InvalidInput, TooFew
 
 _BITS = 1 / math.log(2)
 POOLS: dict[str, Callable] = {
-    "mnist-0-1": lambda: mnist().restrict((0, 1)),
-    "mnist": mnist,
-    "cifar10": cifar10,
-    "imdb-bert": imdb_embeddings,
+    "mnist-0-1": lambda: data.mnist().restrict((0, 1)),
+    "mnist": lambda: data.mnist(),
+    "cifar10": lambda: data.cifar10(),
+    "imdb-bert": lambda: data.imdb_embeddings(),
 }
 CLASSES = {"mnist-0-1": 2, "mnist": 10, "cifar10": 10, "imdb-bert": 2}
 _LEVELS = 200  # of Gowri et al.

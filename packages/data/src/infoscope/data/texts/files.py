@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infoscope.data.pools.loaders import DATA_VARIABLE
+from infoscope.data.root import DATA_VARIABLE
 from infoscope.errors import TooFew, UnreadableFile
 from infoscope.files import json_object, lines
 

@@ -8,16 +8,16 @@ import hashlib
 import json
 import logging
 import os
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import torch
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 from pyarrow.lib import ArrowException
 
@@ -43,6 +43,9 @@ from infoscope.tracking.sending.live import Live
 from infoscope.tracking.sending.publish import header_tags, publish_all
 from infoscope.tracking.store.store import CONSTANTS, CURVES, Store, constants_of, first_line, without_password
 from infoscope.tracking.sweep import Cell, Pack, Report, canonical
+
+if TYPE_CHECKING:
+    import torch
 
 log = logging.getLogger(__name__)
 
@@ -331,7 +334,7 @@ def work(
 ) -> None:
     """Runs one trial and reports it to the driver; an exception of the trial is an outcome. metric: of the search."""
     if assignment.device == "cpu":
-        torch.set_num_threads(1)  # two trials with two threads each wait for one another on two cores
+        _one_thread()
     start = time.perf_counter()
     report = RecordedReport(assignment, tell, metric, data)
     shown = live(assignment.store)
@@ -367,6 +370,13 @@ def work(
             "own_seconds": seconds - report.seconds,
         }
     )
+
+
+def _one_thread() -> None:
+    """Two trials with two threads each wait for one another on two cores."""
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # of what is loaded later
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 def _begin(assignment: Assignment, report: RecordedReport) -> dict[str, str]:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from mlflow.entities import Run
 
 from infoscope.tracking.store.store import Store, first_line, skipped
@@ -46,7 +45,12 @@ class Checkpoint:
         """Replaces the last checkpoint once this one is on the disk; kept if there is no room. reported: by cell and
         path, see `Record.packed`.
         """
-        packed = {key: {name: _tensor(data) for name, data in of.items()} for key, of in reported.items()}
+        import torch
+
+        packed = {
+            key: {name: torch.from_numpy(np.frombuffer(bytearray(data), np.uint8)) for name, data in of.items()}
+            for key, of in reported.items()
+        }
         temporary = self.path.with_suffix(".tmp")
         try:
             with open(temporary, "wb") as file:
@@ -64,6 +68,8 @@ class Checkpoint:
             self._fetch_patiently()
         if not self.path.exists():
             return None
+        import torch
+
         try:
             kept = torch.load(self.path, weights_only=True, map_location="cpu")
             reported = {key: {name: bytes(data.numpy()) for name, data in of.items()}
@@ -143,10 +149,6 @@ def forget(run_id: str, store: Store) -> None:
                 store.client.delete_tag(run_id, TAG)
     except Exception as error:  # whatever a store of artifacts raises where deleting is not allowed
         log.warning("the checkpoint at run %s is not deleted (%s)", run_id, first_line(error))
-
-
-def _tensor(data: bytes) -> torch.Tensor:
-    return torch.from_numpy(np.frombuffer(bytearray(data), np.uint8))
 
 
 def _told(run: Run) -> dict[str, Any] | None:
