@@ -12,7 +12,7 @@ if [ ! -x "$venv/bin/python" ]; then
         echo "infoscope needs Python 3.11 or newer, and none is on the PATH." >&2
         exit 2
     fi
-    echo "setting up $venv with $("$python" --version) (a few minutes the first time)"
+    echo "setting up $venv with $("$python" --version): torch, Ray and MLflow among 6 GB, a few minutes the first time"
     "$python" -m venv "$venv" || {
         rm -rf "$venv"
         command -v uv >/dev/null || { echo "python -m venv failed: install your system's python3-venv package, or uv." >&2; exit 2; }
@@ -25,8 +25,12 @@ if [ -z "$uv" ] && "$venv/bin/python" -m pip install --quiet -c constraints.txt 
     uv=$venv/bin/uv
 fi
 # compiled once, as pip does: else every process does it that may not write beside the packages, for 5 s and more
-if [ -n "$uv" ] && "$uv" pip install --quiet --compile-bytecode --python "$venv/bin/python" -r requirements.txt; then
+if [ -n "$uv" ] && "$uv" pip install --compile-bytecode --python "$venv/bin/python" -r requirements.txt; then
     exit 0
 fi
 [ -z "$uv" ] || echo "uv could not install the requirements; trying pip" >&2
-"$venv/bin/python" -m pip install --disable-pip-version-check --quiet -r requirements.txt
+"$venv/bin/python" -m pip install --disable-pip-version-check -r requirements.txt || {
+    echo "the packages of requirements.txt could not be installed, as said above; without a network, give a folder of" \
+        "wheels by UV_FIND_LINKS or PIP_FIND_LINKS, then repeat the command" >&2
+    exit 2
+}

@@ -1,6 +1,8 @@
 """The exam's cells, and its trial against estimates made by hand."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from infoscope.tracking import Pack
 from sweeps.sample_estimators._contestants import answer, contestants, seconds, sits
 from sweeps.sample_estimators._memory import peak_of
 from sweeps.sample_estimators.known_laws import PROFILES, SWEEP, scored, trial
+from tests.infra.documents import REPOSITORY
 from tests.sweeps.recorder import Recorder
 
 REFUSAL = "x must be something else."
@@ -123,3 +126,14 @@ def test_memory_is_what_was_added():
     if math.isnan(first.mib):
         pytest.skip("no peak memory")
     assert 60 < first.mib < 90 and second.mib < 10
+
+
+def test_the_first_sweep_loads_no_torch():
+    """Neither its driver nor its workers, who would take seconds longer."""
+    program = (
+        "import sys, infoscope.tracking.scheduling.driver, infoscope.tracking.scheduling.worker\n"
+        "from sweeps.sample_estimators.known_laws import PROFILES, SWEEP\n"
+        "SWEEP.profile('smoke', {'methods': 'ksg,gcmi'}); SWEEP.plan(PROFILES['smoke'])\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY).returncode == 0
