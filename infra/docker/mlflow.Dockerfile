@@ -6,7 +6,7 @@ RUN useradd --create-home --uid 1000 mlflow
 WORKDIR /home/mlflow
 COPY constraints.txt infra/docker/mlflow-requirements.txt ./
 RUN pip install --no-cache-dir -c constraints.txt -r mlflow-requirements.txt
-COPY infra/mlflow/basic_auth.ini infra/mlflow/bucket.py ./
+COPY infra/mlflow/basic_auth.ini infra/mlflow/bucket.py infra/mlflow/accounts.py ./
 ENV MLFLOW_AUTH_CONFIG_PATH=/home/mlflow/basic_auth.ini \
     MLFLOW_DISABLE_TELEMETRY=true \
     MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false

@@ -69,7 +69,7 @@ def test_cluster_file_of_ray():
 def test_kubernetes_objects():
     validator = pytest.importorskip("kubernetes_validate")
     everything = list(objects())
-    assert len([one for one in everything if one["kind"] == "Pod"]) == 5 and len(everything) == 13
+    assert len([one for one in everything if one["kind"] == "Pod"]) == 5 and len(everything) == 14
     for one in everything:
         validator.validate(one, validator.latest_version(), strict=True)
     broken = copy.deepcopy(next(one for one in everything if one["kind"] == "Pod"))

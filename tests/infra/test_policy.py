@@ -28,7 +28,7 @@ def test_compose_has_no_secret_of_its_own():
         for name, value in service["environment"].items()
         if SECRET.search(name)
     ]
-    assert len(secrets) == 10
+    assert len(secrets) == 12
     for name, value in secrets:
         assert re.fullmatch(r"\$\{[A-Z_0-9]+:\?[^}]+\}", value), name
 
@@ -38,7 +38,7 @@ def test_compose_is_reached_from_this_machine_only():
     published = {name: service["ports"] for name, service in COMPOSE["services"].items() if "ports" in service}
     assert published == {"mlflow": ["${BIND_ADDRESS:-127.0.0.1}:${MLFLOW_PORT:-5000}:5000"]}
     assert COMPOSE["networks"]["storage"]["internal"] is True
-    for name in ("database", "objects", "bucket"):
+    for name in ("database", "objects", "bucket", "accounts"):
         assert COMPOSE["services"][name]["networks"] == ["storage"]
     for service in COMPOSE["services"].values():
         assert "network_mode" not in service and not service.get("privileged")
@@ -55,7 +55,7 @@ def test_the_tracking_server_asks_for_a_login_and_starts_nothing_else():
 
 def containers():
     for one in objects():
-        spec = one["spec"]["template"]["spec"] if one["kind"] in ("Deployment", "StatefulSet") else one["spec"]
+        spec = one["spec"]["template"]["spec"] if one["kind"] in ("Deployment", "StatefulSet", "Job") else one["spec"]
         for container in spec.get("containers", []):
             yield one, spec, container
 
@@ -70,20 +70,37 @@ def test_kubernetes_takes_secrets_from_secrets():
                 assert set(entry) == {"name", "valueFrom"} and "secretKeyRef" in entry["valueFrom"], entry["name"]
             if entry["name"] == "RAY_AUTH_MODE":
                 assert entry["value"] == "token"
-    assert seen == 11
+    assert seen == 13
 
 
 def test_kubernetes_pods_are_nobody_special():
     pods = list(containers())
-    assert len(pods) == 7
+    assert len(pods) == 8
     for one, spec, container in pods:
         name = f"{one['metadata'].get('name')}/{container['name']}"
         assert spec["securityContext"]["runAsNonRoot"] is True, name
-        assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+        locked = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+        if one["kind"] != "Pod":  # of KubeRay, in which trials write what they please
+            locked |= {"readOnlyRootFilesystem": True}
+        assert container["securityContext"] == locked, name
         assert set(container["resources"]) == {"requests", "limits"}, name
         assert not spec.get("hostNetwork") and not any("hostPort" in port for port in container.get("ports", []))
-        if one["kind"] != "Pod":  # KubeRay adds its own
+        if one["kind"] not in ("Pod", "Job"):  # KubeRay adds its own
             assert {"readinessProbe", "livenessProbe"} <= set(container), name
+
+
+def test_trials_log_in_as_somebody_who_administers_nothing():
+    """What a worker is given is another account than the one by which the server makes its administrator."""
+    of_server = COMPOSE["services"]["mlflow"]["environment"]
+    assert "ADMIN" in of_server["MLFLOW_AUTH_ADMIN_PASSWORD"] and "MLFLOW_TRACKING_PASSWORD" not in str(of_server)
+    for _, _, container in containers():
+        keys = {
+            entry["name"]: entry["valueFrom"]["secretKeyRef"]["key"]
+            for entry in container["env"]
+            if "secretKeyRef" in entry.get("valueFrom", {})
+        }
+        administers = [name for name, key in keys.items() if "ADMIN" in key]
+        assert bool(administers) == (container["name"] in ("mlflow", "accounts"))
 
 
 def test_drivers_have_names_of_their_own_and_a_disk_that_outlives_them():
@@ -110,7 +127,9 @@ def test_kubernetes_services_stay_inside_and_every_pod_has_a_policy():
                 spec = document["spec"].get("rayClusterSpec", document["spec"])
                 assert spec["headGroupSpec"]["serviceType"] == "ClusterIP"
                 assert spec["authOptions"] == {"mode": "token", "secretName": "infoscope-ray"}
-    policies = [one["spec"]["podSelector"]["matchLabels"] for one in objects() if one["kind"] == "NetworkPolicy"]
+    rules = [one["spec"] for one in objects() if one["kind"] == "NetworkPolicy"]
+    assert all(rule["policyTypes"] == ["Ingress", "Egress"] for rule in rules)
+    policies = [rule["podSelector"]["matchLabels"] for rule in rules]
     for one, _, _ in containers():
         labels = one["metadata"]["labels"] if one["kind"] == "Pod" else one["spec"]["template"]["metadata"]["labels"]
         assert any(wanted.items() <= labels.items() for wanted in policies), one["metadata"]
@@ -207,7 +226,7 @@ def test_secrets_are_made_here_and_never_committed(secrets, tmp_path):
     example, made = settings(tmp_path / ".env.example"), settings(written)
     assert list(made) == list(example)
     drawn = [value for name, value in made.items() if SECRET.search(name) and name != "MLFLOW_TRACKING_USERNAME"]
-    assert len(drawn) == 5 and len(set(drawn)) == 5 and all(re.fullmatch("[0-9a-f]{48}", value) for value in drawn)
+    assert len(drawn) == 6 and len(set(drawn)) == 6 and all(re.fullmatch("[0-9a-f]{48}", value) for value in drawn)
     assert not any(value for name, value in example.items() if SECRET.search(name))
     before = written.read_text()
     assert secrets() != 0 and written.read_text() == before  # what a server runs with is not overwritten
