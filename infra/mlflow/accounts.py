@@ -1,6 +1,6 @@
 """Makes the account under which trials record, which administers nothing, unless it is there: `python accounts.py`.
 
-MLFLOW_TRACKING_URI, _USERNAME and _PASSWORD are of the administrator, TRIALS_USERNAME and TRIALS_PASSWORD of the account.
+MLFLOW_TRACKING_URI, _USERNAME and _PASSWORD are of the administrator, TRIALS_... of the account.
 """
 
 import os
