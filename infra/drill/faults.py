@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sqlite3
+import struct
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +23,7 @@ from mlflow.tracking import MlflowClient
 from infoscope.tracking.tags import ALIVE
 from infra.drill import sweep
 from infra.drill.liar import LIES, Liar
-from infra.drill.places import DISK_BYTES, Nodes, Processes, Server, SmallDisk, apart, kill, wait_until
+from infra.drill.places import DISK_BYTES, Nodes, Processes, Server, SmallDisk, apart, kill, separation, wait_until
 from infra.drill.poison import poison
 
 PROGRAM = "fault_drill"  # the name of the sweep's module in a working tree
@@ -147,6 +149,18 @@ def locked(scene: Scene) -> Strike:
     yield f"{path.name}, for {scene.down:.0f} s"
 
 
+def clock(scene: Scene) -> Strike:
+    """The clock of the sweep, of all that it has started, goes back by an hour under a running sweep."""
+    library, moved = scene.folder / "clock.so", scene.folder / "clock"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, Path(__file__).with_name("clock.c")], check=True)
+    moved.write_bytes(struct.pack("l", 0))
+    scene.environment |= {"LD_PRELOAD": str(library), "DRILL_CLOCK": str(moved)}
+    yield
+    with open(moved, "r+b") as file:
+        file.write(struct.pack("l", -3600))
+    yield "the clock, by an hour"
+
+
 def node(scene: Scene, own_disk: bool = False) -> Strike:
     """The raylet of a second node. From a disk of its own nothing comes back: what was not sent is made again."""
     cluster = Nodes(scene.processes, scene.folder, scene.environment, scene.records if own_disk else None)
@@ -234,7 +248,7 @@ def lies(scene: Scene, lie: str) -> Strike:
 class Fault:
     """how: the mechanism, for the table; pause: seconds after every step of the sweep that is struck, .1 being long
     enough for a checkpoint to be sent; latest: the share of the sweep's steps after which it does not strike any more;
-    sqlite: every other round has no server; mounts: it needs its own, unshare --mount --uts.
+    sqlite: every other round has no server; needs: what it needs and this machine may not have.
     """
 
     how: str
@@ -242,9 +256,13 @@ class Fault:
     pause: float = 0.04
     latest: float = 0.97
     sqlite: bool = False
-    mounts: bool = False
+    needs: str | None = None
+
+    def can_strike(self) -> bool:
+        return {None: True, MOUNTS: separation() is not None, COMPILER: shutil.which("cc") is not None}[self.needs]
 
 
+MOUNTS, COMPILER = "mounts of its own (unshare --mount --uts)", "a C compiler"
 BUSY = 0.75  # `latest` where a trial must be running
 FAULTS: Mapping[str, Fault] = {
     "driver": Fault("kill -9", driver, sqlite=True),
@@ -252,11 +270,12 @@ FAULTS: Mapping[str, Fault] = {
     "paused": Fault("kill -STOP of a worker, later -CONT", paused, latest=BUSY, sqlite=True),
     "gcs": Fault("kill -9 of the gcs of a local Ray", gcs, latest=BUSY, sqlite=True),
     "locked": Fault("the SQLite store locked by another program", locked, sqlite=True),
+    "clock": Fault("a clock that goes back by an hour, by a library loaded first", clock, sqlite=True, needs=COMPILER),
     "node": Fault("kill -9 of the raylet, shared disk", node, latest=BUSY),
     "server": Fault("kill -9", server),
-    "disk": Fault("no space left on a small file system", disk, mounts=True),
+    "disk": Fault("no space left on a small file system", disk, needs=MOUNTS),
     "far-node": Fault(
-        "kill -9 of the raylet, own disk and host name", partial(node, own_disk=True), 0.1, BUSY, mounts=True
+        "kill -9 of the raylet, own disk and host name", partial(node, own_disk=True), 0.1, BUSY, needs=MOUNTS
     ),
     "machine": Fault(
         "kill -9 of driver and Ray, working tree deleted, run again in another folder an hour later", machine, 0.1
@@ -265,7 +284,7 @@ FAULTS: Mapping[str, Fault] = {
     "equal-names": Fault(
         "two drivers as in two containers: equal host names and paths, then kill -9 of the first",
         partial(two_drivers, equal_names=True),
-        mounts=True,
+        needs=MOUNTS,
     ),
     "poisoned": Fault("foreign and half-written runs in the experiment, then kill -9 of the driver", poisoned),
     "server-errors": Fault(LIES["error"], partial(lies, lie="error")),

@@ -27,7 +27,7 @@ from infoscope.errors import Unavailable
 from infoscope.tracking.record import made_home
 from infra.drill import sweep
 from infra.drill.faults import FAULTS, PROGRAM, Scene
-from infra.drill.places import DrillError, Processes, Server, separation, wait_until
+from infra.drill.places import DrillError, Processes, Server, wait_until
 from infra.drill.reading import LOSSES, read
 
 LOST = 1
@@ -41,9 +41,9 @@ def main(given: SimpleNamespace) -> int:
     for name, least in {"rounds": 1, "packs": 1, "steps": 1, "seed": 0}.items():
         require_int(f"--{name}", getattr(given, name), least)
     require_number("--down", given.down, 1)
-    kinds = [name for name in names if separation() or not FAULTS[name].mounts]
-    if left_out := set(names) - set(kinds):
-        print(f"not tried without mount namespaces (unshare --mount --uts): {', '.join(sorted(left_out))}")
+    kinds = [name for name in names if FAULTS[name].can_strike()]
+    for name in sorted(set(names) - set(kinds)):
+        print(f"not tried: {name}, which needs {FAULTS[name].needs}")
     if not kinds:
         raise Unavailable(f"none of the faults {given.faults} can be tried on this machine")
     for ending in (signal.SIGINT, signal.SIGTERM):  # shells have the former ignored by what they run in the background
