@@ -28,6 +28,7 @@ from mlflow.entities import LoggedModelOutput, Metric
 
 from infoscope.tracking.aliases import MOVED
 from infoscope.tracking.checks import undamaged
+from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.record import SYSTEM, home
 from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.outputs import is_ready, newest_model, outputs, ready_models
@@ -298,11 +299,14 @@ def _copy_metrics(model_id: str, run: Any, store: Store) -> None:
 
 
 def _measured_on(metric: str, run: Any) -> dict[str, str]:
-    """The data set of a metric: the run's only one, or the one whose context the name of the metric begins with."""
+    """The data set of a metric: the run's only one, that of the context its name begins with, or that of training.
+
+    None where there are several of these, as of pairs of an image and a text.
+    """
     known = run.inputs.dataset_inputs if run.inputs else []
-    own = [one for one in known if any(tag.value == metric.partition("/")[0] for tag in one.tags)]
-    if len(known) > 1:
-        known = own
+    for context in (metric.partition("/")[0], DataSet.context):
+        if len(known) > 1 and (of := [one for one in known if any(tag.value == context for tag in one.tags)]):
+            known = of
     return {"dataset_name": known[0].dataset.name, "dataset_digest": known[0].dataset.digest} if len(known) == 1 else {}
 
 
