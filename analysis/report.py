@@ -42,8 +42,6 @@ from analysis.mi_benchmark import (
     representation_dimension,
     tune_critic,
 )
-from analysis.mi_benchmark._benchmark import trained_and_decoded
-from analysis.mi_benchmark._notes import PUBLISHED, unlike_published
 from analysis.partition import domain_partition, partition, tune_domain
 from analysis.representation import representations, resnet_layers
 from analysis.sample_estimators import independence, known_laws, reading, simulations
@@ -73,7 +71,6 @@ MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
 
 
 COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
-AXES = ("critic", "depth", "width", "sources", "size", "schedule_bits", "batch", "learning_rate", "rows")
 BROKEN = (ValueError, LookupError, TypeError, AttributeError, MlflowException, OSError)  # what one analysis may raise
 
 
@@ -126,7 +123,7 @@ def section(module: ModuleType, profile: str) -> Section:
     try:
         results = analysis.analyse(found, analysis.arguments(["--profile", profile]))
         page = sweep_page(analysis.experiment, profile)
-        pictures = [picture(result, module, found, page) for result in results]
+        pictures = [picture(result, found, page) for result in results]
     except BROKEN as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return Section(analysis.experiment, title, problem=f"the analysis failed: {kind}{error}", failed=True)
@@ -135,7 +132,7 @@ def section(module: ModuleType, profile: str) -> Section:
 
 def joint_section(profile: str) -> Section:
     """What the joint table of all logged models has saved: it is of no one experiment, and takes minutes a model."""
-    pictures = [picture(result, representations, pd.DataFrame()) for result in representations.saved(profile)]
+    pictures = [picture(result, pd.DataFrame()) for result in representations.saved(profile)]
     asked = f"make table-representations PROFILE={shlex.quote(profile)}"
     problem = "" if pictures else "not asked yet"
     title, name = title_of(representations), name_of(representations)
@@ -201,7 +198,7 @@ def runs_page(page: str, run_ids: Sequence[str]) -> str:
     return "{}/#/compare-runs?runs={}&experiments={}".format(server, *listed)
 
 
-def picture(result: Result, module: ModuleType, found: pd.DataFrame, page: str = "") -> Picture:
+def picture(result: Result, found: pd.DataFrame, page: str = "") -> Picture:
     """A result with its figure drawn."""
     text = result.text.astype(str)
     header = [(str(name), _numeric(text.iloc[:, place])) for place, name in enumerate(text.columns)]
@@ -210,7 +207,7 @@ def picture(result: Result, module: ModuleType, found: pd.DataFrame, page: str =
         with tempfile.TemporaryDirectory() as folder:
             result.draw(Path(folder) / "figure.png")
             image = base64.b64encode((Path(folder) / "figure.png").read_bytes()).decode("ascii")
-    told = differences(result, module, found)
+    told = differences(result)
     return Picture(result, header, text.values.tolist(), image, told, row_pages(result, found, page))
 
 
@@ -246,7 +243,7 @@ def deviations(beside: pd.DataFrame) -> pd.DataFrame:
     return part.agg(n="size", mean="mean", largest="max").assign(place=known["place"][part.idxmax()].to_numpy())
 
 
-def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list[str]:
+def differences(result: Result) -> list[str]:
     """Where our figures differ from the paper's beyond sampling error (95 %), by how much, and the known reasons."""
     beside = compared(result.figures)
     if beside.empty:
@@ -273,7 +270,7 @@ def differences(result: Result, module: ModuleType, found: pd.DataFrame) -> list
         for one in large.head(LISTED).itertuples()
     ]
     more = [f"and {len(large) - LISTED} more"] if len(large) > LISTED else []
-    why = reasons(result.figures.loc[sorted(set(large["row"]))], module, found) if len(large) else ()
+    why = reasons(result.figures.loc[sorted(set(large["row"]))]) if len(large) else ()
     return [" ".join(said), *why, *listed, *more]
 
 
@@ -287,12 +284,8 @@ def _spoken(name: str) -> str:
     return {"mse_bits2": "MSE"}.get(name, name.replace("_bits2", "").replace("_bits", ""))
 
 
-def reasons(rows: pd.DataFrame, module: ModuleType, found: pd.DataFrame) -> Iterator[str]:
+def reasons(rows: pd.DataFrame) -> Iterator[str]:
     """What is known to make the figures of these rows differ."""
-    trained, _, _ = trained_and_decoded(found, axes=AXES)
-    same = [name for name in ("domain", "pool", "study") if name in rows]
-    of_rows = trained.merge(rows[same].drop_duplicates(), on=same)
-    yield from unlike_published(of_rows, getattr(module, "PUBLISHED_SETTING", PUBLISHED))
     if "text" in set(rows["domain"]):
         yield (
             "Text: both score a nominal truth, that of the labels; how much of it there is to find depends on the "

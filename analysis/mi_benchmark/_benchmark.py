@@ -36,7 +36,8 @@ UNSEEN = {
 class Evidence:
     """The runs behind the tables of one experiment.
 
-    trained, decoded: runs of one setting. rows: what is tabulated. comparison, left_out: sentences.
+    trained, decoded: runs of one setting. rows: what is tabulated. comparison: how their setting differs from the
+    paper's; left_out: sentences.
     """
 
     trained: pd.DataFrame
@@ -56,6 +57,17 @@ class Evidence:
         averaged = [name for name in columns if name not in constant and not name.startswith(PAPERS)]
         first = self.rows.groupby(list(by), as_index=False, sort=False)[constant].first()
         return summarise(self.rows, by, averaged).merge(first, on=list(by), how="left")
+
+    def beside_published(self, figures: pd.DataFrame, name: str, on: Sequence[str], **same: object) -> pd.DataFrame:
+        """The figures with those of a published table, matched on `on`; its bias as mean - truth.
+
+        NaN where the setting of the runs is not the paper's.
+        """
+        theirs = published(name).assign(**same)
+        if "bias_bits" in theirs:
+            theirs["bias_bits"] *= -1
+        theirs = theirs.rename(columns={column: PAPERS + column for column in theirs if column not in on})
+        return figures.merge(theirs.iloc[:0] if self.comparison else theirs, on=list(on), how="left")
 
     def result(
         self,
@@ -184,15 +196,6 @@ def with_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] 
     rows.loc[exact, "decodable_bits_error"] = 0.0
     off = rows["decodable_bits"] - rows["mean_bits"]
     return rows.assign(decodable_mse_bits2=rows["variance_bits2"] + off**2)
-
-
-def beside_published(figures: pd.DataFrame, name: str, on: Sequence[str], **same: object) -> pd.DataFrame:
-    """The figures with those of a published table, matched on `on`; its bias as mean - truth."""
-    theirs = published(name).assign(**same)
-    if "bias_bits" in theirs:
-        theirs["bias_bits"] *= -1
-    theirs = theirs.rename(columns={column: PAPERS + column for column in theirs if column not in on})
-    return figures.merge(theirs, on=list(on), how="left")
 
 
 def figures_text(figures: pd.DataFrame, by: Sequence[str], titles: Mapping[str, str]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ import pandas as pd
 from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
 from analysis.common.tables import PAPERS, Analysis, Claim, Result, published, summarise, verdict
-from analysis.mi_benchmark._benchmark import Evidence, at, beside_published, figure_text, figures_text, one_setting
+from analysis.mi_benchmark._benchmark import Evidence, at, figure_text, figures_text, one_setting
 from analysis.mi_benchmark._notes import oracle, over_seeds, unlike_published
 from analysis.mi_benchmark._terms import FLOOR, GROUP, titled
 from infoscope.command_line import option
@@ -27,6 +27,8 @@ from infoscope.metrics import correlation
 TITLES = titled("bias_bits", "variance_bits2", "mse_bits2", "settled_mse_bits2")
 PRINTED = ("bias_bits", "variance_bits2", "mse_bits2")  # in the paper
 PUBLISHED_BOUND = "smile-inf"
+ONE_RUN = "The paper's figures are one run each, without errors; its bias is truth - mean, here with its sign turned."
+OTHERS = "Note: the paper prints these figures of smile-inf with a joint critic at 2 bits alone."
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
@@ -56,23 +58,14 @@ def by_depth(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result
     runs = evidence.rows[evidence.rows["bound"] == bound]
     figures = summarise(runs, [*GROUP, "study", "depth"], TITLES)
     figures = figures.merge(runs.groupby(GROUP, as_index=False)[FLOOR].first(), on=GROUP)
-    figures = beside_published(figures, "table2", ["domain", "depth"])
     of_paper = bound == PUBLISHED_BOUND and bits == 2 and set(runs["critic"]) == {"joint"}
-    differing = unlike_published(up_to(runs, bits)) if of_paper else []
-    comparable = of_paper and not differing
+    differing = unlike_published(up_to(runs, bits)) if of_paper else [OTHERS]
+    figures = replace(evidence, comparison=differing).beside_published(figures, "table2", ["domain", "depth"])
     text = figures_text(figures, [*GROUP, "depth"], TITLES | {"floor_mse_bits2": "oracle critic"})
-    for column in PRINTED if comparable else ():
+    for column in () if differing else PRINTED:
         turned = ", sign turned" if column == "bias_bits" else ""
         text[f"paper: {TITLES[column].split()[0]}{turned}"] = figures[PAPERS + column].map("{:.3f}".format)
-    if not comparable:
-        figures[[PAPERS + column for column in PRINTED]] = np.nan
-
-    compared = [
-        "The paper's figures are one run each, without errors; it prints the bias as truth - mean, here with its sign "
-        "turned."
-    ]
-    compared = compared if comparable else differing
-    of_setting, *others = replace(evidence, trained=runs, comparison=compared).notes
+    of_setting, *others = replace(evidence, trained=runs, comparison=differing or [ONE_RUN]).notes
     caption = [
         f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth. "
         f"{over_seeds(figures)}",
@@ -82,9 +75,9 @@ def by_depth(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result
         *others,
     ]
     draw = drawing(figures, draw_depths, "MSE (bits²)")
-    beside = "table2" if comparable else ""
     name = f"{prefix}{bound}-{bits:g}bits"
-    return Result(name, figures, text, "\n".join(caption), draw, correlations(runs, comparable), beside=beside)
+    claims = correlations(runs, not differing)
+    return Result(name, figures, text, "\n".join(caption), draw, claims, beside="" if differing else "table2")
 
 
 def up_to(runs: pd.DataFrame, bits: float) -> pd.DataFrame:

@@ -14,7 +14,7 @@ import pandas as pd
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.figures import draw_truths as draw_both
 from analysis.common.tables import Analysis, Claim, Result, summarise
-from analysis.mi_benchmark._benchmark import Benchmark, Evidence, beside_published, by_bound, figure_text, figures_text
+from analysis.mi_benchmark._benchmark import Benchmark, Evidence, by_bound, figure_text, figures_text
 from analysis.mi_benchmark._claims import paired, paired_claim
 from analysis.mi_benchmark._notes import DECODED, oracle, over_seeds
 from analysis.mi_benchmark._terms import FLOOR, GROUP, SCORES, titled
@@ -42,20 +42,22 @@ def table_3(evidence: Evidence) -> Result:
     """MSE by estimator: ours, the oracle critic's, the paper's."""
     columns = ["bias_bits", "variance_bits2", "mse_bits2", "settled_mse_bits2"]
     figures = evidence.figures(PLACE, columns, constant=(*FLOOR, "floor_batches"))
-    figures = beside_published(figures, "table3", ["domain", "true_bits", "bound"])
-    shown = {"ours": "mse_bits2", "oracle critic": "floor_mse_bits2", "paper": "published_mse_bits2"}
+    figures = evidence.beside_published(figures, "table3", ["domain", "true_bits", "bound"])
+    shown = {"ours": "mse_bits2", "oracle critic": "floor_mse_bits2"}
+    theirs = "" if evidence.comparison else " The paper's figures are one run each."
+    shown |= {"paper": "published_mse_bits2"} if theirs else {}
     alone = figures.drop(columns="floor_mse_bits2_error")
     long = pd.concat([figures[PLACE].assign(of=of, said=figure_text(alone, name)) for of, name in shown.items()])
     text = by_bound(long, [*GROUP, "true_bits", "of"], "-")
     text = text.rename(columns={"pool": "data", "true_bits": "true MI (bits)", "of": ""})
     caption = [
         "MSE (bits²) over all steps of a segment, by estimator.",
-        f"{over_seeds(figures)} The paper's figures are one run each.",
+        over_seeds(figures) + theirs,
         oracle(evidence.rows),
         *evidence.notes,
     ]
     draw = drawing(figures, draw_mse, "MSE (bits²)")
-    return Result("mse", figures, text, "\n".join(caption), draw, claims(evidence.rows), beside="table3")
+    return Result("mse", figures, text, "\n".join(caption), draw, claims(evidence.rows), beside="table3" * bool(theirs))
 
 
 def both_truths(evidence: Evidence) -> Result:
