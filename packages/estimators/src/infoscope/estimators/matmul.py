@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import torch
-from threadpoolctl import ThreadpoolController
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from infoscope.errors import UnknownName
+from infoscope.estimators.threads import MINIMUM
 
 _CHOICES = ("mkl", "onednn")
-MINIMUM = 1 << 20  # multiplications from which on the faster product outweighs oneDNN's dearer call (10 microseconds)
 
 
 @functools.cache
@@ -56,27 +53,6 @@ def by_onednn(a: Tensor, columns: int) -> bool:
 def onednn(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     # Its fused ReLU is not used: it turns nan into 0, and a critic that diverged must show it.
     return torch.ops.mkldnn._linear_pointwise.default(a, b.T, bias, "none", [], "")
-
-
-@contextmanager
-def threads_for(multiplications: int) -> Iterator[None]:
-    """One thread for steps of fewer than `MINIMUM` multiplications (torch, NumPy, SciPy, scikit-learn), else all."""
-    threads = torch.get_num_threads()
-    if multiplications >= MINIMUM or threads == 1:
-        yield
-        return
-    torch.set_num_threads(1)
-    try:
-        with pools().limit(limits=1):
-            yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-@functools.cache
-def pools() -> ThreadpoolController:
-    """The threads of the libraries that are loaded; to find them takes milliseconds."""
-    return ThreadpoolController()
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:

@@ -16,10 +16,10 @@ from infoscope.errors import OutOfRange, TooFew
 from infoscope.estimators.arrays.critics import CriticMethod, Rows, scores_of
 from infoscope.estimators.arrays.preparing import Preparation
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
-from infoscope.estimators.matmul import threads_for
 from infoscope.estimators.neural.bounds import BOUNDS, infonce, split
 from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.result import Estimate
+from infoscope.estimators.threads import threads_for
 
 
 @dataclass(frozen=True)

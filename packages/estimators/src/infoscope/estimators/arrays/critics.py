@@ -22,11 +22,11 @@ from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
-from infoscope.estimators.matmul import threads_for
 from infoscope.estimators.neural.bounds import Bound, Scores, as_bound, split
 from infoscope.estimators.neural.critics import Critic, make_critic
 from infoscope.estimators.neural.training import Training
 from infoscope.estimators.result import Estimate
+from infoscope.estimators.threads import threads_for
 
 _EVALUATIONS = 40  # of the longest training
 _FEWEST = 16  # independent rows of a batch, or of a read-out

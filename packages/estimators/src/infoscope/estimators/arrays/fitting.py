@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from infoscope.checks import require_int
 from infoscope.errors import OutOfRange
-from infoscope.estimators.matmul import threads_for
+from infoscope.estimators.threads import threads_for
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from infoscope.estimators.classifier.inputs import JointLabels, combined
-from infoscope.estimators.matmul import threads_for
+from infoscope.estimators.threads import threads_for
 
 SLOPE_LIMITS = (-1.0, 10.0)  # separable labels would let it grow without end
 
@@ -39,17 +38,18 @@ def calibrating_slopes(parts: Array, prior: Array, classes: NDArray[np.int64]) -
 
     parts [parts, m, classes], prior [m, classes] or [classes], classes [m]. The loss is convex in b.
     """
-    features = torch.as_tensor(parts, dtype=torch.float32).flatten(1)
-    start, own = torch.as_tensor(prior, dtype=torch.float32), torch.as_tensor(classes)[:, None]
+    features, start = parts.reshape(len(parts), -1).astype(np.float32), np.asarray(prior, np.float32)
     m, count = parts.shape[1:]
-    chosen = torch.as_tensor(np.take_along_axis(parts, classes[None, :, None], axis=2).mean(axis=(1, 2)))
+    chosen = np.take_along_axis(parts, classes[None, :, None], axis=2).mean(axis=(1, 2))
 
     def loss(slopes: Array) -> tuple[float, Array]:
-        scores = start + (torch.as_tensor(slopes, dtype=torch.float32) @ features).view(m, count)
-        logs = scores.log_softmax(dim=1)
-        value = -float(logs.gather(1, own).mean(dtype=torch.float64))
-        expected = (features @ logs.exp_().flatten()).double() / m
-        return value, (expected - chosen).numpy()
+        scores = start + (slopes.astype(np.float32) @ features).reshape(m, count)
+        scores -= scores.max(axis=1, keepdims=True)
+        odds = np.exp(scores)
+        totals = odds.sum(axis=1)
+        value = float((np.log(totals) - scores[np.arange(m), classes]).mean(dtype=np.float64))
+        expected = (features @ (odds / totals[:, None]).ravel()).astype(np.float64) / m
+        return value, expected - chosen
 
     limits = [SLOPE_LIMITS] * len(parts)
     with threads_for(parts.size):

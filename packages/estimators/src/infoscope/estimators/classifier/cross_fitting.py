@@ -37,8 +37,8 @@ from infoscope.estimators.exchanges import PermutationTest, exchange, p_value
 from infoscope.estimators.families.laws import log_softmax
 from infoscope.estimators.families.protocol import ClassPredictor, Family, fit_each
 from infoscope.estimators.families.registry import as_classifiers
-from infoscope.estimators.matmul import threads_for
 from infoscope.estimators.result import Estimate, clustered_error
+from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import aligns
 
 

@@ -11,17 +11,22 @@ complexity    Rademacher complexity and the PAC bound of a family
 Also: logistic (Logistic), networks (Network), ridge (Ridge), laws (predicted distributions).
 """
 
-from infoscope.estimators.families.closed_form import Gaussian, Table
-from infoscope.estimators.families.local import Kernel, NearestNeighbours
-from infoscope.estimators.families.logistic import Logistic
-from infoscope.estimators.families.networks import Network
-from infoscope.estimators.families.protocol import Family
-from infoscope.estimators.families.registry import FAMILIES, as_family
-from infoscope.estimators.families.ridge import Ridge
-from infoscope.estimators.families.scikit import GradientBoosting, Sklearn, tfidf_logistic
-from infoscope.estimators.families.stacked import Stacked
+from infoscope.late import late, names_of
 
-__all__ = [
-    "FAMILIES", "Family", "Gaussian", "GradientBoosting", "Kernel", "Logistic",
-    "NearestNeighbours", "Network", "Ridge", "Sklearn", "Stacked", "Table", "as_family", "tfidf_logistic",
-]  # fmt: skip
+# torch and scikit-learn's ensembles take seconds to import: only for those who use them.
+_LATE = names_of(
+    {
+        "closed_form": ("Gaussian", "Table"),
+        "local": ("Kernel", "NearestNeighbours"),
+        "logistic": ("Logistic",),
+        "networks": ("Network",),
+        "protocol": ("Family",),
+        "registry": ("FAMILIES", "as_family"),
+        "ridge": ("Ridge",),
+        "scikit": ("GradientBoosting", "Sklearn", "tfidf_logistic"),
+        "stacked": ("Stacked",),
+    }
+)
+
+__all__ = sorted(_LATE)
+__getattr__ = late(__name__, _LATE)

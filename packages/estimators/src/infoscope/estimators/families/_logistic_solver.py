@@ -11,20 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
+from scipy import linalg, special
 from sklearn.linear_model import LogisticRegression
-from torch import Tensor
-from torch.nn import functional
 
 from infoscope.errors import OutOfRange
 from infoscope.estimators.families.protocol import Features
-from infoscope.estimators.matmul import threads_for
+from infoscope.estimators.threads import threads_for
 
 MAX_NEWTON_WEIGHTS = 512  # of all classes (of two, of the second), up to which Newton's method is the faster one
 MAX_STEPS = 60  # of Newton's method, and of steps with a shared Hessian
 TOLERANCE = 1e-10  # nats per row that the next Newton step would still gain
 GRADIENT = 1e-5  # nats per row: largest derivative at which L-BFGS stops
 
+Array = NDArray[np.float64]
 Weights = tuple[np.ndarray, np.ndarray]
 """Weights [d, classes] and intercepts [classes] of inputs as they are given."""
 
@@ -83,70 +83,71 @@ def _of_every_class(weights: np.ndarray, intercepts: np.ndarray, scaling: Featur
 
 def _by_newton(x: np.ndarray, y: np.ndarray, masks: Sequence[np.ndarray], penalties: Sequence[float]) -> list[Weights]:
     """All subsets together, by penalty."""
-    scaling, codes, lanes = Features.of(x, 1), torch.as_tensor(y), torch.as_tensor(np.array(masks)).double()
-    targets = codes[:, None] if y.max() == 1 else functional.one_hot(codes)
-    problem = _Problem(torch.as_tensor(np.hstack([scaling(x), np.ones((len(y), 1))])), targets.double())
-    counts = lanes.sum(dim=1, keepdim=True)
+    scaling, lanes = Features.of(x, 1), np.array(masks, dtype=float)
+    targets = y[:, None].astype(float) if y.max() == 1 else np.eye(y.max() + 1)[y]
+    problem = _Problem(np.hstack([scaling(x), np.ones((len(y), 1))]), targets)
+    counts = lanes.sum(axis=1, keepdims=True)
     means = lanes @ problem.design / counts
     ridges = lanes @ problem.design**2 / counts - means**2  # the squared scales of the subsets
     ridges[ridges <= 1e-12] = 1.0  # constant in this subset: its weight is to be 0
     ridges[:, -1] = 0.0
-    weights = problem.design.new_empty(len(lanes), *problem.shape)
+    weights = np.empty((len(lanes), *problem.shape))
     for penalty in dict.fromkeys(penalties):
-        chosen = torch.as_tensor([own == penalty for own in penalties])
+        chosen = np.array([own == penalty for own in penalties])
         weights[chosen] = problem.solve(lanes[chosen], penalty * ridges[chosen])
-    return [_of_every_class(lane[:-1], lane[-1], scaling) for lane in weights.numpy()]
+    return [_of_every_class(lane[:-1], lane[-1], scaling) for lane in weights]
 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
     """Standardised inputs with a one [n, p], and targets [n, k]: of two classes the second, else each."""
 
-    design: Tensor
-    targets: Tensor
+    design: Array
+    targets: Array
 
     @property
     def shape(self) -> tuple[int, int]:
         """Of the weights [p, k]."""
         return self.design.shape[1], self.targets.shape[1]
 
-    def solve(self, masks: Tensor, ridges: Tensor) -> Tensor:
+    def solve(self, masks: Array, ridges: Array) -> Array:
         """Weights [lanes, p, k] of every subset, masks [lanes, n], under ridges [lanes, p] on the weights."""
-        start, factor = self._newton(masks.amax(dim=0), ridges.mean(dim=0))
-        weights = start.repeat(len(masks), 1, 1)
-        active = torch.arange(len(masks) if len(masks) > 1 else 0)
+        start, factor = self._newton(masks.max(axis=0), ridges.mean(axis=0))
+        weights = np.repeat(start[None], len(masks), axis=0)
+        active = np.arange(len(masks) if len(masks) > 1 else 0)
         for _ in range(MAX_STEPS):
             if not len(active):
                 break
             gradients = self._gradients(weights[active], masks[active], ridges[active])
             steps = self._steps(factor, gradients)
             weights[active] -= steps
-            gains = 0.5 * (steps * gradients).sum(dim=(1, 2)) / masks[active].sum(dim=1)
+            gains = 0.5 * (steps * gradients).sum(axis=(1, 2)) / masks[active].sum(axis=1)
             active = active[~(gains < TOLERANCE)]
         for lane in active.tolist():
             weights[lane] = self._newton(masks[lane], ridges[lane])[0]
         return weights
 
-    def _probabilities(self, scores: Tensor) -> Tensor:
+    def _probabilities(self, scores: Array) -> Array:
         """Class probabilities of scores [..., k]."""
-        return scores.sigmoid() if scores.shape[-1] == 1 else scores.softmax(dim=-1)
+        return special.expit(scores) if scores.shape[-1] == 1 else special.softmax(scores, axis=-1)
 
-    def _gradients(self, weights: Tensor, masks: Tensor, ridges: Tensor) -> Tensor:
+    def _gradients(self, weights: Array, masks: Array, ridges: Array) -> Array:
         """Gradients of the penalised summed loss, of every lane [lanes, p, k]."""
-        scores = torch.tensordot(self.design, weights, ([1], [1]))
+        scores = np.tensordot(self.design, weights, ([1], [1]))
         residuals = (self._probabilities(scores) - self.targets[:, None]) * masks.T[:, :, None]
-        return torch.tensordot(self.design, residuals, ([0], [0])).transpose(0, 1) + ridges[:, :, None] * weights
+        return np.tensordot(self.design, residuals, ([0], [0])).swapaxes(0, 1) + ridges[:, :, None] * weights
 
-    def _steps(self, factor: Tensor, gradients: Tensor) -> Tensor:
+    def _steps(self, factor: Array, gradients: Array) -> Array:
         """The inverse Hessian times gradients [lanes, p, k]."""
-        flat = gradients.transpose(1, 2).reshape(len(gradients), -1)
-        return torch.cholesky_solve(flat.T, factor).T.reshape(len(flat), self.shape[1], -1).transpose(1, 2)
+        flat = gradients.swapaxes(1, 2).reshape(len(gradients), -1)
+        solved = linalg.cho_solve((factor, True), flat.T, check_finite=False)
+        return solved.T.reshape(len(flat), self.shape[1], -1).swapaxes(1, 2)
 
-    def _factor(self, weights: Tensor, mask: Tensor, ridge: Tensor) -> Tensor:
+    def _factor(self, weights: Array, mask: Array, ridge: Array) -> Array:
         """The Cholesky factor of the Hessian [k p, k p] of one lane, class by class."""
         p = self._probabilities(self.design @ weights)
         width, outputs = weights.shape
-        hessian = p.new_empty(outputs, width, outputs, width)
+        hessian = np.empty((outputs, width, outputs, width))
         for a in range(outputs):
             for b in range(a + 1):
                 curvature = mask * p[:, a] * ((1.0 - p[:, a]) if a == b else -p[:, b])
@@ -154,16 +155,16 @@ class _Problem:
                 hessian[a, :, b], hessian[b, :, a] = block, block
         if outputs > 1:  # only differences of intercepts count: no gradient has a part along their sum, nor a step
             hessian[:, -1, :, -1] += float(mask.sum()) / outputs**2
-        hessian = hessian.view(outputs * width, -1)
-        rounding = 100.0 * torch.finfo(p.dtype).eps * float(hessian.diagonal().mean())
-        hessian.diagonal().add_(ridge.repeat(outputs) + rounding)
-        return torch.linalg.cholesky(hessian)
+        hessian = hessian.reshape(outputs * width, -1)
+        rounding = 100.0 * np.finfo(float).eps * hessian.diagonal().mean()
+        hessian[np.diag_indices_from(hessian)] += np.tile(ridge, outputs) + rounding
+        return linalg.cholesky(hessian, lower=True, check_finite=False)
 
-    def _newton(self, mask: Tensor, ridge: Tensor) -> tuple[Tensor, Tensor]:
+    def _newton(self, mask: Array, ridge: Array) -> tuple[Array, Array]:
         """The solution of one subset by Newton's method with step halving, and the last factor."""
-        weights, size = self.design.new_zeros(self.shape), float(mask.sum())
+        weights, size = np.zeros(self.shape), float(mask.sum())
         shares = (mask @ self.targets + 0.5) / (size + 1.0)  # the start states the class frequencies
-        weights[-1] = shares.logit() if len(shares) == 1 else shares.log()
+        weights[-1] = special.logit(shares) if len(shares) == 1 else np.log(shares)
         value = self._value(weights, mask, ridge)
         for _ in range(MAX_STEPS):
             factor = self._factor(weights, mask, ridge)
@@ -181,11 +182,11 @@ class _Problem:
             f"would still gain {gain:.1e} nats per row; give a larger one."
         )
 
-    def _value(self, weights: Tensor, mask: Tensor, ridge: Tensor) -> float:
+    def _value(self, weights: Array, mask: Array, ridge: Array) -> float:
         """The penalised summed loss."""
         scores = self.design @ weights
         if scores.shape[1] == 1:
-            losses = functional.softplus(scores) - self.targets * scores
+            losses = np.logaddexp(0.0, scores) - self.targets * scores
         else:
-            losses = -(self.targets * scores.log_softmax(dim=1)).sum(dim=1, keepdim=True)
+            losses = -(self.targets * special.log_softmax(scores, axis=1)).sum(axis=1, keepdims=True)
         return float(mask @ losses[:, 0] + 0.5 * (ridge[:, None] * weights**2).sum())

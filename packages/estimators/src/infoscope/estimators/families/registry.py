@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from infoscope.errors import InvalidInput, UnknownName
 from infoscope.estimators.families.closed_form import Gaussian
 from infoscope.estimators.families.local import NearestNeighbours
 from infoscope.estimators.families.logistic import Logistic
-from infoscope.estimators.families.networks import Network
 from infoscope.estimators.families.protocol import CLASSES, Family
 from infoscope.estimators.families.scikit import GradientBoosting, Sklearn, is_predictor
 
-FAMILIES: Mapping[str, Family] = {
-    "logistic": Logistic(),
-    "gaussian": Gaussian(),
-    "gradient-boosting": GradientBoosting(),
-    "mlp": Network((64, 64), learning_rate=1e-3, patience=6),
-    "knn": NearestNeighbours(),
-}
+
+def _network() -> Family:
+    from infoscope.estimators.families.networks import Network  # with torch, which takes seconds
+
+    return Network((64, 64), learning_rate=1e-3, patience=6)
+
+
+class Families(Mapping[str, Family]):
+    """Families by name, each made when it is first asked for."""
+
+    def __init__(self, **made_by: Callable[[], Family]):
+        self._made_by = {name.replace("_", "-"): functools.cache(make) for name, make in made_by.items()}
+
+    def __getitem__(self, name: str) -> Family:
+        return self._made_by[name]()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._made_by
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made_by)
+
+    def __len__(self) -> int:
+        return len(self._made_by)
+
+
+FAMILIES = Families(
+    logistic=Logistic, gaussian=Gaussian, gradient_boosting=GradientBoosting, mlp=_network, knn=NearestNeighbours
+)
 
 
 def as_family(family: Any) -> Family:

@@ -15,7 +15,6 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import aligns
 from infoscope.metrics.disentanglement.measuring import Inputs
-from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.inputs import (
     Factors,
@@ -133,6 +132,8 @@ def known_information(
             f"representation must be a posterior or a FactorInformation for exact estimates, got "
             f"{type(representation).__name__}; arrays have no density: see factor_information.from_arrays."
         )
+    from infoscope.metrics.factor_information import exact  # with torch, which takes seconds
+
     known = as_factors(factors)
     return exact.factor_information(representation, known.codes, draws, generator_or_default(generator), known.names)
 

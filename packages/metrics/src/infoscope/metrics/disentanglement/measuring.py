@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.metrics.disentanglement.registry import SCORES, ScoreSpec
-from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.inputs import (
     as_array,
@@ -21,6 +20,9 @@ from infoscope.metrics.factor_information.inputs import (
     typical_codes,
 )
 from infoscope.metrics.factor_information.result import FactorInformation
+
+if TYPE_CHECKING:
+    from infoscope.metrics.factor_information import exact
 
 
 @dataclass(eq=False, kw_only=True)
@@ -80,6 +82,8 @@ class Inputs:
                 self.codes, self.factors, items=self.items, categorical=self.categorical,
                 factor_names=self.factor_names, generator=generator, progress=self.tell,
             )  # fmt: skip
+        from infoscope.metrics.factor_information import exact  # with torch, which takes seconds
+
         known = as_factors(self.factors, self.factor_names)
         return exact.measure(
             self.representation, known.codes, self.draws, generator, known.names, device=self.device,
@@ -89,12 +93,12 @@ class Inputs:
     @property
     def information(self) -> FactorInformation:
         """Information of latents about factors, nats."""
-        return self._measured.factors if isinstance(self._measured, exact.Measured) else self._measured
+        return self._measured if isinstance(self._measured, FactorInformation) else self._measured.factors
 
     @property
     def latents(self) -> exact.LatentInformation | None:
         """Information of a posterior about x; None where there is no density."""
-        return self._measured.latents if isinstance(self._measured, exact.Measured) else None
+        return None if isinstance(self._measured, FactorInformation) else self._measured.latents
 
 
 def measure_scores(

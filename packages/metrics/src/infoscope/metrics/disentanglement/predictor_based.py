@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -22,6 +21,7 @@ from infoscope.checks import one_of, require_int
 from infoscope.errors import NoVariation, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, clustered_error, undefined
+from infoscope.estimators.threads import threads
 from infoscope.estimators.variables import aligns
 from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information.inputs import (
@@ -169,7 +169,7 @@ def trained(
 
     importance = np.empty((split + 1, codes.shape[1], known.count))
     right, asked = np.zeros(known.codes.shape), np.zeros(known.codes.shape)
-    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+    with ThreadPoolExecutor(threads()) as pool:
         found = pool.map(run, *zip(*jobs))
         for done, (split, k, held, weights, hits) in enumerate(found, 1):
             importance[split, :, k] = weights

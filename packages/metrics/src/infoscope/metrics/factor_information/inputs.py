@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 
 from infoscope.checks import require_int
 from infoscope.errors import NoVariation, OutOfRange, TooFew, WrongLength, WrongShape, WrongType
 from infoscope.estimators.variables import Continuous, Discrete, as_matrix, as_variable, categorical, columns
-from infoscope.metrics.factor_information.attacks import AttackedGaussian
-from infoscope.metrics.factor_information.posterior import CategoricalPosterior, ProductPosterior
 
 NUMBERS_AT_ONCE = 1 << 20  # of a representation, in float64: 8 MiB
 CODING = "Other labels are coded, column by column, by numpy.unique(labels, return_inverse=True)[1]."
@@ -185,7 +182,7 @@ def varies(deviation: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray
 
 def _numbers_of(values: Any) -> NDArray[Any]:
     """An array, tensor (of any device) or list as an array."""
-    return values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
 
 
 def categorical_mask(categorical: Sequence[int], latents: int, representation: Any = None) -> NDArray[np.bool_]:
@@ -200,7 +197,7 @@ def categorical_mask(categorical: Sequence[int], latents: int, representation: A
 
 def _blocks_of(posterior: Any) -> Sequence[Any]:
     """The parts of a product posterior, in the order of their latents; any other posterior alone."""
-    return posterior.parts if isinstance(posterior, ProductPosterior) else (posterior,)
+    return getattr(posterior, "parts", (posterior,))
 
 
 def categorical_latents(representation: Any) -> list[int]:
@@ -208,16 +205,16 @@ def categorical_latents(representation: Any) -> list[int]:
     if not hasattr(representation, "draw"):
         return []
     blocks = _blocks_of(representation)
-    return np.flatnonzero([isinstance(block, CategoricalPosterior) for block in blocks for _ in block.latents]).tolist()
+    return np.flatnonzero([hasattr(block, "probability") for block in blocks for _ in block.latents]).tolist()
 
 
 def typical_codes(posterior: Any) -> NDArray[np.float64]:
     """The code [N, L] of every item without its noise: means, and the most probable categories."""
     columns = []
     for block in _blocks_of(posterior):
-        if isinstance(block, CategoricalPosterior):
+        if hasattr(block, "probability"):
             columns.append(block.probability.argmax(axis=1).astype(np.float64)[:, None])
-        elif isinstance(block, AttackedGaussian):
+        elif hasattr(block, "mixing"):  # of an attack
             mean = block.base.mean
             columns.append(block.mixed(mean, np.zeros_like(mean), block.alpha, block.mixing))
         else:

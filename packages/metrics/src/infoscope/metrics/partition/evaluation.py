@@ -19,8 +19,6 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import aligns, as_codes
-from infoscope.metrics.factor_information.posterior import GaussianPosterior
-from infoscope.metrics.partition.posterior import by_posterior
 from infoscope.metrics.partition.published import AS_NUMBERS, by_numbers
 from infoscope.metrics.partition.report import Items, NullTest, PartitionReport, holm
 from infoscope.metrics.partition.scores import figures, scores, seed_parts, seed_scores, terms_of
@@ -209,6 +207,9 @@ def evaluate_posterior(
     """
     if set(given(means)) != set(given(scales)):
         raise InvalidInput(f"scales must be of the blocks {list(given(means))} of means, got {list(given(scales))}.")
+    from infoscope.metrics.factor_information.posterior import GaussianPosterior  # with torch, which takes seconds
+    from infoscope.metrics.partition.posterior import by_posterior
+
     posteriors = {name: GaussianPosterior(mean, scales[name]) for name, mean in as_blocks(given(means)).items()}
     n = next(iter(posteriors.values())).n
     labels = _as_labels(y, d, n)
