@@ -17,7 +17,7 @@ def test_one_licence():
     text = (REPOSITORY / "LICENSE").read_text()
     assert "Version 2.0, January 2004" in text and "END OF TERMS AND CONDITIONS" in text
     projects = sorted(REPOSITORY.glob("packages/*/pyproject.toml"))
-    assert len(projects) == 6
+    assert len(projects) == 7
     for project in projects:
         assert tomllib.loads(project.read_text())["project"]["license"] == LICENCE
         assert (project.parent / "LICENSE").read_text() == text

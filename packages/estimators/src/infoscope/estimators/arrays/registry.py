@@ -18,6 +18,7 @@ from infoscope.estimators.arrays.protocol import ANY, TAKES, Described, Method, 
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import Estimate
+from infoscope.late import needs
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,13 @@ class Methods(Mapping[str, Described]):
 
     def __getitem__(self, name: str) -> Described:
         while name not in self._known and self._left:
-            module = import_module(f"infoscope.estimators.arrays.{self._left[0]}")
+            try:
+                module = import_module(f"infoscope.estimators.arrays.{self._left[0]}")
+            except ModuleNotFoundError as error:
+                if error.name != "torch":
+                    raise
+                self._left.clear()  # what is left needs it, too
+                break
             self._known |= {one.name: one for one in module.METHODS}
             del self._left[0]
         return self._known[name]
@@ -125,12 +132,18 @@ def as_method(method: str | Method, settings: Mapping[str, Any] | None = None) -
 
 
 def _of_bound(name: str) -> Described:
-    from infoscope.estimators.arrays.critics import CriticMethod  # with torch, which takes seconds
-    from infoscope.estimators.neural.bounds import is_bound
+    others = ""
+    try:
+        from infoscope.estimators.arrays.critics import CriticMethod  # with torch, which takes seconds
+        from infoscope.estimators.neural.bounds import is_bound
 
-    if not is_bound(name):
-        raise UnknownName(f"method must be one of {', '.join(METHODS)}, got {name!r}.")
-    return CriticMethod(name)
+        if is_bound(name):
+            return CriticMethod(name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        others = f"; any other method {needs(error.name)}"
+    raise UnknownName(f"method must be one of {', '.join(METHODS)}, got {name!r}{others}.")
 
 
 class MethodList(tuple[Described, ...]):
