@@ -21,7 +21,7 @@ import pandas as pd
 
 from analysis.common.tables import FOLDER, Result, file_name, printable
 from infoscope.checks import require_int
-from infoscope.command_line import option
+from infoscope.command_line import nearest, option
 from infoscope.errors import (
     Conflict,
     InvalidInput,
@@ -123,8 +123,20 @@ def described(data: OwnData, pairs: Pairs, name: str) -> str:
     groups = "" if pairs.groups is None else f" in {pairs.groups.max() + 1:,} groups"
     return (
         f"x ({_few(data.columns[0])}) and y ({_few(data.columns[1])}) of {name}, n = {pairs.n:,} rows{groups}; "
-        f"x is {pairs.x.kind}, y is {pairs.y.kind}."
+        f"x is {pairs.x.kind}, y is {pairs.y.kind}.{_guessed(data, pairs)}"
     )
+
+
+def _guessed(data: OwnData, pairs: Pairs) -> str:
+    """What to give where a column of whole numbers was taken for categories."""
+    sides = zip((data.x, data.y), (pairs.x.kind, pairs.y.kind), data.columns)
+    whole = [
+        names[0]
+        for values, kind, names in sides
+        if kind == "discrete" and isinstance(values, pd.Series) and values.dtype.kind in "iu"
+    ]
+    told = f" Whole numbers are taken as categories; if they are counts or levels: CONTINUOUS={','.join(whole)}."
+    return told if whole else ""
 
 
 def _few(names: Sequence[str]) -> str:
@@ -298,7 +310,8 @@ def _require(arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
     for asked, names in given.items():
         for name in names:
             if name not in arrays:
-                raise UnknownName(f"{asked} must name columns among {_some(arrays)}, got {name!r}.")
+                meant = nearest(name, arrays)
+                raise UnknownName(f"{asked} must name columns among {_some(arrays)}, got {name!r}{meant or '.'}")
             shape = arrays[name].shape
             if len(shape) not in (1, 2) or 0 in shape:
                 raise UnknownName(f"{asked} must name arrays with rows, got {name!r}, which has shape {shape} and not "

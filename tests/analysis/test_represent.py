@@ -31,7 +31,7 @@ def test_a_page_tables_a_heat_map_and_one_run(here, capsys):
     words = ["--data", "own.csv", "--x", "z_y*,z_d*", "--targets", "class,size", "--domain", "site", "--items", "photo"]
     assert ended(represent.COMMAND, [*words, "--rows", "60"]) == 0
     printed, progress = capsys.readouterr()
-    assert "z_y tells about class" in printed and "z_d leaks of domain" in printed and ".png" in printed
+    assert "z_y tells about class" in printed and "z_d tells about the domain" in printed and ".png" in printed
     assert "bits, n = 160 rows. Information" in printed  # no groups were given
     assert "Score unique" in printed and "SHA-256 of the data:" in printed and "100%" in progress
     folder = here / "runs" / "tables"

@@ -71,7 +71,12 @@ def test_an_ideal_partition_has_its_closed_forms(kept_apart):
 
 def test_the_page_says_it_in_sentences(kept_apart):
     page = str(kept_apart)
-    assert "z_y tells" in page and "z_y leaks" in page and "Score unique" in page and reporting.LINEAR in page
+    assert (
+        "z_y tells" in page
+        and "No leak of y in z_d can be shown" in page
+        and "Score unique" in page
+        and reporting.LINEAR in page
+    )
     assert any(note.startswith("scores of disentanglement") and note in page for note in kept_apart.notes)
     assert "nan" not in page and "nan" not in kept_apart.text.to_string()
     assert set(kept_apart.tables) == {"table", "hardest", "scores", "partition"}
@@ -404,6 +409,21 @@ def test_bad_input_is_refused(change, argument, code):
     given = {"representation": np.random.default_rng(0).normal(size=(40, 2)), "targets": np.arange(40) % 2} | change
     with refused(argument, code):
         report(**given)
+
+
+def test_a_page_of_a_partition_begins_with_what_leaks():
+    """The label is in z_d as well; nothing of the domain is in z_y."""
+    drawn = np.random.default_rng(0)
+    label, domain = drawn.integers(0, 3, 400), drawn.integers(0, 2, 400)
+    noise = drawn.normal(size=(3, 400))
+    blocks = {"z_y": (label + 0.3 * noise[0])[:, None], "z_d": np.column_stack([domain + noise[1], label + noise[2]])}
+    found = report(blocks, {"digit": label}, domain=domain, generator=drawn, hardest=0, **LINES)
+    leaked, kept = found.leaks
+    held = found.row("z_d", "digit").reading.bits
+    assert str(found).splitlines()[:2] == [leaked, kept] and held.low > 0
+    assert leaked.startswith(f"z_d leaks digit: it holds {held.value:.3f} [{held.low:.3f}, {held.high:.3f}] bits")
+    assert kept.startswith("No leak of the domain in z_y can be shown: at most ")
+    assert report({"other": noise.T}, {"digit": label}, domain=domain, generator=drawn, hardest=0, **LINES).leaks == ()
 
 
 def test_a_page_begins_with_what_can_be_read_where():

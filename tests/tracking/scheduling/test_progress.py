@@ -22,7 +22,9 @@ class Clock:
 def watched():
     """A progress of eight cells in four packs of two, its clock, and what it has printed."""
     stream, clock = io.StringIO(), Clock()
-    progress = Progress(8, ("loss", "min"), slots=2, screen=Screen(stream), clock=clock)
+    progress = Progress(
+        8, ("loss", "min"), slots=2, screen=Screen(stream), clock=clock, title=lambda cell: cell["name"]
+    )
     for pack in range(4):
         progress.add(pack, 2, 1.0)
     return progress, clock, lambda: stream.getvalue().splitlines()
@@ -90,7 +92,7 @@ def test_the_time_to_load_is_not_the_pace_and_what_passes_is_taken_off():
     clock.now = 30.0
     assert progress.seconds_left() == pytest.approx(49.0)
     clock.now = 300.0
-    assert progress.seconds_left() == 0.0
+    assert progress.seconds_left() is None
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def _own() -> dict[str, click.Command]:
             option("name", help="of the registered model (default: SWEEP-MODEL)"),
             option("package", is_flag=True, help="make this reader the one that estimate uses"),
         ]),
-        "ui": (_ui, [option("port", type=click.IntRange(1, 65535), default=5000, help="(default: 5000)")]),
+        "ui": (_ui, [option("port", default="5000", help="(default: 5000)")]),
     }  # fmt: skip
     found = {name: command(name, call, params, TOLD[name]) for name, (call, params) in declarations.items()}
     return found | {"table": Tables("table", help=TOLD["table"])}
@@ -269,11 +269,14 @@ def _runs_load(given: SimpleNamespace) -> None:
 
 
 def _ui(given: SimpleNamespace) -> int:
-    if is_taken(given.port):
-        raise InvalidInput(f"port must be free, got {given.port}, at which another program listens")
+    port = int(given.port) if given.port.isdecimal() else 0
+    if not 0 < port < 65536:
+        raise InvalidInput(f"port must be a whole number up to 65535, as in make ui PORT=5001, got {given.port!r}")
+    if is_taken(port):
+        raise InvalidInput(f"port must be free, got {port}, at which another program listens")
     from infoscope.tracking.cli import ui
 
-    return ui(given.port)
+    return ui(port)
 
 
 if __name__ == "__main__":

@@ -318,13 +318,14 @@ def varying(cells: Iterable[Cell]) -> list[str]:
 def names(cells: Mapping[str, Cell]) -> dict[str, str]:
     """A short name for every cell: the values in which they differ, numbers with their field's name."""
     fields = varying(cells.values())
-    short = {key: _name(cell, fields) for key, cell in cells.items()}
+    short = {key: short_name(cell, fields) for key, cell in cells.items()}
     if all(short.values()) and len(set(short.values())) == len(short):
         return short
-    return {key: _name(cell, cell) for key, cell in cells.items()}
+    return {key: short_name(cell, cell) for key, cell in cells.items()}
 
 
-def _name(cell: Cell, fields: Iterable[str]) -> str:
+def short_name(cell: Cell, fields: Iterable[str]) -> str:
+    """The values of these fields, numbers with their field's name."""
     values = {field: cell[field] for field in fields if cell.get(field, "") not in ("", None)}
     shown = (value if isinstance(value, str) else f"{field}={text(value)}" for field, value in values.items())
     return " ".join(dict.fromkeys(shown))

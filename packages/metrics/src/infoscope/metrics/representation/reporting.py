@@ -145,7 +145,9 @@ def report(
         notes.append(f"readings, tests and scores are of {len(few):,} rows, drawn at random.")
     scores, why = _scores(numbers, aims, known, codes, next(streams))
     tell(0.95, "disentanglement")
-    divided, unsaid = _partition(numbers, aims, label, few, measure, permutations, next(streams))
+    labels = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes]
+    labels = labels if label is None else [label]
+    divided, unsaid = _partition(numbers, aims, labels, few, measure, permutations, next(streams))
     tell(1.0, "partition")
     order = ["target", "item"]
     hard = pd.concat(pvis, ignore_index=True) if pvis else pd.DataFrame(columns=[*order, "pvi_bits"])
@@ -157,6 +159,7 @@ def report(
         {name: block.shape[1] for name, block in numbers.items()}, n, int(codes.max()) + 1, found,
         hard[[*order, *(column for column in hard if column not in order)]], scores, divided, settings,
         (*(_nothing(name, reason) for name, reason in unanswered.items()), *notes, *why, *unsaid), unanswered,
+        "" if divided is None else labels[0],
     )  # fmt: skip
 
 
@@ -426,7 +429,7 @@ def _scores(
 def _partition(
     blocks: Mapping[str, NDArray[np.float64]],
     aims: Mapping[str, _Aim],
-    label: str | None,
+    labels: Sequence[str],
     few: NDArray[np.int64],
     measure: _Measure,
     permutations: int,
@@ -435,9 +438,6 @@ def _partition(
     """The scores of a partition into z_y, z_d, z_dy and z_x, or why there are none."""
     if not set(blocks) <= set(BLOCKS):
         return None, (f"scores of a partition, which are of blocks called {', '.join(BLOCKS)}.",)
-    labels = (
-        [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes] if label is None else [label]
-    )
     if "domain" not in aims or len(labels) != 1:
         return None, (
             f"scores of a partition, which need a domain and one label of classes (label=): got {len(labels)} labels "

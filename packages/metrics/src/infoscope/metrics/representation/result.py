@@ -115,6 +115,7 @@ class RepresentationReport:
     scores      disentanglement; may be empty (see notes)
     partition   scores of named blocks, or None
     unanswered  target (or domain) -> why there is no result
+    label       the target that z_y is meant for, where there is a partition
     """
 
     blocks: Mapping[str, int]
@@ -127,6 +128,7 @@ class RepresentationReport:
     settings: Mapping[str, object]
     notes: tuple[str, ...] = field(default=())
     unanswered: Mapping[str, str] = field(default_factory=dict)
+    label: str = ""
 
     @property
     def table(self) -> pd.DataFrame:
@@ -153,9 +155,25 @@ class RepresentationReport:
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """A sentence for each target and the domain: what can be read of it, where, and where nothing sure can."""
+        """What leaks; then a sentence for each target and the domain: what can be read of it, where, and where nothing
+        sure can.
+        """
         targets = dict.fromkeys(row.target for row in self.rows)
-        return tuple(_in_short([row for row in self.rows if row.target == target]) for target in targets)
+        told = [_in_short([row for row in self.rows if row.target == target]) for target in targets]
+        return (*self.leaks, *told)
+
+    @property
+    def leaks(self) -> tuple[str, ...]:
+        """Of a partition, a sentence for z_y and z_d: what they hold of what the other is meant for, by the reading."""
+        wrong = {"z_d": self.label, "z_y": DOMAIN} if self.label else {}
+        found = [row for row in self.rows if wrong.get(row.block) == row.target]
+        return tuple(
+            f"{row.block} leaks {_called(row)}: it holds {in_bits(row.reading)} bits of what is for the other block."
+            if row.reading.low > 0.0
+            else f"No leak of {_called(row)} in {row.block} can be shown: at most {row.reading.bits.high:.3f} bits."
+            for row in found
+            if math.isfinite(row.reading.value)
+        )
 
     def __str__(self) -> str:
         grouped = f" in {self.groups:,} groups" if self.groups < self.n else ""
@@ -174,7 +192,7 @@ class RepresentationReport:
             if math.isfinite(score["value"]) else f"Score {score['score']}: none ({score['notes']})"
             for score in self.scores.to_dict("records")
         ]  # fmt: skip
-        lines += [] if self.partition is None else ["Partition:", str(self.partition)]
+        lines += [] if self.partition is None else ["Partition, in nats (1.44 bits each):", str(self.partition)]
         return "\n".join([*lines, *(f"Not said: {note}" for note in self.notes), *_LIMITS])
 
 
@@ -197,17 +215,21 @@ def _in_short(rows: Sequence[Row]) -> str:
     if unsure:
         more = f" and {len(unsure) - _MAX_LISTED_BLOCKS} more" if len(unsure) > _MAX_LISTED_BLOCKS else ""
         said.append(f"nothing sure from {', '.join(unsure[:_MAX_LISTED_BLOCKS])}{more}")
-    return f"Of {'the domain' if whole.role == DOMAIN else whole.target}, {'; '.join(said)}."
+    return f"Of {_called(whole)}, {'; '.join(said)}."
+
+
+def _called(row: Row) -> str:
+    return "the domain" if row.role == DOMAIN else row.target
 
 
 def _sentence(row: Row) -> str:
     """Information of one block about one target, in words and bits."""
     cells = row.cells()
     several = "" if row.block == ALL else "s"
-    verb = f"leak{several} of" if row.role == DOMAIN else f"tell{several} about"
     whole = f", {100 * row.share:z.0f} % of {cells['at most']}" if math.isfinite(row.share) else ""
     said = (
-        f"{row.block} {verb} {row.target} {cells['information']} bits: reading {cells['reading'].rstrip('.')}; usable "
+        f"{row.block} tell{several} about {_called(row)} {cells['information']} bits: reading "
+        f"{cells['reading'].rstrip('.')}; usable "
         f"{cells['richer']}{whole}, by a linear family {cells['linear']}."
     )
     if row.sharing:

@@ -31,7 +31,7 @@ from infoscope.tracking.sending.publish import parameters, publish_all
 from infoscope.tracking.sending.signs import alive, own_tags
 from infoscope.tracking.store import ui
 from infoscope.tracking.store.store import CURVES, Store, first_line
-from infoscope.tracking.sweep import Cell, Pack, Profile, Sweep, names, title, varying
+from infoscope.tracking.sweep import Cell, Pack, Profile, Sweep, names, short_name, title, varying
 from infoscope.tracking.tags import ALIVE, CELLS, PARENT, PROFILE, VERSION
 
 if TYPE_CHECKING:
@@ -106,7 +106,10 @@ class Invocation:
                     )
 
     def _progress(self) -> Progress:
-        return Progress(self.summary.unfinished, self.sweep.best, screen=self.screen)
+        fields = list(self.search.space) if self.search else varying(self.missing.values())
+        return Progress(
+            self.summary.unfinished, self.sweep.best, screen=self.screen, title=lambda cell: short_name(cell, fields)
+        )
 
     def _tell(self, packs: int, slots: int) -> None:
         kind = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}" if self.gpus else "no GPU"

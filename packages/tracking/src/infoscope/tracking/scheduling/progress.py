@@ -108,7 +108,7 @@ class _Pack:
 class Progress:
     """Progress of the cells of a sweep, of which packs are a part each.
 
-    best: a metric, and "min" or "max". slots: packs that run at once. clock: seconds.
+    best: a metric, and "min" or "max". slots: packs that run at once. clock: seconds. title: of a cell, in short.
     """
 
     def __init__(
@@ -118,6 +118,7 @@ class Progress:
         slots: int = 1,
         screen: Screen | None = None,
         clock: Callable[[], float] = time.monotonic,
+        title: Callable[[Cell], str] = str,
     ):
         self.cells, self.best, self.slots = cells, best, slots
         self.done = self.failed = 0
@@ -126,7 +127,7 @@ class Progress:
         self._packs: dict[int, _Pack] = {}  # that have not ended
         self._ended_cost = self._ended_seconds = 0.0  # of packs that were a success
         self._heard = 0.0  # when something was last heard of a pack, by the clock
-        self._screen, self._clock = screen or Screen(), clock
+        self._screen, self._clock, self._title = screen or Screen(), clock, title
         self._printed: float | None = None
         self._lock, self._over = threading.RLock(), threading.Event()
 
@@ -196,8 +197,7 @@ class Progress:
         value = metrics.get(name, math.nan) * (1 if mode == "min" else -1)
         if value < self._best_value:
             self._best_value = value
-            where = " ".join(str(part) for part in cell.values() if isinstance(part, str))
-            self.best_text = f"best {name} {metrics[name]:.3g} ({where})"
+            self.best_text = f"best {name} {metrics[name]:.3g} ({self._title(cell)})"
 
     def describe(self) -> str:
         """Cells that are done, failed, running and waiting, the time left, and the best so far."""
@@ -217,7 +217,9 @@ class Progress:
             return ", ".join([*said, self.best_text] if self.best_text else said)
 
     def seconds_left(self) -> float | None:
-        """Cost that is left, at the pace so far, shared by the slots; None before anything has got anywhere."""
+        """Cost that is left, at the pace so far, shared by the slots; None before anything has got anywhere, and where
+        that has proved too little.
+        """
         packs = self._packs.values()
         since = [pack.since() for pack in packs]
         cost = self._ended_cost + sum(cost for cost, _ in since)
@@ -226,8 +228,8 @@ class Progress:
         seconds = self._ended_seconds + sum(seconds for _, seconds in since)
         later = self.cells - self.done - sum(pack.cells for pack in packs)  # of a search: each has cost 1
         left = later + sum(pack.cost * (1 - pack.fraction) for pack in packs)
-        told = seconds / cost * left / max(1, min(self.slots, len(packs) + later))
-        return max(0.0, told - (self._clock() - self._heard))
+        told = seconds / cost * left / max(1, min(self.slots, len(packs) + later)) - (self._clock() - self._heard)
+        return told if told > 0 else None
 
     def show(self) -> None:
         """Brings the live line up to date, or prints a line when it is time."""
