@@ -112,21 +112,3 @@ def test_the_environment_decides_and_a_wrong_name_is_refused(choose):
     choose("blas")
     with refused("INFOSCOPE_CPU_PRODUCTS", "name"):
         matmul.library()
-
-
-def test_small_work_takes_one_thread_and_leaves_no_trace():
-    """Over small products threads only wait for one another; large ones keep all of them, also after an error."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        with matmul.threads_for(matmul.MINIMUM - 1):
-            assert torch.get_num_threads() == 1
-            with matmul.threads_for(10):
-                assert torch.get_num_threads() == 1
-        with matmul.threads_for(matmul.MINIMUM):
-            assert torch.get_num_threads() == 2
-        with pytest.raises(ZeroDivisionError), matmul.threads_for(1):
-            raise ZeroDivisionError
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)

@@ -118,7 +118,7 @@ def test_one_that_goes_on_from_a_checkpoint_keeps_it(assignment, monkeypatch):
     assert len(recorded(run)) == 2 and run.data.metrics == {"level": 0.0}
 
 
-def test_single_figures_of_a_run_are_its_models_on_the_data_that_they_are_of(assignment):
+def test_single_figures_of_a_run_are_its_models_on_the_data_of_their_name_else_of_training(assignment):
     alone = dataclasses.replace(assignment, cells={"one": {"seed": 0}})
 
     def trial(pack, report):
@@ -130,4 +130,4 @@ def test_single_figures_of_a_run_are_its_models_on_the_data_that_they_are_of(ass
     (run,) = alone.store.cells()
     (model,) = ready_models(run, alone.store.client)
     of = {point.key: point.dataset_digest for point in model.metrics}
-    assert of == {"test/accuracy": PARTS[1].entry["digest"], "diverged": None}
+    assert of == {"test/accuracy": PARTS[1].entry["digest"], "diverged": PARTS[0].entry["digest"]}

@@ -18,7 +18,6 @@ from infoscope.estimators import make_critic
 from infoscope.models import VAE, LatentSpec, SequenceClassifier, small_encoder
 from infoscope.models.domain import MODELS
 from infoscope.tracking import load_model
-from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.export import program, rows
 from infoscope.tracking.models import write_model
 from infoscope.tracking.sending.publish import publish
@@ -237,19 +236,6 @@ def test_plain_mlflow_gives_the_blocks_of_a_model_beside_its_output(own_folder, 
         torch.testing.assert_close(torch.from_numpy(found["output"]), module(torch.from_numpy(images)))
         for block, values in module.blocks(torch.from_numpy(images)).items():
             torch.testing.assert_close(torch.from_numpy(found[block]), values.mean)
-
-
-def test_a_figure_is_on_the_data_of_training_unless_its_name_says_otherwise(own_folder):
-    store, record = Store.open("demo", create=True), begun(own_folder, "cell", {"a": 1})
-    parts = [DataSet(name, "made up", lambda: {"x": np.ones(3)}, name) for name in ("training", "held-out")]
-    record.append({"datasets": [part.entry for part in parts]})
-    record.metrics({"mse": 1.0, "held-out/mse": 2.0}, 0)
-    write_model(make_critic("inner", 2, 2), vectors(), record.model_folder("model"))
-    record.append({"model": "model", "owner": "cell"})
-    record.end("complete")
-    (output,) = store.run(publish(record, store)).outputs.model_outputs
-    logged = store.client.get_logged_model(output.model_id).metrics
-    assert {one.key: one.dataset_name for one in logged} == {"mse": "training", "held-out/mse": "held-out"}
 
 
 @pytest.mark.parametrize(("setting", "value"), [("depth", 10**6), ("depth", 9999), ("width", 10**9)])
