@@ -25,7 +25,7 @@ import pandas as pd
 
 from analysis.common.runs import latest, versions
 from analysis.common.tables import file_name, plus_minus, published
-from analysis.report import LONG, ORDER, Section, compared, deviations, make_command, name_of, section, title_of
+from analysis.report import ORDER, Section, compared, deviations, make_command, name_of, section, title_of
 from analysis.sample_estimators import audit, known_laws
 from analysis.sample_estimators._runs import share
 from infoscope.checks import one_of
@@ -121,7 +121,7 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
                 picture.result.draw(drawn)
                 yield f"![{name}, profile {profile}: {picture.result.name}]({drawn.name})\n"
             rows = table([title for title, _ in picture.header], picture.rows)
-            if len(picture.rows) > LONG:
+            if picture.folded:
                 rows = f'<details markdown="1"><summary>{len(picture.rows)} rows</summary>\n\n{rows}\n</details>\n'
             yield rows
             yield "\n\n".join(map(escaped, picture.result.caption.splitlines())) + "\n"

@@ -1,4 +1,4 @@
-"""How much x and y of your own data share: the reading in one line, single estimators in a table, a plot, a run.
+"""How much x and y of your own data share: the reading in one line, single estimators in a table, plot, page and run.
 
 DATA is a .npz with arrays x and y, or a .csv or .parquet whose columns X and Y name. The interval of the reading is for
 the true information, calibrated on simulated data; those of single estimators are for the error of sampling rows alone.
@@ -32,18 +32,17 @@ from analysis.common.own_data import (
     record,
     stem_of,
 )
-from analysis.common.tables import Result, printable, require_writable, save, show
+from analysis.common.tables import Result, printable, readable, require_writable, save, show
 from infoscope.command_line import command, option
 from infoscope.errors import InvalidInput
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
-from infoscope.estimators.reading.reader import GRADES
+from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
 from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 
 EXPERIMENT = "measure"
 BAD_INPUT = 2
-GRADED = "; ".join(f"grade {grade}: {meaning}" for grade, meaning in GRADES.items())
 DEFAULTS = {"numbers": ("ksg", "gcmi"), "labels": ("ksg", "classifier"), "categories": ("chao-shen", "nsb")}
 
 
@@ -80,7 +79,9 @@ def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, uni
             if as_options(note) not in pairs.notes]  # fmt: skip
     caption = [
         f"Mutual information of {described(data, pairs, name)} Intervals: 95 %; of the reading, for the true value "
-        f"({GRADED}); of the others, for the error of sampling rows alone (±: its standard error), without their bias.",
+        f"(grade A: half of it is at most {NARROW / (NATS_PER_BIT if unit == BITS else 1):.2g} {unit} or "
+        f"{NARROW_SHARE:.0%} of the estimate; B: it is wider; C: the data are unlike everything simulated); of the "
+        "others, for the error of sampling rows alone (±: its standard error), without their bias.",
         *pairs.notes,
         *told,
         f"SHA-256 of the data: {data.digest}.",
@@ -168,20 +169,22 @@ def main(given: SimpleNamespace) -> None:
     began = time.monotonic()
     found = read(pairs, np.random.default_rng(given.seed), series)
     first = Answer(found.method, METHODS[METHOD].limit, found, time.monotonic() - began)
-    print(repr(found.as_unit(given.unit)), flush=True)
+    sentence = repr(found.as_unit(given.unit))
+    print(sentence, flush=True)
     answers = [first, *measured(pairs, chosen, given.seed, given.unit)]
     path = Path(given.data)
     result = table(answers, data, pairs, path.name, given.unit)
     show(result.text)
     print(printable(result.caption))
-    paths = [*save(result, stem_of("measure", given))]
+    files = save(result, stem_of("measure", given))
+    paths = [*files, readable([(result, files.png)], stem_of("measure", given), [sentence])]
     print("\nsaved:", ", ".join(map(str, paths)))
     params = {
         "data": path.name, "sha256": data.digest, "n": pairs.n, "seed": given.seed, "x": ",".join(data.columns[0]),
         "y": ",".join(data.columns[1]), "groups": given.groups, "x_kind": pairs.x.kind, "y_kind": pairs.y.kind,
         **{name: getattr(given, name) for name in TYPES},
         **{f"settings/{answer.method}": answer.estimate.settings for answer in answers},
-        "reading": repr(found.as_unit(given.unit)), "grade": found.grade, "reader": found.reader,
+        "reading": sentence, "grade": found.grade, "reader": found.reader,
     }  # fmt: skip
     metrics = {
         f"{row['method']}/{name}": float(row[name])

@@ -8,7 +8,6 @@ MLflow UI: on the server, or where `make ui` shows it.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import math
@@ -28,7 +27,7 @@ import pandas as pd
 from mlflow.exceptions import MlflowException
 from scipy.special import stdtrit
 
-from analysis.common.tables import ERROR, PAPERS, Claim, Result, file_name, plus_minus
+from analysis.common.tables import ERROR, PAPERS, Claim, Picture, Result, file_name, inside, plus_minus
 from analysis.common.tables import render as render_page
 from analysis.disentanglement import entanglement_attacks, toy_model, tune_vae, vae_zoo
 from analysis.mi_benchmark import (
@@ -64,7 +63,6 @@ ORDER = (  # the papers', one after the other, then our own
 FOLDER = Path("runs")
 LARGE = 0.25  # part of the paper's figure, beyond which a difference beyond sampling error is listed
 LISTED = 12  # differences that are listed one by one
-LONG = 40  # rows beyond which a table is folded
 LINKED = 30  # runs that are compared at most
 NEVER = "no runs of "  # begins what the record says of an experiment that was never run
 MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
@@ -72,27 +70,6 @@ MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
 
 COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
 BROKEN = (ValueError, LookupError, TypeError, AttributeError, MlflowException, OSError)  # what one analysis may raise
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A result as the page shows it: the table as text with the alignment of its columns, and the figure as PNG."""
-
-    result: Result
-    header: Sequence[tuple[str, bool]]  # title, right-aligned
-    rows: Sequence[Sequence[str]]
-    image: str  # base64, or empty
-    differences: Sequence[str] = ()
-    pages: Sequence[str] = ()  # of the runs of each row, or empty
-
-    @property
-    def linked(self) -> int:
-        """The column that holds the links."""
-        return next((place for place, (title, _) in enumerate(self.header) if title == "runs"), 0)
-
-    @property
-    def long(self) -> bool:
-        return len(self.rows) > LONG
 
 
 @dataclass(frozen=True)
@@ -200,20 +177,12 @@ def runs_page(page: str, run_ids: Sequence[str]) -> str:
 
 def picture(result: Result, found: pd.DataFrame, page: str = "") -> Picture:
     """A result with its figure drawn."""
-    text = result.text.astype(str)
-    header = [(str(name), _numeric(text.iloc[:, place])) for place, name in enumerate(text.columns)]
     image = ""
     if result.draw is not None:
         with tempfile.TemporaryDirectory() as folder:
             result.draw(Path(folder) / "figure.png")
-            image = base64.b64encode((Path(folder) / "figure.png").read_bytes()).decode("ascii")
-    told = differences(result)
-    return Picture(result, header, text.values.tolist(), image, told, row_pages(result, found, page))
-
-
-def _numeric(values: pd.Series) -> bool:
-    """Whether a column of texts has numbers, in any row."""
-    return bool(values.str.match(r"[-+]?\d").any())
+            image = inside(Path(folder) / "figure.png")
+    return Picture(result, image, differences(result), row_pages(result, found, page))
 
 
 def compared(figures: pd.DataFrame) -> pd.DataFrame:
@@ -303,7 +272,8 @@ def reasons(rows: pd.DataFrame) -> Iterator[str]:
 def render(sections: Sequence[Section], profile: str) -> str:
     """The page."""
     counts = Counter(claim.verdict for part in sections for claim in part.claims)
-    return render_page("page.html", sections=sections, profile=profile, counts=counts, marks=MARKS)
+    title = f"Infoscope: {profile}"
+    return render_page("report.html", title=title, sections=sections, profile=profile, counts=counts, marks=MARKS)
 
 
 def finished() -> list[str]:

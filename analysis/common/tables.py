@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -41,7 +42,7 @@ LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
     "²": r"$^2$",
 }
 SENTENCE = re.compile(r"\n|(?<=[^.A-Z][^A-Z. ][.?!])\s+(?=[A-Z])")  # between two: not behind an initial or "e.g."
-FOLDED = 40  # rows from which on a table of a page is folded
+FOLDED = 40  # rows beyond which a table of a page is folded
 ERROR = "_error"  # suffix of the column that holds a column's standard error
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
 
@@ -78,6 +79,37 @@ class Result:
     def words(self) -> tuple[str, list[str], list[list[str]], str]:
         """Name, titles, rows and caption, as runs in MLflow show a table."""
         return self.name, list(map(str, self.text.columns)), self.text.astype(str).values.tolist(), self.caption
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A result as a page shows it, its figure as PNG in base64, or empty."""
+
+    result: Result
+    image: str = ""
+    differences: Sequence[str] = ()  # from published figures
+    pages: Sequence[str] = ()  # addresses of the runs of each row, or empty
+
+    @cached_property
+    def rows(self) -> list[list[str]]:
+        """The table as text."""
+        return self.result.text.astype(str).values.tolist()
+
+    @cached_property
+    def header(self) -> list[tuple[str, bool]]:
+        """The title of each column, and whether it has numbers, in any row: it is aligned at the right then."""
+        text = self.result.text.astype(str)
+        return [(str(name), bool(text.iloc[:, place].str.match(r"[-+]?\d").any())) for place, name in enumerate(text)]
+
+    @property
+    def linked(self) -> int:
+        """The column that holds the links."""
+        return next((place for place, (title, _) in enumerate(self.header) if title == "runs"), 0)
+
+    @property
+    def folded(self) -> bool:
+        """Whether the table is so long that a page shows it on demand."""
+        return len(self.rows) > FOLDED
 
 
 @dataclass(frozen=True)
@@ -167,11 +199,16 @@ def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequen
 
 def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Sequence[str] = ()) -> Path:
     """Writes STEM.html with the lead (first line bold), tables, captions, claims and figures; returns its path."""
-    shown = [(result, drawn and base64.b64encode(drawn.read_bytes()).decode("ascii")) for result, drawn in results]
+    pictures = [Picture(result, inside(drawn) if drawn else "") for result, drawn in results]
     path = stem.parent / f"{stem.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render("tables.html", title=stem.name, lead=lead, results=shown, folded=FOLDED), encoding="utf-8")
+    path.write_text(render("tables.html", title=stem.name, lead=lead, pictures=pictures), encoding="utf-8")
     return path
+
+
+def inside(picture: Path) -> str:
+    """A picture as a page holds it."""
+    return base64.b64encode(picture.read_bytes()).decode("ascii")
 
 
 def render(template: str, **values: object) -> str:

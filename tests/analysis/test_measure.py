@@ -45,7 +45,7 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     assert printed.splitlines()[0].startswith(("0.", "1.")) and " bits, 95 % interval " in printed.splitlines()[0]
     assert "ksg: 0." in progress and "nsb: no value (method must fit the types of x and y" in progress
     assert "n = 200 rows; x is continuous, y is continuous" in printed and "SHA-256 of the data:" in printed
-    for suffix in (".csv", ".tex", ".png", ".pdf"):
+    for suffix in (".csv", ".tex", ".png", ".pdf", ".html"):
         assert written(here, suffix).stat().st_size > 100
     (run,) = Store.open("measure").search("")
     assert run.info.status == "FINISHED" and run.data.params["n"] == "200" and run.data.params["x"] == "a,b"

@@ -1,10 +1,10 @@
-"""The script by which tables of the site sort, on a table of its own: no site is built."""
+"""The script by which tables of pages and site sort, on a table of its own."""
 
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "docs" / "assets" / "sort.js"
+SCRIPT = Path(__file__).parents[2] / "analysis" / "sort.js"
 COLUMNS = {  # head -> cells, as they are sorted up
     "bias": (["0.5 ± 0.1", "-", "-2.17 ± 0.01", "no value", "1,000.0"], [2, 0, 4, 1, 3]),
     "law": (["2v2-dense", "1v1-normal", "1v1-additive", "10v10-dense", "angles"], [2, 1, 0, 3, 4]),

@@ -16,11 +16,6 @@ from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.networks import Networks, Prediction
 
 A, B, C = "A", "B", "C"
-GRADES = {
-    A: f"half of the interval is at most {0.1:g} nats or 25 % of the estimate",
-    B: "a wider interval",
-    C: "unlike everything simulated",
-}
 NARROW, NARROW_SHARE = 0.1, 0.25  # half width of grade A: nats, or share of the estimate
 BASELINE = "lower_bound"  # the figure that is corrected
 SCALE = 0.05  # nats; errors are relative beyond it
