@@ -6,12 +6,12 @@ from scipy.special import digamma
 
 from infoscope.estimators import discrete, npeet, uncertainty
 from infoscope.estimators.knn.estimators import (
-    Discrete,
     conditional_mutual_information,
     entropy,
     mutual_information,
     total_correlation,
 )
+from infoscope.estimators.variables import Discrete
 from tests.estimators.samples import draws
 from tests.refusals import refused
 

@@ -8,14 +8,13 @@ import pytest
 import torch
 
 from infoscope.estimators.knn.estimators import (
-    Continuous,
-    Discrete,
     co_information,
     conditional_mutual_information,
     entropy,
     mutual_information,
     total_correlation,
 )
+from infoscope.estimators.variables import Continuous, Discrete
 from tests.estimators.samples import normal_information, normal_pair
 
 LN2 = np.log(2)
@@ -142,7 +141,7 @@ def test_terms_of_co_information_are_of_the_same_rows():
     generator = np.random.default_rng(1)
     a, b, t = generator.normal(size=200), generator.integers(0, 3, 200), generator.integers(0, 2, 200)
     b[0] = 3
-    estimate, rest = co_information(a, b, t, local=True), co_information(a[1:], b[1:], t[1:], standardise=False)
+    estimate, rest = co_information(a, b, t, local=True), co_information(a[1:], b[1:], t[1:], margins="given")
     assert estimate.n == 199 and np.isnan(estimate.local[0]) and "1 sample" in estimate.notes[0]
     assert np.nanmean(estimate.local) == pytest.approx(float(estimate), abs=1e-12)
     assert float(estimate) == pytest.approx(float(rest), abs=1e-12)  # one column of numbers: its scale is nothing
@@ -263,8 +262,8 @@ def test_a_discrete_condition_is_the_mean_over_its_strata():
     z, labels, _ = mixture(900, 3, 4, 0)
     d = np.random.default_rng(1).integers(0, 3, 900)
     for x, y in ((z, labels), (z[:, :1], z[:, 1:]), (labels, labels % 2)):
-        inside = [mutual_information(x[d == s], y[d == s], standardise=False) for s in range(3)]
-        estimate = conditional_mutual_information(x, y, d, standardise=False)
+        inside = [mutual_information(x[d == s], y[d == s], margins="given") for s in range(3)]
+        estimate = conditional_mutual_information(x, y, d, margins="given")
         assert float(estimate) == pytest.approx(np.average(inside, weights=np.bincount(d)), abs=1e-12)
 
 

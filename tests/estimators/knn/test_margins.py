@@ -8,15 +8,13 @@ from scipy import stats
 
 from infoscope.estimators import uncertainty
 from infoscope.estimators.knn.estimators import (
-    Continuous,
-    Discrete,
     co_information,
     conditional_mutual_information,
     entropy,
     mutual_information,
     total_correlation,
 )
-from infoscope.estimators.variables import as_variable, heavy_tails, l_kurtosis
+from infoscope.estimators.variables import Continuous, Discrete, as_variable, heavy_tails, l_kurtosis
 from tests.estimators.samples import normal_pairs, sample_of
 
 RANKED = "normal scores"

@@ -1,4 +1,4 @@
-"""Neighbours and counts against the whole distance matrix, on every engine."""
+"""Neighbours and counts against the whole distance matrix, in the maximum norm."""
 
 import subprocess
 import sys
@@ -6,14 +6,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import torch
 
-from infoscope.estimators.knn import _numba, search
+from infoscope.estimators.knn import _numba
 from infoscope.estimators.knn.search import count_within, nearest
-from tests.refusals import refused
-
-ENGINES = ["numba", "cpu"]
-GPU = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")])
 
 
 def distance_matrix(points, codes, groups):
@@ -47,11 +42,10 @@ def samples(kind, n, dim, generator):
 KINDS = ["normal", "grid", "scales", "heavy tails", "far away", "tiny"]
 
 
-@pytest.mark.parametrize("engine", [*ENGINES, GPU])
 @pytest.mark.parametrize("stratified", [False, True])
 @pytest.mark.parametrize(("kind", "grouped"), [*((kind, False) for kind in KINDS), ("normal", True), ("grid", True)])
-def test_exactly_those_of_the_distance_matrix(kind, grouped, stratified, engine):
-    compare_with_the_distance_matrix(kind, grouped, stratified, engine, 0.8 if engine == "numba" else 0.2)
+def test_exactly_those_of_the_distance_matrix(kind, grouped, stratified):
+    compare_with_the_distance_matrix(kind, grouped, stratified, 0.8)
 
 
 @pytest.mark.parametrize("stratified", [False, True])
@@ -59,10 +53,10 @@ def test_exactly_those_of_the_distance_matrix(kind, grouped, stratified, engine)
 def test_leaves_of_few_points_change_nothing(kind, stratified, monkeypatch):
     """Most points are then decided by their distance in steps of a byte."""
     monkeypatch.setattr(_numba, "leaf_size", lambda dim: 50)
-    compare_with_the_distance_matrix(kind, False, stratified, "numba", 0.5)
+    compare_with_the_distance_matrix(kind, False, stratified, 0.5)
 
 
-def compare_with_the_distance_matrix(kind, grouped, stratified, engine, share):
+def compare_with_the_distance_matrix(kind, grouped, stratified, share):
     """Of a share of the rows: those that numba's trees divide are many."""
     generator = np.random.default_rng(len(kind))
     for n, dim, k in ((700, 1, 3), (900, 3, 5), (600, 13, 4), (300, 26, 1), (6, 2, 5)):
@@ -72,7 +66,7 @@ def compare_with_the_distance_matrix(kind, grouped, stratified, engine, share):
         groups = generator.integers(0, max(3, n // 10), n) if grouped else None
         distances = distance_matrix(points, codes, groups)
         expected = np.sort(distances, axis=1)[:, :k]
-        found = nearest(points, k, codes, engine, groups=groups)
+        found = nearest(points, k, codes, groups=groups)
         assert np.array_equal(found.distances, expected)
         whole = np.isfinite(expected[:, -1])
         assert np.array_equal(found.ties[whole], (distances <= expected[:, -1:]).sum(axis=1)[whole] - k)
@@ -83,7 +77,7 @@ def compare_with_the_distance_matrix(kind, grouped, stratified, engine, share):
         for factor in (0, 0.5, 1, 2.5):
             radius = factor * np.where(whole, expected[:, -1], 1.0)
             inside = (distances < radius[:, None]).sum(axis=1)
-            assert np.array_equal(count_within(points, radius, codes, engine, groups=groups), inside)
+            assert np.array_equal(count_within(points, radius, codes, groups=groups), inside)
 
 
 def test_a_count_on_a_line_is_not_fooled_by_the_rounding_of_the_edge():
@@ -91,8 +85,7 @@ def test_a_count_on_a_line_is_not_fooled_by_the_rounding_of_the_edge():
     values = np.array([0.1, 0.3, 0.7])[:, None]
     for radius in (0.2, 0.3 - 0.1, 0.7 - 0.3, 0.4, 0.6):
         expected = (np.abs(values - values.T) < radius).sum(axis=1) - 1
-        for engine in ENGINES:
-            assert np.array_equal(count_within(values, np.full(3, radius), engine=engine), expected)
+        assert np.array_equal(count_within(values, np.full(3, radius)), expected)
 
 
 def test_threads_change_nothing():
@@ -102,19 +95,6 @@ def test_threads_change_nothing():
     assert np.array_equal(alone.distances, together.distances) and np.array_equal(alone.ids, together.ids)
     radius = alone.distances[:, -1]
     assert np.array_equal(count_within(points, radius), count_within(points, radius, workers=3))
-
-
-def test_without_numba_torch_does_it(monkeypatch):
-    monkeypatch.setattr(search, "_numba", None)
-    assert search.resolve("auto") == "cpu"
-    with refused("engine", "invalid"):
-        search.resolve("numba")
-
-
-@pytest.mark.parametrize("engine", ["gpu-please", "meta"])
-def test_unknown_engine(engine):
-    with refused("engine", "name"):
-        nearest(np.zeros((3, 1)), 1, engine=engine)
 
 
 def test_memory_is_linear():

@@ -37,7 +37,7 @@ def test_the_standard_error_by_its_formula():
     scaled = (z - z.mean(axis=0)) / z.std(axis=0)
     plan = halves(203, 20, draws())
     kept = [member > 0 for member in plan.weights.T]
-    each = [float(knn.mutual_information(scaled[rows], labels[rows], standardise=False)) for rows in kept]
+    each = [float(knn.mutual_information(scaled[rows], labels[rows], margins="given")) for rows in kept]
     found = subsample(z, labels, resamples=plan)
     assert found.estimates == pytest.approx(each, abs=1e-12)
     assert found.standard_error == pytest.approx(np.std(each, ddof=1) * np.sqrt(101 / 102), rel=1e-9)
@@ -134,7 +134,7 @@ def test_relabelling_is_exact(conditional):
     scaled = (z - z.mean(axis=0)) / z.std(axis=0)
     together = relabelled(variable(scaled), np.array(drawn), [variable(given[0])] if given else [], 5)
     measure = knn.conditional_mutual_information if given else knn.mutual_information
-    alone = [float(measure(scaled, row, *given, standardise=False)) for row in drawn]
+    alone = [float(measure(scaled, row, *given, margins="given")) for row in drawn]
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
 
 

@@ -35,10 +35,9 @@ from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, MissingValues, OutOfRange, WrongLength
 from infoscope.estimators import knn
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.knn.estimators import Continuous, Discrete
 from infoscope.estimators.knn.search import Neighbours, count_within, nearest
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import as_variable, as_variables, join, single_columns
+from infoscope.estimators.variables import Continuous, Discrete, as_variable, as_variables, join, single_columns
 
 NOISE, STRICTNESS = 1e-10, 1e-15  # of NPEET: the width of its noise, and how far inside a radius a point must be
 Terms = list[tuple[int, Estimate]]  # estimates, nats, and the signs with which they are summed

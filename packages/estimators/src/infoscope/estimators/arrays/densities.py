@@ -283,7 +283,7 @@ class BarberAgakov(Densities):
         codes = None if sample.codes is None else sample.codes.numpy().astype(np.intp)
         side = Variable(sample.numbers.double().numpy(), codes, 1 if codes is None else int(codes.max()) + 1)
         try:
-            found = knn.entropy(side, self.k, standardise=False, groups=pairs.groups, local=True)
+            found = knn.entropy(side, self.k, margins="given", groups=pairs.groups, local=True)
         except ValueError as error:
             raise InvalidInput(f"method must fit x and y: {self.name} needs the entropy of one side; {error}") from None
         entropy = found.local[split.held]

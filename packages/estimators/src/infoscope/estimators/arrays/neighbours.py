@@ -182,7 +182,7 @@ class KlWeighted(_Corrected):
     def measure(self, pairs: Pairs) -> Estimate:
         if not self.largest >= 1:
             raise OutOfRange(f"largest must be at least 1, got {self.largest!r}.")
-        knn.checked(self.k, pairs.n, True, self.margins, pairs.groups, "auto", 1)
+        knn.checked(self.k, pairs.n, self.margins, pairs.groups)
         sides = [prepared(side, self.margins, name) for name, side in (("x", pairs.x), ("y", pairs.y))]
         joint = join(*sides)
         if _weights(self.k, joint.dim, self.largest)[2] == 0 < joint.dim // 4:

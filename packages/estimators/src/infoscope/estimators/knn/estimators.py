@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, ndtri
 
-from infoscope.checks import require_int
-from infoscope.errors import InvalidInput, NoVariation, OutOfRange, UnknownName, WrongLength
+from infoscope.checks import one_of, require_int
+from infoscope.errors import InvalidInput, NoVariation, OutOfRange, WrongLength
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.knn.second_order import (
     OF_CONDITIONAL,
@@ -36,8 +36,6 @@ from infoscope.estimators.knn.second_order import (
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.variables import (
     MARGINS,
-    Continuous,
-    Discrete,
     Variable,
     as_variables,
     factorise,
@@ -57,11 +55,10 @@ ROUNDED_SHARE = 0.3  # of the rows with a repeated value, above which a variable
 
 @dataclass(frozen=True)
 class Settings:
-    """How to count: neighbours, scales (`variables.prepared`), engine (see `search`), threads, codes of groups."""
+    """How to count: neighbours, scales (`variables.prepared`), threads, codes of groups."""
 
     k: int
     margins: str
-    engine: str
     workers: int
     groups: np.ndarray | None = None
 
@@ -83,11 +80,9 @@ def mutual_information(
     k: int = 5,
     *,
     method: str = "ksg1",
-    standardise: bool = True,
     margins: str = "auto",
     groups: Any = None,
     local: bool = False,
-    engine: str = "auto",
     workers: int = 1,
 ) -> Estimate:
     """I(x; y), nats.
@@ -95,17 +90,16 @@ def mutual_information(
     x, y         [n] or [n, d], typed per column (see `variables`)
     k            neighbours; a class with fewer others uses those, one with none is left out (noted)
     method       ksg1 or ksg2; the second only where both variables are continuous
-    standardise  brings continuous columns to a common scale; False: margins are "given"
-    margins      scaled: standard deviation 1; rank: normal scores; auto: rank where tails are heavy, else scaled; given
+    margins      scaled: standard deviation 1; rank: normal scores; auto: rank where tails are heavy, else scaled;
+                 given: continuous columns as they are
     groups       [n]; rows of one group depend on one another and are never neighbours or counted together
     local        also returns the local values, whose mean is the estimate
-    engine       auto, numba or a torch device (see `search`)
-    workers      threads of the numba engine
+    workers      threads
 
     ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an
-    unknown method, margins or engine, only classes of one sample.
+    unknown method or margins, only classes of one sample.
     """
-    sides, settings = opened({"x": x, "y": y}, k, standardise, margins, groups, engine, workers)
+    sides, settings = opened({"x": x, "y": y}, k, margins, groups, workers)
     require_classes(**sides)
     left, right = sides.values()
     if method not in ("ksg1", "ksg2") or (method == "ksg2" and not left.kind == right.kind == "continuous"):
@@ -119,15 +113,13 @@ def conditional_mutual_information(
     z: Any,
     k: int = 5,
     *,
-    standardise: bool = True,
     margins: str = "auto",
     groups: Any = None,
     local: bool = False,
-    engine: str = "auto",
     workers: int = 1,
 ) -> Estimate:
     """I(x; y | z), nats. Arguments and errors as in `mutual_information`; a discrete z may have one class."""
-    named, settings = opened({"x": x, "y": y, "z": z}, k, standardise, margins, groups, engine, workers)
+    named, settings = opened({"x": x, "y": y, "z": z}, k, margins, groups, workers)
     require_classes(x=named["x"], y=named["y"])
     return combined(named, OF_CONDITIONAL, method_of(*named.values()), settings, local)
 
@@ -136,11 +128,9 @@ def total_correlation(
     columns: Any,
     k: int = 5,
     *,
-    standardise: bool = True,
     margins: str = "auto",
     groups: Any = None,
     local: bool = False,
-    engine: str = "auto",
     workers: int = 1,
 ) -> Estimate:
     """sum of H(column) - H(all columns), nats.
@@ -152,7 +142,7 @@ def total_correlation(
     if len(given) < 2:
         raise OutOfRange(f"columns must be at least two variables, got {len(given)}.")
     given = {f"columns[{number}]": column for number, column in enumerate(given)}
-    named, settings = opened(given, k, standardise, margins, groups, engine, workers)
+    named, settings = opened(given, k, margins, groups, workers)
     require_classes(**named)
     variables = list(named.values())
     margins = [(-1, (number,)) for number in range(len(variables))] + [(len(variables) - 1, ())]
@@ -166,18 +156,16 @@ def co_information(
     target: Any,
     k: int = 5,
     *,
-    standardise: bool = True,
     margins: str = "auto",
     groups: Any = None,
     local: bool = False,
-    engine: str = "auto",
     workers: int = 1,
 ) -> Estimate:
     """I(a; t) + I(b; t) - I(a, b; t), nats: positive is redundancy, negative is synergy.
 
     The biases of the terms differ in many dimensions. Arguments and errors as in `mutual_information`.
     """
-    sides, settings = opened({"a": a, "b": b, "target": target}, k, standardise, margins, groups, engine, workers)
+    sides, settings = opened({"a": a, "b": b, "target": target}, k, margins, groups, workers)
     require_classes(**sides)
     kept, notes = without_singletons(join(*sides.values()), settings.groups)
     sides = {name: prepared(side, settings.margins, name).take(kept) for name, side in sides.items()}
@@ -206,18 +194,18 @@ def entropy(
     x: Any,
     k: int = 5,
     *,
-    standardise: bool = True,
+    margins: str = "auto",
     groups: Any = None,
     local: bool = False,
-    engine: str = "auto",
     workers: int = 1,
 ) -> Estimate:
     """H(x), nats; differential in the continuous columns, in their own units.
 
-    Arguments and errors as in `mutual_information`, but one class gives 0. ValueError also for repeated values
-    (-infinity).
+    Arguments and errors as in `mutual_information`, but one class gives 0, and margins, the scale on which neighbours
+    are searched, are auto or given. ValueError also for repeated values (-infinity).
     """
-    named, settings = opened({"x": x}, k, standardise, "auto", groups, engine, workers)
+    one_of("margins", margins, ("auto", "given"))
+    named, settings = opened({"x": x}, k, margins, groups, workers)
     variable = named["x"]
     if variable.kind == "discrete":
         require_repeats(x=variable)
@@ -227,7 +215,7 @@ def entropy(
         return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, (), second)
     kept, notes = without_singletons(variable, settings.groups)
     scaled, scales, said = variable, np.ones(variable.dim), ()
-    if standardise:
+    if margins == "auto":
         scaled, scales, said = in_own_units(variable)
     sample, settings = scaled.take(kept), replace(settings, groups=of_kept(settings.groups, kept))
     around = spheres(sample, settings)
@@ -280,7 +268,7 @@ def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, t
     if joint.kind == "discrete":
         return "Grassberger", None, ()
     kept, notes = without_singletons(joint)
-    around = spheres(joint.take(kept), Settings(k, "given", "auto", 1))
+    around = spheres(joint.take(kept), Settings(k, "given", 1))
     return named_for(method_of(*variables), around, joint), k, notes + joint.notes + around.notes
 
 
@@ -340,7 +328,7 @@ def named_for(method: str, around: Spheres, joint: Variable) -> str:
 
 def spheres(joint: Variable, settings: Settings) -> Spheres:
     """The spheres around the samples of a variable whose every category holds at least two."""
-    found = nearest(joint.continuous, settings.k, joint.codes, settings.engine, settings.workers, settings.groups)
+    found = nearest(joint.continuous, settings.k, joint.codes, settings.workers, settings.groups)
     sizes = class_sizes(joint, settings.groups)
     own = np.minimum(settings.k, sizes - 1)
     radius = np.take_along_axis(found.distances, own[:, None] - 1, axis=1)[:, 0]
@@ -385,7 +373,7 @@ def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bo
         sides = np.abs(margin.continuous[:, None] - margin.continuous[ids]).max(axis=(1, 2))
         radius, closed = np.where(closed, radius, sides), np.ones_like(closed)
     limit = np.where(closed, np.nextafter(radius, np.inf), radius)
-    inside = count_within(margin.continuous, limit, margin.codes, settings.engine, settings.workers, settings.groups)
+    inside = count_within(margin.continuous, limit, margin.codes, settings.workers, settings.groups)
     return inside + ~closed
 
 
@@ -479,29 +467,21 @@ def finished(
 
 
 def opened(
-    given: dict[str, Any], k: int, standardise: bool, margins: str, groups: Any, engine: str, workers: int
+    given: dict[str, Any], k: int, margins: str, groups: Any, workers: int
 ) -> tuple[dict[str, Variable], Settings]:
     """The variables of the same rows (`variables.as_variables`) and the settings."""
     found, codes = as_variables(groups, **given)
-    n = next(iter(found.values())).n
-    return found, checked(k, n, standardise, margins, codes, engine, workers, *given.values())
+    return found, checked(k, next(iter(found.values())).n, margins, codes, workers)
 
 
-def checked(
-    k: int, n: int, standardise: bool, margins: str, groups: Any, engine: str, workers: int, *inputs: Any
-) -> Settings:
-    """The settings, for groups as codes [n] or None, with the engine of tensors on a GPU."""
+def checked(k: int, n: int, margins: str, groups: np.ndarray | None, workers: int = 1) -> Settings:
+    """The settings, for groups as codes [n] or None."""
     if groups is not None and groups.max() == 0:
         raise WrongLength(f"groups must be at least two, one for each of the {n} rows, got 1.")
-    if margins not in MARGINS or (margins in ("scaled", "rank") and not standardise):
-        choice = ", ".join(MARGINS) if standardise else "auto or given where standardise is False"
-        raise UnknownName(f"margins must be one of {choice}, got {margins!r}.")
+    one_of("margins", margins, MARGINS)
     if require_int("k", k, 1) >= n:
         raise OutOfRange(f"k must be below the number of rows, {n}, got {k}.")
-    if engine == "auto":
-        bare = (value.values if isinstance(value, (Continuous, Discrete)) else value for value in inputs)
-        engine = str(next((value.device for value in bare if getattr(value, "is_cuda", False)), "auto"))
-    return Settings(int(k), margins if standardise else "given", engine, require_int("workers", workers, 1), groups)
+    return Settings(int(k), margins, require_int("workers", workers, 1), groups)
 
 
 def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) -> None:

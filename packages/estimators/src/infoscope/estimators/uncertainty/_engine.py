@@ -68,7 +68,7 @@ class Sample:
     def alone(self, rows: NDArray[np.bool_], k: int) -> float:
         """The estimate on some of the rows, by itself."""
         measure = knn.mutual_information if len(self.variables) == 2 else knn.conditional_mutual_information
-        return float(measure(*(v.take(rows) for v in self.variables), k=k, standardise=False))
+        return float(measure(*(v.take(rows) for v in self.variables), k=k, margins="given"))
 
 
 def resampled(sample: Sample, weights: Weights, k: int) -> NDArray[np.float64]:

@@ -56,7 +56,7 @@ def shared_exclusion(
         )
     if target.kind == "mixed":
         raise WrongType("target must be numbers or categories, got columns of both.")
-    search = {"engine": known.settings.engine, "workers": workers, "groups": known.settings.groups}
+    search = {"workers": workers, "groups": known.settings.groups}
     radius, own = _radius([join(source, target) for source in (a, b)], k, search)
     if not radius.all():
         raise OutOfRange(
@@ -102,7 +102,7 @@ class _Known:
 
     @classmethod
     def of(cls, a: Any, b: Any, target: Any, k: int, margins: str, groups: Any, workers: int) -> _Known:
-        sides, settings = opened({"a": a, "b": b, "target": target}, k, True, margins, groups, "auto", workers)
+        sides, settings = opened({"a": a, "b": b, "target": target}, k, margins, groups, workers)
         kept, notes = without_singletons(join(*sides.values()), settings.groups)
         a, b, target = (prepared(side, margins, name).take(kept) for name, side in sides.items())
         require_classes(kept, a=a, b=b, target=target)
