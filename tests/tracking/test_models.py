@@ -19,7 +19,7 @@ from infoscope.models import VAE, LatentSpec, SequenceClassifier, small_encoder
 from infoscope.models.domain import MODELS
 from infoscope.tracking import load_model
 from infoscope.tracking.export import program, rows
-from infoscope.tracking.models import write_model
+from infoscope.tracking.models import bounded, write_model
 from infoscope.tracking.sending.publish import publish
 from infoscope.tracking.store.store import Store
 from tests.refusals import refused
@@ -238,17 +238,32 @@ def test_plain_mlflow_gives_the_blocks_of_a_model_beside_its_output(own_folder, 
             torch.testing.assert_close(torch.from_numpy(found[block]), values.mean)
 
 
-@pytest.mark.parametrize(("setting", "value"), [("depth", 10**6), ("depth", 9999), ("width", 10**9)])
-def test_settings_of_another_model_than_the_weights_make_nothing(tmp_path, setting, value):
-    """A description from elsewhere could ask for more layers than a machine has memory for."""
-    write_model(make_critic("joint", 2, 2), vectors(), tmp_path)
+@pytest.mark.parametrize(("name", "changed"), [
+    ("joint", {"depth": 10**6}),
+    ("joint", {"width": 10**5}),
+    ("vae", {"hidden": 10**5}),
+    ("text", {"encoder": {"num_hidden_layers": 10**4}}),
+])  # fmt: skip
+def test_settings_of_another_model_than_the_weights_make_nothing(tmp_path, name, changed):
+    """A description from elsewhere could ask for more than a machine has memory for."""
+    write_model(*case(name), tmp_path)
     described = json.loads((tmp_path / "model.json").read_text())
-    described["config"][setting] = value
+    encoder = described["config"].get("encoder")
+    if encoder:
+        changed = {"encoder": encoder | {"architecture": encoder["architecture"] | changed["encoder"]}}
+    described["config"] |= changed
     (tmp_path / "model.json").write_text(json.dumps(described))
     began = time.process_time()
     with refused(code="invalid") as caught:
         load_model(str(tmp_path))
-    assert "weights" in str(caught.value) and time.process_time() - began < 20
+    assert "many times as large" in str(caught.value) and time.process_time() - began < 20
+
+
+def test_no_model_is_made_for_weights_that_cannot_be_read(tmp_path):
+    write_model(*case("vae"), tmp_path)
+    (tmp_path / "weights.safetensors").write_bytes(b"nothing")
+    with bounded(0), refused(code="invalid"):
+        load_model(str(tmp_path))
 
 
 def test_a_damaged_model_is_named(tmp_path):

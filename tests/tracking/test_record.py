@@ -101,3 +101,17 @@ def test_a_writer_that_has_ended_does_not_live_though_nobody_has_noticed(tmp_pat
         while Path(f"/proc/{ended.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
             time.sleep(0.01)
         assert not record.writer_lives()
+
+
+def test_a_later_attempt_is_the_last_one_though_the_clock_goes_back(tmp_path, monkeypatch):
+    first, now = begun(tmp_path), time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now - 3600 * 10**9)
+    second = begun(tmp_path)
+    assert records(tmp_path, "one") == [first, second]
+
+
+@pytest.mark.parametrize("content", [bytes(32), b"\xff\xfe", b"abc"])
+def test_a_run_that_was_noted_by_half_is_none(tmp_path, content):
+    record = begun(tmp_path)
+    (record.folder / "run").write_bytes(content)
+    assert record.run_id == ""

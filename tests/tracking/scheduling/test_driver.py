@@ -12,7 +12,7 @@ import pytest
 from filelock import FileLock
 
 from infoscope.tracking import main, parents, runs
-from infoscope.tracking.record import milliseconds, records
+from infoscope.tracking.record import Record, milliseconds, records
 from infoscope.tracking.scheduling.driver import SweepBusy
 from infoscope.tracking.scheduling.driver import run as run_sweep
 from infoscope.tracking.sending.publish import header_tags
@@ -188,3 +188,22 @@ def test_a_sweep_that_is_already_running_is_refused(here):
     lock.parent.mkdir(parents=True)
     with FileLock(lock), pytest.raises(SweepBusy, match="already running"):
         run_sweep(toy_sweep.SWEEP, "smoke")
+
+
+def test_what_is_whole_here_is_not_run_again_though_the_store_does_not_take_it(here, again, monkeypatch):
+    """It is counted, said, and sent by a later invocation."""
+    sweep = toy_sweep.SWEEP
+    store = Store.open(sweep.name, create=True)
+    label, settings = sweep.profile("smoke", {"kinds": "plain", "seeds": "0"})
+    ((key, cell),) = sweep.plan(settings).items()
+    record = Record.of(here / "runs" / "records" / sweep.name, key)
+    record.begin(cell, header_tags(key, cell, {PROFILE: label}))
+    record.metrics({"level": 1.0}, 0)
+    record.end("complete")
+    with monkeypatch.context() as patch:
+        patch.setattr("infoscope.tracking.sending.publish.parameters", lambda cell: [].missing)
+        code, printed, _ = again("--set", "kinds=plain", "--set", "seeds=0")
+        assert code == 1 and record.exists() and "make sweep-sync" in printed
+    code, *_ = again("--set", "kinds=plain", "--set", "seeds=0")
+    assert code == 0 and not record.exists() and runs(sweep.name)["level"].tolist() == [1.0]
+    assert store.run_of(key).info.status == "FINISHED"

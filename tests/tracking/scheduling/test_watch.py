@@ -4,12 +4,13 @@ import dataclasses
 
 import pytest
 
-from infoscope.tracking import runs
+from infoscope.tracking import runs, table
 from infoscope.tracking.cli import describe
 from infoscope.tracking.record import records
 from infoscope.tracking.scheduling.dispatch import Dispatch
 from infoscope.tracking.scheduling.progress import Progress
 from infoscope.tracking.scheduling.watch import MACHINE_DIED, Summary, Watch
+from infoscope.tracking.scheduling.worker import live, work
 from infoscope.tracking.sending.publish import opened, publish, publish_all
 from infoscope.tracking.store.store import Store
 from infoscope.tracking.tags import PARENT
@@ -142,3 +143,50 @@ def test_a_pack_that_another_trial_takes_up_is_not_closed(assignment):
     # in the end, at the second death of the worker alone
     assert {state[1:] for state in states().values()} == {("FAILED", "failed", "worker died")}
     assert len(watch.summary.failures) == 2 and dispatch.done
+
+
+def test_a_pack_that_is_whole_here_is_not_run_again_though_its_worker_died(assignment):
+    """Killed after the last line of its records, while it sends them."""
+    dispatch = Dispatch([0.0], slots=1)
+    assert dispatch.take() == [0]
+    watch = watching(assignment, dispatch)
+    sent = reported(assignment, assignment.records, "complete")
+    watch.end([0], "worker died")
+    watch.finish()
+    assert dispatch.done and watch.summary.completed == 2 and not records(assignment.records)
+    assert states() == {key: (sent[key], "FINISHED", "complete", None) for key in CELLS}
+
+
+@pytest.mark.parametrize("driver_first", [False, True])
+@pytest.mark.parametrize("seen", [False, True])
+def test_a_trial_that_a_search_stops_elsewhere_keeps_its_numbers(assignment, tmp_path, seen, driver_first):
+    """Tune ends the trial where it reports. seen: whether its runs had been opened by then."""
+    away = dataclasses.replace(assignment, records=tmp_path / "there")
+    watch = watching(assignment)
+
+    def closed_here():
+        watch.end([0])
+        watch.finish()
+
+    def trial(pack, report):
+        for cell in pack.cells:
+            report.metrics(cell, {"level": 1.5})
+            report.table(cell, "trace", {"step": [0]})
+        if seen:
+            live(away.store).round()
+        report.progress(0.5, loss=1.0)
+
+    def tell(told):
+        if driver_first:
+            closed_here()
+        raise SystemExit(0)
+
+    with pytest.raises(SystemExit):
+        work(trial, away, tell, "loss")
+    if not driver_first:
+        closed_here()
+    live(away.store).round()  # nothing is followed any more
+    assert {state[1:] for state in states().values()} == {("FINISHED", "stopped", None)} and len(states()) == 2
+    assert runs("watched", finished=False)["level"].tolist() == [1.5, 1.5] and not records(tmp_path / "there")
+    for run in assignment.store.cells():
+        assert table(run.info.run_id, "trace")["step"].tolist() == [0]

@@ -298,3 +298,27 @@ def test_a_checkpoint_executes_nothing(local, tmp_path):
 
     torch.save({"state": Harmful(), "reported": {}}, local.path)
     assert local.restore() is None and not (tmp_path / "executed").exists()
+
+
+@pytest.mark.parametrize("name", ["../../other", "/tmp/other", "run"])
+def test_a_checkpoint_that_names_a_file_outside_its_record_is_not_taken_up(here, caplog, name):
+    """It may come from a store that others write to."""
+    work(trial(), here, lambda told: None)
+    begins, data = [], torch.zeros(3, dtype=torch.uint8)
+    reported = {key: {"record.jsonl": data, name: data} for key in CELLS}
+    torch.save({"state": {"state": {"step": 9}, "errors": {}}, "reported": reported}, here.checkpoint)
+    work(trial(begins=begins), here, lambda told: None)
+    assert begins == [0] and "no file of a record" in caplog.text
+
+
+def test_the_copy_of_a_machine_that_was_lost_outlives_a_second_loss_before_another_copy(away):
+    store, run_id = lost(away)
+    second, begins = on_another_machine(away), []
+    with pytest.raises(Killed):
+        work(trial(lost_at=5, begins=begins, saved_at=99), second, lambda told: None)
+    publish_all(records(second.records), store)  # with what is left to a machine that is told to stop
+    assert artifacts(store, run_id, "checkpoint")
+    third = dataclasses.replace(second, records=second.records.with_name("third"))
+    third.records.mkdir()
+    work(trial(begins=begins), third, lambda told: None)
+    assert begins == [5, 5] and all(whole(store, key, cell["seed"]) for key, cell in CELLS.items())

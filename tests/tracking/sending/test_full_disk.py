@@ -5,9 +5,12 @@ the write itself, which takes half of what it is given and then refuses.
 import builtins
 import errno
 
+import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 
+from infoscope.estimators import make_critic
 from infoscope.tracking import record as record_module
 from infoscope.tracking import runs
 from infoscope.tracking.record import Record, RecordUnwritable, records
@@ -132,3 +135,21 @@ def test_a_checkpoint_that_does_not_fit_leaves_the_last_one(assignment, monkeypa
     assert begins[-1] == 4
     end_of_invocation(assignment)
     assert [step for step, _ in history(assignment.store, runs("pack")["run_id"].iloc[0])] == list(range(STEPS))
+
+
+@pytest.mark.parametrize("error", [SafetensorError("I/O error: No space left"), OSError(errno.ENOSPC, FULL)])
+def test_a_disk_that_is_full_at_a_model_leaves_the_checkpoint(assignment, monkeypatch, error):
+    def ending_in_a_model(pack, report):
+        trial(pack, report)
+        report.model([CELL], "critic", make_critic("inner", 2, 2), {name: np.ones((1, 2), np.float32) for name in "xy"})
+
+    def full(*given):
+        raise error
+
+    ends = []
+    with monkeypatch.context() as patch:
+        patch.setattr("safetensors.torch.save_file", full)
+        work(ending_in_a_model, assignment, ends.append)
+    assert ends[-1]["errors"]["one"].startswith("RecordUnwritable: ") and FULL in ends[-1]["errors"]["one"]
+    work(ending_in_a_model, assignment, ends.append)
+    assert ends[-1]["errors"] == {} and begins[-1] == STEPS

@@ -354,3 +354,28 @@ def test_a_clock_that_jumps_back_ends_no_run_before_its_start(tmp_path, store):
     record.append({"outcome": "complete", "error": None, "time": record.header()["time"] - 3_600_000})
     run = store.run(publish(record, store))
     assert is_finished(run) and run.info.end_time == run.info.start_time
+
+
+@pytest.mark.parametrize("harm", ["the store is down", "a metric is refused"])
+def test_two_attempts_that_cannot_be_sent_are_left_at_once(tmp_path, store, monkeypatch, harm):
+    first, second = begun(tmp_path), begun(tmp_path)
+    first.end("failed", "RuntimeError: boom")
+    second.end("complete")
+    if harm == "the store is down":
+        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+        store = Store("http://127.0.0.1:9", "demo", "1")
+    else:
+        for record in (first, second):
+            record.append({"step": 0, "metrics": {"a*b": 1.0}})
+    sent, left = publish_all([first, second], store)
+    assert not sent and list(left) == ["one"] and len(records(tmp_path)) == 2
+
+
+def test_a_model_is_sent_for_those_that_share_it_though_its_owner_fails(tmp_path, store):
+    owner, sharer = begun(tmp_path, "owner"), begun(tmp_path, "sharer")
+    critic_in(owner)
+    critic_in(sharer, "owner")
+    owner.end("failed", "RuntimeError: boom")
+    sharer.end("complete")
+    sent, left = publish_all([sharer, owner], store)
+    assert not left and load_model(sent["sharer"]).config["dim_x"] == 2

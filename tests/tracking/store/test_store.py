@@ -8,9 +8,10 @@ import pytest
 import torch
 from mlflow.tracking._tracking_service.registry import TrackingStoreRegistry
 
-from infoscope.errors import StoreUnreachable
+from infoscope.errors import InvalidInput, StoreUnreachable
 from infoscope.tracking import attach, load_model, parents, runs
 from infoscope.tracking.models import write_model
+from infoscope.tracking.store.single import record_run
 from infoscope.tracking.store.store import Store
 from tests.refusals import refused
 from tests.tracking.cells import begun, closed
@@ -35,10 +36,29 @@ def test_an_old_store_is_upgraded(own_folder, monkeypatch):
         with sqlite3.connect(path) as database:
             database.execute(SET_VERSION, (current,))
         database.close()
+        return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(subprocess, "run", upgrade)
     assert Store.open("demo").experiment == "demo"
     assert upgraded == [["-m", "mlflow", "db", "upgrade", f"sqlite:///{path}"]]
+
+
+def test_a_store_of_a_later_mlflow_says_why_it_cannot_be_used(own_folder, monkeypatch):
+    path = Path(Store.open("demo", create=True).uri.removeprefix("sqlite:///"))
+    with sqlite3.connect(path) as database:
+        database.execute(SET_VERSION, ("f" * 12,))
+    database.close()
+    TrackingStoreRegistry._get_store_with_resolved_uri.cache_clear()
+    failed = subprocess.CompletedProcess([], 1, stderr="Traceback\nno revision 'ffffffffffff'\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(StoreUnreachable, match="no revision 'ffffffffffff'"):
+        Store.open("demo")
+
+
+def test_a_run_that_mlflow_refuses_is_closed_and_its_name_is_said(own_folder):
+    with pytest.raises(InvalidInput, match=r"a b\*"):
+        record_run("measure", "own.csv", {"a b*": 1}, {"bits": 1.0}, [], [])
+    assert [run.info.status for run in Store.open("measure").search("")] == ["FAILED"]
 
 
 def invocation(store, label, start, status):

@@ -13,7 +13,6 @@ import hashlib
 import importlib
 import importlib.metadata
 import json
-import math
 import os
 import platform
 import shutil
@@ -38,7 +37,10 @@ if TYPE_CHECKING:  # imported where a model is written or read: it takes seconds
     import torch
 
 FLAVOR = "infoscope"
-LARGEST_SETTING = 10_000  # of a model that is read, where its weights have fewer numbers
+LEAST_NUMBERS, NUMBERS_MADE = (
+    10**6,
+    4,
+)  # that a model may make while it is read: so many, and times those of its weights
 OUTPUT = "output"  # what a module returns, beside its blocks
 _EXAMPLE = "example.npz"
 _DIGEST = "infoscope.digest"  # a tag of a model: of what was to be logged, by which a later attempt knows it
@@ -49,13 +51,17 @@ def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], fold
 
     Raises TypeError for a module that could not be loaded back.
     """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     kind = type(module)
     _model_class(kind.__module__, kind.__qualname__)
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
-    save_file(weights, folder / "weights.safetensors")
+    try:
+        save_file(weights, folder / "weights.safetensors")
+    except SafetensorError as error:  # of a full disk
+        raise OSError(str(error)) from error
     np.savez(folder / _EXAMPLE, **example)
     said = _predict(module, example)
     outputs = {name: {"dtype": str(array.dtype), "dimensions": array.ndim} for name, array in said.items()}
@@ -77,42 +83,46 @@ def read_model(folder: Path) -> torch.nn.Module:
         if not isinstance(description, dict):
             raise ValueError(f"it is a {type(description).__name__}")
         kind = _model_class(description["module"], description["class"])
-        _require_size(kind, description["config"], folder / "weights.safetensors")
-        module = kind(**description["config"])
     with undamaged(folder / "weights.safetensors", f"the whole weights of a {description['class']}"):
-        module.load_state_dict(load_file(folder / "weights.safetensors"))
+        weights = load_file(folder / "weights.safetensors")
+    with undamaged(folder / "model.json", "the description of a model of the size of its weights"):
+        most = LEAST_NUMBERS + NUMBERS_MADE * sum(tensor.numel() for tensor in weights.values())
+        with bounded(most):
+            module = kind(**description["config"])
+    with undamaged(folder / "weights.safetensors", f"the whole weights of a {description['class']}"):
+        module.load_state_dict(weights)
     return module.eval()
 
 
-def _require_size(kind: type[torch.nn.Module], config: Mapping[str, Any], weights: Path) -> None:
-    """Raises ValueError for settings of another model than the weights are of: nothing large is made to find out."""
+@contextlib.contextmanager
+def bounded(most: int) -> Iterator[None]:
+    """Raises ValueError where tensors of more than so many numbers are made in all: settings from elsewhere could ask
+    for more than a machine has memory for.
+    """
     import torch
-    from safetensors import SafetensorError, safe_open
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
 
-    try:
-        with safe_open(weights, "pt") as file:
-            there = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  # no mapping
-    except (SafetensorError, OSError):
-        return  # told of when they are read
-    most = max(LARGEST_SETTING, sum(map(math.prod, there.values())))
-    if large := [number for number in _numbers(config) if number > most]:
-        raise ValueError(f"a setting is {max(large):,}, more than its weights have numbers")
-    try:
-        with torch.device("meta"):
-            asked = {name: tuple(tensor.shape) for name, tensor in kind(**config).state_dict().items()}
-    except RuntimeError:  # of a class that reads its own numbers while it is made, such as a transformer
-        return
-    if asked != there:
-        raise ValueError("its settings are of a model of another size than its weights")
+    class Counted(TorchDispatchMode):
+        left = most
 
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            given = [one for one in tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+            if not given and "device" in (kwargs or {}):  # made from numbers alone: how many is known before
+                self.count(function(*args, **kwargs | {"device": "meta"}), given)
+                return function(*args, **kwargs)
+            return self.count(function(*args, **(kwargs or {})), given)
 
-def _numbers(value: Any) -> Iterator[float]:
-    """The numbers in plain values, however deep they lie."""
-    if isinstance(value, int | float):
-        yield value
-    elif isinstance(value, Mapping | list | tuple):
-        for one in value.values() if isinstance(value, Mapping) else value:
-            yield from _numbers(one)
+        def count(self, made: Any, given: list[torch.Tensor]) -> Any:
+            known = {one.untyped_storage()._cdata for one in given}
+            new = [one for one in tree_leaves(made) if isinstance(one, torch.Tensor)]
+            self.left -= sum(max(1, one.numel()) for one in new if one.untyped_storage()._cdata not in known)
+            if self.left < 0:
+                raise ValueError("its settings ask for a model many times as large")
+            return made
+
+    with Counted():
+        yield
 
 
 def _model_class(module: str, name: str) -> type[torch.nn.Module]:

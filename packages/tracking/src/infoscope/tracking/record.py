@@ -16,6 +16,7 @@ import json
 import math
 import os
 import platform
+import re
 import secrets
 import shutil
 import stat
@@ -30,6 +31,7 @@ from infoscope.tracking.checks import PLAIN, plain_name, storable_text
 SYSTEM = "system/"  # before the names of what is told of the machine, not of the cell
 COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
 LINES, RUN = "record.jsonl", "run"
+ATTEMPT = re.compile(r"[^@]*@([0-9]{16})-[0-9a-f]{8}")  # the name of a record
 
 
 def home() -> Path:
@@ -58,8 +60,10 @@ class Record:
 
     @classmethod
     def of(cls, records: Path, key: str) -> Record:
-        """That of a new attempt, in a folder of records; later ones sort behind earlier ones."""
-        return cls(records / f"{key}@{time.time_ns() // 1000:016d}-{secrets.token_hex(4)}")
+        """That of a new attempt, in a folder of records: behind earlier ones, also where the clock has gone back."""
+        before = (ATTEMPT.fullmatch(path.name) for path in records.glob(f"{key}@*"))
+        now = max([time.time_ns() // 1000, *(int(found[1]) + 1 for found in before if found)])
+        return cls(records / f"{key}@{now:016d}-{secrets.token_hex(4)}")
 
     @property
     def key(self) -> str:
@@ -78,7 +82,7 @@ class Record:
 
     def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str]) -> None:
         """Writes the header. Raises RecordUnwritable on a full disk."""
-        with self._writing():
+        with self.writing():
             self.files.mkdir(parents=True, exist_ok=True)
         self.append({"cell": dict(cell), "tags": dict(tags), "writer": writer(), "time": milliseconds()})
 
@@ -92,8 +96,10 @@ class Record:
         (header, _), *_ = self.entries()
         before, *lines = packed[LINES].splitlines(keepends=True)
         header["time"] = json.loads(before)["time"]
-        with self._writing():
+        with self.writing():
             for name, content in packed.items():
+                if name == LINES:
+                    continue
                 path = self.folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
@@ -111,7 +117,7 @@ class Record:
     def append(self, entry: Mapping[str, Any]) -> None:
         """Adds an entry, or nothing: a line that does not go in whole is taken out again."""
         line = json.dumps(entry).encode() + b"\n"
-        with self._writing(), open(self.folder / LINES, "ab", buffering=0) as file:
+        with self.writing(), open(self.folder / LINES, "ab", buffering=0) as file:
             before = file.tell()
             try:
                 while line:
@@ -124,7 +130,7 @@ class Record:
     def file(self, name: str) -> Iterator[Path]:
         """The path for a file that becomes an artifact; it takes its name in `files` only when it is whole."""
         temporary = self.folder / f"unfinished-{name}"
-        with self._writing():
+        with self.writing():
             try:
                 yield temporary
                 temporary.replace(self.files / name)
@@ -132,7 +138,8 @@ class Record:
                 temporary.unlink(missing_ok=True)
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
+    def writing(self) -> Iterator[None]:
+        """Turns errors of the disk into RecordUnwritable."""
         try:
             yield
         except OSError as error:
@@ -144,7 +151,7 @@ class Record:
     def _mend(self) -> None:
         """Ends a line that a process which died has left torn."""
         path = self.folder / LINES
-        with self._writing():
+        with self.writing():
             if path.exists() and path.stat().st_size and path.read_bytes()[-1:] != b"\n":
                 with open(path, "ab", buffering=0) as file:
                     file.write(b"\n")
@@ -185,9 +192,10 @@ class Record:
     def run_id(self) -> str:
         """The run in MLflow; empty while there is none."""
         try:
-            return (self.folder / RUN).read_text()
+            told = (self.folder / RUN).read_bytes()
         except FileNotFoundError:
             return ""
+        return told.decode() if re.fullmatch(rb"[0-9a-f]{32}", told) else ""  # zeros, after a loss of power
 
     def note_run(self, run_id: str) -> None:
         temporary = self.folder / "unfinished-run"

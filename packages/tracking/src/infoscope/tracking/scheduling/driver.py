@@ -14,6 +14,7 @@ from mlflow.exceptions import MlflowException
 
 from infoscope.errors import OutOfRange
 from infoscope.tracking.notes import VIEW
+from infoscope.tracking.record import FAILED, records
 from infoscope.tracking.scheduling import cluster
 from infoscope.tracking.scheduling.invocation import Invocation, tags
 from infoscope.tracking.scheduling.progress import Screen
@@ -62,11 +63,11 @@ def run(
         folder = made_home() / "records" / sweep.name
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            with FileLock(folder.with_suffix(".lock"), timeout=0):
+            with FileLock(f"{folder}.lock", timeout=0):
                 with screen.stage(f"{sweep.name} ({label}): reading what is recorded"):
                     store = Store.open(sweep.name, create=True)
                     left = _leftovers(store, folder)
-                    ahead = _ahead(sweep, label, plan, search, store, left)
+                    ahead = _ahead(sweep, label, plan, search, store, folder, left)
                 if ahead.summary.unfinished:
                     cells, already = ahead.summary.cells, ahead.summary.skipped
                     recorded = f", {already} of them already recorded" if already else ""
@@ -117,7 +118,13 @@ class _Ahead(NamedTuple):
 
 
 def _ahead(
-    sweep: Sweep, label: str, plan: Mapping[str, Cell], search: SearchState | None, store: Store, left: set[str]
+    sweep: Sweep,
+    label: str,
+    plan: Mapping[str, Cell],
+    search: SearchState | None,
+    store: Store,
+    folder: Path,
+    left: set[str],
 ) -> _Ahead:
     """The missing part of a plan or search; finished cells get its label. left: keys of unsent records."""
     known = by_key_once(store)
@@ -126,7 +133,9 @@ def _ahead(
     done = {key: run for key, run in known.items() if is_finished(run)}
     for key in plan.keys() & done.keys():
         store.add_labels(done[key], [label])
-    missing = {key: cell for key, cell in plan.items() if key not in done}
+    endings = {record.key: record.ending() for record in records(folder)}  # of what the store has not taken yet
+    kept = {key for key, ending in endings.items() if ending and ending["outcome"] != FAILED}
+    missing = {key: cell for key, cell in plan.items() if key not in done and key not in kept}
     total = search.trials if search else len(plan)
     summary = Summary(sweep.name, label, total, len(plan) - len(missing), unsent=set(left))
     return _Ahead(summary, missing, known.keys() - done.keys())

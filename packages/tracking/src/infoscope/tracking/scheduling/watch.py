@@ -17,7 +17,7 @@ from infoscope.tracking.scheduling.dispatch import Dispatch
 from infoscope.tracking.scheduling.progress import Progress
 from infoscope.tracking.scheduling.worker import Assignment
 from infoscope.tracking.sending.publish import header_tags, publish_all
-from infoscope.tracking.store.store import first_line
+from infoscope.tracking.store.store import first_line, is_finished
 from infoscope.tracking.sweep import Cell
 from infoscope.tracking.tags import PARENT
 
@@ -120,7 +120,7 @@ class Watch:
 
     def end(self, numbers: Sequence[int], error: str | None = None) -> None:
         """Ends a trial of these packs; of the unfinished ones the first was stopped or lost its worker (`error`)."""
-        undone = lost = [number for number in numbers if number in self.open]
+        undone = lost = [number for number in numbers if number in self.open and not self._recorded(number)]
         if self.dispatch:
             died = None if error is None else "machine" if MACHINE_DIED in error else "worker"
             lost = self.dispatch.undone(undone, died)
@@ -133,6 +133,25 @@ class Watch:
             self._ended(
                 number, outcomes, {} if error is None else dict.fromkeys(cells, error.splitlines()[-1]), {}, None
             )
+
+    def _recorded(self, number: int) -> bool:
+        """Ends a pack of which all is recorded here, though its worker died before it could say so."""
+        assignment = self.open[number]
+        endings = {key: found[-1].ending() for key in assignment.cells if (found := self._attempts(assignment, key))}
+        if len(endings) < len(assignment.cells) or None in endings.values():
+            return False
+        if self.dispatch:
+            self.dispatch.ended(number, self._seconds.get(number, 0.0))
+        outcomes = {key: ending["outcome"] for key, ending in endings.items()}
+        errors = {key: ending["error"] for key, ending in endings.items() if ending["outcome"] == FAILED}
+        self._ended(number, outcomes, errors, {}, {})
+        return True
+
+    @staticmethod
+    def _attempts(assignment: Assignment, key: str) -> list[Record]:
+        """The records here of this invocation's attempts at a cell, the last one last."""
+        found = records(assignment.records, key)
+        return [one for one in found if one.header().get("tags", {}).get(PARENT) == assignment.tags[key].get(PARENT)]
 
     def _ended(
         self,
@@ -182,14 +201,14 @@ class Watch:
 
         Of a worker that was stopped or died elsewhere, the run that it has opened gets its end.
         """
-        found = records(assignment.records, key)
+        found = Watch._attempts(assignment, key)
         if not found and sent is not None:
             return None
         record = found[-1] if found else Record.of(assignment.records, key)
         if not found:
             record.begin(assignment.cells[key], header_tags(key, assignment.cells[key], assignment.tags[key]))
             run = assignment.store.run_of(key)
-            if run and run.info.status == "RUNNING" and run.data.tags.get(PARENT) == assignment.invocation:
+            if run and not is_finished(run) and run.data.tags.get(PARENT) == assignment.invocation:
                 record.note_run(run.info.run_id)
         if record.ending() is None:
             record.end(outcome, error)

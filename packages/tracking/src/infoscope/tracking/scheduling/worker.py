@@ -254,7 +254,8 @@ class RecordedReport(Report):
     ) -> None:
         began = time.perf_counter()
         owner, *others = map(self._record, cells)
-        write_model(module, example, owner.model_folder(name))
+        with owner.writing():
+            write_model(module, example, owner.model_folder(name))
         for record in (owner, *others):
             record.append({"model": name, "owner": owner.key})
         self.seconds += time.perf_counter() - began
@@ -344,15 +345,22 @@ def work(
     began = time.perf_counter()
     if not errors:
         shown.follow(report.records, report.checkpoint, lambda: report.settled)
-        errors = _attempt(trial, assignment, report)
+        try:
+            errors = _attempt(trial, assignment, report)
+        except SystemExit:  # Tune has stopped the trial; the driver ends the records, of which it sees those beside it
+            if assignment.elsewhere:
+                publish_all(report.records, assignment.store)
+            raise
+        finally:
+            shown.stop()
     if metric and not report.last:
         missed = f"ValueError: the trial never called report.progress, by whose {metric!r} the search decides"
         errors = {key: missed for key in assignment.cells} | errors
     seconds, sent_meanwhile = time.perf_counter() - began, shown.seconds - sending
-    shown.stop()
     _end(report, errors)
     # what lies here, the driver can send later
-    run_ids, left = publish_all(report.records, assignment.store, patience=PATIENCE_SECONDS * assignment.elsewhere)
+    there = [record for record in report.records if record.exists()]  # none, on a full disk
+    run_ids, left = publish_all(there, assignment.store, patience=PATIENCE_SECONDS * assignment.elsewhere)
     for key, error in left.items():
         log.warning("not sent yet: cell %s (%s)", key, first_line(error))
     if not any(error.startswith(RecordUnwritable.__name__) for error in errors.values()):  # else it goes on from there

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from mlflow.entities import Run
 
+from infoscope.tracking.record import RUN
 from infoscope.tracking.store.store import Store, first_line, skipped
 
 log = logging.getLogger(__name__)
@@ -72,7 +73,7 @@ class Checkpoint:
 
         try:
             kept = torch.load(self.path, weights_only=True, map_location="cpu")
-            reported = {key: {name: bytes(data.numpy()) for name, data in of.items()}
+            reported = {key: {within(name): bytes(data.numpy()) for name, data in of.items()}
                         for key, of in kept["reported"].items()}  # fmt: skip
             return kept["state"], reported
         except Exception as error:  # whatever a damaged file makes torch raise: the work is done again, not refused
@@ -134,6 +135,13 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
         for run_id in self._copied:
             forget(run_id, self.store)
+
+
+def within(name: str) -> str:
+    """The name of a file in a record. Raises ValueError for one outside it, or of what a record does not pack."""
+    if Path(name).is_absolute() or ".." in Path(name).parts or name == RUN:
+        raise ValueError(f"it holds {name!r}, which is no file of a record")
+    return name
 
 
 def forget(run_id: str, store: Store) -> None:

@@ -41,8 +41,12 @@ class Seen:
         batch = [point for entry, _ in told for point in self.points.of(entry)]
         batch += [Metric(name, storable(value), now, (now - self.points.start) // 1000) for name, value in load]
         tags = [RunTag(*tag) for entry, _ in told for tag in entry.get("tags", {}).items()]
-        if batch or params or tags:
-            store.client.log_batch(self.run_id, batch, params, tags)
+        try:
+            if batch or params or tags:
+                store.client.log_batch(self.run_id, batch, params, tags)
+        except Exception:  # how much of it has arrived is not known: the next round sends everything again
+            self.run_id, self.offset = "", 0
+            raise
         self.offset = told[-1][1] if told else self.offset
         return self.run_id
 

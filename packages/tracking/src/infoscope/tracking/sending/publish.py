@@ -71,7 +71,11 @@ def opened(record: Record, store: Store, own: Run | None = None) -> tuple[str, i
     if own is not None:
         return own.info.run_id, own.info.start_time
     run = store.client.create_run(store.experiment_id, start_time=header["time"], tags=stored_tags(header["tags"]))
-    record.note_run(run.info.run_id)
+    try:
+        record.note_run(run.info.run_id)
+    except OSError:  # else the next try would make another one
+        store.client.delete_run(run.info.run_id)
+        raise
     return run.info.run_id, header["time"]
 
 
@@ -92,17 +96,24 @@ def publish(record: Record, store: Store, otherwise: str = "KILLED") -> str:
         return ""
     ending, others = record.ending(), list(store.cells(f"tags.`{KEY}` = '{record.key}'"))
     held = by_key(others)[0].get(record.key)
-    own = next((run for run in others if run.info.run_id == record.run_id), None)
+    own = next((run for run in others if run.info.run_id == record.run_id), None) or _closed_by_driver(held, record)
     if held is None or _counts(record, ending, held, own):
         run_id = _send(record, store, ending, otherwise, own)
         whole = ending is not None and ending["outcome"] != FAILED
-        living = [run for run in others if not whole and _is_others(run, record, store)]
+        living = [run for run in others if not whole and (TAG in run.data.tags or _is_others(run, record, store))]
         withdraw([run for run in others if run.info.run_id != run_id and run not in living], store)
     else:
         run_id = held.info.run_id
         withdraw([own] if own and own.info.run_id != run_id else [], store)
     record.remove()
     return run_id
+
+
+def _closed_by_driver(held: Run | None, record: Record) -> Run | None:
+    """The run of a cell that a search has stopped, made empty by the driver, which did not see the worker's record."""
+    if held is None or held.data.metrics or held.data.tags.get(OUTCOME) != STOPPED:
+        return None
+    return held if held.data.tags.get(PARENT) == record.header()["tags"].get(PARENT) else None
 
 
 def _is_others(run: Run, record: Record, store: Store) -> bool:
@@ -115,7 +126,9 @@ def _counts(record: Record, ending: Mapping[str, Any] | None, held: Run, own: Ru
     """Whether an attempt is to be in MLflow beside the run that the cell has."""
     outcome = ending["outcome"] if ending else None
     if is_finished(held):
-        return outcome == COMPLETE and held.data.tags[OUTCOME] != COMPLETE
+        before = held.data.tags[OUTCOME]
+        late = own is held and before == STOPPED and outcome != FAILED  # the driver was first to close it
+        return late or outcome == COMPLETE != before
     whole = outcome in (COMPLETE, STOPPED)
     return whole or own is held or held.info.start_time <= record.header()["time"]
 
@@ -146,9 +159,12 @@ def _send(record: Record, store: Store, ending: Mapping[str, Any] | None, otherw
     whole = ending is not None and ending["outcome"] != FAILED
     if ending is not None:
         tags |= {OUTCOME: ending["outcome"]} | ({ERROR: ending["error"][:4000]} if ending["error"] else {})
+    closed = ending is None and own is not None and is_finished(own)  # by the driver, which knows the outcome
+    if closed:
+        tags.pop(OUTCOME, None)
     store.client.log_batch(run_id, batch, parameters(header["cell"]), [RunTag(*tag) for tag in tags.items()])
     for entry, _ in record.entries():
-        if "model" in entry and whole:
+        if "model" in entry and (whole or entry["owner"] == record.key):  # others may share it
             _send_model(record, entry, run_id, store)
     if record.files.is_dir() and any(record.files.iterdir()):
         store.client.log_artifacts(run_id, str(record.files))
@@ -156,9 +172,9 @@ def _send(record: Record, store: Store, ending: Mapping[str, Any] | None, otherw
         store.client.delete_tag(run_id, ERROR)
     if whole and own and TAG in own.data.tags:
         forget(run_id, store)
-    store.client.set_terminated(
-        run_id, STATUS[ending["outcome"]] if ending else otherwise, max(start, ending["time"]) if ending else None
-    )
+    if not closed:
+        status, end = (STATUS[ending["outcome"]], max(start, ending["time"])) if ending else (otherwise, None)
+        store.client.set_terminated(run_id, status, end)
     return run_id
 
 
@@ -179,22 +195,23 @@ def publish_all(
 ) -> tuple[dict[str, str], dict[str, Exception]]:
     """Publishes records, models' owners first. By key the ids of the runs, and the errors of what is left.
 
-    patience: seconds for which what the store refuses is tried again.
+    patience: seconds for which what the store does not take is tried again, unless it refuses it for what it is.
     """
     left, sent, deadline = list(records), dict[str, str](), time.monotonic() + patience
     while True:
-        failed: dict[str, Exception] = {}
-        for record in left:
+        failed: dict[Record, Exception] = {}
+        for place, record in enumerate(left):
             try:
                 sent[record.key] = publish(record, store, otherwise)
             except Exception as error:  # one bad record must not keep the others
-                failed[record.key] = error
+                failed[record] = error
                 if isinstance(error, MlflowException) and not store.answers():
-                    failed = {other.key: error for other in left if other.key not in sent}
+                    failed |= dict.fromkeys(left[place + 1 :], error)
                     break
-        progress, left = len(failed) < len(left), [record for record in left if record.key in failed]
-        if not left or not progress and time.monotonic() >= deadline:
-            return sent, failed
+        progress, left = len(failed) < len(left), list(failed)
+        final = all(isinstance(error, ValueError) for error in failed.values())  # of what it is: no waiting mends it
+        if final or not progress and time.monotonic() >= deadline:
+            return sent, {record.key: error for record, error in failed.items()}
         if not progress:
             time.sleep(1.0)
 

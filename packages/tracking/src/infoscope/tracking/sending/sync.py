@@ -71,7 +71,7 @@ def _sync(name: str, folder: Path, given: bool) -> Synced:
         made_home()
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with FileLock(folder.with_suffix(".lock"), timeout=0):
+        with FileLock(f"{folder}.lock", timeout=0):
             try:
                 store = Store.open(name, create=bool(records(folder)))
             except LookupError:

@@ -24,8 +24,10 @@ def find(where: str = "", finished: bool = True) -> pd.DataFrame:
     """
     frames = []
     for name in Store.names():
-        cells = by_key(Store.open(name).cells(where))[0].values()
-        if chosen := [run for run in cells if is_finished(run) or not finished]:
+        store = Store.open(name)
+        matching = {run.info.run_id: run for run in store.cells(where)}
+        cells = by_key(store.cells() if where and matching else matching.values())[0].values()
+        if chosen := [run for run in cells if run.info.run_id in matching and (is_finished(run) or not finished)]:
             frames.append(frame_of(chosen).assign(sweep=name))
     found = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["sweep", *COLUMNS])
     found = found[["sweep", *(column for column in found if column != "sweep")]]

@@ -27,6 +27,7 @@ from mlflow.environment_variables import MLFLOW_HTTP_REQUEST_TIMEOUT
 from mlflow.exceptions import MlflowException
 
 from infoscope.errors import InvalidInput, StoreUnreachable
+from infoscope.files import read_parquet
 from infoscope.tracking.checks import COLUMNS, free_name, metric_name
 from infoscope.tracking.record import COMPLETE, STOPPED, SYSTEM, home, made_home, milliseconds, storable
 from infoscope.tracking.store.client import CONTACT_SECONDS, TIMEOUT, Client, connect, environment, without_password
@@ -285,7 +286,11 @@ def _prepared(uri: str, create: bool) -> Client | None:
         except MlflowException as error:
             if "out-of-date" not in str(error):
                 raise
-            subprocess.run([sys.executable, "-m", "mlflow", "db", "upgrade", uri], check=True, capture_output=True)
+            words = [sys.executable, "-m", "mlflow", "db", "upgrade", uri]
+            done = subprocess.run(words, capture_output=True, text=True)
+            if done.returncode:  # such as a store of a later MLflow
+                why = (done.stderr.strip() or "no reason given").splitlines()[-1]
+                raise StoreUnreachable(f"{path} cannot be brought to this version of MLflow ({why})") from None
             return _answered(uri)
 
 
@@ -461,7 +466,7 @@ def table(run_id: str, name: str) -> pd.DataFrame:
         except (MlflowException, FileNotFoundError) as error:
             raise LookupError(_absent(run_id, f"table {name!r}", error)) from None
         try:
-            return pd.read_parquet(path)
+            return read_parquet(Path(path)).to_pandas()
         except (ValueError, OSError, EOFError) as error:  # pyarrow's are among them
             raise ValueError(f"{name}.parquet of run {run_id} cannot be read: {first_line(error)}") from None
 
