@@ -11,22 +11,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from infoscope.data.texts.transformations import sides, tokens
-from infoscope.errors import OutOfRange
 from infoscope.estimators.families.scikit import Sklearn
 
 MOST_NEW = 8  # words of a hypothesis that its premise lacks, counted apart up to here
 
 
-def lexical_logistic(penalty: float = 1.0, least_documents: int = 3) -> Sklearn:
-    """Logistic regression on TF-IDF weights of `features` in at least `least_documents` training texts.
-
-    penalty / 2 * |weights|^2 on the summed loss. Raises ValueError unless penalty is positive.
+def lexical_logistic() -> Sklearn:
+    """Logistic regression on TF-IDF weights of `features` in at least three training texts, with |weights|^2 / 2 added
+    to the summed loss.
     """
-    if not penalty > 0.0:
-        raise OutOfRange(f"penalty must be positive, got {penalty!r}.")
-    words = TfidfVectorizer(analyzer=features, min_df=least_documents, sublinear_tf=True)
-    steps = [("features", words), ("classifier", LogisticRegression(C=1.0 / penalty, max_iter=1000))]
-    return Sklearn(Pipeline(steps), f"lexical-logistic(penalty={penalty:g})")
+    words = TfidfVectorizer(analyzer=features, min_df=3, sublinear_tf=True)
+    steps = [("features", words), ("classifier", LogisticRegression(max_iter=1000))]
+    return Sklearn(Pipeline(steps), "lexical-logistic(penalty=1)")
 
 
 def features(text: str) -> list[str]:

@@ -177,7 +177,7 @@ def measure(cell: dict, report: Report) -> None:
         ((fitted, _),) = splits
         informed = fitted_member(cell, family, take(x, fitted), outcome.values[fitted], outcome.classes, report)
         family = Known(family, informed)
-    found = predict(family, x, outcome, splits, task.groups, FLOOR, 0.0, draws(cell["seed"], "fit"))
+    found = predict(family, x, outcome, splits, task.groups, FLOOR, draws(cell["seed"], "fit"))
     report.table(cell, "items", items_table(cell, task, x, outcome, found))
     estimate = summary(found, cell["estimator"], family.name, task.groups[found.rows], FLOOR, None)
     training = int(splits[0][0].sum())

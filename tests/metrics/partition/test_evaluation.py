@@ -274,22 +274,3 @@ def test_bad_input_is_refused(change, argument, code):
     given = {"blocks": {"z_y": rng.normal(size=(60, 2))}, "y": np.arange(60) % 2, "d": np.arange(60) // 2 % 2}
     with refused(argument, code):
         evaluate(**{**given, "resamples": 10, "permutations": 0, **change})
-
-
-def test_a_block_is_tested_for_what_it_tells_beyond_the_one_that_is_to_hold_a_label():
-    """z_d with a part of y that z_y has not is found; noise in z_x, and what z_y has of d from z_d itself, are not."""
-    blocks, y, d = sample(200, 5, leak=0.0)
-    g = np.random.default_rng(6)
-    blocks["z_y"] = np.column_stack([blocks["z_y"][:, 0], blocks["z_d"] + g.normal(size=200)])
-    blocks["z_d"] = np.column_stack([blocks["z_d"], 2 * y - 1 + g.normal(size=200)])
-    report = evaluate(blocks, y, d, **QUICK, given_blocks=39)
-    tests, figures = report.tests, report.figures["neighbours"]
-    assert list(tests) == ["I(z_d;Y|z_y)", "I(z_x;Y|z_y)", "I(z_y;D|z_d)", "I(z_x;D|z_d)"]
-    assert tests["I(z_d;Y|z_y)"].p_value == 1 / 40
-    assert all(test.p_value > 0.05 for name, test in tests.items() if name != "I(z_d;Y|z_y)")
-    assert "5 nearest" in tests["I(z_x;Y|z_y)"].exchanged and "5 nearest" in report.summary()
-    assert figures["I(z_d;Y|z_y)"].low > 0
-    row = report.table().set_index(["quantity", "route"]).loc[("I(z_d;Y|z_y)", "neighbours")]
-    assert row["p_value"] == 1 / 40 and row["unit"] == "nats"
-    constant = evaluate({**blocks, "z_y": np.ones((200, 1))}, y, d, **QUICK, given_blocks=3)
-    assert constant.tests["I(z_d;Y|z_y)"].exchanged == "z_y is constant." and "I(z_d;Y|z_y)" not in constant.figures

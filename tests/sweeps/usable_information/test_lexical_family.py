@@ -10,7 +10,6 @@ from infoscope.data import generated_nli, hypothesis_information
 from infoscope.data.texts.transformations import hypothesis_only, premise_only, standard
 from infoscope.metrics import v_information
 from sweeps.usable_information._lexical_family import features, lexical_logistic
-from tests.refusals import refused
 
 PAIR = "PREMISE: A dog runs HYPOTHESIS: a cat runs"
 
@@ -37,8 +36,3 @@ def test_what_is_used_lies_between_what_the_sides_tell_and_the_whole():
     assert claim.value == pytest.approx(told, abs=5 * claim.standard_error + 0.03)  # 0.03: what fitting costs
     assert abs(premise.value) < 0.01
     assert told + 5 * whole.standard_error < whole.value <= np.log(3)
-
-
-def test_a_penalty_that_is_not_positive_is_refused():
-    with refused("penalty", "range"):
-        lexical_logistic(0.0)

@@ -52,13 +52,7 @@ _LATE = names_of(
     }
 )
 
-__all__ = [
-    "ChannelPairs", "DomainDataset", "DomainSplit", "EmbeddingPool", "EncodedPairs", "FactorDataset", "GaussianPairs",
-    "ImagePairs", "ImagePool", "KnownPairSource", "LabelledSource", "LabelledTexts", "MixedPairs", "TextPairs",
-    "camelyon17", "channel_information", "cifar10", "cola", "crmnist", "crossover_for", "data_root", "digits",
-    "dsprites", "factor_data", "generated_nli", "generated_reviews", "hypothesis_information", "image_folder", "imdb",
-    "imdb_embeddings", "mnist", "nli", "rotated_mnist", "sentences", "sprites", "sst2", "textures", "transformations",
-]  # fmt: skip
+__all__ = sorted([*_LATE, "transformations"])
 
 
 def __getattr__(name: str) -> Any:

@@ -37,11 +37,7 @@ _MODULES = {
     "toy": "factor_information.toy",
 }
 
-__all__ = [
-    "Check", "Decoding", "Errors", "PartitionReport", "VInformation", "audit", "batch_means_error", "correlation",
-    "decodable_information", "decodable_information_of_items", "errors", "maximum_arborescence", "rank_agreement",
-    "rank_agreement_within", "replicated", "threshold_window", "usable_leakage", "weights_by",
-]  # fmt: skip
+__all__ = ["Errors", "batch_means_error", "correlation", "errors", "replicated", *_LATE]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import log_softmax
 
 from infoscope.checks import require_int
 from infoscope.errors import Conflict, InvalidInput, NoVariation, OutOfRange
@@ -34,7 +35,6 @@ from infoscope.estimators.classifier.inputs import (
     combined,
 )
 from infoscope.estimators.exchanges import PermutationTest, exchange, p_value
-from infoscope.estimators.families.laws import log_softmax
 from infoscope.estimators.families.protocol import ClassPredictor, Family, fit_each
 from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.result import Estimate, clustered_error
@@ -152,7 +152,7 @@ class Task:
                 prior = self.log_frequencies(~held)
                 before[held] = floored(fit.log_probabilities(x[held]), self.floor)
                 odds = np.tensordot(calibrations[fold][1], evidence(before[held], prior, self.joint), 1)
-                after[held] = floored(log_softmax(prior + odds), self.floor)
+                after[held] = floored(log_softmax(prior + odds, axis=1), self.floor)
         return before, after, calibrations
 
     def calibrations(self, x: np.ndarray, generator: np.random.Generator) -> list[tuple[Family, np.ndarray]]:

@@ -70,10 +70,7 @@ def coded(name: str, values: ArrayLike, n: int) -> np.ndarray:
 
 def by_first_appearance(values: np.ndarray) -> np.ndarray:
     """Codes 0, 1, ... of values [n], in the order in which they first appear, int64."""
-    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
+    return pd.factorize(values)[0].astype(np.int64)
 
 
 def combined(columns: Sequence[np.ndarray]) -> np.ndarray:

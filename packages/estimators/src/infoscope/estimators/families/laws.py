@@ -93,12 +93,6 @@ def with_absent(logs: np.ndarray, present: np.ndarray, classes: int) -> np.ndarr
     return every
 
 
-def log_softmax(scores: np.ndarray) -> np.ndarray:
-    """Log probabilities [m, classes], nats, of scores [m, classes]."""
-    scores = scores - scores.max(axis=1, keepdims=True)
-    return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-
-
 def check_floor(floor: float) -> None:
     """ValueError unless the share is inside (0, 1)."""
     if not 0.0 < floor < 1.0:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import log_softmax
 
 from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families._logistic_solver import Weights, fit_logistic
-from infoscope.estimators.families.laws import CategoricalLaw, log_softmax, without_input
+from infoscope.estimators.families.laws import CategoricalLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, Features, needed
 from infoscope.estimators.variables import as_matrix
 
@@ -100,4 +101,4 @@ class Logistic:
 def log_probabilities(fit: Weights, features: np.ndarray) -> np.ndarray:
     """Log probabilities [n, classes] of features [n, p]."""
     weights, intercepts = fit
-    return log_softmax(features @ weights + intercepts)
+    return log_softmax(features @ weights + intercepts, axis=1)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.special import log_softmax
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -24,7 +25,6 @@ from infoscope.estimators.families.laws import (
     check_floor,
     check_variance,
     floored_law,
-    log_softmax,
     variance_name,
     without_input,
 )
@@ -174,7 +174,7 @@ def fully_connected(
 
 def class_law(network: nn.Module, features: Features) -> CategoricalLaw:
     """The distribution of classes that a network predicts in its current state."""
-    return CategoricalLaw(lambda new: log_softmax(outputs(network, features(new))))
+    return CategoricalLaw(lambda new: log_softmax(outputs(network, features(new)), axis=1))
 
 
 def outputs(network: nn.Module, rows: np.ndarray) -> np.ndarray:

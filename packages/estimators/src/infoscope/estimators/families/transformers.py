@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
+from scipy.special import log_softmax
 from torch.nn import functional
 
 from infoscope.errors import InvalidInput, WrongType
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.laws import CategoricalLaw, log_softmax, without_input
+from infoscope.estimators.families.laws import CategoricalLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, needed
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
@@ -70,7 +71,7 @@ class TextClassifier:
             parts = [texts[start : start + self.batch] for start in range(0, len(texts), self.batch)]
             with torch.no_grad():
                 scores = torch.cat([self._scores(model.eval(), part) for part in parts])
-            return log_softmax(scores.double().cpu().numpy())
+            return log_softmax(scores.double().cpu().numpy(), axis=1)
 
         return CategoricalLaw(predict)
 

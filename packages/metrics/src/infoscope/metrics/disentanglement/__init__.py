@@ -1,7 +1,8 @@
 """Disentanglement scores of a representation, from arrays or posteriors; no grid of factors and no model is needed.
 
-`report` has all of SCORES in one table; each is a function here, too, which returns an Estimate. Only UniBound and the
-PID bounds detect redundant copies and information spread over several latents.
+`report` has all of SCORES in one table. Those of arrays are functions here, too, which return an Estimate; those of
+information are methods of a `FactorInformation`. Only UniBound and the PID bounds detect redundant copies and
+information spread over several latents.
 """
 
 from infoscope.late import late
@@ -24,7 +25,6 @@ _LATE = {
     "published_infomec": "infomec",
     "report": "reporting",
     "sap": "predictor_based",
-    "unibound": "information_based",
 }
 
 __all__ = ["PROTOCOLS", "Protocol", "SCORES", "ScoreSpec", "Votes", *_LATE]

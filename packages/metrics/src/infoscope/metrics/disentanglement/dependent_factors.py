@@ -16,7 +16,6 @@ from infoscope.checks import require_int
 from infoscope.estimators.result import Estimate, mean_of, undefined
 from infoscope.estimators.variables import Variable, aligns
 from infoscope.metrics.disentanglement.infomec import chosen_items
-from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information.inputs import Factors
 from infoscope.metrics.factor_information.result import SHARE
 from infoscope.metrics.v_information.usable import Term
@@ -67,14 +66,6 @@ def minimality(
             f"All factors explain {whole!r} of the latents: nothing is a share of it.", SHARE, known.n, how
         )
     return Term(own.share_of(whole, SHARE), own_further.share_of(whole_further, SHARE)).estimate
-
-
-def minimality_of_codes(inputs: Inputs) -> Estimate:
-    """The score for `registry.SCORES`."""
-    return minimality(
-        inputs.codes, inputs.factors, items=inputs.items, categorical=inputs.categorical,
-        generator=inputs.stream("minimality"),
-    )  # fmt: skip
 
 
 def design(known: Factors, some: Sequence[int]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""MIG and UniBound: information of one latent about a factor compared with the second-best, or with all others."""
+"""MIG of bins, and the scores that are read off a measured information, for `registry.SCORES`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.checks import one_of, require_int
-from infoscope.errors import Conflict, WrongType
+from infoscope.checks import require_int
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import aligns
 from infoscope.metrics.disentanglement.measuring import Inputs
-from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.inputs import (
     Factors,
     as_array,
@@ -30,29 +28,19 @@ from infoscope.metrics.pid import crossing_note
 @aligns("representation", "factors")
 def mig(
     representation: Any,
-    factors: ArrayLike | None = None,
-    estimator: str | None = None,
+    factors: ArrayLike,
     bins: int = 20,
     items: int | None = 10_000,
-    draws: int = 10_000,
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
 ) -> Estimate:
     """Mutual information gap (Chen et al. 2018): mean over factors of the largest minus the second-largest I(y_k; z_l),
-    as a share of H(y_k). Errors take the choice of latents as given.
+    as a share of H(y_k): the plug-in of random `items` of an array [N, L] in equal-width bins (disentanglement_lib: 20
+    bins, 10,000 items), but for `categorical` latents. Too small by up to (bins - 1)(values - 1) / (2 items) nats;
+    errors take the choice of latents as given. Of a posterior it is `exact.factor_information(...).mig()`.
 
-    estimator  "exact": log-marginals of a posterior by `draws` draws, or a FactorInformation (factors None).
-               "discretised": plug-in of random `items` of an array [N, L] in equal-width bins (disentanglement_lib:
-               20 bins, 10,000 items), but for `categorical` latents; too small by up to (bins - 1)(values - 1) /
-               (2 items) nats. None: by type
-
-    ValueError: one latent, an array for "exact", a factor of one value, fewer than two bins, shapes that do not fit.
+    ValueError: one latent, a factor of one value, fewer than two bins, shapes that do not fit.
     """
-    estimator = estimator or ("exact" if has_density(representation) else "discretised")
-    if estimator == "exact":
-        information = known_information(representation, factors, draws, generator)
-        return as_score(information.mig())
-    one_of("estimator", estimator, ("exact", "discretised"))
     require_int("bins", bins, 2)
     known = as_factors(factors)
     codes = as_array(representation, known.n, least=2)
@@ -66,36 +54,6 @@ def mig(
     k = np.arange(known.count)
     how = f"plug-in of {bins} equal-width bins, {known.n} items; over items"
     return mean_share(local[:, first, k] - local[:, second, k], known.surprisal, OF_ENTROPY, how)
-
-
-@aligns("representation", "factors")
-def unibound(
-    representation: Any,
-    factors: ArrayLike | None = None,
-    method: str = "classifier",
-    draws: int = 10_000,
-    categorical: Sequence[int] = (),
-    generator: np.random.Generator | None = None,
-) -> Estimate:
-    """Mean over factors of the largest lower bound of unique information, max(0, I(y_k; z_l) - I(y_k; all but z_l)), as
-    a share of H(y_k) (Tokui & Sato 2021, Eq. 6), of a posterior (exact, `draws` draws), an array [N, L] (by `method`;
-    categorical: numbers of its latents that are categories), or a FactorInformation (factors None).
-
-    Errors and ValueError as `FactorInformation.aggregated`, `from_arrays` and the exact estimate.
-    """
-    if has_density(representation):
-        information = known_information(representation, factors, draws, generator)
-    else:
-        information = from_arrays(representation, factors, method, categorical=categorical, generator=generator)
-    return as_score(information.unibound())
-
-
-def discretised_mig(inputs: Inputs) -> Estimate:
-    """MIG of binned codes for `registry.SCORES`."""
-    return mig(
-        inputs.codes, inputs.factors, "discretised", items=inputs.items, categorical=inputs.categorical,
-        generator=inputs.stream("bins"),
-    )  # fmt: skip
 
 
 def information_score(inputs: Inputs, name: str) -> Estimate:
@@ -112,30 +70,6 @@ def latent_score(inputs: Inputs, name: str) -> Estimate:
     """Information of a posterior about x, regardless of factors, for `registry.SCORES`."""
     found = getattr(inputs.latents, name)
     return replace(found, method=inputs.information.method, degrees=np.inf)
-
-
-def has_density(representation: Any) -> bool:
-    """Whether it is a posterior, or information that was measured already."""
-    return isinstance(representation, FactorInformation) or hasattr(representation, "draw")
-
-
-def known_information(
-    representation: Any, factors: ArrayLike | None, draws: int, generator: np.random.Generator | None
-) -> FactorInformation:
-    """The FactorInformation given, or the exact one of a posterior."""
-    if isinstance(representation, FactorInformation):
-        if factors is not None:
-            raise Conflict("factors must be None with a FactorInformation, which was measured with its own.")
-        return representation
-    if not hasattr(representation, "draw"):
-        raise WrongType(
-            f"representation must be a posterior or a FactorInformation for exact estimates, got "
-            f"{type(representation).__name__}; arrays have no density: see factor_information.from_arrays."
-        )
-    from infoscope.metrics.factor_information import exact  # with torch, which takes seconds
-
-    known = as_factors(factors)
-    return exact.factor_information(representation, known.codes, draws, generator_or_default(generator), known.names)
 
 
 def bound_scores(information: FactorInformation, latent: str | None) -> dict[str, Estimate]:

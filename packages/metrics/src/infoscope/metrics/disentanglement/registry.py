@@ -25,6 +25,8 @@ class ScoreSpec:
 
     key, title  its metric in a run; in a report, where {how} is "exact" of a posterior, "estimated" of an array
     function    (Inputs, *arguments) -> its value; or its module in this folder and name, imported on demand
+    stream      of the random numbers of a function that is given codes, factors, items, categorical and generator in
+                the place of Inputs; "": of another
     takes       "representation"; "codes", an array [N, L] of means; "information"; "latents", posterior densities
     better, limits  "higher", "lower" or ""; the least and the largest value there can be
     label       in the tables of sweeps; "": not in them
@@ -42,6 +44,7 @@ class ScoreSpec:
     better: str = "higher"
     limits: tuple[float, float] = (0.0, 1.0)
     label: str = ""
+    stream: str = ""
     protocol: str | None = None
     numbers: bool = False
     extra: bool = False
@@ -56,7 +59,12 @@ class ScoreSpec:
         if isinstance(function, str):
             module, _, name = function.rpartition(".")
             function = getattr(import_module(f"infoscope.metrics.disentanglement.{module}"), name)
-        return function(inputs, *self.arguments)
+        if not self.stream:
+            return function(inputs, *self.arguments)
+        return function(
+            inputs.codes, inputs.factors, items=inputs.items, categorical=inputs.categorical,
+            generator=inputs.stream(self.stream),
+        )  # fmt: skip
 
 
 def _votes() -> list[ScoreSpec]:
@@ -140,8 +148,8 @@ SCORES = {
     for spec in (
         *_votes(),
         ScoreSpec(
-            "mig_discretised", "MIG (discretised)", "information_based.discretised_mig", "codes",
-            "Locatello et al. 2019", "share of H(y)", label="MIG (20 bins)",
+            "mig_discretised", "MIG (discretised)", "information_based.mig", "codes", "Locatello et al. 2019",
+            "share of H(y)", label="MIG (20 bins)", stream="bins",
         ),
         ScoreSpec(
             "sap", "SAP", "predictor_based.sap_of_codes", "codes", "Kumar et al. 2018", "difference of accuracies",
@@ -175,8 +183,8 @@ SCORES = {
             "Almudévar & Ortega 2024", "share of H(y)", ("sufficiency",), label="suff.",
         ),
         ScoreSpec(
-            "minimality", "minimality", "dependent_factors.minimality_of_codes", "codes", "Almudévar & Ortega 2024",
-            "share", label="min.", numbers=True,
+            "minimality", "minimality", "dependent_factors.minimality", "codes", "Almudévar & Ortega 2024", "share",
+            label="min.", numbers=True, stream="minimality",
         ),
         *_boosted(),
     )

@@ -6,7 +6,7 @@ Every quantity by two routes (see `terms`), with errors robust to groups, permut
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from infoscope.errors import InvalidInput, NoVariation, OutOfRange, UnknownName,
 from infoscope.estimators import classifier, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks
-from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import aligns, as_codes
 from infoscope.metrics.partition.published import AS_NUMBERS, by_numbers
 from infoscope.metrics.partition.report import Items, NullTest, PartitionReport, holm
@@ -37,7 +36,6 @@ from infoscope.metrics.partition.terms import (
 from infoscope.metrics.v_information.predictions import as_groups
 
 _NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
-_BEYOND = (("z_d", "y", "z_y"), ("z_x", "y", "z_y"), ("z_y", "d", "z_d"), ("z_x", "d", "z_d"))
 _SHARES = {CLASSIFIER: 0.55, NEIGHBOURS: 0.35}  # of the time, roughly; the tests take the rest
 
 
@@ -54,7 +52,6 @@ def evaluate(
     permutations: int = 199,
     generator: np.random.Generator | None = None,
     progress: Progress | None = None,
-    given_blocks: int = 0,
 ) -> PartitionReport:
     """Every quantity and score of a partition, by nearest neighbours and by coherent classifiers.
 
@@ -64,8 +61,6 @@ def evaluate(
     family, folds as of `classifier.cross_fit`
     k, resamples  neighbours, and half-samples of their errors
     permutations  of each test of I(z_y;D|Y), I(z_d;Y|D), I(z_x;Y) and I(z_x;D|Y) = 0, by neighbours; 0: no tests
-    given_blocks  of each test of I(z_d;Y|z_y), I(z_x;Y|z_y), I(z_y;D|z_d) and I(z_x;D|z_d) = 0, by local permutations
-                  (approximate, n^2 for each); 0: no such tests
 
     Unavailable nearest-neighbour values are NaN with a note. ValueError: unknown blocks or none, values that are not
     finite, unequal lengths, a label of one class, a combination of y and d in fewer than two groups, settings out of
@@ -79,7 +74,6 @@ def evaluate(
         raise OutOfRange(f"k must be below the rows of a half-sample, {n // 2}, got {k}.")
     require_int("resamples", resamples, 10)
     require_int("permutations", permutations, 0)
-    require_int("given_blocks", given_blocks, 0)
     row_groups = as_groups(groups, n)
     names = tuple(numbers)
     terms = terms_of(names)
@@ -96,13 +90,12 @@ def evaluate(
     near = by_neighbours(separate, labels, terms, plan, k, remarks, stage)
     routes = {NEIGHBOURS: near, CLASSIFIER: by_classifier(fitted, terms)}
     stage = within(report_progress, sum(_SHARES.values()), 1.0 - sum(_SHARES.values()))
-    tests, beyond = _null_tests(separate, labels, clustered, k, (permutations, given_blocks), generator, stage)
+    tests = _null_tests(separate, labels, clustered, k, permutations, generator, stage)
 
     own_terms = list(dict.fromkeys(term for _, part in seed_parts(names) for term in part))
     own = by_numbers(numbers, labels, own_terms, k, generator)
     found = {name: figures(route, names) for name, route in routes.items()}
     found[AS_NUMBERS] = {term.name: own[term] for term in own_terms}
-    found[NEIGHBOURS] |= beyond
     shares = {name: scores(route, names) for name, route in routes.items()} | {AS_NUMBERS: seed_scores(own, names)}
     settings = {
         "family": fitted.family, "folds": folds, "k": k, "resamples": resamples, "permutations": permutations,
@@ -147,43 +140,28 @@ def _null_tests(
     labels: Mapping[str, NDArray],
     groups: NDArray | None,
     k: int,
-    permutations: Sequence[int],
+    permutations: int,
     generator: np.random.Generator,
     progress: Progress,
-) -> tuple[dict[str, NullTest], dict[str, Estimate]]:
-    """Permutation tests of what should be 0 given a label (or nothing), and given a block, whose estimates come too;
-    permutations of each kind.
-    """
-    jobs = [
-        (term.name, term.blocks[0], term.target, term.given, labels.get(term.given), k, permutations[0])
-        for term in _NULLS
-        if permutations[0] and term.blocks[0] in blocks
-    ] + [
-        (f"I({block};{target.upper()}|{other})", block, target, other, stacked(blocks, (other,)), None, permutations[1])
-        for block, target, other in _BEYOND
-        if permutations[1] and {block, other} <= set(blocks)
-    ]
+) -> dict[str, NullTest]:
+    """Permutation tests of what should be 0, given a label or nothing; p is NaN where there is nothing to exchange."""
+    terms = [term for term in _NULLS if permutations and term.blocks[0] in blocks]
     found: dict[str, tuple[float, str]] = {}
-    beyond: dict[str, Estimate] = {}
-    for name, block, target, given, condition, neighbours, count in jobs:
-        columns = stacked(blocks, (block,))
+    for term in terms:
+        columns = stacked(blocks, term.blocks)
         try:
-            if not columns.size or (condition is not None and not condition.size):
-                raise ValueError("the block is constant." if not columns.size else f"{given} is constant.")
+            if not columns.size:
+                raise ValueError("the block is constant.")
             test = uncertainty.permutation_test(
-                columns, labels[target], condition, neighbours, count, groups, generator
+                columns, labels[term.target], labels.get(term.given), k, permutations, groups, generator
             )  # fmt: skip
-            said = f"{target.upper()} among {test.exchanged}" + (f" of equal {given.upper()}" if given else "")
-            if test.k_perm is not None:
-                said = f"rows of {block} among the {test.k_perm} nearest in {given}"
-                beyond[name] = test.observed
-            found[name] = test.p_value, said
+            said = f"{term.target.upper()} among {test.exchanged}"
+            found[term.name] = test.p_value, said + (f" of equal {term.given.upper()}" if term.given else "")
         except ValueError as error:
-            found[name] = np.nan, str(error)
-        progress(len(found) / len(jobs), f"permutations: {name}")
+            found[term.name] = np.nan, str(error)
+        progress(len(found) / len(terms), f"permutations: {term.name}")
     adjusted = holm([p for p, _ in found.values()])
-    tests = {name: NullTest(p, float(q), said) for (name, (p, said)), q in zip(found.items(), adjusted, strict=True)}
-    return tests, beyond
+    return {name: NullTest(p, float(q), said) for (name, (p, said)), q in zip(found.items(), adjusted, strict=True)}
 
 
 @aligns("means", "scales", "y", "d", "groups")

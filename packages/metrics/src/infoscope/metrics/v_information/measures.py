@@ -68,7 +68,6 @@ def estimate(
     test: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     floor: float = FLOOR,
-    calibration: float = 0.0,
     delta: float = 0.05,
     generator: np.random.Generator | None = None,
     given: Any = None,
@@ -80,7 +79,6 @@ def estimate(
     estimator    "in-sample", "held-out" (the first fold, or test, a mask [n]) or "cross-fitted"; folds at least 3
     groups       [n], dependent items, which share a fold
     floor        least probability of a class (mixing with the uniform distribution); 0 for none
-    calibration  share of every training set on which a temperature is fitted; 0 for none
     delta        of the PAC bound, in-sample
     given        what both members see: floats [n] or [n, p], or classes [n]; texts or classes beside texts
 
@@ -93,9 +91,7 @@ def estimate(
     generator = generator_or_default(generator)
     codes = as_groups(groups, outcome.n)
     splits = splits_of(estimator, outcome, codes, folds, test, generator)
-    if estimator == IN_SAMPLE and calibration:
-        raise Conflict(f"calibration must be 0 in-sample, where nothing is held out, got {calibration!r}.")
-    found = predict(family, x, outcome, splits, codes, floor, calibration, generator, given=given)
+    found = predict(family, x, outcome, splits, codes, floor, generator, given=given)
     bound = None
     if estimator == IN_SAMPLE and given is None and isinstance(family, Bounded):
         complexity = family.complexity(x, outcome.values, outcome.classes, floor, generator)

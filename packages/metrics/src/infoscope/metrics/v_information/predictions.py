@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
 
-from infoscope.errors import Conflict, OutOfRange, TooFew, WrongLength, WrongShape, WrongType
+from infoscope.errors import OutOfRange, WrongLength, WrongShape, WrongType
 from infoscope.estimators.classifier.cross_fitting import calibration_figures, floored
 from infoscope.estimators.classifier.inputs import assign_folds, coded
-from infoscope.estimators.families.laws import log_softmax
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, fit_each, take
 from infoscope.estimators.variables import as_codes, as_matrix
 
 FLOOR = 1e-6  # least probability of a class, unless told otherwise
 TEMPERATURES = (0.02, 50.0)  # between which one is sought
-MIN_CALIBRATION_ITEMS = 20  # items to fit a temperature on
 
 Split = tuple[np.ndarray, np.ndarray]
 """Masks [n] of the items that are fitted and of those that are predicted."""
@@ -28,15 +27,12 @@ Split = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Calibration:
-    """Calibration of predicted probabilities: mean |share right - top probability| over 15 bins, before and after (Guo
-    et al. 2017; sqrt(15 / n) is noise), the best temperature for these items (not used), and those used by training
-    set.
+    """Calibration of predicted probabilities: mean |share right - top probability| over 15 bins (Guo et al. 2017;
+    sqrt(15 / n) is noise), and the best temperature for these items (not used).
     """
 
-    expected_error_before: float
     expected_error: float
     best_temperature: float
-    temperatures: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,30 +63,28 @@ def predict(
     splits: Sequence[Split],
     groups: np.ndarray,
     floor: float,
-    calibration: float,
     generator: np.random.Generator,
     nulls: Sequence[Predictor] | None = None,
     given: Any = None,
 ) -> Predictions:
     """Fits the family on each split's first items and predicts its second ones; nulls: known members without input.
 
-    floor, calibration and given as in `estimate`.
+    floor and given as in `estimate`. ValueError for a floor that leaves the classes no room.
     """
-    check_settings(outcome, floor, calibration)
+    if outcome.classes is not None and not 0.0 <= floor * outcome.classes < 1.0:
+        raise OutOfRange(f"floor must be at least 0 and below 1 / {outcome.classes} (classes), got {floor!r}.")
     if given is not None:
         without, found = (
-            predict(family, inputs, outcome, splits, groups, floor, calibration, generator, nulls)
+            predict(family, inputs, outcome, splits, groups, floor, generator, nulls)
             for inputs in beside(given, x, outcome.n)
         )
         return replace(found, null=without.informed, null_logs=without.logs, null_floored=without.floored)
     trainings, tests = zip(*splits)
-    asides = [held_aside(rows, groups, calibration, generator) for rows in trainings]
-    kept = [rows & ~aside for rows, aside in zip(trainings, asides)]
-    fits = fit_each(family, x, outcome.values, kept, outcome.classes, groups, generator)
+    fits = fit_each(family, x, outcome.values, trainings, outcome.classes, groups, generator)
     nulls = fit_nulls(family, outcome, trainings, groups, generator) if nulls is None else nulls
     if outcome.classes is None:
         return of_numbers(x, outcome, tests, fits, nulls)
-    return of_classes(x, outcome, tests, asides, fits, nulls, floor)
+    return of_classes(x, outcome, tests, fits, nulls, floor)
 
 
 def beside(given: Any, x: Any, n: int) -> tuple[Any, Any]:
@@ -119,7 +113,6 @@ def cross_fitted(
     folds: int,
     groups: ArrayLike | None,
     floor: float,
-    calibration: float,
     generator: np.random.Generator,
     given: Any = None,
 ) -> Predictions:
@@ -127,7 +120,7 @@ def cross_fitted(
     check_length(x, outcome.n)
     codes = as_groups(groups, outcome.n)
     splits = fold_splits(outcome, codes, folds, generator)
-    return predict(family, x, outcome, splits, codes, floor, calibration, generator, given=given)
+    return predict(family, x, outcome, splits, codes, floor, generator, given=given)
 
 
 def fit_nulls(
@@ -160,31 +153,22 @@ def of_classes(
     x: Any,
     outcome: Outcome,
     tests: Sequence[np.ndarray],
-    asides: Sequence[np.ndarray],
     fits: Sequence[Predictor],
     nulls: Sequence[Predictor],
     floor: float,
 ) -> Predictions:
-    """Predictions of classes, calibrated if rows are set aside, and floored."""
+    """Predictions of classes, floored."""
     raw = np.full((outcome.n, outcome.classes), np.nan)
-    scaled, without = raw.copy(), raw.copy()
-    fold, temperatures = np.full(outcome.n, -1), []
-    for place, (rows, aside, fit, null) in enumerate(zip(tests, asides, fits, nulls)):
+    without, fold = raw.copy(), np.full(outcome.n, -1)
+    for place, (rows, fit, null) in enumerate(zip(tests, fits, nulls)):
         raw[rows] = fit.log_probabilities(take(x, rows))
         without[rows] = null.log_probabilities(None)
-        scaled[rows] = raw[rows]
-        if aside.any():
-            seen = with_floor(fit.log_probabilities(take(x, aside)), floor)
-            temperatures.append(temperature(seen, outcome.values[aside]))
-            scaled[rows] = log_softmax(with_floor(raw[rows], floor) / temperatures[-1])
         fold[rows] = place
     rows = np.flatnonzero(fold >= 0)
     own = np.arange(len(rows)), outcome.values[rows]
-    before, logs, null_logs = (with_floor(found[rows], floor) for found in (raw, scaled, without))
+    logs, null_logs = with_floor(raw[rows], floor), with_floor(without[rows], floor)
     null, informed = finite(null_logs[own]), finite(logs[own])
-    figures = [
-        calibration_figures(found, found, [], own[1], own[0]).expected_calibration_error for found in (before, logs)
-    ]
+    error = calibration_figures(logs, logs, [], own[1], own[0]).expected_calibration_error
     return Predictions(
         rows=rows,
         fold=fold[rows],
@@ -192,9 +176,9 @@ def of_classes(
         informed=informed,
         logs=logs,
         null_logs=null_logs,
-        floored=below(scaled[rows][own], floor),
+        floored=below(raw[rows][own], floor),
         null_floored=below(without[rows][own], floor),
-        calibration=Calibration(*figures, temperature(before, own[1]), tuple(temperatures)),
+        calibration=Calibration(error, temperature(logs, own[1])),
     )
 
 
@@ -222,24 +206,10 @@ def temperature(logs: np.ndarray, classes: np.ndarray) -> float:
     logs = np.maximum(logs, -700.0)  # a law without floor may hold -inf, which no temperature changes
 
     def loss(log_temperature: float) -> float:
-        return -float(log_softmax(logs / math.exp(log_temperature))[rows, classes].mean())
+        return -float(log_softmax(logs / math.exp(log_temperature), axis=1)[rows, classes].mean())
 
     bounds = math.log(TEMPERATURES[0]), math.log(TEMPERATURES[1])
     return math.exp(float(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4}).x))
-
-
-def held_aside(rows: np.ndarray, groups: np.ndarray, share: float, generator: np.random.Generator) -> np.ndarray:
-    """A random share of the groups of a training set (a mask [n]), as a mask."""
-    if not share:
-        return np.zeros_like(rows)
-    order = generator.permutation(np.unique(groups[rows]))
-    aside = rows & np.isin(groups, order[: round(share * len(order))])
-    if aside.sum() < MIN_CALIBRATION_ITEMS:
-        raise TooFew(
-            f"calibration must leave at least {MIN_CALIBRATION_ITEMS} items of a training set for the temperature, but "
-            f"{share:g} of {int(rows.sum())} items left {int(aside.sum())}."
-        )
-    return aside
 
 
 def fold_splits(outcome: Outcome, groups: np.ndarray, folds: int, generator: np.random.Generator) -> list[Split]:
@@ -252,16 +222,6 @@ def fold_splits(outcome: Outcome, groups: np.ndarray, folds: int, generator: np.
 def as_groups(groups: ArrayLike | None, n: int) -> np.ndarray:
     """Codes of groups [n]; None: every item is its own."""
     return np.arange(n) if groups is None else coded("groups", groups, n)
-
-
-def check_settings(outcome: Outcome, floor: float, calibration: float) -> None:
-    """ValueError for a floor or share of calibration that is not possible."""
-    if outcome.classes is not None and not 0.0 <= floor * outcome.classes < 1.0:
-        raise OutOfRange(f"floor must be at least 0 and below 1 / {outcome.classes} (classes), got {floor!r}.")
-    if not 0.0 <= calibration < 1.0:
-        raise OutOfRange(f"calibration must be a share of the training items, from 0 to below 1, got {calibration!r}.")
-    if calibration and outcome.classes is None:
-        raise Conflict(f"calibration must be 0 for an outcome of numbers, got {calibration!r}.")
 
 
 def check_length(x: Any, n: int, name: str = "x") -> None:

@@ -29,7 +29,6 @@ def pointwise(
     folds: int = 10,
     groups: ArrayLike | None = None,
     floor: float = FLOOR,
-    calibration: float = 0.0,
     generator: np.random.Generator | None = None,
     given: Any = None,
 ) -> pd.DataFrame:
@@ -41,7 +40,7 @@ def pointwise(
     family = as_family(family)
     outcome = as_outcome(family, y)
     generator = generator_or_default(generator)
-    return table(cross_fitted(family, x, outcome, folds, groups, floor, calibration, generator, given), outcome)
+    return table(cross_fitted(family, x, outcome, folds, groups, floor, generator, given), outcome)
 
 
 def table(found: Predictions, outcome: Outcome) -> pd.DataFrame:

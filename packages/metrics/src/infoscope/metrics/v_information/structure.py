@@ -189,7 +189,7 @@ def weights_by(
         for i in range(m):
             check_length(columns[i], n)
             if i != j:
-                found = predict(own, columns[i], outcome, splits, codes, floor, 0.0, generator, nulls)
+                found = predict(own, columns[i], outcome, splits, codes, floor, generator, nulls)
                 term = summary(found, estimator, own.name, codes[found.rows], floor, None)
                 value[i, j] = term.value
                 error[i, j] = math.nan if term.standard_error is None else term.standard_error

@@ -97,7 +97,7 @@ def predictions(
     def said(members: Sequence[Any]) -> Predictions:
         if outcome.classes is None:
             return of_numbers(x, outcome, tests, members, nulls)
-        return of_classes(x, outcome, tests, [np.zeros(outcome.n, bool)] * len(tests), members, nulls, FLOOR)
+        return of_classes(x, outcome, tests, members, nulls, FLOOR)
 
     sets = [fits] if family.first is None else [fits, [member.first for member in fits]]
     return tuple(said(some) for members in sets for some in (members, [member.half for member in members]))

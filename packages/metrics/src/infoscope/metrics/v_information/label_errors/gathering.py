@@ -42,7 +42,7 @@ def gather(
         raise WrongType("y must be classes, got numbers.")
     require_int("trainings", trainings, 1)
     generator = generator_or_default(generator)
-    found = cross_fitted(family, x, outcome, folds, groups, floor, 0.0, generator)
+    found = cross_fitted(family, x, outcome, folds, groups, floor, generator)
     if not isinstance(family, Epochwise):
         return Evidence(outcome.values, found.logs, found.null)
     courses = []
