@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
     weights [m, m]: [i, j] of the edge from i to j; -inf where there is none. root None: the best. Deterministic.
     ValueError: weights that are not square, nan or +inf, an unknown root, nodes that no root reaches.
     """
+    import networkx as nx  # only for those who learn a tree
+
     weights = np.array(weights, dtype=np.float64)
     if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or not len(weights):
         raise WrongShape(f"weights must be a square matrix, got shape {list(weights.shape)}.")
@@ -41,106 +44,22 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
         raise WrongType("weights must be numbers, or -inf for no edge, but some are nan or +inf.")
     if root is not None and (isinstance(root, bool) or not isinstance(root, int | np.integer) or not 0 <= root < m):
         raise OutOfRange(f"root must be None or a node from 0 to {m - 1}, got {root!r}.")
-    # A virtual root with an edge to every node that may be the root. These edges count first, as few of them as
-    # possible, and weights second: in pairs, compared in that order, no large constant drowns a weight.
-    first = np.where(np.isinf(weights), -np.inf, 0.0)
-    first, second = (np.pad(part, (0, 1), constant_values=-np.inf) for part in (first, weights))
-    allowed = np.arange(m) if root is None else np.array([root])
-    first[m, allowed], second[m, allowed] = -1.0, 0.0
-    parents = arborescence(first, np.where(np.isinf(first), 0.0, second), m)[:m]
-    if (parents == m).sum() > 1 or (parents < 0).any():
+    if root is not None:
+        weights[:, root] = -np.inf
+    # Fractions, so that no weight drowns in a sum; raised so far that one edge more outweighs any choice among the
+    # others. The best branching is then a spanning arborescence, if there is one (networkx's own function raises them
+    # by a fixed amount, in floats).
+    edges = [(i, j, Fraction(weights[i, j])) for i, j in np.argwhere(np.isfinite(weights)).tolist()]
+    raised = 1 + 2 * m * max((abs(weight) for *_, weight in edges), default=0)
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from((i, j, raised + weight) for i, j, weight in edges)
+    parents = np.full(m, -1)
+    for parent, child in nx.maximum_branching(graph).edges:
+        parents[child] = parent
+    if (parents < 0).sum() > 1:
         start = "any root" if root is None else f"root {root}"
         raise OutOfRange(f"weights must have a path from {start} to every node; there is no spanning arborescence.")
-    return np.where(parents == m, -1, parents)
-
-
-def arborescence(first: np.ndarray, second: np.ndarray, root: int) -> np.ndarray:
-    """The parents of the best arborescence under weights (first, second) [m, m], compared in that order.
-
-    first is -inf where there is no edge; -1 for the root and unreachable nodes. Cycles are contracted, then reopened.
-    """
-    contracted = []
-    while True:
-        parents = best_sources(first, second)
-        parents[root] = -1
-        cycle = find_cycle(parents)
-        if cycle is None:
-            break
-        step, first, second = contract(first, second, parents, cycle)
-        contracted.append(step)
-        root = int(np.flatnonzero(step.kept == root)[0])
-    for step in reversed(contracted):
-        parents = step.opened(parents)
     return parents
-
-
-@dataclass(frozen=True, eq=False)
-class Contraction:
-    """A cycle that became one node, the last after the `kept` ones.
-
-    `replaced`: parents within the cycle; `entered` and `leaving`: for each kept node the place in the cycle of its
-    edges.
-    """
-
-    kept: np.ndarray
-    cycle: np.ndarray
-    replaced: np.ndarray
-    entered: np.ndarray
-    leaving: np.ndarray
-
-    def opened(self, found: np.ndarray) -> np.ndarray:
-        """Parents of the contracted nodes as parents of all; -1 for all if nothing enters the cycle."""
-        parents = np.full(len(self.kept) + len(self.cycle), -1)
-        if found[-1] < 0:
-            return parents
-        # The edge into the cycle replaces the cycle's own edge into the node that it enters.
-        parents[self.cycle] = self.replaced
-        parents[self.cycle[self.entered[found[-1]]]] = self.kept[found[-1]]
-        names = np.append(self.kept, -1)  # -1, the last, is of nodes without a parent
-        outer = names[np.where(found[:-1] < len(self.kept), found[:-1], -1)]
-        parents[self.kept] = np.where(found[:-1] == len(self.kept), self.cycle[self.leaving], outer)
-        return parents
-
-
-def contract(
-    first: np.ndarray, second: np.ndarray, parents: np.ndarray, cycle: np.ndarray
-) -> tuple[Contraction, np.ndarray, np.ndarray]:
-    """A cycle of best edges as one node, and the weights between the nodes that are left."""
-    kept = np.setdiff1d(np.arange(len(first)), cycle)
-    replaced = parents[cycle]
-    into = [part[np.ix_(kept, cycle)] - part[replaced, cycle] for part in (first, second)]
-    out_of = [part[np.ix_(cycle, kept)] for part in (first, second)]
-    entered = best_sources(*(part.T for part in into), empty=0)
-    leaving = best_sources(*out_of, empty=0)
-    smaller = [np.full((len(kept) + 1,) * 2, -np.inf) for _ in range(2)]
-    for matrix, whole_matrix, inner, outer in zip(smaller, (first, second), into, out_of):
-        matrix[:-1, :-1] = whole_matrix[np.ix_(kept, kept)]
-        matrix[:-1, -1] = inner[np.arange(len(kept)), entered]
-        matrix[-1, :-1] = outer[leaving, np.arange(len(kept))]
-    return Contraction(kept, cycle, replaced, entered, leaving), *smaller
-
-
-def best_sources(first: np.ndarray, second: np.ndarray, empty: int = -1) -> np.ndarray:
-    """For every column the row of the largest (first, second), the lowest of equals; `empty` where there is no edge."""
-    top = first.max(axis=0)
-    rows = np.where(first == top, second, -np.inf).argmax(axis=0)
-    return np.where(np.isinf(top), empty, rows)
-
-
-def find_cycle(parents: np.ndarray) -> np.ndarray | None:
-    """The nodes of one cycle among parents [m], each after the one it is the parent of; None if there is no cycle."""
-    seen = np.full(len(parents), -1)
-    for start in range(len(parents)):
-        node = start
-        while node >= 0 and seen[node] < 0:
-            seen[node] = start
-            node = parents[node]
-        if node >= 0 and seen[node] == start:
-            cycle = [node]
-            while (node := parents[node]) != cycle[0]:
-                cycle.append(node)
-            return np.array(cycle)
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +133,10 @@ def edges_of(name: str, parents: ArrayLike) -> set[tuple[int, int]]:
     parents = np.asarray(parents)
     flat = parents.ndim == 1 and len(parents) > 1 and np.issubdtype(parents.dtype, np.integer)
     known = flat and (parents >= -1).all() and (parents < len(parents)).all() and (parents == -1).sum() == 1
-    if not known or find_cycle(parents) is not None:
+    ancestors = parents
+    for _ in range(len(parents) if known else 0):  # as many steps up lead past the root, unless in a cycle
+        ancestors = np.where(ancestors < 0, -1, parents[ancestors])
+    if not known or (ancestors >= 0).any():
         raise OutOfRange(f"{name} must be the parents of a tree of at least 2 nodes with one -1, got {parents!r}.")
     return {(int(parent), child) for child, parent in enumerate(parents) if parent >= 0}
 
