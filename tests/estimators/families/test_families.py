@@ -103,24 +103,22 @@ def test_logistic_laws_know_the_exact_posterior_of_gaussian_classes():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_folds_in_one_computation_equal_fits_one_by_one(classes):
-    """And both are scikit-learn's solution: correlated columns of different scales, an almost separable class."""
+def test_fits_of_folds_are_scikit_learns_solution(classes):
+    """Correlated columns of different scales, an almost separable class."""
     rng = np.random.default_rng(5)
     x = rng.normal(size=(300, 6)) @ rng.normal(size=(6, 6)) * np.logspace(-2, 2, 6)
     y = (np.digitize(x[:, 0] / x[:, 0].std() + 0.1 * rng.normal(size=300), [-0.5, 0.5])) % classes
     subsets = [np.arange(300) % 3 != fold for fold in range(3)]
     groups = np.arange(300)
     for rows, fit in zip(subsets, fit_each(Logistic(0.5), x, y, subsets, classes, groups, rng)):
-        alone = Logistic(0.5).fit(x[rows], y[rows], classes)
         centre, scale = x[rows].mean(axis=0), x[rows].std(axis=0)
         plain = LogisticRegression(C=2.0, tol=1e-10, max_iter=10000).fit((x[rows] - centre) / scale, y[rows])
         held = x[~rows]
         expected = plain.predict_log_proba((held - centre) / scale)
-        assert fit.log_probabilities(held) == pytest.approx(alone.log_probabilities(held), abs=1e-3)
         assert fit.log_probabilities(held) == pytest.approx(expected, abs=1e-3)
 
 
-@pytest.mark.parametrize("width", [2, 500], ids=["newton", "bfgs"])
+@pytest.mark.parametrize("width", [2, 500])
 def test_a_class_missing_from_a_training_set_has_no_probability(width):
     """The others have what a fit of them alone gives; a missing class spoils no choice of a penalty."""
     rng = np.random.default_rng(6)
@@ -130,19 +128,19 @@ def test_a_class_missing_from_a_training_set_has_no_probability(width):
     assert fit[:, :9] == pytest.approx(Logistic(100.0).fit(x, y, 9).log_probabilities(x))
     lone = np.where(np.arange(60) == 7, 9, y)
     subsets = [np.arange(60) < 7, np.arange(60) % 2 == 0, np.ones(60, dtype=bool)]
-    for rows, shared in zip(subsets, Logistic((10.0, 1e3)).fit_subsets(x, lone, subsets, 10)):
-        assert np.isneginf(shared.log_probabilities(x)).all(axis=0).sum() == 10 - len(set(lone[rows]))
+    for rows in subsets:
+        chosen = Logistic((10.0, 1e3)).fit(x[rows], lone[rows], 10)
+        assert np.isneginf(chosen.log_probabilities(x)).all(axis=0).sum() == 10 - len(set(lone[rows]))
 
 
 def test_the_penalty_is_chosen_inside_the_training_set():
     """Pure noise in 40 columns wants the largest penalty, a strong signal a small one."""
     rng = np.random.default_rng(7)
     x, y = rng.normal(size=(200, 40)), rng.integers(2, size=200)
-    rows = [np.ones(200, dtype=bool)]
     choice = Logistic((1e-2, 1e5))
-    noise = choice.fit_subsets(x, y, rows, 2)[0].log_probabilities(x)
+    noise = choice.fit(x, y, 2).log_probabilities(x)
     assert np.abs(noise[:, 1] - math.log(y.mean())).max() < 0.1
-    clear = choice.fit_subsets(x, (x[:, 0] > 0).astype(int), rows, 2)[0]
+    clear = choice.fit(x, (x[:, 0] > 0).astype(int), 2)
     assert np.abs(np.diff(clear.log_probabilities(x))).mean() > 3
 
 

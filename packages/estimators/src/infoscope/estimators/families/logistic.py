@@ -1,4 +1,4 @@
-"""Logistic regression as a predictive family, with all folds and penalties in one computation."""
+"""Logistic regression as a predictive family."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
+from sklearn.linear_model import LogisticRegression
 
 from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families._logistic_solver import Weights, fit_logistic
 from infoscope.estimators.families.laws import CategoricalLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, Features, needed
+from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import as_matrix
+
+GRADIENT = 1e-6  # nats per row: largest derivative at which a fit stops
+MOST_STEPS = 1000  # of a fit
 
 
 @dataclass(frozen=True)
 class Logistic:
     """Multinomial logistic regression: log odds linear in the features, penalty / 2 * |weights|^2 on the summed loss.
 
-    penalty  positive; several: each subset takes the one of least log loss on a fifth of its groups
+    penalty  positive; several: the one of least log loss on a fifth of the groups
     degree   of the polynomial of the inputs, products included
 
-    Features are standardised by the rows that are fitted; powers are of inputs scaled by all rows, held-out inputs
-    included.
+    Features, and the inputs of powers, are standardised by the rows that are fitted.
     """
 
     penalty: float | tuple[float, ...] = 1.0
@@ -50,55 +53,45 @@ class Logistic:
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if x is None:
             return without_input(y, needed(classes))
-        return self.fit_subsets(x, y, [np.ones(len(y), dtype=bool)], classes, groups, generator)[0]
-
-    def fit_subsets(
-        self,
-        x: Any,
-        y: np.ndarray,
-        subsets: Sequence[np.ndarray],
-        classes: int | None = None,
-        groups: np.ndarray | None = None,
-        generator: np.random.Generator | None = None,
-    ) -> list[CategoricalLaw]:
         inputs, classes = as_matrix("x", x), needed(classes)
         features = Features.of(inputs, self.degree)
-        found = features(inputs)
-        penalties = [self.penalties[0]] * len(subsets)
+        found, penalty = features(inputs), self.penalties[0]
         if len(self.penalties) > 1:
             groups = np.arange(len(y)) if groups is None else groups
-            penalties = self._choose(found, y, classes, subsets, groups, generator)
-        fits = fit_logistic(found, y, classes, subsets, penalties)
-        return [CategoricalLaw(lambda new, fit=fit: log_probabilities(fit, features(new))) for fit in fits]
+            penalty = self._choose(found, y, classes, groups, generator_or_default(generator))
+        weights, intercepts = fit_logistic(found, y, classes, penalty)
+        return CategoricalLaw(lambda new: log_softmax(features(new) @ weights + intercepts, axis=1))
 
     def _choose(
-        self,
-        features: np.ndarray,
-        y: np.ndarray,
-        classes: int,
-        subsets: Sequence[np.ndarray],
-        groups: np.ndarray,
-        generator: np.random.Generator | None,
-    ) -> list[float]:
-        """The penalty of every subset. A class that all the rows set aside have for themselves does not count."""
-        generator = generator_or_default(generator)
-        asides = []
-        for rows in subsets:
-            order = generator.permutation(np.unique(groups[rows]))
-            if len(order) < 2:
-                raise OutOfRange("groups must be at least 2 in every training set to choose a penalty, got 1.")
-            asides.append(rows & np.isin(groups, order[: max(1, len(order) // 5)]))
-        kept = [rows & ~aside for rows, aside in zip(subsets, asides)]
-        losses = np.empty((len(self.penalties), len(subsets)))
-        for place, penalty in enumerate(self.penalties):
-            tried = fit_logistic(features, y, classes, kept, [penalty] * len(subsets))
-            for lane, (fit, aside) in enumerate(zip(tried, asides)):
-                own = log_probabilities(fit, features[aside])[np.arange(aside.sum()), y[aside]]
-                losses[place, lane] = -own[np.isfinite(own)].sum()
-        return [self.penalties[place] for place in losses.argmin(axis=0)]
+        self, features: np.ndarray, y: np.ndarray, classes: int, groups: np.ndarray, generator: np.random.Generator
+    ) -> float:
+        """The penalty. A class that all the rows set aside have for themselves does not count."""
+        order = generator.permutation(np.unique(groups))
+        if len(order) < 2:
+            raise OutOfRange("groups must be at least 2 in every training set to choose a penalty, got 1.")
+        aside = np.isin(groups, order[: max(1, len(order) // 5)])
+        losses = []
+        for penalty in self.penalties:
+            weights, intercepts = fit_logistic(features[~aside], y[~aside], classes, penalty)
+            logs = log_softmax(features[aside] @ weights + intercepts, axis=1)[np.arange(aside.sum()), y[aside]]
+            losses.append(-logs[np.isfinite(logs)].sum())
+        return self.penalties[int(np.argmin(losses))]
 
 
-def log_probabilities(fit: Weights, features: np.ndarray) -> np.ndarray:
-    """Log probabilities [n, classes] of features [n, p]."""
-    weights, intercepts = fit
-    return log_softmax(features @ weights + intercepts, axis=1)
+def fit_logistic(x: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+    """Weights [d, classes] and intercepts [classes] of least summed log loss + penalty / 2 * |weights|^2.
+
+    x [n, d], y codes [n]. The penalty is on standardised inputs; with two classes on the one vector of log odds.
+    Classes that are not in y have the intercept -inf.
+    """
+    weights, intercepts = np.zeros((x.shape[1], classes)), np.full(classes, -np.inf)
+    present = np.unique(y)
+    intercepts[present] = 0.0
+    if len(present) > 1:
+        scaling = Features.of(x, 1)
+        with threads_for(x.size * len(present)):
+            model = LogisticRegression(C=1.0 / penalty, tol=GRADIENT, max_iter=MOST_STEPS).fit(scaling(x), y)
+        own = present[1:] if len(present) == 2 else present
+        weights[:, own] = model.coef_.T / scaling.scale[:, None]
+        intercepts[own] = model.intercept_ - scaling.centre @ weights[:, own]
+    return weights, intercepts

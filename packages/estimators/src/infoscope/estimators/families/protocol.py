@@ -71,23 +71,6 @@ class Family(Protocol):
 
 
 @runtime_checkable
-class FoldSharing(Protocol):
-    """A family that fits many subsets of the same pairs in less than one fit each."""
-
-    def fit_subsets(
-        self,
-        x: Any,
-        y: np.ndarray,
-        subsets: Sequence[np.ndarray],
-        classes: int | None = None,
-        groups: np.ndarray | None = None,
-        generator: np.random.Generator | None = None,
-    ) -> list[Predictor]:
-        """One predictor for each subset (a mask [n]) of the pairs, the same as `fit` on it alone."""
-        ...
-
-
-@runtime_checkable
 class Epochwise(Protocol):
     """A family that is fitted by epochs of gradient steps, and lets one look after each of them."""
 
@@ -118,9 +101,7 @@ def fit_each(
     groups: np.ndarray,
     generator: np.random.Generator,
 ) -> list[Predictor]:
-    """A predictor for each subset (a mask [n]) of the pairs, with shared work where the family has it."""
-    if isinstance(family, FoldSharing):
-        return family.fit_subsets(x, y, subsets, classes, groups, generator)
+    """A predictor for each subset (a mask [n]) of the pairs."""
     return [family.fit(take(x, rows), y[rows], classes, groups[rows], generator) for rows in subsets]
 
 
