@@ -34,10 +34,9 @@ from analysis.common.tables import (
     Result,
     file_name,
     plus_minus,
+    present,
     printable,
     readable,
-    save,
-    show,
 )
 from analysis.representation import _figures as drawings
 from analysis.representation._named import named_model
@@ -324,14 +323,11 @@ def main(given: SimpleNamespace) -> int:
         print(f"error: {printable(failure)}", file=sys.stderr)
     if not reports:
         raise LookupError(f"no model could be asked. {' '.join(notes)}")
-    stem, drawn = (STEM, given.model or given.profile), []
-    for result in results(reports, [*notes, *(f"Not asked: {failure}" for failure in failures)]):
-        show(result.text)
-        print(printable(result.caption))
-        paths = save(result, FOLDER / file_name("-".join((*stem, result.name))))
-        print("\nsaved:", ", ".join(map(str, paths)), end="\n\n")
-        drawn.append((result, paths.png))
-    print("to send:", readable(drawn, FOLDER / file_name("-".join((*stem, "tables")))))
+    found = results(reports, [*notes, *(f"Not asked: {failure}" for failure in failures)])
+    stem = f"{STEM}-{given.model or given.profile}"
+    files = present(found, lambda result: FOLDER / file_name(f"{stem}-{result.name}"))
+    drawn = [(result, files[result.name].png) for result in found]
+    print("to send:", readable(drawn, FOLDER / file_name(f"{stem}-tables")))
     return FAILED if failures else 0
 
 
