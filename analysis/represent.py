@@ -132,9 +132,8 @@ def main(given: SimpleNamespace) -> int:
         files = save(result, stem if result is made[0] else stem.with_name(f"{stem.name}-{result.name}"))
         written += files
         drawn.append((result, files.png))
-    page = str(found)
-    print(f"\n{printable(page)}")
-    written.append(readable(drawn, stem, page.splitlines()))
+    print(f"\n{printable(found)}")
+    written.append(readable(drawn, stem, found.answers, str(found).splitlines()[len(found.answers) :]))
     print("\nsaved:", ", ".join(map(str, written)))
     params = {
         "data": path.name, "sha256": data.digest, "n": found.n, "seed": given.seed, "rows": given.rows,

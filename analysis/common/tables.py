@@ -197,12 +197,17 @@ def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequen
     print(f"added to the run of the sweep in MLflow: {shown_at(page)}")
 
 
-def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Sequence[str] = ()) -> Path:
-    """Writes STEM.html with the lead (first line bold), tables, captions, claims and figures; returns its path."""
+def readable(
+    results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Sequence[str] = (), details: Sequence[str] = ()
+) -> Path:
+    """Writes STEM.html with the lead (first line bold), figures, tables, captions and claims, and details, which are
+    folded; returns its path.
+    """
     pictures = [Picture(result, inside(drawn) if drawn else "") for result, drawn in results]
     path = stem.parent / f"{stem.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render("tables.html", title=stem.name, lead=lead, pictures=pictures), encoding="utf-8")
+    page = render("tables.html", title=stem.name, lead=lead, pictures=pictures, details=details)
+    path.write_text(page, encoding="utf-8")
     return path
 
 

@@ -64,10 +64,10 @@ def test_a_caption_in_latex_is_one_sentence_and_a_spreadsheet_is_given_no_formul
 
 
 def test_only_the_first_line_of_a_lead_is_bold(tmp_path):
-    page = readable([], tmp_path / "page", ["a < b", "second", "third"]).read_text()
-    assert re.search(r"<p><b>a &lt; b</b></p>\n<h2>.*</h2>\n<p>second</p>\n<p>third</p>", page)
+    page = readable([], tmp_path / "page", ["a < b", "second"], ["third"]).read_text()
+    assert re.search(r"<p><b>a &lt; b</b></p>\n<p>second</p>\n<details><summary>.*</summary>\n<p>third</p>", page)
     alone = readable([], tmp_path / "alone", ["said"]).read_text()
-    assert "<p><b>said</b></p>" in alone and "<h2>" not in alone
+    assert "<p><b>said</b></p>" in alone and "<details>" not in alone
     assert "<p>" not in readable([], tmp_path / "none").read_text()
 
 

@@ -175,11 +175,16 @@ class RepresentationReport:
             if math.isfinite(row.reading.value)
         )
 
+    @property
+    def answers(self) -> list[str]:
+        """What `str` begins with: a sentence on each target and leak, and on what nothing can be said about."""
+        unsaid = (f"Nothing is said about {name}, which was asked for: {why}" for name, why in self.unanswered.items())
+        return [*unsaid, *self.summary]
+
     def __str__(self) -> str:
         grouped = f" in {self.groups:,} groups" if self.groups < self.n else ""
         lines = [
-            *(f"Nothing is said about {name}, which was asked for: {why}" for name, why in self.unanswered.items()),
-            *self.summary,
+            *self.answers,
             f"{self.n:,} rows{grouped}; blocks (columns) {blocks_and_widths(self.blocks)}. Bits; brackets are 95 % "
             "intervals. " + ", ".join(f"{name}: {value}" for name, value in self.settings.items()) + ".",
             *(_sentence(row) for row in self.rows),
