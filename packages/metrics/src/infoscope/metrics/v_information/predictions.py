@@ -228,6 +228,8 @@ def check_length(x: Any, n: int, name: str = "x") -> None:
     """ValueError unless x has one item for each outcome."""
     if not hasattr(x, "__len__") and not getattr(x, "shape", ()):
         raise WrongShape(f"{name} must hold {n} items, one for each outcome y, got one {type(x).__name__}.")
+    if getattr(x, "is_meta", False):
+        raise WrongType(f"{name} must hold values, got a tensor on the meta device, which has none.")
     items = x.shape[0] if hasattr(x, "shape") else len(x)  # a sparse matrix has no length
     if items != n:
         raise WrongLength(f"{name} must have one item for each of the {n} outcomes y, got {items}.")
