@@ -79,8 +79,8 @@ def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, uni
             if as_options(note) not in pairs.notes]  # fmt: skip
     caption = [
         f"Mutual information of {described(data, pairs, name)} Intervals: 95 %; of the reading, for the true value "
-        f"(grade A: half of it is at most {NARROW / (NATS_PER_BIT if unit == BITS else 1):.2g} {unit} or "
-        f"{NARROW_SHARE:.0%} of the estimate; B: it is wider; C: the data are unlike everything simulated); of the "
+        f"(grade A: half its width is at most {NARROW / (NATS_PER_BIT if unit == BITS else 1):.2g} {unit} or "
+        f"{NARROW_SHARE:.0%} of the estimate; B: it is wider; C: the data differ from everything simulated); of the "
         "others, for the error of sampling rows alone (±: its standard error), without their bias.",
         *pairs.notes,
         *told,

@@ -27,7 +27,7 @@ import pandas as pd
 from mlflow.exceptions import MlflowException
 from scipy.special import stdtrit
 
-from analysis.common.tables import ERROR, PAPERS, Claim, Picture, Result, file_name, inside, plus_minus
+from analysis.common.tables import ERROR, PAPERS, Claim, Picture, Result, base64_of, file_name, plus_minus
 from analysis.common.tables import render as render_page
 from analysis.disentanglement import entanglement_attacks, toy_model, tune_vae, vae_zoo
 from analysis.mi_benchmark import (
@@ -181,7 +181,7 @@ def picture(result: Result, found: pd.DataFrame, page: str = "") -> Picture:
     if result.draw is not None:
         with tempfile.TemporaryDirectory() as folder:
             result.draw(Path(folder) / "figure.png")
-            image = inside(Path(folder) / "figure.png")
+            image = base64_of(Path(folder) / "figure.png")
     return Picture(result, image, differences(result), row_pages(result, found, page))
 
 

@@ -83,7 +83,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Picture:
-    """A result as a page shows it, its figure as PNG in base64, or empty."""
+    """A result as a page shows it; `image`: its figure as PNG in base64, or empty."""
 
     result: Result
     image: str = ""
@@ -97,7 +97,7 @@ class Picture:
 
     @cached_property
     def header(self) -> list[tuple[str, bool]]:
-        """The title of each column, and whether it has numbers, in any row: it is aligned at the right then."""
+        """The title of each column, and whether it is right-aligned: any of its cells begins with a number."""
         text = self.result.text.astype(str)
         return [(str(name), bool(text.iloc[:, place].str.match(r"[-+]?\d").any())) for place, name in enumerate(text)]
 
@@ -108,7 +108,7 @@ class Picture:
 
     @property
     def folded(self) -> bool:
-        """Whether the table is so long that a page shows it on demand."""
+        """Whether the table has so many rows that a page folds it."""
         return len(self.rows) > FOLDED
 
 
@@ -203,7 +203,7 @@ def readable(
     """Writes STEM.html with the lead (first line bold), figures, tables, captions and claims, and details, which are
     folded; returns its path.
     """
-    pictures = [Picture(result, inside(drawn) if drawn else "") for result, drawn in results]
+    pictures = [Picture(result, base64_of(drawn) if drawn else "") for result, drawn in results]
     path = stem.parent / f"{stem.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     page = render("tables.html", title=stem.name, lead=lead, pictures=pictures, details=details)
@@ -211,8 +211,8 @@ def readable(
     return path
 
 
-def inside(picture: Path) -> str:
-    """A picture as a page holds it."""
+def base64_of(picture: Path) -> str:
+    """The content of an image file in base64, as a page embeds it."""
     return base64.b64encode(picture.read_bytes()).decode("ascii")
 
 

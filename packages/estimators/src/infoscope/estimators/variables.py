@@ -661,6 +661,12 @@ def _names_of(value: Any) -> Iterator[str]:
                 yield from _names_of(block)
 
 
+def require_values(name: str, value: Any) -> None:
+    """Raises WrongType for a tensor on the meta device, which has a shape only."""
+    if getattr(value, "is_meta", False) is True:
+        raise WrongType(f"{name} must hold values, got a tensor on the meta device, which has none.")
+
+
 def bare_columns(name: str, value: Any) -> list[_Column]:
     """Every column [n] of an untyped array-like of one or two axes. ValueError for other shapes, or a mask."""
     if isinstance(value, pd.DataFrame):
@@ -676,8 +682,7 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
         value = value.toarray()
     torch = sys.modules.get("torch")  # not loaded for this, which takes seconds: then there is no tensor
     if torch and isinstance(value, torch.Tensor):
-        if value.is_meta:
-            raise WrongType(f"{name} must hold values, got a tensor on the meta device, which has none.")
+        require_values(name, value)
         value = value.detach().cpu()
         value = (value.double() if value.is_floating_point() else value).resolve_conj().resolve_neg().numpy()
     require_unmasked(name, value)

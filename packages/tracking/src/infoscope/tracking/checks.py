@@ -123,8 +123,8 @@ def undamaged(path: Path, what: str) -> Iterator[None]:
     """Turns errors on a damaged JSON or safetensors file into a ValueError that names it."""
     try:
         yield
-    except (TypeError, ImportError, OSError):  # of a class that is not ours, a file that is not there
+    except (TypeError, ImportError, OSError):  # not an Infoscope class, or a missing file
         raise
-    except Exception as error:  # whatever a reader of tokens or tensors raises
+    except Exception as error:  # readers of tokenizers and tensors raise many types
         told = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InvalidInput(f"{path} must be {what}, but: {told}") from error

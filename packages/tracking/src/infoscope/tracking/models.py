@@ -37,10 +37,8 @@ if TYPE_CHECKING:  # imported where a model is written or read: it takes seconds
     import torch
 
 FLAVOR = "infoscope"
-LEAST_NUMBERS, NUMBERS_MADE = (
-    10**6,
-    4,
-)  # that a model may make while it is read: so many, and times those of its weights
+MIN_ALLOCATION = 10**6  # tensor elements that the construction of any model may allocate
+MAX_ALLOCATION_RATIO = 4  # elements it may allocate per element of the stored weights; ours need up to 3.1
 OUTPUT = "output"  # what a module returns, beside its blocks
 _EXAMPLE = "example.npz"
 _DIGEST = "infoscope.digest"  # a tag of a model: of what was to be logged, by which a later attempt knows it
@@ -86,8 +84,8 @@ def read_model(folder: Path) -> torch.nn.Module:
     with undamaged(folder / "weights.safetensors", f"the whole weights of a {description['class']}"):
         weights = load_file(folder / "weights.safetensors")
     with undamaged(folder / "model.json", "the description of a model of the size of its weights"):
-        most = LEAST_NUMBERS + NUMBERS_MADE * sum(tensor.numel() for tensor in weights.values())
-        with bounded(most):
+        stored = sum(tensor.numel() for tensor in weights.values())
+        with limit_allocations(MIN_ALLOCATION + MAX_ALLOCATION_RATIO * stored):
             module = kind(**description["config"])
     with undamaged(folder / "weights.safetensors", f"the whole weights of a {description['class']}"):
         module.load_state_dict(weights)
@@ -95,20 +93,21 @@ def read_model(folder: Path) -> torch.nn.Module:
 
 
 @contextlib.contextmanager
-def bounded(most: int) -> Iterator[None]:
-    """Raises ValueError where tensors of more than so many numbers are made in all: settings from elsewhere could ask
-    for more than a machine has memory for.
+def limit_allocations(elements: int) -> Iterator[None]:
+    """Raises ValueError once torch has allocated more than this many tensor elements in all.
+
+    A model description from an untrusted source could otherwise request more memory than the machine has.
     """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
 
-    class Counted(TorchDispatchMode):
-        left = most
+    class Limit(TorchDispatchMode):
+        left = elements
 
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             given = [one for one in tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
-            if not given and "device" in (kwargs or {}):  # made from numbers alone: how many is known before
+            if not given and "device" in (kwargs or {}):  # a factory function: counted on the meta device first
                 self.count(function(*args, **kwargs | {"device": "meta"}), given)
                 return function(*args, **kwargs)
             return self.count(function(*args, **(kwargs or {})), given)
@@ -118,10 +117,10 @@ def bounded(most: int) -> Iterator[None]:
             new = [one for one in tree_leaves(made) if isinstance(one, torch.Tensor)]
             self.left -= sum(max(1, one.numel()) for one in new if one.untyped_storage()._cdata not in known)
             if self.left < 0:
-                raise ValueError("its settings ask for a model many times as large")
+                raise ValueError("its settings describe a model several times larger than the stored weights")
             return made
 
-    with Counted():
+    with Limit():
         yield
 
 

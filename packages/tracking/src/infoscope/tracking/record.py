@@ -31,7 +31,7 @@ from infoscope.tracking.checks import PLAIN, plain_name, storable_text
 SYSTEM = "system/"  # before the names of what is told of the machine, not of the cell
 COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
 LINES, RUN = "record.jsonl", "run"
-ATTEMPT = re.compile(r"[^@]*@([0-9]{16})-[0-9a-f]{8}")  # the name of a record
+RECORD_NAME = re.compile(r"[^@]*@([0-9]{16})-[0-9a-f]{8}")  # key, microseconds, random digits
 
 
 def home() -> Path:
@@ -60,8 +60,8 @@ class Record:
 
     @classmethod
     def of(cls, records: Path, key: str) -> Record:
-        """That of a new attempt, in a folder of records: behind earlier ones, also where the clock has gone back."""
-        before = (ATTEMPT.fullmatch(path.name) for path in records.glob(f"{key}@*"))
+        """The record of a new attempt; its name sorts after earlier ones, even if the clock was set back."""
+        before = (RECORD_NAME.fullmatch(path.name) for path in records.glob(f"{key}@*"))
         now = max([time.time_ns() // 1000, *(int(found[1]) + 1 for found in before if found)])
         return cls(records / f"{key}@{now:016d}-{secrets.token_hex(4)}")
 
@@ -139,7 +139,7 @@ class Record:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Turns errors of the disk into RecordUnwritable."""
+        """Converts OSError into RecordUnwritable."""
         try:
             yield
         except OSError as error:
@@ -195,7 +195,7 @@ class Record:
             told = (self.folder / RUN).read_bytes()
         except FileNotFoundError:
             return ""
-        return told.decode() if re.fullmatch(rb"[0-9a-f]{32}", told) else ""  # zeros, after a loss of power
+        return told.decode() if re.fullmatch(rb"[0-9a-f]{32}", told) else ""  # it may hold zeros after a power failure
 
     def note_run(self, run_id: str) -> None:
         temporary = self.folder / "unfinished-run"

@@ -17,8 +17,8 @@ from infoscope.estimators.families.protocol import CLASSES, Features, needed
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import as_matrix
 
-GRADIENT = 1e-6  # nats per row: largest derivative at which a fit stops
-MOST_STEPS = 1000  # of a fit
+MAX_GRADIENT = 1e-6  # nats per row: a fit stops when no derivative is larger
+MAX_ITERATIONS = 1000  # of L-BFGS
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def fit_logistic(x: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> 
     if len(present) > 1:
         scaling = Features.of(x, 1)
         with threads_for(x.size * len(present)):
-            model = LogisticRegression(C=1.0 / penalty, tol=GRADIENT, max_iter=MOST_STEPS).fit(scaling(x), y)
+            model = LogisticRegression(C=1.0 / penalty, tol=MAX_GRADIENT, max_iter=MAX_ITERATIONS).fit(scaling(x), y)
         own = present[1:] if len(present) == 2 else present
         weights[:, own] = model.coef_.T / scaling.scale[:, None]
         intercepts[own] = model.intercept_ - scaling.centre @ weights[:, own]

@@ -1,4 +1,4 @@
-"""MIG of bins, and the scores that are read off a measured information, for `registry.SCORES`."""
+"""Mutual information gap (MIG) of binned codes, and the scores that are methods of a `FactorInformation`."""
 
 from __future__ import annotations
 

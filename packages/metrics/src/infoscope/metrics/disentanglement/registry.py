@@ -25,8 +25,8 @@ class ScoreSpec:
 
     key, title  its metric in a run; in a report, where {how} is "exact" of a posterior, "estimated" of an array
     function    (Inputs, *arguments) -> its value; or its module in this folder and name, imported on demand
-    stream      of the random numbers of a function that is given codes, factors, items, categorical and generator in
-                the place of Inputs; "": of another
+    stream      name of the random stream of a function that takes codes, factors, items, categorical and generator;
+                empty for a function that takes Inputs
     takes       "representation"; "codes", an array [N, L] of means; "information"; "latents", posterior densities
     better, limits  "higher", "lower" or ""; the least and the largest value there can be
     label       in the tables of sweeps; "": not in them

@@ -177,7 +177,7 @@ class RepresentationReport:
 
     @property
     def answers(self) -> list[str]:
-        """What `str` begins with: a sentence on each target and leak, and on what nothing can be said about."""
+        """The first sentences of the report: what could not be estimated, leaks, and one sentence for each target."""
         unsaid = (f"Nothing is said about {name}, which was asked for: {why}" for name, why in self.unanswered.items())
         return [*unsaid, *self.summary]
 

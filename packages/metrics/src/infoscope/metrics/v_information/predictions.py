@@ -16,7 +16,7 @@ from infoscope.errors import OutOfRange, WrongLength, WrongShape, WrongType
 from infoscope.estimators.classifier.cross_fitting import calibration_figures, floored
 from infoscope.estimators.classifier.inputs import assign_folds, coded
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, fit_each, take
-from infoscope.estimators.variables import as_codes, as_matrix
+from infoscope.estimators.variables import as_codes, as_matrix, require_values
 
 FLOOR = 1e-6  # least probability of a class, unless told otherwise
 TEMPERATURES = (0.02, 50.0)  # between which one is sought
@@ -228,8 +228,7 @@ def check_length(x: Any, n: int, name: str = "x") -> None:
     """ValueError unless x has one item for each outcome."""
     if not hasattr(x, "__len__") and not getattr(x, "shape", ()):
         raise WrongShape(f"{name} must hold {n} items, one for each outcome y, got one {type(x).__name__}.")
-    if getattr(x, "is_meta", False):
-        raise WrongType(f"{name} must hold values, got a tensor on the meta device, which has none.")
+    require_values(name, x)
     items = x.shape[0] if hasattr(x, "shape") else len(x)  # a sparse matrix has no length
     if items != n:
         raise WrongLength(f"{name} must have one item for each of the {n} outcomes y, got {items}.")

@@ -133,7 +133,7 @@ def _ahead(
     done = {key: run for key, run in known.items() if is_finished(run)}
     for key in plan.keys() & done.keys():
         store.add_labels(done[key], [label])
-    endings = {record.key: record.ending() for record in records(folder)}  # of what the store has not taken yet
+    endings = {record.key: record.ending() for record in records(folder)}  # of records that are not published yet
     kept = {key for key, ending in endings.items() if ending and ending["outcome"] != FAILED}
     missing = {key: cell for key, cell in plan.items() if key not in done and key not in kept}
     total = search.trials if search else len(plan)

@@ -120,7 +120,9 @@ class Watch:
 
     def end(self, numbers: Sequence[int], error: str | None = None) -> None:
         """Ends a trial of these packs; of the unfinished ones the first was stopped or lost its worker (`error`)."""
-        undone = lost = [number for number in numbers if number in self.open and not self._recorded(number)]
+        for number in numbers:
+            self._end_if_recorded(number)
+        undone = lost = [number for number in numbers if number in self.open]
         if self.dispatch:
             died = None if error is None else "machine" if MACHINE_DIED in error else "worker"
             lost = self.dispatch.undone(undone, died)
@@ -134,22 +136,23 @@ class Watch:
                 number, outcomes, {} if error is None else dict.fromkeys(cells, error.splitlines()[-1]), {}, None
             )
 
-    def _recorded(self, number: int) -> bool:
-        """Ends a pack of which all is recorded here, though its worker died before it could say so."""
+    def _end_if_recorded(self, number: int) -> None:
+        """Ends an open pack whose cells all have an outcome on this disk: its worker died before it could report."""
+        if number not in self.open:
+            return
         assignment = self.open[number]
         endings = {key: found[-1].ending() for key in assignment.cells if (found := self._attempts(assignment, key))}
         if len(endings) < len(assignment.cells) or None in endings.values():
-            return False
+            return
         if self.dispatch:
             self.dispatch.ended(number, self._seconds.get(number, 0.0))
         outcomes = {key: ending["outcome"] for key, ending in endings.items()}
         errors = {key: ending["error"] for key, ending in endings.items() if ending["outcome"] == FAILED}
         self._ended(number, outcomes, errors, {}, {})
-        return True
 
     @staticmethod
     def _attempts(assignment: Assignment, key: str) -> list[Record]:
-        """The records here of this invocation's attempts at a cell, the last one last."""
+        """The records on this disk of this invocation's attempts at a cell, oldest first."""
         found = records(assignment.records, key)
         return [one for one in found if one.header().get("tags", {}).get(PARENT) == assignment.tags[key].get(PARENT)]
 

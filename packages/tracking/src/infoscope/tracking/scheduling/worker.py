@@ -347,10 +347,6 @@ def work(
         shown.follow(report.records, report.checkpoint, lambda: report.settled)
         try:
             errors = _attempt(trial, assignment, report)
-        except SystemExit:  # Tune has stopped the trial; the driver ends the records, of which it sees those beside it
-            if assignment.elsewhere:
-                publish_all(report.records, assignment.store)
-            raise
         finally:
             shown.stop()
     if metric and not report.last:
@@ -359,7 +355,7 @@ def work(
     seconds, sent_meanwhile = time.perf_counter() - began, shown.seconds - sending
     _end(report, errors)
     # what lies here, the driver can send later
-    there = [record for record in report.records if record.exists()]  # none, on a full disk
+    there = [record for record in report.records if record.exists()]  # missing where the disk is full
     run_ids, left = publish_all(there, assignment.store, patience=PATIENCE_SECONDS * assignment.elsewhere)
     for key, error in left.items():
         log.warning("not sent yet: cell %s (%s)", key, first_line(error))
@@ -426,6 +422,10 @@ def _attempt(trial: Callable[[Pack, Report], None], assignment: Assignment, repo
     try:
         trial(Pack(tuple(assignment.cells.values()), assignment.device), report)
         report._begin_afresh()  # of a trial that has reported nothing
+    except SystemExit:  # Tune has stopped the trial; the driver sets the outcome, but sees no records of other machines
+        if assignment.elsewhere:
+            publish_all(report.records, assignment.store)
+        raise
     except Exception as raised:
         with contextlib.suppress(Exception):  # of the data as well, without which the trial may have failed
             report._begin_afresh()

@@ -73,7 +73,7 @@ class Checkpoint:
 
         try:
             kept = torch.load(self.path, weights_only=True, map_location="cpu")
-            reported = {key: {within(name): bytes(data.numpy()) for name, data in of.items()}
+            reported = {key: {require_record_path(name): bytes(data.numpy()) for name, data in of.items()}
                         for key, of in kept["reported"].items()}  # fmt: skip
             return kept["state"], reported
         except Exception as error:  # whatever a damaged file makes torch raise: the work is done again, not refused
@@ -137,10 +137,10 @@ class Checkpoint:
             forget(run_id, self.store)
 
 
-def within(name: str) -> str:
-    """The name of a file in a record. Raises ValueError for one outside it, or of what a record does not pack."""
+def require_record_path(name: str) -> str:
+    """`name`, the path of a file relative to its record. Raises ValueError if it leaves the record or is its run id."""
     if Path(name).is_absolute() or ".." in Path(name).parts or name == RUN:
-        raise ValueError(f"it holds {name!r}, which is no file of a record")
+        raise ValueError(f"it contains the path {name!r}, which is not allowed in a record")
     return name
 
 

@@ -44,7 +44,7 @@ class Seen:
         try:
             if batch or params or tags:
                 store.client.log_batch(self.run_id, batch, params, tags)
-        except Exception:  # how much of it has arrived is not known: the next round sends everything again
+        except Exception:  # an unknown part has arrived: the next round sends everything again
             self.run_id, self.offset = "", 0
             raise
         self.offset = told[-1][1] if told else self.offset

@@ -73,7 +73,7 @@ def opened(record: Record, store: Store, own: Run | None = None) -> tuple[str, i
     run = store.client.create_run(store.experiment_id, start_time=header["time"], tags=stored_tags(header["tags"]))
     try:
         record.note_run(run.info.run_id)
-    except OSError:  # else the next try would make another one
+    except OSError:  # otherwise every retry would create another run
         store.client.delete_run(run.info.run_id)
         raise
     return run.info.run_id, header["time"]
@@ -110,7 +110,7 @@ def publish(record: Record, store: Store, otherwise: str = "KILLED") -> str:
 
 
 def _closed_by_driver(held: Run | None, record: Record) -> Run | None:
-    """The run of a cell that a search has stopped, made empty by the driver, which did not see the worker's record."""
+    """The empty run that the driver created for a stopped trial whose record lies on another machine, else None."""
     if held is None or held.data.metrics or held.data.tags.get(OUTCOME) != STOPPED:
         return None
     return held if held.data.tags.get(PARENT) == record.header()["tags"].get(PARENT) else None
@@ -127,7 +127,7 @@ def _counts(record: Record, ending: Mapping[str, Any] | None, held: Run, own: Ru
     outcome = ending["outcome"] if ending else None
     if is_finished(held):
         before = held.data.tags[OUTCOME]
-        late = own is held and before == STOPPED and outcome != FAILED  # the driver was first to close it
+        late = own is held and before == STOPPED and outcome != FAILED  # the driver closed this run first
         return late or outcome == COMPLETE != before
     whole = outcome in (COMPLETE, STOPPED)
     return whole or own is held or held.info.start_time <= record.header()["time"]
@@ -159,12 +159,12 @@ def _send(record: Record, store: Store, ending: Mapping[str, Any] | None, otherw
     whole = ending is not None and ending["outcome"] != FAILED
     if ending is not None:
         tags |= {OUTCOME: ending["outcome"]} | ({ERROR: ending["error"][:4000]} if ending["error"] else {})
-    closed = ending is None and own is not None and is_finished(own)  # by the driver, which knows the outcome
+    closed = ending is None and own is not None and is_finished(own)  # the driver has recorded the outcome
     if closed:
         tags.pop(OUTCOME, None)
     store.client.log_batch(run_id, batch, parameters(header["cell"]), [RunTag(*tag) for tag in tags.items()])
     for entry, _ in record.entries():
-        if "model" in entry and (whole or entry["owner"] == record.key):  # others may share it
+        if "model" in entry and (whole or entry["owner"] == record.key):  # other cells may share it
             _send_model(record, entry, run_id, store)
     if record.files.is_dir() and any(record.files.iterdir()):
         store.client.log_artifacts(run_id, str(record.files))
@@ -195,7 +195,7 @@ def publish_all(
 ) -> tuple[dict[str, str], dict[str, Exception]]:
     """Publishes records, models' owners first. By key the ids of the runs, and the errors of what is left.
 
-    patience: seconds for which what the store does not take is tried again, unless it refuses it for what it is.
+    patience: seconds to keep retrying, unless all remaining errors are ValueErrors, which no retry can resolve.
     """
     left, sent, deadline = list(records), dict[str, str](), time.monotonic() + patience
     while True:
@@ -209,7 +209,7 @@ def publish_all(
                     failed |= dict.fromkeys(left[place + 1 :], error)
                     break
         progress, left = len(failed) < len(left), list(failed)
-        final = all(isinstance(error, ValueError) for error in failed.values())  # of what it is: no waiting mends it
+        final = all(isinstance(error, ValueError) for error in failed.values())  # also where nothing failed
         if final or not progress and time.monotonic() >= deadline:
             return sent, {record.key: error for record, error in failed.items()}
         if not progress:

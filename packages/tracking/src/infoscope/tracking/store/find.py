@@ -25,6 +25,7 @@ def find(where: str = "", finished: bool = True) -> pd.DataFrame:
     frames = []
     for name in Store.names():
         store = Store.open(name)
+        # a superseded run may match where the current run of its cell does not
         matching = {run.info.run_id: run for run in store.cells(where)}
         cells = by_key(store.cells() if where and matching else matching.values())[0].values()
         if chosen := [run for run in cells if run.info.run_id in matching and (is_finished(run) or not finished)]:

@@ -51,7 +51,7 @@ def record_run(
         store.end(run_id, "FINISHED")
         describe(store, asked, settings(None, (key for key in params if key not in _UNSEEN)))
     except BaseException as error:
-        with contextlib.suppress(Exception):  # of a server that is down: `make sweep-sync` closes it
+        with contextlib.suppress(Exception):  # if the server is down, `make sweep-sync` closes the run
             store.end(run_id, "FAILED")
         if not isinstance(error, MlflowException):
             raise

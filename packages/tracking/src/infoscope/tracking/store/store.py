@@ -288,9 +288,9 @@ def _prepared(uri: str, create: bool) -> Client | None:
                 raise
             words = [sys.executable, "-m", "mlflow", "db", "upgrade", uri]
             done = subprocess.run(words, capture_output=True, text=True)
-            if done.returncode:  # such as a store of a later MLflow
+            if done.returncode:  # e.g. a store written by a newer MLflow
                 why = (done.stderr.strip() or "no reason given").splitlines()[-1]
-                raise StoreUnreachable(f"{path} cannot be brought to this version of MLflow ({why})") from None
+                raise StoreUnreachable(f"{path} cannot be upgraded to this version of MLflow ({why})") from None
             return _answered(uri)
 
 
