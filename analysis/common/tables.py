@@ -42,6 +42,7 @@ LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
     "²": r"$^2$",
 }
 SENTENCE = re.compile(r"\n|(?<=[^.A-Z][^A-Z. ][.?!])\s+(?=[A-Z])")  # between two: not behind an initial or "e.g."
+NUMBER = r"[-+]?\d[\d,.]*(?!\w|-[a-z])"  # what a cell of numbers begins with; names such as 1v1-normal do not
 FOLDED = 40  # rows beyond which a table of a page is folded
 ERROR = "_error"  # suffix of the column that holds a column's standard error
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
@@ -99,7 +100,7 @@ class Picture:
     def header(self) -> list[tuple[str, bool]]:
         """The title of each column, and whether it is right-aligned: any of its cells begins with a number."""
         text = self.result.text.astype(str)
-        return [(str(name), bool(text.iloc[:, place].str.match(r"[-+]?\d").any())) for place, name in enumerate(text)]
+        return [(str(name), bool(text.iloc[:, place].str.match(NUMBER).any())) for place, name in enumerate(text)]
 
     @property
     def linked(self) -> int:
