@@ -10,9 +10,10 @@ from infoscope.tracking import load_model
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.models import write_model
 from infoscope.tracking.promote import promote
-from infoscope.tracking.sending.publish import publish
+from infoscope.tracking.sending.publish import opened, publish
 from infoscope.tracking.store.find import asked, find, unit
 from infoscope.tracking.store.store import Store
+from infoscope.tracking.tags import OUTCOME
 from tests.tracking.cells import begun
 
 
@@ -73,6 +74,20 @@ def test_one_search_over_all_sweeps_with_units(logged, command, tmp_path):
         code, _, errors = command("runs", *words)
         assert code == 2 and len(errors.splitlines()) == 1
     assert find().loc[0, "sweep"] == "demo" and find("params.bits = '3'").empty
+
+
+def test_a_search_passes_over_a_run_that_is_superseded(own_folder):
+    """One that matches, where the cell's own run does not: as two drivers on two machines leave them."""
+    store, cell = Store.open("demo", create=True), {"seed": 0}
+    for level in (5.0, 1.0):
+        record = begun(own_folder / "records", "one", cell)
+        record.metrics({"level": level}, 0)
+        run_id, _ = opened(record, store)
+        store.client.log_metric(run_id, "level", level)
+        store.client.set_tag(run_id, OUTCOME, "complete")
+        store.client.set_terminated(run_id, "FINISHED", end_time=10**12 + int(10 / level))
+    assert find()["level"].tolist() == [5.0] and find("metrics.level > 2")["level"].tolist() == [5.0]
+    assert find("metrics.level < 2").empty
 
 
 FILTER = "metrics.`in_domain/average` >= 0.9 and params.model = 'a' and tags.x = 'y'"

@@ -21,6 +21,7 @@ from infoscope.tracking import arrays, curve, load_model, log_results, runs, tab
 from infoscope.tracking.models import write_model
 from infoscope.tracking.record import Record, milliseconds, records
 from infoscope.tracking.scheduling.worker import RecordedReport
+from infoscope.tracking.sending.live import Seen
 from infoscope.tracking.sending.publish import by_key_once, header_tags, opened, publish, publish_all
 from infoscope.tracking.store.store import Store, is_finished
 from infoscope.tracking.tags import ALIVE, CELLS, DRIVER, OUTCOME, PARENT, PROFILE
@@ -379,3 +380,34 @@ def test_a_model_is_sent_for_those_that_share_it_though_its_owner_fails(tmp_path
     sharer.end("complete")
     sent, left = publish_all([sharer, owner], store)
     assert not left and load_model(sent["sharer"]).config["dim_x"] == 2
+
+
+def test_points_of_a_round_that_failed_are_sent_by_the_next(tmp_path, store, monkeypatch):
+    record = begun(tmp_path)
+    seen = Seen(record)
+    seen.send(store, [])
+    record.metrics({"level": 1.0}, 0)
+
+    def down(*given):
+        raise MlflowException("down")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store.client, "log_batch", down, raising=False)
+        with pytest.raises(MlflowException):
+            seen.send(store, [])
+    record.metrics({"level": 2.0}, 1)
+    assert history(store, seen.send(store, [])) == [(0, 1.0), (1, 2.0)]
+
+
+def test_a_run_that_cannot_be_noted_on_the_disk_is_deleted(tmp_path, store, monkeypatch):
+    """Each retry would create another one."""
+
+    def full(record, run_id):
+        raise OSError("no space")
+
+    record = begun(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Record, "note_run", full)
+        with pytest.raises(OSError, match="no space"):
+            opened(record, store)
+    assert not list(store.cells())

@@ -171,3 +171,8 @@ def test_what_cannot_be_sent_stays_and_is_said(folder):
     record.end("complete")
     (one,) = sync()
     assert one.records == 0 and "cell never begun" in one.left["sharer"] and record.exists()
+
+
+def test_sweeps_whose_names_differ_behind_a_dot_have_locks_of_their_own(folder):
+    with FileLock(folder / "reading.v2.lock"):
+        assert [done.busy for done in sync(["reading.v1", "reading.v2"])] == [False, True]

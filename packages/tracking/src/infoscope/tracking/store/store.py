@@ -27,7 +27,6 @@ from mlflow.environment_variables import MLFLOW_HTTP_REQUEST_TIMEOUT
 from mlflow.exceptions import MlflowException
 
 from infoscope.errors import InvalidInput, StoreUnreachable
-from infoscope.files import read_parquet
 from infoscope.tracking.checks import COLUMNS, free_name, metric_name
 from infoscope.tracking.record import COMPLETE, STOPPED, SYSTEM, home, made_home, milliseconds, storable
 from infoscope.tracking.store.client import CONTACT_SECONDS, TIMEOUT, Client, connect, environment, without_password
@@ -466,7 +465,7 @@ def table(run_id: str, name: str) -> pd.DataFrame:
         except (MlflowException, FileNotFoundError) as error:
             raise LookupError(_absent(run_id, f"table {name!r}", error)) from None
         try:
-            return read_parquet(Path(path)).to_pandas()
+            return pd.read_parquet(path)
         except (ValueError, OSError, EOFError) as error:  # pyarrow's are among them
             raise ValueError(f"{name}.parquet of run {run_id} cannot be read: {first_line(error)}") from None
 
