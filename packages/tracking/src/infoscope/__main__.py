@@ -8,13 +8,11 @@ from __future__ import annotations
 import importlib.util
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import NoReturn
 
 import click
 
@@ -23,12 +21,12 @@ from infoscope.command_line import (
     BAD_INPUT,
     FAILED,
     SWEEPS,
-    TERMINATED,
     assignments,
     command,
     command_of,
     declared,
     ended,
+    ended_with_this,
     is_taken,
     module_of,
     names,
@@ -134,25 +132,25 @@ def _own() -> dict[str, click.Command]:
     declarations = {
         "sweep": (_sweep, [click.Argument(["name"]), profile, settings, gpus]),
         "sweep-all": (_sweep_all, [profile, settings, gpus]),
-        "status": (_status, [click.Argument(["sweeps"], nargs=-1), profile, settings]),
-        "sync": (_sync, [
+        "status": ("infoscope.tracking.cli:show_status", [click.Argument(["sweeps"], nargs=-1), profile, settings]),
+        "sync": ("infoscope.tracking.cli:sync_records", [
             click.Argument(["sweeps"], nargs=-1),
             option("records", metavar="FOLDER", help="records that a worker left on its own disk"),
         ]),
         "export": (_export, [run, model]),
-        "runs": (_runs, [
+        "runs": ("infoscope.tracking.cli:found_runs", [
             option("where", default="", metavar="FILTER", help='such as "metrics.`mse_bits2` < 0.1"'),
             option("show", default="", metavar="COLUMNS", help="these too, by comma; what FILTER names is shown"),
             option("csv", metavar="FILE", help="write every column there, units in the header"),
         ]),
-        "runs-save": (_runs_save, [
+        "runs-save": ("infoscope.tracking.cli:saved_runs", [
             click.Argument(["experiments"], nargs=-1, required=True),
             option("profile", help="only the cells under this label (default: all)"),
             option("to", default="docs/results/runs", metavar="FOLDER", help="(default: docs/results/runs)"),
             option("tables", is_flag=True, help="with tables and arrays up to 256 KiB each"),
             option("curves", is_flag=True, help="with all points of curves, not the newest"),
         ]),
-        "runs-load": (_runs_load, [click.Argument(["files"], nargs=-1, required=True)]),
+        "runs-load": ("infoscope.tracking.cli:loaded_runs", [click.Argument(["files"], nargs=-1, required=True)]),
         "promote": (_promote, [
             run,
             option("alias", required=True, help="such as champion: MODEL=NAME@champion is then this one"),
@@ -160,7 +158,7 @@ def _own() -> dict[str, click.Command]:
             option("name", help="of the registered model (default: SWEEP-MODEL)"),
             option("package", is_flag=True, help="make this reader the one that estimate uses"),
         ]),
-        "ui": (_ui, [option("port", default="5000", help="(default: 5000)")]),
+        "ui": (_ui, [option("port", type=click.IntRange(1, 65535), default=5000, help="(default: 5000)")]),
     }  # fmt: skip
     found = {name: command(name, call, params, TOLD[name]) for name, (call, params) in declarations.items()}
     return found | {"table": Tables("table", help=TOLD["table"])}
@@ -203,37 +201,9 @@ def _sweep_all(given: SimpleNamespace) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    """The exit status of a task in its own process, which is waited for when it is interrupted, and ended with this."""
-    before = signal.signal(signal.SIGTERM, _terminated)
-    try:
-        with subprocess.Popen([sys.executable, "-m", "infoscope", *words]) as process:
-            try:
-                return process.wait()
-            except KeyboardInterrupt:  # which it has been told, too
-                process.wait()
-                raise
-            except SystemExit:  # this process alone was told to end
-                process.terminate()
-                raise
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _terminated(*_: object) -> NoReturn:
-    sys.exit(TERMINATED)
-
-
-def _status(given: SimpleNamespace) -> int:
-    settings = assignments(given.set)
-    from infoscope.tracking.cli import show_status
-
-    return show_status(given.sweeps, given.profile, settings)
-
-
-def _sync(given: SimpleNamespace) -> int:
-    from infoscope.tracking.cli import sync_records
-
-    return sync_records(given.sweeps, given.records)
+    """The exit status of a task in its own process."""
+    with subprocess.Popen([sys.executable, "-m", "infoscope", *words]) as process, ended_with_this(process):
+        return process.wait()
 
 
 def _export(given: SimpleNamespace) -> None:
@@ -250,33 +220,12 @@ def _promote(given: SimpleNamespace) -> None:
         print(importlib.import_module("analysis.packaged_reader").package(given.run))
 
 
-def _runs(given: SimpleNamespace) -> int:
-    from infoscope.tracking.cli import found_runs
-
-    return found_runs(given.where, given.show, given.csv)
-
-
-def _runs_save(given: SimpleNamespace) -> None:
-    from infoscope.tracking.cli import saved_runs
-
-    saved_runs(given.experiments, given.to, given.profile, given.tables, given.curves)
-
-
-def _runs_load(given: SimpleNamespace) -> None:
-    from infoscope.tracking.cli import loaded_runs
-
-    loaded_runs(given.files)
-
-
 def _ui(given: SimpleNamespace) -> int:
-    port = int(given.port) if given.port.isdecimal() else 0
-    if not 0 < port < 65536:
-        raise InvalidInput(f"port must be a whole number up to 65535, as in make ui PORT=5001, got {given.port!r}")
-    if is_taken(port):
-        raise InvalidInput(f"port must be free, got {port}, at which another program listens")
+    if is_taken(given.port):
+        raise InvalidInput(f"port must be free, got {given.port}, at which another program listens")
     from infoscope.tracking.cli import ui
 
-    return ui(port)
+    return ui(given.port)
 
 
 if __name__ == "__main__":

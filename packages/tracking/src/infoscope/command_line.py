@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
+import signal
 import socket
+import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,9 +48,20 @@ def sweep_options() -> list[click.Option]:
     ]
 
 
-def command(name: str, call: Callable[..., Any], params: Sequence[click.Parameter], text: str | None) -> click.Command:
-    """A command that calls `call` with what is given as attributes of one object."""
-    return click.Command(name, params=[*params], callback=lambda **given: call(SimpleNamespace(**given)), help=text)
+def command(
+    name: str, call: Callable[..., Any] | str, params: Sequence[click.Parameter], text: str | None
+) -> click.Command:
+    """A command that calls `call`, or "MODULE:FUNCTION" of a module that is loaded then, with what is given as
+    attributes of one object.
+    """
+
+    def called(**given: Any) -> Any:
+        if isinstance(call, str):
+            module, function = call.split(":")
+            return getattr(importlib.import_module(module), function)(SimpleNamespace(**given))
+        return call(SimpleNamespace(**given))
+
+    return click.Command(name, params=[*params], callback=called, help=text)
 
 
 def ended(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
@@ -99,6 +113,22 @@ def assignments(text: str) -> dict[str, str]:
             raise InvalidInput(f"setting {word!r} is not of the form name=value")
         pairs[name] = value
     return pairs
+
+
+@contextlib.contextmanager
+def ended_with_this(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """SIGTERM ends this process, and the other one with it; Ctrl-C reaches both."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    try:
+        yield
+    except SystemExit:
+        process.terminate()
+        raise
+    except KeyboardInterrupt:
+        process.wait()
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def is_taken(port: int) -> bool:

@@ -6,11 +6,10 @@ import contextlib
 import importlib
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,6 +22,7 @@ from infoscope.command_line import (
     assignments,
     command,
     ended,
+    ended_with_this,
     is_taken,
     module_of,
     sentence,
@@ -114,17 +114,17 @@ def describe(summary: Summary) -> str:
     return "\n".join(lines)
 
 
-def found_runs(where: str, show: str, csv: str | None) -> int:
+def found_runs(given: SimpleNamespace) -> int:
     """Prints the runs of all sweeps that match an MLflow filter; the exit status: FAILED where there are none."""
     from infoscope.tracking.store.find import asked, find
 
-    found = find(where)
+    found = find(given.where)
     titles = {name: f"{name} [{unit}]" for name, unit in found.attrs["units"].items()}
-    chosen = ["sweep", "run_id", "profile", *asked(where), *filter(None, show.split(","))]
+    chosen = ["sweep", "run_id", "profile", *asked(given.where), *filter(None, given.show.split(","))]
     if unknown := [name for name in chosen if name not in found and len(found)]:
         raise InvalidInput(f"none of these runs has {', '.join(unknown)}")
-    if csv:
-        found.drop(columns="tags").rename(columns=titles).to_csv(csv, index=False)
+    if given.csv:
+        found.drop(columns="tags").rename(columns=titles).to_csv(given.csv, index=False)
     if found.empty:
         print("no finished run matches", file=sys.stderr)
         return FAILED
@@ -133,22 +133,22 @@ def found_runs(where: str, show: str, csv: str | None) -> int:
     return 0
 
 
-def saved_runs(experiments: Sequence[str], folder: str, profile: str | None, tables: bool, curves: bool) -> None:
+def saved_runs(given: SimpleNamespace) -> None:
     """Writes the finished cells of experiments into a file each."""
     from infoscope.tracking.archive.lines import SUFFIX
     from infoscope.tracking.archive.saving import save
 
-    for name in experiments:
-        path = Path(folder).expanduser() / f"{plain_name('the name of an experiment', name)}{SUFFIX}"
-        print(save(name, path, profile, tables, curves), flush=True)
+    for name in given.experiments:
+        path = Path(given.to).expanduser() / f"{plain_name('the name of an experiment', name)}{SUFFIX}"
+        print(save(name, path, given.profile, given.tables, given.curves), flush=True)
 
 
-def loaded_runs(files: Sequence[str]) -> None:
+def loaded_runs(given: SimpleNamespace) -> None:
     """Adds the runs of files to the tracking store and prints the commands for their tables."""
     from infoscope.tracking.archive.lines import opened, printable
     from infoscope.tracking.archive.loading import load
 
-    for archive in [opened(Path(file).expanduser()) for file in files]:
+    for archive in [opened(Path(file).expanduser()) for file in given.files]:
         print(load(archive, _progress(archive.experiment)))
         table = module_of(archive.experiment, ANALYSES)
         labels = [shlex.quote(printable(label)) for label in sorted(archive.labels)]
@@ -168,16 +168,16 @@ def _progress(name: str, every: float = 20.0) -> Callable[[int, int], None]:
     return tell
 
 
-def sync_records(sweeps: Sequence[str], folder: str | None) -> int:
+def sync_records(given: SimpleNamespace) -> int:
     """Sends what dead processes left behind; the exit status: FAILED where something stays."""
-    synced = sync(sweeps, Path(folder).expanduser() if folder else None)
+    synced = sync(given.sweeps, Path(given.records).expanduser() if given.records else None)
     print(*(synced or ["nothing to send"]), sep="\n")
     return FAILED if any(one.left for one in synced) else 0
 
 
-def show_status(sweeps: Sequence[str], profile: str, settings: Mapping[str, str]) -> int:
+def show_status(given: SimpleNamespace) -> int:
     """Prints how many cells of each sweep are done and missing. InvalidInput where none can be counted."""
-    found = status(sweeps, profile, settings)
+    found = status(given.sweeps, given.profile, assignments(given.set))
     print("\n".join(lines(found)) if found else "no runs yet; run a sweep first, such as `make sweep-critic-capacity`")
     if found and all(one.cells is None for one in found):
         raise InvalidInput(f"no sweep says which cells it has: {found[0].note}")
@@ -205,22 +205,12 @@ def ui(port: int) -> int:
     shown = [f"  {name:<{max(map(len, pages))}}  {page}" for name, page in pages.items()]
     # one worker: with several, every request waits 40 ms
     command = ["-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-    with subprocess.Popen([sys.executable, *command]) as server, _ended_with_this(server):
-        while server.poll() is None and not is_taken(port):
-            time.sleep(0.2)
-        if server.poll() is None:
-            print("\n".join([f"MLflow UI on {address} (Ctrl-C ends it)", *shown]), flush=True)
-        return FAILED if server.wait() else 0
-
-
-@contextlib.contextmanager
-def _ended_with_this(server: subprocess.Popen[bytes]) -> Iterator[None]:
-    """SIGTERM and Ctrl-C end the server, too."""
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(INTERRUPTED))
-    try:
-        yield
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    finally:
-        server.terminate()
-        signal.signal(signal.SIGTERM, before)
+    with subprocess.Popen([sys.executable, *command]) as server, ended_with_this(server):
+        try:
+            while server.poll() is None and not is_taken(port):
+                time.sleep(0.2)
+            if server.poll() is None:
+                print("\n".join([f"MLflow UI on {address} (Ctrl-C ends it)", *shown]), flush=True)
+            return FAILED if server.wait() else 0
+        finally:
+            server.terminate()
