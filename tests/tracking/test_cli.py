@@ -45,7 +45,7 @@ ANSWERS = {  # words -> exit status, a part of the answer
     "export": (2, "'RUN'"),
     "runs-save": (2, "'EXPERIMENTS"),
     "runs-load --tables x": (2, "`infoscope runs-load"),
-    "ui --port 0": (2, "port must be"),
+    "ui --port 0": (2, "'--port'"),
 }
 
 

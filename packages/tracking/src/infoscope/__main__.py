@@ -21,7 +21,6 @@ from infoscope.command_line import (
     BAD_INPUT,
     FAILED,
     SWEEPS,
-    assignments,
     command,
     command_of,
     declared,
@@ -166,11 +165,11 @@ def _own() -> dict[str, click.Command]:
 
 def _sweep(given: SimpleNamespace) -> int:
     """Runs a sweep and prints its table, if it has one; the exit status of the sweep, or FAILED of its table."""
-    module, settings = declared(given.name, SWEEPS, "sweep"), assignments(given.set)
+    module = declared(given.name, SWEEPS, "sweep")
     print(f"{given.name}: loading", file=sys.stderr, flush=True)  # torch and MLflow take seconds
     from infoscope.tracking.cli import run_sweep
 
-    status, label = run_sweep(module, given.profile, settings, given.gpus_per_pack)
+    status, label = run_sweep(module, given.profile, given.set, given.gpus_per_pack)
     table = module_of(given.name, ANALYSES)
     if table and status <= FAILED and ended(command_of(table), ["--profile", label]):
         status = FAILED
@@ -186,8 +185,9 @@ def _sweep(given: SimpleNamespace) -> int:
 
 def _sweep_all(given: SimpleNamespace) -> int:
     """Each in a process of its own."""
-    declared("", SWEEPS, "sweep") if not names(SWEEPS) else assignments(given.set)
-    words = ["--profile", given.profile, "--set", given.set]
+    if not names(SWEEPS):
+        declared("", SWEEPS, "sweep")  # says that there are none here
+    words = ["--profile", given.profile, "--set", " ".join(f"{name}={text}" for name, text in given.set.items())]
     words += [] if given.gpus_per_pack is None else ["--gpus-per-pack", str(given.gpus_per_pack)]
     summary, failed = [], False
     for name in sweeps_in_order():

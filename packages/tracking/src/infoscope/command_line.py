@@ -42,6 +42,7 @@ def sweep_options() -> list[click.Option]:
             "set",
             default="",
             metavar="'NAME=VALUE ...'",
+            callback=lambda context, param, text: assignments(text),
             help="settings of the profile to replace: 'depths=1,2 seeds=0,1'",
         ),
         option("gpus-per-pack", type=float, metavar="F", help="of a trial: a fraction or a number (default: measured)"),

@@ -19,7 +19,6 @@ from infoscope.command_line import (
     ANALYSES,
     FAILED,
     INTERRUPTED,
-    assignments,
     command,
     ended,
     ended_with_this,
@@ -55,7 +54,7 @@ def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
         sweep = importlib.import_module(module.__spec__.name).SWEEP
 
     def call(given: SimpleNamespace) -> int:
-        return _run(sweep, given.profile, assignments(given.set), given.gpus_per_pack)[0]
+        return _run(sweep, given.profile, given.set, given.gpus_per_pack)[0]
 
     sys.exit(ended(command(sweep.name, call, sweep_options(), module.__doc__), words))
 
@@ -177,7 +176,7 @@ def sync_records(given: SimpleNamespace) -> int:
 
 def show_status(given: SimpleNamespace) -> int:
     """Prints how many cells of each sweep are done and missing. InvalidInput where none can be counted."""
-    found = status(given.sweeps, given.profile, assignments(given.set))
+    found = status(given.sweeps, given.profile, given.set)
     print("\n".join(lines(found)) if found else "no runs yet; run a sweep first, such as `make sweep-critic-capacity`")
     if found and all(one.cells is None for one in found):
         raise InvalidInput(f"no sweep says which cells it has: {found[0].note}")
