@@ -207,7 +207,6 @@ class Invocation:
             shares = self._shares(packs)
         slots = self._slots(min(shares))
         dispatch = Dispatch(shares, slots, alone=search is not None)
-        watch.progress.slots = slots
         for number, pack in enumerate(packs):
             watch.progress.add(number, len(pack), self.sweep.pack_cost(pack))
         self._tell(len(packs), slots)
@@ -228,7 +227,6 @@ class Invocation:
         """Tune settings of a search: one trial at a time; a whole GPU each unless declared otherwise."""
         share = (self._declared_share() or 1.0) if self.gpus else 0.0
         numbers, slots = itertools.count(), self._slots(share)
-        watch.progress.slots = slots
         self._tell(self.summary.unfinished, slots)
 
         def config(key: str, cell: Cell) -> dict[str, Any]:

@@ -96,38 +96,31 @@ class _Pack:
     cost: float
     running: bool = False
     fraction: float = 0.0  # of it that is done
-    seconds: float = 0.0  # which that took
-    first: tuple[float, float] | None = None  # both as they were first told: the worker has loaded, or gone on, by then
-
-    def since(self) -> tuple[float, float]:
-        """Cost and seconds since its first word."""
-        fraction, seconds = self.first or (self.fraction, self.seconds)
-        return self.cost * (self.fraction - fraction), self.seconds - seconds
 
 
 class Progress:
     """Progress of the cells of a sweep, of which packs are a part each.
 
-    best: a metric, and "min" or "max". slots: packs that run at once. clock: seconds. title: of a cell, in short.
+    best: a metric, and "min" or "max". clock: seconds. title: of a cell, in short.
     """
 
     def __init__(
         self,
         cells: int,
         best: tuple[str, str] | None,
-        slots: int = 1,
         screen: Screen | None = None,
         clock: Callable[[], float] = time.monotonic,
         title: Callable[[Cell], str] = str,
     ):
-        self.cells, self.best, self.slots = cells, best, slots
+        self.cells, self.best = cells, best
         self.done = self.failed = 0
         self.best_text = ""
         self._best_value = math.inf
         self._packs: dict[int, _Pack] = {}  # that have not ended
-        self._ended_cost = self._ended_seconds = 0.0  # of packs that were a success
-        self._heard = 0.0  # when something was last heard of a pack, by the clock
+        self._ended_cost = 0.0
         self._screen, self._clock, self._title = screen or Screen(), clock, title
+        self._pace = Bar(get_time=clock, speed_estimate_period=math.inf)  # never shown: it estimates the time left
+        self._work = self._pace.add_task("", total=1.0)
         self._printed: float | None = None
         self._lock, self._over = threading.RLock(), threading.Event()
 
@@ -155,13 +148,12 @@ class Progress:
                 self._packs[pack].running = True
         self.show()
 
-    def advance(self, pack: int, fraction: float, seconds: float) -> None:
-        """A pack has got to `fraction`, which took it so long."""
+    def advance(self, pack: int, fraction: float) -> None:
+        """A pack has got to `fraction`."""
         with self._lock:
-            if known := self._packs.get(pack):
-                known.fraction, known.seconds = fraction, seconds
-                known.first = known.first or (fraction, seconds)
-                self._heard = self._clock()
+            if pack in self._packs:
+                self._packs[pack].fraction = fraction
+                self._note_pace()
         self.begin(pack)
 
     def back(self, pack: int) -> None:
@@ -171,24 +163,26 @@ class Progress:
                 self._packs[pack] = _Pack(self._packs[pack].cells, self._packs[pack].cost)
 
     def ended(
-        self,
-        pack: int,
-        cells: Mapping[str, Cell],
-        final: Mapping[str, Mapping[str, float]],
-        failed: int,
-        seconds: float | None = None,
+        self, pack: int, cells: Mapping[str, Cell], final: Mapping[str, Mapping[str, float]], failed: int
     ) -> None:
-        """Ends the cells of a pack, with their last metrics and the number failed. seconds: its duration."""
+        """Ends the cells of a pack, with their last metrics and the number failed."""
         with self._lock:
             self.done += len(cells)
             self.failed += failed
-            known, self._heard = self._packs.pop(pack, None), self._clock()
-            if known and seconds is not None:
+            if known := self._packs.pop(pack, None):
                 self._ended_cost += known.cost
-                self._ended_seconds += seconds
+            self._note_pace()
             for key, metrics in final.items():
                 self._consider(cells[key], metrics)
         self.show()
+
+    def _note_pace(self) -> None:
+        """Tells rich how much of the whole cost is done; of a search, each cell that is not known yet has cost 1."""
+        packs = self._packs.values()
+        later = self.cells - self.done - sum(pack.cells for pack in packs)
+        done = self._ended_cost + sum(pack.cost * pack.fraction for pack in packs)
+        total = self._ended_cost + sum(pack.cost for pack in packs) + later
+        self._pace.update(self._work, completed=done / total if total else 1.0)
 
     def _consider(self, cell: Cell, metrics: Mapping[str, float]) -> None:
         if self.best is None:
@@ -217,19 +211,8 @@ class Progress:
             return ", ".join([*said, self.best_text] if self.best_text else said)
 
     def seconds_left(self) -> float | None:
-        """Cost that is left, at the pace so far, shared by the slots; None before anything has got anywhere, and where
-        that has proved too little.
-        """
-        packs = self._packs.values()
-        since = [pack.since() for pack in packs]
-        cost = self._ended_cost + sum(cost for cost, _ in since)
-        if not cost:
-            return None
-        seconds = self._ended_seconds + sum(seconds for _, seconds in since)
-        later = self.cells - self.done - sum(pack.cells for pack in packs)  # of a search: each has cost 1
-        left = later + sum(pack.cost * (1 - pack.fraction) for pack in packs)
-        told = seconds / cost * left / max(1, min(self.slots, len(packs) + later)) - (self._clock() - self._heard)
-        return told if told > 0 else None
+        """At the pace since the first word of a worker; None before there was another."""
+        return self._pace.tasks[0].time_remaining
 
     def show(self) -> None:
         """Brings the live line up to date, or prints a line when it is time."""

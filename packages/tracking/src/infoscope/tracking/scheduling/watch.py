@@ -106,7 +106,7 @@ class Watch:
             return
         self._seconds[number] = result["pack_seconds"]
         if "final" not in result:
-            self.progress.advance(number, result["fraction"], result["pack_seconds"])
+            self.progress.advance(number, result["fraction"])
             return
         self.recording_seconds += result["recording_seconds"]
         self.own_seconds += result["own_seconds"]
@@ -169,9 +169,8 @@ class Watch:
         self.summary.completed += counts[COMPLETE]
         self.summary.stopped += counts[STOPPED]
         self.summary.failures += [(assignment.cells[key], error) for key, error in errors.items()]
-        seconds = self._seconds.pop(number, None)
-        alike = seconds if len(errors) < len(assignment.cells) else None  # what fails takes another time than the rest
-        self.progress.ended(number, assignment.cells, final, len(errors), alike)
+        self._seconds.pop(number, None)
+        self.progress.ended(number, assignment.cells, final, len(errors))
         self.closer.submit(self._close, assignment, outcomes, errors, sent)
 
     def _close(
