@@ -11,6 +11,7 @@ from ray import tune
 from infoscope.tracking import Profile, Search, Sweep
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
 from infoscope.tracking.scheduling.search import SearchState, ended, judged
+from infoscope.tracking.scheduling.worker import JUDGED
 from infoscope.tracking.sending.publish import publish
 from infoscope.tracking.store.store import Store
 from tests.tracking.cells import begun
@@ -112,10 +113,10 @@ def test_what_optuna_is_told_of_how_a_trial_ended():
         state, told, steps = judged(COMPLETE, value, 1.0)
         assert state is TrialState.PRUNED and told is None
         assert list(steps) == [0] and math.isnan(steps[0])
-    assert ended({"failed": False, "loss": 0.1, "fraction": 1.0}, False, "loss") == (COMPLETE, 0.1, 1.0)
-    assert ended({"failed": True, "loss": 0.1, "fraction": 1.0}, False, "loss")[0] == FAILED
-    assert ended({"loss": 0.1, "fraction": 0.2}, False, "loss") == (STOPPED, 0.1, 0.2)
-    assert ended({"loss": 0.1, "fraction": 0.2}, True, "loss")[0] == FAILED
+    assert ended({"failed": False, JUDGED: 0.1, "fraction": 1.0}, False) == (COMPLETE, 0.1, 1.0)
+    assert ended({"failed": True, JUDGED: 0.1, "fraction": 1.0}, False)[0] == FAILED
+    assert ended({JUDGED: 0.1, "fraction": 0.2}, False) == (STOPPED, 0.1, 0.2)
+    assert ended({JUDGED: 0.1, "fraction": 0.2}, True)[0] == FAILED
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from infoscope.tracking import runs
-from infoscope.tracking.scheduling.worker import RecordedReport, work
+from infoscope.tracking.scheduling.worker import JUDGED, RecordedReport, work
 from infoscope.tracking.store.store import Store
 from tests.tracking.cells import assigned, history
 
@@ -127,15 +127,13 @@ REFUSED = {
     "a column of no text": (lambda cell, to: to.table(cell, "x", {"\ud800": [1]}), "table x"),
     "a fraction of nothing": (lambda cell, to: to.progress(float("nan")), "nan"),
     "a fraction above 1": (lambda cell, to: to.progress(1.5), "1.5"),
-    "a progress called final": (lambda cell, to: to.progress(0.5, final=1.0), "['final']"),
-    "a progress called done": (lambda cell, to: to.progress(0.5, done=1.0), "['done']"),
-    "a progress of text": (lambda cell, to: to.progress(0.5, loss="low"), "'low'"),
+    "a progress of text": (lambda cell, to: to.progress(0.5, done="low"), "'low'"),
 }
 
 
 def test_what_could_not_be_stored_is_refused_at_once(assignment):
     """With a sentence, and nothing of it is in the record: not when everything is done, and can never be sent."""
-    report = RecordedReport(assignment, lambda told: None)
+    report = RecordedReport(assignment, lambda told: None, "done")
     for record in report.records:
         record.begin({}, {})
     before = [path.read_bytes() for path in sorted(assignment.records.rglob("*.jsonl"))]
@@ -178,15 +176,15 @@ def test_a_search_hears_of_every_hundredth_but_not_of_the_end(assignment):
 
     def trial(pack, report):
         for step in range(1, 1001):
-            report.progress(step / 1000, loss=1 / step, other=2.0)
+            report.progress(step / 1000, done=1 / step, other=2.0)
 
-    *told, end = worked(trial, assignment, "loss")
+    *told, end = worked(trial, assignment, "done")  # a name that Tune itself uses
     heard = [result["fraction"] for result in told]
     assert 90 <= len(heard) <= 100 and all(fraction < 1 for fraction in heard)
     assert all(later - earlier >= 0.01 for earlier, later in zip(heard, heard[1:]))
-    assert (end["fraction"], end["loss"], end["failed"]) == (1.0, 1 / 1000, False)
+    assert (end["fraction"], end[JUDGED], end["failed"]) == (1.0, 1 / 1000, False)
     frame = runs("worked")
-    assert frame["progress/loss"].tolist() == [1 / 1000] * 2 and frame["progress/fraction"].tolist() == [1.0] * 2
+    assert frame["progress/done"].tolist() == [1 / 1000] * 2 and frame["progress/fraction"].tolist() == [1.0] * 2
 
 
 @pytest.mark.parametrize("trial", [lambda pack, report: report.progress(0.5, level=1.0), lambda pack, report: None])

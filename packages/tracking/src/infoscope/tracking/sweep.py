@@ -80,7 +80,7 @@ class Search:
     choice.
 
     metric, mode: of `report.progress`, "min" or "max".
-    scheduler: makes a fresh Ray Tune scheduler, such as `asha` (it sees `fraction` and the metrics).
+    scheduler: makes a fresh Ray Tune scheduler without a metric of its own, such as `asha` (its time is `fraction`).
     space: profile -> name -> distribution, of optuna.distributions or ray.tune (uniform, loguniform, randint,
     choice). The sweep's `cells` give exactly one dict of fixed values then.
     trials: how many configurations, recorded ones included, or profile -> how many; list the setting in the sweep's
@@ -286,10 +286,9 @@ class Report(Protocol):
         """A trained model of all the cells that share it (see `models.write_model`); ValueError: invalid name."""
 
     def progress(self, fraction: float, **metrics: float) -> None:
-        """The fraction of the pack done, in [0, 1], with a scheduler's metrics. Under a search this call may end the
-        trial.
+        """The fraction of the pack done, in [0, 1], and under a search its metric; then this call may end the trial.
 
-        Raises ValueError for a fraction outside of [0, 1], an invalid metric, and when the search's metric is missing.
+        Raises ValueError for a fraction outside of [0, 1], and when the search's metric is missing or no number.
         """
 
     def member(self, cell: Cell) -> contextlib.AbstractContextManager[None]:

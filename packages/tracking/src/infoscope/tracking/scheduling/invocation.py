@@ -26,7 +26,7 @@ from infoscope.tracking.scheduling import cluster, placement
 from infoscope.tracking.scheduling.dispatch import Dispatch, PackedAssignments, run_packs
 from infoscope.tracking.scheduling.progress import Progress, Screen
 from infoscope.tracking.scheduling.watch import Summary, Watch
-from infoscope.tracking.scheduling.worker import INVOCATION, Assignment, work
+from infoscope.tracking.scheduling.worker import INVOCATION, JUDGED, Assignment, work
 from infoscope.tracking.sending.publish import parameters, publish_all
 from infoscope.tracking.sending.signs import alive, own_tags
 from infoscope.tracking.store import ui
@@ -288,7 +288,7 @@ class Invocation:
             tune.with_resources(trainable, asks),
             tune_config=tune.TuneConfig(
                 reuse_actors=True,
-                metric=metric,
+                metric=JUDGED if search else None,
                 mode=search.mode if search else None,
                 scheduler=search.scheduler() if search else None,
                 trial_dirname_creator=lambda trial: trial.trial_id,

@@ -19,7 +19,7 @@ from optuna.trial import TrialState
 from infoscope.errors import InvalidInput, OutOfRange, WrongShape, WrongType
 from infoscope.tracking.checks import entity_name
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
-from infoscope.tracking.scheduling.worker import FRACTION, METRIC
+from infoscope.tracking.scheduling.worker import FRACTION, JUDGED, METRIC
 from infoscope.tracking.store.store import KEY, OUTCOME, PROFILE, is_finished, labels, values
 from infoscope.tracking.sweep import Cell, Profile, Sweep, canonical
 
@@ -164,7 +164,7 @@ class SearchState:
 
         class Suggestions(Searcher):
             def __init__(self) -> None:
-                super().__init__(metric=exploration.sweep.search.metric, mode=exploration.sweep.search.mode)
+                super().__init__(metric=JUDGED, mode=exploration.sweep.search.mode)
                 self.keys: dict[str, str] = {}
 
             def __reduce__(self) -> tuple:  # Tune writes its searcher down for a restore, which is not how we resume
@@ -183,7 +183,7 @@ class SearchState:
                 return dict(pack(*suggestion))
 
             def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
-                exploration.conclude(self.keys.pop(trial_id), *ended(result or {}, error, self.metric))
+                exploration.conclude(self.keys.pop(trial_id), *ended(result or {}, error))
 
             def save(self, checkpoint_path: str) -> None:
                 """Nothing to keep: a restart begins from what MLflow holds."""
@@ -191,11 +191,11 @@ class SearchState:
         return Suggestions()
 
 
-def ended(result: Mapping[str, Any], error: bool, metric: str) -> tuple[str, float, float]:
+def ended(result: Mapping[str, Any], error: bool) -> tuple[str, float, float]:
     """Outcome, last metric and fraction done, from the last result that Tune has of a trial."""
     failed = error or result.get("failed")
     outcome = FAILED if failed else COMPLETE if "failed" in result else STOPPED  # only a trial's last report has it
-    return outcome, result.get(metric, math.nan), result.get("fraction", 0.0)
+    return outcome, result.get(JUDGED, math.nan), result.get("fraction", 0.0)
 
 
 def judged(outcome: str, value: float, fraction: float) -> tuple[TrialState, float | None, dict[int, float]]:

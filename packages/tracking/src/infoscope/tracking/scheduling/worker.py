@@ -21,7 +21,7 @@ import pandas as pd
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 from pyarrow.lib import ArrowException
 
-from infoscope.errors import Conflict, InvalidInput, OutOfRange
+from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.tracking import notes
 from infoscope.tracking.checks import (
     NAME_LENGTH,
@@ -51,42 +51,11 @@ log = logging.getLogger(__name__)
 
 CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))
 PATIENCE_SECONDS = 1800.0  # of a worker whose records the driver cannot see, with a store that does not answer
-TOLD = frozenset(  # under what this package and Tune tell of a trial: a metric would be taken for it
-    [
-        "fraction",
-        "pack",
-        "pack_seconds",
-        "failed",
-        "errors",
-        "final",
-        "run_ids",
-        "recording_seconds",
-        "own_seconds",
-        "config",
-        "date",
-        "done",
-        "checkpoint_dir_name",
-        "episodes_total",
-        "experiment_tag",
-        "hostname",
-        "iterations_since_restore",
-        "node_ip",
-        "pid",
-        "should_checkpoint",
-        "time_since_restore",
-        "time_this_iter_s",
-        "time_total_s",
-        "timestamp",
-        "timesteps_since_restore",
-        "timesteps_total",
-        "training_iteration",
-        "trial_id",
-    ]
-)
 ROUNDING = 1e-9  # of a fraction that a trial has summed up
 INVOCATION = "invocation"  # a file in the driver's folder of records, with the id of its run
 PROGRESS = "progress/"
 FRACTION, METRIC = f"{PROGRESS}fraction", PROGRESS + "{}"  # under a search: how far a run got, and what it is judged by
+JUDGED = "judged"  # what Tune calls that: the sweep's own name of it could be one of Tune's
 
 
 @dataclass(frozen=True)
@@ -264,24 +233,21 @@ class RecordedReport(Report):
         if not -ROUNDING <= fraction <= 1 + ROUNDING:
             raise OutOfRange(f"the fraction that is done must be a number from 0 to 1, got {shown(fraction)}.")
         fraction = min(max(float(fraction), 0.0), 1.0)
-        if reserved := TOLD & metrics.keys():
-            raise Conflict(f"report.progress is given {sorted(reserved)}, names that have another use; choose others")
-        metrics = {metric_name(name): metric_value(name, value) for name, value in metrics.items()}
         now, before = time.monotonic(), self.last.get("fraction", -1.0)
         if self._metric is None:
             if now - self._told > 1.0:
                 self._told = now
-                self._tell({"fraction": fraction, **metrics})
+                self._tell({"fraction": fraction})
             return
         if self._metric not in metrics:
             raise InvalidInput(f"report.progress is given {sorted(metrics)}; the search decides by {self._metric!r}")
+        value = metric_value(self._metric, metrics[self._metric])
         if fraction < 1 and fraction - before < 0.01:
             return
-        self.last = {"fraction": fraction, **metrics}
-        judged = {FRACTION: fraction, METRIC.format(self._metric): metrics[self._metric]}
+        self.last = {"fraction": fraction, JUDGED: value}
         self._begin_afresh()
         for record in self.records:
-            self._note(record, judged, round(1000 * fraction))
+            self._note(record, {FRACTION: fraction, METRIC.format(self._metric): value}, round(1000 * fraction))
         if fraction < 1:  # what is done shall not be stopped: `work` tells the end when everything is recorded
             self._tell(self.last)
 
