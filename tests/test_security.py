@@ -212,7 +212,7 @@ def test_a_key_does_not_leave_its_filter(store):
     """Neither another cell nor all of them: a key that closes the quotes is found nowhere."""
     from mlflow.exceptions import MlflowException
 
-    store.client.create_run(store.experiment_id, tags={"infoscope.key": "a", "infoscope.cell": "{}"})
+    store.client.create_run(store.experiment_id, tags={"infoscope.key": "a", "mlflow.infoscope.cell": "{}"})
     assert store.run_of("a").data.tags["infoscope.key"] == "a"
     try:
         found = store.run_of(CLOSING_QUOTE)

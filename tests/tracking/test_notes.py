@@ -1,9 +1,6 @@
 """What runs say of themselves in MLflow, whatever their names and settings hold."""
 
-import json
-import math
 import re
-from dataclasses import asdict
 
 import pytest
 
@@ -51,21 +48,6 @@ def test_the_tables_of_a_second_analysis_replace_the_first():
     assert second.count("### About") == 1 and second.endswith("About.") and second.startswith("**mse**")
     assert "| 3 |" in second and "| 1 |" not in second and "Of b." in second and "other" not in second
     assert notes.with_tables(second, [("mse", ["x"], [["3"]], "Of b.")]) == second
-
-
-@pytest.mark.parametrize("count", [1, 2, 24, 25, 49, 1000])
-def test_the_course_of_a_curve_rises_with_it(count):
-    course = notes.Course()
-    for step in range(count):
-        course.add(10 * step, float(step))
-    first, bars, last, *steps = str(course).split()
-    assert (first, last) == ("0", f"{count - 1}") and " ".join(steps) == f"(steps 0 to {10 * (count - 1):,})"
-    assert list(bars) == sorted(bars) and len(bars) <= 24 and len(course.values) <= 48
-    assert count == 1 or (bars[0], bars[-1]) == ("▁", "█")
-    again = notes.Course(**json.loads(json.dumps(asdict(course))))
-    course.add(10 * count, math.nan)
-    again.add(10 * count, math.nan)
-    assert str(course) == str(again) and "· not finite" in str(course)
 
 
 HOSTILE = "[x](http://e) ![p](http://e) <script> `a` | b\n# c"

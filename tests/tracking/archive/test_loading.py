@@ -76,7 +76,7 @@ def test_another_store_tells_the_same_and_makes_the_same_file(file, enter, tmp_p
         assert (data.dataset.digest, data.dataset.profile) == (DATA.input.dataset.digest, DATA.input.dataset.profile)
         assert curve(run.info.run_id, "loss").equals(curve_of(was, file))
         note = run.data.tags[MLFLOW_RUN_NOTE]
-        assert f"runs/{run.data.tags[PARENT]}" in note and "tracker.example" not in note and "**Curves**" in note
+        assert f"runs/{run.data.tags[PARENT]}" in note and "tracker.example" not in note and "| error |" in note
     chosen = runs("made", "paper").iloc[0]
     assert table(chosen["run_id"], "sets")["x"].tolist() == [chosen["seed"], 1.5]
     assert arrays(chosen["run_id"], "views")["y"] == [chosen["seed"]]

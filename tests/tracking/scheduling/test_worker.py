@@ -220,6 +220,6 @@ def test_a_run_has_its_curve_first_no_constant_among_its_metrics_and_says_what_i
     assert (row["loss"], row["at 2 bits/floor"], row["at 2 bits/batches"], row["items"]) == (0.5, 0.25, 9, 800)
     assert end["final"]["one"] == {"loss": 0.5, "at 2 bits/mse": 0.5}
     begin, rest = raw.tags["mlflow.note.content"].split("A cell.")
-    assert begin.startswith("**Curves**: loss 1 █▁ 0.5")
+    assert begin == ""
     assert "| mse | 0.5 |" in rest and "| items |" in rest and "loss" not in rest
     assert "**Failed**: `RuntimeError: no`" in frame.loc["two", "tags"]["mlflow.note.content"]

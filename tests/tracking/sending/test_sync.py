@@ -42,7 +42,7 @@ def test_leftovers_of_every_sweep_are_sent_and_closed(folder, command):
     began(folder, "first", "whole").end("complete")
     began(folder, "second", "broken").end("failed", "RuntimeError: boom")
     store = Store.open("second", create=True)
-    tags = {"infoscope.key": "lost", "infoscope.cell": '{"name": "lost"}', "infoscope.outcome": ""}
+    tags = {"infoscope.key": "lost", "mlflow.infoscope.cell": '{"name": "lost"}', "infoscope.outcome": ""}
     store.client.create_run(store.experiment_id, tags=tags | own_tags())  # its record is gone
     store.client.create_run(store.experiment_id, tags=tags | {"infoscope.key": "theirs", DRIVER: "another:/folder"})
     (folder / "second" / "copy-1").mkdir()

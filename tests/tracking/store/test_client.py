@@ -162,7 +162,7 @@ def test_of_a_run_that_was_made_twice_one_is_left(store, liar, lie):
 @lies
 def test_a_model_of_which_an_answer_is_lost_is_logged_once(store, liar, lie, monkeypatch):
     """Whichever of the requests it is: the next attempt finishes what there is."""
-    monkeypatch.setattr(store.client._circuit, "_pauses", ())
+    monkeypatch.setattr(store.client, "_pauses", ())
     record = recorded(store, model=True)
     run_id, asked = shown(store, "other"), 0
 

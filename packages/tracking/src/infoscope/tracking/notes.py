@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import urllib.parse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from mlflow.entities import Run
@@ -16,7 +15,6 @@ from infoscope.tracking.sweep import Cell, text
 VIEW = "workflowType=machine_learning"  # of pages of the UI; else it shows what it has for language models
 _LONGEST, _OPENING = 7500, 4000  # of a note, of its part without results; MLflow takes 8,000 characters
 _ABOUT = "\n\n### About\n\n"  # above it is what the analysis found; another analysis replaces that
-_BARS, _WIDTH = "▁▂▃▄▅▆▇█", 24  # of a curve in a line of text; how many of them
 
 _ESCAPED = {sign: f"\\{sign}" for sign in "\\`*_[]|#!"} | {"<": "&lt;", ">": "&gt;"}
 
@@ -43,48 +41,8 @@ def of_cell(question: str, sweep: str, label: str, cell: Cell, experiment_id: st
     return clipped(storable_text(told), _OPENING)
 
 
-@dataclass
-class Course:
-    """The course of a curve, at as many points as a line of text has room for, however many there are."""
-
-    first: tuple[int, float] | None = None
-    last: tuple[int, float] = (0, math.nan)
-    values: list[float] = field(default_factory=list)
-    told: int = 0
-    every: int = 1
-
-    def add(self, step: int, value: float) -> None:
-        """One more point."""
-        self.first, self.last = self.first or (step, value), (step, value)
-        if self.told % self.every == 0:
-            self.values.append(value)
-        self.told += 1
-        if len(self.values) > 2 * _WIDTH:
-            self.values, self.every = self.values[::2], 2 * self.every
-
-    def __str__(self) -> str:
-        (start, first), (end, last) = self.first or self.last, self.last
-        values = self.values if (self.told - 1) % self.every == 0 else [*self.values, last]
-        count = min(_WIDTH, len(values))
-        shown = [values[round(place * (len(values) - 1) / max(1, count - 1))] for place in range(count)]
-        finite = [value for value in shown if math.isfinite(value)]
-        low, high = min(finite, default=0.0), max(finite, default=0.0)
-        unit = (high - low) / (len(_BARS) - 1) or 1.0
-        bars = "".join(_BARS[round((value - low) / unit)] if math.isfinite(value) else "·" for value in shown)
-        return f"{number(first)} {bars} {number(last)} (steps {start:,} to {end:,})"
-
-
-def with_results(
-    note: str,
-    results: Mapping[str, float],
-    constants: Mapping[str, float],
-    error: str | None,
-    courses: Mapping[str, Course] | None = None,
-) -> str:
-    """The same when the cell has ended; first what went wrong, and the course of its first curves."""
-    told = [f"{plain(name)} {course}" for name, course in list((courses or {}).items())[:3]]
-    if told:
-        note = f"**Curves**: {'; '.join(told)}\n\n{note}"
+def with_results(note: str, results: Mapping[str, float], constants: Mapping[str, float], error: str | None) -> str:
+    """The same when the cell has ended; first what went wrong."""
     if error is not None:
         note = f"**Failed**: {code(clipped(error, 500))}\n\n{note}"
     for title, values in (("Results", results), ("Known without training", constants)):

@@ -1,7 +1,5 @@
 """The tags by which runs are found in MLflow, and what is known of them."""
 
-import re
-
 _HIDDEN = "mlflow."  # before a name: MLflow's pages do not show it, for it is of use to programs alone
 
 # of a cell's run
@@ -26,11 +24,3 @@ DRIVER = "infoscope.driver"  # the machine and folder that they were made from
 
 TAKEN = frozenset({KEY, CELL, PROFILE, VERSION, OUTCOME, ERROR, PARENT, CONSTANTS, LOADED_FROM, LOADED_RUN, CELLS})
 TAKEN |= {ALIVE, DRIVER}
-
-_SHOWN_BEFORE = re.compile(r"infoscope\.(cell|constants|summary_of|alive)(?![a-z_])")
-
-
-def add_hidden(tags: dict[str, str]) -> None:
-    """Adds the names of today to the tags of a run of before, when MLflow's pages showed all of them."""
-    for name in [name for name in tags if _SHOWN_BEFORE.match(name)]:
-        tags.setdefault(_HIDDEN + name, tags[name])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 import tempfile
 import threading
+from base64 import b64decode
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +28,6 @@ from infoscope.tracking.sending.summaries import summarise, tell_data
 from infoscope.tracking.status import declared
 from infoscope.tracking.store import ui
 from infoscope.tracking.store.store import (
-    CURVES,
     NO_FIGURES,
     Store,
     by_key,
@@ -170,17 +171,17 @@ class _Loading:
         tags |= {LOADED_FROM: self.archive.name, LOADED_RUN: run.run}
         made = client.create_run(self.store.experiment_id, start_time=run.start, tags=tags)
         run_id = made.info.run_id
-        points = [Metric(name, value, run.start + time, step)
+        points = [Metric(name, math.nan if value is None else value, run.start + time, step)
                   for name, told in run.metrics.items() for step, time, value in told]  # fmt: skip
         params = [Param(*param) for param in run.params.items()]
-        described = [RunTag(MLFLOW_RUN_NOTE, self._note(run, label, parent, constants(made)))]
+        described = [RunTag(MLFLOW_RUN_NOTE, self._note(run, label, parent, points, constants(made)))]
         for number in range(max(-(-len(points) // _POINTS), -(-len(params) // _OTHERS), 1)):
             some = points[number * _POINTS :][:_POINTS], params[number * _OTHERS :][:_OTHERS]
             client.log_batch(run_id, *some, described if not number else ())
         if run.files:
             with tempfile.TemporaryDirectory() as folder:
-                for name, data in run.files.items():
-                    (Path(folder) / name).write_bytes(data)
+                for name, text in run.files.items():
+                    (Path(folder) / name).write_bytes(b64decode(text))
                 client.log_artifacts(run_id, folder)
         if run.inputs:
             with self.lock:  # new data sets are made once
@@ -191,14 +192,11 @@ class _Loading:
         if before is not None and before.info.status != "RUNNING":  # else whoever works on it may live
             withdraw([before], self.store)
 
-    def _note(self, run: Finished, label: str, parent: str, known: Mapping[str, float]) -> str:
+    def _note(
+        self, run: Finished, label: str, parent: str, points: Sequence[Metric], known: Mapping[str, float]
+    ) -> str:
         """Its description, as it gets one when it is run: that of a file could hold any link."""
         about = plain_cell(run.tags[CELL]), self.store.experiment_id, parent
         note = notes.of_cell(self.question, self.archive.experiment, label, *about)
-        figures = {name: told[-1][2] for name, told in run.metrics.items() if not name.startswith(NO_FIGURES)}
-        courses = {name: told for name, told in run.metrics.items() if name.startswith(CURVES) and len(told) > 1}
-        drawn = {name.removeprefix(CURVES): notes.Course() for name in courses}
-        for name, told in courses.items():
-            for step, _, value in told:
-                drawn[name.removeprefix(CURVES)].add(step, value)
-        return storable_text(notes.with_results(note, figures, known, None, drawn))
+        figures = {point.key: point.value for point in points if not point.key.startswith(NO_FIGURES)}
+        return storable_text(notes.with_results(note, figures, known, None))

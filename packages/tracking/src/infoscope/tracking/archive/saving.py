@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import tempfile
+from base64 import b64encode
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlflow.entities import Metric, Run
 
 from infoscope.errors import InvalidInput, OutOfRange
+from infoscope.files import reading
 from infoscope.tracking.archive.lines import (
     FILE_BYTES,
     Finished,
     check_file,
+    checked,
     names_folder,
     opened,
     portable_source,
@@ -94,7 +98,7 @@ def _check_held(path: Path, experiment: str, keys: set[str], curves: bool, table
             f"{path} holds {len(lost)} cells that would be lost: load it first (`make runs-load ARGS={path}`), or "
             "remove it to have fewer"
         )
-    for what, there, given in (("curves", held.curves, curves), ("tables", held.tables, tables)):
+    for what, there, given in (("curves", held.header.curves, curves), ("tables", held.header.tables, tables)):
         if there and not given:
             raise InvalidInput(
                 f"{path} holds {what}, which would be lost: give --{what}, too, or remove it to have none"
@@ -103,21 +107,27 @@ def _check_held(path: Path, experiment: str, keys: set[str], curves: bool, table
 
 def _finished(run: Run, store: Store, tables: bool, curves: bool, saved: Saved) -> Finished:
     tags, start = run.data.tags, run.info.start_time or 0
-    return Finished(
-        key=tags[KEY],
-        run=tags.get(LOADED_RUN, run.info.run_id),
-        outcome=tags[OUTCOME],
-        start=start,
-        end=run.info.end_time or start,
-        tags=portable_tags(tags),
-        params=dict(run.data.params),
-        metrics={
-            name: sorted((point.step, point.timestamp - start, point.value) for point in points)
-            for name, points in _metrics(run, store, curves).items()
-        },
-        inputs=_inputs(run),
-        files=_files(run, store, saved) if tables else {},
-    )
+    fields = {
+        "key": tags[KEY],
+        "run": tags.get(LOADED_RUN, run.info.run_id),
+        "outcome": tags[OUTCOME],
+        "start": start,
+        "end": run.info.end_time or start,
+        "tags": portable_tags(tags),
+        "params": dict(run.data.params),
+        "metrics": {name: _points(points, start) for name, points in _metrics(run, store, curves).items()},
+        "inputs": _inputs(run),
+        "files": _files(run, store, saved) if tables else {},
+    }
+    with reading(saved.path, "", f"run {fields['run']} cannot be in a file"):
+        return checked(Finished.model_validate, fields)
+
+
+def _points(points: Iterable[Metric], start: int) -> list[tuple[int, int, float | None]]:
+    ordered = sorted(points, key=lambda point: (point.step, point.timestamp))
+    return [
+        (point.step, point.timestamp - start, point.value if math.isfinite(point.value) else None) for point in ordered
+    ]
 
 
 def _metrics(run: Run, store: Store, curves: bool) -> dict[str, Sequence[Metric]]:
@@ -135,7 +145,7 @@ def _inputs(run: Run) -> list[dict[str, str]]:
     return sorted(cut, key=lambda one: (one["name"], one["digest"], one["context"]))
 
 
-def _files(run: Run, store: Store, saved: Saved) -> dict[str, bytes]:
+def _files(run: Run, store: Store, saved: Saved) -> dict[str, str]:
     client, run_id, found = store.client, run.info.run_id, {}
     with tempfile.TemporaryDirectory() as folder:
         for file in client.list_artifacts(run_id):
@@ -147,5 +157,5 @@ def _files(run: Run, store: Store, saved: Saved) -> dict[str, bytes]:
             data = Path(client.download_artifacts(run_id, file.path, folder)).read_bytes()
             with contextlib.suppress(ValueError):  # somebody's own, of such a name
                 check_file(file.path, data)
-                found[file.path] = data
+                found[file.path] = b64encode(data).decode()
     return found

@@ -41,7 +41,15 @@ from infoscope.tracking.record import COMPLETE, FAILED, SYSTEM, Record, RecordUn
 from infoscope.tracking.sending.checkpoint import Checkpoint
 from infoscope.tracking.sending.live import Live
 from infoscope.tracking.sending.publish import header_tags, publish_all
-from infoscope.tracking.store.store import CONSTANTS, CURVES, Store, constants_of, first_line, without_password
+from infoscope.tracking.store.store import (
+    CONSTANTS,
+    CURVES,
+    NO_FIGURES,
+    Store,
+    constants_of,
+    first_line,
+    without_password,
+)
 from infoscope.tracking.sweep import Cell, Pack, Report, canonical
 
 if TYPE_CHECKING:
@@ -112,8 +120,8 @@ class RecordedReport(Report):
         self._told, self._save_from = time.monotonic(), time.perf_counter() + CHECKPOINT_SECONDS
         self.seconds = 0.0
         self.final: dict[str, dict[str, float]] = {}
+        self._figures: dict[str, dict[str, float]] = {}  # without curves
         self._constants: dict[str, dict[str, float]] = {}
-        self._courses: dict[str, dict[str, notes.Course]] = {}  # by cell and name of the curve
         self._notes = {key: tags[MLFLOW_RUN_NOTE] for key, tags in assignment.tags.items() if MLFLOW_RUN_NOTE in tags}
         self.errors: dict[str, str] = {}
         self.last: dict[str, float] = {}
@@ -152,12 +160,10 @@ class RecordedReport(Report):
     def _take(self, entry: Mapping[str, Any], key: str) -> None:
         """Keeps what the description of the run and the driver are to be told of an entry of the record."""
         for name, value in entry.get("metrics", {}).items():
-            if name.startswith(CURVES):
-                plain = name.removeprefix(CURVES)
-                self._courses.setdefault(key, {}).setdefault(plain, notes.Course()).add(entry["step"], value)
-                name = plain
             if not name.startswith(PROGRESS):
-                self.final.setdefault(key, {})[name] = value
+                self.final.setdefault(key, {})[name.removeprefix(CURVES)] = value
+            if not name.startswith(NO_FIGURES):
+                self._figures.setdefault(key, {})[name] = value
         for tag, told in entry.get("tags", {}).items():
             if tag.startswith(CONSTANTS):
                 self._constants.setdefault(key, {}).update(constants_of(tag, told))
@@ -191,9 +197,7 @@ class RecordedReport(Report):
     def _describe(self, key: str, error: str | None) -> None:
         header = self._notes.get(key)
         if header is not None:
-            courses = self._courses.get(key, {})
-            found = {name: value for name, value in self.final.get(key, {}).items() if name not in courses}
-            told = notes.with_results(header, found, self._constants.get(key, {}), error, courses)
+            told = notes.with_results(header, self._figures.get(key, {}), self._constants.get(key, {}), error)
             self._records[key].append({"tags": {MLFLOW_RUN_NOTE: storable_text(told)}})
 
     def table(self, cell: Cell, name: str, columns: Mapping[str, np.ndarray]) -> None:
