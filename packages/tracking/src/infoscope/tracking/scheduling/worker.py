@@ -98,6 +98,20 @@ class Assignment:
         return self.records / f"{digest[:16]}.checkpoint"
 
 
+def _timed(method: Callable[..., None]) -> Callable[..., None]:
+    """Counts what a method takes among the seconds that a report has cost."""
+
+    @functools.wraps(method)
+    def timed(self: RecordedReport, *args: Any, **settings: Any) -> None:
+        began = time.perf_counter()
+        try:
+            method(self, *args, **settings)
+        finally:
+            self.seconds += time.perf_counter() - began
+
+    return timed
+
+
 class RecordedReport(Report):
     """The report of a trial on a worker: writes to the cell's local record, which is published at its end.
 
@@ -120,8 +134,6 @@ class RecordedReport(Report):
         self._told, self._save_from = time.monotonic(), time.perf_counter() + CHECKPOINT_SECONDS
         self.seconds = 0.0
         self.final: dict[str, dict[str, float]] = {}
-        self._figures: dict[str, dict[str, float]] = {}  # without curves
-        self._constants: dict[str, dict[str, float]] = {}
         self._notes = {key: tags[MLFLOW_RUN_NOTE] for key, tags in assignment.tags.items() if MLFLOW_RUN_NOTE in tags}
         self.errors: dict[str, str] = {}
         self.last: dict[str, float] = {}
@@ -146,71 +158,53 @@ class RecordedReport(Report):
             self._record_data()
 
     def _record_data(self) -> None:
-        began = time.perf_counter()
         for key, record in self._records.items():
             if found := self._data(self._cells[key]):
                 record.append({"datasets": [one.entry for one in found]})
         self.settled = True
-        self.seconds += time.perf_counter() - began
 
-    def _note(self, record: Record, values: Mapping[str, float], step: int) -> None:
-        record.metrics(values, step)
-        self._take({"metrics": values, "step": step}, record.key)
-
-    def _take(self, entry: Mapping[str, Any], key: str) -> None:
-        """Keeps what the description of the run and the driver are to be told of an entry of the record."""
-        for name, value in entry.get("metrics", {}).items():
-            if not name.startswith(PROGRESS):
-                self.final.setdefault(key, {})[name.removeprefix(CURVES)] = value
-            if not name.startswith(NO_FIGURES):
-                self._figures.setdefault(key, {})[name] = value
-        for tag, told in entry.get("tags", {}).items():
-            if tag.startswith(CONSTANTS):
-                self._constants.setdefault(key, {}).update(constants_of(tag, told))
-
+    @_timed
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
-        began = time.perf_counter()
         values = _checked(cell, values)
-        self._note(self._record(cell), values, metric_step(step))
-        self.seconds += time.perf_counter() - began
+        self._record(cell).metrics(values, metric_step(step))
 
+    @_timed
     def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
-        began = time.perf_counter()
-        values = _checked(cell, values)
-        values = {metric_name(CURVES + name): value for name, value in values.items()}
-        self._note(self._record(cell), values, metric_step(step))
-        self.seconds += time.perf_counter() - began
+        values = {metric_name(CURVES + name): value for name, value in _checked(cell, values).items()}
+        self._record(cell).metrics(values, metric_step(step))
 
+    @_timed
     def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
-        began = time.perf_counter()
         values = {name: storable(value) for name, value in _checked(cell, values).items()}
         record = self._record(cell)
-        known = self._constants.get(record.key, {}) | values
-        told = {}
+        known, told = _told_so_far(record)[1] | values, {}
         for place in {name.rpartition("/")[0] for name in values}:
             here = {name.rpartition("/")[2]: one for name, one in known.items() if name.rpartition("/")[0] == place}
             told[f"{CONSTANTS} {place}".strip()] = json.dumps(here)
         record.append({"tags": told})
-        self._take({"tags": told}, record.key)
-        self.seconds += time.perf_counter() - began
 
-    def _describe(self, key: str, error: str | None) -> None:
-        header = self._notes.get(key)
-        if header is not None:
-            told = notes.with_results(header, self._figures.get(key, {}), self._constants.get(key, {}), error)
-            self._records[key].append({"tags": {MLFLOW_RUN_NOTE: storable_text(told)}})
+    def end(self, record: Record, error: str | None) -> None:
+        """Ends the record of a cell, with what its run's description and the driver are told of it."""
+        with record.writing():  # it may not be there
+            metrics, constants = _told_so_far(record)
+        shown = {name: value for name, value in metrics.items() if not name.startswith(PROGRESS)}
+        self.final[record.key] = {name.removeprefix(CURVES): value for name, value in shown.items()}
+        if note := self._notes.get(record.key):
+            figures = {name: value for name, value in metrics.items() if not name.startswith(NO_FIGURES)}
+            told = storable_text(notes.with_results(note, figures, constants, error))
+            record.append({"tags": {MLFLOW_RUN_NOTE: told}})
+        record.end(FAILED if error else COMPLETE, error)
 
+    @_timed
     def table(self, cell: Cell, name: str, columns: Mapping[str, np.ndarray]) -> None:
-        began = time.perf_counter()
         with self._record(cell).file(f"{plain_name('the name of a table', name)}.parquet") as path:
             try:
                 pd.DataFrame(columns).to_parquet(path, index=False)
             except (ValueError, TypeError, ArrowException) as error:  # surrogates, mixed types, unequal lengths
                 raise ValueError(f"table {name} cannot be stored: {first_line(error)}") from error
-        self.seconds += time.perf_counter() - began
 
+    @_timed
     def arrays(self, cell: Cell, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        began = time.perf_counter()
         plain_name("the name of arrays", name)
         for key, array in arrays.items():
             stored_text(f"the name of an array of {name}", key, NAME_LENGTH)
@@ -220,18 +214,16 @@ class RecordedReport(Report):
                 raise TypeError(f"array {key!r} of {name} holds Python objects; give numbers or fixed-width strings")
         with self._record(cell).file(f"{name}.npz") as path, open(path, "wb") as file:
             np.savez_compressed(file, **arrays)
-        self.seconds += time.perf_counter() - began
 
+    @_timed
     def model(
         self, cells: Sequence[Cell], name: str, module: torch.nn.Module, example: Mapping[str, np.ndarray]
     ) -> None:
-        began = time.perf_counter()
         owner, *others = map(self._record, cells)
         with owner.writing():
             write_model(module, example, owner.model_folder(name))
         for record in (owner, *others):
             record.append({"model": name, "owner": owner.key})
-        self.seconds += time.perf_counter() - began
 
     def progress(self, fraction: float, **metrics: float) -> None:
         if not -ROUNDING <= fraction <= 1 + ROUNDING:
@@ -251,7 +243,7 @@ class RecordedReport(Report):
         self.last = {"fraction": fraction, JUDGED: value}
         self._begin_afresh()
         for record in self.records:
-            self._note(record, {FRACTION: fraction, METRIC.format(self._metric): value}, round(1000 * fraction))
+            record.metrics({FRACTION: fraction, METRIC.format(self._metric): value}, round(1000 * fraction))
         if fraction < 1:  # what is done shall not be stopped: `work` tells the end when everything is recorded
             self._tell(self.last)
 
@@ -264,6 +256,7 @@ class RecordedReport(Report):
             self.errors[record.key] = _told(raised)
             _write_traceback([record])
 
+    @_timed
     def save(self, state: Callable[[], Mapping[str, Any]]) -> None:
         began = time.perf_counter()
         if began < self._save_from:
@@ -273,7 +266,6 @@ class RecordedReport(Report):
         self.checkpoint.save({"state": state(), "errors": self.errors}, reported)
         now = time.perf_counter()
         self._save_from = now + max(CHECKPOINT_SECONDS, 50 * (now - began))  # at most a fiftieth of the time
-        self.seconds += now - began
 
     def restore(self) -> Mapping[str, Any] | None:
         kept = None if self._begun else self.checkpoint.restore()
@@ -284,8 +276,6 @@ class RecordedReport(Report):
         state, reported = kept
         for key, record in self._records.items():
             record.take_up(reported[key])
-            for entry, _ in record.entries():
-                self._take(entry, key)
         self.errors |= state["errors"]  # a member that failed before it stays so
         return state["state"]
 
@@ -365,6 +355,17 @@ def _begin(assignment: Assignment, report: RecordedReport) -> dict[str, str]:
     return {}
 
 
+def _told_so_far(record: Record) -> tuple[dict[str, float], dict[str, float]]:
+    """The last value of every metric of a record, and its constants."""
+    metrics, constants = dict[str, float](), dict[str, float]()
+    for entry, _ in record.entries():
+        metrics |= entry.get("metrics", {})
+        for tag, told in entry.get("tags", {}).items():
+            if tag.startswith(CONSTANTS):
+                constants |= constants_of(tag, told)
+    return metrics, constants
+
+
 def _checked(cell: Cell, values: Mapping[str, float]) -> dict[str, float]:
     found = {}
     for name, value in values.items():
@@ -380,9 +381,7 @@ def _checked(cell: Cell, values: Mapping[str, float]) -> dict[str, float]:
 def _end(report: RecordedReport, errors: dict[str, str]) -> None:
     for record in report.records:
         try:
-            error = errors.get(record.key)
-            report._describe(record.key, error)
-            record.end(FAILED if error else COMPLETE, error)
+            report.end(record, errors.get(record.key))
         except RecordUnwritable as full:
             errors[record.key] = f"{type(full).__name__}: {full}"
 
