@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from infoscope.tracking import Report, grid
-from infoscope.tracking.scheduling.placement import Memory, Probe, Reader, measure, probe_on_gpus, share, shares
+from infoscope.tracking.scheduling.placement import Memory, Probe, measure, probe_on_gpus, share, shares
 from infoscope.tracking.scheduling.worker import RecordedReport
 from infoscope.tracking.sweep import REPORTED, Pack
 from tests.sweeps.keeper import Keeper
@@ -17,16 +17,14 @@ from tests.sweeps.recorder import Recorder
 GIB = 2**30
 
 
-class FakeReader(Reader):
+class Held:
     """Counts what a trial says it holds, instead of asking CUDA."""
 
-    held = 0
+    bytes = 0
 
-    def begin(self):
-        FakeReader.held = 0
 
-    def read(self):
-        return Memory(FakeReader.held, 16 * GIB)
+def read():
+    return Memory(Held.bytes, 16 * GIB)
 
 
 def trial(pack, report):
@@ -37,12 +35,12 @@ def trial(pack, report):
             raise MemoryError("no width")
         if cell["width"] < 0 and on_the_small_gpu():
             os.kill(os.getpid(), signal.SIGKILL)
-        FakeReader.held += cell["width"] * GIB
+        Held.bytes += cell["width"] * GIB
         with report.member(cell):
             report.metrics(cell, {"loss": 1.0})
     report.save(lambda: {})
     report.progress(0.5, loss=1.0)
-    FakeReader.held *= 10
+    Held.bytes *= 10
 
 
 @pytest.mark.parametrize(
@@ -62,14 +60,15 @@ def test_a_share_is_the_largest_whole_part_that_fits(peak, expected):
 def test_a_probe_ends_at_the_first_progress_and_records_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pack = Pack(tuple(grid(width=3, seed=[0, 1])))
-    assert measure(trial, pack, FakeReader()) == Memory(6 * GIB, 16 * GIB)
-    assert measure(trial, Pack(({"width": 0, "seed": 0},)), FakeReader()) == "MemoryError: no width"
+    Held.bytes = 0
+    assert measure(trial, pack, read) == Memory(6 * GIB, 16 * GIB)
+    assert measure(trial, Pack(({"width": 0, "seed": 0},)), read) == "MemoryError: no width"
     assert not list(tmp_path.iterdir())
 
     def without_progress(pack, report):
-        FakeReader.held = 5
+        Held.bytes = 5
 
-    assert measure(without_progress, Pack(({"width": 1},)), FakeReader()).peak == 5
+    assert measure(without_progress, Pack(({"width": 1},)), read).peak == 5
 
 
 @pytest.mark.parametrize("kind", [Probe, RecordedReport, Recorder, Keeper])
@@ -88,8 +87,12 @@ def test_one_pack_of_every_shape_is_probed():
     probed = []
 
     def probe(examples):
-        probed.extend(examples)
-        return [measure(trial, pack, FakeReader()) for pack in examples]
+        found = []
+        for pack in examples:
+            probed.append(pack)
+            Held.bytes = 0
+            found.append(measure(trial, pack, read))
+        return found
 
     assert shares(packs(2, 6, 0, seeds=(0, 1)), 1, probe) == [1 / 5] * 2 + [1 / 2] * 2 + [1.0] * 2
     assert [pack.cells[0]["width"] for pack in probed] == [2, 6, 0]  # seeds do not change the memory
@@ -97,11 +100,9 @@ def test_one_pack_of_every_shape_is_probed():
     assert shares(packs(2, 6), 2, None) == [1.0, 1.0]  # nothing is probed where every pack has a GPU of its own
 
 
-class OneOfTwoReader(FakeReader):
+def read_one_of_two():
     """A GPU of 16 GiB where Ray has given out a part of the type "small", else one of 80 GiB."""
-
-    def read(self):
-        return Memory(FakeReader.held, (16 if on_the_small_gpu() else 80) * GIB)
+    return Memory(Held.bytes, (16 if on_the_small_gpu() else 80) * GIB)
 
 
 def on_the_small_gpu():
@@ -112,8 +113,8 @@ def on_the_small_gpu():
 
 @pytest.mark.system
 def test_on_gpus_of_several_types_the_smallest_counts():
-    """Through Ray, on two nodes, whose GPUs are only counted; the larger type has room for one probe at a time, the
-    smaller for two of the four. The answers come in the order asked; one takes its process down there.
+    """Through Ray, on two nodes, whose GPUs are only counted. The answers come in the order asked; one takes its
+    process down there.
     """
     import ray
     from ray.cluster_utils import Cluster
@@ -125,12 +126,12 @@ def test_on_gpus_of_several_types_the_smallest_counts():
         cluster.add_node(num_cpus=2, num_gpus=2, resources={"accelerator_type:small": 1})
         ray.init(address=cluster.address, log_to_driver=False)
         examples = [Pack(({"width": width, "seed": 0},)) for width in (3, -1, 0, 5)]
-        first, killed, *others = probe_on_gpus(trial, examples, OneOfTwoReader(), cpus=1)
+        first, killed, *others = probe_on_gpus(trial, examples, cpus=1, read=read_one_of_two)
     finally:
         ray.shutdown()
         cluster.shutdown()
         ray.cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
-    assert first == Memory(3 * GIB, 16 * GIB) and killed.startswith("Actor")
+    assert first == Memory(3 * GIB, 16 * GIB) and killed.startswith("WorkerCrashed")
     assert others == ["MemoryError: no width", Memory(5 * GIB, 16 * GIB)]
 
 
@@ -151,7 +152,7 @@ def test_a_real_gpu_is_measured_and_shared():
     cells = [Pack(({"mebibytes": size},), "cuda") for size in (64, 128)]
     ray.init(address="local", num_cpus=1, num_gpus=1, include_dashboard=False, log_to_driver=False)
     try:
-        small, large = probe_on_gpus(holds, cells, Reader(), cpus=1)
+        small, large = probe_on_gpus(holds, cells, cpus=1)
     finally:
         ray.shutdown()
     assert small.total == torch.cuda.mem_get_info()[1]

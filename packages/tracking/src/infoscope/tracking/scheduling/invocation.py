@@ -264,7 +264,7 @@ class Invocation:
             return [share] * len(packs)
 
         def probe(examples: list[Pack]) -> list[placement.Memory | str]:
-            return placement.probe_on_gpus(self.sweep.trial, examples, placement.Reader(), cpus=self._cpus_per_pack)
+            return placement.probe_on_gpus(self.sweep.trial, examples, cpus=self._cpus_per_pack)
 
         return placement.shares(packs, self.gpus, probe)
 

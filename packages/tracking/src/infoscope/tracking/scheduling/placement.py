@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from infoscope.tracking.store.store import first_line
@@ -27,19 +26,11 @@ class Memory(NamedTuple):
     total: int
 
 
-class Reader:
-    """Reads the memory of the current CUDA device."""
+def read() -> Memory:
+    """That of the current CUDA device, of a process that began with the probe."""
+    import torch
 
-    def begin(self) -> None:
-        import torch
-
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-
-    def read(self) -> Memory:
-        import torch
-
-        return Memory(torch.cuda.max_memory_reserved(), torch.cuda.mem_get_info()[1])
+    return Memory(torch.cuda.max_memory_reserved(), torch.cuda.mem_get_info()[1])
 
 
 class _Reached(BaseException):
@@ -53,16 +44,15 @@ class Probe(Report):
         raise _Reached
 
 
-def measure(trial: Callable[[Pack, Report], None], pack: Pack, reader: Reader) -> Memory | str:
+def measure(trial: Callable[[Pack, Report], None], pack: Pack, read: Callable[[], Memory] = read) -> Memory | str:
     """The memory that a pack's trial needs up to its first report of progress, or its error message."""
-    reader.begin()
     try:
         trial(pack, Probe())
     except _Reached:
         pass
     except Exception as error:  # the pack itself will fail in the same way, and be recorded
         return f"{type(error).__name__}: {first_line(error)}"
-    return reader.read()
+    return read()
 
 
 def share(memory: Memory) -> float:
@@ -91,64 +81,42 @@ def shares(
 
 
 def probe_on_gpus(
-    trial: Callable[[Pack, Report], None], packs: list[Pack], reader: Reader, cpus: float, gpus: float = 1
+    trial: Callable[[Pack, Report], None],
+    packs: Sequence[Pack],
+    cpus: float,
+    gpus: float = 1,
+    read: Callable[[], Memory] = read,
 ) -> list[Memory | str]:
-    """`measure` of every pack on Ray workers with `cpus` cores and `gpus` GPUs each; the largest over GPU types."""
+    """`measure` of every pack on a Ray worker with `cpus` cores and `gpus` GPUs; of several types of GPU, the most that
+    a pack needs and the least it gets, or a failure.
+    """
     import ray
 
-    found = [_probe_on(kind, room, trial, packs, reader, cpus, gpus) for kind, room in _room(ray.nodes(), cpus, gpus)]
-    return [worst(of_a_pack) for of_a_pack in zip(*found, strict=True)]
+    @ray.remote(num_cpus=cpus, num_gpus=gpus, max_calls=1, max_retries=1)  # a fresh process; a machine may be lost
+    def probe(pack: Pack) -> Memory | str:
+        return measure(trial, pack, read)
+
+    kinds = _kinds(ray.nodes(), cpus, gpus)
+    asked = [[probe.options(resources={kind: 0.001} if kind else {}).remote(pack) for kind in kinds] for pack in packs]
+    return [_worst([_answer(one) for one in of_a_pack]) for of_a_pack in asked]
 
 
-def worst(found: Sequence[Memory | str]) -> Memory | str:
-    """The most a pack needs and the least it gets, of measurements on several GPUs; a failure if there is one."""
+def _kinds(nodes: Iterable[Mapping[str, Any]], cpus: float, gpus: float) -> list[str]:
+    """The types of GPU on which a trial has room, as Ray names them; "" where it does not."""
+    resources = [node["Resources"] for node in nodes if node["Alive"]]
+    fits = [of for of in resources if of.get("GPU", 0) >= gpus and of.get("CPU", 0) >= cpus]
+    return sorted({next((name for name in of if name.startswith("accelerator_type:")), "") for of in fits})
+
+
+def _answer(asked: Any) -> Memory | str:
+    import ray
+
+    try:
+        return ray.get(asked)
+    except ray.exceptions.RayError as error:  # its process died twice, as of too little memory
+        return f"{type(error).__name__}: {first_line(error)}"
+
+
+def _worst(found: Sequence[Memory | str]) -> Memory | str:
     failed = next((one for one in found if isinstance(one, str)), None)
     return failed or Memory(max(one.peak for one in found), min(one.total for one in found))
-
-
-def _room(nodes: Sequence[Mapping[str, Any]], cpus: float, gpus: float) -> list[tuple[str, int]]:
-    """The types of GPU, as Ray names them ("" where it does not), and how many probes have room on each at once."""
-    room: Counter[str] = Counter()
-    for resources in (node["Resources"] for node in nodes if node["Alive"]):
-        kind = next((name for name in resources if name.startswith("accelerator_type:")), "")
-        room[kind] += int(min(resources.get("GPU", 0) / gpus, resources.get("CPU", 0) / cpus))
-    return [(kind, count) for kind, count in sorted(room.items()) if count]
-
-
-def _probe_on(
-    kind: str,
-    room: int,
-    trial: Callable[[Pack, Report], None],
-    packs: list[Pack],
-    reader: Reader,
-    cpus: float,
-    gpus: float,
-) -> list[Memory | str]:
-    import ray
-    from ray.util import ActorPool
-
-    @ray.remote(
-        num_gpus=gpus,
-        num_cpus=cpus,
-        resources={kind: 0.001} if kind else None,
-        max_restarts=-1,
-        max_task_retries=1,  # its machine may have been lost
-    )
-    class Prober:
-        def measure(self, pack: Pack) -> Memory | str:
-            return measure(trial, pack, reader)
-
-    actors, found = [Prober.remote() for _ in range(min(room, len(packs)))], []
-    pool = ActorPool(actors)
-    try:
-        for pack in packs:
-            pool.submit(lambda actor, pack: actor.measure.remote(pack), pack)
-        while pool.has_next():
-            try:
-                found.append(pool.get_next())
-            except ray.exceptions.RayError as error:  # its process died twice, as of too little memory
-                found.append(f"{type(error).__name__}: {first_line(error)}")
-    finally:
-        for actor in actors:
-            ray.kill(actor)
-    return found
