@@ -17,6 +17,7 @@ from infoscope.tracking.scheduling.worker import Assignment
 
 TRIAL_SECONDS = 10.0  # what several packs together should take, and after which a trial begins no other
 MOST_PACKS = 100
+FINISHED = "FINISHED"  # Ray Tune's word for no more trials
 _RECENT = 16  # the longest of so many packs is what the next may take
 _WORKER_DEATHS = 2  # so often may a pack's worker die, then the pack has failed
 MACHINE_DEATHS = 10  # ... with its machine, which is rarely the pack's fault
@@ -96,32 +97,42 @@ class Dispatch:
                 heappush(self._waiting, number)
         return failed
 
-    def searcher(self, config: Callable[[list[int]], dict[str, Any]]) -> Any:
-        """The searcher that Ray Tune asks for trials: `config(numbers)` of the packs that are next."""
-        from ray.tune.search import Searcher
+    def suggest(self, config: Callable[[list[int]], dict[str, Any]]) -> dict[str, Any] | str | None:
+        """The configuration of Ray Tune's next trial, None while trials hold all that is left, or FINISHED."""
+        if self.done:
+            return FINISHED
+        numbers = self.take()
+        return config(numbers) if numbers else None
 
-        dispatch = self
 
-        class Packs(Searcher):
-            def __reduce__(self) -> tuple:  # Tune writes its searcher down for a restore, which is not how we resume
-                return Searcher, ()
+def searcher(
+    suggest: Callable[[str], dict[str, Any] | str | None],
+    ended: Callable[[str, dict[str, Any], bool], None] = lambda trial_id, result, error: None,
+) -> Any:
+    """The searcher that Ray Tune asks for trials.
 
-            def set_search_properties(self, metric: str | None, mode: str | None, config: dict, **spec: Any) -> bool:
-                return True
+    suggest: trial id -> a configuration, None for later, or FINISHED. ended: takes trial id, last result, whether the
+    trial failed.
+    """
+    from ray.tune.search import Searcher
 
-            def suggest(self, trial_id: str) -> Any:
-                if dispatch.done:
-                    return Searcher.FINISHED
-                numbers = dispatch.take()
-                return config(numbers) if numbers else None
+    class Suggestions(Searcher):
+        def __reduce__(self) -> tuple:  # Tune writes its searcher down for a restore, which is not how we resume
+            return Searcher, ()
 
-            def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
-                """Told by `Watch`, which knows the packs."""
+        def set_search_properties(self, metric: str | None, mode: str | None, config: dict, **spec: Any) -> bool:
+            return True
 
-            def save(self, checkpoint_path: str) -> None:
-                """Nothing to keep: a restart begins from what MLflow holds."""
+        def suggest(self, trial_id: str) -> Any:
+            return suggest(trial_id)
 
-        return Packs()
+        def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
+            ended(trial_id, result or {}, error)
+
+        def save(self, checkpoint_path: str) -> None:
+            """Nothing to keep: a restart begins from what MLflow holds."""
+
+    return Suggestions()
 
 
 def run_packs(

@@ -23,7 +23,7 @@ from infoscope.tracking.checks import NAME_LENGTH, clipped
 from infoscope.tracking.environment import code_tags
 from infoscope.tracking.record import home, milliseconds, records
 from infoscope.tracking.scheduling import cluster, placement
-from infoscope.tracking.scheduling.dispatch import Dispatch, PackedAssignments, run_packs
+from infoscope.tracking.scheduling.dispatch import Dispatch, PackedAssignments, run_packs, searcher
 from infoscope.tracking.scheduling.progress import Progress, Screen
 from infoscope.tracking.scheduling.watch import Summary, Watch
 from infoscope.tracking.scheduling.worker import INVOCATION, JUDGED, Assignment, work
@@ -221,7 +221,7 @@ class Invocation:
             }
             return self._trial(given, shares[numbers[0]], watch)
 
-        return {"search_alg": dispatch.searcher(config), "num_samples": -1}
+        return {"search_alg": searcher(lambda trial_id: dispatch.suggest(config)), "num_samples": -1}
 
     def _suggestions(self, search: SearchState, watch: Watch) -> dict[str, Any]:
         """Tune settings of a search: one trial at a time; a whole GPU each unless declared otherwise."""

@@ -19,6 +19,7 @@ from optuna.trial import TrialState
 from infoscope.errors import InvalidInput, OutOfRange, WrongShape, WrongType
 from infoscope.tracking.checks import entity_name
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
+from infoscope.tracking.scheduling.dispatch import FINISHED, searcher
 from infoscope.tracking.scheduling.worker import FRACTION, JUDGED, METRIC
 from infoscope.tracking.store.store import KEY, OUTCOME, PROFILE, is_finished, labels, values
 from infoscope.tracking.sweep import Cell, Profile, Sweep, canonical
@@ -156,39 +157,22 @@ class SearchState:
             trial.report(intermediate, step)
         self._study.tell(trial, told, state=state)
 
-    def searcher(self, pack: Callable[[str, Cell], Mapping[str, Any]]) -> Any:
+    def searcher(self, pack: Callable[[str, Cell], dict[str, Any]]) -> Any:
         """The searcher that Ray Tune asks for configurations: `pack(key, cell)` of every suggestion."""
-        from ray.tune.search import Searcher
+        keys: dict[str, str] = {}
 
-        exploration = self
+        def suggest(trial_id: str) -> dict[str, Any] | str:
+            suggestion = self.suggest()
+            if suggestion is None:
+                self.exhausted = True
+                log.warning("the space of sweep %s has no other configuration to run", self.sweep.name)
+                return FINISHED
+            keys[trial_id] = suggestion[0]
+            return pack(*suggestion)
 
-        class Suggestions(Searcher):
-            def __init__(self) -> None:
-                super().__init__(metric=JUDGED, mode=exploration.sweep.search.mode)
-                self.keys: dict[str, str] = {}
-
-            def __reduce__(self) -> tuple:  # Tune writes its searcher down for a restore, which is not how we resume
-                return Searcher, ()
-
-            def set_search_properties(self, metric: str | None, mode: str | None, config: dict, **spec: Any) -> bool:
-                return True
-
-            def suggest(self, trial_id: str) -> Any:
-                suggestion = exploration.suggest()
-                if suggestion is None:
-                    exploration.exhausted = True
-                    log.warning("the space of sweep %s has no other configuration to run", exploration.sweep.name)
-                    return Searcher.FINISHED
-                self.keys[trial_id] = suggestion[0]
-                return dict(pack(*suggestion))
-
-            def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
-                exploration.conclude(self.keys.pop(trial_id), *ended(result or {}, error))
-
-            def save(self, checkpoint_path: str) -> None:
-                """Nothing to keep: a restart begins from what MLflow holds."""
-
-        return Suggestions()
+        return searcher(
+            suggest, lambda trial_id, result, error: self.conclude(keys.pop(trial_id), *ended(result, error))
+        )
 
 
 def ended(result: Mapping[str, Any], error: bool) -> tuple[str, float, float]:
