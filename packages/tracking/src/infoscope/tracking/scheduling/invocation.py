@@ -94,8 +94,8 @@ class Invocation:
                 finally:  # also when interrupted: nobody else closes the same records meanwhile
                     watch.finish()
                 self.summary.tracking_share = watch.tracking_share()
-                if self.search and self.search.exhausted:
-                    self.summary.cells -= self.summary.unfinished
+                if self.search and self.search.exhausted:  # what was begun and interrupted is still to come
+                    self.summary.cells -= self.summary.unfinished - len(watch.open)
         finally:  # Ray's processes are gone now: nobody else writes the records
             if self.parent:
                 ended = sys.exc_info()[0] is None  # who is interrupted does not want to wait
