@@ -26,6 +26,7 @@ from importlib import import_module
 from typing import Any
 
 from infoscope.late import late, names_of
+from infoscope.sources import KnownPairSource, LabelledSource
 
 # torch and scikit-learn take seconds to import: only for those who use them.
 _LATE = names_of(
@@ -40,7 +41,6 @@ _LATE = names_of(
         "pairs.classes": ("ImagePairs", "MixedPairs", "TextPairs"),
         "pairs.encoded": ("EncodedPairs",),
         "pairs.gaussian": ("GaussianPairs",),
-        "pairs.protocol": ("KnownPairSource", "LabelledSource"),
         "root": ("data_root",),
         "pools.loaders": ("cifar10", "digits", "imdb_embeddings", "mnist"),
         "pools.pools": ("EmbeddingPool", "ImagePool"),
@@ -52,7 +52,7 @@ _LATE = names_of(
     }
 )
 
-__all__ = sorted([*_LATE, "transformations"])
+__all__ = ["KnownPairSource", "LabelledSource", "transformations", *_LATE]
 
 
 def __getattr__(name: str) -> Any:

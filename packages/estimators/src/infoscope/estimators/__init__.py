@@ -3,7 +3,6 @@
 arrays       estimate(x, y, method=...), normalised, methods, diagnose: every estimator on arrays, called alike
 result       Estimate: a number with its error, interval, unit, n, method and notes
 variables    Continuous, Discrete, Angle: column types
-sources      PairSource, KnownPairSource, ExactPairSource: protocols of what draws pairs
 neural       critics, variational bounds, training, held-out estimates, exact critics
 knn          nearest neighbours: entropy, (conditional) mutual information, total correlation, co-information
 npeet        the same under the names of NPEET, in bits
@@ -21,6 +20,7 @@ matmul       float32 products on a CPU
 
 from infoscope.estimators.result import Estimate
 from infoscope.late import late, names_of
+from infoscope.sources import ExactPairSource, KnownPairSource, PairSource
 
 # Torch takes seconds to import: only for those who train a critic.
 _LATE = names_of(
@@ -33,12 +33,11 @@ _LATE = names_of(
         "neural.heldout": ("held_out",),
         "neural.oracle": ("OracleErrors", "oracle_errors"),
         "neural.training": ("Trace", "Training", "fit_critic"),
-        "sources": ("ExactPairSource", "KnownPairSource", "PairSource"),
         "variables": ("Angle", "Continuous", "Discrete"),
     }
 )
 
-__all__ = ["Estimate", *_LATE]
+__all__ = ["Estimate", "ExactPairSource", "KnownPairSource", "PairSource", *_LATE]
 __getattr__ = late(__name__, _LATE)
 
 

@@ -9,8 +9,8 @@ import math
 import torch
 
 from infoscope.checks import require_int, require_number
-from infoscope.data.pairs.protocol import Pairs
 from infoscope.errors import OutOfRange
+from infoscope.sources import Pairs
 
 _LN2 = math.log(2.0)
 # Requests this close (relative) to sources * ln 2 are the maximum: the product itself carries such a rounding error.

@@ -10,10 +10,10 @@ import torch
 from infoscope.checks import require_int, require_ints, require_number
 from infoscope.data.checks import check_size
 from infoscope.data.pairs.channel import channel_information, draw_labels
-from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pools.canvas import Canvas
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
 from infoscope.errors import Conflict, InvalidInput, TooFew, UnknownName, WrongShape
+from infoscope.sources import LabelledPairs, Pairs
 
 
 class _SharedClasses:

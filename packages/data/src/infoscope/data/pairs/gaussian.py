@@ -7,8 +7,8 @@ import math
 import torch
 
 from infoscope.checks import require_int
-from infoscope.data.pairs.protocol import Pairs
 from infoscope.errors import Conflict, OutOfRange
+from infoscope.sources import Pairs
 
 # Noise this small beside the signal is lost in the float32 of the pairs.
 _LEAST_NOISE = float(torch.finfo(torch.float32).eps)

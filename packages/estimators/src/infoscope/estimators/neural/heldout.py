@@ -17,7 +17,7 @@ from infoscope.estimators.neural.bounds import BOUNDS, FREE, OBJECTIVES, Bound, 
 from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.neural.training import check_critic, check_source, draw
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.estimators.sources import PairSource
+from infoscope.sources import PairSource
 
 
 def held_out(

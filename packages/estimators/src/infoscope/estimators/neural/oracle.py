@@ -11,7 +11,7 @@ from torch import Tensor
 from infoscope.checks import require_int
 from infoscope.errors import WrongType
 from infoscope.estimators.neural.bounds import Bound, as_bound, split
-from infoscope.estimators.sources import ExactPairSource
+from infoscope.sources import ExactPairSource
 
 SCORES_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB for each float64 array of scores
 

@@ -23,7 +23,7 @@ from infoscope.errors import Conflict, MissingValues, OutOfRange, UnknownName, W
 from infoscope.estimators.neural.bounds import Bound, as_bound
 from infoscope.estimators.neural.critics import Critic, generator_per_member
 from infoscope.estimators.neural.member_groups import MemberGroup
-from infoscope.estimators.sources import KnownPairSource, PairSource
+from infoscope.sources import KnownPairSource, PairSource
 
 BoundOfMember = str | Bound | Sequence[str | Bound]
 
