@@ -10,7 +10,6 @@ discrete     entropies of categories from counts
 classifier   cross_fit: a decomposition of information from calibrated classifiers
 families     predictive families
 uncertainty  sampling intervals of nearest-neighbour estimates by half-samples, permutation tests
-exchanges    what permutation tests exchange, and their result
 kernel_tests hsic_test, kcit_test: kernel tests of independence
 laws         distributions fitted to typed variables; a held-out lower bound
 resampling   subsamples

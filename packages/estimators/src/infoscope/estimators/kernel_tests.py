@@ -21,11 +21,10 @@ from scipy.special import gammaincc
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.exchanges import PermutationTest, p_value
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.uncertainty._engine import Sample
-from infoscope.estimators.uncertainty.permutation import sides
+from infoscope.estimators.uncertainty.permutation import PermutationTest, p_value, sides
 from infoscope.estimators.variables import Variable, prepared
 
 MOST_ROWS, FEWEST_ROWS = 5000, 6
