@@ -55,11 +55,10 @@ ROUNDED_SHARE = 0.3  # of the rows with a repeated value, above which a variable
 
 @dataclass(frozen=True)
 class Settings:
-    """How to count: neighbours, scales (`variables.prepared`), threads, codes of groups."""
+    """How to count: neighbours, scales (`variables.prepared`), codes of groups."""
 
     k: int
     margins: str
-    workers: int
     groups: np.ndarray | None = None
 
 
@@ -83,7 +82,6 @@ def mutual_information(
     margins: str = "auto",
     groups: Any = None,
     local: bool = False,
-    workers: int = 1,
 ) -> Estimate:
     """I(x; y), nats.
 
@@ -94,12 +92,11 @@ def mutual_information(
                  given: continuous columns as they are
     groups       [n]; rows of one group depend on one another and are never neighbours or counted together
     local        also returns the local values, whose mean is the estimate
-    workers      threads
 
     ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an
     unknown method or margins, only classes of one sample.
     """
-    sides, settings = opened({"x": x, "y": y}, k, margins, groups, workers)
+    sides, settings = opened({"x": x, "y": y}, k, margins, groups)
     require_classes(**sides)
     left, right = sides.values()
     if method not in ("ksg1", "ksg2") or (method == "ksg2" and not left.kind == right.kind == "continuous"):
@@ -108,30 +105,16 @@ def mutual_information(
 
 
 def conditional_mutual_information(
-    x: Any,
-    y: Any,
-    z: Any,
-    k: int = 5,
-    *,
-    margins: str = "auto",
-    groups: Any = None,
-    local: bool = False,
-    workers: int = 1,
+    x: Any, y: Any, z: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
     """I(x; y | z), nats. Arguments and errors as in `mutual_information`; a discrete z may have one class."""
-    named, settings = opened({"x": x, "y": y, "z": z}, k, margins, groups, workers)
+    named, settings = opened({"x": x, "y": y, "z": z}, k, margins, groups)
     require_classes(x=named["x"], y=named["y"])
     return combined(named, OF_CONDITIONAL, method_of(*named.values()), settings, local)
 
 
 def total_correlation(
-    columns: Any,
-    k: int = 5,
-    *,
-    margins: str = "auto",
-    groups: Any = None,
-    local: bool = False,
-    workers: int = 1,
+    columns: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
     """sum of H(column) - H(all columns), nats.
 
@@ -142,7 +125,7 @@ def total_correlation(
     if len(given) < 2:
         raise OutOfRange(f"columns must be at least two variables, got {len(given)}.")
     given = {f"columns[{number}]": column for number, column in enumerate(given)}
-    named, settings = opened(given, k, margins, groups, workers)
+    named, settings = opened(given, k, margins, groups)
     require_classes(**named)
     variables = list(named.values())
     margins = [(-1, (number,)) for number in range(len(variables))] + [(len(variables) - 1, ())]
@@ -151,21 +134,13 @@ def total_correlation(
 
 
 def co_information(
-    a: Any,
-    b: Any,
-    target: Any,
-    k: int = 5,
-    *,
-    margins: str = "auto",
-    groups: Any = None,
-    local: bool = False,
-    workers: int = 1,
+    a: Any, b: Any, target: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
     """I(a; t) + I(b; t) - I(a, b; t), nats: positive is redundancy, negative is synergy.
 
     The biases of the terms differ in many dimensions. Arguments and errors as in `mutual_information`.
     """
-    sides, settings = opened({"a": a, "b": b, "target": target}, k, margins, groups, workers)
+    sides, settings = opened({"a": a, "b": b, "target": target}, k, margins, groups)
     require_classes(**sides)
     kept, notes = without_singletons(join(*sides.values()), settings.groups)
     sides = {name: prepared(side, settings.margins, name).take(kept) for name, side in sides.items()}
@@ -190,22 +165,14 @@ def co_information(
     )
 
 
-def entropy(
-    x: Any,
-    k: int = 5,
-    *,
-    margins: str = "auto",
-    groups: Any = None,
-    local: bool = False,
-    workers: int = 1,
-) -> Estimate:
+def entropy(x: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False) -> Estimate:
     """H(x), nats; differential in the continuous columns, in their own units.
 
     Arguments and errors as in `mutual_information`, but one class gives 0, and margins, the scale on which neighbours
     are searched, are auto or given. ValueError also for repeated values (-infinity).
     """
     one_of("margins", margins, ("auto", "given"))
-    named, settings = opened({"x": x}, k, margins, groups, workers)
+    named, settings = opened({"x": x}, k, margins, groups)
     variable = named["x"]
     if variable.kind == "discrete":
         require_repeats(x=variable)
@@ -268,7 +235,7 @@ def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, t
     if joint.kind == "discrete":
         return "Grassberger", None, ()
     kept, notes = without_singletons(joint)
-    around = spheres(joint.take(kept), Settings(k, "given", 1))
+    around = spheres(joint.take(kept), Settings(k, "given"))
     return named_for(method_of(*variables), around, joint), k, notes + joint.notes + around.notes
 
 
@@ -328,7 +295,7 @@ def named_for(method: str, around: Spheres, joint: Variable) -> str:
 
 def spheres(joint: Variable, settings: Settings) -> Spheres:
     """The spheres around the samples of a variable whose every category holds at least two."""
-    found = nearest(joint.continuous, settings.k, joint.codes, settings.workers, settings.groups)
+    found = nearest(joint.continuous, settings.k, joint.codes, settings.groups)
     sizes = class_sizes(joint, settings.groups)
     own = np.minimum(settings.k, sizes - 1)
     radius = np.take_along_axis(found.distances, own[:, None] - 1, axis=1)[:, 0]
@@ -373,7 +340,7 @@ def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bo
         sides = np.abs(margin.continuous[:, None] - margin.continuous[ids]).max(axis=(1, 2))
         radius, closed = np.where(closed, radius, sides), np.ones_like(closed)
     limit = np.where(closed, np.nextafter(radius, np.inf), radius)
-    inside = count_within(margin.continuous, limit, margin.codes, settings.workers, settings.groups)
+    inside = count_within(margin.continuous, limit, margin.codes, settings.groups)
     return inside + ~closed
 
 
@@ -466,22 +433,20 @@ def finished(
     )
 
 
-def opened(
-    given: dict[str, Any], k: int, margins: str, groups: Any, workers: int
-) -> tuple[dict[str, Variable], Settings]:
+def opened(given: dict[str, Any], k: int, margins: str, groups: Any) -> tuple[dict[str, Variable], Settings]:
     """The variables of the same rows (`variables.as_variables`) and the settings."""
     found, codes = as_variables(groups, **given)
-    return found, checked(k, next(iter(found.values())).n, margins, codes, workers)
+    return found, checked(k, next(iter(found.values())).n, margins, codes)
 
 
-def checked(k: int, n: int, margins: str, groups: np.ndarray | None, workers: int = 1) -> Settings:
+def checked(k: int, n: int, margins: str, groups: np.ndarray | None) -> Settings:
     """The settings, for groups as codes [n] or None."""
     if groups is not None and groups.max() == 0:
         raise WrongLength(f"groups must be at least two, one for each of the {n} rows, got 1.")
     one_of("margins", margins, MARGINS)
     if require_int("k", k, 1) >= n:
         raise OutOfRange(f"k must be below the number of rows, {n}, got {k}.")
-    return Settings(int(k), margins, require_int("workers", workers, 1), groups)
+    return Settings(int(k), margins, groups)
 
 
 def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) -> None:

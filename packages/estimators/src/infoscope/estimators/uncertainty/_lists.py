@@ -15,8 +15,8 @@ from infoscope.estimators.knn._numba import (
     leaf_distances,
     leaf_gaps,
     least_distances,
-    nearest,
 )
+from infoscope.estimators.knn.search import nearest
 
 
 def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -31,10 +31,10 @@ def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[
     clean = np.zeros(n, np.bool_)
     if fill_lists(tree.order, *tree.arrays, distances, ids, clean):
         return distances, ids, clean
-    distances, ids, beyond = nearest(points, k, codes)
-    finite = np.isfinite(distances)
+    found = nearest(points, k, codes)
+    distances, finite = found.distances, np.isfinite(found.distances)
     repeated = (distances[:, 1:] == distances[:, :-1]) & finite[:, 1:]
-    return distances, ids, ~(repeated.any(axis=1) | (distances[:, 0] == 0) | ((beyond > 0) & finite[:, -1]))
+    return distances, found.ids, ~(repeated.any(axis=1) | (distances[:, 0] == 0) | ((found.ties > 0) & finite[:, -1]))
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # a maximum is exact in any order
