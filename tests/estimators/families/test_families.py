@@ -20,6 +20,7 @@ from infoscope.estimators.families import (
     Table,
     tfidf_logistic,
 )
+from infoscope.estimators.families.laws import FLOOR
 from infoscope.estimators.families.protocol import fit_each
 from infoscope.metrics.v_information.measures import estimate
 from tests.refusals import refused
@@ -204,11 +205,11 @@ def test_a_floor_of_densities_bounds_what_an_outlier_costs():
     rng = np.random.default_rng(13)
     x = rng.normal(size=(200, 1))
     y = x + 0.01 * rng.normal(size=(200, 1))
-    for family in (NearestNeighbours(floor=0.02), Kernel(floor=0.02)):
+    for family in (NearestNeighbours(), Kernel()):
         fit, null = family.fit(x, y), family.fit(None, y)
         wrong = -y[:5]
         cost = null.log_density(None, wrong) - fit.log_density(x[:5], wrong)
-        assert (cost <= -math.log(0.02) + 1e-9).all()
+        assert (cost <= -math.log(FLOOR) + 1e-9).all()
 
 
 @pytest.mark.parametrize("numbers", [False, True], ids=["classes", "numbers"])
@@ -306,7 +307,6 @@ LINE, HALVES = np.arange(9.0), np.arange(9) % 2
         (lambda: Gaussian(degree=-1), "degree", "range"),
         (lambda: Logistic(0.0), "penalty", "range"),
         (lambda: Logistic(()), "penalty", "range"),
-        (lambda: NearestNeighbours(floor=0.0), "floor", "range"),
         (lambda: NearestNeighbours(5).fit(np.zeros((5, 1)), np.array([0, 1, 0, 1, 0]), 2), "neighbours", "range"),
         (lambda: Kernel(bandwidth=0.0), "bandwidth", "range"),
         (lambda: Network((0,)), "widths", "range"),

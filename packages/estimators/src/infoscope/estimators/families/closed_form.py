@@ -15,14 +15,9 @@ import numpy as np
 import pandas as pd
 
 from infoscope.checks import require_int
-from infoscope.errors import MissingValues
+from infoscope.errors import MissingValues, OutOfRange
 from infoscope.estimators.families.complexity import Complexity, table_on_sample
-from infoscope.estimators.families.laws import (
-    CategoricalLaw,
-    check_variance,
-    residual_law,
-    without_input,
-)
+from infoscope.estimators.families.laws import CategoricalLaw, residual_law, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, needed
 from infoscope.estimators.variables import as_matrix
 
@@ -52,12 +47,7 @@ class Table:
             return None
         codes, _ = numbered(categories(x))
         value, error = table_on_sample(codes * needed(classes) + y, classes, floor, generator)
-        return Complexity(
-            value,
-            error,
-            -math.log(floor),
-            slack=-math.log1p(-(classes - 1) * floor),
-        )
+        return Complexity(value, error, -math.log(floor), slack=-math.log1p(-(classes - 1) * floor))
 
 
 def categories(x: Any) -> list[Any]:
@@ -88,7 +78,8 @@ class Gaussian:
     outcomes = (NUMBERS,)
 
     def __post_init__(self) -> None:
-        check_variance(self.variance)
+        if self.variance is not None and not self.variance > 0.0:
+            raise OutOfRange(f"variance must be positive, or None to fit it, got {self.variance!r}.")
         require_int("degree", self.degree, 0)
 
     @property

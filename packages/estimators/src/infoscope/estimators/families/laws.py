@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 
-from infoscope.errors import InvalidInput, OutOfRange, WrongType
+from infoscope.errors import InvalidInput, WrongType
 
+FLOOR = 0.01  # share of the distribution without input, which bounds the loss of outliers
 Mean = Callable[[Any | None], np.ndarray]
 """Inputs -> means [n, q], or [1, q] of None."""
 
@@ -68,7 +69,7 @@ def without_input(y: np.ndarray, classes: int | None, variance: float | None = N
     return CategoricalLaw(lambda x: logs)
 
 
-def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None) -> GaussianLaw:
+def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None = None) -> GaussianLaw:
     """The Gaussian around a mean of y, of a given variance, or of the covariance that the residuals [n, q] have."""
     if variance is not None:
         return GaussianLaw(mean, variance * np.eye(residuals.shape[1]))
@@ -81,9 +82,9 @@ def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: flo
     return GaussianLaw(mean, covariance)
 
 
-def floored_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None, floor: float) -> FlooredLaw:
+def floored_law(mean: Mean, y: np.ndarray, residuals: np.ndarray) -> FlooredLaw:
     """`residual_law`, with a share of the distribution without input: few residuals may be far too small."""
-    return FlooredLaw(residual_law(mean, y, residuals, variance), without_input(y, None, variance), floor)
+    return FlooredLaw(residual_law(mean, y, residuals), without_input(y, None), FLOOR)
 
 
 def with_absent(logs: np.ndarray, present: np.ndarray, classes: int) -> np.ndarray:
@@ -91,20 +92,3 @@ def with_absent(logs: np.ndarray, present: np.ndarray, classes: int) -> np.ndarr
     every = np.full((len(logs), classes), -np.inf)
     every[:, present] = logs
     return every
-
-
-def check_floor(floor: float) -> None:
-    """ValueError unless the share is inside (0, 1)."""
-    if not 0.0 < floor < 1.0:
-        raise OutOfRange(f"floor must be between 0 and 1, got {floor!r}.")
-
-
-def check_variance(variance: float | None) -> None:
-    """ValueError unless the variance is positive, or None (it is fitted)."""
-    if variance is not None and not variance > 0.0:
-        raise OutOfRange(f"variance must be positive, or None to fit it, got {variance!r}.")
-
-
-def variance_name(variance: float | None) -> str:
-    """The end of the name of a family whose variance is given."""
-    return "" if variance is None else f", variance={variance:g}"

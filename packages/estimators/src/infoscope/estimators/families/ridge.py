@@ -47,8 +47,8 @@ class Ridge:
 
         if len(sizes) < len(y) - 1:  # else every y has a fit without error, which says nothing
             weights = right.T @ (pull / sizes[:, None])
-            residual_law(mean, y, y - mean(inputs), None)
+            residual_law(mean, y, y - mean(inputs))
         shares = sizes**2 / (sizes**2 + self.penalty)
         weights = right.T @ ((shares / sizes)[:, None] * pull)
         free = 1.0 - 1.0 / len(y) - (left**2) @ shares
-        return residual_law(mean, y, (y - mean(inputs)) / free[:, None], None)
+        return residual_law(mean, y, (y - mean(inputs)) / free[:, None])
