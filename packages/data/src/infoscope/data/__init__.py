@@ -2,7 +2,7 @@
 
 Sources of pairs, each with `sample(n, generator, device)`, `mutual_information` in nats, `dim_x` and `dim_y` (protocols
 KnownPairSource, LabelledSource):
-    GaussianPairs    correlated normal vectors, plain or cubed
+    GaussianPairs    correlated normal vectors
     ChannelPairs     bare labels through a binary symmetric channel (crossover_for, channel_information)
     ImagePairs       images composed of patches of shared classes, over backgrounds if asked
     TextPairs        concatenated text embeddings of shared classes
@@ -18,7 +18,7 @@ Images with known factors (FactorDataset):
     dsprites, sprites, factor_data    sprites are synthetic; factor_data is dSprites where it is there
 Items of a class, a domain and a group (DomainDataset, DomainSplit):
     crmnist, rotated_mnist     digits rotated (and coloured) by domain
-    camelyon17, image_folder   patches of lymph nodes as WILDS cuts them; image files of your own
+    camelyon17                 patches of lymph nodes as WILDS cuts them
 Where they are: data_root, the folder of real data, named by INFOSCOPE_DATA
 """
 
@@ -33,7 +33,7 @@ _LATE = names_of(
     {
         "domains.dataset": ("DomainDataset", "DomainSplit"),
         "domains.digits": ("crmnist", "rotated_mnist"),
-        "domains.folders": ("camelyon17", "image_folder"),
+        "domains.camelyon17": ("camelyon17",),
         "factors.dataset": ("FactorDataset",),
         "factors.dsprites": ("dsprites", "factor_data"),
         "factors.sprites": ("sprites",),

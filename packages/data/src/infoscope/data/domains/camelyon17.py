@@ -1,4 +1,4 @@
-"""Domain data sets of image files: folders by domain and class, and Camelyon17 of WILDS."""
+"""Camelyon17 of WILDS: patches of lymph nodes from five hospitals, with and without tumour."""
 
 from __future__ import annotations
 
@@ -9,81 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from infoscope.checks import one_of
-from infoscope.data.checks import check_size
 from infoscope.data.domains.dataset import DomainDataset
-from infoscope.data.domains.images import ImageFiles, open_image
+from infoscope.data.domains.images import ImageFiles
 from infoscope.data.domains.labels import coded
 from infoscope.data.pools.loaders import required_root
-from infoscope.errors import OutOfRange, TooFew, UnreadableFile, WrongShape, WrongType
+from infoscope.errors import OutOfRange, TooFew, UnreadableFile, WrongType
 from infoscope.files import reading
 
-_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
-
-
-def image_folder(root: Path | str, *, size: int | Sequence[int] | None = None, channels: int = 3) -> DomainDataset:
-    """The images <root>/<domain>/<class>/<file>, read on demand, each its own group.
-
-    size: side or (height, width), bicubic; None: that of the first image, which all must have. channels: 3 (RGB) or 1
-    (grey). FileNotFoundError when the root or its images are missing; ValueError for other arguments.
-    """
-    root = Path(root).expanduser()
-    if not root.is_dir():
-        raise FileNotFoundError(f"root names the folder {str(root)!r}, which does not exist.")
-    paths = sorted(path for path in root.glob("*/*/*") if path.suffix.lower() in _SUFFIXES)
-    if not paths:
-        raise FileNotFoundError(f"{root} holds no images {' '.join(_SUFFIXES)} in folders <domain>/<class>.")
-    parts = [path.relative_to(root).parts for path in paths]
-    domain, label = (
-        coded(what, [part[at] for part in parts], len(parts)) for at, what in enumerate(("domain", "label"))
-    )
-    files = image_files(root, ["/".join(part) for part in parts], size, channels)
-    n = len(paths)
-    return DomainDataset(
-        source=files,
-        rows=np.arange(n),
-        y=label[0],
-        d=domain[0],
-        groups=np.arange(n),
-        class_names=label[1],
-        domain_names=domain[1],
-        image_shape=(channels, *files.size),
-        name=root.resolve().name,
-    )
-
-
-def image_files(root: Path, paths: Sequence[str], size: int | Sequence[int] | None, channels: int) -> ImageFiles:
-    """The files as a source of images, after a look at the first; errors as of `image_folder`."""
-    if channels not in (1, 3):
-        raise WrongShape(f"channels must be 1 (grey) or 3 (RGB), got {channels!r}.")
-    with open_image(root / paths[0]) as first:
-        width, height = first.size
-    return ImageFiles(root, paths, channels, (height, width) if size is None else check_size(size), size is not None)
-
-
-def read_columns(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
-    """The cells of these columns of a CSV file with a header.
-
-    FileNotFoundError without the file, ValueError without rows or a column, or for a short row.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"the table {path} is not there.")
-    with reading(path, "a table in UTF-8"), path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        header = next(reader, [])
-        lacking = sorted(set(columns) - set(header))
-        if lacking:
-            raise UnreadableFile(f"{path} must have the columns {lacking}, got {header}.")
-        places = {column: header.index(column) for column in columns}
-        rows = [row for row in reader if row]
-    if not rows:
-        raise TooFew(f"{path} must have at least one row.")
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(header):
-            raise UnreadableFile(f"{path} must have rows of {len(header)} cells, but row {number} has {len(row)}.")
-    return {column: [row[place] for row in rows] for column, place in places.items()}
-
-
-# --- Camelyon17: patches of lymph nodes from five hospitals, with and without tumour ---------------------------------
 _SPLITS = {"train": 0, "id_val": 1, "test": 2, "val": 3}  # the codes of WILDS
 _DOMAINS = tuple(f"hospital {number}" for number in range(5))
 _OUT_OF_DOMAIN = {1: "val", 2: "test"}  # hospitals, which the table does not tell from the others
@@ -118,7 +50,7 @@ def camelyon17(root: Path | str | None = None, split: str | None = "train", grou
         official = np.where(hospital == out_of_domain, _SPLITS[name], official)
     n = len(hospital)
     labels = {"patient": coded("patient", cells["patient"], n), "slide": coded("slide", numbers["slide"], n)}
-    files = image_files(folder, _patches(cells), None, channels=3)
+    files = ImageFiles.of(folder, _patches(cells))
     data = DomainDataset(
         source=files,
         rows=np.arange(n),
@@ -154,3 +86,26 @@ def _check_codes(table: Path, column: str, values: np.ndarray, count: int) -> No
     found = np.unique(values)
     if found[0] < 0 or found[-1] >= count:
         raise OutOfRange(f"{table} must have numbers 0 to {count - 1} in column {column}, got {found.tolist()}.")
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
+    """The cells of these columns of a CSV file with a header.
+
+    FileNotFoundError without the file, ValueError without rows or a column, or for a short row.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"the table {path} is not there.")
+    with reading(path, "a table in UTF-8"), path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        header = next(reader, [])
+        lacking = sorted(set(columns) - set(header))
+        if lacking:
+            raise UnreadableFile(f"{path} must have the columns {lacking}, got {header}.")
+        places = {column: header.index(column) for column in columns}
+        rows = [row for row in reader if row]
+    if not rows:
+        raise TooFew(f"{path} must have at least one row.")
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            raise UnreadableFile(f"{path} must have rows of {len(header)} cells, but row {number} has {len(row)}.")
+    return {column: [row[place] for row in rows] for column, place in places.items()}
