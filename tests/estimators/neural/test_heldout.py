@@ -170,7 +170,7 @@ class FreeCritic(SeparableCritic):
 @pytest.mark.parametrize("bound", NEEDED)
 def test_a_bound_is_read_where_the_training_says_enough_and_refused_elsewhere(objective, bound):
     """What is read off an optimum is the truth (js: low by 1/e nats; infonce: at most log n), to 5 standard errors."""
-    critic = FreeCritic(1, 1, width=2, objectives=[objective])
+    critic = FreeCritic(1, 1, depth=2, width=2, embed=32, objectives=[objective])
     if OPEN[objective] > NEEDED[bound] and objective != bound:
         with refused("bounds", "invalid"):
             held_out(PAIRS, critic, bound, 256, 20, seeded(0))
