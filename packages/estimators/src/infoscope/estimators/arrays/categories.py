@@ -219,6 +219,7 @@ class _OfPossible(_OfCounts):
     categories: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.categories is None:
             return
         if not isinstance(self.categories, tuple) or len(self.categories) != 2:

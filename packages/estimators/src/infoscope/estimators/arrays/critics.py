@@ -8,7 +8,7 @@ derangements (2305.20025).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -18,7 +18,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
@@ -93,6 +92,7 @@ class CriticMethod(Described):
 
     takes: ClassVar[str] = ANY
     cost: ClassVar[str] = "steps, n of a read-out; 12 s"
+    least: ClassVar[Mapping[str, int]] = {"batch": 2, "depth": 0}
 
     @property
     def name(self) -> str:
@@ -109,8 +109,6 @@ class CriticMethod(Described):
         return _SOURCES.get(self.name, default)
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> CriticEstimate:
-        for name, least in (("steps", 1), ("batch", 2), ("restarts", 1)):
-            require_int(name, getattr(self, name), least)
         bound, parts = as_bound(self.bound), []
         with threads_for(self.work(pairs.x.dim + pairs.y.dim)):
             for fold, part in enumerate(splits(pairs, self.folds, generator)):

@@ -13,6 +13,7 @@ q(y|x) starts as the fitted q(y). Means are over held-out rows.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import log, pi
 from typing import ClassVar
@@ -23,8 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.checks import require_int
-from infoscope.errors import InvalidInput, TooFew, UnknownName
+from infoscope.errors import InvalidInput, TooFew
 from infoscope.estimators.arrays.chains import Chain
 from infoscope.estimators.arrays.fitting import Schedule, evaluated
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
@@ -33,7 +33,6 @@ from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
 
-AUTO = "auto"
 _RARE = 0.5  # rows that are added to every category, so that none has probability 0
 
 
@@ -143,35 +142,28 @@ def _given(part: nn.Module, inputs: int, draw: torch.Generator) -> nn.Module:
 
 @dataclass(frozen=True)
 class Densities(Described):
-    """Base: fits q(y) and q(y|x) on the training rows of each fold and evaluates them on the held-out ones.
+    """Base: fits q(y) and q(y|x) on the training rows of each fold and evaluates them on the held-out ones; y is the
+    variable of categories alone, else of fewer columns.
 
-    predict     the variable modelled: x, y, or auto: the one of categories alone, else of fewer columns
     components  Gaussians of a mixture
     width       units of a hidden layer
     margins     scaled, rank, given or auto (`Preparation.fit`)
     """
 
-    predict: str = AUTO
     components: int = 4
     width: int = 64
     folds: int = 4
-    margins: str = AUTO
+    margins: str = "auto"
     schedule: Schedule = field(default_factory=lambda: Schedule(learning_rate=2e-3))
 
     takes: ClassVar[str] = ANY
     called: ClassVar[str]
     noted: ClassVar[tuple[str, ...]] = ()
 
-    def __post_init__(self) -> None:
-        require_int("components", self.components, 1)
-        require_int("width", self.width, 1)
-        if self.predict not in (AUTO, "x", "y"):
-            raise UnknownName(f"predict must be one of {AUTO}, x, y, got {self.predict!r}.")
-
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        side = predicted(pairs, self.predict)
-        seen, target = (pairs.x, pairs.y) if side == "y" else (pairs.y, pairs.x)
+        side, target = min(("y", pairs.y), ("x", pairs.x), key=lambda one: (one[1].dim > 0, one[1].dim))
+        seen = pairs.x if side == "y" else pairs.y
         values = np.empty(pairs.n)
         for split in splits(pairs, self.folds, generator):
             own = np.random.default_rng(int(generator.integers(2**63)))
@@ -236,14 +228,6 @@ class Densities(Described):
         raise NotImplementedError
 
 
-def predicted(pairs: Pairs, side: str) -> str:
-    """x or y: the variable that is modelled. Labels are the easiest, then few columns."""
-    if side != AUTO:
-        return side
-    size = {name: (one.dim > 0, one.dim) for name, one in (("x", pairs.x), ("y", pairs.y))}
-    return "x" if size["x"] < size["y"] else "y"
-
-
 def _asked(density: Density, sample: Sample, rows: NDArray) -> NDArray[np.float64]:
     return evaluated(lambda some: density(sample, some), torch.as_tensor(rows)).numpy()
 
@@ -304,10 +288,6 @@ class Club(Densities):
     called: ClassVar[str] = "vCLUB"
     noted: ClassVar[tuple[str, ...]] = ("An upper bound only if the fitted q(y|x) is right.",)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_int("others", self.others, 1)
-
     def _values(self, sample, marginal, conditional, pairs, split, generator):
         logs = self._of_others(sample, conditional, pairs, split, generator)
         return _asked(conditional, sample, split.held) - np.nanmean(logs, axis=0)
@@ -362,10 +342,7 @@ class JointEntropies(DifferenceOfEntropies):
     cost: ClassVar[str] = "n times epochs; 3 s"
     source: ClassVar[str] = "Shalev, Painsky & Ben-Gal 2022, joint and conditional entropy"
     called: ClassVar[str] = "NJEE"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_int("bins", self.bins, 2)
+    least: ClassVar[Mapping[str, int]] = {"bins": 2}
 
     def _cut(self, numbers, split):
         if not numbers.shape[1]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log, pi
 from typing import ClassVar
@@ -12,7 +13,6 @@ from scipy.optimize import minimize_scalar
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.checks import require_int
 from infoscope.estimators.arrays.chains import Chain
 from infoscope.estimators.arrays.fitting import Schedule, evaluated
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
@@ -160,11 +160,7 @@ class Mienf(Described):
     limit: ClassVar[str] = "lower bound, if flows make each side normal; I, if they make both so jointly"
     cost: ClassVar[str] = "n times epochs; 10 s"
     source: ClassVar[str] = "Butakov et al. 2024, normalising flows of both margins"
-
-    def __post_init__(self) -> None:
-        require_int("blocks", self.blocks, 0)
-        require_int("width", self.width, 1)
-        require_int("pieces", self.pieces, 2)
+    least: ClassVar[Mapping[str, int]] = {"blocks": 0, "pieces": 2}
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)

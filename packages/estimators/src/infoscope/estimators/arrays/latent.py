@@ -17,7 +17,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from infoscope.checks import require_int
 from infoscope.estimators.arrays.fitting import Schedule
 from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
@@ -99,10 +98,6 @@ class ReducedKsg(Described):
     cost: ClassVar[str] = "n² in at most 8 columns; 1 s"
     source: ClassVar[str] = "Kraskov et al. 2004, eq. 8, after principal components"
 
-    def __post_init__(self) -> None:
-        if self.components is not None:
-            require_int("components", self.components, 1)
-
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
         x, y = (self._columns(side) for side in (pairs.x, pairs.y))
@@ -177,10 +172,6 @@ class Latent(Described):
     limit: ClassVar[str] = "lower bound: I of the codes"
     cost: ClassVar[str] = "n times epochs; 1 s"
     source: ClassVar[str] = "Gowri et al. 2024, with a third part that stops the training"
-
-    def __post_init__(self) -> None:
-        for setting in ("size", "components", "width"):
-            require_int(setting, getattr(self, setting), 1)
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)

@@ -120,6 +120,7 @@ class KsgLnc(_Corrected):
     source: ClassVar[str] = "Gao, Ver Steeg & Galstyan 2015, section 4"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.alpha is not None and not 0 < self.alpha <= 1:
             raise OutOfRange(f"alpha must be a share above 0 and at most 1, or None to find it, got {self.alpha!r}.")
 

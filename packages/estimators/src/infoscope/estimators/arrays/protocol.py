@@ -115,6 +115,7 @@ class Described:
     takes   one of TAKES
     limit   at infinite n: "I" (consistent), "lower bound", "upper bound" or a condition, in words
     cost    growth of time, and seconds at n = 5,000 with 20 + 20 columns
+    least   of settings that are whole numbers; 1 where nothing is said
     """
 
     name: ClassVar[str]
@@ -122,6 +123,13 @@ class Described:
     limit: ClassVar[str]
     cost: ClassVar[str]
     source: ClassVar[str]
+    least: ClassVar[Mapping[str, int]] = {}
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "int" or (field.type == "int | None" and value is not None):
+                require_int(field.name, value, self.least.get(field.name, 1))
 
     def with_settings(self, settings: Mapping[str, Any]) -> Described:
         """The same with some settings changed. ValueError for a setting that it does not have."""
