@@ -12,7 +12,7 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -449,7 +449,11 @@ def aligned(**given: Any) -> tuple[dict[str, Any], dict[str, str]]:
                 "that repeat: give arrays (to_numpy()) that are to be matched by position."
             )
         moved[name] = first
-    return {name: _reordered(value, known[0][1]) if name in moved else value for name, value in given.items()}, moved
+    found = {
+        name: _changed(value, lambda one: _reordered(one, known[0][1])) if name in moved else value
+        for name, value in given.items()
+    }
+    return found, moved
 
 
 def aligns(*names: str) -> Callable:
@@ -470,30 +474,28 @@ def aligns(*names: str) -> Callable:
     return decorated
 
 
-def _indexes(value: Any) -> Iterator[pd.Index]:
+def _indexes(value: Any) -> list[pd.Index]:
     """The index of every data frame and Series in a value."""
-    if isinstance(value, (pd.DataFrame, pd.Series)):
-        yield value.index
-    elif isinstance(value, (Continuous, Discrete, Angle)):
-        yield from _indexes(value.values)
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _indexes(part)
-    elif _has_parts(value):
-        for part in value:
-            yield from _indexes(part)
+    found: list[pd.Index] = []
+    _changed(value, lambda one: found.append(one.index))
+    return found
 
 
-def _reordered(value: Any, reference: pd.Index) -> Any:
-    """The value with the rows of its pandas objects in the order of `reference`, where they have its labels."""
+def _reordered(one: Any, reference: pd.Index) -> Any:
+    """A data frame or Series with its rows in the order of `reference`, where it has its labels."""
+    places = one.index.get_indexer(reference) if one.index.is_unique else np.array([-1])
+    return one.iloc[places] if len(one) == len(reference) and (places >= 0).all() else one
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with every data frame and Series in it changed."""
     if isinstance(value, (pd.DataFrame, pd.Series)):
-        places = value.index.get_indexer(reference) if value.index.is_unique else np.array([-1])
-        return value.iloc[places] if len(value) == len(reference) and (places >= 0).all() else value
+        return change(value)
     if isinstance(value, (Continuous, Discrete, Angle)):
-        return replace(value, values=_reordered(value.values, reference))
+        return replace(value, values=_changed(value.values, change))
     if isinstance(value, Mapping):
-        return {name: _reordered(part, reference) for name, part in value.items()}
-    return [_reordered(part, reference) for part in value] if _has_parts(value) else value
+        return {name: _changed(part, change) for name, part in value.items()}
+    return [_changed(part, change) for part in value] if _has_parts(value) else value
 
 
 def _has_parts(value: Any) -> bool:
@@ -641,24 +643,12 @@ def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
 
 def _places(value: Any, count: int) -> list[str]:
     """What messages call the columns of a value: their quoted names, or their numbers."""
-    named = list(_names_of(value))
+    named: list[str] = []
+    for block in value if isinstance(value, (list, tuple)) and _has_parts(value) else [value]:
+        own: list[str] = []
+        _changed(block, lambda one, own=own: own.extend(map(repr, getattr(one, "columns", [one.name]))))
+        named += [name for name in own for _ in range(2 if isinstance(block, Angle) else 1)]
     return named if len(named) == count else list(map(str, range(count)))
-
-
-def _names_of(value: Any) -> Iterator[str]:
-    """The names of the columns of data frames, Series and lists of them, quoted; nothing of what has none."""
-    if isinstance(value, Angle):
-        yield from (name for name in _names_of(value.values) for _ in range(2))
-    elif isinstance(value, (Continuous, Discrete)):
-        yield from _names_of(value.values)
-    elif isinstance(value, pd.DataFrame):
-        yield from map(repr, value.columns)
-    elif isinstance(value, pd.Series) and value.name is not None:
-        yield repr(value.name)
-    elif isinstance(value, (list, tuple)):
-        for block in value:
-            if isinstance(block, (pd.DataFrame, pd.Series, Continuous, Discrete, Angle)):
-                yield from _names_of(block)
 
 
 def require_values(name: str, value: Any) -> None:
