@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from infoscope.estimators.arrays import as_pairs, estimate
-from infoscope.estimators.arrays.chains import Chain
 from infoscope.estimators.arrays.densities import DifferenceOfEntropies, JointEntropies, Mixtures
-from infoscope.estimators.arrays.fitting import Schedule
+from infoscope.estimators.arrays.fitting import Chain, Schedule
 from tests.estimators.samples import draws, normal_information, normal_pairs
 from tests.refusals import refused
 

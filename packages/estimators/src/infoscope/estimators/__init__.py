@@ -29,8 +29,7 @@ _LATE = names_of(
         "arrays.normalising": ("normalised",),
         "neural.bounds": ("BOUNDS", "Bound", "Objective", "UnknownBound", "share_training"),
         "neural.critics": ("BilinearCritic", "Critic", "InnerCritic", "JointCritic", "SeparableCritic", "make_critic"),
-        "neural.heldout": ("held_out",),
-        "neural.oracle": ("OracleErrors", "oracle_errors"),
+        "neural.heldout": ("OracleErrors", "held_out", "oracle_errors"),
         "neural.training": ("Trace", "Training", "fit_critic"),
         "variables": ("Angle", "Continuous", "Discrete"),
     }

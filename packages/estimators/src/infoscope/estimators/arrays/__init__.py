@@ -14,7 +14,7 @@ latent      neighbours in few columns: LMI, KSG on principal components
 diffusion   denoising networks: MINDE, MMG
 certified   a lower limit that holds at every number of rows
 
-Shared: preparing (splits, columns), fitting (training of networks), chains (masked networks), sampling (half-samples).
+Shared: fitting (splits, prepared columns, training of networks).
 """
 
 from infoscope.late import late, names_of

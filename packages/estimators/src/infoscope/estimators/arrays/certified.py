@@ -14,7 +14,7 @@ from torch import Tensor
 
 from infoscope.errors import OutOfRange, TooFew
 from infoscope.estimators.arrays.critics import CriticMethod, Rows, scores_of
-from infoscope.estimators.arrays.preparing import Preparation
+from infoscope.estimators.arrays.fitting import Preparation
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.neural.bounds import BOUNDS, infonce, split
 from infoscope.estimators.neural.critics import Critic

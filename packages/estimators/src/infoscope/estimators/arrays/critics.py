@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from infoscope.errors import InvalidInput, OutOfRange
-from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.fitting import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.neural.bounds import Bound, Scores, as_bound, split
 from infoscope.estimators.neural.critics import Critic, make_critic

@@ -25,9 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from infoscope.errors import InvalidInput, TooFew
-from infoscope.estimators.arrays.chains import Chain
-from infoscope.estimators.arrays.fitting import Schedule, evaluated
-from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.fitting import Chain, Preparation, Schedule, Split, evaluated, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_of

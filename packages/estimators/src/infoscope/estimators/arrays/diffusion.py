@@ -20,8 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from infoscope.errors import OutOfRange, WrongType
-from infoscope.estimators.arrays.fitting import Schedule, evaluated
-from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.fitting import Preparation, Schedule, Split, evaluated, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.result import Estimate, mean_of

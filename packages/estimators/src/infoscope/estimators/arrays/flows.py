@@ -13,9 +13,7 @@ from scipy.optimize import minimize_scalar
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.arrays.chains import Chain
-from infoscope.estimators.arrays.fitting import Schedule, evaluated
-from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.fitting import Chain, Preparation, Schedule, Split, evaluated, splits, torch_generator
 from infoscope.estimators.arrays.protocol import NUMBERS, Described, Pairs
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable

@@ -17,10 +17,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from infoscope.estimators.arrays.fitting import Schedule
-from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.fitting import Preparation, Schedule, Split, splits, torch_generator
+from infoscope.estimators.arrays.neighbours import with_half_samples
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
-from infoscope.estimators.arrays.sampling import with_half_samples
 from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, root_sum_squares

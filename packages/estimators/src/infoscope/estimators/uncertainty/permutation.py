@@ -19,7 +19,7 @@ from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.uncertainty import _kernels as kernels
 from infoscope.estimators.uncertainty._engine import Sample, list_length
-from infoscope.estimators.uncertainty._lists import sorted_lists
+from infoscope.estimators.uncertainty._kernels import sorted_lists
 from infoscope.estimators.uncertainty._local import local_permutations, permuted_estimates
 from infoscope.estimators.variables import Variable, row_codes
 
