@@ -12,7 +12,6 @@ families     predictive families
 uncertainty  sampling intervals of nearest-neighbour estimates by half-samples, permutation tests
 kernel_tests hsic_test, kcit_test: kernel tests of independence
 laws         distributions fitted to typed variables; a held-out lower bound
-resampling   subsamples
 units        NATS_PER_BIT
 matmul       float32 products on a CPU
 """
@@ -24,9 +23,7 @@ from infoscope.sources import ExactPairSource, KnownPairSource, PairSource
 # Torch takes seconds to import: only for those who train a critic.
 _LATE = names_of(
     {
-        "arrays.diagnosis": ("Diagnosis", "diagnose"),
-        "arrays.registry": ("METHODS", "estimate", "methods"),
-        "arrays.normalising": ("normalised",),
+        "arrays.registry": ("METHODS", "Diagnosis", "diagnose", "estimate", "methods", "normalised"),
         "neural.bounds": ("BOUNDS", "Bound", "Objective", "UnknownBound", "share_training"),
         "neural.critics": ("BilinearCritic", "Critic", "InnerCritic", "JointCritic", "SeparableCritic", "make_critic"),
         "neural.heldout": ("OracleErrors", "held_out", "oracle_errors"),

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from infoscope.checks import one_of
-from infoscope.data.domains.dataset import DomainDataset
+from infoscope.data.domains.dataset import DomainDataset, coded
 from infoscope.data.domains.images import ImageFiles
-from infoscope.data.domains.labels import coded
 from infoscope.data.pools.loaders import required_root
 from infoscope.errors import OutOfRange, TooFew, UnreadableFile, WrongType
 from infoscope.files import reading

@@ -1,7 +1,7 @@
 """Estimators of mutual information on arrays, all called alike.
 
 registry    estimate(x, y, method=..., groups=None, ...) -> Estimate; methods(), METHODS
-normalising normalised(x, y, by=...): as a share of H(x), H(y), the smaller one or H(x, y)
+            normalised(x, y, by=...): as a share of H(x), H(y), the smaller one or H(x, y); diagnose
 protocol    Method: what an estimator must have; Pairs: the checked sample that it is given
 neighbours  KSG 1 and 2, local non-uniformity, weighted Kozachenko-Leonenko
 gaussian    normal distributions, Gaussian and Student copulas, mixtures
@@ -22,9 +22,8 @@ from infoscope.late import late, names_of
 # Torch takes seconds to import: only for those who ask for a method that trains networks.
 _LATE = names_of(
     {
-        "normalising": ("normalised",),
         "protocol": ("Described", "Method", "Pairs", "as_pairs"),
-        "registry": ("METHODS", "as_method", "estimate", "estimate_pairs", "methods"),
+        "registry": ("METHODS", "as_method", "estimate", "estimate_pairs", "methods", "normalised"),
     }
 )
 
