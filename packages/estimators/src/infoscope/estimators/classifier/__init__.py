@@ -6,7 +6,7 @@ from infoscope.late import late
 _LATE = {
     "Calibration": "classifier.information",
     "Information": "classifier.information",
-    "calibrating_slope": "classifier.calibration",
+    "calibrating_slope": "classifier.cross_fitting",
     "cross_fit": "classifier.cross_fitting",
 }
 
