@@ -43,7 +43,7 @@ def test_it_is_the_plain_loop(kind):
 def test_one_bound_and_a_member_of_several():
     critic = make_critic("joint", 2, 2, width=8, members=3, generator=[seeded(k) for k in range(3)])
     shared = held_out(SOURCE, critic.share(2), "dv", 16, 3, seeded(4))
-    copied = held_out(SOURCE, critic.member(2), [BOUNDS["dv"]], 16, 3, seeded(4), device="cpu")
+    copied = held_out(SOURCE, critic.member(2), [BOUNDS["dv"]], 16, 3, seeded(4))
     assert shared == copied and list(shared) == ["dv"]
 
 

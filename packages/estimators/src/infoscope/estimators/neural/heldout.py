@@ -30,7 +30,6 @@ def held_out(
     batch: int,
     batches: int,
     generator: torch.Generator,
-    device: torch.device | str | None = None,
 ) -> dict[str, Estimate]:
     """Estimates (nats) by bound name on `batches` fresh batches of `batch` pairs; all bounds see the same scores.
 
@@ -38,7 +37,6 @@ def held_out(
     batch      at least 2; the scores of all batch^2 pairs are held
     batches    at least 2, for the standard error over batches for this critic
     generator  draws the pairs; not the one that drew the training's
-    device     where to compute; None: where the critic is. The critic is moved there
 
     A report that depends on what the training objective leaves open (nwj's critic is 1 + the log density ratio, dv's
     any constant, infonce's any function of x) is refused, or noted where the training is unknown. Sources with a finite
@@ -57,14 +55,11 @@ def held_out(
     if not isinstance(generator, torch.Generator):
         raise WrongType(f"generator must be a torch.Generator, got {type(generator).__name__}.")
     n, count = require_int("batch", batch, 2), require_int("batches", batches, 2)
-    critic = critic if device is None else critic.to(device)
-    device = critic.device if device is None else torch.device(device)
-
     estimates = torch.empty(count, len(chosen), dtype=torch.float64)
     with torch.no_grad():
         for i in range(count):
             # In float64 from here on, because exp of a float32 overflows at 88 nats.
-            pairs = draw(source, n, generator, critic, device)
+            pairs = draw(source, n, generator, critic, critic.device)
             scores, second = critic(*pairs).double(), critic.second_scores(*pairs)
             second = None if second is None else second.reshape(n).double()
             shifts = dict.fromkeys(shift for shift, _ in readings)

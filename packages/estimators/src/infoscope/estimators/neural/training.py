@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -146,19 +146,11 @@ def fit_critic(
     critic: Critic,
     bound: str | Bound | Sequence[BoundOfMember],
     steps: int | Sequence[int],
-    *,
-    progress: Callable[[Training], None] | None = None,
     **settings: Any,
 ) -> Trace:
-    """Trains `critic` in place and returns every step's estimates; arguments as in `Training`.
-
-    `progress` is called with the running Training after every hundredth of the steps.
-    """
+    """Trains `critic` in place and returns every step's estimates; arguments as in `Training`."""
     training = Training(source, critic, bound, steps, **settings)
-    while training.done < training.total:
-        training.advance(math.ceil(training.total / 100))
-        if progress is not None:
-            progress(training)
+    training.advance(training.total)
     return training.trace
 
 
