@@ -357,7 +357,9 @@ def _together(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
         "degrees": degrees,
     }
     seen = float(shares @ np.array([fold.seen for fold in folds]))
-    learnt = CriticEstimate(**found, notes=_notes(bound, values, largest, folds), seen=seen, curve=_curve(folds))
+    curve = pd.concat([fold.curve for fold in folds], ignore_index=True)
+    curve = curve[["fold", "restart", *(name for name in curve if name not in ("fold", "restart"))]]
+    learnt = CriticEstimate(**found, notes=_notes(bound, values, largest, folds), seen=seen, curve=curve)
     if not seen > learnt.value:
         return learnt
     notes = learnt.notes
@@ -367,11 +369,6 @@ def _together(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
             "estimate is too low, and its interval reaches up to that.",
         )
     return replace(learnt, notes=notes, interval=(learnt.low, seen + learnt.high - learnt.value))
-
-
-def _curve(folds: list[_Fold]) -> pd.DataFrame:
-    table = pd.concat([fold.curve for fold in folds], ignore_index=True)
-    return table[["fold", "restart", *(name for name in table if name not in ("fold", "restart"))]]
 
 
 def _notes(bound: Bound, values: NDArray[np.float64], largest: int, folds: list[_Fold]) -> tuple[str, ...]:

@@ -117,8 +117,11 @@ class Density(nn.Module):
 
     def given(self, inputs: int, draw: torch.Generator) -> Density:
         """A copy that takes a context and does not use it yet."""
-        copies = [None if part is None else _given(part, inputs, draw) for part in (self.labels, self.numbers)]
-        return Density(*copies)
+        copied = copy.deepcopy(self)
+        for part in (copied.labels, copied.numbers):
+            if part is not None:
+                part.chain = part.chain.given(inputs, draw, part.shifts if isinstance(part, Mixtures) else None)
+        return copied
 
     def forward(self, sample: Sample, rows: Tensor, others: Tensor | None = None) -> Tensor:
         """log q [m], nats, of `rows` given their own context, or that of the rows `others`."""
@@ -130,12 +133,6 @@ class Density(nn.Module):
         elif self.numbers is not None:
             found = found + self.numbers(sample.first[rows], sample.numbers[rows], context)
         return found
-
-
-def _given(part: nn.Module, inputs: int, draw: torch.Generator) -> nn.Module:
-    copied = copy.deepcopy(part)
-    copied.chain = part.chain.given(inputs, draw, part.shifts if isinstance(part, Mixtures) else None)
-    return copied
 
 
 @dataclass(frozen=True)

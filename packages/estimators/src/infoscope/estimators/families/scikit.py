@@ -61,7 +61,11 @@ class Sklearn:
         present = np.unique(y)
         if len(present) == 1:  # of one class there is nothing to learn, and most classifiers refuse it
             alone = without_input(y, classes).log_probabilities(None)
-            return CategoricalLaw(lambda new: alone if new is None else alone.repeat(count_of(new), axis=0))
+            return CategoricalLaw(
+                lambda new: (
+                    alone if new is None else alone.repeat(new.shape[0] if hasattr(new, "shape") else len(new), 0)
+                )
+            )
         model.fit(x, y)
 
         def predict(new: Any) -> np.ndarray:
@@ -95,11 +99,6 @@ def is_predictor(estimator: Any) -> bool:
 def as_rows(x: Any) -> Any:
     """Numbers [n] as one column [n, 1]; anything else as it is."""
     return x[:, None] if isinstance(x, np.ndarray) and x.ndim == 1 and np.issubdtype(x.dtype, np.number) else x
-
-
-def count_of(x: Any) -> int:
-    """How many items x has; a sparse matrix has a shape and no length."""
-    return x.shape[0] if hasattr(x, "shape") else len(x)
 
 
 @dataclass(frozen=True)

@@ -313,16 +313,11 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
 
 def coarse_alone(named: Mapping[str, Variable]) -> list[str]:
     """The names of variables whose numbers repeat; none, where those of all do."""
-    tied = {name: float(np.mean(row_sizes(side) > 1)) for name, side in named.items()}
+    codes = {name: row_codes(side) for name, side in named.items()}
+    tied = {name: float(np.mean(np.bincount(of)[of] > 1)) for name, of in codes.items()}
     if min(tied.values()) > MAX_TIED_SHARE:
         return []
     return [name for name, share in tied.items() if share > ROUNDED_SHARE]
-
-
-def row_sizes(variable: Variable) -> np.ndarray:
-    """How many rows are equal to each in every column, itself included [n]."""
-    codes = row_codes(variable)
-    return np.bincount(codes)[codes]
 
 
 def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bool) -> np.ndarray:

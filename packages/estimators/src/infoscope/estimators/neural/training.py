@@ -216,7 +216,8 @@ class Training:
         # On the device, so that no step waits for the host.
         shape = (self.total, len(recorded))
         self._values = torch.full(shape, math.nan, dtype=torch.float64, device=self.device)
-        self._truth = np.repeat([truth_of(source) for source in self._sources], lengths)
+        known = (one.mutual_information if isinstance(one, KnownPairSource) else math.nan for one in self._sources)
+        self._truth = np.repeat(np.array([*known], np.float64), lengths)
         self._done = 0
 
     @property
@@ -313,11 +314,6 @@ def check_source(source: PairSource, critic: Critic) -> None:
     dims, expected = (source.dim_x, source.dim_y), (critic.config["dim_x"], critic.config["dim_y"])
     if dims != expected:
         raise WrongShape(f"source must have dimensions (dim_x, dim_y) = {expected} for this critic, got {dims}.")
-
-
-def truth_of(source: PairSource) -> float:
-    """The mutual information of a pair, nats; nan where it is not known."""
-    return float(source.mutual_information) if isinstance(source, KnownPairSource) else math.nan
 
 
 def check_critic(critic: Critic) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -101,7 +101,7 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
     bare, groups = without_copies(pairs), 0 if pairs.groups is None else int(pairs.groups.max()) + 1
     few = bare.groups is not None and groups < MIN_GROUPS
     drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
-    row: NDArray[np.float64] = mean_of_known([figures.figures(one, generator) for one in drawn])
+    row: NDArray[np.float64] = figures.mean_of_known(np.array([figures.figures(one, generator) for one in drawn]))
     found = reader.read(row, type_of(pairs), C if series or few else None)
     notes = pairs.notes + ((SERIES,) if series else ()) + ((FEW_GROUPS,) if few else ())
     if found.unusual:
@@ -140,14 +140,6 @@ def one_row_each(pairs: Pairs, generator: np.random.Generator) -> Pairs:
     order = generator.permutation(pairs.n)
     rows = np.sort(order[np.unique(pairs.groups[order], return_index=True)[1]])
     return replace(pairs, x=pairs.x.take(rows), y=pairs.y.take(rows), groups=None)
-
-
-def mean_of_known(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The mean of every figure over the draws that have it; nan where none has."""
-    known = np.isfinite(rows)
-    return np.where(
-        known.any(axis=0), np.where(known, rows, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1), np.nan
-    )
 
 
 def described(variable: Variable) -> str:
