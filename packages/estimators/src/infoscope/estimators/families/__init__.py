@@ -6,7 +6,6 @@ local         NearestNeighbours, Kernel: local frequencies, or a Gaussian around
 scikit        Sklearn, GradientBoosting, tfidf_logistic
 stacked       Stacked: mixtures of families, weighted on a validation set
 transformers  TextClassifier: fine-tuned transformers (imported on demand)
-complexity    Rademacher complexity and the PAC bound of a family
 
 Also: logistic (Logistic), networks (Network), laws (predicted distributions).
 """
