@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,13 +66,3 @@ def _read(path: Path) -> Simulated:
     if tuple(stored["names"]) != figures.NAMES or int(stored["version"]) != figures.VERSION:
         raise UnreadableFile(f"path must hold figures of version {figures.VERSION}, got {path}.")
     return Simulated(pd.DataFrame({name: stored[column] for name, column in columns.items()}), stored["figures"])
-
-
-def of_rows(rows: Iterable[Mapping[str, Any]]) -> Simulated:
-    """The data sets of rows with the keys FACTS (families a tuple) and `figures`."""
-    rows = list(rows)
-    facts = pd.DataFrame([{name: row[name] for name in FACTS} for row in rows], columns=list(FACTS))
-    facts["families"] = [_SEPARATOR.join(row["families"]) for row in rows]
-    return Simulated(
-        facts, np.array([row["figures"] for row in rows], np.float32).reshape(len(rows), len(figures.NAMES))
-    )
