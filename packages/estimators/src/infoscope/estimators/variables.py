@@ -476,9 +476,9 @@ def aligns(*names: str) -> Callable:
 
 def _indexes(value: Any) -> list[pd.Index]:
     """The index of every data frame and Series in a value."""
-    found: list[pd.Index] = []
-    _changed(value, lambda one: found.append(one.index))
-    return found
+    found: list[Any] = []
+    _changed(value, found.append)
+    return [one.index for one in found]
 
 
 def _reordered(one: Any, reference: pd.Index) -> Any:
@@ -645,9 +645,11 @@ def _places(value: Any, count: int) -> list[str]:
     """What messages call the columns of a value: their quoted names, or their numbers."""
     named: list[str] = []
     for block in value if isinstance(value, (list, tuple)) and _has_parts(value) else [value]:
-        own: list[str] = []
-        _changed(block, lambda one, own=own: own.extend(map(repr, getattr(one, "columns", [one.name]))))
-        named += [name for name in own for _ in range(2 if isinstance(block, Angle) else 1)]
+        frames: list[Any] = []
+        _changed(block, frames.append)
+        for one in frames:
+            labels = one.columns if isinstance(one, pd.DataFrame) else [one.name] if one.name is not None else []
+            named += [repr(label) for label in labels for _ in range(1 + isinstance(block, Angle))]
     return named if len(named) == count else list(map(str, range(count)))
 
 
