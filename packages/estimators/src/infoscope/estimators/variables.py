@@ -267,13 +267,13 @@ class _Columns:
             raise TooFew(f"{name} must have at least two rows, got 1.")
         numbers, labels, integers, constant, whole, circles = [], [], [], [], [], []
         for place, (typed, column, wrapped) in zip(_places(value, len(found)), found):
-            if typed is Discrete and (wrapped or not _whole_numbers(column)):
+            if typed is Discrete:
                 labels.append(factorise(categorical(name, column))[0])
                 continue
-            values = _as_numbers(name, categorical(name, column) if typed is Discrete else column)
-            if values.min() == values.max() and not (typed is Discrete and len(found) == 1):
+            values = _as_numbers(name, categorical(name, column) if typed is int else column)
+            if values.min() == values.max() and not (typed is int and len(found) == 1):
                 constant.append(place)
-            elif typed is Discrete:
+            elif typed is int:
                 integers.append(_Integers(place, values, *factorise(column)))
             else:
                 numbers.append(values)
@@ -322,15 +322,6 @@ def _circle(column: np.ndarray) -> str | None:
                 if min(np.mean(places < 0.05), np.mean(places > 0.95)) >= 0.01:  # a fifth of what even values have
                     return name
     return None
-
-
-def _whole_numbers(column: _Column) -> bool:
-    """Whether an untyped column [n] holds integers, of numpy or of Python."""
-    if isinstance(column, pd.Categorical):
-        return False
-    return column.dtype.kind in "iu" or (
-        column.dtype.kind == "O" and pd.api.types.infer_dtype(column, skipna=True) == "integer"
-    )
 
 
 def _taken_as_numbers(name: str, places: Sequence[str]) -> tuple[str, ...]:
@@ -629,7 +620,7 @@ def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
 
 
 def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
-    """(Continuous or Discrete, values [n], whether it was wrapped) of every column."""
+    """(Continuous, Discrete or, of untyped whole numbers, int; values [n]; whether it was wrapped) of every column."""
     if isinstance(value, (list, tuple)) and any(isinstance(block, (Continuous, Discrete, Angle)) for block in value):
         return [column for block in value for column in columns(name, block)]
     if isinstance(value, Angle):
@@ -704,13 +695,13 @@ def require_unmasked(name: str, value: Any) -> None:
 
 
 def _inferred(name: str, column: _Column, place: str) -> type:
-    """Continuous or Discrete, from the column's type; `place` is what errors call the column."""
+    """Continuous, Discrete or int, from the column's type; `place` is what errors call the column."""
     if isinstance(column, pd.Categorical):
         return Discrete
     if column.dtype.kind == "f":
         return Continuous
     if column.dtype.kind in "iub":
-        return Discrete
+        return Discrete if column.dtype.kind == "b" else int
     if column.dtype.kind in "US":
         kind = "string"
     else:
@@ -720,8 +711,10 @@ def _inferred(name: str, column: _Column, place: str) -> type:
         require_names(name, column, place)
     if kind in ("floating", "mixed-integer-float", "decimal"):
         return Continuous
-    if kind in ("string", "boolean", "integer", "bytes"):
+    if kind in ("string", "boolean", "bytes"):
         return Discrete
+    if kind == "integer":
+        return int
     _require_real(name, column)
     raise WrongType(
         f"{name} must hold numbers (continuous) or integers, booleans and strings (discrete), got a column of {kind}; "

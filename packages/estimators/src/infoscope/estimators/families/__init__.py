@@ -1,13 +1,8 @@
 """Predictive families: what may be used to predict one variable from another.
 
 protocol, registry  Family; FAMILIES by name; as_family: scikit-learn's and transformers' objects as families
-closed_form   Table, Gaussian, Ridge: least losses in closed form
-local         NearestNeighbours, Kernel: local frequencies, or a Gaussian around a local mean
-scikit        Sklearn, GradientBoosting, tfidf_logistic
-stacked       Stacked: mixtures of families, weighted on a validation set
-transformers  TextClassifier: fine-tuned transformers (imported on demand)
 
-Also: logistic (Logistic), networks (Network), laws (predicted distributions).
+Every other module holds families; `laws` the distributions that they predict.
 """
 
 from infoscope.late import late, names_of
