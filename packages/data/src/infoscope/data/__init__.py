@@ -22,9 +22,7 @@ Items of a class, a domain and a group (DomainDataset, DomainSplit):
 Where they are: data_root, the folder of real data, named by INFOSCOPE_DATA
 """
 
-from importlib import import_module
-from typing import Any
-
+from infoscope.data.texts import transformations
 from infoscope.late import late, names_of
 from infoscope.sources import KnownPairSource, LabelledSource
 
@@ -53,9 +51,4 @@ _LATE = names_of(
 )
 
 __all__ = ["KnownPairSource", "LabelledSource", "transformations", *_LATE]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "transformations":
-        return import_module(f"{__name__}.texts.{name}")
-    return late(__name__, _LATE)(name)
+__getattr__ = late(__name__, _LATE)

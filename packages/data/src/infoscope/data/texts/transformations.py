@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from infoscope.checks import one_of
 from infoscope.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import torch
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
 
@@ -53,6 +56,8 @@ def shuffled(texts: Texts, generator: torch.Generator) -> list[str]:
     """The tokens of a text, or of each text of a pair, in a random order drawn from the generator."""
 
     def shuffle(text: str) -> str:
+        import torch  # takes seconds
+
         found = tokens(text)
         order = torch.randperm(len(found), generator=generator, device=generator.device).tolist()
         return " ".join(found[place] for place in order)
