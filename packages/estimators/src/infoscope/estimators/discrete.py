@@ -55,8 +55,7 @@ def shrinkage_weight(counts: ArrayLike, categories: int | None = None) -> float:
 
 
 def nsb(counts: ArrayLike, categories: int | None = None, steps: int = 400) -> tuple[float, NDArray[np.float64]]:
-    """The posterior mean of the entropy of `categories` possible ones (None: those that occur), and its change with a
-    further row of each [m].
+    """The posterior mean of the entropy of `categories` possible ones, and its change with a further row of each [m].
 
     Symmetric Dirichlet prior with pseudocount b weighted by d E[H] / db, integrated over `steps` values of ln b.
     """

@@ -41,8 +41,7 @@ def hsic_test(
     groups  [n], dependent rows: exchanged within groups if both variables vary there, else whole groups
 
     Without groups RowsInSequence is warned of where successive rows are alike in x and in y. ValueError: as
-    `knn.mutual_information`; another null, or gamma with groups; permutations < 1; fewer than 6 or more than 5,000
-    rows.
+    `knn.mutual_information`; another null, or gamma with groups; permutations < 1; rows under 6 or over 5,000.
     """
     (sample, codes), generator = _checked(x, y, groups=groups), generator_or_default(generator)
     require_int("permutations", permutations, 1)

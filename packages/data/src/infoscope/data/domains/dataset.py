@@ -105,8 +105,7 @@ class DomainDataset:
         return values.float().div_(255.0) if values.dtype == torch.uint8 else values
 
     def subset(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor, note: str | None = None) -> Self:
-        """The items at these positions, in their order: positions 0..N-1, a mask bool [N], or a slice; `note` extends
-        the name.
+        """The items at positions 0..N-1, of a mask bool [N] or of a slice, in their order; `note` extends the name.
 
         ValueError for positions that are not there, or none.
         """
@@ -264,8 +263,7 @@ def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
 def coded(
     argument: str, labels: Sequence, n: int, names: Sequence[str] | None = None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Labels, whole numbers or strings [n], as codes int64 [n] in rising order and their names; given names: codes
-    already.
+    """Labels, whole numbers or strings [n], as codes int64 [n] in rising order and names; given names: codes already.
 
     ValueError, in terms of `argument`, for other labels.
     """

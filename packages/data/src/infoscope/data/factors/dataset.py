@@ -77,8 +77,7 @@ class FactorDataset:
         return torch.randint(len(self), (n,), generator=generator, device=generator.device).cpu().numpy()
 
     def thinned(self, every: Mapping[str, int]) -> FactorDataset:
-        """Only the first of every so many values of some factors, such as {"orientation": 4, "posX": 2}; a grid stays
-        one.
+        """Only the first of every so many values of some factors, such as {"posX": 2}; a grid stays one.
 
         ValueError for an unknown factor, a step that is not a positive whole number, or when no image is left.
         """

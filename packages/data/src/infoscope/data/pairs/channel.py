@@ -23,8 +23,7 @@ def channel_information(crossover: float, sources: int) -> float:
 
 
 def crossover_for(mutual_information: float, sources: int) -> float:
-    """The crossover probability in [0, 1/2] at which `sources` bits share `mutual_information` nats, to machine
-    precision.
+    """The crossover probability in [0, 1/2] at which `sources` bits share these nats, to machine precision.
 
     ValueError when mutual_information is not in [0, sources * ln 2].
     """

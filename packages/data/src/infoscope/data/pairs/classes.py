@@ -167,8 +167,7 @@ class TwoClasses:
         self._tables: dict[torch.device, torch.Tensor] = {}
 
     def draw(self, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """One item for each of the labels (bool), uniform in its class: int64 rows of `table`, on the generator's
-        device."""
+        """One item for each label (bool), uniform in its class: int64 rows of `table`, on the generator's device."""
         of_0, of_1 = (self._any(label, labels.shape, generator) for label in (0, 1))
         return torch.where(labels, of_1, of_0)
 

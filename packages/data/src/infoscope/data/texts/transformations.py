@@ -91,8 +91,7 @@ def raw_overlap(pairs: Texts) -> list[str]:
 
 
 def overlap_level(pairs: Texts) -> list[str]:
-    """The share of the hypothesis' tokens that the premise has, as a word: none, low, medium, high (from .25, .5, .75
-    on)."""
+    """The share of the hypothesis' tokens that the premise has: none, low, medium, high (from .25, .5, .75 on)."""
     fractions = overlap_fractions(pairs)
     return [next((level for bound, level in _LEVELS if fraction < bound), "high") for fraction in fractions]
 

@@ -116,8 +116,7 @@ def _values(matrix: NDArray[np.float32], size: int, clip: float, generator: np.r
 
 
 def limit_of_mean(values: NDArray[np.float64], alpha: float) -> float:
-    """The lower limit of the mean of independent values in [0, 1], [m] or [orders, m]: above it with probability <=
-    alpha.
+    """The lower limit of the mean of independent values in [0, 1], [m] or [orders, m]; it fails at most at rate alpha.
 
     The least mean at which the betting martingale of Waudby-Smith & Ramdas 2024 (2010.09686, theorem 3, eqs. 24 to 26),
     averaged over orders, has capital below 1 / alpha; 0 where there is none.

@@ -243,9 +243,7 @@ class DifferenceOfEntropies(Densities):
 
 @dataclass(frozen=True)
 class BarberAgakov(Densities):
-    """H(y), by Kozachenko-Leonenko or counts, less the cross-entropy of q(y|x). ValueError also: numbers repeated over
-    `k` times.
-    """
+    """H(y) by Kozachenko-Leonenko or counts, less the cross-entropy of q(y|x). Numbers repeat at most `k` times."""
 
     k: int = 5
 

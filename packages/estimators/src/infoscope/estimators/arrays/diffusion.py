@@ -5,8 +5,7 @@ With y' = a y + s e, a² + s² = 1, e standard normal, level = log(a² / s²), a
     minde  I = 1/2 ∫ E |e(y') - e(y' | x)|² d level
     mmg    I = 1/2 ∫ E |e - e(y')|² - E |e - e(y' | x)|² d level
 
-minde is never negative: differences between the networks' errors add to it. mmg falls with the error of the conditional
-network.
+Differences between the networks' errors add to minde, never negative; that of the conditional one lowers mmg.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ from infoscope.estimators.variables import Variable
 
 
 class Denoiser(nn.Module):
-    """Estimate of the noise in columns [m, d] at levels [m, 1], given a context [m, c] or none: s y' + a f(y', level,
-    context).
+    """The noise in columns [m, d] at levels [m, 1], given a context [m, c] or none: s y' + a f(y', level, context).
 
     At the start f = 0, right for standard normal columns; the context adds a network of its own.
     """
@@ -68,8 +66,7 @@ class _Noise:
 
 @dataclass(frozen=True)
 class Minde(Described):
-    """MINDE-c: the squared difference of the conditional and unconditional scores of one variable, over all noise
-    levels.
+    """MINDE-c: squared differences of conditional and unconditional scores of one variable, over all noise levels.
 
     Levels are drawn evenly in log(signal / noise), the paper's importance sampling. Categories are columns of 0 and 1.
     The variable with noise is the one without categories, then that of fewer columns.

@@ -49,8 +49,7 @@ class Schedule:
         generator: torch.Generator,
         check: Callable[[Tensor], Tensor] | None = None,
     ) -> float:
-        """Trains in place, keeps the weights that did best on `stopping` (start included) and returns the least mean
-        there.
+        """Trains in place, keeps the weights that did best on `stopping`, the first included; their mean loss there.
 
         `loss` maps rows (indices) to losses [m]; `check` is what is averaged over `stopping`, None: the loss.
         ValueError where none was finite.

@@ -136,8 +136,7 @@ def _minus_log_normal(values: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Mienf(Described):
-    """MIENF: a flow of each variable to standard normal columns, and I = -1/2 log det(I - C C^T) of their correlations
-    C.
+    """MIENF: flows of both variables to normal columns, and I = -1/2 log det(I - C C^T) of their correlations C.
 
     Flows are fitted alone first, then jointly. The value is the mean of the log-ratio over held-out rows; kept pairs of
     columns and the slope of their correlations are chosen on the rows that stop the training.

@@ -269,8 +269,7 @@ def with_half_samples(
 ) -> Estimate:  # fmt: skip
     """The estimate with the larger of its standard error and that of `count` half-samples of `most` rows or fewer.
 
-    Groups stay whole. Half-samples are measured by `measure`; None: by KSG with k and margins, all at once.
-    Categories alone have none.
+    Groups stay whole. They are measured by `measure` (None: KSG with k and margins, all at once); none of categories.
     """
     if not (pairs.x.dim or pairs.y.dim):
         return found

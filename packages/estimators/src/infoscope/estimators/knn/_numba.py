@@ -96,9 +96,7 @@ def in_steps(points: np.ndarray) -> tuple[np.ndarray, float]:
 
 @numba.njit(cache=True, nogil=True)
 def split(columns, order, starts, size):
-    """Orders the points of each stratum leaf by leaf, by halving along the widest column; returns where each leaf
-    begins.
-    """
+    """Orders the points of each stratum by leaf, halving the widest column; returns where each leaf begins."""
     leaves = [np.intp(0) for _ in range(0)]
     for stratum in range(len(starts) - 1):
         todo = [(starts[stratum], starts[stratum + 1])]
@@ -235,9 +233,7 @@ def lowest_bit(typingctx, word):
 
 @numba.njit(cache=True, nogil=True)
 def gather_below(row, width, limit, start, found, count):
-    """Appends start + j for j < width with row[j] below the limit to `found`; returns the new count. Overwrites row's
-    padding.
-    """
+    """Appends start + j, j < width, with row[j] below the limit to `found`: the new count. Overwrites row's padding."""
     padded = -(-width // LANES) * LANES
     row[width:padded] = limit
     for at in range(0, padded, LANES):

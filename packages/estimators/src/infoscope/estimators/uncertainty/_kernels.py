@@ -57,8 +57,7 @@ def walk(ids, codes, weights, wanted, clean, position, own):
 
 @numba.njit(cache=True, nogil=True)
 def walk_classes(ids, codes, wanted, position):
-    """position[i, b]: where in the list of point i its wanted[codes[i, b], b]-th neighbour of the same code is, else
-    its length.
+    """position[i, b]: place of the wanted[codes[i, b], b]-th neighbour of the same code in i's list, or its length.
 
     ids intp [n, K], -1: none; codes [n, B], wanted [classes, B], position [n, B].
     """
@@ -115,8 +114,7 @@ def extremes(position, own):
 
 
 def quantised(exact: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, float]:
-    """Points [n, d] as uint16 [d, n] in units of a quantum, and that quantum: the finer of the span's and median radius
-    / 64.
+    """Points [n, d] as uint16 [d, n] in quanta, and that quantum: the finer of the span's and median radius / 64.
 
     Distances of at most r become at most r / quantum + 1.
     """
@@ -296,8 +294,7 @@ def sorted_sums(values, codes, bounds, order, distances, position, least, greate
 
 
 def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The k nearest others of every point [n, d] of the same code: distances [n, k] (inf: none), ids (-1: none), clean
-    [n].
+    """The k nearest others of the same code of points [n, d]: distances [n, k] (inf: none), ids (-1: none), clean [n].
 
     Lists with ties, zero distances or ties beyond the end are not clean, and not to be read.
     """
@@ -333,9 +330,7 @@ def rank_of(distance, values):
 
 @numba.njit(cache=True, nogil=True)
 def lowered(values, count, k, limit, slack, scale):
-    """A lower limit that admits every point within the k-th exact distance; `count` float32 values, k at least below
-    `limit`.
-    """
+    """A lower limit that admits all within the k-th exact distance; `count` float32 values, k or more below `limit`."""
     padded = -(-count // LANES) * LANES
     values[count:padded] = np.inf
     low, high = np.float32(0), min(limit, np.float32(3))  # scaled points are at most 2 apart

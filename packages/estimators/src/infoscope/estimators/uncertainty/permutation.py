@@ -62,8 +62,7 @@ def permutation_test(
     k_perm: int = 5,
     reuse: bool = False,
 ) -> PermutationTest:
-    """Tests I(x; y) = 0, or I(x; y | z) = 0, by permuting x or y among rows of equal z, or x among rows of near z where
-    z has numbers.
+    """Tests I(x; y) = 0, or I(x; y | z) = 0, by permuting x or y at equal z, or x at near z where z has numbers.
 
     With exchangeable rows the level holds exactly. With groups [n], rows are exchanged within groups if both variables
     vary there, else whole groups. k is a tenth of the rows if None (without numbers in z, of those of equal z, at most
