@@ -19,15 +19,12 @@ Mean = Callable[[Any | None], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class CategoricalLaw:
-    """Distributions of classes. predict: inputs -> log probabilities [n, classes], or [1, classes] of None."""
+    """Distributions of classes: inputs -> log probabilities [n, classes], or [1, classes] of None."""
 
-    predict: Callable[[Any | None], np.ndarray]
-
-    def log_probabilities(self, x: Any | None) -> np.ndarray:
-        return self.predict(x)
+    log_probabilities: Callable[[Any | None], np.ndarray]
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        logs = self.predict(x)
+        logs = self.log_probabilities(x)
         if len(logs) not in (1, len(y)):
             raise InvalidInput(f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}.")
         return logs[np.arange(len(y)) if len(logs) == len(y) else 0, y]
@@ -48,15 +45,19 @@ class GaussianLaw:
 
 @dataclass(frozen=True, eq=False)
 class FlooredLaw:
-    """(1 - share) times one distribution plus share times the one without input."""
+    """(1 - FLOOR) times one distribution plus FLOOR times the one without input: few residuals may be far too small."""
 
     law: GaussianLaw
     constant: GaussianLaw
-    share: float
+
+    @classmethod
+    def around(cls, mean: Mean, y: np.ndarray, residuals: np.ndarray) -> FlooredLaw:
+        """Of the covariance that the residuals [n, q] have."""
+        return cls(residual_law(mean, y, residuals), without_input(y, None))
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        own = math.log1p(-self.share) + self.law.log_density(x, y)
-        return np.logaddexp(own, math.log(self.share) + self.constant.log_density(None, y))
+        own = math.log1p(-FLOOR) + self.law.log_density(x, y)
+        return np.logaddexp(own, math.log(FLOOR) + self.constant.log_density(None, y))
 
 
 def without_input(y: np.ndarray, classes: int | None, variance: float | None = None) -> CategoricalLaw | GaussianLaw:
@@ -80,11 +81,6 @@ def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: flo
             f"estimate from {len(residuals)} rows is 0."
         )
     return GaussianLaw(mean, covariance)
-
-
-def floored_law(mean: Mean, y: np.ndarray, residuals: np.ndarray) -> FlooredLaw:
-    """`residual_law`, with a share of the distribution without input: few residuals may be far too small."""
-    return FlooredLaw(residual_law(mean, y, residuals), without_input(y, None), FLOOR)
 
 
 def with_absent(logs: np.ndarray, present: np.ndarray, classes: int) -> np.ndarray:

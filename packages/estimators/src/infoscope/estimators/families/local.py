@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from sklearn import neighbors
 
 from infoscope.errors import OutOfRange
-from infoscope.estimators.families.laws import CategoricalLaw, floored_law, without_input
+from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features
 from infoscope.estimators.variables import as_matrix
 
@@ -44,7 +44,7 @@ class _Local:
             with np.errstate(divide="ignore"):  # a class that is not in the training set
                 return np.log(mean(new))
 
-        return floored_law(mean, y, y - left_out()) if classes is None else CategoricalLaw(predict)
+        return FlooredLaw.around(mean, y, y - left_out()) if classes is None else CategoricalLaw(predict)
 
     def _averages(
         self, inputs: np.ndarray, targets: np.ndarray, groups: np.ndarray | None, classes: int | None

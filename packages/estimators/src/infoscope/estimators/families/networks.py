@@ -20,7 +20,7 @@ from torch.nn import functional
 from infoscope.checks import require_int
 from infoscope.errors import OutOfRange, UnknownName
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.laws import CategoricalLaw, floored_law, without_input
+from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features
 from infoscope.estimators.variables import as_matrix
 
@@ -91,7 +91,7 @@ class Network:
 
         # Not the residuals of what it was trained on, which are too small.
         unseen = aside.numpy()
-        return floored_law(mean, y, y[unseen] - mean(inputs[unseen]))
+        return FlooredLaw.around(mean, y, y[unseen] - mean(inputs[unseen]))
 
     def epochs_of(
         self, x: Any, y: np.ndarray, classes: int, generator: np.random.Generator | None = None

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from infoscope.errors import Conflict, InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.laws import CategoricalLaw, floored_law, with_absent, without_input
+from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, with_absent, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor
 from infoscope.estimators.variables import as_matrix
 
@@ -87,7 +87,7 @@ class Sklearn:
         def mean(new: Any) -> np.ndarray:
             return np.asarray(model.predict(as_rows(new)), dtype=np.float64).reshape(-1, y.shape[1])
 
-        return floored_law(mean, y, y - held_out)
+        return FlooredLaw.around(mean, y, y - held_out)
 
 
 def is_predictor(estimator: Any) -> bool:

@@ -164,10 +164,6 @@ def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
                 )
 
 
-def degrees_of_freedom(plan: Resamples) -> int:
-    return min(plan.count, plan.units) - 1
-
-
 def _uncertain(
     value: float, method: str, notes: tuple[str, ...], settings: str, estimates: NDArray, plan: Resamples
 ) -> Uncertain:
@@ -183,7 +179,7 @@ def _uncertain(
         notes=notes,
         settings=settings,
         units=plan.units,
-        degrees=degrees_of_freedom(plan),
+        degrees=min(plan.count, plan.units) - 1,
         influence=influence,
         estimates=estimates,
         resamples=plan,
