@@ -609,6 +609,11 @@ def factorise(labels: np.ndarray) -> tuple[np.ndarray, int]:
     return codes.reshape(-1).astype(np.intp), len(distinct)
 
 
+def of_kept(groups: np.ndarray | None, kept: np.ndarray) -> np.ndarray | None:
+    """The groups of the rows that are kept (indices or a mask), as codes 0, 1, ...; None: no groups."""
+    return None if groups is None else factorise(groups[kept])[0]
+
+
 def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
     """One code for each combination that occurs, and how many occur; (None, 1) of nothing."""
     if not codes:

@@ -23,7 +23,7 @@ from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, root_sum_squares
-from infoscope.estimators.variables import Variable, factorise
+from infoscope.estimators.variables import Variable, of_kept
 
 _FIGURES = re.compile(r"[-+]?\d[\d.,]*")
 _CODES = "The interval is of the codes that were learnt: of what they leave out of x and y it knows nothing."
@@ -48,7 +48,7 @@ def rotated(
     """
     local, found, units = np.full(pairs.n, np.nan), [], []
     for held, x, y in folds:
-        part = Pairs(x, y, None if pairs.groups is None else factorise(pairs.groups[held])[0])
+        part = Pairs(x, y, of_kept(pairs.groups, held))
         one = knn.mutual_information(x, y, k, margins="given", groups=part.groups, local=True)
         one = with_half_samples(one, part, generator, k, "given")
         local[held] = one.local

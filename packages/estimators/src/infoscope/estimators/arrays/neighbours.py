@@ -21,7 +21,7 @@ from infoscope.estimators.arrays.protocol import ANY, NUMBERS, Described, Pairs
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
-from infoscope.estimators.variables import Variable, factorise, join, prepared, with_masses, within_steps
+from infoscope.estimators.variables import Variable, join, of_kept, prepared, with_masses, within_steps
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class KsgLnc(_Corrected):
         kept = np.isfinite(plain.local)
         sides = (prepared(side, self.margins).continuous[kept] for side in (pairs.x, pairs.y))
         points = np.hstack(list(sides))
-        groups = None if pairs.groups is None else factorise(pairs.groups[kept])[0]
+        groups = of_kept(pairs.groups, kept)
         ids = nearest(points, self.k, groups=groups).ids
         parts = -(-points.shape[1] * ids.size // 2_000_000)  # in memory at once
         shares = np.concatenate([
@@ -254,9 +254,6 @@ def _weights(k: int, dim: int, largest: float) -> tuple[np.ndarray, np.ndarray, 
     return numbers, *best
 
 
-METHODS: tuple[Described, ...] = (Ksg(), Ksg2(), KsgLnc(), KlWeighted())
-
-
 _TOO_FEW = (
     "Too few rows, groups, or rows of a class for half-samples: the standard error leaves out that neighbours would be "
     "others, and may be a quarter too small."
@@ -276,14 +273,14 @@ def with_half_samples(
     some = pairs
     if pairs.n > most:
         order = generator.permutation(int(pairs.units.max()) + 1)[pairs.units]
-        some = _rows(pairs, np.sort(np.argsort(order, kind="stable")[:most]))
+        some = pairs.take(np.sort(np.argsort(order, kind="stable")[:most]))
     try:
         if measure is None:
             drawn = uncertainty.subsample(some.x, some.y, None, k, count, some.groups, generator, margins)
             error, degrees = drawn.standard_error, drawn.degrees
         else:
             plan = uncertainty.halves(some.n, count, generator, some.groups)
-            values = [measure(_rows(some, np.flatnonzero(half))).value for half in plan.weights.T]
+            values = [measure(some.take(np.flatnonzero(half))).value for half in plan.weights.T]
             half = plan.units // 2
             error, degrees = np.std(values, ddof=1) * sqrt(half / (plan.units - half)), min(plan.count, plan.units) - 1
     except ValueError:
@@ -297,7 +294,4 @@ def with_half_samples(
     return replace(found, standard_error=ratio * found.standard_error, degrees=degrees, influence=influence)
 
 
-def _rows(pairs: Pairs, rows: np.ndarray) -> Pairs:
-    """Some of the rows (indices)."""
-    groups = None if pairs.groups is None else factorise(pairs.groups[rows])[0]
-    return Pairs(pairs.x.take(rows), pairs.y.take(rows), groups)
+METHODS: tuple[Described, ...] = (Ksg(), Ksg2(), KsgLnc(), KlWeighted())

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from infoscope.checks import require_int
 from infoscope.errors import NoVariation, TooFew, UnknownName, WrongType
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import Variable, as_variables
+from infoscope.estimators.variables import Variable, as_variables, of_kept
 
 NUMBERS = "numbers"  # on both sides
 CATEGORIES = "categories"  # on both sides
@@ -47,6 +47,10 @@ class Pairs:
     def units(self) -> np.ndarray:
         """Codes int64 [n] of what must not be parted: the groups, or the rows."""
         return np.arange(self.n) if self.groups is None else self.groups
+
+    def take(self, rows: np.ndarray) -> Pairs:
+        """Some of the rows (indices)."""
+        return replace(self, x=self.x.take(rows), y=self.y.take(rows), groups=of_kept(self.groups, rows))
 
     def folds(self, count: int, generator: np.random.Generator) -> np.ndarray:
         """A fold 0..count-1 for every row, whole units of equal sizes. TooFew: units, or rows (20 a fold)."""

@@ -31,10 +31,10 @@ from infoscope.estimators.variables import (
     MARGINS,
     Variable,
     as_variables,
-    factorise,
     heavy_tails,
     join,
     joint_codes,
+    of_kept,
     prepared,
     row_codes,
     single_columns,
@@ -356,11 +356,6 @@ def first_of_copies(joint: Variable, groups: np.ndarray | None) -> np.ndarray:
 def everyone(n: int, groups: np.ndarray | None) -> int | np.ndarray:
     """How many samples there are for each, itself included, but no other of its group: n, or [n]."""
     return n if groups is None else n - np.bincount(groups)[groups] + 1
-
-
-def of_kept(groups: np.ndarray | None, kept: np.ndarray) -> np.ndarray | None:
-    """The groups of the samples that are kept."""
-    return None if groups is None else factorise(groups[kept])[0]
 
 
 def require_repeats(**variables: Variable) -> None:
