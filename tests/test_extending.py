@@ -39,10 +39,7 @@ class Doubled:
 class Cosine(Critic):
     """A critic: the scaled cosine of two linear embeddings."""
 
-    kind = "cosine"
-
-    def __init__(self, dim_x, dim_y, embed=8, members=1, objectives=None):
-        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, embed=embed, members=members)
+    def _build(self, dim_x, dim_y, embed, members):
         self.of_x, self.of_y = torch.nn.Linear(dim_x, embed), torch.nn.Linear(dim_y, embed)
 
     def _scores(self, x, y):
@@ -72,7 +69,7 @@ def test_a_bound_and_a_source():
 
 def test_a_critic():
     torch.manual_seed(0)
-    critic = Cosine(1, 1)
+    critic = Cosine(1, 1, embed=8)
     fit_critic(Doubled(), critic, "infonce", steps=300, batch=64, learning_rate=1e-2, generator=seeded())
     found = held_out(Doubled(), critic, "infonce", 256, 20, seeded(1))["infonce"]
     assert 0.3 < found.value < np.log(2) + 5 * found.standard_error

@@ -33,7 +33,7 @@ from infoscope.errors import (
 )
 from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import Pairs
-from infoscope.estimators.arrays.diagnosis import diagnose
+from infoscope.estimators.arrays.registry import diagnose
 from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.variables import as_floats, as_variable, bare_columns, columns, quoted
 from infoscope.files import check_csv, read_arrays, read_parquet, reading

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from infoscope.estimators import knn
-from infoscope.estimators.resampling import halves
 from infoscope.estimators.uncertainty._engine import Sample, resampled
 from infoscope.estimators.uncertainty.permutation import permutation_test
-from infoscope.estimators.uncertainty.subsampling import subsample
+from infoscope.estimators.uncertainty.subsampling import halves, subsample
 from tests.benchmarks.timing import Call, median, ratios
 
 pytestmark = pytest.mark.bench

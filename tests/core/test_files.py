@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from infoscope.data import cifar10, cola, dsprites, imdb, imdb_embeddings, mnist, nli, sst2
-from infoscope.data.domains.folders import read_columns
+from infoscope.data.domains.camelyon17 import read_columns
 from infoscope.data.pools.loaders import read_idx
 from infoscope.files import json_object, lines, read_arrays, read_gzip
 

@@ -33,7 +33,6 @@ REFERENCE = {  # call: bits
     "mi(X, Y)": 1.7843092478083682,
     "mi(X, Y, k=5, base=np.e)": 1.2216915276058202,
     "mi(X, Y, Z)": 1.2903913174353456,
-    "mi(X, Y, k=8, alpha=0.25)": 1.830400724886846,
     "mi(100 * X, Y)": -0.2757150522587766,
     "cmi(X, Y, Z)": 1.2903913174353456,
     "entropy(X)": 3.9836674996133516,
@@ -51,7 +50,8 @@ def called(call, **settings):
 
 @pytest.mark.parametrize("call", REFERENCE)
 def test_compat_gives_npeets_numbers(call):
-    assert called(call, compat=True) == pytest.approx(REFERENCE[call], abs=1e-7)
+    settings = {} if call.startswith("kldiv") else {"compat": True}
+    assert called(call, **settings) == pytest.approx(REFERENCE[call], abs=1e-7)
 
 
 def test_compat_takes_labels_for_numbers_and_absolute_values_as_npeet_does():
@@ -114,17 +114,6 @@ def test_default_ignores_the_scale_that_compat_obeys():
     assert abs(npeet.mi(100 * X, Y, compat=True) - npeet.mi(X, Y, compat=True)) > 1
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_correction_of_a_thin_neighbourhood():
-    """Gao et al. 2015: of two nearly equal columns KSG sees too little; the correction finds more of I = 8.3 bits."""
-    generator = np.random.default_rng(0)
-    x = generator.normal(size=(500, 1))
-    y = x + 0.00316 * generator.normal(size=(500, 1))
-    plain, corrected = npeet.mi(x, y, k=5), npeet.mi(x, y, k=5, alpha=0.3)
-    truth = 0.5 * np.log2(1 + 1 / 0.00316**2)
-    assert plain < corrected and abs(corrected - truth) < abs(plain - truth)
-
-
 def test_divergence_of_two_gaussians():
     """KL(N(0, 1) from N(1, 1)) = 1/2 nat; standard error about 0.03 at n = 4000."""
     generator = np.random.default_rng(0)
@@ -138,8 +127,6 @@ def test_divergence_of_two_gaussians():
         (lambda: npeet.mi(X, Y[:9], compat=True), "x and y", "length"),
         (lambda: npeet.mi(X, Y, k=300, compat=True), "k", "range"),
         (lambda: npeet.mi(X * np.nan, Y, compat=True), "values", "missing"),
-        (lambda: npeet.mi(X, C, alpha=0.2), "alpha", "invalid"),
-        (lambda: npeet.mi(X, Y, alpha=0.2), "alpha", "invalid"),
         (lambda: npeet.kldiv(X, Y[:, :1]), "x and xp", "length"),
         (lambda: npeet.kldiv(X, Y, k=301), "k", "range"),
         (lambda: npeet.kldiv(X, X, k=1), "x", "invalid"),

@@ -121,3 +121,14 @@ def test_other_splits_and_groups_are_refused(root):
         camelyon17(root, "va")
     with refused("group", "name"):
         camelyon17(root, group="node")
+
+
+def test_images_of_another_size_and_damaged_ones_are_refused(tmp_path):
+    data = camelyon17(written(tmp_path), None)
+    path = next((tmp_path / "camelyon17_v1.0" / "patches" / "patient_061_node_0").iterdir())
+    Image.fromarray(PIXELS[0, :3]).save(path)
+    with refused(str(path), "shape"):
+        data.images([6])
+    path.write_text("none")
+    with refused(str(path), "file"):
+        data.images([6])

@@ -10,7 +10,7 @@ from PIL import Image
 from scipy.stats import binom
 
 from infoscope.data import DomainDataset
-from infoscope.data.domains.split import draw_evenly
+from infoscope.data.domains.dataset import draw_evenly
 from infoscope.errors import TooFew
 from tests.data.common import generator
 

@@ -59,7 +59,7 @@ def test_samples_are_uniform_and_repeatable(dataset):
 
 
 def test_thinning_keeps_every_so_many_values(dataset):
-    thin = dataset.thinned({"size": 2, 0: 2})
+    thin = dataset.thinned({"size": 2, NAMES[0]: 2})
     assert thin.factor_sizes == (1, 2, 2) and is_grid(thin) and len(thin) == 4
     assert [list(values) for values in thin.factor_values] == [["blue"], [0.5, 2.5], [-1, 7]]
     assert thin.name == "mine colour/2 size/2"

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from infoscope.estimators.arrays import as_pairs, estimate
-from infoscope.estimators.arrays.chains import Chain
-from infoscope.estimators.arrays.densities import DifferenceOfEntropies, JointEntropies, Mixtures, predicted
-from infoscope.estimators.arrays.fitting import Schedule
+from infoscope.estimators.arrays.densities import DifferenceOfEntropies, JointEntropies, Mixtures
+from infoscope.estimators.arrays.fitting import Chain, Schedule
 from tests.estimators.samples import draws, normal_information, normal_pairs
 from tests.refusals import refused
 
@@ -41,20 +40,19 @@ def test_mixed_sides_are_a_chain_of_category_and_number():
     number = 0.6 * (x - 8 * label) + 0.8 * g.normal(size=1200)
     side = pd.DataFrame({"label": np.array(["a", "b"])[label], "value": number})
     truth = np.log(2) + normal_information(0.6)
-    assert estimate(x, side, "doe", predict="y", **SMALL) == pytest.approx(truth, abs=0.12)
+    assert estimate(x, side, "doe", **SMALL) == pytest.approx(truth, abs=0.12)
 
 
 def test_the_side_that_is_predicted_is_labels_then_that_of_fewer_columns():
     g = draws(2)
     wide, narrow, label = g.normal(size=(50, 4)), g.normal(size=(50, 1)), np.array(["a", "b"])[g.integers(0, 2, 50)]
-    for x, y, asked, side in (
-        (wide, narrow, "auto", "y"),
-        (narrow, wide, "auto", "x"),
-        (label, narrow, "auto", "x"),
-        (wide, wide + g.normal(size=(50, 4)), "auto", "y"),
-        (narrow, wide, "y", "y"),
+    for x, y, side in (
+        (wide, narrow, "y"),
+        (narrow, wide, "x"),
+        (label, narrow, "x"),
+        (wide, wide + g.normal(size=(50, 4)), "y"),
     ):
-        assert predicted(as_pairs(x, y), asked) == side
+        assert estimate(x, y, "doe", folds=2, schedule=Schedule(epochs=1)).settings == f"q of {side}, 2 folds"
 
 
 def test_no_row_is_compared_with_its_own_group():

@@ -43,5 +43,3 @@ def test_categories_alone_have_no_scores():
     labels = np.array(["a", "b"])[draws().integers(0, 2, (2, 100))]
     with refused("method", "type"):
         estimate(*labels, "minde")
-    with refused("method", "type"):
-        estimate(labels[0], np.arange(100.0) ** 0.5, "minde", predict="x")

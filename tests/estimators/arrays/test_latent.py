@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from infoscope.estimators.arrays import as_pairs, estimate
-from infoscope.estimators.arrays.fitting import Schedule
+from infoscope.estimators.arrays.fitting import Schedule, splits
 from infoscope.estimators.arrays.latent import METHODS, Latent
-from infoscope.estimators.arrays.preparing import splits
 from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import Continuous

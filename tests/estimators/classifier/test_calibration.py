@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from infoscope.estimators.classifier.calibration import calibrating_slope, calibrating_slopes, evidence
-from infoscope.estimators.classifier.cross_fitting import cross_fit
+from infoscope.estimators.classifier.cross_fitting import calibrating_slope, calibrating_slopes, cross_fit, evidence
 from infoscope.estimators.classifier.inputs import as_joint_labels
 
 log_softmax = functools.partial(special.log_softmax, axis=1)

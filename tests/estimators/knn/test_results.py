@@ -129,7 +129,6 @@ NUMBERS, HALVES = np.arange(10.0) ** 1.5, np.arange(10) % 2
         (lambda: co_information(NUMBERS, NUMBERS, [0] * 9 + [1]), "target", "constant"),
         (lambda: mutual_information(NUMBERS, NUMBERS, method="ksg3"), "method", "invalid"),
         (lambda: mutual_information(NUMBERS, HALVES, method="ksg2"), "method", "invalid"),
-        (lambda: mutual_information(NUMBERS, NUMBERS, workers=0), "workers", "range"),
         (lambda: total_correlation(NUMBERS), "columns", "range"),
         (lambda: entropy(np.repeat(NUMBERS, 7)), "x", "range"),
         (lambda: mutual_information(NUMBERS, NUMBERS, margins="ranked"), "margins", "name"),

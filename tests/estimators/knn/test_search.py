@@ -88,15 +88,6 @@ def test_a_count_on_a_line_is_not_fooled_by_the_rounding_of_the_edge():
         assert np.array_equal(count_within(values, np.full(3, radius)), expected)
 
 
-def test_threads_change_nothing():
-    generator = np.random.default_rng(0)
-    points, codes = generator.normal(size=(3000, 4)), generator.integers(0, 3, 3000)
-    alone, together = nearest(points, 4, codes), nearest(points, 4, codes, workers=3)
-    assert np.array_equal(alone.distances, together.distances) and np.array_equal(alone.ids, together.ids)
-    radius = alone.distances[:, -1]
-    assert np.array_equal(count_within(points, radius), count_within(points, radius, workers=3))
-
-
 def test_memory_is_linear():
     """20,000 points: all distances would be 3.2 GB; the tree and the result are under 20 MB."""
     points = np.random.default_rng(0).normal(size=(20_000, 6))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from infoscope.estimators import knn
-from infoscope.estimators.knn.second_order import (
+from infoscope.estimators.knn.estimators import (
     OF_CONDITIONAL,
     OF_PAIR,
     freedom_of,

@@ -43,7 +43,7 @@ def test_it_is_the_plain_loop(kind):
 def test_one_bound_and_a_member_of_several():
     critic = make_critic("joint", 2, 2, width=8, members=3, generator=[seeded(k) for k in range(3)])
     shared = held_out(SOURCE, critic.share(2), "dv", 16, 3, seeded(4))
-    copied = held_out(SOURCE, critic.member(2), [BOUNDS["dv"]], 16, 3, seeded(4), device="cpu")
+    copied = held_out(SOURCE, critic.member(2), [BOUNDS["dv"]], 16, 3, seeded(4))
     assert shared == copied and list(shared) == ["dv"]
 
 
@@ -170,7 +170,7 @@ class FreeCritic(SeparableCritic):
 @pytest.mark.parametrize("bound", NEEDED)
 def test_a_bound_is_read_where_the_training_says_enough_and_refused_elsewhere(objective, bound):
     """What is read off an optimum is the truth (js: low by 1/e nats; infonce: at most log n), to 5 standard errors."""
-    critic = FreeCritic(1, 1, width=2, objectives=[objective])
+    critic = FreeCritic(1, 1, depth=2, width=2, embed=32, objectives=[objective])
     if OPEN[objective] > NEEDED[bound] and objective != bound:
         with refused("bounds", "invalid"):
             held_out(PAIRS, critic, bound, 256, 20, seeded(0))

@@ -216,19 +216,10 @@ def test_infonce_never_exceeds_the_logarithm_of_the_batch():
     assert math.log(4) - 0.2 < trace.of("infonce")[-30:].mean() < trace.of("infonce").max() <= math.log(4)
 
 
-def test_trace_and_progress():
-    seen = []
-    trace = fit_critic(
-        SOURCE,
-        critic_of(2),
-        [("js", "smile-5"), "dv"],
-        150,
-        batch=4,
-        progress=lambda training: seen.append((training.done, training.trace.values.shape[1])),
-    )
+def test_trace():
+    trace = fit_critic(SOURCE, critic_of(2), [("js", "smile-5"), "dv"], 150, batch=4)
     assert trace.reports == ((0, "js"), (0, "smile-5"), (1, "dv"))
     assert trace.values.shape == (3, 150) and trace.values.dtype == trace.truth.dtype == np.float64
-    assert [done for done, _ in seen] == [*range(2, 150, 2), 150] and all(a == b for a, b in seen)
     np.testing.assert_array_equal(trace.of(BOUNDS["dv"], member=1), trace.values[2])
     with refused("(member, bound)", "name"):
         trace.of("dv")

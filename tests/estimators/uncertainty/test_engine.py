@@ -5,9 +5,9 @@ import pytest
 from scipy.special import digamma
 
 from infoscope.estimators import knn
-from infoscope.estimators.resampling import halves, leave_one_out
 from infoscope.estimators.uncertainty import _engine
 from infoscope.estimators.uncertainty._engine import resampled
+from infoscope.estimators.uncertainty.subsampling import halves, leave_one_out
 from infoscope.estimators.variables import Continuous, Discrete
 from tests.estimators.samples import draws, sample_of
 from tests.refusals import refused

@@ -5,9 +5,8 @@ import pytest
 from scipy import stats
 
 from infoscope.estimators import knn
-from infoscope.estimators.resampling import halves, leave_one_out
 from infoscope.estimators.uncertainty.permutation import permutation_test, relabelled
-from infoscope.estimators.uncertainty.subsampling import subsample
+from infoscope.estimators.uncertainty.subsampling import halves, leave_one_out, subsample
 from tests.estimators.samples import draws, normal_pair, sample_of
 from tests.refusals import refused
 

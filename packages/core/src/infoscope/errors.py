@@ -1,5 +1,4 @@
-"""What is raised for input that cannot be used: one sentence, the argument that is at fault, and a short code; and for
-what is not there.
+"""What is raised for input that cannot be used (a sentence, the argument at fault, a short code) or is not there.
 
 A sentence begins with the argument: "k must be below the number of rows, 100, got 200."
 """
@@ -17,6 +16,9 @@ class InfoscopeError(ValueError):
 
     code: ClassVar[str]
 
+    def __init_subclass__(cls, code: str = "") -> None:
+        cls.code = code or cls.code
+
     @property
     def argument(self) -> str:
         """The argument, setting, column or file at fault: what the sentence begins with."""
@@ -24,76 +26,52 @@ class InfoscopeError(ValueError):
         return found.group(1) if found else ""
 
 
-class InvalidInput(InfoscopeError):
+class InvalidInput(InfoscopeError, code="invalid"):
     """What fits none of the other kinds."""
 
-    code = "invalid"
 
-
-class WrongType(InfoscopeError):
+class WrongType(InfoscopeError, code="type"):
     """A value of a type that is not taken here."""
 
-    code = "type"
 
-
-class WrongShape(InfoscopeError):
+class WrongShape(InfoscopeError, code="shape"):
     """An array of other axes or columns."""
 
-    code = "shape"
 
-
-class WrongLength(InfoscopeError):
+class WrongLength(InfoscopeError, code="length"):
     """As many values as something else should have, and has not."""
 
-    code = "length"
 
-
-class WrongOrder(InfoscopeError):
+class WrongOrder(InfoscopeError, code="order"):
     """The same rows in another order."""
 
-    code = "order"
 
-
-class MissingValues(InfoscopeError):
+class MissingValues(InfoscopeError, code="missing"):
     """Values that are missing, masked, NaN or infinite."""
 
-    code = "missing"
 
-
-class NoVariation(InfoscopeError):
+class NoVariation(InfoscopeError, code="constant"):
     """One value or one class where several are needed, or categories of which none repeats."""
 
-    code = "constant"
 
-
-class TooFew(InfoscopeError):
+class TooFew(InfoscopeError, code="few"):
     """Fewer rows, groups or items than are needed."""
 
-    code = "few"
 
-
-class OutOfRange(InfoscopeError):
+class OutOfRange(InfoscopeError, code="range"):
     """A number outside of its range."""
 
-    code = "range"
 
-
-class UnknownName(InfoscopeError):
+class UnknownName(InfoscopeError, code="name"):
     """A name that is none of those that are known."""
 
-    code = "name"
 
-
-class Conflict(InfoscopeError):
+class Conflict(InfoscopeError, code="conflict"):
     """Arguments that contradict one another, or one that is given twice."""
 
-    code = "conflict"
 
-
-class UnreadableFile(InfoscopeError):
+class UnreadableFile(InfoscopeError, code="file"):
     """A file that is not there, damaged, or not what it should be."""
-
-    code = "file"
 
 
 class Unavailable(RuntimeError):

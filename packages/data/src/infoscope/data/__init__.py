@@ -2,7 +2,7 @@
 
 Sources of pairs, each with `sample(n, generator, device)`, `mutual_information` in nats, `dim_x` and `dim_y` (protocols
 KnownPairSource, LabelledSource):
-    GaussianPairs    correlated normal vectors, plain or cubed
+    GaussianPairs    correlated normal vectors
     ChannelPairs     bare labels through a binary symmetric channel (crossover_for, channel_information)
     ImagePairs       images composed of patches of shared classes, over backgrounds if asked
     TextPairs        concatenated text embeddings of shared classes
@@ -18,21 +18,20 @@ Images with known factors (FactorDataset):
     dsprites, sprites, factor_data    sprites are synthetic; factor_data is dSprites where it is there
 Items of a class, a domain and a group (DomainDataset, DomainSplit):
     crmnist, rotated_mnist     digits rotated (and coloured) by domain
-    camelyon17, image_folder   patches of lymph nodes as WILDS cuts them; image files of your own
+    camelyon17                 patches of lymph nodes as WILDS cuts them
 Where they are: data_root, the folder of real data, named by INFOSCOPE_DATA
 """
 
-from importlib import import_module
-from typing import Any
-
+from infoscope.data.texts import transformations
 from infoscope.late import late, names_of
+from infoscope.sources import KnownPairSource, LabelledSource
 
 # torch and scikit-learn take seconds to import: only for those who use them.
 _LATE = names_of(
     {
         "domains.dataset": ("DomainDataset", "DomainSplit"),
         "domains.digits": ("crmnist", "rotated_mnist"),
-        "domains.folders": ("camelyon17", "image_folder"),
+        "domains.camelyon17": ("camelyon17",),
         "factors.dataset": ("FactorDataset",),
         "factors.dsprites": ("dsprites", "factor_data"),
         "factors.sprites": ("sprites",),
@@ -40,7 +39,6 @@ _LATE = names_of(
         "pairs.classes": ("ImagePairs", "MixedPairs", "TextPairs"),
         "pairs.encoded": ("EncodedPairs",),
         "pairs.gaussian": ("GaussianPairs",),
-        "pairs.protocol": ("KnownPairSource", "LabelledSource"),
         "root": ("data_root",),
         "pools.loaders": ("cifar10", "digits", "imdb_embeddings", "mnist"),
         "pools.pools": ("EmbeddingPool", "ImagePool"),
@@ -52,10 +50,5 @@ _LATE = names_of(
     }
 )
 
-__all__ = sorted([*_LATE, "transformations"])
-
-
-def __getattr__(name: str) -> Any:
-    if name == "transformations":
-        return import_module(f"{__name__}.texts.{name}")
-    return late(__name__, _LATE)(name)
+__all__ = ["KnownPairSource", "LabelledSource", "transformations", *_LATE]
+__getattr__ = late(__name__, _LATE)

@@ -10,8 +10,6 @@ The last two take the number of possible categories (default: those that occur) 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln, polygamma, xlogy
@@ -56,24 +54,15 @@ def shrinkage_weight(counts: ArrayLike, categories: int | None = None) -> float:
     return 1.0 if noise >= (n - 1) * away else float(noise / ((n - 1) * away))
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """Posterior mean and standard deviation of an entropy, nats, and the change of the mean with a further row [m]."""
-
-    mean: float
-    standard_deviation: float
-    slopes: NDArray[np.float64]
-
-
-def nsb(counts: ArrayLike, categories: int | None = None, steps: int = 400) -> Posterior:
-    """The entropy of `categories` possible ones; None: those that occur.
+def nsb(counts: ArrayLike, categories: int | None = None, steps: int = 400) -> tuple[float, NDArray[np.float64]]:
+    """The posterior mean of the entropy of `categories` possible ones, and its change with a further row of each [m].
 
     Symmetric Dirichlet prior with pseudocount b weighted by d E[H] / db, integrated over `steps` values of ln b.
     """
     counts = checked(counts, whole=False)
     categories = _possible(counts, categories)
     if categories == 1:
-        return Posterior(0.0, 0.0, np.zeros(1))
+        return 0.0, np.zeros(1)
     sizes, which, many = np.unique(counts, return_inverse=True, return_counts=True)
     low, high = np.log(1e-10 / categories), np.log(1e7)  # the entropy is 0, and that of equal shares
     for _ in range(3):
@@ -83,12 +72,11 @@ def nsb(counts: ArrayLike, categories: int | None = None, steps: int = 400) -> P
         low, high = grid[max(kept[0] - 1, 0)], grid[min(kept[-1] + 1, steps - 1)]
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    means, squares, slopes = _given_pseudocount(np.exp(grid), sizes, many, categories)
+    means, slopes = _given_pseudocount(np.exp(grid), sizes, many, categories)
     mean = weights @ means
     pull = digamma(sizes + np.exp(grid)[:, None]) - digamma(counts.sum() + categories * np.exp(grid))[:, None]
     slopes = weights @ (slopes + (means - mean)[:, None] * pull)
-    variance = weights @ (squares + (means - mean) ** 2)
-    return Posterior(float(mean), float(np.sqrt(variance)), slopes[which.reshape(-1)])
+    return float(mean), slopes[which.reshape(-1)]
 
 
 def _log_posterior(pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int) -> NDArray[np.float64]:
@@ -101,21 +89,16 @@ def _log_posterior(pseudocounts: NDArray, sizes: NDArray, many: NDArray, categor
 
 def _given_pseudocount(
     pseudocounts: NDArray, sizes: NDArray, many: NDArray, categories: int
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Mean and variance [steps] of the entropy given the pseudocount (Wolpert & Wolf 1995), changes [steps, sizes]."""
+) -> tuple[NDArray, NDArray]:
+    """Mean [steps] of the entropy given the pseudocount (Wolpert & Wolf 1995), changes [steps, sizes]."""
     sizes, many = np.append(sizes, 0.0), np.append(many, categories - many.sum())
     parts = sizes + pseudocounts[:, None]
     total = (parts @ many)[:, None]
     psi, psi1 = digamma(parts + 1), polygamma(1, parts + 1)
     inner = (parts * psi) @ many
     means = digamma(total + 1)[:, 0] - inner / total[:, 0]
-    away = parts * (psi - digamma(total + 2))
-    ahead = polygamma(1, total + 2)
-    different = (away @ many) ** 2 - away**2 @ many - ahead[:, 0] * (total[:, 0] ** 2 - parts**2 @ many)
-    alike = (psi + 1 / (parts + 1) - digamma(total + 2)) ** 2 + psi1 - 1 / (parts + 1) ** 2 - ahead
-    squares = (different + (parts * (parts + 1) * alike) @ many) / (total * (total + 1))[:, 0]
     slopes = polygamma(1, total + 1) - (psi + parts * psi1) / total + inner[:, None] / total**2
-    return means, squares - means**2, slopes[:, :-1]
+    return means, slopes[:, :-1]
 
 
 def _possible(counts: NDArray[np.float64], categories: int | None) -> int:

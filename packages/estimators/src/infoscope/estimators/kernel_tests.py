@@ -21,11 +21,10 @@ from scipy.special import gammaincc
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.exchanges import PermutationTest, p_value
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.uncertainty._engine import Sample
-from infoscope.estimators.uncertainty.permutation import sides
+from infoscope.estimators.uncertainty.permutation import PermutationTest, p_value, sides
 from infoscope.estimators.variables import Variable, prepared
 
 MOST_ROWS, FEWEST_ROWS = 5000, 6
@@ -42,8 +41,7 @@ def hsic_test(
     groups  [n], dependent rows: exchanged within groups if both variables vary there, else whole groups
 
     Without groups RowsInSequence is warned of where successive rows are alike in x and in y. ValueError: as
-    `knn.mutual_information`; another null, or gamma with groups; permutations < 1; fewer than 6 or more than 5,000
-    rows.
+    `knn.mutual_information`; another null, or gamma with groups; permutations < 1; rows under 6 or over 5,000.
     """
     (sample, codes), generator = _checked(x, y, groups=groups), generator_or_default(generator)
     require_int("permutations", permutations, 1)

@@ -220,8 +220,7 @@ def held_out(
     folds: int = 5,
     generator: np.random.Generator | None = None,
 ) -> Estimate:
-    """A lower bound on I(x; y), nats, up to its error: InfoNCE (van den Oord et al. 2018) of distributions on unseen
-    rows.
+    """A lower bound on I(x; y), nats, up to its error: InfoNCE (van den Oord et al. 2018) on unseen rows.
 
     Arguments as in `subsample`; folds at least 3. Every unseen pair stands among 100 pairs of x with other y: at most
     log 100. ValueError: as `knn.mutual_information`.

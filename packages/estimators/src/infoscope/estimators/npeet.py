@@ -11,7 +11,8 @@ Every function does what its name says; where it differs from NPEET:
     tc            one neighbourhood for all columns (Kraskov et al. 2004, eq. 23); NPEET subtracts entropies
     scale         columns are standardised; NPEET's noise (1e-10) destroys data of that scale
 
-`compat=True` of mi, cmi, micd, midc, entropy and kldiv gives NPEET's own numbers, up to its tie-breaking noise.
+`compat=True` of mi, cmi, micd, midc and entropy gives NPEET's own numbers, up to its tie-breaking noise. The correction
+of thin neighbourhoods (alpha in NPEET) is the method ksg-lnc of `estimate`.
 
 Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k neighbours; base of the logarithm; warning: whether to
 warn of classes with too few samples; generator of the noise, a fresh one with seed 0 if None. Results are
@@ -35,31 +36,12 @@ from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, MissingValues, OutOfRange, WrongLength
 from infoscope.estimators import knn
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.knn.search import Neighbours, count_within, nearest
+from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import Continuous, Discrete, as_variable, as_variables, join, single_columns
 
 NOISE, STRICTNESS = 1e-10, 1e-15  # of NPEET: the width of its noise, and how far inside a radius a point must be
 Terms = list[tuple[int, Estimate]]  # estimates, nats, and the signs with which they are summed
-
-
-def mi(
-    x: Any, y: Any, z: Any = None, k: int = 3, base: float = 2, alpha: float = 0, *, compat: bool = False,
-    generator: Generator | None = None,
-) -> float:  # fmt: skip
-    """I(x; y), or I(x; y | z); alpha > 0 adds the local non-uniformity correction of Gao et al. 2015 to I(x; y)."""
-    units = _units(base)
-    if compat:
-        return _original_mi(x, y, z, k, alpha, generator_or_default(generator)) / units
-    value = _summed(_mi(k, x, y, z), True)
-    if alpha > 0 and z is None:
-        joint = join(as_variable("x", x), as_variable("y", y)).standardised()
-        if joint.kind != "continuous" or k < joint.dim:  # fewer than dim points span no volume
-            raise InvalidInput(
-                f"alpha must be 0 unless x and y are continuous and k >= {joint.dim} columns, got {alpha!r}."
-            )
-        value += _non_uniformity(joint.continuous, nearest(joint.continuous, k).ids, alpha)
-    return value / units
 
 
 def _mi(k: int, x: Any, y: Any, z: Any = None) -> Terms:
@@ -94,28 +76,20 @@ def _negative(terms: Terms) -> Terms:
     return [(-sign, one) for sign, one in terms]
 
 
-def _summed(terms: Terms, warning: bool) -> float:
-    """The sum, nats; every note is warned of once."""
-    for note in dict.fromkeys(note for _, one in terms for note in one.notes if warning):
-        warnings.warn(note, stacklevel=4)
-    return sum(sign * float(one) for sign, one in terms)
-
-
 def _function(
     name: str, measure: Callable[..., Terms], kinds: str, arguments: str, meaning: str,
     original: Callable[..., float] | None = None,
 ) -> Callable[..., float]:  # fmt: skip
     """NPEET's function of a name; kinds: c or d for x and for y, or nothing where the values say it.
 
-    Its arguments, then k (unless all are categories), base, warning (of mixed kinds) and, with NPEET's own formula,
-    compat and generator by name.
+    Its arguments (z may be left out of those of mi), then k (unless all are categories), base, warning (of mixed kinds)
+    and, with NPEET's own formula, compat and generator by name.
     """
-    named = arguments.split()
-    settings = {"base": 2} if kinds == "dd" else {"k": 3, "base": 2} | ({"warning": True} if kinds else {})
+    defaults = {"base": 2} if kinds == "dd" else {"k": 3, "base": 2} | ({"warning": True} if kinds else {})
     own = {} if original is None else {"compat": False, "generator": None}
+    named = {one: None if (name, one) == ("mi", "z") else Parameter.empty for one in arguments.split()}
     signature = Signature(
-        [Parameter(one, Parameter.POSITIONAL_OR_KEYWORD) for one in named]
-        + [Parameter(one, Parameter.POSITIONAL_OR_KEYWORD, default=value) for one, value in settings.items()]
+        [Parameter(one, Parameter.POSITIONAL_OR_KEYWORD, default=value) for one, value in (named | defaults).items()]
         + [Parameter(one, Parameter.KEYWORD_ONLY, default=value) for one, value in own.items()],
         return_annotation=float,
     )
@@ -125,23 +99,26 @@ def _function(
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = bound.arguments
-        units, variables = _units(given["base"]), [given[one] for one in named]
+        units, variables = _units(given["base"]), [given[one] for one in named if given[one] is not None]
         if given.get("compat"):
-            return original(*variables, given["k"], generator_or_default(given["generator"])) / units
+            return original(given["k"], generator_or_default(given["generator"]), *variables) / units
         typed = [types[min(place, 1)](one) for place, one in enumerate(variables)]
-        return _summed(measure(given.get("k", 1), *typed), given.get("warning", True)) / units
+        terms = measure(given.get("k", 1), *typed)
+        for note in dict.fromkeys(note for _, one in terms for note in one.notes if given.get("warning", True)):
+            warnings.warn(note, stacklevel=2)
+        return sum(sign * float(one) for sign, one in terms) / units
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, meaning
     function.__signature__ = signature
     return function
 
 
-def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2, *, compat: bool = False) -> float:
+def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2) -> float:
     """D(p || q), the mean of log p / q over p, for p the density of x [n, d] and q that of xp [m, d].
 
     Wang et al. 2009, eq. 5: the distance to the k-th other of x against that to the k-th of xp, columns in their own
     units. ValueError: different numbers of columns, discrete columns, k >= n, k > m, or values so often repeated that
-    their neighbours are at distance 0 (with compat, that divergence is infinite or nan).
+    their neighbours are at distance 0.
     """
     first, second = as_variable("x", x), as_variable("xp", xp)
     if first.kind != "continuous" or second.kind != "continuous" or first.dim != second.dim:
@@ -150,7 +127,7 @@ def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2, *, compat: bool = False)
         raise OutOfRange(f"k must be below {first.n} and at most {second.n}, the numbers of rows, got {k}.")
     within = nearest(first.continuous, k).distances[:, -1]
     across = KDTree(second.continuous, metric="chebyshev").query(first.continuous, k)[0][:, -1]
-    if not compat and not (within.all() and across.all()):
+    if not (within.all() and across.all()):
         raise InvalidInput(f"x must not repeat a value of x or xp k = {k} times or more; break ties with jitter.")
     ratios = first.dim * (np.log(across) - np.log(within))
     return (log(second.n / (first.n - 1)) + float(ratios.mean())) / _units(base)
@@ -163,53 +140,36 @@ def _units(base: float) -> float:
     return log(base)
 
 
-def _original_mi(x: Any, y: Any, z: Any, k: int, alpha: float, generator: Generator) -> float:
-    """NPEET's KSG 1, or Frenzel-Pompe given z, nats; with the correction of Gao et al. 2015 if alpha > 0."""
+def _original_mi(k: int, generator: Generator, x: Any, y: Any, z: Any = None) -> float:
+    """NPEET's KSG 1, or Frenzel-Pompe given z, nats."""
     _require_same_rows(x=x, y=y, **({} if z is None else {"z": z}))
     x, y = (_noisy(_rows(side), generator) for side in (x, y))
-    if z is None:
-        joint = np.hstack([x, y])
-        found = _neighbours_of(joint, k)
-        radius = found.distances[:, -1]
-        extra = _non_uniformity(joint, found.ids, alpha) if alpha > 0 else 0.0
-        return float(digamma(k) + digamma(len(x)) - _mean_digamma(x, radius) - _mean_digamma(y, radius) + extra)
-    z = _rows(z)
-    radius = _neighbours_of(np.hstack([x, y, z]), k).distances[:, -1]
-    xz, yz, only_z = (_mean_digamma(np.hstack(block), radius) for block in ([x, z], [y, z], [z]))
-    return float(digamma(k) - xz - yz + only_z)
+    z = np.empty((len(x), 0)) if z is None else _rows(z)
+    radius = _distances(np.hstack([x, y, z]), k)
+    xz, yz = (_mean_digamma(np.hstack([side, z]), radius) for side in (x, y))
+    if not z.size:
+        return float(digamma(k) + digamma(len(x)) - xz - yz)
+    return float(digamma(k) - xz - yz + _mean_digamma(z, radius))
 
 
-def _original_micd(x: Any, y: Any, k: int, generator: Generator) -> float:
+def _original_micd(k: int, generator: Generator, x: Any, y: Any) -> float:
     """NPEET's |H(x) - sum p(y) H(x | y)|, nats; a class of at most k samples counts with H(x)."""
     _require_same_rows(x=x, y=y)
     x, labels = _rows(x), np.unique(np.asarray(y).reshape(len(y), -1), axis=0, return_inverse=True)[1].reshape(-1)
-    of_all = _original_entropy(x, k, generator)
+    of_all = _original_entropy(k, generator, x)
     conditional = 0.0
     for label in range(labels.max() + 1):
         members = labels == label
         few = members.sum() <= k
-        conditional += members.mean() * (of_all if few else _original_entropy(x[members], k, generator))
+        conditional += members.mean() * (of_all if few else _original_entropy(k, generator, x[members]))
     return abs(of_all - conditional)
 
 
-def _original_entropy(x: Any, k: int, generator: Generator) -> float:
+def _original_entropy(k: int, generator: Generator, x: Any) -> float:
     """NPEET's Kozachenko-Leonenko, nats."""
     x = _noisy(_rows(x), generator)
     n, dim = x.shape
-    radius = _neighbours_of(x, k).distances[:, -1]
-    return float(digamma(n) - digamma(k) + dim * np.log(2 * radius).mean())
-
-
-def _non_uniformity(points: np.ndarray, ids: np.ndarray, alpha: float) -> float:
-    """Local non-uniformity correction: mean log volume lost when the box of a neighbourhood turns to its axes.
-
-    points [n, d], ids [n, k] of the neighbours. Only boxes that shrink below alpha count (Gao et al. 2015, eq. 9).
-    """
-    offsets = points[ids] - points[:, None]
-    _, axes = np.linalg.eigh(np.einsum("nki,nkj->nij", offsets, offsets))
-    turned = np.log(np.abs(offsets @ axes).max(axis=1)).sum(axis=1)
-    upright = np.log(np.abs(offsets).max(axis=1)).sum(axis=1)
-    return float(np.where(turned < upright + np.log(alpha), upright - turned, 0.0).mean())
+    return float(digamma(n) - digamma(k) + dim * np.log(2 * _distances(x, k)).mean())
 
 
 def _mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
@@ -218,10 +178,11 @@ def _mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
     return float(digamma(1 + count_within(np.ascontiguousarray(points), closed)).mean())
 
 
-def _neighbours_of(points: np.ndarray, k: int) -> Neighbours:
+def _distances(points: np.ndarray, k: int) -> np.ndarray:
+    """Of each point to its k-th neighbour [n]."""
     if require_int("k", k, 1) >= len(points):
         raise OutOfRange(f"k must be below the number of rows, {len(points)}, got {k}.")
-    return nearest(np.ascontiguousarray(points), k)
+    return nearest(np.ascontiguousarray(points), k).distances[:, -1]
 
 
 def _require_same_rows(**variables: Sequence[Any]) -> None:
@@ -244,7 +205,8 @@ def _rows(values: Any) -> np.ndarray:
 
 
 _TOTAL, _EXPLAINED = "Total correlation of the columns of xs", "What of the total correlation of xs ys explains"
-cmi = _function("cmi", _mi, "", "x y z", "I(x; y | z).", lambda x, y, z, k, g: _original_mi(x, y, z, k, 0, g))
+mi = _function("mi", _mi, "", "x y z", "I(x; y), or I(x; y | z).", _original_mi)
+cmi = _function("cmi", _mi, "", "x y z", "I(x; y | z).", _original_mi)
 entropy = _function("entropy", _entropy, "", "x", "H(x).", _original_entropy)
 centropy = _function("centropy", _centropy, "", "x y", "H(x | y).")
 tc = _function("tc", _tc, "", "xs", f"{_TOTAL}.")
@@ -259,7 +221,7 @@ ctcd = _function("ctcd", _ctc, "dd", "xs y", f"{_TOTAL} given y, all categories.
 corexd = _function("corexd", _corex, "dd", "xs ys", f"{_EXPLAINED}, all categories.")
 micd = _function("micd", _mi, "cd", "x y", "I(x; y), x numbers and y categories.", _original_micd)
 midc = _function(
-    "midc", _mi, "dc", "x y", "I(x; y), x categories and y numbers.", lambda x, y, *own: _original_micd(y, x, *own)
+    "midc", _mi, "dc", "x y", "I(x; y), x categories and y numbers.", lambda k, g, x, y: _original_micd(k, g, y, x)
 )
 centropycd = _function("centropycd", _centropy, "cd", "x y", "H(x | y), x numbers and y categories.")
 centropydc = _function("centropydc", _centropy, "dc", "x y", "H(x | y), x categories and y numbers.")

@@ -12,7 +12,7 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -267,13 +267,13 @@ class _Columns:
             raise TooFew(f"{name} must have at least two rows, got 1.")
         numbers, labels, integers, constant, whole, circles = [], [], [], [], [], []
         for place, (typed, column, wrapped) in zip(_places(value, len(found)), found):
-            if typed is Discrete and (wrapped or not _whole_numbers(column)):
+            if typed is Discrete:
                 labels.append(factorise(categorical(name, column))[0])
                 continue
-            values = _as_numbers(name, categorical(name, column) if typed is Discrete else column)
-            if values.min() == values.max() and not (typed is Discrete and len(found) == 1):
+            values = _as_numbers(name, categorical(name, column) if typed is int else column)
+            if values.min() == values.max() and not (typed is int and len(found) == 1):
                 constant.append(place)
-            elif typed is Discrete:
+            elif typed is int:
                 integers.append(_Integers(place, values, *factorise(column)))
             else:
                 numbers.append(values)
@@ -322,15 +322,6 @@ def _circle(column: np.ndarray) -> str | None:
                 if min(np.mean(places < 0.05), np.mean(places > 0.95)) >= 0.01:  # a fifth of what even values have
                     return name
     return None
-
-
-def _whole_numbers(column: _Column) -> bool:
-    """Whether an untyped column [n] holds integers, of numpy or of Python."""
-    if isinstance(column, pd.Categorical):
-        return False
-    return column.dtype.kind in "iu" or (
-        column.dtype.kind == "O" and pd.api.types.infer_dtype(column, skipna=True) == "integer"
-    )
 
 
 def _taken_as_numbers(name: str, places: Sequence[str]) -> tuple[str, ...]:
@@ -449,7 +440,11 @@ def aligned(**given: Any) -> tuple[dict[str, Any], dict[str, str]]:
                 "that repeat: give arrays (to_numpy()) that are to be matched by position."
             )
         moved[name] = first
-    return {name: _reordered(value, known[0][1]) if name in moved else value for name, value in given.items()}, moved
+    found = {
+        name: _changed(value, lambda one: _reordered(one, known[0][1])) if name in moved else value
+        for name, value in given.items()
+    }
+    return found, moved
 
 
 def aligns(*names: str) -> Callable:
@@ -470,30 +465,28 @@ def aligns(*names: str) -> Callable:
     return decorated
 
 
-def _indexes(value: Any) -> Iterator[pd.Index]:
+def _indexes(value: Any) -> list[pd.Index]:
     """The index of every data frame and Series in a value."""
-    if isinstance(value, (pd.DataFrame, pd.Series)):
-        yield value.index
-    elif isinstance(value, (Continuous, Discrete, Angle)):
-        yield from _indexes(value.values)
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _indexes(part)
-    elif _has_parts(value):
-        for part in value:
-            yield from _indexes(part)
+    found: list[Any] = []
+    _changed(value, found.append)
+    return [one.index for one in found]
 
 
-def _reordered(value: Any, reference: pd.Index) -> Any:
-    """The value with the rows of its pandas objects in the order of `reference`, where they have its labels."""
+def _reordered(one: Any, reference: pd.Index) -> Any:
+    """A data frame or Series with its rows in the order of `reference`, where it has its labels."""
+    places = one.index.get_indexer(reference) if one.index.is_unique else np.array([-1])
+    return one.iloc[places] if len(one) == len(reference) and (places >= 0).all() else one
+
+
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with every data frame and Series in it changed."""
     if isinstance(value, (pd.DataFrame, pd.Series)):
-        places = value.index.get_indexer(reference) if value.index.is_unique else np.array([-1])
-        return value.iloc[places] if len(value) == len(reference) and (places >= 0).all() else value
+        return change(value)
     if isinstance(value, (Continuous, Discrete, Angle)):
-        return replace(value, values=_reordered(value.values, reference))
+        return replace(value, values=_changed(value.values, change))
     if isinstance(value, Mapping):
-        return {name: _reordered(part, reference) for name, part in value.items()}
-    return [_reordered(part, reference) for part in value] if _has_parts(value) else value
+        return {name: _changed(part, change) for name, part in value.items()}
+    return [_changed(part, change) for part in value] if _has_parts(value) else value
 
 
 def _has_parts(value: Any) -> bool:
@@ -616,6 +609,11 @@ def factorise(labels: np.ndarray) -> tuple[np.ndarray, int]:
     return codes.reshape(-1).astype(np.intp), len(distinct)
 
 
+def of_kept(groups: np.ndarray | None, kept: np.ndarray) -> np.ndarray | None:
+    """The groups of the rows that are kept (indices or a mask), as codes 0, 1, ...; None: no groups."""
+    return None if groups is None else factorise(groups[kept])[0]
+
+
 def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
     """One code for each combination that occurs, and how many occur; (None, 1) of nothing."""
     if not codes:
@@ -627,7 +625,7 @@ def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
 
 
 def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
-    """(Continuous or Discrete, values [n], whether it was wrapped) of every column."""
+    """(Continuous, Discrete or, of untyped whole numbers, int; values [n]; whether it was wrapped) of every column."""
     if isinstance(value, (list, tuple)) and any(isinstance(block, (Continuous, Discrete, Angle)) for block in value):
         return [column for block in value for column in columns(name, block)]
     if isinstance(value, Angle):
@@ -641,24 +639,14 @@ def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
 
 def _places(value: Any, count: int) -> list[str]:
     """What messages call the columns of a value: their quoted names, or their numbers."""
-    named = list(_names_of(value))
+    named: list[str] = []
+    for block in value if isinstance(value, (list, tuple)) and _has_parts(value) else [value]:
+        frames: list[Any] = []
+        _changed(block, frames.append)
+        for one in frames:
+            labels = one.columns if isinstance(one, pd.DataFrame) else [one.name] if one.name is not None else []
+            named += [repr(label) for label in labels for _ in range(1 + isinstance(block, Angle))]
     return named if len(named) == count else list(map(str, range(count)))
-
-
-def _names_of(value: Any) -> Iterator[str]:
-    """The names of the columns of data frames, Series and lists of them, quoted; nothing of what has none."""
-    if isinstance(value, Angle):
-        yield from (name for name in _names_of(value.values) for _ in range(2))
-    elif isinstance(value, (Continuous, Discrete)):
-        yield from _names_of(value.values)
-    elif isinstance(value, pd.DataFrame):
-        yield from map(repr, value.columns)
-    elif isinstance(value, pd.Series) and value.name is not None:
-        yield repr(value.name)
-    elif isinstance(value, (list, tuple)):
-        for block in value:
-            if isinstance(block, (pd.DataFrame, pd.Series, Continuous, Discrete, Angle)):
-                yield from _names_of(block)
 
 
 def require_values(name: str, value: Any) -> None:
@@ -712,13 +700,13 @@ def require_unmasked(name: str, value: Any) -> None:
 
 
 def _inferred(name: str, column: _Column, place: str) -> type:
-    """Continuous or Discrete, from the column's type; `place` is what errors call the column."""
+    """Continuous, Discrete or int, from the column's type; `place` is what errors call the column."""
     if isinstance(column, pd.Categorical):
         return Discrete
     if column.dtype.kind == "f":
         return Continuous
     if column.dtype.kind in "iub":
-        return Discrete
+        return Discrete if column.dtype.kind == "b" else int
     if column.dtype.kind in "US":
         kind = "string"
     else:
@@ -728,8 +716,10 @@ def _inferred(name: str, column: _Column, place: str) -> type:
         require_names(name, column, place)
     if kind in ("floating", "mixed-integer-float", "decimal"):
         return Continuous
-    if kind in ("string", "boolean", "integer", "bytes"):
+    if kind in ("string", "boolean", "bytes"):
         return Discrete
+    if kind == "integer":
+        return int
     _require_real(name, column)
     raise WrongType(
         f"{name} must hold numbers (continuous) or integers, booleans and strings (discrete), got a column of {kind}; "

@@ -13,9 +13,16 @@ import torch
 from infoscope.checks import require_number
 from infoscope.data.checks import check_size
 from infoscope.data.domains.images import Images, ImagesInMemory, ResizedImages
-from infoscope.data.domains.labels import as_array, coded, group_numbers
-from infoscope.data.domains.split import assign
-from infoscope.errors import InvalidInput, MissingValues, OutOfRange, TooFew, UnknownName, WrongShape, WrongType
+from infoscope.errors import (
+    InvalidInput,
+    MissingValues,
+    OutOfRange,
+    TooFew,
+    UnknownName,
+    WrongLength,
+    WrongShape,
+    WrongType,
+)
 
 _IMAGES_AT_ONCE = 4096
 
@@ -98,8 +105,7 @@ class DomainDataset:
         return values.float().div_(255.0) if values.dtype == torch.uint8 else values
 
     def subset(self, index: Sequence[int] | slice | np.ndarray | torch.Tensor, note: str | None = None) -> Self:
-        """The items at these positions, in their order: positions 0..N-1, a mask bool [N], or a slice; `note` extends
-        the name.
+        """The items at positions 0..N-1, of a mask bool [N] or of a slice, in their order; `note` extends the name.
 
         ValueError for positions that are not there, or none.
         """
@@ -252,3 +258,118 @@ def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
             )
         values = values.float()
     return values[:, None] if values.ndim == 3 else values
+
+
+def coded(
+    argument: str, labels: Sequence, n: int, names: Sequence[str] | None = None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Labels, whole numbers or strings [n], as codes int64 [n] in rising order and names; given names: codes already.
+
+    ValueError, in terms of `argument`, for other labels.
+    """
+    values = as_array(labels)
+    if values.dtype == object and all(isinstance(value, str) for value in values.flat):
+        values = values.astype(str)
+    if values.dtype.kind not in "biuU" or values.shape != (n,):
+        raise WrongLength(
+            f"{argument} must be {n} whole numbers or strings, one per item, got {values.dtype} of shape "
+            f"{list(values.shape)}."
+        )
+    if names is None:
+        distinct, codes = np.unique(values, return_inverse=True)
+        return codes.astype(np.int64), tuple(map(str, distinct.tolist()))
+    if values.dtype.kind == "U" or values.min() < 0 or values.max() >= len(names):
+        raise WrongLength(
+            f"{argument} must be codes from 0 to {len(names) - 1}, one for each of the {len(names)} names given, "
+            f"got values from {values.min()} to {values.max()}."
+        )
+    return values.astype(np.int64), tuple(map(str, names))
+
+
+def group_numbers(groups: Sequence, n: int) -> np.ndarray:
+    """Groups, whole numbers or strings [n], as int64 [n]: numbers as they are, strings numbered in rising order."""
+    codes, _ = coded("groups", groups, n)
+    values = as_array(groups)
+    return values.astype(np.int64) if values.dtype.kind in "iu" else codes
+
+
+def as_array(values: Sequence) -> np.ndarray:
+    """Values of any kind as an array; a tensor may be on any device."""
+    return values.cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
+
+
+class _Assignment(NamedTuple):
+    """Positions of the items of each part, int64, in rising order; validation may be None."""
+
+    train: np.ndarray
+    validation: np.ndarray | None
+    test: np.ndarray
+
+
+def assign(
+    y: np.ndarray,
+    d: np.ndarray,
+    groups: np.ndarray,
+    held_out: int | None,
+    validation: float | None,
+    test: float,
+    disjoint: bool,
+    generator: torch.Generator,
+) -> _Assignment:
+    """Splits items of class y, domain d and group, int64 [n] each, as `DomainDataset.split`. ValueError: empty part."""
+    inside = np.ones(len(d), bool) if held_out is None else d == held_out  # where the test is taken from
+    outside = inside if held_out is None else ~inside  # where training is
+    group, code = np.unique(groups, return_inverse=True)
+    strata = _strata(y, d, code, len(group))
+    in_test = np.zeros(len(group), bool)
+    if disjoint:
+        shared = np.intersect1d(code[inside], code[outside])
+        in_test[shared] = draw_evenly(strata[shared], test, generator)
+        in_test[np.setdiff1d(code[inside], code[outside])] = True
+        tested = inside & in_test[code]
+    else:
+        tested = inside
+    trained = outside & ~in_test[code]
+    parts = {"train": trained, "test": tested}
+    if validation is not None:
+        members = np.unique(code[trained])
+        in_validation = np.zeros(len(group), bool)
+        in_validation[members] = draw_evenly(strata[members], validation, generator)
+        parts["train"], parts["validation"] = trained & ~in_validation[code], trained & in_validation[code]
+    for part, items in parts.items():
+        if not items.any():
+            raise TooFew(
+                f"validation {validation!r} and test {test!r} must leave items in every part, but of {len(group)} "
+                f"groups none is left for {part}."
+            )
+    positions = {part: np.flatnonzero(items) for part, items in parts.items()}
+    return _Assignment(positions["train"], positions.get("validation"), positions["test"])
+
+
+def draw_evenly(strata: np.ndarray, fraction: float, generator: torch.Generator) -> np.ndarray:
+    """Draws this fraction of the members, bool [n], by systematic sampling over their strata, int64 [n]."""
+    n = len(strata)
+    order = np.lexsort((permutation(n, generator), strata))
+    steps = np.floor(np.arange(n + 1) * fraction + uniform(1, generator))
+    drawn = np.empty(n, bool)
+    drawn[order] = np.diff(steps) > 0
+    return drawn
+
+
+def permutation(n: int, generator: torch.Generator) -> np.ndarray:
+    """The numbers 0..n-1 in random order, int64 [n]."""
+    return torch.randperm(n, generator=generator, device=generator.device).cpu().numpy()
+
+
+def uniform(n: int, generator: torch.Generator) -> np.ndarray:
+    """Draws from [0, 1), float64 [n]."""
+    return torch.rand(n, generator=generator, device=generator.device, dtype=torch.float64).cpu().numpy()
+
+
+def _strata(y: np.ndarray, d: np.ndarray, code: np.ndarray, n: int) -> np.ndarray:
+    """The stratum of each of n groups: groups that have the same classes and domains have the same one."""
+    present = np.zeros((n, y.max() + d.max() + 2), bool)
+    present[code, y] = True
+    present[code, y.max() + 1 + d] = True
+    rows = np.packbits(present, axis=1)
+    return np.unique(rows.view(np.dtype((np.void, rows.shape[1]))).ravel(), return_inverse=True)[1]

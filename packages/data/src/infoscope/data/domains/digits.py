@@ -14,8 +14,7 @@ from PIL import Image
 
 from infoscope.checks import one_of, require_int, require_number
 from infoscope.data.checks import check_size
-from infoscope.data.domains.dataset import DomainDataset
-from infoscope.data.domains.split import draw_evenly, permutation, uniform
+from infoscope.data.domains.dataset import DomainDataset, draw_evenly, permutation, uniform
 from infoscope.data.pools.loaders import digits, mnist, root_or_default
 from infoscope.data.pools.pools import ImagePool
 from infoscope.errors import OutOfRange, WrongShape, WrongType

@@ -16,7 +16,6 @@ from PIL import Image, UnidentifiedImageError
 from infoscope.errors import UnreadableFile, WrongShape
 
 Images = Callable[[np.ndarray], torch.Tensor]
-_MODES = {1: "L", 3: "RGB"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,20 +30,23 @@ class ImagesInMemory:
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """Image files under a folder, read with Pillow on every call as grey (1 channel) or RGB (3).
+    """Image files of one size (height, width) under a folder, read with Pillow on every call as RGB.
 
-    Files of another size are resized to (height, width) where `resize` is set, else ValueError, as for a file that is
-    no image. FileNotFoundError for a missing file.
+    FileNotFoundError for a missing file, ValueError for one of another size, or that is no image.
     """
 
     root: Path
     paths: Sequence[str]
-    channels: int
     size: tuple[int, int]
-    resize: bool
+
+    @classmethod
+    def of(cls, root: Path, paths: Sequence[str]) -> ImageFiles:
+        """The files, of the size of the first."""
+        with open_image(root / paths[0]) as first:
+            return cls(root, paths, first.size[::-1])
 
     def __call__(self, rows: np.ndarray) -> torch.Tensor:
-        images = np.empty((len(rows), *self.size, self.channels), np.uint8)
+        images = np.empty((len(rows), *self.size, 3), np.uint8)
         for image, row in zip(images, rows):
             image[:] = self._read(self.paths[row])
         return torch.from_numpy(images).movedim(3, 1)
@@ -52,18 +54,15 @@ class ImageFiles:
     def _read(self, path: str) -> np.ndarray:
         with open_image(self.root / path) as stored:
             try:
-                image = stored.convert(_MODES[self.channels])
+                pixels = np.asarray(stored.convert("RGB"))
             except (OSError, ValueError, SyntaxError) as error:  # Pillow's of a PNG is a SyntaxError
                 raise UnreadableFile(f"{self.root / path} must be a whole image, but: {error}.") from error
-        height, width = self.size
-        if image.size != (width, height):
-            if not self.resize:
-                raise WrongShape(
-                    f"{self.root / path} is {image.height} x {image.width} pixels, but the first image is "
-                    f"{height} x {width}; size must be given to bring them to one."
-                )
-            image = image.resize((width, height), Image.Resampling.BICUBIC)
-        return np.asarray(image).reshape(height, width, self.channels)
+        if pixels.shape[:2] != self.size:
+            raise WrongShape(
+                f"{self.root / path} must be of {' x '.join(map(str, self.size))} pixels as the first image, "
+                f"got {pixels.shape[0]} x {pixels.shape[1]}."
+            )
+        return pixels
 
 
 @dataclass(frozen=True, eq=False)

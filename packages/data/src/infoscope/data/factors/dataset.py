@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from infoscope.checks import require_int
+from infoscope.checks import one_of, require_int
 from infoscope.data.checks import check_size
-from infoscope.errors import OutOfRange, TooFew, UnknownName, WrongLength, WrongShape
+from infoscope.errors import OutOfRange, TooFew, WrongLength, WrongShape
 
 Reader = Callable[[np.ndarray], torch.Tensor]
 
@@ -77,15 +76,16 @@ class FactorDataset:
         require_int("n", n)
         return torch.randint(len(self), (n,), generator=generator, device=generator.device).cpu().numpy()
 
-    def thinned(self, every: Mapping[str | int, int]) -> FactorDataset:
-        """Only the first of every so many values of some factors, such as {"orientation": 4, "posX": 2}; a grid stays
-        one.
+    def thinned(self, every: Mapping[str, int]) -> FactorDataset:
+        """Only the first of every so many values of some factors, such as {"posX": 2}; a grid stays one.
 
         ValueError for an unknown factor, a step that is not a positive whole number, or when no image is left.
         """
         steps = np.ones(len(self.factor_sizes), np.int64)
         for factor, step in every.items():
-            steps[self._number(factor)] = require_int(f"every[{factor!r}]", step)
+            steps[self.factor_names.index(one_of("factor", factor, self.factor_names))] = require_int(
+                f"every[{factor!r}]", step
+            )
         kept = np.flatnonzero((self.factors % steps == 0).all(axis=1))
         if not len(kept):
             raise TooFew(f"every must leave some image of {self.name!r}, but {dict(every)} leaves none.")
@@ -116,13 +116,6 @@ class FactorDataset:
         return FactorDataset(
             read, factors, self.factor_names, factor_values=values, name=name, synthetic=self.synthetic
         )
-
-    def _number(self, factor: str | int) -> int:
-        if isinstance(factor, Integral) and 0 <= factor < len(self.factor_names):
-            return int(factor)
-        if factor not in self.factor_names:
-            raise UnknownName(f"factor must be one of {list(self.factor_names)} or its number, got {factor!r}.")
-        return self.factor_names.index(factor)
 
     def _check_codes(self, codes: np.ndarray) -> None:
         if len(self.factor_values) != codes.shape[1]:

@@ -51,8 +51,7 @@ def dsprites(root: Path | str | None = None, part: str = "grid") -> FactorDatase
 
 
 def factor_data(root: Path | str | None = None) -> FactorDataset:
-    """The grid of dSprites from `root` or INFOSCOPE_DATA, else the same 46,080 generated sprites (see `name`,
-    `synthetic`).
+    """The grid of dSprites from `root` or INFOSCOPE_DATA, else the same 46,080 generated sprites (`synthetic`).
 
     FileNotFoundError when a named folder does not exist, or `root` does not have the grid.
     """

@@ -9,8 +9,8 @@ import math
 import torch
 
 from infoscope.checks import require_int, require_number
-from infoscope.data.pairs.protocol import Pairs
 from infoscope.errors import OutOfRange
+from infoscope.sources import Pairs
 
 _LN2 = math.log(2.0)
 # Requests this close (relative) to sources * ln 2 are the maximum: the product itself carries such a rounding error.
@@ -23,8 +23,7 @@ def channel_information(crossover: float, sources: int) -> float:
 
 
 def crossover_for(mutual_information: float, sources: int) -> float:
-    """The crossover probability in [0, 1/2] at which `sources` bits share `mutual_information` nats, to machine
-    precision.
+    """The crossover probability in [0, 1/2] at which `sources` bits share these nats, to machine precision.
 
     ValueError when mutual_information is not in [0, sources * ln 2].
     """

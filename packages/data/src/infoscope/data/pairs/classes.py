@@ -10,10 +10,10 @@ import torch
 from infoscope.checks import require_int, require_ints, require_number
 from infoscope.data.checks import check_size
 from infoscope.data.pairs.channel import channel_information, draw_labels
-from infoscope.data.pairs.protocol import LabelledPairs, Pairs
 from infoscope.data.pools.canvas import Canvas
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
 from infoscope.errors import Conflict, InvalidInput, TooFew, UnknownName, WrongShape
+from infoscope.sources import LabelledPairs, Pairs
 
 
 class _SharedClasses:
@@ -167,8 +167,7 @@ class TwoClasses:
         self._tables: dict[torch.device, torch.Tensor] = {}
 
     def draw(self, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """One item for each of the labels (bool), uniform in its class: int64 rows of `table`, on the generator's
-        device."""
+        """One item for each label (bool), uniform in its class: int64 rows of `table`, on the generator's device."""
         of_0, of_1 = (self._any(label, labels.shape, generator) for label in (0, 1))
         return torch.where(labels, of_1, of_0)
 

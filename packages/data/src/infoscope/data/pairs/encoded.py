@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import torch
 
-from infoscope.data.pairs.protocol import KnownPairSource, Pairs
 from infoscope.errors import WrongShape
+from infoscope.sources import KnownPairSource, Pairs
 
 Encoder = Callable[[torch.Tensor], torch.Tensor]
 

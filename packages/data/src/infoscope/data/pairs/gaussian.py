@@ -1,4 +1,4 @@
-"""Gaussian pairs, plain and cubed."""
+"""Gaussian pairs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 import torch
 
 from infoscope.checks import require_int
-from infoscope.data.pairs.protocol import Pairs
-from infoscope.errors import Conflict, OutOfRange
+from infoscope.errors import OutOfRange
+from infoscope.sources import Pairs
 
 # Noise this small beside the signal is lost in the float32 of the pairs.
 _LEAST_NOISE = float(torch.finfo(torch.float32).eps)
@@ -17,58 +17,35 @@ _LEAST_NOISE = float(torch.finfo(torch.float32).eps)
 class GaussianPairs:
     """Standard normal x and y = correlation * x + sqrt(1 - correlation^2) * noise, coordinate by coordinate.
 
-    I(X; Y) = -dim / 2 * ln(1 - correlation^2) nats (the benchmark, section 4.1; Belghazi et al. 2018); `cubic` cubes y
-    (Poole et al. 2019). ValueError unless exactly one of mutual_information (nats) and correlation is given, in range
-    of float32.
+    I(X; Y) = -dim / 2 * ln(1 - correlation^2) nats (the benchmark, section 4.1; Belghazi et al. 2018).
+
+    ValueError unless mutual_information (nats) is in range of float32.
     """
 
-    def __init__(
-        self,
-        dim: int,
-        mutual_information: float | None = None,
-        correlation: float | None = None,
-        cubic: bool = False,
-    ) -> None:
+    def __init__(self, dim: int, mutual_information: float) -> None:
         self.dim = self.dim_x = self.dim_y = require_int("dim", dim)
-        self.cubic = cubic
-        if (mutual_information is None) == (correlation is None):
-            raise Conflict(
-                "exactly one of mutual_information and correlation must be given, "
-                f"got mutual_information={mutual_information!r} and correlation={correlation!r}."
+        greatest = -self.dim * math.log(_LEAST_NOISE)
+        if not 0.0 <= mutual_information <= greatest:
+            raise OutOfRange(
+                f"mutual_information must be from 0 to {greatest:.4g} nats for dim={dim} "
+                f"(beyond it float32 loses the noise), got {mutual_information!r}."
             )
-        if correlation is None:
-            greatest = -self.dim * math.log(_LEAST_NOISE)
-            if not 0.0 <= mutual_information <= greatest:
-                raise OutOfRange(
-                    f"mutual_information must be from 0 to {greatest:.4g} nats for dim={dim} "
-                    f"(beyond it float32 loses the noise), got {mutual_information!r}."
-                )
-            self.mutual_information = float(mutual_information)
-            self.correlation = math.sqrt(-math.expm1(-2.0 * self.mutual_information / self.dim))
-            self._noise = math.exp(-self.mutual_information / self.dim)
-        else:
-            self._noise = math.sqrt((1.0 - correlation) * (1.0 + correlation)) if abs(correlation) < 1.0 else 0.0
-            if not self._noise >= _LEAST_NOISE:
-                raise OutOfRange(
-                    f"correlation must be inside (-1, 1), far enough from the ends for float32, got {correlation!r}."
-                )
-            self.correlation = float(correlation)
-            self.mutual_information = -self.dim * math.log(self._noise)
+        self.mutual_information = float(mutual_information)
+        self.correlation = math.sqrt(-math.expm1(-2.0 * self.mutual_information / self.dim))
+        self._noise = math.exp(-self.mutual_information / self.dim)
 
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n pairs: x and y, float32 [n, dim], from one draw of 2 dim columns: first x, then the noise."""
         draw = torch.randn(require_int("n", n), 2 * self.dim, generator=generator, device=generator.device)
         x, noise = draw.to(device).chunk(2, dim=1)
         y = self.correlation * x + self._noise * noise
-        return x.contiguous(), y**3 if self.cubic else y
+        return x.contiguous(), y
 
     def log_ratio(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Exact log p(x, y) / (p(x) p(y)) of every x with every y, in nats: [..., n, dim], [..., m, dim] -> [..., n, m]
         (Poole et al. 2019). Computed in float64, as the terms cancel near correlation 1, and returned in x's type.
         """
         a, b = x.double(), y.double()
-        if self.cubic:
-            b = b.sign() * b.abs() ** (1.0 / 3.0)
         cross = self.correlation * a @ b.mT
         squares = a.square().sum(-1)[..., :, None] + b.square().sum(-1)[..., None, :]
         quadratic = (cross - 0.5 * self.correlation**2 * squares) / self._noise**2

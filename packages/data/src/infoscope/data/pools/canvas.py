@@ -15,9 +15,7 @@ _FRACTION = float(1 << 22)
 
 
 class Canvas:
-    """Lays patches [h, w] out on canvases [channels, rows * h, columns * w] and resizes each once, as Pillow does
-    (bicubic).
-    """
+    """Lays patches [h, w] out on canvases [channels, rows * h, columns * w] and resizes each as Pillow (bicubic)."""
 
     def __init__(self, patch: tuple[int, int], grid: tuple[int, int, int], size: tuple[int, int]) -> None:
         self.patch, self.grid, self.size = patch, grid, size

@@ -85,8 +85,7 @@ def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> Em
 
 
 def root_or_default(root: Path | str | None) -> Path | None:
-    """The folder a loader reads from: `root`, or that of INFOSCOPE_DATA where it is None. FileNotFoundError unless it
-    exists."""
+    """The folder a loader reads: `root`, or that of INFOSCOPE_DATA for None. FileNotFoundError unless it exists."""
     if root is None:
         return data_root()
     root = Path(root).expanduser()

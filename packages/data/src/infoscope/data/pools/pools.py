@@ -37,8 +37,7 @@ class _Pool:
         return self._part(kept, f"[{','.join(map(str, wanted))}]")
 
     def split(self, fraction: float, generator: torch.Generator) -> tuple[Self, Self]:
-        """Two random parts, to train on and to hold out: the second has `fraction` of every class. Equal items stay
-        together.
+        """Two random parts, equal items together: to train on, and with `fraction` of every class to hold out.
 
         ValueError when fraction is not inside (0, 1) or leaves a part without a class of the pool.
         """
@@ -107,9 +106,7 @@ class ImagePool(_Pool):
         _check_labels(self.labels, len(self.images))
 
     def resized(self, height: int, width: int, device: torch.device | str = "cpu") -> torch.Tensor:
-        """The images resized bicubic, with Pillow's rounding: uint8 [n, channels, height, width]. Cached by device; do
-        not modify.
-        """
+        """The images resized bicubic, as by Pillow: uint8 [n, channels, height, width]. Cached; do not modify."""
         device = torch.device(device)
         key = height, width, device
         if key not in self._at_size:

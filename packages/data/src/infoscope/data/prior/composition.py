@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,31 +35,6 @@ PILOT = 256  # rows from which locations and scales of columns are taken
 ERROR_ALLOWED = (0.0015, 0.007)  # nats, or share of the truth
 
 Maker = Callable[[Request, Generator], Part]
-
-FAMILIES: Mapping[str, str] = MappingProxyType(
-    {
-        "normal": "Normal vectors, 1 to 64 columns a side: dense, sparse, low-rank or decaying canonical correlations.",
-        "student": "Multivariate t, 1 to 64 columns a side, heavy tails and a common scale.",
-        "copulas": "Copulas with tails: Clayton, Gumbel, Frank, Joe, AMH, FGM and t, also reflected.",
-        "additive_noise": "y is one of eight functions of x, or of a projection or radius of its columns, plus noise.",
-        "multiplied_noise": "The scale of y depends on x.",
-        "clusters": "Mixtures and grids of clusters on both sides with a joint table of component probabilities.",
-        "branches": "y lies on one of two to four functions of x, plus noise.",
-        "rings_and_tori": "Angles on circles, multiples of one another, seen with noise in the plane.",
-        "parity_and_interactions": "y depends on 2 to 4 columns of x together, of which none informs alone.",
-        "shared_factors": "Two views of the same latent factors: linear, curves in many columns, images of a position.",
-        "discrete_channel": "Two categories with a known joint table, 2 to 300 categories, also with Zipf margins.",
-        "associations": "Two categories of a log-linear table with one to four scores a category.",
-        "hidden_classes": "Category columns, and numbers beside them, of hidden classes (latent class analysis).",
-        "look_up": "y is looked up by the levels of 2 to 4 columns of x together, categories or clusters of numbers.",
-        "labelled_clusters": "A class label and columns whose density depends on the class.",
-        "label_of_numbers": "A label whose probabilities depend on numbers: ordinal, softmax or a rare class.",
-        "counts": "Poisson or negative binomial counts of a rate that depends on x; counts tuned to an angle.",
-        "ordered_levels": "Ordered levels such as Likert items, one against one or questionnaires of a trait.",
-        "censored_times": "Times to an event whose hazard depends on x, with random censoring.",
-        "nothing": "Independent sides, made of the margins of all other families.",
-    }
-)
 
 NN, NC, CC, NB, BC, BB = (
     ("numbers", "numbers"), ("numbers", "categories"), ("categories", "categories"),
@@ -97,6 +71,7 @@ MAKERS: tuple[tuple[str, Maker, set[tuple[str, str]], float], ...] = (  # family
     ("ordered_levels", latent.questionnaires, {NN, NC, CC, NB, BC}, 0.5),
     ("censored_times", scalar.censored_times, {NN, NB}, 0.8),
 )
+FAMILIES = (*dict.fromkeys(family for family, *_ in MAKERS), "nothing")
 
 
 @dataclass(frozen=True, eq=False)

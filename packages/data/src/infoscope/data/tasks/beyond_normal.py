@@ -1,5 +1,4 @@
-"""The 40 distributions of Czyż, Grabowski, Vogt, Beerenwinkel & Marx 2023, "Beyond Normal": invertible maps of known
-ones.
+"""The 40 distributions of Czyż, Grabowski, Vogt, Beerenwinkel & Marx 2023, "Beyond Normal", invertible maps of known.
 
 Names as in the package benchmark-mi; true values from closed forms.
 """

@@ -1,7 +1,6 @@
 """Settings that examine tests of independence, each with x and y independent (given z), and with them dependent.
 
-x = left(a(z) + e) and y = right(b(z) + effect e + w), e and w normal: I(x; y | z) = log(1 + effect^2) / 2, less for
-labels.
+x = left(a(z) + e), y = right(b(z) + effect e + w), e and w normal: I(x; y | z) = log(1 + effect^2) / 2; labels: less.
 """
 
 from __future__ import annotations

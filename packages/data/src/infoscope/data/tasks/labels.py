@@ -40,8 +40,7 @@ def centres(dim: int, domains: int = 1) -> NDArray:
 
 
 def mixture(dim: int, domains: int = 1) -> Case:
-    """Ten normal classes, I(x; y); with domains that move the classes, I(x; y | d). Monte Carlo of log p(x | y, d) /
-    p(x | d)."""
+    """Ten normal classes, I(x; y); with domains that move them, I(x; y | d). Mean of log p(x | y, d) / p(x | d)."""
 
     def draw(n: int, g: Generator) -> tuple[NDArray, ...]:
         y, d = g.integers(0, CLASSES, n), g.integers(0, domains, n)
@@ -73,8 +72,7 @@ def uniform_beside_label(classes: int = 5) -> Case:
 
 
 def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
-    """y is the sign of the product of some of the normal columns, wrong now and then: fewer columns, and any linear
-    score, carry no information."""
+    """y is the sign, at times wrong, of a product of normal columns: fewer, or any linear score, say nothing."""
     entropy = -wrong * math.log(wrong) - (1 - wrong) * math.log1p(-wrong)
     return response(
         normals(columns),

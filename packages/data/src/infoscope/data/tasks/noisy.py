@@ -186,9 +186,7 @@ def waiting_times(pairs: int = 3, idle: int = 3) -> Case:
 # --- noise of other shapes, and sharp edges ------------------------------------------------------------------------
 def with_noise(draw: Callable[[Generator, tuple[int, ...]], NDArray], quantile: Callable, entropy: float,
                columns: int = 1) -> Case:  # fmt: skip
-    """y = x + noise, x normal, in every column; noise by draw(generator, size), its quantile function and entropy
-    (nats).
-    """
+    """y = x + noise, x normal, by column; noise by draw(generator, size), its quantile function and entropy (nats)."""
 
     def truth() -> float:
         noise = quantile((np.arange(4000) + 0.5) / 4000)

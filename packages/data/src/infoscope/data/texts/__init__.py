@@ -1,3 +1,1 @@
-"""Labelled texts: LabelledTexts (`dataset`), cola, sst2, imdb and nli (`published`), generated reviews and inference,
-transformations.
-"""
+"""Labelled texts: LabelledTexts, published data sets, generated reviews and inference, transformations."""

@@ -73,8 +73,7 @@ class LabelledTexts:
         return np.unique(self.premises if self.of_pairs else list(self.texts), return_inverse=True)[1]
 
     def take(self, rows: Sequence[int] | torch.Tensor | np.ndarray) -> LabelledTexts:
-        """The items at integer rows, in their order, or those of a mask bool [n]; ValueError for a mask of another
-        length."""
+        """The items at integer rows, in their order, or of a mask bool [n]; ValueError for one of another length."""
         chosen = np.asarray(rows)
         if chosen.dtype == bool and chosen.shape != (len(self),):
             raise WrongShape(f"rows must be a mask of length {len(self)}, got shape {list(chosen.shape)}.")

@@ -56,9 +56,7 @@ ENTAILMENT, NEUTRAL, CONTRADICTION = range(3)
 
 
 class Choices(NamedTuple):
-    """The draws of n pairs, int64 [n]: uniform and independent of one another and of the label; value [n, 3], wording
-    [n, 3].
-    """
+    """The draws of n pairs, uniform and independent of one another and the label: int64 [n]; value, wording [n, 3]."""
 
     subject: torch.Tensor
     omitted: torch.Tensor

@@ -91,9 +91,7 @@ def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[lis
 
 
 def generated_reviews(per_class: int = 2000, *, generator: torch.Generator) -> LabelledTexts:
-    """The generated film reviews of `sentences`, shuffled (synthetic); I_V(x -> y) is near ln 2. ValueError as
-    `sentences`.
-    """
+    """The generated film reviews of `sentences`, shuffled (synthetic); I_V(x -> y) is near ln 2. Errors alike."""
     texts, labels = sentences(per_class, generator=generator)
     drawn = LabelledTexts(texts, labels, SENTIMENTS, "generated reviews (synthetic)", synthetic=True)
     return drawn.take(torch.randperm(len(texts), generator=generator, device=generator.device))

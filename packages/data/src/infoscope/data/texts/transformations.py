@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from infoscope.checks import one_of
 from infoscope.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import torch
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
 
@@ -53,6 +56,8 @@ def shuffled(texts: Texts, generator: torch.Generator) -> list[str]:
     """The tokens of a text, or of each text of a pair, in a random order drawn from the generator."""
 
     def shuffle(text: str) -> str:
+        import torch  # takes seconds
+
         found = tokens(text)
         order = torch.randperm(len(found), generator=generator, device=generator.device).tolist()
         return " ".join(found[place] for place in order)
@@ -86,8 +91,7 @@ def raw_overlap(pairs: Texts) -> list[str]:
 
 
 def overlap_level(pairs: Texts) -> list[str]:
-    """The share of the hypothesis' tokens that the premise has, as a word: none, low, medium, high (from .25, .5, .75
-    on)."""
+    """The share of the hypothesis' tokens that the premise has: none, low, medium, high (from .25, .5, .75 on)."""
     fractions = overlap_fractions(pairs)
     return [next((level for bound, level in _LEVELS if fraction < bound), "high") for fraction in fractions]
 

@@ -219,6 +219,7 @@ class _OfPossible(_OfCounts):
     categories: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.categories is None:
             return
         if not isinstance(self.categories, tuple) or len(self.categories) != 2:
@@ -262,7 +263,7 @@ class Shrinkage(_OfPossible):
 
 @dataclass(frozen=True)
 class Nsb(_OfPossible):
-    """Three posterior means under a nearly uniform prior of the entropy, with posterior errors taken as independent.
+    """Three posterior means under a nearly uniform prior of the entropy.
 
     `categories`: how many of x and of y are possible; None: those that occur.
     """
@@ -280,8 +281,8 @@ class Nsb(_OfPossible):
     def measure(self, table: Table, rows: float) -> Measured:
         of_x, of_y = self.possible(table)
         found = [discrete.nsb(*each) for each in zip(table.worth(rows), (of_x, of_y, of_x * of_y))]
-        x, y, cells = (one.mean for one in found)
-        return Measured(x + y - cells, rows * table.rows_of(*(one.slopes for one in found)))
+        (x, y, cells), slopes = zip(*found)
+        return Measured(x + y - cells, rows * table.rows_of(*slopes))
 
 
 def _left_out(counts: Values) -> Values:

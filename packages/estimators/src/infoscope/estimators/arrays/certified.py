@@ -14,7 +14,7 @@ from torch import Tensor
 
 from infoscope.errors import OutOfRange, TooFew
 from infoscope.estimators.arrays.critics import CriticMethod, Rows, scores_of
-from infoscope.estimators.arrays.preparing import Preparation
+from infoscope.estimators.arrays.fitting import Preparation
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.neural.bounds import BOUNDS, infonce, split
 from infoscope.estimators.neural.critics import Critic
@@ -116,8 +116,7 @@ def _values(matrix: NDArray[np.float32], size: int, clip: float, generator: np.r
 
 
 def limit_of_mean(values: NDArray[np.float64], alpha: float) -> float:
-    """The lower limit of the mean of independent values in [0, 1], [m] or [orders, m]: above it with probability <=
-    alpha.
+    """The lower limit of the mean of independent values in [0, 1], [m] or [orders, m]; it fails at most at rate alpha.
 
     The least mean at which the betting martingale of Waudby-Smith & Ramdas 2024 (2010.09686, theorem 3, eqs. 24 to 26),
     averaged over orders, has capital below 1 / alpha; 0 where there is none.

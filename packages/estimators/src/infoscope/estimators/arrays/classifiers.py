@@ -14,11 +14,9 @@ from infoscope.estimators.result import Estimate
 
 @dataclass(frozen=True)
 class Classifier(Described):
-    """V-information of the label given the other variable: entropy of the frequencies less held-out, calibrated log
-    loss.
+    """V-information of the label given the other variable: entropy of the frequencies less calibrated held-out loss.
 
-    The label is the variable of categories alone; y where both are. ValueError also: a label that is on fewer than two
-    rows or groups.
+    The label is the variable of categories alone; y where both are. TooFew: a label on fewer than two rows or groups.
 
     family  a name in `families.FAMILIES`, or what `families.as_family` takes; several: chosen in calibration, by fold
     folds   at least 3; the calibration needs folds (folds + 1) / 2 fits

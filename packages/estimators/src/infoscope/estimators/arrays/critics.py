@@ -8,7 +8,7 @@ derangements (2305.20025).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -18,9 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
-from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.fitting import Preparation, Split, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.neural.bounds import Bound, Scores, as_bound, split
 from infoscope.estimators.neural.critics import Critic, make_critic
@@ -93,6 +92,7 @@ class CriticMethod(Described):
 
     takes: ClassVar[str] = ANY
     cost: ClassVar[str] = "steps, n of a read-out; 12 s"
+    least: ClassVar[Mapping[str, int]] = {"batch": 2, "depth": 0}
 
     @property
     def name(self) -> str:
@@ -109,8 +109,6 @@ class CriticMethod(Described):
         return _SOURCES.get(self.name, default)
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> CriticEstimate:
-        for name, least in (("steps", 1), ("batch", 2), ("restarts", 1)):
-            require_int(name, getattr(self, name), least)
         bound, parts = as_bound(self.bound), []
         with threads_for(self.work(pairs.x.dim + pairs.y.dim)):
             for fold, part in enumerate(splits(pairs, self.folds, generator)):
@@ -359,7 +357,9 @@ def _together(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
         "degrees": degrees,
     }
     seen = float(shares @ np.array([fold.seen for fold in folds]))
-    learnt = CriticEstimate(**found, notes=_notes(bound, values, largest, folds), seen=seen, curve=_curve(folds))
+    curve = pd.concat([fold.curve for fold in folds], ignore_index=True)
+    curve = curve[["fold", "restart", *(name for name in curve if name not in ("fold", "restart"))]]
+    learnt = CriticEstimate(**found, notes=_notes(bound, values, largest, folds), seen=seen, curve=curve)
     if not seen > learnt.value:
         return learnt
     notes = learnt.notes
@@ -369,11 +369,6 @@ def _together(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
             "estimate is too low, and its interval reaches up to that.",
         )
     return replace(learnt, notes=notes, interval=(learnt.low, seen + learnt.high - learnt.value))
-
-
-def _curve(folds: list[_Fold]) -> pd.DataFrame:
-    table = pd.concat([fold.curve for fold in folds], ignore_index=True)
-    return table[["fold", "restart", *(name for name in table if name not in ("fold", "restart"))]]
 
 
 def _notes(bound: Bound, values: NDArray[np.float64], largest: int, folds: list[_Fold]) -> tuple[str, ...]:

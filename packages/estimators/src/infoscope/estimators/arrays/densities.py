@@ -13,6 +13,7 @@ q(y|x) starts as the fitted q(y). Means are over held-out rows.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import log, pi
 from typing import ClassVar
@@ -23,17 +24,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.checks import require_int
-from infoscope.errors import InvalidInput, TooFew, UnknownName
-from infoscope.estimators.arrays.chains import Chain
-from infoscope.estimators.arrays.fitting import Schedule, evaluated
-from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.errors import InvalidInput, TooFew
+from infoscope.estimators.arrays.fitting import Chain, Preparation, Schedule, Split, evaluated, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
 
-AUTO = "auto"
 _RARE = 0.5  # rows that are added to every category, so that none has probability 0
 
 
@@ -120,8 +117,11 @@ class Density(nn.Module):
 
     def given(self, inputs: int, draw: torch.Generator) -> Density:
         """A copy that takes a context and does not use it yet."""
-        copies = [None if part is None else _given(part, inputs, draw) for part in (self.labels, self.numbers)]
-        return Density(*copies)
+        copied = copy.deepcopy(self)
+        for part in (copied.labels, copied.numbers):
+            if part is not None:
+                part.chain = part.chain.given(inputs, draw, part.shifts if isinstance(part, Mixtures) else None)
+        return copied
 
     def forward(self, sample: Sample, rows: Tensor, others: Tensor | None = None) -> Tensor:
         """log q [m], nats, of `rows` given their own context, or that of the rows `others`."""
@@ -135,43 +135,30 @@ class Density(nn.Module):
         return found
 
 
-def _given(part: nn.Module, inputs: int, draw: torch.Generator) -> nn.Module:
-    copied = copy.deepcopy(part)
-    copied.chain = part.chain.given(inputs, draw, part.shifts if isinstance(part, Mixtures) else None)
-    return copied
-
-
 @dataclass(frozen=True)
 class Densities(Described):
-    """Base: fits q(y) and q(y|x) on the training rows of each fold and evaluates them on the held-out ones.
+    """Base: fits q(y) and q(y|x) on the training rows of each fold and evaluates them on the held-out ones; y is the
+    variable of categories alone, else of fewer columns.
 
-    predict     the variable modelled: x, y, or auto: the one of categories alone, else of fewer columns
     components  Gaussians of a mixture
     width       units of a hidden layer
     margins     scaled, rank, given or auto (`Preparation.fit`)
     """
 
-    predict: str = AUTO
     components: int = 4
     width: int = 64
     folds: int = 4
-    margins: str = AUTO
+    margins: str = "auto"
     schedule: Schedule = field(default_factory=lambda: Schedule(learning_rate=2e-3))
 
     takes: ClassVar[str] = ANY
     called: ClassVar[str]
     noted: ClassVar[tuple[str, ...]] = ()
 
-    def __post_init__(self) -> None:
-        require_int("components", self.components, 1)
-        require_int("width", self.width, 1)
-        if self.predict not in (AUTO, "x", "y"):
-            raise UnknownName(f"predict must be one of {AUTO}, x, y, got {self.predict!r}.")
-
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        side = predicted(pairs, self.predict)
-        seen, target = (pairs.x, pairs.y) if side == "y" else (pairs.y, pairs.x)
+        side, target = min(("y", pairs.y), ("x", pairs.x), key=lambda one: (one[1].dim > 0, one[1].dim))
+        seen = pairs.x if side == "y" else pairs.y
         values = np.empty(pairs.n)
         for split in splits(pairs, self.folds, generator):
             own = np.random.default_rng(int(generator.integers(2**63)))
@@ -236,14 +223,6 @@ class Densities(Described):
         raise NotImplementedError
 
 
-def predicted(pairs: Pairs, side: str) -> str:
-    """x or y: the variable that is modelled. Labels are the easiest, then few columns."""
-    if side != AUTO:
-        return side
-    size = {name: (one.dim > 0, one.dim) for name, one in (("x", pairs.x), ("y", pairs.y))}
-    return "x" if size["x"] < size["y"] else "y"
-
-
 def _asked(density: Density, sample: Sample, rows: NDArray) -> NDArray[np.float64]:
     return evaluated(lambda some: density(sample, some), torch.as_tensor(rows)).numpy()
 
@@ -264,9 +243,7 @@ class DifferenceOfEntropies(Densities):
 
 @dataclass(frozen=True)
 class BarberAgakov(Densities):
-    """H(y), by Kozachenko-Leonenko or counts, less the cross-entropy of q(y|x). ValueError also: numbers repeated over
-    `k` times.
-    """
+    """H(y) by Kozachenko-Leonenko or counts, less the cross-entropy of q(y|x). Numbers repeat at most `k` times."""
 
     k: int = 5
 
@@ -303,10 +280,6 @@ class Club(Densities):
     source: ClassVar[str] = "Cheng et al. 2020, vCLUB"
     called: ClassVar[str] = "vCLUB"
     noted: ClassVar[tuple[str, ...]] = ("An upper bound only if the fitted q(y|x) is right.",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_int("others", self.others, 1)
 
     def _values(self, sample, marginal, conditional, pairs, split, generator):
         logs = self._of_others(sample, conditional, pairs, split, generator)
@@ -362,10 +335,7 @@ class JointEntropies(DifferenceOfEntropies):
     cost: ClassVar[str] = "n times epochs; 3 s"
     source: ClassVar[str] = "Shalev, Painsky & Ben-Gal 2022, joint and conditional entropy"
     called: ClassVar[str] = "NJEE"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_int("bins", self.bins, 2)
+    least: ClassVar[Mapping[str, int]] = {"bins": 2}
 
     def _cut(self, numbers, split):
         if not numbers.shape[1]:

@@ -5,8 +5,7 @@ With y' = a y + s e, a² + s² = 1, e standard normal, level = log(a² / s²), a
     minde  I = 1/2 ∫ E |e(y') - e(y' | x)|² d level
     mmg    I = 1/2 ∫ E |e - e(y')|² - E |e - e(y' | x)|² d level
 
-minde is never negative: differences between the networks' errors add to it. mmg falls with the error of the conditional
-network.
+Differences between the networks' errors add to minde, never negative; that of the conditional one lowers mmg.
 """
 
 from __future__ import annotations
@@ -19,21 +18,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from infoscope.checks import require_int
-from infoscope.errors import OutOfRange, UnknownName, WrongType
-from infoscope.estimators.arrays.fitting import Schedule, evaluated
-from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.errors import OutOfRange, WrongType
+from infoscope.estimators.arrays.fitting import Preparation, Schedule, Split, evaluated, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
 
-AUTO = "auto"
-
 
 class Denoiser(nn.Module):
-    """Estimate of the noise in columns [m, d] at levels [m, 1], given a context [m, c] or none: s y' + a f(y', level,
-    context).
+    """The noise in columns [m, d] at levels [m, 1], given a context [m, c] or none: s y' + a f(y', level, context).
 
     At the start f = 0, right for standard normal columns; the context adds a network of its own.
     """
@@ -72,24 +66,22 @@ class _Noise:
 
 @dataclass(frozen=True)
 class Minde(Described):
-    """MINDE-c: the squared difference of the conditional and unconditional scores of one variable, over all noise
-    levels.
+    """MINDE-c: squared differences of conditional and unconditional scores of one variable, over all noise levels.
 
     Levels are drawn evenly in log(signal / noise), the paper's importance sampling. Categories are columns of 0 and 1.
+    The variable with noise is the one without categories, then that of fewer columns.
 
-    predict  the variable with noise: x, y, or auto: that without categories, then that of fewer columns
     span     lowest and highest log(signal / noise), in variances; information beyond is not included
     draws    noised copies of every evaluated row
     width    units of a hidden layer
     margins  scaled, rank, given or auto (`Preparation.fit`)
     """
 
-    predict: str = AUTO
     span: tuple[float, float] = (-7.0, 9.0)
     draws: int = 32
     width: int = 128
     folds: int = 2
-    margins: str = AUTO
+    margins: str = "auto"
     schedule: Schedule = field(default_factory=lambda: Schedule(learning_rate=2e-3, epochs=60))
 
     name: ClassVar[str] = "minde"
@@ -100,37 +92,25 @@ class Minde(Described):
     called: ClassVar[str] = "MINDE"
 
     def __post_init__(self) -> None:
-        if self.predict not in (AUTO, "x", "y"):
-            raise UnknownName(f"predict must be one of {AUTO}, x, y, got {self.predict!r}.")
-        require_int("draws", self.draws, 1)
-        require_int("width", self.width, 1)
+        super().__post_init__()
         if not self.span[0] < self.span[1]:
             raise OutOfRange(f"span must be a lower and a higher level, got {self.span!r}.")
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        side = self._side(pairs)
-        seen, target = (pairs.x, pairs.y) if side == "y" else (pairs.y, pairs.x)
+        sides = {"y": pairs.y, "x": pairs.x}
+        side = min(sides, key=lambda name: (not sides[name].dim, sides[name].codes is not None, sides[name].dim))
+        target, (seen,) = sides.pop(side), sides.values()
+        if not target.dim:
+            raise WrongType(
+                f"method must fit the types of x and y: {self.name} noises numbers, got a discrete x and a discrete y."
+            )
         values = np.empty(pairs.n)
         for split in splits(pairs, self.folds, generator):
             values[split.held] = self._fold(seen, target, split, torch_generator(generator))
         return mean_of(
             values, pairs.groups, method=self.called, settings=f"{side} noised, {self.draws} draws, {self.folds} folds"
         )
-
-    def _side(self, pairs: Pairs) -> str:
-        """x or y: the variable with noise. ValueError for one of categories alone, which has no scores."""
-        sides = {"x": pairs.x, "y": pairs.y}
-        if self.predict == AUTO:
-            chosen = min("yx", key=lambda name: (not sides[name].dim, sides[name].codes is not None, sides[name].dim))
-        else:
-            chosen = self.predict
-        if not sides[chosen].dim:
-            raise WrongType(
-                f"method must fit the types of x and y: {self.name} noises numbers, got a discrete {chosen}"
-                f"{' and none on the other side' if self.predict == AUTO else ''}."
-            )
-        return chosen
 
     def _fold(self, seen: Variable, target: Variable, split: Split, draw: torch.Generator) -> np.ndarray:
         context, columns = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log, pi
 from typing import ClassVar
@@ -12,10 +13,7 @@ from scipy.optimize import minimize_scalar
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.checks import require_int
-from infoscope.estimators.arrays.chains import Chain
-from infoscope.estimators.arrays.fitting import Schedule, evaluated
-from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.fitting import Chain, Preparation, Schedule, Split, evaluated, splits, torch_generator
 from infoscope.estimators.arrays.protocol import NUMBERS, Described, Pairs
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
@@ -138,8 +136,7 @@ def _minus_log_normal(values: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Mienf(Described):
-    """MIENF: a flow of each variable to standard normal columns, and I = -1/2 log det(I - C C^T) of their correlations
-    C.
+    """MIENF: flows of both variables to normal columns, and I = -1/2 log det(I - C C^T) of their correlations C.
 
     Flows are fitted alone first, then jointly. The value is the mean of the log-ratio over held-out rows; kept pairs of
     columns and the slope of their correlations are chosen on the rows that stop the training.
@@ -160,11 +157,7 @@ class Mienf(Described):
     limit: ClassVar[str] = "lower bound, if flows make each side normal; I, if they make both so jointly"
     cost: ClassVar[str] = "n times epochs; 10 s"
     source: ClassVar[str] = "Butakov et al. 2024, normalising flows of both margins"
-
-    def __post_init__(self) -> None:
-        require_int("blocks", self.blocks, 0)
-        require_int("width", self.width, 1)
-        require_int("pieces", self.pieces, 2)
+    least: ClassVar[Mapping[str, int]] = {"blocks": 0, "pieces": 2}
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)

@@ -177,11 +177,7 @@ def _of_labels(scores: Values, codes: NDArray[np.intp], groups: NDArray | None) 
 
 
 def _log_density(values: Values) -> tuple[Values, Values]:
-    """Log density [n], up to a constant, of the normal distribution of centred values [n, d], and the inverse
-    covariance.
-
-    ValueError: a singular covariance.
-    """
+    """Log density [n], up to a constant, of normal centred values [n, d]; inverse covariance. ValueError: singular."""
     n, dim = values.shape
     if n <= dim:
         raise TooFew(f"x and y must have more rows than columns for a normal law, got {n} rows of {dim} columns.")

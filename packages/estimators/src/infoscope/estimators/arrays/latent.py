@@ -17,15 +17,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from infoscope.checks import require_int
-from infoscope.estimators.arrays.fitting import Schedule
-from infoscope.estimators.arrays.preparing import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.fitting import Preparation, Schedule, Split, splits, torch_generator
+from infoscope.estimators.arrays.neighbours import with_half_samples
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
-from infoscope.estimators.arrays.sampling import with_half_samples
 from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, root_sum_squares
-from infoscope.estimators.variables import Variable, factorise
+from infoscope.estimators.variables import Variable, of_kept
 
 _FIGURES = re.compile(r"[-+]?\d[\d.,]*")
 _CODES = "The interval is of the codes that were learnt: of what they leave out of x and y it knows nothing."
@@ -50,7 +48,7 @@ def rotated(
     """
     local, found, units = np.full(pairs.n, np.nan), [], []
     for held, x, y in folds:
-        part = Pairs(x, y, None if pairs.groups is None else factorise(pairs.groups[held])[0])
+        part = Pairs(x, y, of_kept(pairs.groups, held))
         one = knn.mutual_information(x, y, k, margins="given", groups=part.groups, local=True)
         one = with_half_samples(one, part, generator, k, "given")
         local[held] = one.local
@@ -98,10 +96,6 @@ class ReducedKsg(Described):
     limit: ClassVar[str] = "lower bound: I of the components"
     cost: ClassVar[str] = "n² in at most 8 columns; 1 s"
     source: ClassVar[str] = "Kraskov et al. 2004, eq. 8, after principal components"
-
-    def __post_init__(self) -> None:
-        if self.components is not None:
-            require_int("components", self.components, 1)
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
@@ -177,10 +171,6 @@ class Latent(Described):
     limit: ClassVar[str] = "lower bound: I of the codes"
     cost: ClassVar[str] = "n times epochs; 1 s"
     source: ClassVar[str] = "Gowri et al. 2024, with a third part that stops the training"
-
-    def __post_init__(self) -> None:
-        for setting in ("size", "components", "width"):
-            require_int(setting, getattr(self, setting), 1)
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)

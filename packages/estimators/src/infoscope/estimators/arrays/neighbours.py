@@ -5,8 +5,10 @@ Intervals are of sampling error only, by half-samples. `estimate(x, y)` without 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from math import sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -14,12 +16,12 @@ from scipy.special import digamma, gammaln
 
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
+from infoscope.estimators import uncertainty
 from infoscope.estimators.arrays.protocol import ANY, NUMBERS, Described, Pairs
-from infoscope.estimators.arrays.sampling import with_half_samples
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
-from infoscope.estimators.variables import Variable, factorise, join, prepared, with_masses, within_steps
+from infoscope.estimators.variables import Variable, join, of_kept, prepared, with_masses, within_steps
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ class KsgLnc(_Corrected):
     source: ClassVar[str] = "Gao, Ver Steeg & Galstyan 2015, section 4"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.alpha is not None and not 0 < self.alpha <= 1:
             raise OutOfRange(f"alpha must be a share above 0 and at most 1, or None to find it, got {self.alpha!r}.")
 
@@ -136,7 +139,7 @@ class KsgLnc(_Corrected):
         kept = np.isfinite(plain.local)
         sides = (prepared(side, self.margins).continuous[kept] for side in (pairs.x, pairs.y))
         points = np.hstack(list(sides))
-        groups = None if pairs.groups is None else factorise(pairs.groups[kept])[0]
+        groups = of_kept(pairs.groups, kept)
         ids = nearest(points, self.k, groups=groups).ids
         parts = -(-points.shape[1] * ids.size // 2_000_000)  # in memory at once
         shares = np.concatenate([
@@ -249,6 +252,46 @@ def _weights(k: int, dim: int, largest: float) -> tuple[np.ndarray, np.ndarray, 
             break
         best = weights, cancelled
     return numbers, *best
+
+
+_TOO_FEW = (
+    "Too few rows, groups, or rows of a class for half-samples: the standard error leaves out that neighbours would be "
+    "others, and may be a quarter too small."
+)
+
+
+def with_half_samples(
+    found: Estimate, pairs: Pairs, generator: np.random.Generator, k: int, margins: str = "auto",
+    measure: Callable[[Pairs], Estimate] | None = None, count: int = 40, most: int = 1_000,
+) -> Estimate:  # fmt: skip
+    """The estimate with the larger of its standard error and that of `count` half-samples of `most` rows or fewer.
+
+    Groups stay whole. They are measured by `measure` (None: KSG with k and margins, all at once); none of categories.
+    """
+    if not (pairs.x.dim or pairs.y.dim):
+        return found
+    some = pairs
+    if pairs.n > most:
+        order = generator.permutation(int(pairs.units.max()) + 1)[pairs.units]
+        some = pairs.take(np.sort(np.argsort(order, kind="stable")[:most]))
+    try:
+        if measure is None:
+            drawn = uncertainty.subsample(some.x, some.y, None, k, count, some.groups, generator, margins)
+            error, degrees = drawn.standard_error, drawn.degrees
+        else:
+            plan = uncertainty.halves(some.n, count, generator, some.groups)
+            values = [measure(some.take(np.flatnonzero(half))).value for half in plan.weights.T]
+            half = plan.units // 2
+            error, degrees = np.std(values, ddof=1) * sqrt(half / (plan.units - half)), min(plan.count, plan.units) - 1
+    except ValueError:
+        return replace(found, notes=(*found.notes, _TOO_FEW))
+    own = found.standard_error * sqrt(pairs.n / some.n)  # of so many rows
+    if not own > 0:
+        return found
+    ratio = max(1.0, float(error) / own)
+    influence = None if found.influence is None else ratio * found.influence
+    degrees = min(found.degrees, degrees)
+    return replace(found, standard_error=ratio * found.standard_error, degrees=degrees, influence=influence)
 
 
 METHODS: tuple[Described, ...] = (Ksg(), Ksg2(), KsgLnc(), KlWeighted())

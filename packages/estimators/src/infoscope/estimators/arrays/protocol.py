@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from infoscope.checks import require_int
 from infoscope.errors import NoVariation, TooFew, UnknownName, WrongType
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import Variable, as_variables
+from infoscope.estimators.variables import Variable, as_variables, of_kept
 
 NUMBERS = "numbers"  # on both sides
 CATEGORIES = "categories"  # on both sides
@@ -47,6 +47,10 @@ class Pairs:
     def units(self) -> np.ndarray:
         """Codes int64 [n] of what must not be parted: the groups, or the rows."""
         return np.arange(self.n) if self.groups is None else self.groups
+
+    def take(self, rows: np.ndarray) -> Pairs:
+        """Some of the rows (indices)."""
+        return replace(self, x=self.x.take(rows), y=self.y.take(rows), groups=of_kept(self.groups, rows))
 
     def folds(self, count: int, generator: np.random.Generator) -> np.ndarray:
         """A fold 0..count-1 for every row, whole units of equal sizes. TooFew: units, or rows (20 a fold)."""
@@ -115,6 +119,7 @@ class Described:
     takes   one of TAKES
     limit   at infinite n: "I" (consistent), "lower bound", "upper bound" or a condition, in words
     cost    growth of time, and seconds at n = 5,000 with 20 + 20 columns
+    least   of settings that are whole numbers; 1 where nothing is said
     """
 
     name: ClassVar[str]
@@ -122,6 +127,13 @@ class Described:
     limit: ClassVar[str]
     cost: ClassVar[str]
     source: ClassVar[str]
+    least: ClassVar[Mapping[str, int]] = {}
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "int" or (field.type == "int | None" and value is not None):
+                require_int(field.name, value, self.least.get(field.name, 1))
 
     def with_settings(self, settings: Mapping[str, Any]) -> Described:
         """The same with some settings changed. ValueError for a setting that it does not have."""

@@ -12,12 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from infoscope.errors import UnknownName, WrongType
-from infoscope.estimators.arrays.diagnosis import diagnose
-from infoscope.estimators.arrays.protocol import ANY, TAKES, Described, Method, Pairs, as_pairs
+from infoscope.errors import Conflict, NoVariation, UnknownName, WrongType
+from infoscope.estimators.arrays.neighbours import Ksg
+from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, TAKES, Described, Method, Pairs, as_pairs
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.reading.result import METHOD, Reading, read
-from infoscope.estimators.result import Estimate
+from infoscope.estimators.result import Estimate, mean_of
+from infoscope.estimators.serial import SerialDependence, serial_dependence
+from infoscope.estimators.variables import Discrete, copies, joint_codes
 from infoscope.late import needs
 
 
@@ -33,6 +36,43 @@ class ReadingMethod(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Reading:
         return read(pairs, generator)
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What was found in a sample; printed, one sentence a line.
+
+    pairs       the checked sample, with copies of a row as one group, and with notes
+    duplicates  rows that are copies of an earlier one; 0 where groups are named
+    serial      dependence of successive rows; None where not detected, or groups are named
+    """
+
+    pairs: Pairs
+    duplicates: int
+    serial: SerialDependence | None
+
+    def __str__(self) -> str:
+        return "\n".join(self.pairs.notes) or "Nothing speaks against independent rows."
+
+
+def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
+    """Copies of rows, rows in series, and column types. Arguments and errors as `estimate`.
+
+    Copies (`variables.copies`) are put into one group each; the test for series is `serial.serial_dependence`.
+    """
+    pairs = as_pairs(x, y, groups)
+    if pairs.groups is not None:
+        return Diagnosis(pairs, 0, None)
+    serial = serial_dependence(pairs.x, pairs.y)
+    notes = pairs.notes + (() if serial is None else (f"{serial}.",))
+    codes = copies(pairs.x, pairs.y)
+    duplicates = 0 if codes is None else pairs.n - int(codes.max()) - 1
+    if duplicates:
+        notes += (
+            f"{duplicates:,} of {pairs.n:,} rows are copies: equal to an earlier row in every column, in values that "
+            "occur nowhere else. Each row and its copies are one group.",
+        )
+    return Diagnosis(replace(pairs, groups=codes, notes=notes), duplicates, serial)
 
 
 _MODULES = (  # of this package, those that import torch last
@@ -161,3 +201,58 @@ class MethodList(tuple[Described, ...]):
 def methods() -> MethodList:
     """Every method that `estimate` knows by name: what it takes, what it is in the limit, its cost, its source."""
     return MethodList(METHODS.values())
+
+
+WHOLES = {"x": "share of H(x)", "y": "share of H(y)", "min": "share of min(H(x), H(y))", "joint": "share of H(x, y)"}
+
+
+def normalised(
+    x: Any,
+    y: Any,
+    by: str = "min",
+    method: str | Method = "ksg",
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+    **settings: Any,
+) -> Estimate:
+    """I(x; y) as a share of an entropy: arguments and errors as `estimate`.
+
+    by  "x" or "y": of H(x) or H(y), the uncertainty coefficient (Theil 1970); "min": of the smaller one; "joint": of
+        H(x, y), 1 less the distance of Rajski 1961. With numbers in x or y, "min" is the other's
+
+    Entropies are by the method where it corrects counts, else of frequencies (low by about (values - 1) / (2 n) nats).
+    The interval is that of the ratio. Nothing is clipped. ValueError also: numbers where their (differential) entropy
+    is asked.
+    """
+    if by not in WHOLES:
+        raise UnknownName(f"by must be one of {', '.join(WHOLES)}, got {by!r}.")
+    pairs = as_pairs(x, y, groups)
+    sides = {"x": pairs.x, "y": pairs.y}
+    wanted = {"joint": ["x", "y"], "min": [name for name, side in sides.items() if not side.dim] or ["x", "y"]}
+    named = wanted.get(by, [by])
+    for name in named:
+        if sides[name].dim:
+            raise Conflict(
+                f"{name} must be categories to be normalised by their entropy, got numbers: a differential entropy "
+                "changes with the unit and may be 0 or below, so nothing is a share of it."
+            )
+    codes = [sides[name].codes for name in named]
+    if by == "joint":
+        codes = [joint_codes(codes)[0]]
+    asked = as_method(method, settings)
+    whole = min(entropy(one, asked, pairs.groups, generator) for one in codes)
+    if not whole > 0:
+        raise NoVariation(f"{' and '.join(named)} must take two values or more to be normalised by, got one value.")
+    found = estimate_pairs(asked, pairs, generator_or_default(generator))
+    return replace(found, notes=(*pairs.notes, *found.notes)).share_of(whole, WHOLES[by])
+
+
+def entropy(
+    codes: np.ndarray, method: Method, groups: np.ndarray | None, generator: np.random.Generator | None
+) -> Estimate:
+    """The entropy of categories 0, 1, ... [n], nats, with its influence, by a categories method or by frequencies."""
+    if isinstance(method, Ksg):
+        return knn.entropy(Discrete(codes), groups=groups)
+    if getattr(method, "takes", None) == CATEGORIES and codes.max() > 0:
+        return estimate(Discrete(codes), Discrete(codes), method, groups, generator)
+    return mean_of(-np.log(np.bincount(codes) / len(codes))[codes], groups)

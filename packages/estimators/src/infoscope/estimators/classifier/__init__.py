@@ -6,10 +6,8 @@ from infoscope.late import late
 _LATE = {
     "Calibration": "classifier.information",
     "Information": "classifier.information",
-    "PermutationTest": "exchanges",
-    "calibrating_slope": "classifier.calibration",
+    "calibrating_slope": "classifier.cross_fitting",
     "cross_fit": "classifier.cross_fitting",
-    "permutation_test": "classifier.cross_fitting",
 }
 
 __all__ = [*_LATE]

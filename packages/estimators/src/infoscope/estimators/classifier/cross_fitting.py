@@ -3,6 +3,9 @@
 For each set of blocks one classifier of all labels jointly gives every term from its table q(labels | blocks), so terms
 add up exactly. Values are V-information (Xu et al. 2020). I(blocks; labels | labels) is a lower bound on Shannon
 information up to sampling error; terms given blocks, and co-information, are differences and bound nothing.
+
+Calibration: log odds against the class frequencies are a sum over sets of labels (Moebius inversion), each part with a
+factor; with one label, temperature scaling (Guo et al. 2017) around the class frequencies.
 """
 
 from __future__ import annotations
@@ -13,13 +16,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from infoscope.checks import require_int
 from infoscope.errors import Conflict, InvalidInput, NoVariation, OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.classifier.calibration import calibrating_slopes, evidence
 from infoscope.estimators.classifier.information import (
     Calibration,
     Information,
@@ -34,12 +36,57 @@ from infoscope.estimators.classifier.inputs import (
     coded,
     combined,
 )
-from infoscope.estimators.exchanges import PermutationTest, exchange, p_value
 from infoscope.estimators.families.protocol import ClassPredictor, Family, fit_each
 from infoscope.estimators.families.registry import as_classifiers
-from infoscope.estimators.result import Estimate, clustered_error
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import aligns
+
+SLOPE_LIMITS = (-1.0, 10.0)  # separable labels would let it grow without end
+
+Array = NDArray[np.float64]
+
+
+def evidence(logs: Array, prior: Array, joint: JointLabels) -> Array:
+    """Log odds log q / prior [m, classes] as a sum of parts [parts, m, classes], one for every set of labels."""
+    table, frequencies = np.exp(logs), np.exp(np.broadcast_to(prior, logs.shape))
+    parts: dict[tuple[str, ...], Array] = {}
+    for size in range(1, len(joint.values) + 1):
+        for names in combinations(joint.values, size):
+            value = combined([joint.values[name] for name in names])
+            belongs = np.eye(int(value.max()) + 1)[value]
+            odds = (np.log(table @ belongs) - np.log(frequencies @ belongs))[:, value]
+            parts[names] = odds - sum(part for of, part in parts.items() if set(of) < set(names))
+    return np.stack(list(parts.values()))
+
+
+def calibrating_slopes(parts: Array, prior: Array, classes: NDArray[np.int64]) -> tuple[Array, float]:
+    """The slopes b [parts] that minimise the log loss of q ~ prior * exp(sum of b * part), and that loss, nats.
+
+    parts [parts, m, classes], prior [m, classes] or [classes], classes [m]. The loss is convex in b.
+    """
+    features, start = parts.reshape(len(parts), -1).astype(np.float32), np.asarray(prior, np.float32)
+    m, count = parts.shape[1:]
+    chosen = np.take_along_axis(parts, classes[None, :, None], axis=2).mean(axis=(1, 2))
+
+    def loss(slopes: Array) -> tuple[float, Array]:
+        scores = start + (slopes.astype(np.float32) @ features).reshape(m, count)
+        scores -= scores.max(axis=1, keepdims=True)
+        odds = np.exp(scores)
+        totals = odds.sum(axis=1)
+        value = float((np.log(totals) - scores[np.arange(m), classes]).mean(dtype=np.float64))
+        expected = (features @ (odds / totals[:, None]).ravel()).astype(np.float64) / m
+        return value, expected - chosen
+
+    limits = [SLOPE_LIMITS] * len(parts)
+    with threads_for(parts.size):
+        found = minimize(loss, np.ones(len(parts)), jac=True, bounds=limits, options={"ftol": 1e-8})
+    return found.x, float(found.fun)
+
+
+def calibrating_slope(logs: Array, prior: Array, classes: NDArray[np.int64]) -> tuple[float, float]:
+    """The one slope b that minimises the log loss of q ~ prior * (q0 / prior)^b for rows of log q0 [m, classes]."""
+    slopes, loss = calibrating_slopes((logs - prior)[None], prior, classes)
+    return float(slopes[0]), loss
 
 
 @aligns("blocks", "labels", "groups")
@@ -95,9 +142,13 @@ def cross_fit(
     for done, subset in enumerate(distinct):
         x = np.hstack([block for name, block in blocks.items() if name in subset])
         with threads_for(x.size * joint.count):
-            before, after, chosen = task.posteriors(x, np.random.default_rng(seed))
-        log_marginals[subset] = row_marginals(after, joint)
-        calibration[subset] = calibration_figures(before, after, chosen, joint.classes, row_groups)
+            logs, chosen = task.posteriors(x, np.random.default_rng(seed))
+        log_marginals[subset] = row_marginals(logs, joint)
+        calibration[subset] = Calibration(
+            expected_calibration_error(logs, joint.classes),
+            tuple(float(slope) for _, slopes in chosen for slope in slopes),
+            tuple(family.name for family, _ in chosen),
+        )
         if progress is not None:
             progress((done + 1) / len(distinct), f"classifier: {', '.join(sorted(subset))}")
     return Information(
@@ -139,21 +190,20 @@ class Task:
 
     def posteriors(
         self, x: np.ndarray, generator: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray, list[tuple[Family, np.ndarray]]]:
-        """Held-out log q(class | x) [n, classes] before and after calibration; the family and slopes of every fold."""
+    ) -> tuple[np.ndarray, list[tuple[Family, np.ndarray]]]:
+        """Held-out calibrated log q(class | x) [n, classes]; the family and slopes of every fold."""
         calibrations = self.calibrations(x, generator)
-        before = np.empty((len(x), self.joint.count))
-        after = np.empty_like(before)
+        logs = np.empty((len(x), self.joint.count))
         for chosen in self.families:
             own = [fold for fold, (family, _) in enumerate(calibrations) if family is chosen]
             fits = self.fits(chosen, x, [self.folds != fold for fold in own], generator)
             for fold, fit in zip(own, fits):
                 held = self.folds == fold
                 prior = self.log_frequencies(~held)
-                before[held] = floored(fit.log_probabilities(x[held]), self.floor)
-                odds = np.tensordot(calibrations[fold][1], evidence(before[held], prior, self.joint), 1)
-                after[held] = floored(log_softmax(prior + odds, axis=1), self.floor)
-        return before, after, calibrations
+                raw = floored(fit.log_probabilities(x[held]), self.floor)
+                odds = np.tensordot(calibrations[fold][1], evidence(raw, prior, self.joint), 1)
+                logs[held] = floored(log_softmax(prior + odds, axis=1), self.floor)
+        return logs, calibrations
 
     def calibrations(self, x: np.ndarray, generator: np.random.Generator) -> list[tuple[Family, np.ndarray]]:
         """For every fold the best family and its slopes, from what each other fold is predicted without both."""
@@ -212,27 +262,12 @@ def row_marginals(logs: np.ndarray, joint: JointLabels) -> dict[frozenset[str], 
     return marginals
 
 
-def calibration_figures(
-    before: np.ndarray,
-    after: np.ndarray,
-    chosen: Sequence[tuple[Family, np.ndarray]],
-    classes: np.ndarray,
-    groups: np.ndarray,
-) -> Calibration:
-    """Figures of held-out log q [n, classes] before and after calibration."""
-    rows = np.arange(len(classes))
-    top = after.max(axis=1)
-    right = after.argmax(axis=1) == classes
-    gap = right - np.exp(top)
-    misses = np.bincount(_equal_bins(top, min(15, len(rows))), gap)
-    return Calibration(
-        log_loss_before=float(-before[rows, classes].mean()),
-        log_loss_after=float(-after[rows, classes].mean()),
-        log_loss_standard_error=clustered_error(after[rows, classes], groups),
-        expected_calibration_error=float(np.abs(misses).sum() / len(rows)),
-        slopes=tuple(float(slope) for _, slopes in chosen for slope in slopes),
-        families=tuple(family.name for family, _ in chosen),
-    )
+def expected_calibration_error(logs: np.ndarray, classes: np.ndarray) -> float:
+    """Of held-out log q [n, classes], over up to 15 bins of equally many rows (Guo et al. 2017)."""
+    top = logs.max(axis=1)
+    gap = (logs.argmax(axis=1) == classes) - np.exp(top)
+    misses = np.bincount(_equal_bins(top, min(15, len(classes))), gap)
+    return float(np.abs(misses).sum() / len(classes))
 
 
 def _equal_bins(values: np.ndarray, number: int) -> np.ndarray:
@@ -240,37 +275,3 @@ def _equal_bins(values: np.ndarray, number: int) -> np.ndarray:
     _, of, counts = np.unique(values, return_inverse=True, return_counts=True)
     bin_of_place = np.repeat(np.arange(number), [len(part) for part in np.array_split(values, number)])
     return bin_of_place[(np.cumsum(counts) - (counts + 1) // 2)[of]]
-
-
-def permutation_test(
-    z: ArrayLike,
-    target: ArrayLike,
-    given: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    family: Any = "logistic",
-    folds: int = 5,
-    permutations: int = 99,
-    generator: np.random.Generator | None = None,
-) -> PermutationTest:
-    """Tests I(z; target | given) = 0 ("no leakage") by permuting the target among rows of equal `given` [n].
-
-    All classifiers are refitted for every permutation. The level holds for exchangeable rows; with groups, rows are
-    exchanged within groups if the target varies there, else whole groups of equal shares of `given`. ValueError as
-    `cross_fit`, for permutations < 1, and when no exchange would change anything.
-    """
-    require_int("permutations", permutations, 1)
-    z = as_blocks(z)["z"]
-    generator = generator_or_default(generator)
-    target = coded("target", target, len(z))
-    strata = np.zeros(len(z), dtype=np.int64) if given is None else coded("given", given, len(z))
-    row_groups = None if groups is None else coded("groups", groups, len(z))
-    permute, exchanged = exchange(target, strata, row_groups)
-
-    def measured(values: np.ndarray) -> Estimate:
-        labels = {"target": values} if given is None else {"target": values, "given": strata}
-        found = cross_fit({"z": z}, labels, row_groups, family, folds, generator=generator)
-        return found.information("z", "target", given=() if given is None else "given")
-
-    observed = measured(target)
-    null = np.array([measured(target[permute(generator)]).value for _ in range(permutations)])
-    return PermutationTest(observed, null, p_value(observed.value, null), exchanged)

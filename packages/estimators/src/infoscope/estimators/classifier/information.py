@@ -17,17 +17,12 @@ Names = str | Iterable[str]
 class Calibration:
     """Calibration of the held-out probabilities of one joint classifier.
 
-    log_loss_before             mean -log q of the joint class before calibration, nats
-    log_loss_after              the same after it, with an error robust to groups
-    expected_calibration_error  over up to 15 bins of equally many rows (Guo et al. 2017); sqrt(bins / n) of it is noise
+    expected_calibration_error  of calibrated probabilities; sqrt(bins / n) of it is noise
     slopes                      factors on the log odds, by fold: below 1 where overconfident, near 0 without
                                 information; with two labels three: of each alone, of both beyond that
     families                    the family of each fold, where there was a choice
     """
 
-    log_loss_before: float
-    log_loss_after: float
-    log_loss_standard_error: float
     expected_calibration_error: float
     slopes: tuple[float, ...]
     families: tuple[str, ...]

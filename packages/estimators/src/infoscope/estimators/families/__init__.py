@@ -1,14 +1,8 @@
 """Predictive families: what may be used to predict one variable from another.
 
 protocol, registry  Family; FAMILIES by name; as_family: scikit-learn's and transformers' objects as families
-closed_form   Table, Gaussian: least losses in closed form
-local         NearestNeighbours, Kernel: local frequencies, or a Gaussian around a local mean
-scikit        Sklearn, GradientBoosting, tfidf_logistic
-stacked       Stacked: mixtures of families, weighted on a validation set
-transformers  TextClassifier: fine-tuned transformers (imported on demand)
-complexity    Rademacher complexity and the PAC bound of a family
 
-Also: logistic (Logistic), networks (Network), ridge (Ridge), laws (predicted distributions).
+Every other module holds families; `laws` the distributions that they predict.
 """
 
 from infoscope.late import late, names_of
@@ -16,13 +10,12 @@ from infoscope.late import late, names_of
 # torch and scikit-learn's ensembles take seconds to import: only for those who use them.
 _LATE = names_of(
     {
-        "closed_form": ("Gaussian", "Table"),
+        "closed_form": ("Gaussian", "Ridge", "Table"),
         "local": ("Kernel", "NearestNeighbours"),
         "logistic": ("Logistic",),
         "networks": ("Network",),
         "protocol": ("Family",),
         "registry": ("FAMILIES", "as_family"),
-        "ridge": ("Ridge",),
         "scikit": ("GradientBoosting", "Sklearn", "tfidf_logistic"),
         "stacked": ("Stacked",),
     }

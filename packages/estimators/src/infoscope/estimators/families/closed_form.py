@@ -3,11 +3,11 @@
 Table               all conditional distributions of categories: V-information is mutual information
 Gaussian(variance)  N(polynomial of x, variance I): (total - residual sum of squares) / (2 variance n)
 Gaussian()          N(polynomial of x, any covariance): 1/2 ln(det covariance / det residual covariance)
+Ridge               linear means with a penalty; errors of rows that were left out
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,8 @@ import numpy as np
 import pandas as pd
 
 from infoscope.checks import require_int
-from infoscope.errors import MissingValues
-from infoscope.estimators.families.complexity import Complexity, table_on_sample
-from infoscope.estimators.families.laws import (
-    CategoricalLaw,
-    check_variance,
-    residual_law,
-    without_input,
-)
+from infoscope.errors import MissingValues, OutOfRange
+from infoscope.estimators.families.laws import CategoricalLaw, residual_law, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, needed
 from infoscope.estimators.variables import as_matrix
 
@@ -44,20 +38,6 @@ class Table:
         with np.errstate(divide="ignore"):
             logs = np.log(shares)
         return CategoricalLaw(lambda inputs: logs[[places.get(item, len(places)) for item in categories(inputs)]])
-
-    def complexity(
-        self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
-    ) -> Complexity | None:
-        if not floor > 0.0:
-            return None
-        codes, _ = numbered(categories(x))
-        value, error = table_on_sample(codes * needed(classes) + y, classes, floor, generator)
-        return Complexity(
-            value,
-            error,
-            -math.log(floor),
-            slack=-math.log1p(-(classes - 1) * floor),
-        )
 
 
 def categories(x: Any) -> list[Any]:
@@ -88,7 +68,8 @@ class Gaussian:
     outcomes = (NUMBERS,)
 
     def __post_init__(self) -> None:
-        check_variance(self.variance)
+        if self.variance is not None and not self.variance > 0.0:
+            raise OutOfRange(f"variance must be positive, or None to fit it, got {self.variance!r}.")
         require_int("degree", self.degree, 0)
 
     @property
@@ -107,3 +88,44 @@ class Gaussian:
             return features(new) @ weights[:-1] + weights[-1]
 
         return residual_law(mean, y, y - design @ weights, self.variance)
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Gaussians around linear means of least squared error + penalty * |weights|^2 (Hoerl & Kennard 1970).
+
+    Covariance of leave-one-out residuals (Allen 1974). ValueError for y that the columns give without error.
+    """
+
+    penalty: float = 1.0
+    outcomes = (NUMBERS,)
+
+    def __post_init__(self) -> None:
+        if not self.penalty > 0.0:
+            raise OutOfRange(f"penalty must be positive, got {self.penalty!r}.")
+
+    @property
+    def name(self) -> str:
+        return f"ridge(penalty={self.penalty:g})"
+
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+        if x is None:
+            return without_input(y, None)
+        inputs = as_matrix("x", x)
+        features = Features.of(inputs, 1)
+        left, sizes, right = np.linalg.svd(features(inputs), full_matrices=False)
+        kept = sizes > 1e-10 * sizes.max(initial=0.0)  # what is below is rounding
+        left, sizes, right = left[:, kept], sizes[kept], right[kept]
+        centre = y.mean(axis=0)
+        pull = left.T @ (y - centre)
+
+        def mean(new: Any) -> np.ndarray:
+            return features(new) @ weights + centre
+
+        if len(sizes) < len(y) - 1:  # else every y has a fit without error, which says nothing
+            weights = right.T @ (pull / sizes[:, None])
+            residual_law(mean, y, y - mean(inputs))
+        shares = sizes**2 / (sizes**2 + self.penalty)
+        weights = right.T @ ((shares / sizes)[:, None] * pull)
+        free = 1.0 - 1.0 / len(y) - (left**2) @ shares
+        return residual_law(mean, y, (y - mean(inputs)) / free[:, None])

@@ -10,23 +10,21 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 
-from infoscope.errors import InvalidInput, OutOfRange, WrongType
+from infoscope.errors import InvalidInput, WrongType
 
+FLOOR = 0.01  # share of the distribution without input, which bounds the loss of outliers
 Mean = Callable[[Any | None], np.ndarray]
 """Inputs -> means [n, q], or [1, q] of None."""
 
 
 @dataclass(frozen=True, eq=False)
 class CategoricalLaw:
-    """Distributions of classes. predict: inputs -> log probabilities [n, classes], or [1, classes] of None."""
+    """Distributions of classes: inputs -> log probabilities [n, classes], or [1, classes] of None."""
 
-    predict: Callable[[Any | None], np.ndarray]
-
-    def log_probabilities(self, x: Any | None) -> np.ndarray:
-        return self.predict(x)
+    log_probabilities: Callable[[Any | None], np.ndarray]
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        logs = self.predict(x)
+        logs = self.log_probabilities(x)
         if len(logs) not in (1, len(y)):
             raise InvalidInput(f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}.")
         return logs[np.arange(len(y)) if len(logs) == len(y) else 0, y]
@@ -47,15 +45,19 @@ class GaussianLaw:
 
 @dataclass(frozen=True, eq=False)
 class FlooredLaw:
-    """(1 - share) times one distribution plus share times the one without input."""
+    """(1 - FLOOR) times one distribution plus FLOOR times the one without input: few residuals may be far too small."""
 
     law: GaussianLaw
     constant: GaussianLaw
-    share: float
+
+    @classmethod
+    def around(cls, mean: Mean, y: np.ndarray, residuals: np.ndarray) -> FlooredLaw:
+        """Of the covariance that the residuals [n, q] have."""
+        return cls(residual_law(mean, y, residuals), without_input(y, None))
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        own = math.log1p(-self.share) + self.law.log_density(x, y)
-        return np.logaddexp(own, math.log(self.share) + self.constant.log_density(None, y))
+        own = math.log1p(-FLOOR) + self.law.log_density(x, y)
+        return np.logaddexp(own, math.log(FLOOR) + self.constant.log_density(None, y))
 
 
 def without_input(y: np.ndarray, classes: int | None, variance: float | None = None) -> CategoricalLaw | GaussianLaw:
@@ -68,7 +70,7 @@ def without_input(y: np.ndarray, classes: int | None, variance: float | None = N
     return CategoricalLaw(lambda x: logs)
 
 
-def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None) -> GaussianLaw:
+def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None = None) -> GaussianLaw:
     """The Gaussian around a mean of y, of a given variance, or of the covariance that the residuals [n, q] have."""
     if variance is not None:
         return GaussianLaw(mean, variance * np.eye(residuals.shape[1]))
@@ -81,30 +83,8 @@ def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: flo
     return GaussianLaw(mean, covariance)
 
 
-def floored_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None, floor: float) -> FlooredLaw:
-    """`residual_law`, with a share of the distribution without input: few residuals may be far too small."""
-    return FlooredLaw(residual_law(mean, y, residuals, variance), without_input(y, None, variance), floor)
-
-
 def with_absent(logs: np.ndarray, present: np.ndarray, classes: int) -> np.ndarray:
     """Log probabilities [n, present] as [n, classes]: -inf for classes that were not in the training set."""
     every = np.full((len(logs), classes), -np.inf)
     every[:, present] = logs
     return every
-
-
-def check_floor(floor: float) -> None:
-    """ValueError unless the share is inside (0, 1)."""
-    if not 0.0 < floor < 1.0:
-        raise OutOfRange(f"floor must be between 0 and 1, got {floor!r}.")
-
-
-def check_variance(variance: float | None) -> None:
-    """ValueError unless the variance is positive, or None (it is fitted)."""
-    if variance is not None and not variance > 0.0:
-        raise OutOfRange(f"variance must be positive, or None to fit it, got {variance!r}.")
-
-
-def variance_name(variance: float | None) -> str:
-    """The end of the name of a family whose variance is given."""
-    return "" if variance is None else f", variance={variance:g}"

@@ -20,14 +20,7 @@ from torch.nn import functional
 from infoscope.checks import require_int
 from infoscope.errors import OutOfRange, UnknownName
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.laws import (
-    CategoricalLaw,
-    check_floor,
-    check_variance,
-    floored_law,
-    variance_name,
-    without_input,
-)
+from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features
 from infoscope.estimators.variables import as_matrix
 
@@ -38,23 +31,19 @@ ACTIVATIONS = {"relu": nn.ReLU, "softplus": nn.Softplus, "tanh": nn.Tanh}
 class Network:
     """Networks of hidden layers of the given widths (none: linear) and one activation; inputs are standardised.
 
-    variance of numbers (None: fitted); patience in epochs; floor as in NearestNeighbours.
+    Patience is in epochs.
     """
 
     widths: tuple[int, ...] = (50,)
     activation: str = "relu"
-    variance: float | None = None
     learning_rate: float = 3e-3
     batch: int = 128
     epochs: int = 100
     patience: int = 8
     weight_decay: float = 1e-2
-    floor: float = 0.01
     outcomes = (CLASSES, NUMBERS)
 
     def __post_init__(self) -> None:
-        check_variance(self.variance)
-        check_floor(self.floor)
         for setting in ("batch", "epochs", "patience"):
             require_int(setting, getattr(self, setting), 1)
         if not self.learning_rate > 0.0:
@@ -67,7 +56,7 @@ class Network:
     @property
     def name(self) -> str:
         widths = "x".join(map(str, self.widths)) or "none"
-        return f"network(widths={widths}, {self.activation}{variance_name(self.variance)})"
+        return f"network(widths={widths}, {self.activation})"
 
     def build(self, inputs: int, outputs: int, generator: torch.Generator) -> nn.Sequential:
         """An untrained network, every weight drawn from the generator."""
@@ -75,7 +64,7 @@ class Network:
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if x is None:
-            return without_input(y, classes, self.variance)
+            return without_input(y, classes)
         inputs = as_matrix("x", x)
         features = Features.of(inputs, 1)
         generator = generator_or_default(generator)
@@ -102,7 +91,7 @@ class Network:
 
         # Not the residuals of what it was trained on, which are too small.
         unseen = aside.numpy()
-        return floored_law(mean, y, y[unseen] - mean(inputs[unseen]), self.variance, self.floor)
+        return FlooredLaw.around(mean, y, y[unseen] - mean(inputs[unseen]))
 
     def epochs_of(
         self, x: Any, y: np.ndarray, classes: int, generator: np.random.Generator | None = None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from infoscope.errors import InvalidInput, UnknownName
@@ -20,28 +19,13 @@ def _network() -> Family:
     return Network((64, 64), learning_rate=1e-3, patience=6)
 
 
-class Families(Mapping[str, Family]):
-    """Families by name, each made when it is first asked for."""
-
-    def __init__(self, **made_by: Callable[[], Family]):
-        self._made_by = {name.replace("_", "-"): functools.cache(make) for name, make in made_by.items()}
-
-    def __getitem__(self, name: str) -> Family:
-        return self._made_by[name]()
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._made_by
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._made_by)
-
-    def __len__(self) -> int:
-        return len(self._made_by)
-
-
-FAMILIES = Families(
-    logistic=Logistic, gaussian=Gaussian, gradient_boosting=GradientBoosting, mlp=_network, knn=NearestNeighbours
-)
+FAMILIES: dict[str, Callable[[], Family]] = {
+    "logistic": Logistic,
+    "gaussian": Gaussian,
+    "gradient-boosting": GradientBoosting,
+    "mlp": _network,
+    "knn": NearestNeighbours,
+}
 
 
 def as_family(family: Any) -> Family:
@@ -53,7 +37,7 @@ def as_family(family: Any) -> Family:
     ValueError for anything else.
     """
     if isinstance(family, str) and family in FAMILIES:
-        return FAMILIES[family]
+        return FAMILIES[family]()
     if not isinstance(family, type):
         if isinstance(family, Family):
             return family

@@ -17,15 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from infoscope.errors import Conflict, InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.laws import (
-    CategoricalLaw,
-    check_floor,
-    check_variance,
-    floored_law,
-    variance_name,
-    with_absent,
-    without_input,
-)
+from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, with_absent, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor
 from infoscope.estimators.variables import as_matrix
 
@@ -38,18 +30,13 @@ class Sklearn:
     covariance of five-fold cross-validated residuals, mixed as in `local`. Without input, or with one class, the class
     frequencies are used; a class that the training set lacks has probability 0.
 
-    title           in results; None is scikit-learn's own description
-    variance, floor of numbers, as in NearestNeighbours
+    title  in results; None is scikit-learn's own description
     """
 
     estimator: Any
     title: str | None = None
-    variance: float | None = None
-    floor: float = 0.01
 
     def __post_init__(self) -> None:
-        check_variance(self.variance)
-        check_floor(self.floor)
         if not is_predictor(self.estimator):
             raise InvalidInput(f"estimator must have predict_proba, or be a regressor, got {self.estimator!r}.")
 
@@ -59,11 +46,11 @@ class Sklearn:
 
     @property
     def name(self) -> str:
-        return f"{self.title or ' '.join(repr(self.estimator).split())}{variance_name(self.variance)}"
+        return self.title or " ".join(repr(self.estimator).split())
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
         if x is None:
-            return without_input(y, classes, self.variance)
+            return without_input(y, classes)
         x, model = as_rows(x), clone(self.estimator)
         seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
         if seeds:
@@ -74,7 +61,11 @@ class Sklearn:
         present = np.unique(y)
         if len(present) == 1:  # of one class there is nothing to learn, and most classifiers refuse it
             alone = without_input(y, classes).log_probabilities(None)
-            return CategoricalLaw(lambda new: alone if new is None else alone.repeat(count_of(new), axis=0))
+            return CategoricalLaw(
+                lambda new: (
+                    alone if new is None else alone.repeat(new.shape[0] if hasattr(new, "shape") else len(new), 0)
+                )
+            )
         model.fit(x, y)
 
         def predict(new: Any) -> np.ndarray:
@@ -96,7 +87,7 @@ class Sklearn:
         def mean(new: Any) -> np.ndarray:
             return np.asarray(model.predict(as_rows(new)), dtype=np.float64).reshape(-1, y.shape[1])
 
-        return floored_law(mean, y, y - held_out, self.variance, self.floor)
+        return FlooredLaw.around(mean, y, y - held_out)
 
 
 def is_predictor(estimator: Any) -> bool:
@@ -108,11 +99,6 @@ def is_predictor(estimator: Any) -> bool:
 def as_rows(x: Any) -> Any:
     """Numbers [n] as one column [n, 1]; anything else as it is."""
     return x[:, None] if isinstance(x, np.ndarray) and x.ndim == 1 and np.issubdtype(x.dtype, np.number) else x
-
-
-def count_of(x: Any) -> int:
-    """How many items x has; a sparse matrix has a shape and no length."""
-    return x.shape[0] if hasattr(x, "shape") else len(x)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ Texts = Sequence[str] | Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, eq=False)
 class TextClassifier:
-    """A transformer with a linear head, fine-tuned by AdamW for `epochs` on texts or pairs of texts, on the model's
-    device.
+    """A transformer with a linear head, fine-tuned by AdamW for `epochs` on texts or pairs, on the model's device.
 
     model, tokenizer  of transformers; every training set starts from the model's weights and a new head
     epochs            0: the model as it is; its outputs must be in the order of the sorted labels

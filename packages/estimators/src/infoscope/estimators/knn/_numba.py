@@ -6,8 +6,6 @@ results are those of plain float64 arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -96,65 +94,9 @@ def in_steps(points: np.ndarray) -> tuple[np.ndarray, float]:
     return np.ascontiguousarray(np.clip((points - start) / step, 0, STEPS - 1).astype(np.uint8).T), step
 
 
-def nearest(
-    points: np.ndarray, k: int, codes: np.ndarray | None, workers: int = 1, groups: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """See neighbours.nearest."""
-    tree = build(points, codes)
-    n = len(points)
-    own = np.arange(n) if groups is None else groups[tree.order].astype(np.intp)
-    distances, ids = np.full((n, k), np.inf), np.full((n, k), -1, dtype=np.intp)
-    ties = np.zeros(n, dtype=np.intp)
-    steps = tree.in_steps
-    in_parallel(
-        lambda a, b: scan_nearest(a, b, *tree.arrays, *steps, own, distances, ids, ties),
-        len(tree.first),
-        workers,
-    )
-    back = np.empty(n, dtype=np.intp)
-    back[tree.order] = np.arange(n)
-    ids = np.where(ids >= 0, tree.order[ids], -1)
-    return distances[back], ids[back], ties[back]
-
-
-def count_within(points: np.ndarray, radius: np.ndarray, codes: np.ndarray | None, workers: int = 1) -> np.ndarray:
-    """See neighbours.count_within."""
-    if points.shape[1] == 1:
-        return count_sorted(points[:, 0], radius, codes)
-    tree = build(points, codes)
-    counts = np.zeros(len(points), dtype=np.intp)
-    within = radius[tree.order]
-    steps = tree.in_steps
-    in_parallel(lambda a, b: scan_counts(a, b, *tree.arrays, *steps, within, counts), len(tree.first), workers)
-    result = np.empty_like(counts)
-    result[tree.order] = counts
-    return result
-
-
-def count_sorted(values: np.ndarray, radius: np.ndarray, codes: np.ndarray | None) -> np.ndarray:
-    """count_within for values [n], by bisection."""
-    codes = np.zeros(len(values), dtype=np.intp) if codes is None else codes
-    order = np.lexsort((values, codes))
-    result = np.empty(len(values), dtype=np.intp)
-    result[order] = bisect_counts(values[order], codes[order], radius[order])
-    return result
-
-
-def in_parallel(task: Callable[[int, int], None], leaves: int, workers: int) -> None:
-    """task(start, end) over all leaves, in blocks taken by `workers` threads (the kernels release the lock)."""
-    if workers == 1 or leaves < 2:
-        task(0, leaves)
-        return
-    edges = np.linspace(0, leaves, min(leaves, 8 * workers) + 1).astype(int)
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(task, edges[:-1], edges[1:]))
-
-
 @numba.njit(cache=True, nogil=True)
 def split(columns, order, starts, size):
-    """Orders the points of each stratum leaf by leaf, by halving along the widest column; returns where each leaf
-    begins.
-    """
+    """Orders the points of each stratum by leaf, halving the widest column; returns where each leaf begins."""
     leaves = [np.intp(0) for _ in range(0)]
     for stratum in range(len(starts) - 1):
         todo = [(starts[stratum], starts[stratum + 1])]
@@ -291,9 +233,7 @@ def lowest_bit(typingctx, word):
 
 @numba.njit(cache=True, nogil=True)
 def gather_below(row, width, limit, start, found, count):
-    """Appends start + j for j < width with row[j] below the limit to `found`; returns the new count. Overwrites row's
-    padding.
-    """
+    """Appends start + j, j < width, with row[j] below the limit to `found`: the new count. Overwrites row's padding."""
     padded = -(-width // LANES) * LANES
     row[width:padded] = limit
     for at in range(0, padded, LANES):
@@ -416,14 +356,13 @@ def search_leaf(i, start, end, exact, scaled, scale, slack, coarse, step, row, s
 
 @numba.njit(cache=True, nogil=True)
 def scan_nearest(
-    leaf_from, leaf_to, exact, scaled, scale, bounds, low, high, middle, margin, first, last, coarse, step, own,
-    distances, ids, ties,
+    exact, scaled, scale, bounds, low, high, middle, margin, first, last, coarse, step, own, distances, ids, ties
 ):  # fmt: skip
-    """Fills the sorted lists of the points of leaves leaf_from..leaf_to, all in tree order; own [n]: their groups."""
+    """Fills the sorted lists of all points, in tree order; own [n]: their groups."""
     widest = max(bounds[1:] - bounds[:-1])
     row, near, limits = np.empty(widest, np.float32), np.empty(widest, np.float32), np.empty(widest, np.float32)
     steps, found = np.empty(widest + LANES, np.uint8), np.empty(widest + LANES, np.intp)
-    for a in range(leaf_from, leaf_to):
+    for a in range(len(first)):
         start_a, end_a = bounds[a], bounds[a + 1]
         for i in range(start_a, end_a):
             ties[i] = search_leaf(
@@ -452,15 +391,14 @@ def scan_nearest(
 
 @numba.njit(cache=True, nogil=True)
 def scan_counts(
-    leaf_from, leaf_to, exact, scaled, scale, bounds, low, high, middle, margin, first, last, coarse, step, radius,
-    counts,
+    exact, scaled, scale, bounds, low, high, middle, margin, first, last, coarse, step, radius, counts
 ):  # fmt: skip
-    """Counts of the points of leaves leaf_from..leaf_to, all in tree order; strictly within, the point itself not."""
+    """Counts of all points, in tree order; strictly within, the point itself not."""
     widest = max(bounds[1:] - bounds[:-1])
     row, near, far = np.empty(widest, np.float32), np.empty(widest, np.float32), np.empty(widest, np.float32)
     sure, maybe = np.empty(widest, np.float32), np.empty(widest, np.float32)
     steps, found = np.empty(widest + LANES, np.uint8), np.empty(widest + LANES, np.intp)
-    for a in range(leaf_from, leaf_to):
+    for a in range(len(first)):
         start_a, end_a = bounds[a], bounds[a + 1]
         gaps, apart = np.empty(last[a] - first[a], np.float32), np.empty(last[a] - first[a], np.float32)
         leaf_gaps(low, high, middle, a, first[a], last[a], gaps, apart)

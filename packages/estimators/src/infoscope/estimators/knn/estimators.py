@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import nan
+from math import nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -26,22 +26,15 @@ from scipy.special import digamma, ndtri
 from infoscope.checks import one_of, require_int
 from infoscope.errors import InvalidInput, NoVariation, OutOfRange, WrongLength
 from infoscope.estimators.knn.search import count_within, nearest
-from infoscope.estimators.knn.second_order import (
-    OF_CONDITIONAL,
-    OF_PAIR,
-    freedom_of,
-    independent_rows,
-    second_order_error,
-)
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.variables import (
     MARGINS,
     Variable,
     as_variables,
-    factorise,
     heavy_tails,
     join,
     joint_codes,
+    of_kept,
     prepared,
     row_codes,
     single_columns,
@@ -55,11 +48,10 @@ ROUNDED_SHARE = 0.3  # of the rows with a repeated value, above which a variable
 
 @dataclass(frozen=True)
 class Settings:
-    """How to count: neighbours, scales (`variables.prepared`), threads, codes of groups."""
+    """How to count: neighbours, scales (`variables.prepared`), codes of groups."""
 
     k: int
     margins: str
-    workers: int
     groups: np.ndarray | None = None
 
 
@@ -83,7 +75,6 @@ def mutual_information(
     margins: str = "auto",
     groups: Any = None,
     local: bool = False,
-    workers: int = 1,
 ) -> Estimate:
     """I(x; y), nats.
 
@@ -94,12 +85,11 @@ def mutual_information(
                  given: continuous columns as they are
     groups       [n]; rows of one group depend on one another and are never neighbours or counted together
     local        also returns the local values, whose mean is the estimate
-    workers      threads
 
     ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an
     unknown method or margins, only classes of one sample.
     """
-    sides, settings = opened({"x": x, "y": y}, k, margins, groups, workers)
+    sides, settings = opened({"x": x, "y": y}, k, margins, groups)
     require_classes(**sides)
     left, right = sides.values()
     if method not in ("ksg1", "ksg2") or (method == "ksg2" and not left.kind == right.kind == "continuous"):
@@ -108,30 +98,16 @@ def mutual_information(
 
 
 def conditional_mutual_information(
-    x: Any,
-    y: Any,
-    z: Any,
-    k: int = 5,
-    *,
-    margins: str = "auto",
-    groups: Any = None,
-    local: bool = False,
-    workers: int = 1,
+    x: Any, y: Any, z: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
     """I(x; y | z), nats. Arguments and errors as in `mutual_information`; a discrete z may have one class."""
-    named, settings = opened({"x": x, "y": y, "z": z}, k, margins, groups, workers)
+    named, settings = opened({"x": x, "y": y, "z": z}, k, margins, groups)
     require_classes(x=named["x"], y=named["y"])
     return combined(named, OF_CONDITIONAL, method_of(*named.values()), settings, local)
 
 
 def total_correlation(
-    columns: Any,
-    k: int = 5,
-    *,
-    margins: str = "auto",
-    groups: Any = None,
-    local: bool = False,
-    workers: int = 1,
+    columns: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
     """sum of H(column) - H(all columns), nats.
 
@@ -142,7 +118,7 @@ def total_correlation(
     if len(given) < 2:
         raise OutOfRange(f"columns must be at least two variables, got {len(given)}.")
     given = {f"columns[{number}]": column for number, column in enumerate(given)}
-    named, settings = opened(given, k, margins, groups, workers)
+    named, settings = opened(given, k, margins, groups)
     require_classes(**named)
     variables = list(named.values())
     margins = [(-1, (number,)) for number in range(len(variables))] + [(len(variables) - 1, ())]
@@ -151,21 +127,13 @@ def total_correlation(
 
 
 def co_information(
-    a: Any,
-    b: Any,
-    target: Any,
-    k: int = 5,
-    *,
-    margins: str = "auto",
-    groups: Any = None,
-    local: bool = False,
-    workers: int = 1,
+    a: Any, b: Any, target: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
     """I(a; t) + I(b; t) - I(a, b; t), nats: positive is redundancy, negative is synergy.
 
     The biases of the terms differ in many dimensions. Arguments and errors as in `mutual_information`.
     """
-    sides, settings = opened({"a": a, "b": b, "target": target}, k, margins, groups, workers)
+    sides, settings = opened({"a": a, "b": b, "target": target}, k, margins, groups)
     require_classes(**sides)
     kept, notes = without_singletons(join(*sides.values()), settings.groups)
     sides = {name: prepared(side, settings.margins, name).take(kept) for name, side in sides.items()}
@@ -190,22 +158,14 @@ def co_information(
     )
 
 
-def entropy(
-    x: Any,
-    k: int = 5,
-    *,
-    margins: str = "auto",
-    groups: Any = None,
-    local: bool = False,
-    workers: int = 1,
-) -> Estimate:
+def entropy(x: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False) -> Estimate:
     """H(x), nats; differential in the continuous columns, in their own units.
 
     Arguments and errors as in `mutual_information`, but one class gives 0, and margins, the scale on which neighbours
     are searched, are auto or given. ValueError also for repeated values (-infinity).
     """
     one_of("margins", margins, ("auto", "given"))
-    named, settings = opened({"x": x}, k, margins, groups, workers)
+    named, settings = opened({"x": x}, k, margins, groups)
     variable = named["x"]
     if variable.kind == "discrete":
         require_repeats(x=variable)
@@ -268,7 +228,7 @@ def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, t
     if joint.kind == "discrete":
         return "Grassberger", None, ()
     kept, notes = without_singletons(joint)
-    around = spheres(joint.take(kept), Settings(k, "given", 1))
+    around = spheres(joint.take(kept), Settings(k, "given"))
     return named_for(method_of(*variables), around, joint), k, notes + joint.notes + around.notes
 
 
@@ -328,7 +288,7 @@ def named_for(method: str, around: Spheres, joint: Variable) -> str:
 
 def spheres(joint: Variable, settings: Settings) -> Spheres:
     """The spheres around the samples of a variable whose every category holds at least two."""
-    found = nearest(joint.continuous, settings.k, joint.codes, settings.workers, settings.groups)
+    found = nearest(joint.continuous, settings.k, joint.codes, settings.groups)
     sizes = class_sizes(joint, settings.groups)
     own = np.minimum(settings.k, sizes - 1)
     radius = np.take_along_axis(found.distances, own[:, None] - 1, axis=1)[:, 0]
@@ -353,16 +313,11 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
 
 def coarse_alone(named: Mapping[str, Variable]) -> list[str]:
     """The names of variables whose numbers repeat; none, where those of all do."""
-    tied = {name: float(np.mean(row_sizes(side) > 1)) for name, side in named.items()}
+    codes = {name: row_codes(side) for name, side in named.items()}
+    tied = {name: float(np.mean(np.bincount(of)[of] > 1)) for name, of in codes.items()}
     if min(tied.values()) > MAX_TIED_SHARE:
         return []
     return [name for name, share in tied.items() if share > ROUNDED_SHARE]
-
-
-def row_sizes(variable: Variable) -> np.ndarray:
-    """How many rows are equal to each in every column, itself included [n]."""
-    codes = row_codes(variable)
-    return np.bincount(codes)[codes]
 
 
 def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bool) -> np.ndarray:
@@ -373,7 +328,7 @@ def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bo
         sides = np.abs(margin.continuous[:, None] - margin.continuous[ids]).max(axis=(1, 2))
         radius, closed = np.where(closed, radius, sides), np.ones_like(closed)
     limit = np.where(closed, np.nextafter(radius, np.inf), radius)
-    inside = count_within(margin.continuous, limit, margin.codes, settings.workers, settings.groups)
+    inside = count_within(margin.continuous, limit, margin.codes, settings.groups)
     return inside + ~closed
 
 
@@ -401,11 +356,6 @@ def first_of_copies(joint: Variable, groups: np.ndarray | None) -> np.ndarray:
 def everyone(n: int, groups: np.ndarray | None) -> int | np.ndarray:
     """How many samples there are for each, itself included, but no other of its group: n, or [n]."""
     return n if groups is None else n - np.bincount(groups)[groups] + 1
-
-
-def of_kept(groups: np.ndarray | None, kept: np.ndarray) -> np.ndarray | None:
-    """The groups of the samples that are kept."""
-    return None if groups is None else factorise(groups[kept])[0]
 
 
 def require_repeats(**variables: Variable) -> None:
@@ -466,22 +416,20 @@ def finished(
     )
 
 
-def opened(
-    given: dict[str, Any], k: int, margins: str, groups: Any, workers: int
-) -> tuple[dict[str, Variable], Settings]:
+def opened(given: dict[str, Any], k: int, margins: str, groups: Any) -> tuple[dict[str, Variable], Settings]:
     """The variables of the same rows (`variables.as_variables`) and the settings."""
     found, codes = as_variables(groups, **given)
-    return found, checked(k, next(iter(found.values())).n, margins, codes, workers)
+    return found, checked(k, next(iter(found.values())).n, margins, codes)
 
 
-def checked(k: int, n: int, margins: str, groups: np.ndarray | None, workers: int = 1) -> Settings:
+def checked(k: int, n: int, margins: str, groups: np.ndarray | None) -> Settings:
     """The settings, for groups as codes [n] or None."""
     if groups is not None and groups.max() == 0:
         raise WrongLength(f"groups must be at least two, one for each of the {n} rows, got 1.")
     one_of("margins", margins, MARGINS)
     if require_int("k", k, 1) >= n:
         raise OutOfRange(f"k must be below the number of rows, {n}, got {k}.")
-    return Settings(int(k), margins, require_int("workers", workers, 1), groups)
+    return Settings(int(k), margins, groups)
 
 
 def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) -> None:
@@ -492,3 +440,40 @@ def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) ->
             if kept is not None and not kept.all():
                 rows += " that are not alone in their class; merge or drop rare classes"
             raise NoVariation(f"{name} must have at least two classes, got one in {rows}.")
+
+
+OF_PAIR = ((-1, (0,)), (-1, (1,)), (1, ()))  # the margins of I(x; y): (factor, numbers of variables)
+OF_CONDITIONAL = ((-1, (0, 2)), (-1, (1, 2)), (1, (2,)))  # and of I(x; y | z)
+
+
+def second_order_error(freedom: float, rows: float) -> float:
+    """The standard deviation of chi-square / (2 rows), nats, of so many independent rows."""
+    return sqrt(min(freedom, rows) / 2) / rows  # rows fall into no more cells than they are
+
+
+def freedom_of(named: Mapping[str, Variable], margins: Sequence[tuple[int, tuple[int, ...]]]) -> float:
+    """Degrees of freedom of a sum of entropies: possible combinations by category of z, and factor times margins'."""
+    given = named["z"].codes if "z" in named else np.zeros(next(iter(named.values())).n, np.int64)
+    possible = np.ones(int(given.max()) + 1)
+    for name, variable in named.items():
+        if name != "z":
+            within = joint_codes([variable.codes, given])[0]
+            possible *= np.bincount(given[np.unique(within, return_index=True)[1]], minlength=len(possible))
+    variables = list(named.values())
+    sizes = (
+        factor * (join(*(variables[m] for m in members)).categories if members else 1) for factor, members in margins
+    )
+    return float(possible.sum() + sum(sizes))
+
+
+def independent_rows(codes: np.ndarray, groups: np.ndarray | None) -> float:
+    """Number of rows over the design effect of categories [n] in groups [n] (Rao & Scott 1981), at most n."""
+    n = len(codes)
+    if groups is None:
+        return float(n)
+    shares, sizes = np.bincount(codes) / n, np.bincount(groups)
+    mates = joint_codes([groups, codes])[0]
+    _, first, counts = np.unique(mates, return_index=True, return_counts=True)
+    squares = (counts * (counts - 2.0 * shares[codes[first]] * sizes[groups[first]]) / shares[codes[first]]).sum()
+    effect = (squares + (sizes.astype(float) ** 2).sum()) / (n * max(1, len(shares) - 1))
+    return n / max(1.0, effect)

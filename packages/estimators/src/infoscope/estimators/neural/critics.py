@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.checks import require_int
+from infoscope.checks import one_of, require_int
 from infoscope.errors import InvalidInput, UnknownName, WrongLength, WrongShape, WrongType
 from infoscope.estimators.matmul import linear
 from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
@@ -69,17 +69,31 @@ class Mlp(nn.Module):
 class Critic(nn.Module):
     """Base of the critics; `type(critic)(**critic.config)` and `load_state_dict` rebuild one.
 
-    `second`: another critic of the same sizes that scores pairs only, for objectives of two scores.
+    sizes       further sizes of `_build`, which makes the layers
+    objectives  the name of the objective by which each member was trained
+    second      another critic of the same sizes that scores pairs only, for objectives of two scores
     """
 
-    kind: str
-
-    def __init__(self, objectives: Sequence[str] | None = None, **config: int) -> None:
+    def __init__(
+        self,
+        dim_x: int,
+        dim_y: int,
+        members: int = 1,
+        generator: _Generators = None,
+        objectives: Sequence[str] | None = None,
+        second: bool = False,
+        **sizes: int,
+    ) -> None:
         super().__init__()
-        self.second: Critic | None = None
-        self.config = {name: require_int(name, value, 0 if name == "depth" else 1) for name, value in config.items()}
+        sizes = {"dim_x": dim_x, "dim_y": dim_y, **sizes, "members": members}
+        self.config = {name: require_int(name, value, 0 if name == "depth" else 1) for name, value in sizes.items()}
+        self._build(**self.config)
+        self.second = type(self)(**self.config) if second else None
         if objectives is not None:
             self.trained_under(objectives)
+        if second:
+            self.config["second"] = True
+        self._initialise(generator)
 
     @property
     def objectives(self) -> tuple[str, ...] | None:
@@ -161,10 +175,9 @@ class Critic(nn.Module):
                 for layer in apart:
                     layer.initialise(k, other)
 
-    def _add_second(self, wanted: bool) -> None:
-        if wanted:
-            self.second = type(self)(**{name: value for name, value in self.config.items() if name != "objectives"})
-            self.config["second"] = True
+    def _build(self, dim_x: int, dim_y: int, members: int) -> None:
+        """Makes the layers."""
+        raise NotImplementedError
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
         raise NotImplementedError
@@ -182,10 +195,7 @@ def _layers(critic: Critic) -> list[StackedLinear]:
 class InnerCritic(Critic):
     """f(x, y) = x . y, without parameters; dim_x and dim_y must be equal."""
 
-    kind = "inner"
-
-    def __init__(self, dim_x: int, dim_y: int, members: int = 1, objectives: Sequence[str] | None = None) -> None:
-        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, members=members)
+    def _build(self, dim_x: int, dim_y: int, members: int) -> None:
         if dim_x != dim_y:
             raise InvalidInput(f"dim_y must equal dim_x = {dim_x} for the inner critic, got {dim_y}.")
 
@@ -197,21 +207,8 @@ class InnerCritic(Critic):
 class BilinearCritic(Critic):
     """f(x, y) = x . (W y + b), W of dim_x by dim_y."""
 
-    kind = "bilinear"
-
-    def __init__(
-        self,
-        dim_x: int,
-        dim_y: int,
-        members: int = 1,
-        generator: _Generators = None,
-        objectives: Sequence[str] | None = None,
-        second: bool = False,
-    ) -> None:
-        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, members=members)
+    def _build(self, dim_x: int, dim_y: int, members: int) -> None:
         self.map_y = StackedLinear(dim_y, dim_x, members)
-        self._add_second(second)
-        self._initialise(generator)
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
         return x @ self.map_y(y).mT
@@ -223,25 +220,9 @@ class BilinearCritic(Critic):
 class SeparableCritic(Critic):
     """f(x, y) = g(x) . h(y), perceptrons with `embed` outputs; rows are x (in the benchmark's code columns)."""
 
-    kind = "separable"
-
-    def __init__(
-        self,
-        dim_x: int,
-        dim_y: int,
-        depth: int = 2,
-        width: int = 256,
-        embed: int = 32,
-        members: int = 1,
-        generator: _Generators = None,
-        objectives: Sequence[str] | None = None,
-        second: bool = False,
-    ) -> None:
-        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, embed=embed, members=members)
+    def _build(self, dim_x: int, dim_y: int, depth: int, width: int, embed: int, members: int) -> None:
         self.embed_x = Mlp(dim_x, embed, depth, width, members)
         self.embed_y = Mlp(dim_y, embed, depth, width, members)
-        self._add_second(second)
-        self._initialise(generator)
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
         return self.embed_x(x) @ self.embed_y(y).mT
@@ -253,26 +234,11 @@ class SeparableCritic(Critic):
 class JointCritic(Critic):
     """f(x, y) = a perceptron of [x; y] with one output; its first layer is computed as W_x x_i + (W_y y_j + b)."""
 
-    kind = "joint"
-
-    def __init__(
-        self,
-        dim_x: int,
-        dim_y: int,
-        depth: int = 2,
-        width: int = 256,
-        members: int = 1,
-        generator: _Generators = None,
-        objectives: Sequence[str] | None = None,
-        second: bool = False,
-    ) -> None:
-        super().__init__(objectives, dim_x=dim_x, dim_y=dim_y, depth=depth, width=width, members=members)
+    def _build(self, dim_x: int, dim_y: int, depth: int, width: int, members: int) -> None:
         self.first_x = StackedLinear(dim_x, width, members, fan_in=dim_x + dim_y, bias=False)
         self.first_y = StackedLinear(dim_y, width, members, fan_in=dim_x + dim_y)
         self.hidden = nn.ModuleList(StackedLinear(width, width, members) for _ in range(depth))
         self.last = StackedLinear(width, 1, members)
-        self._add_second(second)
-        self._initialise(generator)
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
         left, right = self.first_x(x), self.first_y(y)
@@ -294,6 +260,14 @@ class JointCritic(Critic):
         return self.last(h).squeeze(-1)
 
 
+KINDS: dict[str, tuple[type[Critic], tuple[str, ...]]] = {  # and their sizes
+    "inner": (InnerCritic, ()),
+    "bilinear": (BilinearCritic, ()),
+    "separable": (SeparableCritic, ("depth", "width", "embed")),
+    "joint": (JointCritic, ("depth", "width")),
+}
+
+
 def make_critic(
     kind: str,
     dim_x: int,
@@ -311,18 +285,11 @@ def make_critic(
     `generator`: None (seed 0), one for all members in turn, or one per member, each bit for bit the single critic.
     ValueError: unknown kind, a size out of range (depth may be 0), unequal dimensions for the inner critic.
     """
-    match kind:
-        case "inner":
-            if second:
-                raise WrongType("second must be False for the inner critic, which has no parameters, got True.")
-            return InnerCritic(dim_x, dim_y, members)
-        case "bilinear":
-            return BilinearCritic(dim_x, dim_y, members, generator, second=second)
-        case "separable":
-            return SeparableCritic(dim_x, dim_y, depth, width, embed, members, generator, second=second)
-        case "joint":
-            return JointCritic(dim_x, dim_y, depth, width, members, generator, second=second)
-    raise UnknownName(f"kind must be one of inner, bilinear, separable, joint, got {kind!r}.")
+    make, names = KINDS[one_of("kind", kind, KINDS)]
+    if second and kind == "inner":
+        raise WrongType("second must be False for the inner critic, which has no parameters, got True.")
+    sizes = {"depth": depth, "width": width, "embed": embed}
+    return make(dim_x, dim_y, members, generator, second=second, **{name: sizes[name] for name in names})
 
 
 def generator_per_member(generator: _Generators, members: int) -> list[torch.Generator]:

@@ -1,15 +1,18 @@
 """Held-out estimates: what bounds report on fresh pairs with a critic that is no longer trained.
 
 With a fixed critic, nwj, js and infonce are lower than mutual information in expectation. dv, mine and smile need not
-be: the logarithm of a batch mean is low by half its relative variance (Poole et al. 2019, section 2).
+be: the logarithm of a batch mean is low by half its relative variance (Poole et al. 2019, section 2). What a bound
+reports when the critic is exact is no limit: a biased bound can score better under a wrong critic.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from infoscope.checks import require_int
 from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongType
@@ -17,7 +20,7 @@ from infoscope.estimators.neural.bounds import BOUNDS, FREE, OBJECTIVES, Bound, 
 from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.neural.training import check_critic, check_source, draw
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.estimators.sources import PairSource
+from infoscope.sources import ExactPairSource, PairSource
 
 
 def held_out(
@@ -27,7 +30,6 @@ def held_out(
     batch: int,
     batches: int,
     generator: torch.Generator,
-    device: torch.device | str | None = None,
 ) -> dict[str, Estimate]:
     """Estimates (nats) by bound name on `batches` fresh batches of `batch` pairs; all bounds see the same scores.
 
@@ -35,7 +37,6 @@ def held_out(
     batch      at least 2; the scores of all batch^2 pairs are held
     batches    at least 2, for the standard error over batches for this critic
     generator  draws the pairs; not the one that drew the training's
-    device     where to compute; None: where the critic is. The critic is moved there
 
     A report that depends on what the training objective leaves open (nwj's critic is 1 + the log density ratio, dv's
     any constant, infonce's any function of x) is refused, or noted where the training is unknown. Sources with a finite
@@ -54,14 +55,11 @@ def held_out(
     if not isinstance(generator, torch.Generator):
         raise WrongType(f"generator must be a torch.Generator, got {type(generator).__name__}.")
     n, count = require_int("batch", batch, 2), require_int("batches", batches, 2)
-    critic = critic if device is None else critic.to(device)
-    device = critic.device if device is None else torch.device(device)
-
     estimates = torch.empty(count, len(chosen), dtype=torch.float64)
     with torch.no_grad():
         for i in range(count):
             # In float64 from here on, because exp of a float32 overflows at 88 nats.
-            pairs = draw(source, n, generator, critic, device)
+            pairs = draw(source, n, generator, critic, critic.device)
             scores, second = critic(*pairs).double(), critic.second_scores(*pairs)
             second = None if second is None else second.reshape(n).double()
             shifts = dict.fromkeys(shift for shift, _ in readings)
@@ -102,3 +100,70 @@ def summary(name: str, estimates: torch.Tensor, batch: int, notes: tuple[str, ..
         notes += (f"The estimates of {nonfinite} of {count} batches are not finite.",)
     found = mean_of(estimates.numpy(), method=name, notes=notes, settings=f"{count} batches of {batch} unseen pairs")
     return replace(found, n=count * batch)
+
+
+SCORES_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB for each float64 array of scores
+
+
+@dataclass(frozen=True)
+class OracleErrors:
+    """Errors of per-batch estimates under the exact critic, nats or nats squared (benchmark, section 5).
+
+    `nonfinite`: number of batches with an infinite or nan estimate; if any, the summary is not finite.
+    """
+
+    mean: float
+    bias: float
+    variance: float
+    mse: float
+    mse_standard_error: float
+    batches: int
+    nonfinite: int
+
+
+def oracle_errors(
+    source: ExactPairSource, bound: str | Bound, batch: int, batches: int, generator: torch.Generator
+) -> OracleErrors:
+    """Summary of what `bound` reports on `batches` batches of `batch` pairs when the critic is its objective's optimum.
+
+    js reports nwj's formula at the log ratio: low by 1/e nats. ValueError: a source without log_ratio, batch < 2,
+    batches < 2, unknown bound.
+    """
+    bound = as_bound(bound)
+    if not isinstance(source, ExactPairSource):
+        raise WrongType(f"source must have a log_ratio and be a pair source, got {type(source).__name__}.")
+    require_int("batch", batch, 2)
+    at_once = max(1, SCORES_AT_ONCE // batch**2)
+    left = require_int("batches", batches, 2)
+    estimates = []
+    while left:
+        count = min(left, at_once)
+        estimates.append(_oracle_estimates(source, bound, batch, count, generator))
+        left -= count
+    return oracle_summary(torch.cat(estimates), source.mutual_information)
+
+
+def _oracle_estimates(
+    source: ExactPairSource, bound: Bound, batch: int, batches: int, generator: torch.Generator
+) -> Tensor:
+    """The estimates [batches], float64, nats."""
+    x, y = source.sample(batch * batches, generator)
+    x, y = (side.double().unflatten(0, (batches, batch)) for side in (x, y))
+    ratio, of_pair = source.log_ratio(x, y), bound.objective.second
+    second = None if of_pair is None else of_pair(ratio.diagonal(dim1=-2, dim2=-1))
+    return bound.estimate(split(ratio + bound.objective.offset, second))
+
+
+def oracle_summary(estimates: Tensor, truth: float) -> OracleErrors:
+    """The summary of estimates [batches] of `truth`, nats."""
+    squares = (estimates - truth).square()
+    count = len(estimates)
+    return OracleErrors(
+        mean=estimates.mean().item(),
+        bias=estimates.mean().item() - truth,
+        variance=estimates.var(correction=0).item(),
+        mse=squares.mean().item(),
+        mse_standard_error=squares.std().item() / math.sqrt(count),
+        batches=count,
+        nonfinite=int((~estimates.isfinite()).sum()),
+    )

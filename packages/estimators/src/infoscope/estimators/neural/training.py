@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -20,12 +20,99 @@ from torch import Tensor
 
 from infoscope.checks import require_int
 from infoscope.errors import Conflict, MissingValues, OutOfRange, UnknownName, WrongLength, WrongShape, WrongType
-from infoscope.estimators.neural.bounds import Bound, as_bound
+from infoscope.estimators.neural.bounds import Bound, Objective, as_bound, split
 from infoscope.estimators.neural.critics import Critic, generator_per_member
-from infoscope.estimators.neural.member_groups import MemberGroup
-from infoscope.estimators.sources import KnownPairSource, PairSource
+from infoscope.sources import KnownPairSource, PairSource
 
 BoundOfMember = str | Bound | Sequence[str | Bound]
+
+
+@dataclass
+class ObjectiveGroup:
+    """Members of a group that climb the same objective, and the bounds they report."""
+
+    objective: Objective
+    members: Tensor | None  # positions in the group; None when they are all of it
+    reports: list[tuple[Bound, Tensor | None]]  # with the positions in `members` that report it, None when all do
+    memory: Tensor | None = None  # the objective's state, known from the first batch on
+
+    def step(self, scores: Tensor, second: Tensor | None) -> tuple[Tensor, list[Tensor]]:
+        """The objective and reports of scores [members, n, n] and second scores [members, n]."""
+        if self.objective.second is None:
+            second = None
+        own = (scores, second)
+        if self.members is not None:
+            own = (scores[self.members], None if second is None else second[self.members])
+        pieces = split(*own)
+        if self.memory is None:
+            self.memory = self.objective.start(pieces.matrix)
+        value, self.memory = self.objective(pieces, self.memory)
+        with torch.no_grad():
+            reported = [
+                estimate if own is None else estimate[own]
+                for estimate, own in ((bound.estimate(pieces), own) for bound, own in self.reports)
+            ]
+        return value, reported
+
+
+class MemberGroup:
+    """One critic, its optimiser, and the `bounds` of its members; `members[k]` is the number member k reports under."""
+
+    def __init__(
+        self, critic: Critic, bounds: Sequence[tuple[Bound, ...]], members: Sequence[int], learning_rate: float
+    ) -> None:
+        self.critic = critic
+        self.members = tuple(members)
+        parameters = list(critic.parameters())
+        self.optimiser = torch.optim.Adam(parameters, lr=learning_rate, fused=True) if parameters else None
+        self.objectives: list[ObjectiveGroup] = []
+        self.reports: list[tuple[int, str]] = []  # in the order in which `step` returns them
+        for objective in dict.fromkeys(own[0].objective for own in bounds):
+            self._add(objective, bounds)
+        self.needs_second = any(group.objective.second for group in self.objectives)
+
+    def _add(self, objective: Objective, bounds: Sequence[tuple[Bound, ...]]) -> None:
+        own = [k for k, group in enumerate(bounds) if group[0].objective == objective]
+        reports = []
+        for bound in dict.fromkeys(bound for k in own for bound in bounds[k]):
+            positions = [i for i, k in enumerate(own) if bound in bounds[k]]
+            reports.append((bound, self._positions(positions, len(own))))
+            self.reports += [(self.members[own[i]], bound.name) for i in positions]
+        self.objectives.append(ObjectiveGroup(objective, self._positions(own, len(bounds)), reports))
+
+    def _positions(self, chosen: list[int], of: int) -> Tensor | None:
+        return None if len(chosen) == of else torch.tensor(chosen, device=self.critic.device)
+
+    def step(self, x: Tensor, y: Tensor) -> Tensor:
+        """Reports on the pairs x, y [n, d] or [members, n, d], then one step of Adam: nats [reports]."""
+        scores = self.critic(x, y)
+        second = self.critic.second_scores(x, y) if self.needs_second else None
+        if scores.dim() == 2:
+            scores, second = scores.unsqueeze(0), None if second is None else second.reshape(1, -1)
+        values, reported = [], []
+        for group in self.objectives:
+            value, estimates = group.step(scores, second)
+            values.append(value.sum())
+            reported += estimates
+        if self.optimiser is not None:
+            # Members share no parameter, so the gradient of the sum is each one's own, finite or not.
+            (-torch.stack(values).sum()).backward()
+            self.optimiser.step()
+            self.optimiser.zero_grad(set_to_none=True)
+        return torch.cat(reported).detach()  # a report that is a piece of the objective has its gradient
+
+    def state_dict(self) -> dict:
+        """Everything but the weights, as tensors and plain values."""
+        return {
+            "optimiser": None if self.optimiser is None else self.optimiser.state_dict(),
+            "memory": [group.memory for group in self.objectives],
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        if self.optimiser is not None:
+            self.optimiser.load_state_dict(state["optimiser"])
+        for group, memory in zip(self.objectives, state["memory"], strict=True):
+            group.memory = None if memory is None else memory.to(self.critic.device, copy=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,19 +146,11 @@ def fit_critic(
     critic: Critic,
     bound: str | Bound | Sequence[BoundOfMember],
     steps: int | Sequence[int],
-    *,
-    progress: Callable[[Training], None] | None = None,
     **settings: Any,
 ) -> Trace:
-    """Trains `critic` in place and returns every step's estimates; arguments as in `Training`.
-
-    `progress` is called with the running Training after every hundredth of the steps.
-    """
+    """Trains `critic` in place and returns every step's estimates; arguments as in `Training`."""
     training = Training(source, critic, bound, steps, **settings)
-    while training.done < training.total:
-        training.advance(math.ceil(training.total / 100))
-        if progress is not None:
-            progress(training)
+    training.advance(training.total)
     return training.trace
 
 
@@ -137,7 +216,8 @@ class Training:
         # On the device, so that no step waits for the host.
         shape = (self.total, len(recorded))
         self._values = torch.full(shape, math.nan, dtype=torch.float64, device=self.device)
-        self._truth = np.repeat([truth_of(source) for source in self._sources], lengths)
+        known = (one.mutual_information if isinstance(one, KnownPairSource) else math.nan for one in self._sources)
+        self._truth = np.repeat(np.array([*known], np.float64), lengths)
         self._done = 0
 
     @property
@@ -234,11 +314,6 @@ def check_source(source: PairSource, critic: Critic) -> None:
     dims, expected = (source.dim_x, source.dim_y), (critic.config["dim_x"], critic.config["dim_y"])
     if dims != expected:
         raise WrongShape(f"source must have dimensions (dim_x, dim_y) = {expected} for this critic, got {dims}.")
-
-
-def truth_of(source: PairSource) -> float:
-    """The mutual information of a pair, nats; nan where it is not known."""
-    return float(source.mutual_information) if isinstance(source, KnownPairSource) else math.nan
 
 
 def check_critic(critic: Critic) -> None:

@@ -129,10 +129,14 @@ def figures(pairs: Pairs, generator: np.random.Generator) -> np.ndarray:
                 found |= part(sample)
             found["lower_bound"] = _lower_bound(found)
             rows.append([found.get(name, np.nan) for name in NAMES])
-    table = np.array(rows, dtype=np.float64)
-    known = np.isfinite(table)
+    return mean_of_known(np.array(rows, dtype=np.float64))
+
+
+def mean_of_known(rows: np.ndarray) -> np.ndarray:
+    """The mean [p] of the rows [m, p] that have a figure; nan where none has."""
+    known = np.isfinite(rows)
     counts = known.sum(axis=0)
-    return np.where(counts > 0, np.where(known, table, 0).sum(axis=0) / np.maximum(counts, 1), np.nan)
+    return np.where(counts > 0, np.where(known, rows, 0).sum(axis=0) / np.maximum(counts, 1), np.nan)
 
 
 def _lower_bound(found: Figures) -> float:

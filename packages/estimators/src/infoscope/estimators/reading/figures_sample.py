@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import digamma, ndtri
 
-from infoscope.estimators.variables import Variable, factorise, row_codes
+from infoscope.estimators.variables import Variable, of_kept, row_codes
 
 if TYPE_CHECKING:  # arrays imports torch
     from infoscope.estimators.arrays.protocol import Pairs
@@ -79,25 +79,23 @@ class Sample:
         yield ~self.half, self.half
 
     def groups_of(self, rows: Values) -> Values | None:
-        return None if self.groups is None else factorise(self.groups[rows])[0]
+        return of_kept(self.groups, rows)
 
 
 def parts(pairs: Pairs, generator: np.random.Generator) -> Iterator[Sample]:
     """Prepared disjoint parts of at most 5,000 rows (whole groups)."""
     count = min(-(-pairs.n // MAX_ROWS), MAX_PARTS)
     if count == 1:
-        yield prepare(pairs.x, pairs.y, pairs.groups, generator)
+        yield prepare(pairs, generator)
         return
-    units = np.arange(pairs.n) if pairs.groups is None else pairs.groups
-    place = generator.permutation(int(units.max()) + 1)[units]
+    place = generator.permutation(int(pairs.units.max()) + 1)[pairs.units]
     order = np.argsort(place, kind="stable")
     for rows in np.array_split(order, -(-pairs.n // MAX_ROWS))[:count]:
-        groups = None if pairs.groups is None else factorise(pairs.groups[rows])[0]
-        yield prepare(pairs.x.take(rows), pairs.y.take(rows), groups, generator)
+        yield prepare(pairs.take(rows), generator)
 
 
-def prepare(x: Variable, y: Variable, groups: Values | None, generator: np.random.Generator) -> Sample:
-    n = x.n
+def prepare(pairs: Pairs, generator: np.random.Generator) -> Sample:
+    n, groups = pairs.n, pairs.groups
     if groups is not None and int(groups.max()) + 1 == n:
         groups = None
     units = np.arange(n) if groups is None else groups
@@ -108,7 +106,7 @@ def prepare(x: Variable, y: Variable, groups: Values | None, generator: np.rando
         half = half & (np.bincount(units, ~half)[units] == 0)
         if not half.any():
             half = units == units.max()
-    sides = sorted((_side(variable) for variable in (x, y)), key=_order)
+    sides = sorted((_side(variable) for variable in (pairs.x, pairs.y)), key=_order)
     return Sample(tuple(_dithered(side, generator) for side in sides), groups, half, generator)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from infoscope.errors import UnreadableFile
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.networks import Networks, Prediction
+from infoscope.files import read_arrays, reading
 
 A, B, C = "A", "B", "C"
 NARROW, NARROW_SHARE = 0.1, 0.25  # half width of grade A: nats, or share of the estimate
@@ -110,14 +111,10 @@ class Reader:
 
 def load(path: Path) -> Reader:
     """A saved reader; nothing of the file is executed. UnreadableFile: not a reader, or one of other figures."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            stored = {name: file[name] for name in file.files}
+    start = f"path must be the file of a reader, got {path}"
+    stored = read_arrays(path, start=start)
+    with reading(path, "", start):
         return of_parts(str(stored.pop("text")), stored)
-    except UnreadableFile:
-        raise
-    except (OSError, KeyError, ValueError) as error:
-        raise UnreadableFile(f"path must be the file of a reader, got {path} ({error}).") from None
 
 
 def parts_of(reader: Reader) -> tuple[str, dict[str, NDArray[Any]]]:

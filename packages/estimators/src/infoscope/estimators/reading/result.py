@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.reader import C, Reader, load
 from infoscope.estimators.result import LEVEL, NATS, Estimate, decimals, quantile
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.estimators.variables import Variable, factorise, row_codes
+from infoscope.estimators.variables import Variable, row_codes
 
 if TYPE_CHECKING:  # arrays imports this module
     from infoscope.estimators.arrays.protocol import Pairs
@@ -101,7 +101,7 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
     bare, groups = without_copies(pairs), 0 if pairs.groups is None else int(pairs.groups.max()) + 1
     few = bare.groups is not None and groups < MIN_GROUPS
     drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
-    row: NDArray[np.float64] = mean_of_known([figures.figures(one, generator) for one in drawn])
+    row: NDArray[np.float64] = figures.mean_of_known(np.array([figures.figures(one, generator) for one in drawn]))
     found = reader.read(row, type_of(pairs), C if series or few else None)
     notes = pairs.notes + ((SERIES,) if series else ()) + ((FEW_GROUPS,) if few else ())
     if found.unusual:
@@ -126,28 +126,17 @@ def without_copies(pairs: Pairs) -> Pairs:
     """The sample with equal rows of one group once; without groups where each is left with one row."""
     if pairs.groups is None:
         return pairs
-    of_rows, of_groups = row_codes(pairs.x, pairs.y), pairs.groups
-    _, kept = np.unique(np.stack([of_rows, of_groups]), axis=1, return_index=True)
-    kept = np.sort(kept)
-    groups = of_groups[kept]
-    alone = len(np.unique(groups)) == len(groups)
-    left = None if alone else factorise(groups)[0]
-    return replace(pairs, x=pairs.x.take(kept), y=pairs.y.take(kept), groups=left)
+    _, kept = np.unique(np.stack([row_codes(pairs.x, pairs.y), pairs.groups]), axis=1, return_index=True)
+    found = pairs.take(np.sort(kept))
+    alone = found.groups.max() + 1 == found.n
+    return replace(found, groups=None) if alone else found
 
 
 def one_row_each(pairs: Pairs, generator: np.random.Generator) -> Pairs:
     """A random row of every group."""
     order = generator.permutation(pairs.n)
     rows = np.sort(order[np.unique(pairs.groups[order], return_index=True)[1]])
-    return replace(pairs, x=pairs.x.take(rows), y=pairs.y.take(rows), groups=None)
-
-
-def mean_of_known(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The mean of every figure over the draws that have it; nan where none has."""
-    known = np.isfinite(rows)
-    return np.where(
-        known.any(axis=0), np.where(known, rows, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1), np.nan
-    )
+    return replace(pairs.take(rows), groups=None)
 
 
 def described(variable: Variable) -> str:

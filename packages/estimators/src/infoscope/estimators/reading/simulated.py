@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from infoscope.errors import InvalidInput, UnreadableFile
 from infoscope.estimators.reading import figures
+from infoscope.files import read_arrays
 
 FACTS = ("number", "n", "type", "families", "columns_x", "columns_y", "tied", "idle", "truth", "truth_error")
 _SEPARATOR = "+"  # between the families of a distribution
@@ -60,24 +60,9 @@ def load(paths: Iterable[Path]) -> Simulated:
 
 
 def _read(path: Path) -> Simulated:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            stored = {name: file[name] for name in file.files}
-        if tuple(stored["names"]) != figures.NAMES or int(stored["version"]) != figures.VERSION:
-            raise UnreadableFile(f"path must hold figures of version {figures.VERSION}, got {path}.")
-        facts = pd.DataFrame({name: stored[f"fact/{name}"] for name in FACTS})
-    except (OSError, KeyError, ValueError) as error:
-        if isinstance(error, UnreadableFile):
-            raise
-        raise UnreadableFile(f"path must be a file of simulated data sets, got {path} ({error}).") from None
-    return Simulated(facts, stored["figures"])
-
-
-def of_rows(rows: Iterable[Mapping[str, Any]]) -> Simulated:
-    """The data sets of rows with the keys FACTS (families a tuple) and `figures`."""
-    rows = list(rows)
-    facts = pd.DataFrame([{name: row[name] for name in FACTS} for row in rows], columns=list(FACTS))
-    facts["families"] = [_SEPARATOR.join(row["families"]) for row in rows]
-    return Simulated(
-        facts, np.array([row["figures"] for row in rows], np.float32).reshape(len(rows), len(figures.NAMES))
-    )
+    columns = {name: f"fact/{name}" for name in FACTS}
+    start = f"path must be a file of simulated data sets, got {path}"
+    stored = read_arrays(path, ("names", "version", "figures", *columns.values()), start)
+    if tuple(stored["names"]) != figures.NAMES or int(stored["version"]) != figures.VERSION:
+        raise UnreadableFile(f"path must hold figures of version {figures.VERSION}, got {path}.")
+    return Simulated(pd.DataFrame({name: stored[column] for name, column in columns.items()}), stored["figures"])

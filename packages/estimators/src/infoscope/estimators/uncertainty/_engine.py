@@ -16,9 +16,9 @@ from infoscope.checks import require_int
 from infoscope.errors import NoVariation, OutOfRange
 from infoscope.estimators.knn import _numba as neighbours
 from infoscope.estimators.knn import estimators as knn
-from infoscope.estimators.knn.second_order import OF_CONDITIONAL, OF_PAIR, freedom_of, second_order_error
+from infoscope.estimators.knn.estimators import OF_CONDITIONAL, OF_PAIR, freedom_of, second_order_error
 from infoscope.estimators.uncertainty import _kernels as kernels
-from infoscope.estimators.uncertainty._lists import sorted_lists
+from infoscope.estimators.uncertainty._kernels import sorted_lists
 from infoscope.estimators.variables import Variable, as_variables, join, prepared
 
 Weights = NDArray[np.uint8]

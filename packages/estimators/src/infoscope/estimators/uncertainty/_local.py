@@ -11,7 +11,7 @@ from scipy.special import digamma
 
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.search import nearest
-from infoscope.estimators.uncertainty._lists import vector_distance
+from infoscope.estimators.uncertainty._kernels import vector_distance
 from infoscope.estimators.variables import Variable, joint_codes
 
 BLOCK = 32  # rows whose distances are kept at once

@@ -12,13 +12,69 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.errors import Conflict, NoVariation
+from infoscope.checks import require_int
+from infoscope.errors import Conflict, NoVariation, TooFew
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import estimators as knn
-from infoscope.estimators.resampling import HALVES, Resamples, halves
 from infoscope.estimators.result import Estimate, root_sum_squares
 from infoscope.estimators.uncertainty._engine import Sample, Weights, class_counts, codes_of, resampled
-from infoscope.estimators.variables import join
+from infoscope.estimators.variables import group_codes, join
+
+MIN_UNITS = 8  # rows or groups to draw subsamples from: a variance of fewer is hardly known
+HALVES, JACKKNIFE = "half-subsamples", "delete-group jackknife"
+
+
+@dataclass(frozen=True, eq=False)
+class Resamples:
+    """Subsamples of one data set; estimates that share one have paired errors.
+
+    weights uint8 [n, B]: 1 where a row is in a subsample
+    units   number of rows or groups drawn from
+    """
+
+    weights: NDArray[np.uint8]
+    scheme: str
+    units: int
+
+    @property
+    def n(self) -> int:
+        return len(self.weights)
+
+    @property
+    def count(self) -> int:
+        return self.weights.shape[1]
+
+
+def halves(n: int, count: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
+    """`count` independent random half-samples of n rows, or of their groups [n], without replacement."""
+    units, of_row = _units(n, groups)
+    count = require_int("count", count, 10)
+    chosen = np.zeros((units, count), np.uint8)
+    for column in chosen.T:
+        column[generator.permutation(units)[: units // 2]] = 1
+    return Resamples(_rows(chosen, of_row), HALVES, units)
+
+
+def leave_one_out(n: int, blocks: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
+    """The sample without each of `blocks` random equal blocks of n rows; with groups [n], of whole groups."""
+    units, of_row = _units(n, groups)
+    blocks = min(require_int("blocks", blocks, MIN_UNITS), units)
+    part = np.empty(units, np.int64)
+    part[generator.permutation(units)] = np.arange(units) % blocks
+    weights = _rows((part[:, None] != np.arange(blocks)).astype(np.uint8), of_row)
+    return Resamples(weights, JACKKNIFE, units)
+
+
+def _units(n: int, groups: ArrayLike | None) -> tuple[int, NDArray[np.int64] | None]:
+    units, codes = (n, None) if groups is None else group_codes(n, groups)
+    if units < MIN_UNITS:
+        what = "rows" if groups is None else "groups"
+        raise TooFew(f"{what} must be at least {MIN_UNITS} to draw subsamples from, got {units}.")
+    return units, codes
+
+
+def _rows(chosen: NDArray[np.uint8], of_row: NDArray[np.int64] | None) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(chosen if of_row is None else chosen[of_row])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -108,10 +164,6 @@ def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
                 )
 
 
-def degrees_of_freedom(plan: Resamples) -> int:
-    return min(plan.count, plan.units) - 1
-
-
 def _uncertain(
     value: float, method: str, notes: tuple[str, ...], settings: str, estimates: NDArray, plan: Resamples
 ) -> Uncertain:
@@ -127,7 +179,7 @@ def _uncertain(
         notes=notes,
         settings=settings,
         units=plan.units,
-        degrees=degrees_of_freedom(plan),
+        degrees=min(plan.count, plan.units) - 1,
         influence=influence,
         estimates=estimates,
         resamples=plan,

@@ -22,8 +22,7 @@ from torch import Tensor
 
 from infoscope.checks import one_of, require_int, require_number
 from infoscope.errors import InvalidInput, OutOfRange, WrongLength, WrongShape, WrongType
-from infoscope.estimators.classifier.calibration import calibrating_slope
-from infoscope.estimators.classifier.cross_fitting import cross_fit
+from infoscope.estimators.classifier.cross_fitting import calibrating_slope, cross_fit
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.result import Estimate, mean_of, root_sum_squares
 from infoscope.estimators.units import NATS_PER_BIT

@@ -17,8 +17,8 @@ from infoscope.checks import one_of
 from infoscope.errors import Conflict, NoVariation
 from infoscope.estimators import classifier, knn, uncertainty
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.resampling import group_codes
 from infoscope.estimators.result import clustered_error
+from infoscope.estimators.uncertainty.subsampling import group_codes
 from infoscope.estimators.variables import Continuous, Discrete, aligns, as_variable
 from infoscope.metrics.factor_information.inputs import (
     Factors,

@@ -37,7 +37,7 @@ def broja_from_arrays(
 
     a, b, target  typed as `knn` types them; categories stay
     clusters      of the numbers of each, standardised; information within them is lost, and a note quantifies it
-    groups, blocks, generator  as of `resampling.leave_one_out`: the jackknife gives bias and error
+    groups, blocks, generator  as of `uncertainty.leave_one_out`: the jackknife gives bias and error
 
     ValueError: as `broja`; rows that do not fit; more than 1,000 cells.
     """

@@ -33,18 +33,18 @@ from infoscope.metrics.pid.terms import Decomposition, either_specific, from_red
 
 
 def shared_exclusion(
-    a: Any, b: Any, target: Any, k: int = 5, margins: str = "rank", groups: Any = None, workers: int = 1
+    a: Any, b: Any, target: Any, k: int = 5, margins: str = "rank", groups: Any = None
 ) -> Decomposition:
     """The decomposition of Ehrlich et al. 2024, Estimates in nats with their local values; terms may be below 0.
 
     a, b, target  numbers [n] or [n, d], a and b of one d; numbers or categories
     margins  "rank": unchanged by monotone maps of columns; "scaled" or "given" where relative scales matter
-    k, groups, workers  as of `knn.mutual_information`
+    k, groups  as of `knn.mutual_information`
 
     Local redundancy is psi(k) + psi(n) - psi(n_t) - psi(n_u), for target categories with their size as n_t (Ross 2014).
     ValueError: as `knn.mutual_information`; sources of different dimensions; rows with k others at distance 0.
     """
-    known = _Known.of(a, b, target, k, margins, groups, workers)
+    known = _Known.of(a, b, target, k, margins, groups)
     a, b, target = known.sides
     for name, source in (("a", a), ("b", b)):
         if source.kind != "continuous":
@@ -56,7 +56,7 @@ def shared_exclusion(
         )
     if target.kind == "mixed":
         raise WrongType("target must be numbers or categories, got columns of both.")
-    search = {"workers": workers, "groups": known.settings.groups}
+    search = {"groups": known.settings.groups}
     radius, own = _radius([join(source, target) for source in (a, b)], k, search)
     if not radius.all():
         raise OutOfRange(
@@ -74,14 +74,14 @@ def shared_exclusion(
 
 
 def williams_beer_from_arrays(
-    a: Any, b: Any, target: Any, k: int = 5, margins: str = "auto", groups: Any = None, workers: int = 1
+    a: Any, b: Any, target: Any, k: int = 5, margins: str = "auto", groups: Any = None
 ) -> Decomposition:
     """`williams_beer` of sources of any kind and dimension and a target of categories, Estimates in nats.
 
     After Barà, Antonacci, Iovino, Lazic & Faes 2024, here from the local values of `knn`, whose arguments and errors
     these are. Intervals include the alternatives where a and b carry about equal information.
     """
-    known = _Known.of(a, b, target, k, margins, groups, workers)
+    known = _Known.of(a, b, target, k, margins, groups)
     target = known.sides[2]
     if target.kind != "discrete":
         raise WrongType(f"target must be categories, got {target.dim} columns of numbers; wrap labels in Discrete.")
@@ -101,8 +101,8 @@ class _Known:
     informations: tuple[Estimate, ...]
 
     @classmethod
-    def of(cls, a: Any, b: Any, target: Any, k: int, margins: str, groups: Any, workers: int) -> _Known:
-        sides, settings = opened({"a": a, "b": b, "target": target}, k, margins, groups, workers)
+    def of(cls, a: Any, b: Any, target: Any, k: int, margins: str, groups: Any) -> _Known:
+        sides, settings = opened({"a": a, "b": b, "target": target}, k, margins, groups)
         kept, notes = without_singletons(join(*sides.values()), settings.groups)
         a, b, target = (prepared(side, margins, name).take(kept) for name, side in sides.items())
         require_classes(kept, a=a, b=b, target=target)

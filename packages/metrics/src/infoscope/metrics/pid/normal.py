@@ -72,7 +72,7 @@ def gaussian_from_arrays(
     generator: np.random.Generator | None = None,
 ) -> Decomposition:
     """`gaussian` of the covariance of rows, Estimates in nats: bias and error by the delete-block jackknife (groups,
-    blocks, generator as of `resampling.leave_one_out`).
+    blocks, generator as of `uncertainty.leave_one_out`).
 
     a, b, target  numbers [n] or [n, d]
     margins       "given", or "rank" (normal copula only)

@@ -15,10 +15,10 @@ from infoscope.errors import Conflict, InvalidInput, TooFew, UnknownName, WrongL
 from infoscope.estimators.arrays.protocol import as_pairs
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks, by_first_appearance
+from infoscope.estimators.families.closed_form import Ridge
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Family, Outcome
 from infoscope.estimators.families.registry import as_family
-from infoscope.estimators.families.ridge import Ridge
 from infoscope.estimators.families.scikit import GradientBoosting
 from infoscope.estimators.families.stacked import Stacked
 from infoscope.estimators.reading.result import read

@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from infoscope.errors import OutOfRange, WrongLength, WrongShape, WrongType
-from infoscope.estimators.classifier.cross_fitting import calibration_figures, floored
+from infoscope.estimators.classifier.cross_fitting import expected_calibration_error, floored
 from infoscope.estimators.classifier.inputs import assign_folds, coded
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, fit_each, take
 from infoscope.estimators.variables import as_codes, as_matrix, require_values
@@ -168,7 +168,7 @@ def of_classes(
     own = np.arange(len(rows)), outcome.values[rows]
     logs, null_logs = with_floor(raw[rows], floor), with_floor(without[rows], floor)
     null, informed = finite(null_logs[own]), finite(logs[own])
-    error = calibration_figures(logs, logs, [], own[1], own[0]).expected_calibration_error
+    error = expected_calibration_error(logs, own[1])
     return Predictions(
         rows=rows,
         fold=fold[rows],

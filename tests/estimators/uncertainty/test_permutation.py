@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from infoscope.estimators.exchanges import exchange, p_value
+from infoscope.estimators.uncertainty.permutation import exchange, p_value
 from tests.refusals import refused
 
 WITHIN, WHOLES = "rows within a group", "whole groups"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from infoscope.estimators.arrays import as_pairs
-from infoscope.estimators.arrays.preparing import Preparation, splits
+from infoscope.estimators.arrays.fitting import Preparation, splits
 from infoscope.estimators.variables import Continuous, Discrete, as_variable
 from tests.refusals import refused
 

@@ -1,0 +1,110 @@
+"""Camelyon17 of WILDS: patches of lymph nodes from five hospitals, with and without tumour."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from infoscope.checks import one_of
+from infoscope.data.domains.dataset import DomainDataset, coded
+from infoscope.data.domains.images import ImageFiles
+from infoscope.data.pools.loaders import required_root
+from infoscope.errors import OutOfRange, TooFew, UnreadableFile, WrongType
+from infoscope.files import reading
+
+_SPLITS = {"train": 0, "id_val": 1, "test": 2, "val": 3}  # the codes of WILDS
+_DOMAINS = tuple(f"hospital {number}" for number in range(5))
+_OUT_OF_DOMAIN = {1: "val", 2: "test"}  # hospitals, which the table does not tell from the others
+FOLDER = "camelyon17_v1.0"
+_PATCH = ("patient", "node", "x_coord", "y_coord")
+_NUMBERS = ("tumor", "slide", "center", "split")
+
+
+def camelyon17(root: Path | str | None = None, split: str | None = "train", group: str = "slide") -> DomainDataset:
+    """455,954 patches of 96 x 96 RGB pixels; y is 1 where the central 32 x 32 hold tumour (Koh et al. 2021, WILDS).
+
+    Domains are the hospitals 0 to 4. split: "train" (hospitals 0, 3, 4), "id_val" (other patches of the same slides),
+    "val" (hospital 1), "test" (hospital 2), as officially; None: all. group: "slide" (50) or "patient"; both are in
+    extra.
+
+    Reads <root>/camelyon17_v1.0/metadata.csv and the patches on demand; root None is the folder of INFOSCOPE_DATA (10
+    GB from WILDS, CC0). FileNotFoundError: a missing folder, table or patch; ValueError: another split or group, a
+    damaged table.
+    """
+    if split is not None:
+        one_of("split", split, _SPLITS)
+    one_of("group", group, ("slide", "patient"))
+    folder = required_root(root, f"{FOLDER}, made by WILDS") / FOLDER
+    table = folder / "metadata.csv"
+    cells = read_columns(table, (*_PATCH, *_NUMBERS))
+    numbers = {key: _whole_numbers(table, key, cells[key]) for key in _NUMBERS}
+    hospital, official = numbers["center"], numbers["split"]
+    _check_codes(table, "center", hospital, len(_DOMAINS))
+    _check_codes(table, "tumor", numbers["tumor"], 2)
+    _check_codes(table, "split", official, len(_SPLITS))
+    for out_of_domain, name in _OUT_OF_DOMAIN.items():
+        official = np.where(hospital == out_of_domain, _SPLITS[name], official)
+    n = len(hospital)
+    labels = {"patient": coded("patient", cells["patient"], n), "slide": coded("slide", numbers["slide"], n)}
+    files = ImageFiles.of(folder, _patches(cells))
+    data = DomainDataset(
+        source=files,
+        rows=np.arange(n),
+        y=numbers["tumor"],
+        d=hospital,
+        groups=labels[group][0],
+        class_names=("normal", "tumor"),
+        domain_names=_DOMAINS,
+        image_shape=(3, *files.size),
+        name="camelyon17",
+        extra={key: codes for key, (codes, _) in labels.items()} | {"split": official},
+        extra_names={key: names for key, (_, names) in labels.items()} | {"split": tuple(_SPLITS)},
+    )
+    return data if split is None else data.subset(official == _SPLITS[split], split)
+
+
+def _patches(cells: dict[str, list[str]]) -> list[str]:
+    columns = (cells[key] for key in _PATCH)
+    return [
+        f"patches/patient_{patient}_node_{node}/patch_patient_{patient}_node_{node}_x_{x}_y_{y}.png"
+        for patient, node, x, y in zip(*columns)
+    ]
+
+
+def _whole_numbers(table: Path, column: str, cells: list[str]) -> np.ndarray:
+    try:
+        return np.array(cells, dtype=str).astype(np.int64)
+    except (ValueError, OverflowError):
+        raise WrongType(f"{table} must have whole numbers in column {column}, got text.") from None
+
+
+def _check_codes(table: Path, column: str, values: np.ndarray, count: int) -> None:
+    found = np.unique(values)
+    if found[0] < 0 or found[-1] >= count:
+        raise OutOfRange(f"{table} must have numbers 0 to {count - 1} in column {column}, got {found.tolist()}.")
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
+    """The cells of these columns of a CSV file with a header.
+
+    FileNotFoundError without the file, ValueError without rows or a column, or for a short row.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"the table {path} is not there.")
+    with reading(path, "a table in UTF-8"), path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        header = next(reader, [])
+        lacking = sorted(set(columns) - set(header))
+        if lacking:
+            raise UnreadableFile(f"{path} must have the columns {lacking}, got {header}.")
+        places = {column: header.index(column) for column in columns}
+        rows = [row for row in reader if row]
+    if not rows:
+        raise TooFew(f"{path} must have at least one row.")
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            raise UnreadableFile(f"{path} must have rows of {len(header)} cells, but row {number} has {len(row)}.")
+    return {column: [row[place] for row in rows] for column, place in places.items()}
