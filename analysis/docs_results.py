@@ -120,9 +120,11 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[s
                 drawn = FOLDER / file_name("-".join([name, *profile.split(), picture.result.name]) + ".png")
                 picture.result.draw(drawn)
                 yield f"![{name}, profile {profile}: {picture.result.name}]({drawn.name})\n"
-            rows = table([title for title, _ in picture.header], picture.rows)
-            if picture.folded:
-                rows = f'<details markdown="1"><summary>{len(picture.rows)} rows</summary>\n\n{rows}\n</details>\n'
+            rows = table([title for title, _ in picture.result.header], picture.result.rows)
+            if picture.result.folded:
+                rows = (
+                    f'<details markdown="1"><summary>{len(picture.result.rows)} rows</summary>\n\n{rows}\n</details>\n'
+                )
             yield rows
             yield "\n\n".join(map(escaped, picture.result.caption.splitlines())) + "\n"
             if picture.differences:

@@ -86,7 +86,7 @@ def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, uni
         *told,
         f"SHA-256 of the data: {data.digest}.",
     ]
-    return Result("measure", figures, text, "\n".join(caption), lambda *paths: draw(answers, *paths, unit=unit))
+    return Result("measure", figures, text, caption, lambda *paths: draw(answers, *paths, unit=unit))
 
 
 def _figures(answer: Answer, unit: str) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def results(found: RepresentationReport, name: str, digest: str) -> list[Result]
         *(f"Not said: {as_options(note)}" for note in found.notes),
         f"SHA-256 of the data: {digest}.",
     ]  # fmt: skip
-    made = [Result("represent", in_bits(found.table), words, "\n".join(caption), lambda *paths: draw(found, *paths))]
+    made = [Result("represent", in_bits(found.table), words, caption, lambda *paths: draw(found, *paths))]
     for title, figures, said in (
         ("hardest", found.hardest, "Items of least PVI, by the richer family from all blocks; bits."),
         ("scores", found.scores, "Scores of disentanglement, of columns and of blocks."),

@@ -93,14 +93,17 @@ def sheet(
     dpi: int = 150,
     legend_at: str = "outside right upper",
     ncols: int = 1,
+    title: str = "",
     **how: Any,
 ) -> Iterator[np.ndarray]:
     """The axes [rows, columns] of a figure, `size` in inches, to draw on; saved at the paths at the end, panels without
-    data blank, with one legend of all panels, of `ncols` columns, unless `legend_at` is empty.
+    data blank, with one legend of all panels, of `ncols` columns, unless `legend_at` is empty, and a title above.
     """
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, **{"layout": "constrained"} | how)
+    if title:
+        figure.suptitle(title, fontsize=9)
     yield axes
     for axis in axes.flat:
         if not axis.has_data():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,11 +16,23 @@ COMPLETE, STOPPED = "complete", "stopped"  # outcomes of a trial
 SHOWN = 10
 
 
-def trials_of(experiment: str, profile: str, newest: pd.Series, same: Sequence[str]) -> pd.DataFrame:
-    """The trials of a run's search, those stopped early included. same: fields equal in all of them."""
+def trials_of(
+    experiment: str, profile: str, newest: pd.Series, same: Sequence[str], wanted: Sequence[str] = ()
+) -> pd.DataFrame:
+    """The trials of a run's search, those stopped early included. same: fields equal in all of them; wanted: columns
+    that are NaN where no trial has them.
+    """
     trials = tracking.runs(experiment, profile, finished=False)
     alike = (trials[[*same]].astype(object).map(str) == [str(newest[name]) for name in same]).all(axis="columns")
-    return trials[alike & trials["outcome"].isin([COMPLETE, STOPPED])].reset_index(drop=True)
+    trials = trials[alike & trials["outcome"].isin([COMPLETE, STOPPED])].reset_index(drop=True)
+    return trials.assign(**{name: math.nan for name in (FRACTION, *wanted) if name not in trials})
+
+
+def ranked(trials: pd.DataFrame, *by: str, ascending: bool = False) -> pd.DataFrame:
+    """The trials with their `rank` by these columns, those that were stopped early after the others."""
+    trials = trials.assign(stopped=trials["outcome"] == STOPPED)
+    trials = trials.sort_values(["stopped", *by], ascending=[True, *[ascending] * len(by)], kind="stable")
+    return trials.assign(rank=range(1, len(trials) + 1))
 
 
 def steps_done(trials: pd.DataFrame) -> list[str]:

@@ -10,7 +10,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -62,7 +62,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Result:
-    """One table: figures (with `NAME_error` columns), text, caption, a function that draws it, and claims.
+    """One table: figures (with `NAME_error` columns), text, caption (its lines), a function that draws it, and claims.
 
     quotes: rows quote items of the data. beside: the published table to compare with, a name that `published` takes.
     """
@@ -70,16 +70,36 @@ class Result:
     name: str
     figures: pd.DataFrame
     text: pd.DataFrame
-    caption: str
+    caption: str | Sequence[str]
     draw: Callable[..., None] | None = None
     claims: Sequence[Claim] = ()
     quotes: bool = False
     beside: str = ""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.caption, str):
+            object.__setattr__(self, "caption", "\n".join(self.caption))
+
+    @cached_property
+    def rows(self) -> list[list[str]]:
+        """The table as text."""
+        return self.text.astype(str).values.tolist()
+
+    @cached_property
+    def header(self) -> list[tuple[str, bool]]:
+        """The title of each column, and whether it is right-aligned: any of its cells begins with a number."""
+        text = self.text.astype(str)
+        return [(str(name), bool(text.iloc[:, place].str.match(NUMBER).any())) for place, name in enumerate(text)]
+
+    @property
+    def folded(self) -> bool:
+        """Whether the table has so many rows that a page folds it."""
+        return len(self.rows) > FOLDED
+
     @property
     def words(self) -> tuple[str, list[str], list[list[str]], str]:
         """Name, titles, rows and caption, as runs in MLflow show a table."""
-        return self.name, list(map(str, self.text.columns)), self.text.astype(str).values.tolist(), self.caption
+        return self.name, list(map(str, self.text.columns)), self.rows, self.caption
 
 
 @dataclass(frozen=True)
@@ -91,26 +111,10 @@ class Picture:
     differences: Sequence[str] = ()  # from published figures
     pages: Sequence[str] = ()  # addresses of the runs of each row, or empty
 
-    @cached_property
-    def rows(self) -> list[list[str]]:
-        """The table as text."""
-        return self.result.text.astype(str).values.tolist()
-
-    @cached_property
-    def header(self) -> list[tuple[str, bool]]:
-        """The title of each column, and whether it is right-aligned: any of its cells begins with a number."""
-        text = self.result.text.astype(str)
-        return [(str(name), bool(text.iloc[:, place].str.match(NUMBER).any())) for place, name in enumerate(text)]
-
     @property
     def linked(self) -> int:
         """The column that holds the links."""
-        return next((place for place, (title, _) in enumerate(self.header) if title == "runs"), 0)
-
-    @property
-    def folded(self) -> bool:
-        """Whether the table has so many rows that a page folds it."""
-        return len(self.rows) > FOLDED
+        return next((place for place, (title, _) in enumerate(self.result.header) if title == "runs"), 0)
 
 
 @dataclass(frozen=True)
@@ -272,16 +276,20 @@ def _latex(text: str) -> str:
     return "".join(LATEX.get(sign, sign) for sign in str(text))
 
 
-def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str], count: str = "runs") -> pd.DataFrame:
     """Mean over runs (seeds) of every column and its standard error, by group, with the number of runs."""
     rows = []
     for group, members in frame.groupby(list(by), sort=False, dropna=False):
-        row = dict(zip(by, group)) | {"runs": len(members)}
+        row = dict(zip(by, group)) | {count: len(members)}
         for column in columns:
-            over = replicated(members[column].to_numpy())
-            row |= {column: over.value, column + ERROR: over.standard_error}
+            row |= with_error(column, replicated(members[column].to_numpy(float)))
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def with_error(column: str, estimate: Estimate) -> dict[str, float]:
+    """A figure and its standard error, as columns of a table."""
+    return {column: estimate.value, column + ERROR: estimate.standard_error}
 
 
 def published(name: str) -> pd.DataFrame:
@@ -292,6 +300,13 @@ def published(name: str) -> pd.DataFrame:
 def verdict(low: float, high: float, limit: float = 0.0) -> str:
     """Whether a figure is below a limit, by its interval; undecided if that contains it or is NaN."""
     return "holds" if high < limit else "does not hold" if low > limit else "undecided"
+
+
+def verdict_of_all(verdicts: Collection[str]) -> str:
+    """The verdict on a sentence that holds where all of its parts do."""
+    if "does not hold" in verdicts:
+        return "does not hold"
+    return "undecided" if "undecided" in verdicts else "holds"
 
 
 def difference_claim(statement: str, difference: Estimate, what: str, unit: str) -> Claim:
@@ -319,7 +334,38 @@ def told(figures: pd.DataFrame, column: str, missing: str = "diverged") -> list[
     return [plus_minus(*pair, missing) for pair in zip(figures[column], errors)]
 
 
-def spread(figures: pd.DataFrame, index: Sequence[str], columns: str, values: str, missing: str = "-") -> pd.DataFrame:
-    """A table with a column for every value of `columns`, its rows in the order in which `figures` has them."""
+Cells = str | tuple[str, str] | tuple[str, str, str] | Sequence[Any]
+
+
+def text_of(figures: pd.DataFrame, columns: Mapping[str, Cells], missing: str = "diverged") -> pd.DataFrame:
+    """A table to read, a title for each column: the name of a column of figures, which has its standard errors where
+    there are some; a name with a format, and perhaps what stands for a figure that is not finite; or cells.
+    """
+
+    def cells(of: Cells) -> Sequence[Any]:
+        if isinstance(of, str):
+            return told(figures, of, missing) if of + ERROR in figures else figures[of]
+        if not isinstance(of, tuple):
+            return of
+        name, form, *absent = of
+        return [form.format(value) if math.isfinite(value) or not absent else absent[0] for value in figures[name]]
+
+    return pd.DataFrame({title: cells(of) for title, of in columns.items()}, index=figures.index)
+
+
+def spread(
+    figures: pd.DataFrame,
+    index: Sequence[str],
+    columns: str,
+    values: str | Sequence[Any],
+    missing: str = "-",
+    order: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """A table with a column for every value of `columns`, its rows in the order in which `figures` has them. values: a
+    column, or cells. order: the values of `columns` that are shown, with their titles.
+    """
+    if not isinstance(values, str):
+        figures, values = figures.assign(_cells=values), "_cells"
     wide = figures.pivot(index=list(index), columns=columns, values=values).fillna(missing)
+    wide = wide if order is None else wide[list(order)].rename(columns=order)
     return wide.reindex(pd.MultiIndex.from_frame(figures[list(index)].drop_duplicates())).reset_index()

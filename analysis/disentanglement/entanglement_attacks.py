@@ -80,7 +80,7 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
         *words,
     ]
     drawn = functools.partial(draw.attacks, figures, SHOWN)
-    return Result("scores", figures, text, "\n".join(caption), drawn, list(claims(runs)))
+    return Result("scores", figures, text, caption, drawn, list(claims(runs)))
 
 
 def claims(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -150,7 +150,7 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         *([CROSSED] if text.map(lambda cell: "cross by" in str(cell)).any(axis=None) else []),
         *words,
     ]
-    return Result("bounds", figures, text, "\n".join(caption))
+    return Result("bounds", figures, text, caption)
 
 
 def decompositions(runs: pd.DataFrame, words: list[str]) -> Iterator[Result]:
@@ -184,7 +184,7 @@ def decompositions(runs: pd.DataFrame, words: list[str]) -> Iterator[Result]:
         "bounds, and so not always between them: by how much they are outside is an average over evaluations, too.",
         *words,
     ]
-    yield Result("decompositions", figures, text, "\n".join(caption))
+    yield Result("decompositions", figures, text, caption)
 
 
 def shown(runs: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -114,7 +114,7 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
         *words,
     ]
     drawn = functools.partial(draw.boxes, {name: of for name, of in runs.groupby("name", sort=False)}, titles)
-    return Result("scores", figures, text, "\n".join(caption), drawn, list(claims_of_scores(runs)))
+    return Result("scores", figures, text, caption, drawn, list(claims_of_scores(runs)))
 
 
 def claims_of_scores(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -198,7 +198,7 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         *words,
     ]
     claims = list(claims_of_bounds(runs[~runs["model"].isin(WITHOUT_DENSITY) & (runs["diverged"] == 0)]))
-    return Result("bounds", figures, text, "\n".join(caption), functools.partial(draw.bars, figures), claims)
+    return Result("bounds", figures, text, caption, functools.partial(draw.bars, figures), claims)
 
 
 def claims_of_bounds(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -247,7 +247,7 @@ def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
         f"share of the variance between trainings, 95 % interval: {said}; holds where all are above half.",
     )
     drawn = functools.partial(draw.each_training, chosen)
-    return Result("trainings", figures, text, "\n".join(caption), drawn, [claim])
+    return Result("trainings", figures, text, caption, drawn, [claim])
 
 
 def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
@@ -279,7 +279,7 @@ def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
         *words,
     ]
     drawn = functools.partial(draw.strips, strips, figures)
-    return Result("traversals", figures, text.rename(columns=titles), "\n".join(caption), drawn)
+    return Result("traversals", figures, text.rename(columns=titles), caption, drawn)
 
 
 def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
@@ -306,7 +306,7 @@ def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
         "trainings ± standard error. The scores of Tokui & Sato 2021 are published as box plots only.",
         *words,
     ]
-    return Result("elsewhere", figures, text.rename(columns={"not_stated": "not stated"}), "\n".join(caption))
+    return Result("elsewhere", figures, text.rename(columns={"not_stated": "not stated"}), caption)
 
 
 def differences(row: dict, ours: pd.Series) -> Iterator[str]:

@@ -77,7 +77,7 @@ def by_depth(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result
     draw = drawing(figures, draw_depths, "MSE (bits²)")
     name = f"{prefix}{bound}-{bits:g}bits"
     claims = correlations(runs, not differing)
-    return Result(name, figures, text, "\n".join(caption), draw, claims, beside="" if differing else "table2")
+    return Result(name, figures, text, caption, draw, claims, beside="" if differing else "table2")
 
 
 def up_to(runs: pd.DataFrame, bits: float) -> pd.DataFrame:

@@ -57,7 +57,7 @@ def table_3(evidence: Evidence) -> Result:
         *evidence.notes,
     ]
     draw = drawing(figures, draw_mse, "MSE (bits²)")
-    return Result("mse", figures, text, "\n".join(caption), draw, claims(evidence.rows), beside="table3" * bool(theirs))
+    return Result("mse", figures, text, caption, draw, claims(evidence.rows), beside="table3" * bool(theirs))
 
 
 def both_truths(evidence: Evidence) -> Result:

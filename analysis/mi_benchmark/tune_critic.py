@@ -17,8 +17,8 @@ import pandas as pd
 from scipy import stats
 
 from analysis.common.runs import versions
-from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
-from analysis.common.tables import Analysis, Claim, Result, plus_minus
+from analysis.common.searches import COMPLETE, FRACTION, SHOWN, best_of, ranked, scatter, steps_done, trials_of
+from analysis.common.tables import Analysis, Claim, Result, text_of, told
 from analysis.mi_benchmark._benchmark import at
 from analysis.mi_benchmark._notes import notes
 from analysis.mi_benchmark._terms import REASONABLE
@@ -33,11 +33,9 @@ MINIMUM = 8  # trials from which the importance of a setting is estimated
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The best trials and which estimator to use; and how much each setting matters."""
     newest = runs.loc[runs["start"].idxmax()]
-    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME)
+    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME, [JUDGED])
     bits = newest["schedule_bits"][0]
     trials = at(trials, bits).assign(true_bits=bits).reset_index(drop=True)
-    missing = [name for name in (JUDGED, FRACTION) if name not in trials]
-    trials = trials.assign(**dict.fromkeys(missing, math.nan))
     words = [
         f"Profile {newest['profile']}: up to {newest['steps']:,} steps, {newest['critic']} critic, "
         f"{newest['sources']} sources. Data {newest['pool']}; seed {newest['seed']}; code {versions(trials)}.",
@@ -48,41 +46,37 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
     """The ten trials with the least settled error, scored again on unseen pairs, and the best of every estimator."""
-    ranked = trials.assign(
+    trials = trials.assign(
         unseen_bias_bits=(trials["true_bits"] - trials["held_out_bits"]).abs(),
         unseen_bias_bits_error=trials["held_out_bits_error"],
-        stopped=trials["outcome"] == STOPPED,
-    ).sort_values(["stopped", "settled_mse_bits2"], na_position="last", kind="stable")
-    ranked = ranked.assign(rank=range(1, len(ranked) + 1))
+    )
+    trials = ranked(trials, "settled_mse_bits2", ascending=True)
     columns = ["settled_mse_bits2", "settled_mse_bits2_error", "settled_mean_bits", "held_out_bits"]
     columns += ["unseen_bias_bits", "unseen_bias_bits_error", "floor_mse_bits2", "floor_mse_bits2_error"]
-    figures = ranked[["rank", *SEARCHED, "steps", FRACTION, "outcome", "seed", *columns, JUDGED]]
-
+    figures = trials[["rank", *SEARCHED, "steps", FRACTION, "outcome", "seed", *columns, JUDGED]]
     top = figures.head(SHOWN)
-    text = top[["rank", *SEARCHED]].rename(columns={"bound": "estimator"}).astype({"batch": int, "width": int})
-    text["learning_rate"] = top["learning_rate"].map("{:.2g}".format)
-    text["steps"] = steps_done(top)
-    for column, title, missing in (
-        ("settled_mse_bits2", "MSE, 2nd half (bits²)", "stopped or diverged"),
-        ("floor_mse_bits2", "oracle critic", "-"),
-        ("unseen_bias_bits", "|truth - unseen| (bits)", "-"),
-    ):
-        text[title] = [plus_minus(*pair, missing) for pair in zip(top[column], top[column + "_error"])]
+    text = text_of(top, {
+        "rank": "rank", **{"estimator" if name == "bound" else name: name for name in SEARCHED},
+        "batch": top["batch"].astype(int), "width": top["width"].astype(int),
+        "learning_rate": ("learning_rate", "{:.2g}"), "steps": steps_done(top),
+        "MSE, 2nd half (bits²)": told(top, "settled_mse_bits2", "stopped or diverged"),
+        "oracle critic": "floor_mse_bits2", "|truth - unseen| (bits)": "unseen_bias_bits",
+    }, "-")  # fmt: skip
     caption = [
         f"{best_of(figures)} at a true MI of {trials['true_bits'].iloc[0]:g} bits. One run of one "
         "seed each: ± is its standard error over steps, and over batches of unseen pairs.",
-        answer(ranked),
+        answer(trials),
         f"The least of {len(figures)} noisy errors is too good: the best trial owes its rank partly to luck. What it "
         "says of unseen pairs (batch 512), by which no trial was chosen, has no such advantage. A larger batch has "
         "less noise by itself: see the oracle critic at each trial's batch.",
         *words,
     ]
-    return Result("best", figures, text, "\n".join(caption), functools.partial(draw, ranked), [told_apart(ranked)])
+    return Result("best", figures, text, caption, functools.partial(draw, trials), [told_apart(trials)])
 
 
-def answer(ranked: pd.DataFrame) -> str:
+def answer(trials: pd.DataFrame) -> str:
     """Which estimator to use, in a sentence, and which others cannot be told from it."""
-    complete = _finite(ranked)
+    complete = _finite(trials)
     if complete.empty:
         return "No trial has a finite error at its end: nothing can be recommended."
     best, rivals = complete.iloc[0], _rivals(complete)
@@ -100,8 +94,8 @@ def answer(ranked: pd.DataFrame) -> str:
     )
 
 
-def _finite(ranked: pd.DataFrame) -> pd.DataFrame:
-    return ranked[(ranked["outcome"] == COMPLETE) & np.isfinite(ranked["settled_mse_bits2"].astype(float))]
+def _finite(trials: pd.DataFrame) -> pd.DataFrame:
+    return trials[(trials["outcome"] == COMPLETE) & np.isfinite(trials["settled_mse_bits2"].astype(float))]
 
 
 def _rivals(complete: pd.DataFrame) -> list[str]:
@@ -113,18 +107,16 @@ def _rivals(complete: pd.DataFrame) -> list[str]:
     return list(firsts.loc[~worse, "bound"])
 
 
-def told_apart(ranked: pd.DataFrame) -> Claim:
+def told_apart(trials: pd.DataFrame) -> Claim:
     """Which estimators are worse than the best by more than the errors within runs; seeds' scatter is not included."""
     statement = "One estimator is the most accurate for these data."
-    complete = _finite(ranked)
+    complete = _finite(trials)
     tried = list(dict.fromkeys(complete["bound"]))
     if len(tried) < 2:
         return Claim(statement, "undecided", "fewer than two estimators have a trial with a finite error at its end.")
     best, rivals = complete.iloc[0], _rivals(complete)
-    errors = "; ".join(
-        f"{row['bound']} {plus_minus(row['settled_mse_bits2'], row['settled_mse_bits2_error'])}"
-        for _, row in complete.drop_duplicates("bound").iterrows()
-    )
+    firsts = complete.drop_duplicates("bound")
+    errors = "; ".join(f"{bound} {error}" for bound, error in zip(firsts["bound"], told(firsts, "settled_mse_bits2")))
     apart = f"{best['bound']} is not told from {', '.join(rivals)}"
     if not rivals:
         apart = f"{best['bound']} is {APART:g} standard errors below all others"
@@ -141,19 +133,15 @@ def importance(trials: pd.DataFrame, words: list[str]) -> Result:
     rows = []
     for name in varied:
         ordered = name != "bound" and len(known) > 2
-        rho = stats.spearmanr(known[name].astype(float), known["log_error"]) if ordered else None
-        row = {"setting": name, "trials": len(known), "importance": shares.get(name, math.nan)}
-        rows.append(
-            row | {"spearman": rho.statistic if ordered else math.nan, "p": rho.pvalue if ordered else math.nan}
-        )
+        rho = stats.spearmanr(known[name].astype(float), known["log_error"]) if ordered else (math.nan, math.nan)
+        rows.append((name, len(known), shares.get(name, math.nan), *rho))
     figures = pd.DataFrame(rows, columns=["setting", "trials", "importance", "spearman", "p"])
     figures = figures.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
-    text = figures[["setting", "trials"]].assign(
-        importance=figures["importance"].map(lambda share: "too few trials" if math.isnan(share) else f"{share:.0%}"),
-        correlation=[
-            "-" if math.isnan(rho) else f"{rho:+.2f} (p = {p:.2g})" for rho, p in zip(figures["spearman"], figures["p"])
-        ],
-    )
+    pairs = zip(figures["spearman"], figures["p"])
+    text = text_of(figures, {
+        "setting": "setting", "trials": "trials", "importance": ("importance", "{:.0%}", "too few trials"),
+        "Spearman": ["-" if math.isnan(rho) else f"{rho:+.2f} (p = {p:.2g})" for rho, p in pairs],
+    })  # fmt: skip
     caption = [
         "Importance: the share of the variance of log10(error) over the trials that a setting explains alone (fANOVA, "
         f"Hutter et al. 2014, by Optuna), from {MINIMUM} trials on; correlation: Spearman's, of setting and error, "
@@ -163,7 +151,7 @@ def importance(trials: pd.DataFrame, words: list[str]) -> Result:
         "trials of a search are not independent.",
         *words,
     ]
-    return Result("importance", figures, text.rename(columns={"correlation": "Spearman"}), "\n".join(caption))
+    return Result("importance", figures, text, caption)
 
 
 def fanova(trials: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:

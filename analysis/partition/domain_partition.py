@@ -79,7 +79,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     ]  # fmt: skip
     text["published"] = beside(figures)
     caption = [*described(runs), *words, *reference_notes(runs), *left_out]
-    return [Result("accuracy", figures, text, "\n".join(caption), functools.partial(draw, runs), against(runs))]
+    return [Result("accuracy", figures, text, caption, functools.partial(draw, runs), against(runs))]
 
 
 def in_order(frame: pd.DataFrame) -> pd.DataFrame:

@@ -205,9 +205,7 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
         ),
         *notes,
     ]
-    found = [
-        Result("holdings", table, holdings_text(table), "\n".join(caption), functools.partial(drawings.heatmap, table))
-    ]
+    found = [Result("holdings", table, holdings_text(table), caption, functools.partial(drawings.heatmap, table))]
     if len(agree):
         said = (
             "Do the scores agree on which model is better? Spearman's rank correlation over the trained models of one "

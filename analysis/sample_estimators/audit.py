@@ -180,7 +180,7 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
         ),
         f"Not installed: {', '.join(missing)}." if missing else "All packages of the list are installed.",
     ]
-    return Result("audit", figures, text, "\n".join(caption))
+    return Result("audit", figures, text, caption)
 
 
 def _about_units(figures: pd.DataFrame) -> list[str]:

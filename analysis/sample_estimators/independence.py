@@ -54,7 +54,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         *left_out,
     ]
     titles = {"law": "setting", "columns": "columns of z", "size_sets": "data sets", "seconds": "seconds a test"}
-    return [Result("tests", figures, text.rename(columns=titles), "\n".join(caption))]
+    return [Result("tests", figures, text.rename(columns=titles), caption)]
 
 
 def shown(value: float, sets: int) -> str:

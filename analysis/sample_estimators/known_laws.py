@@ -120,7 +120,7 @@ def _methods(laws: pd.DataFrame, made: str, left_out: list[str]) -> Result:
         made,
         *left_out,
     ]
-    return Result("methods", figures, text, "\n".join(caption), functools.partial(draw_biases, laws))
+    return Result("methods", figures, text, caption, functools.partial(draw_biases, laws))
 
 
 def _covered(covered: int, intervals: int) -> str:
@@ -187,7 +187,7 @@ def _items(paired: pd.DataFrame, made: str) -> Result:
         "files, 200 levels of the digits 0 and 1.",
         made,
     ]
-    return Result("items", figures, text, "\n".join(caption), functools.partial(draw_levels, paired))
+    return Result("items", figures, text, caption, functools.partial(draw_levels, paired))
 
 
 def _or_not_told(form: str) -> Callable[[float], str]:

@@ -62,7 +62,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         *kept,
         *left_out,
     ]
-    return [Result("families", figures, text, "\n".join(caption))]
+    return [Result("families", figures, text, caption)]
 
 
 ANALYSIS = Analysis(

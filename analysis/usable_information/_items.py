@@ -73,7 +73,7 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
         *words,
     ]
     claim = Claim(statement, "does not hold" if beyond else "holds", evidence)
-    return Result("right-and-wrong", figures, text, "\n".join(caption), functools.partial(draw_right, tables), [claim])
+    return Result("right-and-wrong", figures, text, caption, functools.partial(draw_right, tables), [claim])
 
 
 def signed(bits: float) -> str:
@@ -154,7 +154,7 @@ def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
         *words,
     ]
     draw = functools.partial(draw_lines, figures, "mean_length", "mean number of tokens")
-    return Result("length", figures, pd.DataFrame(text), "\n".join(caption), draw)
+    return Result("length", figures, pd.DataFrame(text), caption, draw)
 
 
 def with_items(figures: pd.DataFrame) -> list[str]:
@@ -194,7 +194,7 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
     more = f" ({MOST_OVERLAP}: or more)" if MOST_OVERLAP in set(figures["overlap"]) else ""
     draw = functools.partial(draw_lines, figures, "overlap", f"shared tokens{more}")
     text = spread(shown, ["data", "overlap"], "label", "mean")
-    return Result("overlap", figures, text, "\n".join(caption), draw, [no_overlap(*pair) for pair in tables.items()])
+    return Result("overlap", figures, text, caption, draw, [no_overlap(*pair) for pair in tables.items()])
 
 
 def no_overlap(name: str, table: pd.DataFrame) -> Claim:
@@ -244,7 +244,7 @@ def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
         f"A family that can use next to nothing ({used} bits on average) is a poor judge of labels.",
         *words,
     ]
-    return Result("hardest", figures, text.rename(columns={"pvi_bits": "PVI"}), "\n".join(caption), quotes=True)
+    return Result("hardest", figures, text.rename(columns={"pvi_bits": "PVI"}), caption, quotes=True)
 
 
 def shortened(text: str) -> str:

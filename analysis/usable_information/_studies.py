@@ -96,7 +96,7 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
         "fitted again. The largest of many: a token that leads by its error only may lead by luck.",
         *words,
     ]
-    return Result("artefacts", figures, text.rename(columns={"label": "class"}), "\n".join(caption))
+    return Result("artefacts", figures, text.rename(columns={"label": "class"}), caption)
 
 
 def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
@@ -133,7 +133,7 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
         *words,
     ]
     found = [claim for group in curve_groups(figures) for claim in falls(*group)]
-    return [Result("epochs", figures, text, "\n".join(caption), functools.partial(draw_epochs, figures), found)]
+    return [Result("epochs", figures, text, caption, functools.partial(draw_epochs, figures), found)]
 
 
 def curve_groups(figures: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

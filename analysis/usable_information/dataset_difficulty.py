@@ -95,7 +95,7 @@ def information(measured: pd.DataFrame, asked: str | None, words: list[str]) -> 
     ]
     family = shown_family(measured, asked)
     draw = functools.partial(difficulty_densities, shown_items(measured, family), family)
-    return Result("information", figures, text, "\n".join(caption), draw, list(claims(measured, figures)))
+    return Result("information", figures, text, caption, draw, list(claims(measured, figures)))
 
 
 def row_of(group: dict, runs: pd.DataFrame) -> dict:

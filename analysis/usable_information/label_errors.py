@@ -141,9 +141,7 @@ def overall(noisy: pd.DataFrame, words: Sequence[str]) -> Result:
         when_in_sample_wins(runs, first, second),
         *words,
     ]
-    return Result(
-        "scores", figures.drop(columns="against"), text, "\n".join(caption), claims=[paper_claim(runs, second)]
-    )
+    return Result("scores", figures.drop(columns="against"), text, caption, claims=[paper_claim(runs, second)])
 
 
 def counted(runs: pd.DataFrame, first: str, second: str) -> tuple[int, int, int]:
@@ -215,7 +213,7 @@ def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result
         *words,
     ]
     draw = functools.partial(draw_settings, figures[figures["family"] == family])
-    return Result("settings", figures.drop(columns="against"), text, "\n".join(caption), draw)
+    return Result("settings", figures.drop(columns="against"), text, caption, draw)
 
 
 def draw_settings(figures: pd.DataFrame, *paths: Path) -> None:
@@ -266,7 +264,7 @@ def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
         *words,
     ]
     draw = functools.partial(draw_maps, tables, pictures)
-    return Result("maps", figures, text, "\n".join(caption), draw, quotes=True)
+    return Result("maps", figures, text, caption, draw, quotes=True)
 
 
 def draw_maps(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, np.ndarray], *paths: Path) -> None:

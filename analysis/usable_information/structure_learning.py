@@ -66,9 +66,7 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
         *cautions(study, figures, score),
         *words,
     ]
-    return Result(
-        study, figures, text, "\n".join(caption), functools.partial(draw, figures, study), claims(study, runs)
-    )
+    return Result(study, figures, text, caption, functools.partial(draw, figures, study), claims(study, runs))
 
 
 def cautions(study: str, figures: pd.DataFrame, score: str) -> list[str]:

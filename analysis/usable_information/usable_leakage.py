@@ -122,7 +122,7 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
         *words,
     ]
     draw_matrix = functools.partial(draw, figures, study, label)
-    return Result(f"{study}-{label}", figures, text, "\n".join(caption), draw_matrix, found)
+    return Result(f"{study}-{label}", figures, text, caption, draw_matrix, found)
 
 
 def ranged(counts: pd.Series) -> str:
