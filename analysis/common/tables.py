@@ -337,9 +337,11 @@ def told(figures: pd.DataFrame, column: str, missing: str = "diverged") -> list[
 Cells = str | tuple[str, str] | tuple[str, str, str] | Sequence[Any]
 
 
-def text_of(figures: pd.DataFrame, columns: Mapping[str, Cells], missing: str = "diverged") -> pd.DataFrame:
-    """A table to read, a title for each column: the name of a column of figures, which has its standard errors where
-    there are some; a name with a format, and perhaps what stands for a figure that is not finite; or cells.
+def text_of(
+    figures: pd.DataFrame, names: Sequence[str], columns: Mapping[str, Cells], missing: str = "diverged"
+) -> pd.DataFrame:
+    """A table to read: columns of figures as they are, then by title a column, with its standard errors if there
+    are some; a name with a format, and perhaps what stands for a figure that is not finite; or cells.
     """
 
     def cells(of: Cells) -> Sequence[Any]:
@@ -348,9 +350,9 @@ def text_of(figures: pd.DataFrame, columns: Mapping[str, Cells], missing: str = 
         if not isinstance(of, tuple):
             return of
         name, form, *absent = of
-        return [form.format(value) if math.isfinite(value) or not absent else absent[0] for value in figures[name]]
+        return [form.format(value) if not absent or math.isfinite(value) else absent[0] for value in figures[name]]
 
-    return pd.DataFrame({title: cells(of) for title, of in columns.items()}, index=figures.index)
+    return figures[list(names)].assign(**{title: cells(of) for title, of in columns.items()})
 
 
 def spread(

@@ -29,8 +29,14 @@ def boxes(runs: Mapping[str, pd.DataFrame], titles: Mapping[str, str], *paths: P
             for place, members in enumerate(runs.values()):
                 values = evaluations(members, score)
                 for side, part, colour in ((-0.18, values, BLUE), (0.18, better_half(values), SKY)):
-                    drawn = axis.boxplot(_finite(part.ravel()), positions=[place + side], widths=0.3, patch_artist=True,
-                                         flierprops={"markersize": 3}, medianprops={"color": "black"})  # fmt: skip
+                    drawn = axis.boxplot(
+                        _finite(part.ravel()),
+                        positions=[place + side],
+                        widths=0.3,
+                        patch_artist=True,
+                        flierprops={"markersize": 3},
+                        medianprops={"color": "black"},
+                    )
                     drawn["boxes"][0].set_facecolor(colour)
             axis.set_title(title, fontsize="medium")
             axis.set_xticks(range(len(runs)), labels=list(runs), rotation=40, ha="right")
@@ -113,8 +119,15 @@ def attacks(figures: pd.DataFrame, scores: Mapping[str, str], *paths: Path) -> N
     with sheet(paths, down, across, (4.4 * across + 1.2, 3 * down), 130, sharey=True) as axes:
         for axis, ((name, seed, attack), part) in zip(axes.flat, groups):
             for score, line, mark in lines(part[part["score"].isin(list(scores))], "score"):
-                axis.errorbar(line["alpha"], line["mean"], line["mean_error"], markersize=4, capsize=2,
-                              label=scores[score], **mark)  # fmt: skip
+                axis.errorbar(
+                    line["alpha"],
+                    line["mean"],
+                    line["mean_error"],
+                    markersize=4,
+                    capsize=2,
+                    label=scores[score],
+                    **mark,
+                )
             axis.set_title(f"{name} (seed {seed}), {attack}", fontsize="medium")
             axis.set(xlabel="alpha", ylim=(-0.02, 1.02))
         for axis in axes[:, 0]:

@@ -87,11 +87,15 @@ def table1(runs: pd.DataFrame, words: list[str]) -> Result:
     strongest = figures.loc[np.isfinite(figures["alpha"]), "alpha"].max()
     shown = figures[(figures["attack"] == "none") | (figures["alpha"] >= strongest)]
     off = shown["printed"] - shown["exact"]
-    text = text_of(shown, {
-        "score": shown["score"].map(SCORES), "attack": "attack", "factors": "factors", "alpha": ("alpha", "{:g}"),
-        "printed": ("printed", "{:.3f}"), "exact": ("exact", "{:.3f}"),
-        "printed - exact": off.map("{:+.3f}".format).where(off.abs() > NOTHING, "-"), "estimated": "estimated",
-    }, "-")  # fmt: skip
+    columns = {
+        "score": shown["score"].map(SCORES),
+        "alpha": ("alpha", "{:g}"),
+        "printed": ("printed", "{:.3f}"),
+        "exact": ("exact", "{:.3f}"),
+        "printed - exact": off.map("{:+.3f}".format).where(off.abs() > NOTHING, "-"),
+        "estimated": "estimated",
+    }
+    text = text_of(shown, ["score", "attack", "factors"], columns, "-")
     wrong = figures[(figures["printed"] - figures["exact"]).abs() > NOTHING]
     where = wrong.groupby(["score", "attack"])["factors"].agg(lambda of: ", ".join(map(str, sorted(set(of)))))
     caption = [
@@ -111,12 +115,18 @@ def compared(attack: str, factors: int, noise: float, alpha: float, runs: pd.Dat
     """The rows of one setting."""
     place = {"attack": attack, "factors": factors, "alpha": alpha, "noise": noise}
     return [
-        {"score": score, **place, "printed": printed(score, attack, factors, noise, alpha), "exact": value,
-         "estimated": math.nan, "estimated_error": math.nan,
-         **(with_error("estimated", replicated(runs[f"sampled/{score}"].to_numpy())) if len(runs) else {}),
-         "runs": len(runs)}
+        {
+            "score": score,
+            **place,
+            "printed": printed(score, attack, factors, noise, alpha),
+            "exact": value,
+            "estimated": math.nan,
+            "estimated_error": math.nan,
+            **(with_error("estimated", replicated(runs[f"sampled/{score}"].to_numpy())) if len(runs) else {}),
+            "runs": len(runs),
+        }
         for score, value in exact(attack, factors, noise, alpha).items()
-    ]  # fmt: skip
+    ]
 
 
 def claims(figures: pd.DataFrame) -> list[Claim]:
@@ -154,10 +164,8 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
     total = int(figures["compared"].sum())
     limit = -float(ndtri(ALARM / 2 / total))
     largest = figures["largest_z"].max()
-    text = text_of(figures, {
-        **{name: name for name in ("attack", "factors", "runs", "compared")},
-        "largest |z|": ("largest_z", "{:.2f}"), "|z| above 1.96": ("beyond_95", "{:.1%}"),
-    })  # fmt: skip
+    columns = {"largest |z|": ("largest_z", "{:.2f}"), "|z| above 1.96": ("beyond_95", "{:.1%}")}
+    text = text_of(figures, ["attack", "factors", "runs", "compared"], columns)
     caption = [
         "Every mutual information of a factor and one latent, all others or all, estimated and exact: the difference "
         "in standard errors. Those of one run share their draws, so that their count is not one of independent tests.",

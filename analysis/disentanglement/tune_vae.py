@@ -42,12 +42,15 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     titles = {name: name.replace("_", " ") for name in searched}
     top = figures.head(SHOWN)
     stopped = (top["outcome"] == STOPPED).to_numpy()
-    text = text_of(top, {
-        "rank": "rank", "model": "model", "weight": ("weight", "{:.3g}"), "learning_rate": ("learning_rate", "{:.2g}"),
-        "steps": steps_done(top), "judged": (JUDGED, "{:.3f}"),
+    columns = {
+        "weight": ("weight", "{:.3g}"),
+        "learning_rate": ("learning_rate", "{:.2g}"),
+        "steps": steps_done(top),
+        "judged": (JUDGED, "{:.3f}"),
         **{SCORES[score]: np.where(stopped, "stopped", told(top, score)) for score in MEASURED},
         "reconstruction (nats)": ("train/reconstruction", "{:.1f}"),
-    })  # fmt: skip
+    }
+    text = text_of(top, ["rank", "model"], columns)
     draw = functools.partial(scatter, figures, titles, JUDGED, f"{newest['criterion']} at the last judgement")
     return [Result("best", figures, text, caption(figures, newest, trials, by), draw)]
 

@@ -8,6 +8,7 @@ and scores published elsewhere.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
@@ -15,17 +16,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from analysis.common import tables
 from analysis.common.runs import latest
-from analysis.common.tables import (
-    ERROR,
-    Analysis,
-    Claim,
-    Result,
-    difference_claim,
-    plus_minus,
-    published,
-    verdict,
-)
+from analysis.common.tables import Analysis, Claim, Result, difference_claim, spread, text_of, told, verdict, with_error
 from analysis.disentanglement import _figures as draw
 from analysis.disentanglement._scores import (
     CROSSED,
@@ -87,34 +80,36 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 def scores(runs: pd.DataFrame, words: list[str]) -> Result:
     """Figure 3a: every score by model, over all trainings and over the better half of them, chosen score by score."""
-    rows, titles = [], scores_of(runs)
-    for name, members in runs.groupby("name", sort=False):
-        for score in titles:
-            every = evaluations(members, score)
-            for selection, values in (("all", every), ("better half", better_half(every))):
-                over, quartiles = replicated(values.mean(axis=1)), np.percentile(values, (25, 50, 75))
-                rows.append({
-                    "name": name, "score": score, "selection": selection, "trainings": len(values),
-                    "evaluations": values.size, "mean": over.value, "mean" + ERROR: over.standard_error,
-                    "low_quartile": quartiles[0], "median": quartiles[1], "high_quartile": quartiles[2],
-                })  # fmt: skip
+    rows, titles, index = [], scores_of(runs), ["name", "selection", "trainings"]
+    models = dict(list(runs.groupby("name", sort=False)))
+    for (name, members), score in itertools.product(models.items(), titles):
+        every = evaluations(members, score)
+        for selection, values in (("all", every), ("better half", better_half(every))):
+            quartiles = zip(("low_quartile", "median", "high_quartile"), np.percentile(values, (25, 50, 75)))
+            rows.append(
+                {
+                    "name": name,
+                    "score": score,
+                    "selection": selection,
+                    "trainings": len(values),
+                    "evaluations": values.size,
+                    **with_error("mean", replicated(values.mean(axis=1))),
+                    **dict(quartiles),
+                }
+            )
     figures = pd.DataFrame(rows)
-    shown = figures.assign(
-        shown=[plus_minus(*pair, "-") for pair in zip(figures["mean"], figures["mean" + ERROR])],
-        trainings=[f"{count} ({selection})" for count, selection in zip(figures["trainings"], figures["selection"])],
-    )
-    text = shown.pivot(index=["name", "selection", "trainings"], columns="score", values="shown")
-    rows_of = shown[["name", "selection", "trainings"]].drop_duplicates()
-    text = text.loc[[tuple(row) for row in rows_of.itertuples(index=False)], list(titles)].rename(columns=titles)
-    text = text.reset_index().drop(columns="selection").rename(columns={"name": "model"})
+    text = spread(figures, index, "score", told(figures, "mean", "-"), order=titles)
+    text["trainings"] = [f"{count} ({selection})" for count, selection in zip(text["trainings"], text["selection"])]
+    text = text.drop(columns="selection").rename(columns={"name": "model"})
     caption = [
         "Mean over trainings ± its standard error. The better half is taken for every score by itself, as published "
         "for JointVAE: it is the larger for being chosen. -: not defined in some training, which diverged or whose "
         "latents tell nothing.",
         *words,
     ]
-    drawn = functools.partial(draw.boxes, {name: of for name, of in runs.groupby("name", sort=False)}, titles)
-    return Result("scores", figures, text, caption, drawn, list(claims_of_scores(runs)))
+    return Result(
+        "scores", figures, text, caption, functools.partial(draw.boxes, models, titles), list(claims_of_scores(runs))
+    )
 
 
 def claims_of_scores(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -160,33 +155,18 @@ def versus(runs: pd.DataFrame, model: str, column: str, sign: float = 1.0, other
 
 def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     """Figure 3b: bounds of unique, redundant and synergistic information, shares of H(y)."""
-    rows = []
-    for name, members in runs.groupby("name", sort=False):
-        whole = {}
-        for column in WHOLE:
-            over = replicated(members[column].to_numpy(float))
-            whole |= {column: over.value, column + ERROR: over.standard_error}
-        for prefix, where in WHERE.items():
-            for term in TERMS:
-                row = {"name": name, "where": where, "term": term, "runs": len(members)}
-                for side in ("low", "high"):
-                    over = replicated(members[f"{prefix}{term}_{side}"].to_numpy())
-                    row |= {side: over.value, side + ERROR: over.standard_error}
-                over = replicated((members[f"{prefix}{term}_low"] - members[f"{prefix}{term}_high"]).to_numpy())
-                row |= {"excess": over.value, "excess" + ERROR: over.standard_error}
-                rows.append(row | whole)
-    figures = pd.DataFrame(rows)
-    shown = figures.assign(
-        shown=[f"{plus_minus(*low)} to {plus_minus(*high)}{crossed(*excess)}" for low, high, excess in
-               zip(*(zip(figures[of], figures[of + ERROR]) for of in ("low", "high", "excess")))],
-        **{title: [plus_minus(*pair, "-") for pair in zip(figures[column], figures[column + ERROR])]
-           for column, title in WHOLE.items()},
-    )  # fmt: skip
-    index = ["name", "where", *WHOLE.values()]
-    text = shown.pivot(index=index, columns="term", values="shown")
-    rows_of = shown[index].drop_duplicates()
-    text = text.loc[[tuple(row) for row in rows_of.itertuples(index=False)], list(TERMS)].rename(columns=TERMS)
-    text = text.reset_index().rename(columns={"name": "model", "where": "latent"})
+    parts = []
+    for _, members in runs.groupby("name", sort=False):
+        for (prefix, where), term in itertools.product(WHERE.items(), TERMS):
+            low, high = (members[f"{prefix}{term}_{side}"] for side in ("low", "high"))
+            parts.append(members.assign(where=where, term=term, low=low, high=high, excess=low - high))
+    figures = tables.summarise(pd.concat(parts), ["name", "where", "term"], ["low", "high", "excess", *WHOLE])
+    whole = text_of(figures, (), {title: column for column, title in WHOLE.items()}, "-")
+    excess = [crossed(*pair) for pair in zip(figures["excess"], figures["excess_error"])]
+    cells = [f"{low} to {high}{over}" for low, high, over in zip(told(figures, "low"), told(figures, "high"), excess)]
+    index = ["name", "where", *whole]
+    text = spread(pd.concat([figures[["name", "where", "term"]], whole], axis=1), index, "term", cells, order=TERMS)
+    text = text.rename(columns={"name": "model", "where": "latent"})
     caption = [
         "Lower to upper bound of the unique (U), redundant (R) and synergistic or complementary (C) information of one "
         "latent about a factor, against all other latents; shares of H(y), means over factors and trainings ± standard "
@@ -194,7 +174,7 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         "As published: the largest over latents for each bound by itself, so that the bounds of a factor may come from "
         "three latents and do not add up. At one latent: all at the one that tells most about the factor. "
         "Total correlation, and information about the image, need a density.",
-        *([CROSSED] if shown["shown"].str.contains("cross by").any() else []),
+        *([CROSSED] if any(excess) else []),
         *words,
     ]
     claims = list(claims_of_bounds(runs[~runs["model"].isin(WITHOUT_DENSITY) & (runs["diverged"] == 0)]))
@@ -216,34 +196,32 @@ def claims_of_bounds(runs: pd.DataFrame) -> Iterator[Claim]:
 
 def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     """Figure 3c: scores of every training of one model, and how much of their variance is training."""
-    chosen = runs[runs["model"] == model]
-    rows, titles = [], scores_of(runs)
-    for (name, seed), members in chosen.groupby(["name", "seed"], sort=False):
-        for score in titles:
-            over = replicated(evaluations(members, score)[0])
-            rows.append({"name": name, "seed": seed, "score": score, "evaluations": over.n, "mean": over.value,
-                         "mean" + ERROR: over.standard_error})  # fmt: skip
-    figures = pd.DataFrame(rows)
-    shown = figures.assign(shown=[plus_minus(*pair, "-") for pair in zip(figures["mean"], figures["mean" + ERROR])])
-    text = shown.pivot(index=["name", "seed"], columns="score", values="shown")[list(titles)].rename(columns=titles)
+    chosen, titles = runs[runs["model"] == model], scores_of(runs)
+    figures = pd.DataFrame(
+        [
+            {"name": name, "seed": seed, "score": score, "evaluations": over.n, **with_error("mean", over)}
+            for (name, seed), members in chosen.groupby(["name", "seed"], sort=False)
+            for score in titles
+            for over in [replicated(evaluations(members, score)[0])]
+        ]
+    )
+    text = spread(figures, ["name", "seed"], "score", told(figures, "mean", "-"), order=titles)
     parts = {score: components(evaluations(chosen, score)) for score in titles}
-    text = text.reset_index().rename(columns={"name": "model"}).astype(str)
+    text = text.rename(columns={"name": "model"}).astype(str)
     text.loc[len(text)] = ["share of variance", "training", *(percent(of.share) for of in parts.values())]
     caption = [
         f"Every training of {model}: mean over its evaluations ± standard error over evaluations. Last row: the share "
         "of the variance that is between trainings (one-way random effects), the rest is between evaluations.",
         *words,
     ]
-    told = [parts[score].verdict for score in PUBLISHED]
+    published_ones = {score: of for score, of in parts.items() if score in PUBLISHED}
     said = "; ".join(
         f"{SCORES[score]} {percent(of.share)} ({percent(of.low)} to {percent(of.high)})"
-        for score, of in parts.items()
-        if score in PUBLISHED
+        for score, of in published_ones.items()
     )
-    whole = "holds" if set(told) == {"holds"} else "does not hold" if "does not hold" in told else "undecided"
     claim = Claim(
         f"The scores of {model} vary because of training, not of evaluation.",
-        whole,
+        tables.verdict_of_all([of.verdict for of in published_ones.values()]),
         f"share of the variance between trainings, 95 % interval: {said}; holds where all are above half.",
     )
     drawn = functools.partial(draw.each_training, chosen)
@@ -258,10 +236,8 @@ def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     ends = [("best", chosen.iloc[0]), ("worst", chosen.iloc[-1])][: len(chosen)]
     rows, strips = [], {}
     for place, run in ends:
-        told = table(run["run_id"], "bounds").groupby(["latent", "factor"], sort=False)[
-            ["alone", "unique_low", "entropy"]
-        ]
-        share = told.mean().pipe(lambda of: of[["alone", "unique_low"]].div(of["entropy"], axis=0)).reset_index()
+        means = table(run["run_id"], "bounds").groupby(["latent", "factor"], sort=False).mean(numeric_only=True)
+        share = means[["alone", "unique_low"]].div(means["entropy"], axis=0).reset_index()
         strips[place] = arrays(run["run_id"], "traversals")
         for latent in strips[place]:
             best = share[share["latent"] == latent].nlargest(1, "alone").iloc[0]
@@ -284,29 +260,31 @@ def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
 
 def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
     """Scores on dSprites published elsewhere, and ours of the same model with what differs."""
-    known, rows = published("dsprites"), []
+    known, rows = tables.published("dsprites"), []
     for row in known[known["model"].isin(runs["model"])].to_dict("records"):
         ours = runs[runs["model"] == row["model"]]
         if math.isfinite(row["weight"]) and (ours["weight"] == row["weight"]).any():
             ours = ours[ours["weight"] == row["weight"]]
         first, over = ours.iloc[0], replicated(ours[row["score"]].to_numpy())
-        rows.append(row | {"differs": "; ".join(differences(row, first)), "ours": over.value,
-                           "ours" + ERROR: over.standard_error, "runs": len(ours)})  # fmt: skip
-    figures = pd.DataFrame(rows, columns=[*known, "differs", "ours", "ours" + ERROR])
-    text = figures[["model", "weight"]].assign(
-        weight=["not stated" if math.isnan(weight) else f"{weight:g}" for weight in figures["weight"]],
-        score=figures["score"].map(SCORES),
-        published=[plus_minus(*pair) for pair in zip(figures["value"], figures["std"])],
-        ours=[plus_minus(*pair, "-") for pair in zip(figures["ours"], figures["ours" + ERROR])],
-        comparable=[f"no: differs in {of}" if of else "as far as it is stated" for of in figures["differs"]],
-        not_stated=figures["not_stated"], source=figures["source"],
-    )  # fmt: skip
+        rows.append(
+            row | {"differs": "; ".join(differences(row, first)), **with_error("ours", over), "runs": len(ours)}
+        )
+    figures = pd.DataFrame(rows, columns=[*known, "differs", "ours", "ours_error"])
+    columns = {
+        "weight": ("weight", "{:g}", "not stated"),
+        "score": figures["score"].map(SCORES),
+        "published": told(figures.rename(columns={"std": "value_error"}), "value"),
+        "ours": told(figures, "ours", "-"),
+        "comparable": [f"no: differs in {of}" if of else "as far as it is stated" for of in figures["differs"]],
+        "not stated": figures["not_stated"],
+    }
+    text = text_of(figures, ["model"], columns).assign(source=figures["source"])
     caption = [
         "Scores published elsewhere: ± is their standard deviation over trainings as printed. Ours: mean over "
         "trainings ± standard error. The scores of Tokui & Sato 2021 are published as box plots only.",
         *words,
     ]
-    return Result("elsewhere", figures, text.rename(columns={"not_stated": "not stated"}), caption)
+    return Result("elsewhere", figures, text, caption)
 
 
 def differences(row: dict, ours: pd.Series) -> Iterator[str]:

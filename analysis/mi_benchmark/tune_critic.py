@@ -55,13 +55,15 @@ def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
     columns += ["unseen_bias_bits", "unseen_bias_bits_error", "floor_mse_bits2", "floor_mse_bits2_error"]
     figures = trials[["rank", *SEARCHED, "steps", FRACTION, "outcome", "seed", *columns, JUDGED]]
     top = figures.head(SHOWN)
-    text = text_of(top, {
-        "rank": "rank", **{"estimator" if name == "bound" else name: name for name in SEARCHED},
-        "batch": top["batch"].astype(int), "width": top["width"].astype(int),
-        "learning_rate": ("learning_rate", "{:.2g}"), "steps": steps_done(top),
+    columns = {
+        "learning_rate": ("learning_rate", "{:.2g}"),
+        "steps": steps_done(top),
         "MSE, 2nd half (bits²)": told(top, "settled_mse_bits2", "stopped or diverged"),
-        "oracle critic": "floor_mse_bits2", "|truth - unseen| (bits)": "unseen_bias_bits",
-    }, "-")  # fmt: skip
+        "oracle critic": "floor_mse_bits2",
+        "|truth - unseen| (bits)": "unseen_bias_bits",
+    }
+    text = text_of(top.astype({"batch": int, "width": int}), ["rank", *SEARCHED], columns, "-")
+    text = text.rename(columns={"bound": "estimator"})
     caption = [
         f"{best_of(figures)} at a true MI of {trials['true_bits'].iloc[0]:g} bits. One run of one "
         "seed each: ± is its standard error over steps, and over batches of unseen pairs.",
@@ -71,7 +73,14 @@ def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
         "less noise by itself: see the oracle critic at each trial's batch.",
         *words,
     ]
-    return Result("best", figures, text, caption, functools.partial(draw, trials), [told_apart(trials)])
+    return Result(
+        "best",
+        figures,
+        text.rename(columns={"bound": "estimator"}),
+        caption,
+        functools.partial(draw, trials),
+        [told_apart(trials)],
+    )
 
 
 def answer(trials: pd.DataFrame) -> str:
@@ -138,10 +147,9 @@ def importance(trials: pd.DataFrame, words: list[str]) -> Result:
     figures = pd.DataFrame(rows, columns=["setting", "trials", "importance", "spearman", "p"])
     figures = figures.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
     pairs = zip(figures["spearman"], figures["p"])
-    text = text_of(figures, {
-        "setting": "setting", "trials": "trials", "importance": ("importance", "{:.0%}", "too few trials"),
-        "Spearman": ["-" if math.isnan(rho) else f"{rho:+.2f} (p = {p:.2g})" for rho, p in pairs],
-    })  # fmt: skip
+    correlation = ["-" if math.isnan(rho) else f"{rho:+.2f} (p = {p:.2g})" for rho, p in pairs]
+    columns = {"importance": ("importance", "{:.0%}", "too few trials"), "Spearman": correlation}
+    text = text_of(figures, ["setting", "trials"], columns)
     caption = [
         "Importance: the share of the variance of log10(error) over the trials that a setting explains alone (fANOVA, "
         f"Hutter et al. 2014, by Optuna), from {MINIMUM} trials on; correlation: Spearman's, of setting and error, "

@@ -38,12 +38,11 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     titles = {name: name.removeprefix(CONFIG) for name in searched}
     top = figures.head(SHOWN)
     missing = ["stopped" if how == STOPPED else NO_NUMBER for how in top["outcome"]]
-    text = text_of(top, {
-        "rank": "rank", "model": "model", **{title: (name, "{:.2g}") for name, title in titles.items()},
-        "steps": steps_done(top), "judged": (JUDGED, "{:.3f}"),
-        **{title: [cell_text(row, name, absent) for absent, (_, row) in zip(missing, top.iterrows())]
-           for name, title in SHOWN_ACCURACIES.items()},
-    })  # fmt: skip
+    columns = {title: (name, "{:.2g}") for name, title in titles.items()}
+    columns |= {"steps": steps_done(top), "judged": (JUDGED, "{:.3f}")}
+    for name, title in SHOWN_ACCURACIES.items():
+        columns[title] = [cell_text(row, name, absent) for absent, (_, row) in zip(missing, top.iterrows())]
+    text = text_of(top, ["rank", "model"], columns)
     draw = functools.partial(scatter, figures, titles, JUDGED, "accuracy that judges") if searched else None
     return [Result("best", figures, text, caption(trials, searched, newest), draw)]
 
