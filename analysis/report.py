@@ -260,8 +260,8 @@ def reasons(rows: pd.DataFrame) -> Iterator[str]:
             "Text: both score a nominal truth, that of the labels; how much of it there is to find depends on the "
             "embeddings."
         )
-    if {"mse_bits2", "floor_mse_bits2"} <= set(rows):
-        share = (rows["floor_mse_bits2"] / rows["mse_bits2"]).median()
+    if {"mse_bits2", "oracle_critic_mse_bits2"} <= set(rows):
+        share = (rows["oracle_critic_mse_bits2"] / rows["mse_bits2"]).median()
         if math.isfinite(share):
             yield (
                 f"Of our MSE in these rows, the oracle critic alone scores {share:.0%} (median): that much is the "

@@ -106,17 +106,17 @@ def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
     axis.set(xlabel="true MI (bits)")
 
 
-def draw_settled(axis: Any, rows: pd.DataFrame) -> None:
+def draw_second_half(axis: Any, rows: pd.DataFrame) -> None:
     """Estimates of the second half by true MI, a line per estimator, with both truths."""
-    draw_estimates(axis, rows, "true_bits", "settled_mean_bits")
+    draw_estimates(axis, rows, "true_bits", "second_half_mean_bits")
     draw_truths(axis, rows)
     axis.set(ylim=(0, 1.5 * rows["true_bits"].max()))
 
 
-def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_bits") -> None:
+def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_large_batch_bits") -> None:
     """Training batches (solid, filled) and unseen pairs (dashed, hollow: their column) by true MI."""
     for bound, line, mark in lines(rows, "bound"):
-        axis.plot(line["true_bits"], line["settled_mean_bits"], label=bound, **mark)
+        axis.plot(line["true_bits"], line["second_half_mean_bits"], label=bound, **mark)
         dashed = {"linestyle": "--", "capsize": 3, "fillstyle": "none"} | mark
         axis.errorbar(line["true_bits"], line[column], line[column + "_error"], **dashed)
     axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="true MI")

@@ -15,7 +15,7 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 
 
-def relative_error(rows: pd.DataFrame, estimate: str = "settled_mean_bits", truth: str = "true_bits") -> pd.Series:
+def relative_error(rows: pd.DataFrame, estimate: str = "second_half_mean_bits", truth: str = "true_bits") -> pd.Series:
     """|estimate / truth - 1|; infinite where the estimate diverged, missing where the truth is."""
     error = (rows[estimate] / rows[truth] - 1).abs()
     return error.mask(rows[estimate].isna(), np.inf).mask(rows[truth].isna())

@@ -28,8 +28,8 @@ ACCURACY = ("accuracy", "accuracy_error")
 PLACE = [*GROUP, "true_bits", "nuisance", "bound"]
 PUBLISHED_SETTING = PUBLISHED | {"backgrounds": {"cifar10"}}
 TITLES = titled(
-    "mean_bits", "settled_mean_bits", "mse_bits2", "decodable_mse_bits2", "decodable_bits", "accuracy",
-    "floor_mse_bits2",
+    "mean_bits", "second_half_mean_bits", "mse_bits2", "decodable_mse_bits2", "decodable_bits", "accuracy",
+    "oracle_critic_mse_bits2",
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from scipy import stats
 
 from analysis.common.runs import versions
 from analysis.common.searches import COMPLETE, FRACTION, SHOWN, best_of, ranked, scatter, steps_done, trials_of
-from analysis.common.tables import Analysis, Claim, Result, text_of, told
+from analysis.common.tables import Analysis, Claim, Result, plus_minus, text_of, told
 from analysis.mi_benchmark._benchmark import at
 from analysis.mi_benchmark._notes import notes
 from analysis.mi_benchmark._terms import REASONABLE
@@ -45,21 +45,31 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
-    """The ten trials with the least settled error, scored again on unseen pairs, and the best of every estimator."""
+    """The ten trials with the least error in the second half, scored again on unseen pairs."""
     trials = trials.assign(
-        unseen_bias_bits=(trials["true_bits"] - trials["held_out_bits"]).abs(),
-        unseen_bias_bits_error=trials["held_out_bits_error"],
+        unseen_bias_bits=(trials["true_bits"] - trials["held_out_large_batch_bits"]).abs(),
+        unseen_bias_bits_error=trials["held_out_large_batch_bits_error"],
     )
-    trials = ranked(trials, "settled_mse_bits2", ascending=True)
-    columns = ["settled_mse_bits2", "settled_mse_bits2_error", "settled_mean_bits", "held_out_bits"]
-    columns += ["unseen_bias_bits", "unseen_bias_bits_error", "floor_mse_bits2", "floor_mse_bits2_error"]
+    trials = ranked(trials, "second_half_mse_bits2", ascending=True)
+    columns = [
+        "second_half_mse_bits2",
+        "second_half_mse_bits2_error",
+        "second_half_mean_bits",
+        "held_out_large_batch_bits",
+    ]
+    columns += [
+        "unseen_bias_bits",
+        "unseen_bias_bits_error",
+        "oracle_critic_mse_bits2",
+        "oracle_critic_mse_bits2_error",
+    ]
     figures = trials[["rank", *SEARCHED, "steps", FRACTION, "outcome", "seed", *columns, JUDGED]]
     top = figures.head(SHOWN)
     columns = {
         "learning_rate": ("learning_rate", "{:.2g}"),
         "steps": steps_done(top),
-        "MSE, 2nd half (bits²)": told(top, "settled_mse_bits2", "stopped or diverged"),
-        "oracle critic": "floor_mse_bits2",
+        "MSE, 2nd half (bits²)": told(top, "second_half_mse_bits2", "stopped or diverged"),
+        "oracle critic": "oracle_critic_mse_bits2",
         "|truth - unseen| (bits)": "unseen_bias_bits",
     }
     text = text_of(top.astype({"batch": int, "width": int}), ["rank", *SEARCHED], columns, "-")
@@ -91,6 +101,7 @@ def answer(trials: pd.DataFrame) -> str:
     best, rivals = complete.iloc[0], _rivals(complete)
     depth, width, batch = int(best["depth"]), int(best["width"]), int(best["batch"])
     place = f"{best['domain']} ({best['pool']}) at {best['true_bits']:g} bits"
+    unseen = plus_minus(best["held_out_large_batch_bits"], best["held_out_large_batch_bits_error"])
     others = "; every other estimator tried is worse by the errors within these runs, of one seed"
     if rivals:
         others = f"; not told apart from it: {', '.join(rivals)}"
@@ -98,21 +109,20 @@ def answer(trials: pd.DataFrame) -> str:
         others += f". That is not within {REASONABLE:.0%} of the truth: train longer or wider before using any of them"
     return (
         f"For data like {place}, use {best['bound']} with a learning rate of {best['learning_rate']:.2g}, a critic of "
-        f"depth {depth} and width {width}, and batches of {batch}: on unseen pairs it says {best['held_out_bits']:.3f} "
-        f"± {best['held_out_bits_error']:.3f} bits{others}."
+        f"depth {depth} and width {width}, and batches of {batch}: on unseen pairs it says {unseen} bits{others}."
     )
 
 
 def _finite(trials: pd.DataFrame) -> pd.DataFrame:
-    return trials[(trials["outcome"] == COMPLETE) & np.isfinite(trials["settled_mse_bits2"].astype(float))]
+    return trials[(trials["outcome"] == COMPLETE) & np.isfinite(trials["second_half_mse_bits2"].astype(float))]
 
 
 def _rivals(complete: pd.DataFrame) -> list[str]:
     """The estimators whose best trial is within sampling error of the best trial of all."""
     best = complete.iloc[0]
     firsts = complete.drop_duplicates("bound").iloc[1:]
-    errors = np.hypot(firsts["settled_mse_bits2_error"], best["settled_mse_bits2_error"])
-    worse = (firsts["settled_mse_bits2"] - best["settled_mse_bits2"]) > APART * errors
+    errors = np.hypot(firsts["second_half_mse_bits2_error"], best["second_half_mse_bits2_error"])
+    worse = (firsts["second_half_mse_bits2"] - best["second_half_mse_bits2"]) > APART * errors
     return list(firsts.loc[~worse, "bound"])
 
 
@@ -125,7 +135,9 @@ def told_apart(trials: pd.DataFrame) -> Claim:
         return Claim(statement, "undecided", "fewer than two estimators have a trial with a finite error at its end.")
     best, rivals = complete.iloc[0], _rivals(complete)
     firsts = complete.drop_duplicates("bound")
-    errors = "; ".join(f"{bound} {error}" for bound, error in zip(firsts["bound"], told(firsts, "settled_mse_bits2")))
+    errors = "; ".join(
+        f"{bound} {error}" for bound, error in zip(firsts["bound"], told(firsts, "second_half_mse_bits2"))
+    )
     apart = f"{best['bound']} is not told from {', '.join(rivals)}"
     if not rivals:
         apart = f"{best['bound']} is {APART:g} standard errors below all others"
@@ -135,7 +147,7 @@ def told_apart(trials: pd.DataFrame) -> Claim:
 
 def importance(trials: pd.DataFrame, words: list[str]) -> Result:
     """How much each setting matters for the error by which the search decided, over all trials."""
-    value = np.log10(trials[JUDGED].fillna(trials["settled_mse_bits2"]).astype(float))
+    value = np.log10(trials[JUDGED].fillna(trials["second_half_mse_bits2"]).astype(float))
     known = trials.assign(log_error=value)[np.isfinite(value)]
     varied = [name for name in SEARCHED if known[name].nunique() > 1]
     shares = fanova(known, varied) if len(known) >= MINIMUM and varied else {}
@@ -184,7 +196,7 @@ def fanova(trials: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:
 
 def draw(trials: pd.DataFrame, *paths: Path) -> None:
     """The error of every trial by each setting: to the end in the second half, stopped early at the last report."""
-    shown = trials["settled_mse_bits2"].where(trials["outcome"] == COMPLETE, trials[JUDGED])
+    shown = trials["second_half_mse_bits2"].where(trials["outcome"] == COMPLETE, trials[JUDGED])
     settings = {name: name.replace("_", " ") for name in SEARCHED}
     scatter(trials.assign(shown=shown), settings, "shown", "MSE (bits²)", *paths, yscale="log")
 
