@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import save as save_figure
+from analysis.common.marks import heat, sheet
 from analysis.common.own_data import (
     TYPES,
     as_options,
@@ -84,24 +84,21 @@ def draw(found: RepresentationReport, *paths: Path) -> None:
     """A heat map of block x target: what the richer family can use, bits, with its interval and its share of what
     there is to know.
     """
-    import matplotlib.pyplot as plt
+    rows = {(row.block, row.target): row for row in found.rows}
+    blocks, targets = (list(dict.fromkeys(names)) for names in zip(*rows))
+    bits = np.array([[rows[block, target].richer.bits.value for target in targets] for block in blocks])
 
-    blocks = list(dict.fromkeys(row.block for row in found.rows))
-    targets = list(dict.fromkeys(row.target for row in found.rows))
-    bits = np.array([[found.row(block, target).richer.bits.value for target in targets] for block in blocks])
-    figure, axis = plt.subplots(figsize=(2.0 * len(targets) + 2.5, 0.7 * len(blocks) + 1.6), layout="constrained")
-    top = max(float(bits.max()), 1e-9)
-    image = axis.imshow(bits, vmin=0.0, vmax=top, aspect="auto", cmap="viridis")
-    for (i, j), value in np.ndenumerate(bits):
-        row = found.row(blocks[i], targets[j])
-        one = row.richer.bits
+    def written(block: str, target: str) -> str:
+        row, one = rows[block, target], rows[block, target].richer.bits
         share = f"\n{100 * row.share:z.0f} % of H" if math.isfinite(row.share) else ""
-        text = f"{value:z.2f}\n[{one.low:z.2f}, {one.high:z.2f}]{share}"
-        axis.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if value < 0.6 * top else "black")
-    axis.set(xticks=range(len(targets)), xticklabels=targets, yticks=range(len(blocks)), yticklabels=blocks)
-    axis.tick_params(axis="x", rotation=20)
-    figure.colorbar(image, ax=axis, label="usable information (bits)")
-    save_figure(figure, paths, 120)
+        return f"{one.value:z.2f}\n[{one.low:z.2f}, {one.high:z.2f}]{share}"
+
+    texts = [[written(block, target) for target in targets] for block in blocks]
+    with sheet(paths, size=(2.0 * len(targets) + 2.5, 0.7 * len(blocks) + 1.6), dpi=120) as ((axis,),):
+        image = heat(axis, bits, texts, blocks, targets, max(float(bits.max()), 1e-9))
+        axis.tick_params(labelsize="medium", length=3.5)
+        axis.tick_params(axis="x", rotation=20)
+        axis.figure.colorbar(image, ax=axis, label="usable information (bits)")
 
 
 def main(given: SimpleNamespace) -> int:

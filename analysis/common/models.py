@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from safetensors import SafetensorError
 
 from infoscope.errors import OutOfRange, UnreadableFile, WrongShape
 from infoscope.files import read_arrays
-from infoscope.tracking import load_model
+from infoscope.tracking import arrays, load_model, log_results
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.models import address_of
 from infoscope.tracking.store.client import connect
@@ -29,6 +30,7 @@ from infoscope.tracking.store.store import CELL, tracking_uri
 
 T = TypeVar("T")
 EXAMPLES_AT_ONCE = 512
+RECORD = "evaluation"  # file of what an evaluation keeps with a run
 BROKEN = (LookupError, ValueError, TypeError, AttributeError, RuntimeError, OSError, MlflowException, SafetensorError)
 APART = ("seed", "model")  # fields of a cell that do not make another kind of model, and the one that is its name
 
@@ -205,6 +207,33 @@ def digest(*parts: Any) -> str:
     for part in parts:
         total.update(part)
     return total.hexdigest()[:16]
+
+
+def kept(candidate: Candidate, folder: str, again: bool, read: Callable[[Mapping[str, np.ndarray]], T]) -> T | None:
+    """What an earlier evaluation kept with a run, as `read` makes it of arrays; None where there is nothing whole."""
+    if candidate.run_id is None or again:
+        return None
+    try:
+        return read(arrays(candidate.run_id, f"{folder}/{RECORD}"))
+    except (LookupError, ValueError, KeyError, TypeError):
+        return None
+
+
+def keep(
+    candidate: Candidate,
+    folder: str,
+    metrics: Mapping[str, float],
+    words: tuple[str, str],
+    record: Mapping[str, np.ndarray],
+    items: DataSet,
+    scores: Collection[str] = (),
+) -> None:
+    """Adds an evaluation to a model's run and model: metrics, `words` (name of a file, its text), arrays for `kept`."""
+    with tempfile.TemporaryDirectory() as place:
+        paths = Path(place) / words[0], Path(place) / f"{RECORD}.npz"
+        paths[0].write_text(words[1], encoding="utf-8")
+        np.savez_compressed(paths[1], **record)
+        log_results(candidate.run_id, metrics, paths, folder, items.input, scores)
 
 
 def loaded(candidate: Candidate):

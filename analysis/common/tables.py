@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Environment, FileSystemLoader, select_autoescape
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -48,8 +48,7 @@ ERROR = "_error"  # suffix of the column that holds a column's standard error
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """A sentence of a paper, whether our figures bear it out, and those figures."""
 
     statement: str
@@ -109,12 +108,6 @@ class Picture:
     result: Result
     image: str = ""
     differences: Sequence[str] = ()  # from published figures
-    pages: Sequence[str] = ()  # addresses of the runs of each row, or empty
-
-    @property
-    def linked(self) -> int:
-        """The column that holds the links."""
-        return next((place for place, (title, _) in enumerate(self.result.header) if title == "runs"), 0)
 
 
 @dataclass(frozen=True)
@@ -222,9 +215,9 @@ def base64_of(picture: Path) -> str:
 
 
 def render(template: str, **values: object) -> str:
-    """A page of analysis/TEMPLATE; whatever comes from a store is escaped."""
+    """A page of analysis/TEMPLATE; in HTML whatever comes from a store is escaped."""
     folder = FileSystemLoader(Path(__file__).parents[1])
-    environment = Environment(loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(loader=folder, autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True)
     return environment.get_template(template).render(values)
 
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, VERMILLION, legend, save
+from analysis.common.marks import BLUE, VERMILLION, sheet
 from analysis.common.runs import latest, versions
 from analysis.common.tables import (
     ERROR,
@@ -199,25 +199,31 @@ def reference_notes(runs: pd.DataFrame) -> list[str]:
 
 def draw(runs: pd.DataFrame, *paths: Path) -> None:
     """Accuracy inside against outside of the training domains: every training, by model."""
-    import matplotlib.pyplot as plt
-
-    held_out = list(dict.fromkeys(runs["held_out_name"]))
-    figure, axes = plt.subplots(1, len(held_out), figsize=(4.6 * len(held_out) + 1.5, 3.8), squeeze=False,
-                                layout="constrained")  # fmt: skip
-    for axis, domain in zip(axes.flat, held_out):
-        for place, (_, rows) in enumerate(runs[runs["held_out_name"] == domain].groupby("model", sort=False)):
-            offsets = place + 0.12 * (np.arange(len(rows)) - (len(rows) - 1) / 2)
-            for column, colour in (("in_domain/average", BLUE), ("out_of_domain/average", VERMILLION)):
-                label = {"in_domain/average": "new items, training domains"}.get(column, "held-out domain")
-                axis.errorbar(offsets, rows[column], 1.96 * rows[column + "_error"], fmt="o", color=colour, capsize=2,
-                              markersize=3.5, label=label if place == 0 else None)  # fmt: skip
-        models = list(dict.fromkeys(runs["model"]))
-        axis.set_xticks(range(len(models)), labels=models, rotation=25, ha="right")
-        axis.set_title(f"held out: {domain}")
-        axis.grid(axis="y", alpha=0.3)
-    axes[0, 0].set_ylabel("accuracy, 95 % interval over items")
-    legend(figure, "outside lower center", ncols=2)
-    save(figure, paths, 130)
+    held_out, models = list(dict.fromkeys(runs["held_out_name"])), list(dict.fromkeys(runs["model"]))
+    columns = {
+        "in_domain/average": ("new items, training domains", BLUE),
+        "out_of_domain/average": ("held-out domain", VERMILLION),
+    }
+    size = (4.6 * len(held_out) + 1.5, 3.8)
+    with sheet(paths, 1, len(held_out), size, 130, legend_at="outside lower center", ncols=2) as (axes,):
+        for axis, domain in zip(axes, held_out):
+            for place, (_, rows) in enumerate(runs[runs["held_out_name"] == domain].groupby("model", sort=False)):
+                offsets = place + 0.12 * (np.arange(len(rows)) - (len(rows) - 1) / 2)
+                for column, (label, colour) in columns.items():
+                    axis.errorbar(
+                        offsets,
+                        rows[column],
+                        1.96 * rows[column + "_error"],
+                        fmt="o",
+                        color=colour,
+                        capsize=2,
+                        markersize=3.5,
+                        label=label if place == 0 else None,
+                    )
+            axis.set_xticks(range(len(models)), labels=models, rotation=25, ha="right")
+            axis.set_title(f"held out: {domain}")
+            axis.grid(axis="y", alpha=0.3)
+        axes[0].set_ylabel("accuracy, 95 % interval over items")
 
 
 ANALYSIS = Analysis("domain-partition", analyse)

@@ -42,9 +42,8 @@ from analysis.common.models import (
 from analysis.common.tables import FOLDER, PICTURE, Analysis, Result, file_name, plus_minus, printable, save, show
 from analysis.partition import _figures as drawings
 from analysis.partition import _tables as tables
-from analysis.partition._claims import arithmetic, claims
-from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated
-from analysis.partition._models import chosen, items_of
+from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, chosen, evaluated, items_of
+from analysis.partition._tables import arithmetic, claims
 from analysis.partition.domain_partition import counts
 from infoscope.command_line import BAD_INPUT, FAILED, command, option
 from infoscope.metrics.partition.published import AS_NUMBERS
@@ -198,7 +197,7 @@ def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
         "models": tables.as_json(figures),
         "differences over trainings": tables.as_json(tables.over_trainings(found.evaluations)),
         "differences over items": tables.as_json(within),
-        "claims": [asdict(claim) for claim in tabled[0].claims],
+        "claims": [claim._asdict() for claim in tabled[0].claims],
         "not evaluated": list(found.failures),
     }
     (folder / "model_comparison.json").write_text(json.dumps(together, indent=2), encoding="utf-8")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import legend, lines, save
+from analysis.common.marks import heat, lines, sheet
 
 MOST_PANELS = 6
 
@@ -24,24 +23,16 @@ def heatmap(holdings: pd.DataFrame, *paths: Path) -> None:
     }
     lengths = [len(table) for table in tables.values()]
     widest = max(table.shape[1] for table in tables.values())
-    figure, axes = plt.subplots(
-        len(tables), figsize=(1.0 * widest + 5, 0.26 * sum(lengths) + 0.7 * len(tables) + 1), squeeze=False,
-        height_ratios=[length + 1 for length in lengths], layout="constrained",
-    )  # fmt: skip
-    colours = plt.get_cmap("viridis").with_extremes(bad="#dddddd")
-    for axis, (data, table) in zip(axes.flat, tables.items()):
-        shares = table.to_numpy(float)
-        image = axis.imshow(np.ma.masked_invalid(shares), cmap=colours, vmin=0, vmax=1, aspect="auto")
-        for (row, column), share in np.ndenumerate(shares):
-            if np.isfinite(share):
-                colour = "black" if share > 0.6 else "white"
-                axis.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=7, color=colour)
-        axis.set_title(data, fontsize=8)
-        axis.set_xticks(range(table.shape[1]), labels=table.columns, fontsize=7)
-        axis.set_yticks(range(len(table)), labels=table.index, fontsize=7)
-        axis.tick_params(length=0)
-    figure.colorbar(image, ax=axes, label="share of H(target) that is usable, mean over trainings", aspect=40)
-    save(figure, paths, 150)
+    size = (1.0 * widest + 5, 0.26 * sum(lengths) + 0.7 * len(tables) + 1)
+    with sheet(paths, len(tables), 1, size, height_ratios=[length + 1 for length in lengths]) as axes:
+        for axis, (data, table) in zip(axes.flat, tables.items()):
+            shares = table.to_numpy(float)
+            texts = [[f"{share:.2f}" if np.isfinite(share) else "" for share in row] for row in shares]
+            image = heat(axis, shares, texts, table.index, table.columns, fontsize=7)
+            axis.set_title(data, fontsize=8)
+        axes[0, 0].figure.colorbar(
+            image, ax=axes, label="share of H(target) that is usable, mean over trainings", aspect=40
+        )
 
 
 def scatter(scores: pd.DataFrame, agreement: pd.DataFrame, *paths: Path) -> None:
@@ -49,18 +40,12 @@ def scatter(scores: pd.DataFrame, agreement: pd.DataFrame, *paths: Path) -> None
     pairs = list(itertools.islice(agreement.itertuples(), MOST_PANELS))
     columns = min(3, len(pairs))
     height = -(-len(pairs) // columns)
-    figure, axes = plt.subplots(
-        height, columns, figsize=(4 * columns + 1.5, 3.3 * height), layout="constrained", squeeze=False
-    )
-    for axis in axes.flat[len(pairs) :]:
-        axis.set_axis_off()
-    for axis, pair in zip(axes.flat, pairs):
-        own = scores[scores["data"] == pair.data]
-        for name, part, style in lines(own, "model", "kind"):
-            axis.plot(part[pair.a], part[pair.b], label=name, **style | {"linestyle": "none"})
-        axis.set_xlabel(pair.a, fontsize=8)
-        axis.set_ylabel(pair.b, fontsize=8)
-        interval = f" ({pair.low:+.2f} to {pair.high:+.2f})" if np.isfinite(pair.low) else ""
-        axis.set_title(f"{pair.data}\nrank correlation {pair.rho:+.2f}{interval}", fontsize=8)
-    legend(figure)
-    save(figure, paths, 150)
+    with sheet(paths, height, columns, (4 * columns + 1.5, 3.3 * height)) as axes:
+        for axis, pair in zip(axes.flat, pairs):
+            own = scores[scores["data"] == pair.data]
+            for name, part, style in lines(own, "model", "kind"):
+                axis.plot(part[pair.a], part[pair.b], label=name, **style | {"linestyle": "none"})
+            axis.set_xlabel(pair.a, fontsize=8)
+            axis.set_ylabel(pair.b, fontsize=8)
+            interval = f" ({pair.low:+.2f} to {pair.high:+.2f})" if np.isfinite(pair.low) else ""
+            axis.set_title(f"{pair.data}\nrank correlation {pair.rho:+.2f}{interval}", fontsize=8)

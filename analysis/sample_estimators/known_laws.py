@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import legend, lines, save
+from analysis.common.marks import lines, sheet
 from analysis.common.runs import newest, versions
 from analysis.common.tables import Analysis, Result, plus_minus, published
 from analysis.sample_estimators._runs import bias_error, in_order_of, share, weighted_mean
@@ -217,41 +217,37 @@ def _cost(cost: pd.DataFrame, made: str) -> Result:
 
 def draw_biases(laws: pd.DataFrame, *paths: Path) -> None:
     """Bias by law and method at the greatest size, as colours; a dot where the intervals cover."""
-    import matplotlib.pyplot as plt
-
     laws = laws[laws["n"] == laws["n"].max()].sort_values(["collection", "law"], kind="stable")
     nearest = laws["bias"].abs().clip(upper=0.5).groupby(laws["method"]).mean().sort_values()
     names = [list(dict.fromkeys(laws["law"])), list(nearest.index)]
     bias = laws.pivot_table(index="law", columns="method", values="bias").reindex(index=names[0], columns=names[1])
-    figure, axis = plt.subplots(figsize=(0.32 * len(names[1]) + 5, 0.19 * len(names[0]) + 2.5), layout="constrained")
-    image = axis.imshow(bias, cmap="RdBu_r", vmin=-0.5, vmax=0.5, aspect="auto", interpolation="none")
-    axis.set_facecolor("lightgrey")
     covered = laws[(laws["intervals"] > 0) & (laws["covered"] >= WANTED * laws["intervals"])]
     places = [[of.index(name) for name in covered[what]] for of, what in zip(names, ("law", "method"))]
-    axis.scatter(*reversed(places), s=6, color="black", label=f"at least {WANTED:.0%} of 95 % intervals hold the truth")
-    axis.set_xticks(range(len(names[1])), names[1], rotation=90, fontsize="small")
-    axis.set_yticks(range(len(names[0])), names[0], fontsize="x-small")
-    figure.colorbar(image, label="bias (nats)", extend="both")  # longer words do not fit beside three rows
-    axis.set_title(f"n = {laws['n'].iloc[0]:,}; grey: not asked, or refused", fontsize="small")
-    legend(figure, "outside upper center")
-    save(figure, paths, 150)
+    label = f"at least {WANTED:.0%} of 95 % intervals hold the truth"
+    size = (0.32 * len(names[1]) + 5, 0.19 * len(names[0]) + 2.5)
+    with sheet(paths, size=size, legend_at="outside upper center") as ((axis,),):
+        image = axis.imshow(bias, cmap="RdBu_r", vmin=-0.5, vmax=0.5, aspect="auto", interpolation="none")
+        axis.set_facecolor("lightgrey")
+        axis.scatter(*reversed(places), s=6, color="black", label=label)
+        axis.set_xticks(range(len(names[1])), names[1], rotation=90, fontsize="small")
+        axis.set_yticks(range(len(names[0])), names[0], fontsize="x-small")
+        axis.figure.colorbar(image, label="bias (nats)", extend="both")  # longer words do not fit beside three rows
+        axis.set_title(f"n = {laws['n'].iloc[0]:,}; grey: not asked, or refused", fontsize="small")
 
 
 def draw_levels(paired: pd.DataFrame, *paths: Path) -> None:
     """Estimate against truth, a panel for each pool."""
-    import matplotlib.pyplot as plt
-
     pools = list(dict.fromkeys(paired["pool"]))
-    figure, axes = plt.subplots(1, len(pools), figsize=(4.2 * len(pools) + 2, 4), squeeze=False, layout="constrained")
-    for axis, pool in zip(axes.flat, pools):
-        of = paired[paired["pool"] == pool].sort_values("truth")
-        for method, rows, mark in lines(of, "contestant", "method"):
-            axis.plot(rows["truth"] * BITS, (rows["truth"] + rows["bias"]) * BITS, label=method, markersize=3, **mark)
-        most = of["truth"].max() * BITS
-        axis.plot([0, most], [0, most], color="black", linewidth=0.8, label="truth")
-        axis.set(title=pool, xlabel="truth (bits)", ylabel="estimate (bits)", ylim=(-0.2 * most, 1.3 * most))
-    legend(figure)
-    save(figure, paths, 150)
+    with sheet(paths, 1, len(pools), (4.2 * len(pools) + 2, 4)) as axes:
+        for axis, pool in zip(axes.flat, pools):
+            of = paired[paired["pool"] == pool].sort_values("truth")
+            for method, rows, mark in lines(of, "contestant", "method"):
+                axis.plot(
+                    rows["truth"] * BITS, (rows["truth"] + rows["bias"]) * BITS, label=method, markersize=3, **mark
+                )
+            most = of["truth"].max() * BITS
+            axis.plot([0, most], [0, most], color="black", linewidth=0.8, label="truth")
+            axis.set(title=pool, xlabel="truth (bits)", ylabel="estimate (bits)", ylim=(-0.2 * most, 1.3 * most))
 
 
 ANALYSIS = Analysis("known-laws", analyse)

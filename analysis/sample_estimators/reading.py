@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, ORANGE, legend, save
+from analysis.common.marks import BLUE, ORANGE, sheet
 from analysis.common.runs import latest, newest, versions
 from analysis.common.tables import Analysis, Result
 from infoscope.estimators.reading.reader import A, C, is_narrow
@@ -186,27 +186,25 @@ def sentences(sets: pd.DataFrame) -> list[str]:
 
 def draw(sets: pd.DataFrame, *paths: Path) -> None:
     """Share of intervals that contain the truth, and their width, over what EDGES lists."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, len(EDGES), figsize=(2.8 * len(EDGES), 5.2), sharey="row", layout="constrained")
-    for column, (title, (name, edges)) in enumerate(EDGES.items()):
-        parts = sets.groupby(pd.cut(sets[name], edges, right=False) if edges else name, observed=True)
-        labels, groups = zip(*((_range(part) if edges else part, rows) for part, rows in parts))
-        _ends(axes[0, column], groups, lambda rows: rows["covered"], BLUE)
-        _ends(axes[0, column], groups, lambda rows: rows["grade"] == A, ORANGE)
-        axes[0, column].axhline(0.95, color="black", linewidth=0.8, linestyle=":")
-        widths = [np.quantile(rows["high"] - rows["low"], [0.25, 0.5, 0.75]) for rows in groups]
-        low, middle, high = np.array(widths).T
-        axes[1, column].errorbar(range(len(middle)), middle, yerr=[middle - low, high - middle], fmt="o", color=BLUE)
-        axes[1, column].set(xlabel=title, yscale="log")
-        axes[1, column].set_xticks(range(len(labels)), labels, rotation=45, ha="right")
-        axes[0, column].set_xticks(range(len(labels)), [""] * len(labels))
-    axes[0, 0].set(ylabel="share of distributions", ylim=(0, 1.02))
-    axes[1, 0].set_ylabel("width of the interval (nats),\nmedian and quartiles")
-    axes[0, 0].plot([], [], "o", color=BLUE, label="interval contains the truth")
-    axes[0, 0].plot([], [], "o", color=ORANGE, label="grade A")
-    legend(figure)
-    save(figure, paths, 150)
+    with sheet(paths, 2, len(EDGES), (2.8 * len(EDGES), 5.2), sharey="row") as axes:
+        for column, (title, (name, edges)) in enumerate(EDGES.items()):
+            parts = sets.groupby(pd.cut(sets[name], edges, right=False) if edges else name, observed=True)
+            labels, groups = zip(*((_range(part) if edges else part, rows) for part, rows in parts))
+            _ends(axes[0, column], groups, lambda rows: rows["covered"], BLUE)
+            _ends(axes[0, column], groups, lambda rows: rows["grade"] == A, ORANGE)
+            axes[0, column].axhline(0.95, color="black", linewidth=0.8, linestyle=":")
+            widths = [np.quantile(rows["high"] - rows["low"], [0.25, 0.5, 0.75]) for rows in groups]
+            low, middle, high = np.array(widths).T
+            axes[1, column].errorbar(
+                range(len(middle)), middle, yerr=[middle - low, high - middle], fmt="o", color=BLUE
+            )
+            axes[1, column].set(xlabel=title, yscale="log")
+            axes[1, column].set_xticks(range(len(labels)), labels, rotation=45, ha="right")
+            axes[0, column].set_xticks(range(len(labels)), [""] * len(labels))
+        axes[0, 0].set(ylabel="share of distributions", ylim=(0, 1.02))
+        axes[1, 0].set_ylabel("width of the interval (nats),\nmedian and quartiles")
+        axes[0, 0].plot([], [], "o", color=BLUE, label="interval contains the truth")
+        axes[0, 0].plot([], [], "o", color=ORANGE, label="grade A")
 
 
 def _ends(axes, groups, of: Callable[[pd.DataFrame], pd.Series], colour: str) -> None:

@@ -10,8 +10,7 @@ import torch
 
 from analysis.common.models import candidates, codes_of
 from analysis.partition import partition
-from analysis.partition._evaluation import Effort, evaluated, metric_name
-from analysis.partition._models import Items
+from analysis.partition._evaluation import Effort, Items, evaluated, metric_name
 from infoscope.command_line import ended
 from infoscope.metrics.partition.evaluation import evaluate
 from infoscope.metrics.partition.report import compare
