@@ -6,8 +6,6 @@ also becomes a leaderboard, to sort, as CSV and as JSON. Pages of analyses witho
 the list of all is written anew, from what each page says of itself in a comment. No figure is typed.
 """
 
-from __future__ import annotations
-
 import html
 import itertools
 import json
@@ -24,10 +22,9 @@ import click
 import pandas as pd
 
 from analysis.common.runs import latest, versions
-from analysis.common.tables import file_name, published, render, text_of
+from analysis.common.tables import file_name, published, render, share_text, text_of
 from analysis.report import ORDER, Section, compared, deviations, make_command, name_of, section, title_of
 from analysis.sample_estimators import audit, known_laws
-from analysis.sample_estimators._runs import share
 from infoscope.checks import one_of
 from infoscope.command_line import FAILED, command
 from infoscope.estimators import methods
@@ -237,13 +234,12 @@ def leaderboard() -> list[Path]:
     columns = ["by", *known_laws.GROUP, "truth", "answered", "asked", "bias", "bias_error", "rmse", "covered",
                "intervals", "width", "seconds", *FINDINGS, "command"]  # fmt: skip
     figures = figures[columns].sort_values(["collection", "law", "n", "rmse"], kind="stable", ignore_index=True)
-    shares = zip(figures["covered"], figures["intervals"])
     shown = {
         "n": ("n", "{:,}"),
         "truth (nats)": ("truth", "{:.3f}"),
         "bias (nats)": "bias",
         "RMSE (nats)": ("rmse", "{:.3f}", "-"),
-        "coverage": [share(hit / of, of) if of else "no interval" for hit, of in shares],
+        "coverage": [share_text(*pair) for pair in zip(figures["covered"], figures["intervals"])],
         "width (nats)": ("width", "{:.3f}", "-"),
         "audit failed": [row.audit_note or f"{row.audit_failed} of {row.audit_asked}" for row in figures.itertuples()],
         "answered": [f"{row.answered} of {row.asked}" for row in figures.itertuples()],

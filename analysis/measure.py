@@ -4,8 +4,6 @@ DATA is a .npz with arrays x and y, or a .csv or .parquet whose columns X and Y 
 the true information, calibrated on simulated data; those of single estimators are for the error of sampling rows alone.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time
@@ -32,7 +30,7 @@ from analysis.common.own_data import (
     record,
     stem_of,
 )
-from analysis.common.tables import Result, printable, readable, require_writable, save, show
+from analysis.common.tables import Result, present, require_writable
 from infoscope.command_line import command, option
 from infoscope.errors import InvalidInput
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
@@ -174,11 +172,8 @@ def main(given: SimpleNamespace) -> None:
     answers = [first, *measured(pairs, chosen, given.seed, given.unit)]
     path = Path(given.data)
     result = table(answers, data, pairs, path.name, given.unit)
-    show(result.text)
-    print(printable(result.caption))
-    files = save(result, stem_of("measure", given))
-    paths = [*files, readable([(result, files.png)], stem_of("measure", given), [sentence])]
-    print("\nsaved:", ", ".join(map(str, paths)))
+    stem = stem_of("measure", given)
+    paths = present([result], lambda _: stem, stem, [sentence])
     params = {
         "data": path.name, "sha256": data.digest, "n": pairs.n, "seed": given.seed, "x": ",".join(data.columns[0]),
         "y": ",".join(data.columns[1]), "groups": given.groups, "x_kind": pairs.x.kind, "y_kind": pairs.y.kind,

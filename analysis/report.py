@@ -5,8 +5,6 @@ from the published ones by more than sampling error, the page says so and why. I
 are inside, and whatever comes from the store is escaped. Sections link to their runs in the MLflow UI.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import shlex

@@ -5,8 +5,6 @@ names are one block; in a .npz each array is a block. TARGETS are what is asked 
 ITEMS names of the rows. Written: tables, a figure, one page to send to a colleague, and one run in MLflow.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sys
@@ -26,7 +24,7 @@ from analysis.common.own_data import (
     record,
     stem_of,
 )
-from analysis.common.tables import Result, printable, readable, require_writable, save, show
+from analysis.common.tables import Result, present, printable, require_writable
 from infoscope.checks import require_int
 from infoscope.command_line import FAILED, command, option
 from infoscope.errors import InvalidInput
@@ -121,17 +119,10 @@ def main(given: SimpleNamespace) -> int:
         raise InvalidInput(as_options(error)) from error
     made = results(found, path.name, data.digest)
     stem = stem_of("represent", given)
-    written, drawn = [], []
-    for result in made:
-        if result.name != "partition":  # by every route some hundred lines: its scores are in the page
-            show(result.text)
-            print(printable(result.caption))
-        files = save(result, stem if result is made[0] else stem.with_name(f"{stem.name}-{result.name}"))
-        written += files
-        drawn.append((result, files.png))
+    lead, details = found.answers, str(found).splitlines()[len(found.answers) :]
+    named = {result.name: stem.with_name(f"{stem.name}-{result.name}") for result in made[1:]}
+    written = present(made, lambda result: named.get(result.name, stem), stem, lead, details)
     print(f"\n{printable(found)}")
-    written.append(readable(drawn, stem, found.answers, str(found).splitlines()[len(found.answers) :]))
-    print("\nsaved:", ", ".join(map(str, written)))
     params = {
         "data": path.name, "sha256": data.digest, "n": found.n, "seed": given.seed, "rows": given.rows,
         "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain, "groups": given.groups,

@@ -1,7 +1,5 @@
 """Figures of several panels, and what is drawn in more than one analysis."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable

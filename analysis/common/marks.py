@@ -5,8 +5,6 @@ A mark goes by the name alone, never by the order of rows or by what else was ru
 markers differ as well, for figures in grey.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

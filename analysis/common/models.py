@@ -1,7 +1,5 @@
 """Logged models that are asked what their representations hold: where they are, and what they make of items."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

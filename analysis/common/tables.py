@@ -2,8 +2,6 @@
 figure.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math
@@ -28,6 +26,7 @@ from infoscope.command_line import command, profile_option
 from infoscope.errors import StoreUnreachable
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
+from infoscope.metrics.shares import clopper_pearson
 from infoscope.tracking.record import home, made_home
 
 FOLDER = Path("runs") / "tables"
@@ -161,24 +160,39 @@ def main(analysis: Analysis, given: SimpleNamespace) -> None:
 
     found = runs(analysis.experiment, given.profile)
     results = analysis.analyse(found, given)
-    drawn = present(results, lambda result: FOLDER / analysis.stem(given.profile, result))
     name = file_name("-".join([analysis.experiment, *given.profile.split(), "tables"]))
-    written = [path for files in drawn.values() for path in files]
-    page = readable([(result, drawn[result.name].png) for result in results], FOLDER / name)
-    _publish(analysis.experiment, given.profile, found, results, [*written, page])
+    paths = present(results, lambda result: FOLDER / analysis.stem(given.profile, result), FOLDER / name)
+    _publish(analysis.experiment, given.profile, found, results, paths)
 
 
-def present(results: Sequence[Result], stem: Callable[[Result], Path]) -> dict[str, Saved]:
-    """Prints and saves results; their files by the names of the results. stem: of the files of a result."""
-    files = {}
+def present(
+    results: Sequence[Result],
+    stem: Callable[[Result], Path],
+    page: Path | None = None,
+    lead: Sequence[str] = (),
+    details: Sequence[str] = (),
+) -> list[Path]:
+    """Prints and saves results, each with its figure, at a `stem`, and a `page` of them all (see `readable`); returns
+    the paths.
+    """
+    files, drawn = [], []
     for result in results:
-        show(result.text)
-        print(printable(result.caption))
-        for claim in result.claims:
-            print(printable(claim))
-        files[result.name] = save(result, stem(result))
-        print("\nsaved:", ", ".join(map(str, files[result.name])), end="\n\n")
+        print_result(result)
+        saved = save(result, stem(result))
+        files += saved
+        drawn.append((result, saved.png))
+        print("\nsaved:", ", ".join(map(str, saved)), end="\n\n")
+    if page is not None:
+        files.append(readable(drawn, page, lead, details))
+        print("to send:", files[-1])
     return files
+
+
+def print_result(result: Result) -> None:
+    """Prints a table, its caption and its claims."""
+    show(result.text)
+    for line in (result.caption, *result.claims):
+        print(printable(line))
 
 
 def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
@@ -319,6 +333,14 @@ def plus_minus(value: float, error: float, missing: str = "diverged") -> str:
         return missing
     form = ".3f" if abs(value) < LONGEST else ".2e"
     return f"{value:{form}} ± {error:{form}}" if math.isfinite(error) else f"{value:{form}}"
+
+
+def share_text(hits: int, of: int, form: str = ".0f", missing: str = "no interval") -> str:
+    """A share of data sets in per cent, with its 95 % Clopper-Pearson interval."""
+    if not of:
+        return missing
+    low, high = clopper_pearson(int(hits), int(of))
+    return f"{100 * hits / of:{form}} % ({100 * low:.0f} to {100 * high:.0f})"
 
 
 def told(figures: pd.DataFrame, column: str, missing: str = "diverged") -> list[str]:

@@ -4,20 +4,19 @@ Reads the runs of the sweep entanglement-attacks from MLflow. The evaluations of
 same noise at every strength, so that differences are paired.
 """
 
-from __future__ import annotations
-
 import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
 from analysis.common import tables
+from analysis.common.marks import lines, sheet
 from analysis.common.runs import latest
 from analysis.common.tables import Analysis, Claim, Result, difference_claim, plus_minus, spread, told, verdict
-from analysis.disentanglement import _figures as draw
 from analysis.disentanglement._scores import CROSSED, PUBLISHED, SCORES, TERMS, WHERE, WHOLE, crossed, made_of, named
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
@@ -71,7 +70,7 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
         "noise: only FactorVAE, in which they vote too, can tell.",
         *words,
     ]
-    drawn = functools.partial(draw.attacks, figures, SHOWN)
+    drawn = functools.partial(draw_scores, figures, SHOWN)
     return Result("scores", figures, text, caption, drawn, list(claims(runs)))
 
 
@@ -197,6 +196,29 @@ def shown(runs: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, pd.
 def interval_text(wide: pd.DataFrame, pair: str) -> pd.Series:
     """Lower to upper bound, and by how much they cross."""
     return wide[f"{pair}_low"] + " to " + wide[f"{pair}_high"] + wide[f"{pair}_excess"]
+
+
+def draw_scores(figures: pd.DataFrame, scores: Mapping[str, str], *paths: Path) -> None:
+    """Scores by the strength of the attack, ± standard error over evaluations; a panel per training and attack."""
+    groups = list(figures.groupby(["name", "training_seed", "attack"], sort=False))
+    across = figures["attack"].nunique()
+    down = -(-len(groups) // across)
+    with sheet(paths, down, across, (4.4 * across + 1.2, 3 * down), 130, sharey=True) as axes:
+        for axis, ((name, seed, attack), part) in zip(axes.flat, groups):
+            for score, line, mark in lines(part[part["score"].isin(list(scores))], "score"):
+                axis.errorbar(
+                    line["alpha"],
+                    line["mean"],
+                    line["mean_error"],
+                    markersize=4,
+                    capsize=2,
+                    label=scores[score],
+                    **mark,
+                )
+            axis.set_title(f"{name} (seed {seed}), {attack}", fontsize="medium")
+            axis.set(xlabel="alpha", ylim=(-0.02, 1.02))
+        for axis in axes[:, 0]:
+            axis.set_ylabel("score")
 
 
 ANALYSIS = Analysis("entanglement-attacks", analyse)

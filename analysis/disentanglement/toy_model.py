@@ -5,8 +5,6 @@ attack for two and three factors, and the upper bound of the unique information 
 values follow from Eq. 7, and the estimates of the sweep check every mutual information behind them.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

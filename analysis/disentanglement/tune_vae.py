@@ -4,8 +4,6 @@ Reads the runs of the search tune-vae from MLflow. A trial is judged while it tr
 end by other draws. Every trial is one training of one seed: ± is the error of its measurement, not over trainings.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -13,8 +11,18 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.runs import versions
-from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, ranked, scatter, steps_done, trials_of
+from analysis.common.runs import (
+    COMPLETE,
+    FRACTION,
+    SHOWN,
+    STOPPED,
+    best_of,
+    ranked,
+    scatter,
+    steps_done,
+    trials_of,
+    versions,
+)
 from analysis.common.tables import ERROR, Analysis, Result, text_of, told
 from analysis.disentanglement._scores import SCORES
 from sweeps.disentanglement.settings import CRITERION, DATA_FIELDS, WEIGHTS

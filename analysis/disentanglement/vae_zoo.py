@@ -5,21 +5,20 @@ evaluations of one training add is told apart. Also: what changes with each late
 and scores published elsewhere.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
 from analysis.common import tables
+from analysis.common.marks import BLUE, ORANGE, SKY, save, sheet
 from analysis.common.runs import latest
 from analysis.common.tables import Analysis, Claim, Result, difference_claim, spread, text_of, told, verdict, with_error
-from analysis.disentanglement import _figures as draw
 from analysis.disentanglement._scores import (
     CROSSED,
     PUBLISHED,
@@ -46,6 +45,7 @@ from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT, MODELS, WITHOUT
 
 SETTING = (*DATA_FIELDS, "latents", "channels", "hidden", *EFFORT)
 UNIT = "of H(y)"
+INFORMATIVE = 0.005  # share of H(y) below which a latent counts as informative about no factor
 ESTIMATED = (
     "Of the plain autoencoder (ae) MIG, UniBound and bounds are estimates by nearest neighbours: biased, and they can "
     "contradict one another (a lower bound above its upper one), so that they do not compare with the exact ones."
@@ -108,7 +108,7 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
         *words,
     ]
     return Result(
-        "scores", figures, text, caption, functools.partial(draw.boxes, models, titles), list(claims_of_scores(runs))
+        "scores", figures, text, caption, functools.partial(draw_boxes, models, titles), list(claims_of_scores(runs))
     )
 
 
@@ -178,7 +178,7 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         *words,
     ]
     claims = list(claims_of_bounds(runs[~runs["model"].isin(WITHOUT_DENSITY) & (runs["diverged"] == 0)]))
-    return Result("bounds", figures, text, caption, functools.partial(draw.bars, figures), claims)
+    return Result("bounds", figures, text, caption, functools.partial(draw_bars, figures), claims)
 
 
 def claims_of_bounds(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -224,7 +224,7 @@ def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
         tables.verdict_of_all([of.verdict for of in published_ones.values()]),
         f"share of the variance between trainings, 95 % interval: {said}; holds where all are above half.",
     )
-    drawn = functools.partial(draw.each_training, chosen)
+    drawn = functools.partial(draw_trainings, chosen)
     return Result("trainings", figures, text, caption, drawn, [claim])
 
 
@@ -254,7 +254,7 @@ def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
         "code at a time to values from -2 to 2 standard deviations of the prior (a category: to each in turn).",
         *words,
     ]
-    drawn = functools.partial(draw.strips, strips, figures)
+    drawn = functools.partial(draw_traversals, strips, figures)
     return Result("traversals", figures, text.rename(columns=titles), caption, drawn)
 
 
@@ -297,6 +297,113 @@ def differences(row: dict, ours: pd.Series) -> Iterator[str]:
         yield f"weight ({ours['weight']:g})"
     if row["score"].startswith("dci"):
         yield "predictor (extra trees; as published mostly gradient-boosted trees, see dci)"
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    return values[np.isfinite(values)]
+
+
+def draw_boxes(runs: Mapping[str, pd.DataFrame], titles: Mapping[str, str], *paths: Path) -> None:
+    """A panel per score: every evaluation of all trainings of a model, and of the better half of them (lighter)."""
+    down = -(-len(titles) // 4)
+    size = (3.6 * 4, 2.8 * down + 0.3 * max(map(len, runs)))
+    title = "all trainings (dark), the better half by the score itself (light)"
+    with sheet(paths, down, 4, size, 130, title=title, sharex=True) as axes:
+        for axis, (score, title) in zip(axes.flat, titles.items()):
+            for place, members in enumerate(runs.values()):
+                values = evaluations(members, score)
+                for side, part, colour in ((-0.18, values, BLUE), (0.18, better_half(values), SKY)):
+                    drawn = axis.boxplot(
+                        _finite(part.ravel()),
+                        positions=[place + side],
+                        widths=0.3,
+                        patch_artist=True,
+                        flierprops={"markersize": 3},
+                        medianprops={"color": "black"},
+                    )
+                    drawn["boxes"][0].set_facecolor(colour)
+            axis.set_title(title, fontsize="medium")
+            axis.set_xticks(range(len(runs)), labels=list(runs), rotation=40, ha="right")
+            axis.set_ylim(bottom=0)
+        for axis in axes.flat[max(0, len(titles) - 4) : len(titles)]:
+            axis.tick_params(labelbottom=True)  # the lowest of every column, also above an empty place
+        for axis in axes[:, 0]:
+            axis.set_ylabel("score")
+
+
+def draw_bars(figures: pd.DataFrame, *paths: Path) -> None:
+    """Bounds of U, R and C by model: grey up to the lower one, orange from there to the upper one."""
+    places, names = list(dict.fromkeys(figures["where"])), list(dict.fromkeys(figures["name"]))
+    size = (max(7.5, 1.5 * len(names) * len(places) + 1.5), 3.8)
+    title = "lower bound (grey), up to the upper bound (orange); ± standard error over trainings"
+    with sheet(paths, 1, len(places), size, 130, title=title, sharey=True) as axes:
+        for axis, where in zip(axes[0], places):
+            part = figures[figures["where"] == where].set_index(["name", "term"])
+            for (number, name), (side, term) in itertools.product(enumerate(names), enumerate(TERMS)):
+                row, at = part.loc[name, term], number + 0.27 * (side - 1)
+                axis.bar(at, row["low"], 0.25, color="lightgrey")
+                axis.bar(at, row["high"] - row["low"], 0.25, bottom=row["low"], color=ORANGE)
+                axis.errorbar(
+                    [at - 0.05, at + 0.05],
+                    row[["low", "high"]].astype(float),
+                    row[["low_error", "high_error"]].astype(float),
+                    fmt="none",
+                    color="black",
+                    capsize=1.5,
+                    linewidth=0.8,
+                )
+                axis.annotate(TERMS[term], (at, 0), (0, -10), textcoords="offset points", ha="center", fontsize=7)
+            axis.set_title(where, fontsize="medium")
+            axis.set_xticks(range(len(names)), labels=names, rotation=25, ha="right")
+            axis.tick_params(axis="x", pad=12)
+            axis.axhline(0, color="black", linewidth=0.6)
+        axes[0][0].set_ylabel("share of H(y)")
+
+
+def draw_trainings(runs: pd.DataFrame, *paths: Path) -> None:
+    """A panel per published score: a box of evaluations for each training."""
+    labels = [f"seed {seed}" for seed in runs["seed"]]
+    if runs["name"].nunique() > 1:
+        labels = [f"{name}, {label}" for name, label in zip(runs["name"], labels)]
+    with sheet(paths, 1, len(PUBLISHED), (3.2 * len(PUBLISHED), 3.2), 130) as (axes,):
+        for axis, score in zip(axes, PUBLISHED):
+            for place, values in enumerate(evaluations(runs, score)):
+                axis.boxplot(_finite(values), positions=[place], widths=0.5, medianprops={"color": "black"})
+            axis.set_title(SCORES[score], fontsize="medium")
+            axis.set_xticks(range(len(runs)), labels=labels, rotation=40, ha="right")
+            axis.set_ylim(0, 1.02)
+        axes[0].set_ylabel("score")
+
+
+def draw_traversals(changed: Mapping[str, Mapping[str, np.ndarray]], figures: pd.DataFrame, *paths: Path) -> None:
+    """A block per training, a row per latent: the image at the values of that latent."""
+    import matplotlib.pyplot as plt
+
+    most = max(len(images) for block in changed.values() for images in block.values())
+    latents = max(map(len, changed.values()))
+    size = (len(changed) * (0.62 * most + 1.9), 0.66 * latents + 0.6)
+    figure, axes = plt.subplots(
+        latents,
+        len(changed) * (most + 1),
+        figsize=size,
+        squeeze=False,
+        gridspec_kw={"wspace": 0.05, "hspace": 0.05, "width_ratios": ([2.6] + [1] * most) * len(changed)},
+    )
+    for axis in axes.flat:
+        axis.set_axis_off()
+    for block, (training, of) in enumerate(changed.items()):
+        told = figures[figures["training"] == training].set_index("latent")
+        first = block * (most + 1)
+        axes[0][first].set_title(
+            f"{training}: seed {told['seed'].iloc[0]}, UniBound {told['unibound'].iloc[0]:.2f}", fontsize=8, loc="left"
+        )
+        for row, (latent, images) in enumerate(of.items()):
+            factor, share = told.loc[latent, ["factor", "alone"]]
+            label = f"{latent}: {f'{factor} {share:.2f}' if share >= INFORMATIVE else 'no factor'}"
+            axes[row][first].text(0, 0.4, label, fontsize=8, transform=axes[row][first].transAxes)
+            for column, image in enumerate(images):
+                axes[row][first + 1 + column].imshow(np.moveaxis(image, 0, -1), cmap="gray", vmin=0, vmax=1)
+    save(figure, paths, 130, bbox_inches="tight")
 
 
 ANALYSIS = Analysis(

@@ -1,7 +1,5 @@
 """The tables of the neural benchmark: which runs a table is made of, and what its parts have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What the neural benchmark's tables say of the paper's sentences: verdicts by 95 % intervals over runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

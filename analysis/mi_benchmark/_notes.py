@@ -2,8 +2,6 @@
 what a reader must not overlook.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The words of the neural benchmark: fields and figures by their columns, and the limits that claims are judged by."""
 
-from __future__ import annotations
-
 GROUP = ["domain", "pool"]
 ORACLE = ["oracle_critic_mean_bits", "oracle_critic_mse_bits2", "oracle_critic_mse_bits2_error"]  # of the oracle critic
 CONSTANT = (*ORACLE, "decodable_bits", "decodable_bits_error")  # figures that do not vary over seeds

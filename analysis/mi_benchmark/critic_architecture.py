@@ -3,8 +3,6 @@
 Errors are standard errors over seeds, comparisons within a seed. The inner critic has no parameters to train.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Errors are standard errors over seeds; correlations of depth and accuracy have S
 the depths of one seed share their data.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ decoded from its embeddings.
 Errors are standard errors over seeds, of the decodable MI over folds; networks are compared within a seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

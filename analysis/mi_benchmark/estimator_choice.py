@@ -4,8 +4,6 @@ then the same against the decodable truth, and the estimates on unseen pairs.
 Errors are standard errors over seeds; comparisons are within a seed, hence of the same data and initial weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

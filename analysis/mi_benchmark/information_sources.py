@@ -4,8 +4,6 @@ Three panels have the same true MI in every domain: one bit in all, half a bit p
 fourth is the published figure, in which every domain has another task. Errors are standard errors over seeds.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

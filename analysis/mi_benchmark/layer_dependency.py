@@ -4,8 +4,6 @@ themselves, then layer by layer of a residual network.
 Errors are standard errors over seeds; encoders and layers are compared within a seed.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import replace

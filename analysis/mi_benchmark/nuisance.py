@@ -4,8 +4,6 @@ can be decoded at that strength.
 Errors are standard errors over seeds, of the decodable MI over folds; strengths are compared within a seed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ beside the paper's.
 Errors are standard errors over seeds; sides are compared within a seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

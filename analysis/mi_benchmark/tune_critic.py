@@ -3,8 +3,6 @@
 Trials that were stopped early are included. Each is one run of one seed: ± is the standard error over its steps.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Sequence
@@ -16,8 +14,7 @@ import optuna
 import pandas as pd
 from scipy import stats
 
-from analysis.common.runs import versions
-from analysis.common.searches import COMPLETE, FRACTION, SHOWN, best_of, ranked, scatter, steps_done, trials_of
+from analysis.common.runs import COMPLETE, FRACTION, SHOWN, best_of, ranked, scatter, steps_done, trials_of, versions
 from analysis.common.tables import Analysis, Claim, Result, plus_minus, text_of, told
 from analysis.mi_benchmark._benchmark import at
 from analysis.mi_benchmark._notes import notes

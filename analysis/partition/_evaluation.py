@@ -1,7 +1,5 @@
 """The evaluation of one logged model, kept with its run so that it is not done twice."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Drawings of an evaluation of partitions: a heat map of quantities by model, and scores by training."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

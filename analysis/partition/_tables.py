@@ -2,8 +2,6 @@
 was expected before anything was measured.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Reads the runs of the sweep domain-partition from MLflow. Where their latent blo
 partition: `make table-partition`.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterable, Sequence

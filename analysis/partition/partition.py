@@ -13,8 +13,6 @@ blocks, or with plain arrays.
     make table-partition MODEL=domain-partition-domain-model@champion DATA=my_items.npz
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json
@@ -39,7 +37,17 @@ from analysis.common.models import (
     newest,
     sentence,
 )
-from analysis.common.tables import FOLDER, PICTURE, Analysis, Result, file_name, plus_minus, printable, save, show
+from analysis.common.tables import (
+    FOLDER,
+    PICTURE,
+    Analysis,
+    Result,
+    file_name,
+    plus_minus,
+    print_result,
+    printable,
+    save,
+)
 from analysis.partition import _figures as drawings
 from analysis.partition import _tables as tables
 from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, chosen, evaluated, items_of
@@ -277,10 +285,7 @@ def main(given: SimpleNamespace) -> int:
         return BAD_INPUT
     tabled = results(found)
     for result in tabled:
-        show(result.text)
-        print(printable(result.caption))
-        for claim in result.claims:
-            print(printable(claim))
+        print_result(result)
         print()
     paths = write(found, tabled, OUTPUTS)
     print("saved:", ", ".join(map(str, paths)), "and MODEL/it_results.json")

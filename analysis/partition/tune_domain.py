@@ -4,15 +4,13 @@ Reads the runs of the search tune-domain from MLflow. Every trial is one trainin
 trainings.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pandas as pd
 
-from analysis.common.searches import FRACTION, SHOWN, STOPPED, best_of, ranked, scatter, steps_done, trials_of
+from analysis.common.runs import FRACTION, SHOWN, STOPPED, best_of, ranked, scatter, steps_done, trials_of
 from analysis.common.tables import ERROR, Analysis, Result, text_of
 from analysis.partition.domain_partition import ACCURACIES, MISSING, NO_NUMBER, WORST, cell_text
 from sweeps.partition.settings import CONFIG, CRITERION

@@ -1,7 +1,5 @@
 """What the representation of one logged model holds, kept with its run so that it is not measured twice."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable, Mapping

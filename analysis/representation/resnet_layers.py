@@ -6,8 +6,6 @@ that neither saw. Reads the runs of the sweep resnet-layers and the models that 
     make table-resnet-layers
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 

@@ -5,8 +5,6 @@ that are paired by their labels beside the figures of Gowri et al. 2024, and one
 estimate minus truth, over the data sets that a method answered with a number; what it refused is counted.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -18,8 +16,7 @@ import pandas as pd
 
 from analysis.common.marks import lines, sheet
 from analysis.common.runs import newest, versions
-from analysis.common.tables import Analysis, Result, plus_minus, published
-from analysis.sample_estimators._runs import bias_error, in_order_of, share, weighted_mean
+from analysis.common.tables import Analysis, Result, published, share_text, text_of, told
 
 GROUP = ["collection", "law", "n", "method"]
 PAIRED = ("resampled", "reduction")  # collections of items paired by their labels
@@ -95,22 +92,22 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 def _methods(laws: pd.DataFrame, made: str, left_out: list[str]) -> Result:
     figures = by_method(laws)
     figures = figures.sort_values(["collection", "n", "rmse"], key=in_order_of(laws["collection"]), kind="stable")
-    text = pd.DataFrame({
-        "collection": figures["collection"],
-        "n": figures["n"].map("{:,}".format),
-        "method": figures["method"],
-        "laws": figures["laws"],
-        "answered": [f"{row.answered} of {row.asked}" for row in figures.itertuples()],
-        "RMSE (nats)": figures["rmse"].map("{:.3f}".format),
-        "median |bias|": figures["median_bias"].map("{:.3f}".format),
-        "largest bias": [f"{row.worst_bias:+.3f} {row.worst}" for row in figures.itertuples()],
-        "coverage": [_covered(row.covered, row.intervals) for row in figures.itertuples()],
-        "laws covered": [f"{row.well_covered} of {row.laws}" if row.intervals else "no interval"
-                         for row in figures.itertuples()],
-        "width": figures["width"].map(lambda value: f"{value:.3f}" if math.isfinite(value) else "no interval"),
-        "seconds": figures["seconds"].map("{:.2f}".format),
-        "MiB": figures["memory_mib"].map(_or_not_told("{:.0f}")),
-    })  # fmt: skip
+    rows = list(figures.itertuples())
+    columns = {
+        "n": ("n", "{:,}"),
+        "method": "method",
+        "laws": "laws",
+        "answered": [f"{row.answered} of {row.asked}" for row in rows],
+        "RMSE (nats)": ("rmse", "{:.3f}"),
+        "median |bias|": ("median_bias", "{:.3f}"),
+        "largest bias": [f"{row.worst_bias:+.3f} {row.worst}" for row in rows],
+        "coverage": [share_text(row.covered, row.intervals) for row in rows],
+        "laws covered": [f"{row.well_covered} of {row.laws}" if row.intervals else "no interval" for row in rows],
+        "width": ("width", "{:.3f}", "no interval"),
+        "seconds": ("seconds", "{:.2f}"),
+        "MiB": ("memory_mib", "{:.0f}", "not told"),
+    }
+    text = text_of(figures, ["collection"], columns)
     caption = [
         "Nats, over the data sets that a method answered; RMSE is the root of the mean over laws, each alike. "
         "Coverage: share of the 95 % intervals that hold the truth, and the 95 % Clopper-Pearson interval of that "
@@ -121,10 +118,6 @@ def _methods(laws: pd.DataFrame, made: str, left_out: list[str]) -> Result:
         *left_out,
     ]
     return Result("methods", figures, text, caption, functools.partial(draw_biases, laws))
-
-
-def _covered(covered: int, intervals: int) -> str:
-    return share(covered / intervals, intervals) if intervals else "no interval"
 
 
 def _laws(laws: pd.DataFrame, made: str) -> Result:
@@ -168,18 +161,18 @@ def _items(paired: pd.DataFrame, made: str) -> Result:
     if "mnist-0-1" in set(figures["pool"]):
         theirs = published("resampled_mnist").rename(columns={"mean_absolute_error_bits": "mae_bits"})
         figures = pd.concat([figures, theirs.assign(pool="mnist-0-1", levels=200, answered=200, n=5000)])
-    text = pd.DataFrame({
-        "items": figures["pool"],
-        "method": [f"{row.method}, published" if row.source else row.method for row in figures.itertuples()],
-        "n": figures["n"].map("{:,}".format),
-        "levels": figures["levels"],
-        "mean |error| (bits)": [plus_minus(row.mae_bits, row.mae_bits_error, "nan") for row in figures.itertuples()],
-        "of the labels": figures["floor_bits"].map(_or_not_told("{:.3f}")),
-        "bias (bits)": figures["bias_bits"].map(_or_not_told("{:+.3f}")),
-        "coverage": [_covered(int(row.covered), int(row.intervals)) if row.intervals > 0 else "no interval"
-                     for row in figures.itertuples()],
-        "seconds": figures["seconds"].map(_or_not_told("{:.2f}")),
-    })  # fmt: skip
+    rows = list(figures.itertuples())
+    columns = {
+        "method": [f"{row.method}, published" if row.source else row.method for row in rows],
+        "n": ("n", "{:,}"),
+        "levels": "levels",
+        "mean |error| (bits)": told(figures, "mae_bits", "nan"),
+        "of the labels": ("floor_bits", "{:.3f}", "not told"),
+        "bias (bits)": ("bias_bits", "{:+.3f}", "not told"),
+        "coverage": [share_text(row.covered, row.intervals if row.intervals > 0 else 0) for row in rows],
+        "seconds": ("seconds", "{:.2f}", "not told"),
+    }
+    text = text_of(figures.rename(columns={"pool": "items"}), ["items"], columns)
     caption = [
         "Mean absolute error over levels of information, bits, ± its standard error over levels, one data set each; of "
         "the labels: that of one who is told the labels of the same rows and counts them, below which none can be "
@@ -190,21 +183,17 @@ def _items(paired: pd.DataFrame, made: str) -> Result:
     return Result("items", figures, text, caption, functools.partial(draw_levels, paired))
 
 
-def _or_not_told(form: str) -> Callable[[float], str]:
-    return lambda value: form.format(value) if math.isfinite(value) else "not told"
-
-
 def _cost(cost: pd.DataFrame, made: str) -> Result:
     cost = cost.assign(columns=cost["law"].str.extract(r"(\d+)$")[0].astype(int)).sort_values("columns", kind="stable")
-    widths, memory = sorted(set(cost["columns"])), _or_not_told("{:.0f}")
-    text = []
+    cost = cost.assign(memory=text_of(cost, (), {"MiB": ("memory_mib", "{:.0f}", "not told")})["MiB"])
+    widths, text = sorted(set(cost["columns"])), []
     for method, rows in cost.groupby("method", sort=False):
         rows = rows.set_index("columns")
         row = {"method": method}
         for width in widths:
             said = rows.loc[width] if width in rows.index else None
             asked = said is not None and said["answered"] > 0
-            row[f"d = {width}"] = f"{said['seconds']:.2f} s, {memory(said['memory_mib'])} MiB" if asked else "refused"
+            row[f"d = {width}"] = f"{said['seconds']:.2f} s, {said['memory']} MiB" if asked else "refused"
             row[f"bias, d = {width}"] = f"{said['bias']:+.3f}" if asked else ""
         text.append(row)
     caption = (
@@ -248,6 +237,25 @@ def draw_levels(paired: pd.DataFrame, *paths: Path) -> None:
             most = of["truth"].max() * BITS
             axis.plot([0, most], [0, most], color="black", linewidth=0.8, label="truth")
             axis.set(title=pool, xlabel="truth (bits)", ylabel="estimate (bits)", ylim=(-0.2 * most, 1.3 * most))
+
+
+def in_order_of(column: pd.Series) -> Callable[[pd.Series], pd.Series]:
+    """A sort key that keeps the cases in the order in which they were declared."""
+    place = {name: number for number, name in enumerate(dict.fromkeys(column))}
+    return lambda values: values.map(place) if values.name == column.name else values
+
+
+def weighted_mean(values: pd.Series | None, weights: pd.Series) -> float:
+    """The mean of what is known, by weights; nan where nothing is."""
+    if values is None:
+        return math.nan
+    known = values.notna() & (weights > 0)
+    return float(np.average(values[known], weights=weights[known])) if known.any() else math.nan
+
+
+def bias_error(spread: float, sets: float, truth_error: float) -> float:
+    """Standard error of a bias: over data sets, and that of a truth by Monte Carlo."""
+    return math.hypot(spread / math.sqrt(sets), truth_error)
 
 
 ANALYSIS = Analysis("known-laws", analyse)

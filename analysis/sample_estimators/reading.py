@@ -6,8 +6,6 @@ ties, idle columns and information. Where the sweep known-laws was run with the 
 collections, which no reader was trained on, beside KSG and the Gaussian copula on the same data sets.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -19,7 +17,7 @@ import pandas as pd
 
 from analysis.common.marks import BLUE, ORANGE, sheet
 from analysis.common.runs import latest, newest, versions
-from analysis.common.tables import Analysis, Result
+from analysis.common.tables import Analysis, Result, share_text, text_of
 from infoscope.estimators.reading.reader import A, C, is_narrow
 from infoscope.metrics.shares import clopper_pearson
 from infoscope.tracking import runs as runs_of
@@ -73,34 +71,17 @@ def _rmse(errors: pd.Series) -> float:
 def words(figures: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The figures as they are printed."""
     rows = list(figures.itertuples())
-    return pd.DataFrame(
-        {name: figures[name] for name in by}
-        | {
-            "distributions": figures["sets"].map("{:,}".format),
-            "interval contains the truth": [_share(row.covered, row.sets) for row in rows],
-            "grade A": [f"{row.grade_a / row.sets:.0%}".replace("%", " %") for row in rows],
-            "wrong, of grade A": [_share(row.wrong_a, row.grade_a) for row in rows],
-            "median width, A": figures["width_a"].map(_number),
-            "grade C": [f"{row.grade_c / row.sets:.0%}".replace("%", " %") for row in rows],
-            "RMSE": figures["rmse"].map(_number),
-            **{
-                f"RMSE of {name}": figures[f"rmse_{name}"].map(_number)
-                for name in COMPARED
-                if f"rmse_{name}" in figures
-            },
-        }
-    )
-
-
-def _share(count: int, of: int) -> str:
-    if not of:
-        return "none"
-    low, high = clopper_pearson(int(count), int(of))
-    return f"{100 * count / of:.1f} % ({100 * low:.0f} to {100 * high:.0f})"
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if math.isfinite(value) else ""
+    columns = {
+        "distributions": ("sets", "{:,}"),
+        "interval contains the truth": [share_text(row.covered, row.sets, ".1f") for row in rows],
+        "grade A": [f"{100 * row.grade_a / row.sets:.0f} %" for row in rows],
+        "wrong, of grade A": [share_text(row.wrong_a, row.grade_a, ".1f", "none") for row in rows],
+        "median width, A": ("width_a", "{:.3f}", ""),
+        "grade C": [f"{100 * row.grade_c / row.sets:.0f} %" for row in rows],
+        "RMSE": ("rmse", "{:.3f}", ""),
+    }
+    columns |= {f"RMSE of {name}": (f"rmse_{name}", "{:.3f}", "") for name in COMPARED if f"rmse_{name}" in figures}
+    return text_of(figures, by, columns)
 
 
 def exam(names: Sequence[str] = ("reading", *COMPARED)) -> pd.DataFrame:

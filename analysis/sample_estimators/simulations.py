@@ -4,8 +4,6 @@ Reads the runs of the sweep simulations from MLflow. `--keep FOLDER` writes the 
 file, of which the sweep reading trains its reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace

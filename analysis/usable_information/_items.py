@@ -1,7 +1,5 @@
 """Items of a data set: right and wrong predictions by PVI, length, the overlap of pairs, and the hardest items."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path

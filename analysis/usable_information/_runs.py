@@ -1,7 +1,5 @@
 """The runs of dataset-difficulty and label-errors: which count, their tables of items, means over seeds and items."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Reads the runs of the sweep label-errors from MLflow: scores held out and in sam
 labels as they are the data maps (Swayamdipta et al. 2020) with the hardest items.
 """
 
-from __future__ import annotations
-
 import functools
 import textwrap
 from collections.abc import Mapping, Sequence

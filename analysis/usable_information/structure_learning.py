@@ -5,8 +5,6 @@ over data sets. The experiments follow Xu et al. 2020, section 6, but for sizes 
 published figure stands beside.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Sequence

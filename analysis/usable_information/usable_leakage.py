@@ -4,8 +4,6 @@ Reads the runs of the sweep usable-leakage from MLflow: the blocks of logged dom
 trained to hide a label from one family (Xu et al. 2020, section 6.4).
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from pathlib import Path
