@@ -1,9 +1,7 @@
 """The pages of docs/results, from what MLflow holds: `make docs-results`, of some analyses with ARGS="known-laws".
 
-A page for every analysis that has finished runs: each profile with its tables, published figures beside ours, claims,
-differences and command, the full setting first; where that was not run, it says so in its place. The exam of estimators
-also becomes a leaderboard, to sort, as CSV and as JSON. Pages of analyses without runs in this store stay as they are;
-the list of all is written anew, from what each page says of itself in a comment. No figure is typed.
+A page for every analysis that has finished runs, a leaderboard of the exam of estimators, and the list of all pages.
+Pages of analyses without runs in this store stay as they are.
 """
 
 import html

@@ -1,8 +1,9 @@
 """The runs of a table: those of the setting that was started last, or the trials of one search; and their code."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -27,6 +28,18 @@ def older(runs: pd.DataFrame, kept: pd.DataFrame, what: str = "runs") -> list[st
     """The note on runs that are not kept; none where all are."""
     left = len(runs) - len(kept)
     return [f"Note: {left} older {what} with other settings are left out."] if left else []
+
+
+def ordered(frame: pd.DataFrame, by: Sequence[str], **orders: Iterable[Any]) -> pd.DataFrame:
+    """The rows sorted by columns, of which those in `orders` go by their place there, with other values last."""
+
+    def place(column: pd.Series) -> pd.Series:
+        if column.name not in orders:
+            return column
+        places = {value: number for number, value in enumerate(dict.fromkeys(orders[column.name]))}
+        return column.map(places).fillna(len(places))
+
+    return frame.sort_values(list(by), key=place, kind="stable")
 
 
 def versions(runs: pd.DataFrame) -> str:
@@ -94,3 +107,8 @@ def scatter(
             elif all(place.is_integer() for place in places):
                 axis.set_xticks(values := sorted(set(places)), labels=[f"{value:g}" for value in values])
         axes[0][0].set_ylabel(title)
+
+
+def made(runs: pd.DataFrame) -> str:
+    """The profiles and the code of runs, in a sentence."""
+    return f"Profile {', '.join(sorted(set(runs['profile'])))}; code {versions(runs)}."

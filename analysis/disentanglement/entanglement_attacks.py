@@ -1,7 +1,6 @@
 """Figure 3d of Tokui & Sato 2021: scores of a representation entangled on purpose, by the strength of the attack.
 
-Reads the runs of the sweep entanglement-attacks from MLflow. The evaluations of a training draw the same votes and the
-same noise at every strength, so that differences are paired.
+The evaluations of a training draw the same votes and noise at every strength, so that differences are paired.
 """
 
 import functools

@@ -1,8 +1,7 @@
 """Table 1 of Tokui & Sato 2021: MIG and the bounds of unique information of the toy model, exact, printed, estimated.
 
-Reads the runs of the sweep toy-model from MLflow. Two of the printed formulas are wrong: MIG under the redundancy
-attack for two and three factors, and the upper bound of the unique information under the synergy attack. The exact
-values follow from Eq. 7, and the estimates of the sweep check every mutual information behind them.
+Two of the printed formulas are wrong: MIG under the redundancy attack for two and three factors, and the upper bound of
+the unique information under the synergy attack. The exact values follow from Eq. 7; estimates check them.
 """
 
 import functools
@@ -17,7 +16,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from analysis.common.marks import lines, sheet
-from analysis.common.runs import latest, versions
+from analysis.common.runs import latest, ordered, versions
 from analysis.common.tables import Analysis, Claim, Result, text_of, with_error
 from infoscope.metrics import pid, replicated
 from infoscope.metrics.factor_information import toy
@@ -75,13 +74,7 @@ def table1(runs: pd.DataFrame, words: list[str]) -> Result:
         if attack != "none":
             rows += compared(attack, factors, noise, math.inf, runs[:0])
     figures = pd.DataFrame(rows)
-    order = {attack: place for place, attack in enumerate(ATTACKS)}
-    figures = figures.sort_values(
-        ["score", "attack", "factors", "alpha"],
-        key=lambda column: column.map(order) if column.name == "attack" else column,
-        kind="stable",
-        ignore_index=True,
-    )
+    figures = ordered(figures, ["score", "attack", "factors", "alpha"], attack=ATTACKS).reset_index(drop=True)
     strongest = figures.loc[np.isfinite(figures["alpha"]), "alpha"].max()
     shown = figures[(figures["attack"] == "none") | (figures["alpha"] >= strongest)]
     off = shown["printed"] - shown["exact"]

@@ -1,8 +1,4 @@
-"""Which weight and learning rate disentangle best? The trials of a search, those that were stopped early included.
-
-Reads the runs of the search tune-vae from MLflow. A trial is judged while it trains by few draws, and measured at its
-end by other draws. Every trial is one training of one seed: ± is the error of its measurement, not over trainings.
-"""
+"""Which weight and learning rate disentangle best? The trials of a search, those that were stopped early included."""
 
 import functools
 from collections.abc import Sequence

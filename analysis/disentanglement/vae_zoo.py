@@ -1,8 +1,6 @@
 """Figures 3a to 3c of Tokui & Sato 2021: scores of variational autoencoders, the bounds behind them, how they vary.
 
-Reads the runs of the sweep vae-zoo from MLflow. Means over trainings have standard errors over trainings; what the
-evaluations of one training add is told apart. Also: what changes with each latent of the best and the worst training,
-and scores published elsewhere.
+Also: what changes with each latent of the best and the worst training, and scores published elsewhere.
 """
 
 import functools
@@ -17,7 +15,7 @@ import pandas as pd
 
 from analysis.common import tables
 from analysis.common.marks import BLUE, ORANGE, SKY, save, sheet
-from analysis.common.runs import latest
+from analysis.common.runs import latest, ordered
 from analysis.common.tables import Analysis, Claim, Result, difference_claim, spread, text_of, told, verdict, with_error
 from analysis.disentanglement._scores import (
     CROSSED,
@@ -56,8 +54,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Scores, bounds, trainings of one model, traversals, and figures published elsewhere."""
     runs, left_out = latest(runs, SETTING)
     runs, older = latest_trainings(runs)
-    order = list(MODELS)
-    runs = runs.sort_values(["model", "seed"], key=lambda of: of.map(order.index) if of.name == "model" else of)
+    runs = ordered(runs, ["model", "seed"], model=MODELS)
     runs = runs.assign(name=named(runs), **{column: math.nan for column in WHOLE if column not in runs})
     words = [made_of(runs), *left_out, *older]
     if runs["model"].isin(WITHOUT_DENSITY).any():

@@ -1,6 +1,5 @@
-"""Figures 3 and 9: which kind of critic; the error (bits²) of every critic and estimator, and their curves over steps.
-
-Errors are standard errors over seeds, comparisons within a seed. The inner critic has no parameters to train.
+"""Figures 3 and 9: which kind of critic; the error (bits²) of every critic and estimator, and their curves over
+steps.
 """
 
 import functools

@@ -1,7 +1,5 @@
 """Figure 8: estimates (bits) for text by the network that embeds it, against the nominal MI and against what can be
 decoded from its embeddings.
-
-Errors are standard errors over seeds, of the decodable MI over folds; networks are compared within a seed.
 """
 
 from collections.abc import Sequence

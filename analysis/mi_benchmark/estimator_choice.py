@@ -1,7 +1,5 @@
 """Table 3: MSE (bits²) by estimator, domain and true mutual information, beside the paper's and the oracle critic's;
 then the same against the decodable truth, and the estimates on unseen pairs.
-
-Errors are standard errors over seeds; comparisons are within a seed, hence of the same data and initial weights.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,4 @@
-"""Figure 4: the estimate relative to the true MI by the number of independent sources, in panels by the true MI.
-
-Three panels have the same true MI in every domain: one bit in all, half a bit per source, one bit per source. The
-fourth is the published figure, in which every domain has another task. Errors are standard errors over seeds.
-"""
+"""Figure 4: the estimate relative to the true MI by the number of independent sources, in panels by the true MI."""
 
 import math
 from collections.abc import Sequence

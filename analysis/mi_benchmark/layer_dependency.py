@@ -1,7 +1,5 @@
 """Figures 6 and 11: estimates (bits) for what a network makes of the data: whole invertible networks beside the data
 themselves, then layer by layer of a residual network.
-
-Errors are standard errors over seeds; encoders and layers are compared within a seed.
 """
 
 import functools

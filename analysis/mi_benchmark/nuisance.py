@@ -1,7 +1,5 @@
 """Figure 5: estimates and error (bits²) by the strength eta of a background that carries no information, beside what
 can be decoded at that strength.
-
-Errors are standard errors over seeds, of the decodable MI over folds; strengths are compared within a seed.
 """
 
 import math

@@ -1,7 +1,5 @@
 """Table 4: the mean estimate (bits) of one bit by the side of the images, hence the dimension of the representation,
 beside the paper's.
-
-Errors are standard errors over seeds; sides are compared within a seed.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,5 @@
-"""Which estimator should I use for data like mine? The best trials of a search over estimators, critics and training.
-
-Trials that were stopped early are included. Each is one run of one seed: ± is the standard error over its steps.
+"""Which estimator should I use for data like mine? The best trials of a search over estimators, critics and
+training.
 """
 
 import functools

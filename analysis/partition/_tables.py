@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import mutual_info_score
 
 from analysis.common.tables import ERROR, Claim, plus_minus, published, verdict
 from analysis.partition._evaluation import DRAWS, Evaluation
@@ -262,10 +263,7 @@ def most_of(trainings: Sequence[Evaluation], quantity: str) -> float | None:
 
 def shared_labels(of: Evaluation) -> float:
     """I(Y;D) of the items themselves, nats: 0 where every class is equally frequent in every domain."""
-    counts = pd.crosstab(of.report.items.y, of.report.items.d).to_numpy() / of.report.n
-    independent = counts.sum(1, keepdims=True) * counts.sum(0, keepdims=True)
-    there = counts > 0
-    return float((counts[there] * pd.Series(counts[there] / independent[there]).map(math.log).to_numpy()).sum())
+    return float(mutual_info_score(of.report.items.y, of.report.items.d))
 
 
 def order(evaluations: Sequence[Evaluation]) -> Iterator[Claim]:

@@ -1,7 +1,6 @@
 """What models trained on several domains get right: classes in the training domains and in a new one, and domains.
 
-Reads the runs of the sweep domain-partition from MLflow. Where their latent blocks keep class and domain is the table
-partition: `make table-partition`.
+Where their latent blocks keep class and domain is the table partition: `make table-partition`.
 """
 
 import functools
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import BLUE, VERMILLION, sheet
-from analysis.common.runs import latest, versions
+from analysis.common.runs import latest, ordered, versions
 from analysis.common.tables import (
     ERROR,
     Analysis,
@@ -60,7 +59,7 @@ UNLIKE = {  # what always differs
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Accuracies by model and held-out domain, and how far each model is from plain risk minimisation."""
     runs, left_out = latest(runs, SAME)
-    runs = in_order(runs)
+    runs = ordered(runs, ["model", "held_out", "seed"], model=MODELS)
     diverged = runs["diverged"] > 0
     words = [f"Note: {int(diverged.sum())} trainings diverged; their figures are of the best weights before."] if (
         diverged.any()
@@ -78,12 +77,6 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     text["published"] = beside(figures)
     caption = [*described(runs), *words, *reference_notes(runs), *left_out]
     return [Result("accuracy", figures, text, caption, functools.partial(draw, runs), against(runs))]
-
-
-def in_order(frame: pd.DataFrame) -> pd.DataFrame:
-    place = {name: number for number, name in enumerate(MODELS)}
-    return frame.sort_values(["model", "held_out", "seed"], key=lambda column: column.map(place).fillna(len(MODELS))
-                             if column.name == "model" else column, kind="stable")  # fmt: skip
 
 
 def domain_names(runs: pd.DataFrame) -> dict[int, str]:

@@ -1,12 +1,7 @@
 """How well do trained models keep apart what tells the class and what tells the domain, measured in information?
 
-Finds logged models in MLflow, gets their latent blocks, and evaluates them by nearest neighbours, by coherent
-classifiers and, where they have a posterior, by its exact densities (`infoscope.metrics.partition`). Needs neither the
-code nor the data of the training: models come as configuration and weights, and with them the items that their run kept
-for this. What is found is added to the runs of the models, and is not measured again under the same settings.
-
-In Python, `infoscope.metrics.partition.evaluate(blocks, y, d, groups)` does the same with any object that yields
-blocks, or with plain arrays.
+Evaluates logged models on the items that their run kept, by nearest neighbours, by classifiers and by exact densities
+(`infoscope.metrics.partition`). What is found is added to the runs of the models, and is not measured again.
 
     make table-partition ARGS="--models nvae,diva"
     make table-partition ARGS='--filter "metrics.`in_domain/average` > 0.9"'

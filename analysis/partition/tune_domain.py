@@ -1,8 +1,4 @@
-"""Which settings suit a model of data with domains? The trials of a search, those that were stopped early included.
-
-Reads the runs of the search tune-domain from MLflow. Every trial is one training of one seed: ± is over items, not over
-trainings.
-"""
+"""Which settings suit a model of data with domains? The trials of a search, those that were stopped early included."""
 
 import functools
 from collections.abc import Sequence

@@ -1,10 +1,7 @@
 """What do the representations of all trained models hold, where, for whom, and how sure is that?
 
-Finds every logged model that can encode (autoencoders of the zoo, domain models, classifiers of texts, residual
-networks), gets its blocks on the items that its run kept, and asks all four bodies of work at once
-(`infoscope.metrics.representation`): information from both sides, what is usable, what is unique, redundant and
-synergistic, what leaks of the domain, scores of disentanglement and of partitions. What is found is added to the runs
-of the models, and is not measured again under the same settings.
+Evaluates every logged model that can encode on the items that its run kept (`infoscope.metrics.representation`). What
+is found is added to the runs of the models, and is not measured again under the same settings.
 
     make table-representations
     make table-representations MODEL=models:/m-0123456789abcdef DATA=my_items.npz

@@ -1,8 +1,7 @@
 """Size and power of tests of (conditional) independence, by setting.
 
-Reads the runs of the sweep independence from MLflow. Size is the share of data sets in which independence that holds is
-rejected, power that in which dependence is found, both at the same level. A test whose size is above the level has its
-power from that, too.
+Size is the share of data sets in which independence that holds is rejected, power that in which dependence is found,
+at the same level. A test whose size is above the level has its power from that, too.
 """
 
 from collections.abc import Sequence

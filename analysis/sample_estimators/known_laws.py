@@ -1,13 +1,11 @@
 """The exam of estimators of mutual information: bias, error, coverage, width, seconds and memory on known laws.
 
-Reads the runs of the sweep known-laws from MLflow. One table by collection of laws and method, one by law, one of items
-that are paired by their labels beside the figures of Gowri et al. 2024, and one of what an estimate costs. Bias is
-estimate minus truth, over the data sets that a method answered with a number; what it refused is counted.
+Bias is estimate minus truth, over the data sets that a method answered with a number; what it refused is counted.
 """
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import lines, sheet
-from analysis.common.runs import newest, versions
+from analysis.common.runs import made, newest, ordered
 from analysis.common.tables import Analysis, Result, published, share_text, text_of, told
 
 GROUP = ["collection", "law", "n", "method"]
@@ -77,21 +75,21 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     runs, left_out = newest(runs, ["law", "n", "method", "block"])
     runs = runs.sort_values(["start", "n"], kind="stable")
     figures = pooled(runs)
-    made = f"Profile {', '.join(sorted(set(runs['profile'])))}; code {versions(runs)}."
+    words = made(runs)
     laws = figures[~figures["collection"].isin((*PAIRED, "cost"))]
     results = []
     if len(laws):
-        results += [_methods(laws, made, left_out), _laws(laws, made)]
+        results += [_methods(laws, words, left_out), _laws(laws, words)]
     if len(paired := figures[figures["collection"].isin(PAIRED)]):
-        results.append(_items(paired, made))
+        results.append(_items(paired, words))
     if len(cost := figures[figures["collection"] == "cost"]):
-        results.append(_cost(cost, made))
+        results.append(_cost(cost, words))
     return results
 
 
-def _methods(laws: pd.DataFrame, made: str, left_out: list[str]) -> Result:
+def _methods(laws: pd.DataFrame, words: str, left_out: list[str]) -> Result:
     figures = by_method(laws)
-    figures = figures.sort_values(["collection", "n", "rmse"], key=in_order_of(laws["collection"]), kind="stable")
+    figures = ordered(figures, ["collection", "n", "rmse"], collection=laws["collection"])
     rows = list(figures.itertuples())
     columns = {
         "n": ("n", "{:,}"),
@@ -114,13 +112,13 @@ def _methods(laws: pd.DataFrame, made: str, left_out: list[str]) -> Result:
         f"share (data sets of one law are no independent laws); laws covered: those with at least {WANTED:.0%}. "
         "Seconds: median, one thread; MiB: the most that an estimate added. A method that takes "
         "labels alone is asked about fewer laws.",
-        made,
+        words,
         *left_out,
     ]
     return Result("methods", figures, text, caption, functools.partial(draw_biases, laws))
 
 
-def _laws(laws: pd.DataFrame, made: str) -> Result:
+def _laws(laws: pd.DataFrame, words: str) -> Result:
     rows = []
     for (collection, law, n), of in laws.groupby(["collection", "law", "n"], sort=False):
         ranked = of[of["answered"] > 0].sort_values("squared_error", kind="stable")
@@ -134,7 +132,7 @@ def _laws(laws: pd.DataFrame, made: str) -> Result:
     caption = (
         "The methods of the least RMSE on each law, found with the truth at hand: nobody can choose so. Bias ± its "
         "standard error over data sets, nats, and in brackets the share of intervals that hold the truth. Cover: "
-        f"methods whose intervals hold it in at least {WANTED:.0%} of the data sets.\n{made}"
+        f"methods whose intervals hold it in at least {WANTED:.0%} of the data sets.\n{words}"
     )
     return Result("laws", laws, pd.DataFrame(rows), caption)
 
@@ -145,7 +143,7 @@ def _told(row: pd.Series) -> str:
     return f"{row['method']} {row['bias']:+.3f}{error}{held}"
 
 
-def _items(paired: pd.DataFrame, made: str) -> Result:
+def _items(paired: pd.DataFrame, words: str) -> Result:
     paired = paired.assign(pool=paired["law"].str.replace(r"-at-[\d.]+$", "", regex=True))
     rows = []
     for (pool, method), levels in paired.groupby(["pool", "method"], sort=False):
@@ -157,7 +155,7 @@ def _items(paired: pd.DataFrame, made: str) -> Result:
             "intervals": int(levels["intervals"].sum()), "covered": int(levels["covered"].sum()),
             "seconds": levels["seconds"].median(), "source": "",
         })  # fmt: skip
-    figures = pd.DataFrame(rows).sort_values(["pool", "mae_bits"], key=in_order_of(paired["pool"]), kind="stable")
+    figures = ordered(pd.DataFrame(rows), ["pool", "mae_bits"], pool=paired["pool"])
     if "mnist-0-1" in set(figures["pool"]):
         theirs = published("resampled_mnist").rename(columns={"mean_absolute_error_bits": "mae_bits"})
         figures = pd.concat([figures, theirs.assign(pool="mnist-0-1", levels=200, answered=200, n=5000)])
@@ -178,12 +176,12 @@ def _items(paired: pd.DataFrame, made: str) -> Result:
         "the labels: that of one who is told the labels of the same rows and counts them, below which none can be "
         "expected. Nothing was chosen by the truth. Published: Gowri, Lun, Klein & Yin 2024, recomputed from their raw "
         "files, 200 levels of the digits 0 and 1.",
-        made,
+        words,
     ]
     return Result("items", figures, text, caption, functools.partial(draw_levels, paired))
 
 
-def _cost(cost: pd.DataFrame, made: str) -> Result:
+def _cost(cost: pd.DataFrame, words: str) -> Result:
     cost = cost.assign(columns=cost["law"].str.extract(r"(\d+)$")[0].astype(int)).sort_values("columns", kind="stable")
     cost = cost.assign(memory=text_of(cost, (), {"MiB": ("memory_mib", "{:.0f}", "not told")})["MiB"])
     widths, text = sorted(set(cost["columns"])), []
@@ -199,7 +197,7 @@ def _cost(cost: pd.DataFrame, made: str) -> Result:
     caption = (
         "Seconds on one thread and the most memory that an estimate added, d normal columns on each side of which two "
         f"are correlated, n = {cost['n'].iloc[0]:,}; bias of that one estimate, nats (truth "
-        f"{cost['truth'].iloc[0]:.3f}).\n{made}"
+        f"{cost['truth'].iloc[0]:.3f}).\n{words}"
     )
     return Result("cost", cost, pd.DataFrame(text), caption)
 
@@ -237,12 +235,6 @@ def draw_levels(paired: pd.DataFrame, *paths: Path) -> None:
             most = of["truth"].max() * BITS
             axis.plot([0, most], [0, most], color="black", linewidth=0.8, label="truth")
             axis.set(title=pool, xlabel="truth (bits)", ylabel="estimate (bits)", ylim=(-0.2 * most, 1.3 * most))
-
-
-def in_order_of(column: pd.Series) -> Callable[[pd.Series], pd.Series]:
-    """A sort key that keeps the cases in the order in which they were declared."""
-    place = {name: number for number, name in enumerate(dict.fromkeys(column))}
-    return lambda values: values.map(place) if values.name == column.name else values
 
 
 def weighted_mean(values: pd.Series | None, weights: pd.Series) -> float:

@@ -1,9 +1,7 @@
 """How often does the 95 % interval of a reading contain the true information, how many are narrow, how far off?
 
-Reads the runs of the sweep reading from MLflow: every distribution of the prior, read by a reader that was trained
-without its base family. One table by family, one by type of pair and columns, a figure over sample size, columns, type,
-ties, idle columns and information. Where the sweep known-laws was run with the method reading, a table of its
-collections, which no reader was trained on, beside KSG and the Gaussian copula on the same data sets.
+Every distribution of the prior is read by a reader that was trained without its base family. Where the sweep known-laws
+was run with the method reading, there is a table of its collections, which no reader was trained on.
 """
 
 import functools

@@ -1,7 +1,6 @@
 """What the simulated data sets of the reading are: how many by base family, their true information, and KSG beside it.
 
-Reads the runs of the sweep simulations from MLflow. `--keep FOLDER` writes the data sets (figures and truths) to one
-file, of which the sweep reading trains its reader.
+`--keep FOLDER` writes the data sets (figures and truths) to one file, of which the sweep reading trains its reader.
 """
 
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.runs import latest, versions
+from analysis.common.runs import latest, made
 from analysis.common.tables import Analysis, Result
 from infoscope.command_line import option
 from infoscope.estimators.reading.figures import NAMES
@@ -56,7 +55,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     caption = [
         f"{len(sets):,} simulated data sets, each of a distribution of its own, 100 to 5,000 rows. A distribution of "
         "several families is in the row of each.",
-        f"Profile {', '.join(sorted(set(runs['profile'])))}; code {versions(runs)}.",
+        made(runs),
         *kept,
         *left_out,
     ]

@@ -1,7 +1,6 @@
 """How difficult is a data set, which of its items, and why? V-information and PVI (bits) by data, input and family.
 
-Reads the runs of the sweep dataset-difficulty from MLflow. Published figures are of BERT-base, fine-tuned on the whole
-training sets (Ethayarajh et al. 2022); whether ours compare with them is said with every table.
+Published figures are of BERT-base, fine-tuned on the whole training sets (Ethayarajh et al. 2022).
 """
 
 import functools

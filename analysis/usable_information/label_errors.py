@@ -1,7 +1,6 @@
 """Which score finds labels that are wrong, and when does the course of a training tell more than held-out predictions?
 
-Reads the runs of the sweep label-errors from MLflow: scores held out and in sample by data set, noise and rate, and of
-labels as they are the data maps (Swayamdipta et al. 2020) with the hardest items.
+Of labels as they are: data maps (Swayamdipta et al. 2020) with the hardest items.
 """
 
 import functools
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import lines, sheet
+from analysis.common.runs import ordered
 from analysis.common.tables import Analysis, Claim, Result
 from analysis.common.tables import told as with_errors
 from analysis.usable_information._items import shortened
@@ -190,9 +190,7 @@ def paper_claim(runs: pd.DataFrame, second: str) -> Claim:
 def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
     """Every score in every setting."""
     rows = [dict(zip(PLACE, place)) | row for place, of in noisy.groupby(PLACE, sort=False) for row in rows_of(of)]
-    figures = pd.DataFrame(rows).sort_values(["rate"], kind="stable")
-    order = {name: number for number, name in enumerate(NAMES)}
-    figures = figures.sort_values(PLACE, key=lambda c: c.map(order) if c.name == "data" else c, kind="stable")
+    figures = ordered(pd.DataFrame(rows), PLACE, data=NAMES)
     setting = pd.DataFrame(
         {
             "data": figures["data"].map(NAMES),

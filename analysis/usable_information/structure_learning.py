@@ -1,8 +1,6 @@
 """Which weights find the structure behind variables? Wrong edges of the tree, or the area under the ROC curve of edges.
 
-Reads the runs of the sweep structure-learning from MLflow. All methods see the same data sets; ± is the standard error
-over data sets. The experiments follow Xu et al. 2020, section 6, but for sizes and for their networks, so that no
-published figure stands beside.
+After Xu et al. 2020, section 6, but for sizes and networks, so that no published figure stands beside.
 """
 
 import functools
@@ -14,7 +12,7 @@ from types import SimpleNamespace
 import pandas as pd
 
 from analysis.common.marks import lines, sheet
-from analysis.common.runs import newest
+from analysis.common.runs import newest, ordered
 from analysis.common.tables import Analysis, Claim, Result, difference_claim, told
 from analysis.usable_information._runs import Z95, described
 from infoscope import tracking
@@ -53,8 +51,7 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
     """The scores of every method by case and size."""
     score, what, _ = STUDIES[study]
     figures = pooled(runs, [score, *(name for name in DIRECTED if name in runs and runs[name].notna().any())])
-    figures = figures.assign(method=pd.Categorical(figures["method"], list(NAMES)))
-    figures = figures.sort_values(["case", "n", "method"], kind="stable").astype({"method": str})
+    figures = ordered(figures, ["case", "n", "method"], method=NAMES)
     text = figures[["case", "n"]].assign(method=figures["method"].map(NAMES), sets=figures["sets"])
     for name, title in ({score: what} | DIRECTED).items():
         if name in figures:

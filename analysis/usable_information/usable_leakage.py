@@ -1,7 +1,6 @@
 """Who can still read what was to be hidden? V-information (bits) by latent block or hidden feature, and by family.
 
-Reads the runs of the sweep usable-leakage from MLflow: the blocks of logged domain models, and features that were
-trained to hide a label from one family (Xu et al. 2020, section 6.4).
+The blocks of logged domain models, and features trained to hide a label from one family (Xu et al. 2020, section 6.4).
 """
 
 import functools
