@@ -4,8 +4,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +14,7 @@ import pandas as pd
 import torch
 from mlflow.exceptions import MlflowException
 from rich.console import Console
-from rich.progress import Progress, TimeRemainingColumn
+from rich.progress import track
 from safetensors import SafetensorError
 
 from infoscope.errors import OutOfRange, UnreadableFile, WrongShape
@@ -113,10 +112,10 @@ class Codes:
                 for name, mean in self.means.items()}  # fmt: skip
 
 
-def codes_of(model: torch.nn.Module, x: np.ndarray, progress: Callable[[float], None]) -> Codes:
+def codes_of(model: torch.nn.Module, x: np.ndarray) -> Codes:
     """The codes of items: x [n, ...], uint8 read as shares of 255, texts [n] or pairs of texts [n, 2].
 
-    Raises ValueError for a model without codes and for items that it does not take. progress: gets the share done.
+    Raises ValueError for a model without codes and for items that it does not take.
     """
     of_texts = x.dtype.kind == "U"
     if not of_texts:
@@ -149,7 +148,6 @@ def codes_of(model: torch.nn.Module, x: np.ndarray, progress: Callable[[float], 
                         f"got shape {list(x.shape)}: {sentence(error)}"
                     ) from error
                 parts.append({name: (block.mean, block.scale) for name, block in found.items()})
-            progress(min(1.0, (begin + EXAMPLES_AT_ONCE) / len(x)))
     means = {name: _joined([part[name][0] for part in parts]) for name in parts[0]}
     if any(scale is None for _, scale in parts[0].values()):
         return Codes(means, None)
@@ -172,7 +170,7 @@ def _require_images(x: np.ndarray) -> None:
 
 def has_posterior(model: torch.nn.Module, x: np.ndarray) -> bool:
     """Whether a model's blocks are random. Raises as `codes_of`."""
-    return codes_of(model, x[:1], lambda share: None).scales is not None
+    return codes_of(model, x[:1]).scales is not None
 
 
 def _joined(parts: Sequence[torch.Tensor]) -> np.ndarray:
@@ -250,41 +248,16 @@ def sentence(error: BaseException) -> str:
     return " ".join(words.split())[:300]
 
 
-@contextmanager
-def progress(models: int) -> Iterator[Callable[[float, str, str], None]]:
-    """A bar on a terminal, a line for every model elsewhere: tell(models done, name, what is done)."""
-    console = Console(stderr=True)
-    columns = (*Progress.get_default_columns()[:3], TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=models)
-        last = ""
-
-        def tell(done: float, name: str, what: str) -> None:
-            nonlocal last
-            bar.update(task, completed=done, description=f"{name} {what}"[:60].ljust(60))
-            if name and name != last and not console.is_terminal:
-                console.print(f"evaluating {int(done) + 1} of {models}: {name}", soft_wrap=True, highlight=False)
-            last = name
-
-        yield tell
-
-
-def each(
-    found: Sequence[Candidate], ask: Callable[[Candidate, Callable[[float, str], None]], Iterable[T]]
-) -> tuple[list[T], list[str]]:
-    """The results for every model, and a sentence for each that failed. ask: (candidate, progress) -> results."""
+def each(found: Sequence[Candidate], ask: Callable[[Candidate], Iterable[T]]) -> tuple[list[T], list[str]]:
+    """The results for every model, and a sentence for each that failed; names on stderr, with a bar on a terminal."""
     answers: list[T] = []
     failures = []
-    with progress(len(found)) as tell:
-        for number, candidate in enumerate(found):
-            tell(number, candidate.name, "loading")
-
-            def heard(share: float, what: str, number: int = number, name: str = candidate.name) -> None:
-                tell(number + share, name, what)
-
-            try:
-                answers += ask(candidate, heard)
-            except BROKEN as error:
-                failures.append(f"{candidate.name} ({candidate.address}): {sentence(error)}")
-        tell(len(found), "", "")
+    console = Console(stderr=True)
+    bar = track(found, console=console, transient=True, disable=not console.is_terminal)
+    for number, candidate in enumerate(bar, 1):
+        console.print(f"evaluating {number} of {len(found)}: {candidate.name}", soft_wrap=True, highlight=False)
+        try:
+            answers += ask(candidate)
+        except BROKEN as error:
+            failures.append(f"{candidate.name} ({candidate.address}): {sentence(error)}")
     return answers, failures

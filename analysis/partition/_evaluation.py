@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,6 @@ def of_file(path: Path) -> Items:
 VERSION = 3  # of what is measured and kept; a new one makes every evaluation to be done again
 PREFIX = "partition"  # of the metrics, and the folder of the artifacts
 MEANS, DRAWS = "means", "draws"
-Tell = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -175,12 +174,8 @@ def evaluation_key(model: torch.nn.Module, items: Items, effort: Effort) -> str:
     return digest(plain.encode(), items.digest().encode(), *weights)
 
 
-def evaluated(
-    candidate: Candidate, model: torch.nn.Module, items: Items, effort: Effort, again: bool, tell: Tell
-) -> Evaluation:
-    """The evaluation of a model, from its run where the key agrees unless `again`. tell: gets the share done and a
-    step.
-    """
+def evaluated(candidate: Candidate, model: torch.nn.Module, items: Items, effort: Effort, again: bool) -> Evaluation:
+    """The evaluation of a model, from its run where the key agrees unless `again`."""
     key = evaluation_key(model, items, effort)
     folder = f"{PREFIX}/{key}"
     done = kept(candidate, folder, again, lambda record: unpacked(record, candidate, key, items, effort.codes))
@@ -188,9 +183,9 @@ def evaluated(
         log_results(candidate.run_id, metrics_of(done), (), PREFIX, items.data_set().input, scores_of(done))
         return done
     began = time.perf_counter()
-    codes = codes_of(model, items.x, lambda share: tell(0.1 * share, "codes"))
+    codes = codes_of(model, items.x)
     with threadpool_limits(1):  # small products: threads would only wait for one another
-        found = measured(codes, items, effort, lambda share, what: tell(0.1 + 0.9 * share, what))
+        found = measured(codes, items, effort)
     report = replace(found[0], items=rows_of(items))
     seconds = time.perf_counter() - began
     done = Evaluation(candidate, key, items.digest(), items.name, effort.codes, report, found[1], seconds)
@@ -206,21 +201,19 @@ def rows_of(items: Items) -> Rows:
     return Rows(*(np.unique(labels, return_inverse=True)[1] for labels in (items.y, items.d, groups)))
 
 
-def measured(codes: Codes, items: Items, effort: Effort, tell: Tell) -> tuple[PartitionReport, PartitionReport | None]:
+def measured(codes: Codes, items: Items, effort: Effort) -> tuple[PartitionReport, PartitionReport | None]:
     """The quality of codes, and of the posteriors that they come from; every draw has a fixed seed."""
     dense = codes.scales is not None and effort.codes == MEANS
-    own = 0.8 if dense else 1.0
     values = codes.means if effort.codes == MEANS else codes.drawn(np.random.default_rng(1))
     report = partition.evaluate(
         values, items.y, items.d, items.groups, family=effort.family, folds=effort.folds, k=effort.k,
         resamples=effort.resamples, permutations=effort.permutations, generator=np.random.default_rng(0),
-        progress=lambda share, what: tell(own * share, what),
     )  # fmt: skip
     if not dense:
         return report, None
     posterior = partition.evaluate_posterior(
         codes.means, codes.scales, items.y, items.d, items.groups, draws=effort.draws,
-        generator=np.random.default_rng(2), progress=lambda share, what: tell(own + (1 - own) * share, what),
+        generator=np.random.default_rng(2),
     )  # fmt: skip
     return report, posterior
 

@@ -13,7 +13,7 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -88,23 +88,18 @@ def effort_of(arguments: SimpleNamespace) -> Effort:
 def outcome(found: Sequence[Candidate], arguments: SimpleNamespace) -> Outcome:
     """Evaluates the models; what is wrong with one does not keep the others from it."""
     effort = effort_of(arguments)
-    evaluations, failures = each(found, lambda one, heard: evaluations_of(one, effort, arguments, heard))
+    evaluations, failures = each(found, lambda one: evaluations_of(one, effort, arguments))
     return Outcome(evaluations, failures, effort)
 
 
-def evaluations_of(
-    candidate: Candidate, effort: Effort, arguments: SimpleNamespace, heard: Callable[[float, str], None]
-) -> list[Evaluation]:
+def evaluations_of(candidate: Candidate, effort: Effort, arguments: SimpleNamespace) -> list[Evaluation]:
     """The evaluations of one model: of its means, and where they are asked for and it has a posterior, of draws."""
-    model = loaded(candidate)
-    items = items_of(candidate, arguments.data, arguments.split)
-    asked = [codes for codes in CODES[arguments.codes] if codes == MEANS or has_posterior(model, items.x)]
-    found = []
-    for place, codes in enumerate(asked):
-        heard_now = functools.partial(lambda before, share, what: heard((before + share) / len(asked), what), place)
-        own = replace(effort, codes=codes)
-        found.append(evaluated(named(candidate, codes), model, items, own, arguments.again, heard_now))
-    return found
+    model, items = loaded(candidate), items_of(candidate, arguments.data, arguments.split)
+    return [
+        evaluated(named(candidate, codes), model, items, replace(effort, codes=codes), arguments.again)
+        for codes in CODES[arguments.codes]
+        if codes == MEANS or has_posterior(model, items.x)
+    ]
 
 
 def named(candidate: Candidate, codes: str) -> Candidate:

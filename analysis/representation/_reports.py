@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,6 @@ VERSION = 7  # of what is measured and kept; a new one makes every report to be 
 PREFIX = "representation"  # of the metrics, and the folder of the artifacts
 ALL = "all"  # items of every part of a run
 SHOWN = ("linear", "richer", "reading")
-Tell = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def _of_arrays(stored: Mapping[str, np.ndarray], name: str) -> Items:
 
 
 def held(
-    candidate: Candidate, experiment: str, model: torch.nn.Module, items: Items, effort: Effort, again: bool, tell: Tell
+    candidate: Candidate, experiment: str, model: torch.nn.Module, items: Items, effort: Effort, again: bool
 ) -> Held:
     """The report of a model, from its run for the same weights, items and settings unless `again`."""
     folder = f"{PREFIX}/{report_key(model, items, effort)}"
@@ -105,11 +104,11 @@ def held(
     )
     if done is not None:
         return done
-    codes = codes_of(model, items.x, lambda share: tell(0.1 * share, "codes"))
+    codes = codes_of(model, items.x)
     with threadpool_limits(1):  # small products: threads would only wait for one another
         found = report(
             codes.means, items.targets, items.domain, items.groups, **asdict(effort),
-            generator=np.random.default_rng(0), progress=lambda share, what: tell(0.1 + 0.9 * share, what),
+            generator=np.random.default_rng(0),
         )  # fmt: skip
     packed = _packed(found)
     if candidate.run_id is not None:

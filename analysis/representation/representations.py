@@ -14,7 +14,7 @@ import math
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -79,10 +79,10 @@ def measured(
     """The reports of models, by their experiments, and in a sentence each, of which there is none."""
     experiment_of = {candidate: experiment for experiment, candidate in found}
 
-    def ask(candidate: Candidate, heard: Callable[[float, str], None]) -> list[Held]:
+    def ask(candidate: Candidate) -> list[Held]:
         experiment = experiment_of[candidate]
         model = named_model(candidate.address) if candidate.run_id is None else loaded(candidate)
-        return [held(candidate, experiment, model, items_of(candidate, file), effort, again, heard)]
+        return [held(candidate, experiment, model, items_of(candidate, file), effort, again)]
 
     return each([candidate for _, candidate in found], ask)
 
