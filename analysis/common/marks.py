@@ -6,15 +6,16 @@ markers differ as well, for figures in grey.
 """
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import matplotlib
 import numpy as np
 import pandas as pd
 
+T = TypeVar("T")
 matplotlib.use("Agg")  # figures go to files: no analysis needs a screen
 matplotlib.rcParams["pdf.fonttype"] = 42  # TrueType: text stays text, as journals ask
 
@@ -109,6 +110,27 @@ def sheet(
     if legend_at:
         legend(figure, legend_at, ncols=ncols)
     save(figure, paths, dpi)
+
+
+def panel_by_panel(
+    paths: Sequence[Path],
+    groups: Iterable[T],
+    each: tuple[float, float],
+    more: tuple[float, float] = (0.0, 0.0),
+    across: int = 0,
+    ylabel: str = "",
+    **how: Any,
+) -> Iterator[tuple[Any, T]]:
+    """The axis of a panel with every group, to draw it; when all are drawn, the figure is saved at the paths. each,
+    more: inches of a panel, and of the figure beside panels. across: panels in a row (0: all). how: as of `sheet`.
+    """
+    groups = list(groups)
+    across = max(1, min(across or len(groups), len(groups)))
+    down = max(1, -(-len(groups) // across))
+    with sheet(paths, down, across, (each[0] * across + more[0], each[1] * down + more[1]), **how) as axes:
+        yield from zip(axes.flat, groups)
+        for axis in axes[:, 0] if ylabel else ():
+            axis.set_ylabel(ylabel)
 
 
 def heat(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.common.marks import BLUE, NAMES, ORANGE, in_order, sheet
+from analysis.common.marks import BLUE, NAMES, ORANGE, in_order, panel_by_panel
 from infoscope import tracking
 
 
@@ -93,20 +93,19 @@ def scatter(
     the depth are on logarithmic axes.
     """
     ended = trials["outcome"] == COMPLETE
-    with sheet(paths, 1, len(settings), (max(3 * len(settings), 4), 3.4), 120, sharey=True) as axes:
-        for axis, (column, name) in zip(axes[0], settings.items()):
-            names = in_order(column, trials[column]) if column in NAMES else []
-            places = trials[column].map(names.index) if names else trials[column].astype(float)
-            for rows, colour, fill in ((ended, BLUE, "full"), (~ended, ORANGE, "none")):
-                label = "to the end" if fill == "full" else "stopped early"
-                axis.plot(places[rows], trials.loc[rows, judged], "o", color=colour, fillstyle=fill, label=label)
-            axis.set(xlabel=name, yscale=yscale, xscale="linear" if names or column == "depth" else "log")
-            axis.tick_params(axis="x", labelsize="x-small")
-            if names:
-                axis.set_xticks(range(len(names)), labels=names, rotation=60)
-            elif all(place.is_integer() for place in places):
-                axis.set_xticks(values := sorted(set(places)), labels=[f"{value:g}" for value in values])
-        axes[0][0].set_ylabel(title)
+    each = max(3, 4 / len(settings)), 3.4
+    for axis, (column, name) in panel_by_panel(paths, settings.items(), each, ylabel=title, dpi=120, sharey=True):
+        names = in_order(column, trials[column]) if column in NAMES else []
+        places = trials[column].map(names.index) if names else trials[column].astype(float)
+        for rows, colour, fill in ((ended, BLUE, "full"), (~ended, ORANGE, "none")):
+            label = "to the end" if fill == "full" else "stopped early"
+            axis.plot(places[rows], trials.loc[rows, judged], "o", color=colour, fillstyle=fill, label=label)
+        axis.set(xlabel=name, yscale=yscale, xscale="linear" if names or column == "depth" else "log")
+        axis.tick_params(axis="x", labelsize="x-small")
+        if names:
+            axis.set_xticks(range(len(names)), labels=names, rotation=60)
+        elif all(place.is_integer() for place in places):
+            axis.set_xticks(values := sorted(set(places)), labels=[f"{value:g}" for value in values])
 
 
 def made(runs: pd.DataFrame) -> str:

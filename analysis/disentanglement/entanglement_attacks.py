@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common import tables
-from analysis.common.marks import lines, sheet
+from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import latest
 from analysis.common.tables import Analysis, Claim, Result, difference_claim, plus_minus, spread, told, verdict
 from analysis.disentanglement._scores import CROSSED, PUBLISHED, SCORES, TERMS, WHERE, WHOLE, crossed, made_of, named
@@ -199,25 +199,21 @@ def interval_text(wide: pd.DataFrame, pair: str) -> pd.Series:
 
 def draw_scores(figures: pd.DataFrame, scores: Mapping[str, str], *paths: Path) -> None:
     """Scores by the strength of the attack, ± standard error over evaluations; a panel per training and attack."""
-    groups = list(figures.groupby(["name", "training_seed", "attack"], sort=False))
-    across = figures["attack"].nunique()
-    down = -(-len(groups) // across)
-    with sheet(paths, down, across, (4.4 * across + 1.2, 3 * down), 130, sharey=True) as axes:
-        for axis, ((name, seed, attack), part) in zip(axes.flat, groups):
-            for score, line, mark in lines(part[part["score"].isin(list(scores))], "score"):
-                axis.errorbar(
-                    line["alpha"],
-                    line["mean"],
-                    line["mean_error"],
-                    markersize=4,
-                    capsize=2,
-                    label=scores[score],
-                    **mark,
-                )
-            axis.set_title(f"{name} (seed {seed}), {attack}", fontsize="medium")
-            axis.set(xlabel="alpha", ylim=(-0.02, 1.02))
-        for axis in axes[:, 0]:
-            axis.set_ylabel("score")
+    groups, across = figures.groupby(SOURCE, sort=False), figures["attack"].nunique()
+    drawn = panel_by_panel(paths, groups, (4.4, 3), (1.2, 0), across, "score", dpi=130, sharey=True)
+    for axis, ((name, seed, attack), part) in drawn:
+        for score, line, mark in lines(part[part["score"].isin(list(scores))], "score"):
+            axis.errorbar(
+                line["alpha"],
+                line["mean"],
+                line["mean_error"],
+                markersize=4,
+                capsize=2,
+                label=scores[score],
+                **mark,
+            )
+        axis.set_title(f"{name} (seed {seed}), {attack}", fontsize="medium")
+        axis.set(xlabel="alpha", ylim=(-0.02, 1.02))
 
 
 ANALYSIS = Analysis("entanglement-attacks", analyse)

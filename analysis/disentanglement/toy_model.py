@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from analysis.common.marks import lines, sheet
+from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import latest, ordered, versions
 from analysis.common.tables import Analysis, Claim, Result, text_of, with_error
 from infoscope.metrics import pid, replicated
@@ -226,21 +226,27 @@ def draw(figures: pd.DataFrame, *paths: Path) -> None:
     attacks = list(dict.fromkeys(attacked["attack"]))
     if not attacks:
         attacks, attacked = ["none"], figures
-    size = (3.6 * len(SCORES), 2.8 * len(attacks) + 0.4)
     title = "line: exact; points: estimated ± standard error over seeds; dotted: as printed, where that differs"
-    with sheet(paths, len(attacks), len(SCORES), size, 130, title=title, sharey=True) as axes:
-        for axis, (attack, score) in zip(axes.flat, itertools.product(attacks, SCORES)):
-            part = attacked[(attacked["attack"] == attack) & (attacked["score"] == score)]
-            for factors, line, of in lines(part, "factors"):
-                axis.plot(line["alpha"], line["exact"], color=of["color"])
-                axis.errorbar(line["alpha"], line["estimated"], line["estimated_error"], linestyle="none", markersize=4,
-                              capsize=2, label=f"K = {factors}", **of)  # fmt: skip
-                if (line["printed"] - line["exact"]).abs().max() > NOTHING:
-                    axis.plot(line["alpha"], line["printed"], color=of["color"], linestyle=":")
-            axis.set_title(f"{SCORES[score]}, {attack}", fontsize="small")
-            axis.set_xlabel("alpha")
-        for axis in axes[:, 0]:
-            axis.set_ylabel("nats")
+    groups = itertools.product(attacks, SCORES)
+    how = {"title": title, "dpi": 130, "sharey": True}
+    for axis, (attack, score) in panel_by_panel(paths, groups, (3.6, 2.8), (0, 0.4), len(SCORES), "nats", **how):
+        part = attacked[(attacked["attack"] == attack) & (attacked["score"] == score)]
+        for factors, line, of in lines(part, "factors"):
+            axis.plot(line["alpha"], line["exact"], color=of["color"])
+            axis.errorbar(
+                line["alpha"],
+                line["estimated"],
+                line["estimated_error"],
+                linestyle="none",
+                markersize=4,
+                capsize=2,
+                label=f"K = {factors}",
+                **of,
+            )
+            if (line["printed"] - line["exact"]).abs().max() > NOTHING:
+                axis.plot(line["alpha"], line["printed"], color=of["color"], linestyle=":")
+        axis.set_title(f"{SCORES[score]}, {attack}", fontsize="small")
+        axis.set_xlabel("alpha")
 
 
 ANALYSIS = Analysis("toy-model", analyse)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common import tables
-from analysis.common.marks import BLUE, ORANGE, SKY, save, sheet
+from analysis.common.marks import BLUE, ORANGE, SKY, panel_by_panel, save, sheet
 from analysis.common.runs import latest, ordered
 from analysis.common.tables import Analysis, Claim, Result, difference_claim, spread, text_of, told, verdict, with_error
 from analysis.disentanglement._scores import (
@@ -362,14 +362,12 @@ def draw_trainings(runs: pd.DataFrame, *paths: Path) -> None:
     labels = [f"seed {seed}" for seed in runs["seed"]]
     if runs["name"].nunique() > 1:
         labels = [f"{name}, {label}" for name, label in zip(runs["name"], labels)]
-    with sheet(paths, 1, len(PUBLISHED), (3.2 * len(PUBLISHED), 3.2), 130) as (axes,):
-        for axis, score in zip(axes, PUBLISHED):
-            for place, values in enumerate(evaluations(runs, score)):
-                axis.boxplot(_finite(values), positions=[place], widths=0.5, medianprops={"color": "black"})
-            axis.set_title(SCORES[score], fontsize="medium")
-            axis.set_xticks(range(len(runs)), labels=labels, rotation=40, ha="right")
-            axis.set_ylim(0, 1.02)
-        axes[0].set_ylabel("score")
+    for axis, score in panel_by_panel(paths, PUBLISHED, (3.2, 3.2), ylabel="score", dpi=130):
+        for place, values in enumerate(evaluations(runs, score)):
+            axis.boxplot(_finite(values), positions=[place], widths=0.5, medianprops={"color": "black"})
+        axis.set_title(SCORES[score], fontsize="medium")
+        axis.set_xticks(range(len(runs)), labels=labels, rotation=40, ha="right")
+        axis.set_ylim(0, 1.02)
 
 
 def draw_traversals(changed: Mapping[str, Mapping[str, np.ndarray]], figures: pd.DataFrame, *paths: Path) -> None:

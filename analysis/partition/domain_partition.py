@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, VERMILLION, sheet
+from analysis.common.marks import BLUE, VERMILLION, panel_by_panel
 from analysis.common.runs import latest, ordered, versions
 from analysis.common.tables import (
     ERROR,
@@ -190,31 +190,30 @@ def reference_notes(runs: pd.DataFrame) -> list[str]:
 
 def draw(runs: pd.DataFrame, *paths: Path) -> None:
     """Accuracy inside against outside of the training domains: every training, by model."""
-    held_out, models = list(dict.fromkeys(runs["held_out_name"])), list(dict.fromkeys(runs["model"]))
+    models = list(dict.fromkeys(runs["model"]))
     columns = {
         "in_domain/average": ("new items, training domains", BLUE),
         "out_of_domain/average": ("held-out domain", VERMILLION),
     }
-    size = (4.6 * len(held_out) + 1.5, 3.8)
-    with sheet(paths, 1, len(held_out), size, 130, legend_at="outside lower center", ncols=2) as (axes,):
-        for axis, domain in zip(axes, held_out):
-            for place, (_, rows) in enumerate(runs[runs["held_out_name"] == domain].groupby("model", sort=False)):
-                offsets = place + 0.12 * (np.arange(len(rows)) - (len(rows) - 1) / 2)
-                for column, (label, colour) in columns.items():
-                    axis.errorbar(
-                        offsets,
-                        rows[column],
-                        1.96 * rows[column + "_error"],
-                        fmt="o",
-                        color=colour,
-                        capsize=2,
-                        markersize=3.5,
-                        label=label if place == 0 else None,
-                    )
-            axis.set_xticks(range(len(models)), labels=models, rotation=25, ha="right")
-            axis.set_title(f"held out: {domain}")
-            axis.grid(axis="y", alpha=0.3)
-        axes[0].set_ylabel("accuracy, 95 % interval over items")
+    groups, how = dict.fromkeys(runs["held_out_name"]), {"legend_at": "outside lower center", "ncols": 2, "dpi": 130}
+    ylabel = "accuracy, 95 % interval over items"
+    for axis, domain in panel_by_panel(paths, groups, (4.6, 3.8), (1.5, 0), ylabel=ylabel, **how):
+        for place, (_, rows) in enumerate(runs[runs["held_out_name"] == domain].groupby("model", sort=False)):
+            offsets = place + 0.12 * (np.arange(len(rows)) - (len(rows) - 1) / 2)
+            for column, (label, colour) in columns.items():
+                axis.errorbar(
+                    offsets,
+                    rows[column],
+                    1.96 * rows[column + "_error"],
+                    fmt="o",
+                    color=colour,
+                    capsize=2,
+                    markersize=3.5,
+                    label=label if place == 0 else None,
+                )
+        axis.set_xticks(range(len(models)), labels=models, rotation=25, ha="right")
+        axis.set_title(f"held out: {domain}")
+        axis.grid(axis="y", alpha=0.3)
 
 
 ANALYSIS = Analysis("domain-partition", analyse)

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import heat, lines, sheet
+from analysis.common.marks import heat, lines, panel_by_panel, sheet
 from analysis.common.models import Candidate, candidate_at, candidates, each, loaded, newest, sentence
 from analysis.common.tables import (
     ERROR,
@@ -297,18 +297,15 @@ def draw_holdings(holdings: pd.DataFrame, *paths: Path) -> None:
 
 def draw_agreement(scores: pd.DataFrame, agreement: pd.DataFrame, *paths: Path) -> None:
     """The first pairs of scores of a table of rank correlations, a point a trained model."""
-    pairs = list(itertools.islice(agreement.itertuples(), MOST_PANELS))
-    columns = min(3, len(pairs))
-    height = -(-len(pairs) // columns)
-    with sheet(paths, height, columns, (4 * columns + 1.5, 3.3 * height)) as axes:
-        for axis, pair in zip(axes.flat, pairs):
-            own = scores[scores["data"] == pair.data]
-            for name, part, style in lines(own, "model", "kind"):
-                axis.plot(part[pair.a], part[pair.b], label=name, **style | {"linestyle": "none"})
-            axis.set_xlabel(pair.a, fontsize=8)
-            axis.set_ylabel(pair.b, fontsize=8)
-            interval = f" ({pair.low:+.2f} to {pair.high:+.2f})" if np.isfinite(pair.low) else ""
-            axis.set_title(f"{pair.data}\nrank correlation {pair.rho:+.2f}{interval}", fontsize=8)
+    pairs = itertools.islice(agreement.itertuples(), MOST_PANELS)
+    for axis, pair in panel_by_panel(paths, pairs, (4, 3.3), (1.5, 0), across=3):
+        own = scores[scores["data"] == pair.data]
+        for name, part, style in lines(own, "model", "kind"):
+            axis.plot(part[pair.a], part[pair.b], label=name, **style | {"linestyle": "none"})
+        axis.set_xlabel(pair.a, fontsize=8)
+        axis.set_ylabel(pair.b, fontsize=8)
+        interval = f" ({pair.low:+.2f} to {pair.high:+.2f})" if np.isfinite(pair.low) else ""
+        axis.set_title(f"{pair.data}\nrank correlation {pair.rho:+.2f}{interval}", fontsize=8)
 
 
 TEXTS = {"holdings": holdings_text, "agreement": agreement_text, "paired": paired_text}

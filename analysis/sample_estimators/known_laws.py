@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import lines, sheet
+from analysis.common.marks import lines, panel_by_panel, sheet
 from analysis.common.runs import made, newest, ordered
 from analysis.common.tables import Analysis, Result, published, share_text, text_of, told
 
@@ -224,17 +224,13 @@ def draw_biases(laws: pd.DataFrame, *paths: Path) -> None:
 
 def draw_levels(paired: pd.DataFrame, *paths: Path) -> None:
     """Estimate against truth, a panel for each pool."""
-    pools = list(dict.fromkeys(paired["pool"]))
-    with sheet(paths, 1, len(pools), (4.2 * len(pools) + 2, 4)) as axes:
-        for axis, pool in zip(axes.flat, pools):
-            of = paired[paired["pool"] == pool].sort_values("truth")
-            for method, rows, mark in lines(of, "contestant", "method"):
-                axis.plot(
-                    rows["truth"] * BITS, (rows["truth"] + rows["bias"]) * BITS, label=method, markersize=3, **mark
-                )
-            most = of["truth"].max() * BITS
-            axis.plot([0, most], [0, most], color="black", linewidth=0.8, label="truth")
-            axis.set(title=pool, xlabel="truth (bits)", ylabel="estimate (bits)", ylim=(-0.2 * most, 1.3 * most))
+    for axis, pool in panel_by_panel(paths, dict.fromkeys(paired["pool"]), (4.2, 4), (2, 0)):
+        of = paired[paired["pool"] == pool].sort_values("truth")
+        for method, rows, mark in lines(of, "contestant", "method"):
+            axis.plot(rows["truth"] * BITS, (rows["truth"] + rows["bias"]) * BITS, label=method, markersize=3, **mark)
+        most = of["truth"].max() * BITS
+        axis.plot([0, most], [0, most], color="black", linewidth=0.8, label="truth")
+        axis.set(title=pool, xlabel="truth (bits)", ylabel="estimate (bits)", ylim=(-0.2 * most, 1.3 * most))
 
 
 def weighted_mean(values: pd.Series | None, weights: pd.Series) -> float:

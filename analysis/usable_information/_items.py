@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, ORANGE, lines, sheet
+from analysis.common.marks import BLUE, ORANGE, lines, panel_by_panel, sheet
 from analysis.common.tables import Claim, Result, spread, told
 from analysis.usable_information._runs import NAMES, TAIL, Z95, Figure, hardest_shown, less_than
 from infoscope.estimators.result import clustered_error
@@ -211,18 +211,23 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
 
 def draw_lines(figures: pd.DataFrame, column: str, title: str, *paths: Path) -> None:
     """Figure 5, or the same by length: a panel for each data set, a line for each class, side by side."""
-    groups = list(figures[figures["n"] >= FEW].groupby("data", sort=False))
-    with sheet(paths, 1, max(1, len(groups)), (4.4 * max(1, len(groups)), 3.6)) as axes:
-        for axis, (name, rows) in zip(axes[0], groups):
-            step = 0.01 * (rows[column].max() - rows[column].min())
-            for number, (label, line, mark) in enumerate(lines(rows, "label")):
-                place = line[column] + step * (number - 1)
-                drawn = {"color": "black", "marker": ".", "linestyle": "--"} if label == "all" else mark
-                axis.errorbar(place, line["mean_bits"], Z95 * line["standard_error_bits"], markersize=4,
-                              capsize=2, label=label, **drawn)  # fmt: skip
-            axis.axhline(0, color="grey", linewidth=0.8)
-            axis.set(title=NAMES[name], xlabel=title)
-        axes[0][0].set_ylabel("mean PVI (bits), 95 % interval")
+    groups = figures[figures["n"] >= FEW].groupby("data", sort=False)
+    for axis, (name, rows) in panel_by_panel(paths, groups, (4.4, 3.6), ylabel="mean PVI (bits), 95 % interval"):
+        step = 0.01 * (rows[column].max() - rows[column].min())
+        for number, (label, line, mark) in enumerate(lines(rows, "label")):
+            place = line[column] + step * (number - 1)
+            drawn = {"color": "black", "marker": ".", "linestyle": "--"} if label == "all" else mark
+            axis.errorbar(
+                place,
+                line["mean_bits"],
+                Z95 * line["standard_error_bits"],
+                markersize=4,
+                capsize=2,
+                label=label,
+                **drawn,
+            )
+        axis.axhline(0, color="grey", linewidth=0.8)
+        axis.set(title=NAMES[name], xlabel=title)
 
 
 def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import lines, sheet
+from analysis.common.marks import lines, panel_by_panel, sheet
 from analysis.common.runs import ordered
 from analysis.common.tables import Analysis, Claim, Result
 from analysis.common.tables import told as with_errors
@@ -214,16 +214,19 @@ def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result
 
 def draw_settings(figures: pd.DataFrame, *paths: Path) -> None:
     """Average precision by the rate of wrong labels: a panel for each data set and noise, a line for each score."""
-    panels = list(figures.groupby(["data", "noise"], sort=False))
-    across, down = min(COLUMNS, len(panels)), -(-len(panels) // COLUMNS)
-    with sheet(paths, down, across, (3.2 * across, 3.2 * down)) as axes:
-        for axis, ((data, noise), own) in zip(axes.flat, panels):
-            for score, line, of in lines(own, "detector", "score"):
-                axis.errorbar(100 * line["rate"], line[RANKED], line[f"{RANKED}_error"], capsize=2, markersize=4,
-                              label=SCORES[score].title, **of)  # fmt: skip
-            axis.set(title=f"{NAMES[data]}, {noise}", xlabel="wrong labels (%)", xticks=sorted(set(100 * own["rate"])))
-        for axis in axes[:, 0]:
-            axis.set_ylabel("average precision, ± standard error")
+    groups, ylabel = figures.groupby(["data", "noise"], sort=False), "average precision, ± standard error"
+    for axis, ((data, noise), own) in panel_by_panel(paths, groups, (3.2, 3.2), across=COLUMNS, ylabel=ylabel):
+        for score, line, of in lines(own, "detector", "score"):
+            axis.errorbar(
+                100 * line["rate"],
+                line[RANKED],
+                line[f"{RANKED}_error"],
+                capsize=2,
+                markersize=4,
+                label=SCORES[score].title,
+                **of,
+            )
+        axis.set(title=f"{NAMES[data]}, {noise}", xlabel="wrong labels (%)", xticks=sorted(set(100 * own["rate"])))
 
 
 def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from analysis.common.marks import lines, sheet
+from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import newest, ordered
 from analysis.common.tables import Analysis, Claim, Result, difference_claim, told
 from analysis.usable_information._runs import Z95, described
@@ -134,20 +134,19 @@ def of_sets(runs: pd.DataFrame, score: str) -> pd.Series:
 def draw(figures: pd.DataFrame, study: str, *paths: Path) -> None:
     """The score by sample size, a panel for each case and a line for each method."""
     score, what, _ = STUDIES[study]
-    cases = list(figures.groupby("case", sort=False))
-    size = ((4.4 if len(cases) > 1 else 5.6) * len(cases), 4.0)
-    with sheet(paths, 1, len(cases), size, legend_at="outside lower center", ncols=3) as axes:
-        for axis, (name, rows) in zip(axes[0], cases):
-            for number, (method, line, mark) in enumerate(lines(rows, "method")):
-                place = line["n"] * 1.015**number  # side by side
-                axis.errorbar(place, line[score], Z95 * line[f"{score}_error"], markersize=4, capsize=2,
-                              label=NAMES[method], **mark)  # fmt: skip
-            sizes = sorted(set(rows["n"]))
-            axis.set(title=Path(name).name, xlabel="sample size", xscale="log")
-            axis.set_xticks(sizes, [f"{n:,}" for n in sizes])
-            if score == "wrong":
-                axis.set_ylim(bottom=-0.02, top=max(0.2, axis.get_ylim()[1]))
-        axes[0][0].set_ylabel(what.partition(",")[0] + ", 95 % interval")
+    width = 4.4 if figures["case"].nunique() > 1 else 5.6
+    how = {"ylabel": what.partition(",")[0] + ", 95 % interval", "legend_at": "outside lower center", "ncols": 3}
+    for axis, (name, rows) in panel_by_panel(paths, figures.groupby("case", sort=False), (width, 4.0), **how):
+        for number, (method, line, mark) in enumerate(lines(rows, "method")):
+            place = line["n"] * 1.015**number  # side by side
+            axis.errorbar(
+                place, line[score], Z95 * line[f"{score}_error"], markersize=4, capsize=2, label=NAMES[method], **mark
+            )
+        sizes = sorted(set(rows["n"]))
+        axis.set(title=Path(name).name, xlabel="sample size", xscale="log")
+        axis.set_xticks(sizes, [f"{n:,}" for n in sizes])
+        if score == "wrong":
+            axis.set_ylim(bottom=-0.02, top=max(0.2, axis.get_ylim()[1]))
 
 
 ANALYSIS = Analysis("structure-learning", analyse)
