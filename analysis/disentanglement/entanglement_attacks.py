@@ -203,15 +203,8 @@ def draw_scores(figures: pd.DataFrame, scores: Mapping[str, str], *paths: Path) 
     drawn = panel_by_panel(paths, groups, (4.4, 3), (1.2, 0), across, "score", dpi=130, sharey=True)
     for axis, ((name, seed, attack), part) in drawn:
         for score, line, mark in lines(part[part["score"].isin(list(scores))], "score"):
-            axis.errorbar(
-                line["alpha"],
-                line["mean"],
-                line["mean_error"],
-                markersize=4,
-                capsize=2,
-                label=scores[score],
-                **mark,
-            )
+            axis.errorbar(line["alpha"], line["mean"], line["mean_error"], markersize=4, capsize=2,
+                          label=scores[score], **mark)  # fmt: skip
         axis.set_title(f"{name} (seed {seed}), {attack}", fontsize="medium")
         axis.set(xlabel="alpha", ylim=(-0.02, 1.02))
 

@@ -233,16 +233,8 @@ def draw(figures: pd.DataFrame, *paths: Path) -> None:
         part = attacked[(attacked["attack"] == attack) & (attacked["score"] == score)]
         for factors, line, of in lines(part, "factors"):
             axis.plot(line["alpha"], line["exact"], color=of["color"])
-            axis.errorbar(
-                line["alpha"],
-                line["estimated"],
-                line["estimated_error"],
-                linestyle="none",
-                markersize=4,
-                capsize=2,
-                label=f"K = {factors}",
-                **of,
-            )
+            axis.errorbar(line["alpha"], line["estimated"], line["estimated_error"], linestyle="none", markersize=4,
+                          capsize=2, label=f"K = {factors}", **of)  # fmt: skip
             if (line["printed"] - line["exact"]).abs().max() > NOTHING:
                 axis.plot(line["alpha"], line["printed"], color=of["color"], linestyle=":")
         axis.set_title(f"{SCORES[score]}, {attack}", fontsize="small")

@@ -310,14 +310,8 @@ def draw_boxes(runs: Mapping[str, pd.DataFrame], titles: Mapping[str, str], *pat
             for place, members in enumerate(runs.values()):
                 values = evaluations(members, score)
                 for side, part, colour in ((-0.18, values, BLUE), (0.18, better_half(values), SKY)):
-                    drawn = axis.boxplot(
-                        _finite(part.ravel()),
-                        positions=[place + side],
-                        widths=0.3,
-                        patch_artist=True,
-                        flierprops={"markersize": 3},
-                        medianprops={"color": "black"},
-                    )
+                    drawn = axis.boxplot(_finite(part.ravel()), positions=[place + side], widths=0.3, patch_artist=True,
+                                         flierprops={"markersize": 3}, medianprops={"color": "black"})  # fmt: skip
                     drawn["boxes"][0].set_facecolor(colour)
             axis.set_title(title, fontsize="medium")
             axis.set_xticks(range(len(runs)), labels=list(runs), rotation=40, ha="right")
@@ -340,15 +334,9 @@ def draw_bars(figures: pd.DataFrame, *paths: Path) -> None:
                 row, at = part.loc[name, term], number + 0.27 * (side - 1)
                 axis.bar(at, row["low"], 0.25, color="lightgrey")
                 axis.bar(at, row["high"] - row["low"], 0.25, bottom=row["low"], color=ORANGE)
-                axis.errorbar(
-                    [at - 0.05, at + 0.05],
-                    row[["low", "high"]].astype(float),
-                    row[["low_error", "high_error"]].astype(float),
-                    fmt="none",
-                    color="black",
-                    capsize=1.5,
-                    linewidth=0.8,
-                )
+                axis.errorbar([at - 0.05, at + 0.05], row[["low", "high"]].astype(float),
+                              row[["low_error", "high_error"]].astype(float), fmt="none", color="black",
+                              capsize=1.5, linewidth=0.8)  # fmt: skip
                 axis.annotate(TERMS[term], (at, 0), (0, -10), textcoords="offset points", ha="center", fontsize=7)
             axis.set_title(where, fontsize="medium")
             axis.set_xticks(range(len(names)), labels=names, rotation=25, ha="right")
@@ -377,21 +365,16 @@ def draw_traversals(changed: Mapping[str, Mapping[str, np.ndarray]], figures: pd
     most = max(len(images) for block in changed.values() for images in block.values())
     latents = max(map(len, changed.values()))
     size = (len(changed) * (0.62 * most + 1.9), 0.66 * latents + 0.6)
-    figure, axes = plt.subplots(
-        latents,
-        len(changed) * (most + 1),
-        figsize=size,
-        squeeze=False,
-        gridspec_kw={"wspace": 0.05, "hspace": 0.05, "width_ratios": ([2.6] + [1] * most) * len(changed)},
-    )
+    figure, axes = plt.subplots(latents, len(changed) * (most + 1), figsize=size, squeeze=False,
+                                gridspec_kw={"wspace": 0.05, "hspace": 0.05,
+                                             "width_ratios": ([2.6] + [1] * most) * len(changed)})  # fmt: skip
     for axis in axes.flat:
         axis.set_axis_off()
     for block, (training, of) in enumerate(changed.items()):
         told = figures[figures["training"] == training].set_index("latent")
         first = block * (most + 1)
-        axes[0][first].set_title(
-            f"{training}: seed {told['seed'].iloc[0]}, UniBound {told['unibound'].iloc[0]:.2f}", fontsize=8, loc="left"
-        )
+        axes[0][first].set_title(f"{training}: seed {told['seed'].iloc[0]}, UniBound {told['unibound'].iloc[0]:.2f}",
+                                 fontsize=8, loc="left")  # fmt: skip
         for row, (latent, images) in enumerate(of.items()):
             factor, share = told.loc[latent, ["factor", "alone"]]
             label = f"{latent}: {f'{factor} {share:.2f}' if share >= INFORMATIVE else 'no factor'}"

@@ -80,30 +80,17 @@ def panel(axis: Any, name: str, kinds: Mapping[str, Sequence[Evaluation]]) -> No
         found = [one.routes()[CLASSIFIER].get(name) for one in trainings]
         found = [one for one in found if one is not None and math.isfinite(one.value)]
         if not found:
-            axis.text(
-                place,
-                0.02,
-                "n/a",
-                ha="center",
-                va="bottom",
-                color="grey",
-                fontsize=8,
-                transform=axis.get_xaxis_transform(),
-            )
+            axis.text(place, 0.02, "n/a", ha="center", va="bottom", color="grey", fontsize=8,
+                      transform=axis.get_xaxis_transform())  # fmt: skip
             continue
         offsets = place + 0.1 * (np.arange(len(found)) - (len(found) - 1) / 2)
         values = np.array([one.value for one in found])
         reach = np.array([[one.value - one.low, one.high - one.value] for one in found]).T
         axis.errorbar(
-            offsets,
-            values,
-            np.clip(reach, 0, None),
-            linestyle="none",
-            markersize=4,
-            capsize=2,
+            offsets, values, np.clip(reach, 0, None), linestyle="none", markersize=4, capsize=2,
             fillstyle="none" if kind.endswith(OF_DRAWS) else "full",
             **mark("model", kind.removesuffix(OF_DRAWS))._asdict(),
-        )
+        )  # fmt: skip
         axis.hlines(values.mean(), place - 0.3, place + 0.3, color="black", linewidth=1)
     axis.set_xlim(-0.6, len(kinds) - 0.4)
     if name in (*WANTED, "seed"):

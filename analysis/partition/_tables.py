@@ -213,20 +213,14 @@ def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: flo
     over = interval_of(figures)
     if not math.isfinite(over.value):
         reason = "; ".join(dict.fromkeys(note for figure in figures for note in figure.notes))
-        return Claim(
-            statement,
-            "undecided",
-            f"{ABSENT if ABSENT in reason else reason}: there is no such block, and what is not there is not 0.",
-        )
+        return Claim(statement, "undecided", f"{ABSENT if ABSENT in reason else reason}: there is no such block, and "
+                     "what is not there is not 0.")  # fmt: skip
     evidence = f"{plus_minus(over.value, over.standard_error)}{unit} ({said_interval(over, len(trainings))})"
     evidence += as_numbers(trainings, quantity)
     ceiling = most_of(trainings, quantity)
     if ceiling is not None and low > ceiling + ROUNDING:
-        return Claim(
-            statement,
-            "does not hold",
-            f"with these labels it cannot exceed {ceiling:.3f}{unit}, whatever the model; {evidence}.",
-        )
+        return Claim(statement, "does not hold", f"with these labels it cannot exceed {ceiling:.3f}{unit}, whatever "
+                     f"the model; {evidence}.")  # fmt: skip
     inside = low <= over.low and over.high <= high
     outside = over.high < low or over.low > high
     return Claim(statement, "holds" if inside else "does not hold" if outside else "undecided", f"{evidence}.")

@@ -201,16 +201,8 @@ def draw(runs: pd.DataFrame, *paths: Path) -> None:
         for place, (_, rows) in enumerate(runs[runs["held_out_name"] == domain].groupby("model", sort=False)):
             offsets = place + 0.12 * (np.arange(len(rows)) - (len(rows) - 1) / 2)
             for column, (label, colour) in columns.items():
-                axis.errorbar(
-                    offsets,
-                    rows[column],
-                    1.96 * rows[column + "_error"],
-                    fmt="o",
-                    color=colour,
-                    capsize=2,
-                    markersize=3.5,
-                    label=label if place == 0 else None,
-                )
+                axis.errorbar(offsets, rows[column], 1.96 * rows[column + "_error"], fmt="o", color=colour, capsize=2,
+                              markersize=3.5, label=label if place == 0 else None)  # fmt: skip
         axis.set_xticks(range(len(models)), labels=models, rotation=25, ha="right")
         axis.set_title(f"held out: {domain}")
         axis.grid(axis="y", alpha=0.3)

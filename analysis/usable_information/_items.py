@@ -217,15 +217,8 @@ def draw_lines(figures: pd.DataFrame, column: str, title: str, *paths: Path) -> 
         for number, (label, line, mark) in enumerate(lines(rows, "label")):
             place = line[column] + step * (number - 1)
             drawn = {"color": "black", "marker": ".", "linestyle": "--"} if label == "all" else mark
-            axis.errorbar(
-                place,
-                line["mean_bits"],
-                Z95 * line["standard_error_bits"],
-                markersize=4,
-                capsize=2,
-                label=label,
-                **drawn,
-            )
+            axis.errorbar(place, line["mean_bits"], Z95 * line["standard_error_bits"], markersize=4,
+                          capsize=2, label=label, **drawn)  # fmt: skip
         axis.axhline(0, color="grey", linewidth=0.8)
         axis.set(title=NAMES[name], xlabel=title)
 

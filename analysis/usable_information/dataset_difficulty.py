@@ -255,12 +255,11 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
     figures = pd.concat(rows, ignore_index=True)
     bits = told(figures.rename(columns={"standard_error_bits": "mean_bits_error"}), "mean_bits", "-")
     shown = figures.assign(
-        tokens=[
-            f"{token} {said} ({count})" for token, said, count in zip(figures["token"], bits, figures["occurrences"])
-        ],
+        tokens=[f"{token} {said} ({count})" for token, said, count in zip(figures["token"], bits,
+                                                                        figures["occurrences"])],
         data=figures["data"].map(NAMES),
         input=figures["input"].map(INPUTS),
-    )
+    )  # fmt: skip
     text = shown.groupby(["data", "input", "family", "label"], sort=False)["tokens"].agg("; ".join).reset_index()
     caption = [
         f"The {TOKENS} tokens that help most to predict each class: H(y | x without the token) - H(y | x), bits, ± its "
@@ -277,30 +276,18 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     """Figure 2: V-information and accuracy after every epoch; nothing where it was not run."""
     if runs.empty:
         return []
-    curves = [
-        tracking.table(run["run_id"], "epochs").assign(data=run["data"], family=run["family"], seed=run["seed"])
-        for _, run in runs.iterrows()
-    ]
+    curves = [tracking.table(run["run_id"], "epochs").assign(data=run["data"], family=run["family"], seed=run["seed"])
+              for _, run in runs.iterrows()]  # fmt: skip
     rows = []
     for (data, family, epoch), own in pd.concat(curves).groupby(["data", "family", "epoch"], sort=False):
         bits = over_seeds(own["v_information_bits"], own["standard_error_bits"], int(own["n"].iloc[0]))
         spread = np.sqrt(own["accuracy"] * (1 - own["accuracy"]) / own["n"])  # that of a share: groups change it little
         right = over_seeds(own["accuracy"], spread, bits.n)
         rows.append(
-            {
-                "data": data,
-                "family": family,
-                "epoch": int(epoch),
-                "v_information_bits": bits.value,
-                "v_information_bits_error": bits.error,
-                "accuracy": right.value,
-                "accuracy_error": right.error,
-                "training_loss": own["training_loss"].mean(),
-                "H_yb": own["H_yb"].mean(),
-                "n": bits.n,
-                "runs": bits.seeds,
-            }
-        )
+            {"data": data, "family": family, "epoch": int(epoch), "v_information_bits": bits.value,
+             "v_information_bits_error": bits.error, "accuracy": right.value, "accuracy_error": right.error,
+             "training_loss": own["training_loss"].mean(), "H_yb": own["H_yb"].mean(), "n": bits.n, "runs": bits.seeds}
+        )  # fmt: skip
     figures = pd.DataFrame(rows)
     text = figures[["data", "family", "epoch"]].assign(
         data=figures["data"].map(NAMES),
@@ -349,12 +336,9 @@ def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
     )
     return [
         less_than(statement, fall, f"from epoch {best['epoch']} to {last['epoch']}"),
-        Claim(
-            f"{name}: V-information is more sensitive to over-fitting than accuracy (figure 2).",
-            verdict(difference - margin, difference + margin),
-            said,
-        ),
-    ]
+        Claim(f"{name}: V-information is more sensitive to over-fitting than accuracy (figure 2).",
+              verdict(difference - margin, difference + margin), said),
+    ]  # fmt: skip
 
 
 def draw_epochs(figures: pd.DataFrame, *paths: Path) -> None:
@@ -367,25 +351,12 @@ def draw_epochs(figures: pd.DataFrame, *paths: Path) -> None:
             for name, curve in curve_groups(figures):
                 data, family = curve["data"].iloc[0], curve["family"].iloc[0]
                 colour = mark("data", data).color  # and the marker is the family's
-                axis.errorbar(
-                    curve["epoch"],
-                    curve[column],
-                    Z95 * curve[f"{column}_error"],
-                    capsize=2,
-                    color=colour,
-                    marker=mark("family", family).marker,
-                    label=name,
-                )
+                axis.errorbar(curve["epoch"], curve[column], Z95 * curve[f"{column}_error"], capsize=2, color=colour,
+                              marker=mark("family", family).marker, label=name)  # fmt: skip
                 paper = papers[papers["dataset"] == data].sort_values("epochs")
                 if len(paper):
-                    axis.plot(
-                        paper["epochs"],
-                        paper[column],
-                        "--",
-                        color=colour,
-                        marker="x",
-                        label=f"{NAMES[data]}, BERT-base (published)",
-                    )
+                    axis.plot(paper["epochs"], paper[column], "--", color=colour, marker="x",
+                              label=f"{NAMES[data]}, BERT-base (published)")  # fmt: skip
             axis.set(xlabel="epoch", xticks=sorted(set(figures["epoch"])), ylabel=title)
         axes[0][0].axhline(0, color="grey", linewidth=0.8)
         axes[0][0].set_title("with 95 % intervals", fontsize="medium")

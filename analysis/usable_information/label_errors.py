@@ -217,15 +217,8 @@ def draw_settings(figures: pd.DataFrame, *paths: Path) -> None:
     groups, ylabel = figures.groupby(["data", "noise"], sort=False), "average precision, ± standard error"
     for axis, ((data, noise), own) in panel_by_panel(paths, groups, (3.2, 3.2), across=COLUMNS, ylabel=ylabel):
         for score, line, of in lines(own, "detector", "score"):
-            axis.errorbar(
-                100 * line["rate"],
-                line[RANKED],
-                line[f"{RANKED}_error"],
-                capsize=2,
-                markersize=4,
-                label=SCORES[score].title,
-                **of,
-            )
+            axis.errorbar(100 * line["rate"], line[RANKED], line[f"{RANKED}_error"], capsize=2, markersize=4,
+                          label=SCORES[score].title, **of)  # fmt: skip
         axis.set(title=f"{NAMES[data]}, {noise}", xlabel="wrong labels (%)", xticks=sorted(set(100 * own["rate"])))
 
 

@@ -139,9 +139,8 @@ def draw(figures: pd.DataFrame, study: str, *paths: Path) -> None:
     for axis, (name, rows) in panel_by_panel(paths, figures.groupby("case", sort=False), (width, 4.0), **how):
         for number, (method, line, mark) in enumerate(lines(rows, "method")):
             place = line["n"] * 1.015**number  # side by side
-            axis.errorbar(
-                place, line[score], Z95 * line[f"{score}_error"], markersize=4, capsize=2, label=NAMES[method], **mark
-            )
+            axis.errorbar(place, line[score], Z95 * line[f"{score}_error"], markersize=4, capsize=2,
+                          label=NAMES[method], **mark)  # fmt: skip
         sizes = sorted(set(rows["n"]))
         axis.set(title=Path(name).name, xlabel="sample size", xscale="log")
         axis.set_xticks(sizes, [f"{n:,}" for n in sizes])
