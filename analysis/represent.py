@@ -121,7 +121,7 @@ def main(given: SimpleNamespace) -> int:
     stem = stem_of("represent", given)
     lead, details = found.answers, str(found).splitlines()[len(found.answers) :]
     named = {result.name: stem.with_name(f"{stem.name}-{result.name}") for result in made[1:]}
-    written = present(made, lambda result: named.get(result.name, stem), stem, lead, details)
+    written = present(made, lambda result: named.get(result.name, stem), stem, lead, details, unprinted=("partition",))
     print(f"\n{printable(found)}")
     params = {
         "data": path.name, "sha256": data.digest, "n": found.n, "seed": given.seed, "rows": given.rows,

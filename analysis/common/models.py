@@ -197,11 +197,11 @@ def evaluation_set(name: str, **known: np.ndarray | None) -> DataSet:
     return DataSet(name, source, lambda: arrays, "evaluation")
 
 
-def digest(*parts: Any) -> str:
-    """A hash of bytes and arrays."""
-    total = hashlib.sha256()
-    for part in parts:
-        total.update(part)
+def key_of(model: torch.nn.Module, *settings: Any) -> str:
+    """A hash that is the same for the same weights, kind of model and settings."""
+    total = hashlib.sha256(json.dumps([type(model).__name__, *settings], sort_keys=True).encode())
+    for _, value in sorted(model.state_dict().items()):
+        total.update(value.detach().cpu().contiguous().numpy())
     return total.hexdigest()[:16]
 
 

@@ -171,13 +171,15 @@ def present(
     page: Path | None = None,
     lead: Sequence[str] = (),
     details: Sequence[str] = (),
+    unprinted: Sequence[str] = (),
 ) -> list[Path]:
-    """Prints and saves results, each with its figure, at a `stem`, and a `page` of them all (see `readable`); returns
-    the paths.
+    """Prints results, but for those `unprinted`, and saves each with its figure at a `stem`, and a `page` of them all
+    (see `readable`); returns the paths.
     """
     files, drawn = [], []
     for result in results:
-        print_result(result)
+        if result.name not in unprinted:
+            print_result(result)
         saved = save(result, stem(result))
         files += saved
         drawn.append((result, saved.png))
@@ -283,11 +285,11 @@ def _latex(text: str) -> str:
     return "".join(LATEX.get(sign, sign) for sign in str(text))
 
 
-def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str], count: str = "runs") -> pd.DataFrame:
+def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
     """Mean over runs (seeds) of every column and its standard error, by group, with the number of runs."""
     rows = []
     for group, members in frame.groupby(list(by), sort=False, dropna=False):
-        row = dict(zip(by, group)) | {count: len(members)}
+        row = dict(zip(by, group)) | {"runs": len(members)}
         for column in columns:
             row |= with_error(column, replicated(members[column].to_numpy(float)))
         rows.append(row)

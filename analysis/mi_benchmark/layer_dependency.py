@@ -42,11 +42,6 @@ ANOTHER_MAP = (
 )
 
 
-def with_truth(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the name of their panel's true MI, and whether something encodes the data."""
-    return rows.assign(truth=rows["true_bits"].map("{:g} bits".format), encoded=rows["encoder"] != "identity")
-
-
 def tables(evidence: Evidence) -> Sequence[Result]:
     """The invertible networks, the layers where there are some, and the estimates on unseen pairs."""
     results, rows = [], evidence.rows
@@ -199,6 +194,8 @@ ANALYSIS = Analysis(
         tables,
         order=[*GROUP, "true_bits", "encoded", "statistics", "encoder", "layer_index", "bound"],
         setting=PUBLISHED_SETTING,
-        derive=with_truth,
+        derive=lambda rows: rows.assign(
+            truth=rows["true_bits"].map("{:g} bits".format), encoded=rows["encoder"] != "identity"
+        ),
     ),
 )

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
-from analysis.common.models import Candidate, Codes, arrays_of, codes_of, digest, evaluation_set, in_letters, keep, kept
+from analysis.common.models import Candidate, Codes, arrays_of, codes_of, evaluation_set, in_letters, keep, kept, key_of
 from infoscope.errors import InvalidInput, WrongLength
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import partition
@@ -36,14 +37,15 @@ class Items:
     groups: np.ndarray | None
     name: str
 
+    @cached_property
     def data_set(self) -> DataSet:
         """These items, as MLflow shows them."""
         return evaluation_set(self.name, x=self.x, y=self.y, d=self.d, groups=self.groups)
 
+    @property
     def digest(self) -> str:
-        """The same for the same items in the same order, whatever their pixels' names."""
-        known = [part for part in (self.x, self.y, self.d, self.groups) if part is not None]
-        return digest(*(part for array in known for part in (str(array.dtype).encode(), np.ascontiguousarray(array))))
+        """The same for the same items in the same order."""
+        return self.data_set.entry["digest"]
 
 
 def chosen(runs: pd.DataFrame, experiment: str, arguments: Any) -> pd.DataFrame:
@@ -167,20 +169,13 @@ def sums_of_numbers(figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
     }
 
 
-def evaluation_key(model: torch.nn.Module, items: Items, effort: Effort) -> str:
-    """The same for the same weights, configuration, items and settings."""
-    plain = json.dumps([VERSION, asdict(effort), model.config, type(model).__name__], sort_keys=True)
-    weights = [value.detach().cpu().contiguous().numpy() for _, value in sorted(model.state_dict().items())]
-    return digest(plain.encode(), items.digest().encode(), *weights)
-
-
 def evaluated(candidate: Candidate, model: torch.nn.Module, items: Items, effort: Effort, again: bool) -> Evaluation:
     """The evaluation of a model, from its run where the key agrees unless `again`."""
-    key = evaluation_key(model, items, effort)
+    key = key_of(model, VERSION, asdict(effort), model.config, items.digest)
     folder = f"{PREFIX}/{key}"
     done = kept(candidate, folder, again, lambda record: unpacked(record, candidate, key, items, effort.codes))
     if done is not None:
-        log_results(candidate.run_id, metrics_of(done), (), PREFIX, items.data_set().input, scores_of(done))
+        log_results(candidate.run_id, metrics_of(done), (), PREFIX, items.data_set.input, scores_of(done))
         return done
     began = time.perf_counter()
     codes = codes_of(model, items.x)
@@ -188,10 +183,10 @@ def evaluated(candidate: Candidate, model: torch.nn.Module, items: Items, effort
         found = measured(codes, items, effort)
     report = replace(found[0], items=rows_of(items))
     seconds = time.perf_counter() - began
-    done = Evaluation(candidate, key, items.digest(), items.name, effort.codes, report, found[1], seconds)
+    done = Evaluation(candidate, key, items.digest, items.name, effort.codes, report, found[1], seconds)
     if candidate.run_id is not None:
         words = "it_results.json", json.dumps(done.json(), indent=2)
-        keep(candidate, folder, metrics_of(done), words, packed(done), items.data_set(), scores_of(done))
+        keep(candidate, folder, metrics_of(done), words, packed(done), items.data_set, scores_of(done))
     return done
 
 
@@ -294,4 +289,4 @@ def unpacked(record: Mapping[str, np.ndarray], candidate: Candidate, key: str, i
         tests = {name: NullTest(*test) for name, test in plain["tests"].items()}
         reports.append(PartitionReport(**plain | own | {"tests": tests}))
     first, posterior = replace(reports[0], items=rows_of(items)), reports[1] if len(reports) > 1 else None
-    return Evaluation(candidate, key, items.digest(), text["data"], codes, first, posterior, text["seconds"])
+    return Evaluation(candidate, key, items.digest, text["data"], codes, first, posterior, text["seconds"])

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
-from analysis.common.models import Candidate, arrays_of, codes_of, digest, evaluation_set, in_letters, keep, kept
+from analysis.common.models import Candidate, arrays_of, codes_of, evaluation_set, in_letters, keep, kept, key_of
 from infoscope.errors import WrongType
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
@@ -95,7 +95,8 @@ def held(
     candidate: Candidate, experiment: str, model: torch.nn.Module, items: Items, effort: Effort, again: bool
 ) -> Held:
     """The report of a model, from its run for the same weights, items and settings unless `again`."""
-    folder = f"{PREFIX}/{report_key(model, items, effort)}"
+    key = key_of(model, VERSION, asdict(effort), items.data_set.entry["digest"])
+    folder = f"{PREFIX}/{key}"
     done = kept(
         candidate,
         folder,
@@ -115,13 +116,6 @@ def held(
         text = np.array(json.dumps(packed))
         keep(candidate, folder, _metrics(found), ("report.txt", str(found)), {"text": text}, items.data_set)
     return _unpacked(packed, candidate, experiment, items)
-
-
-def report_key(model: torch.nn.Module, items: Items, effort: Effort) -> str:
-    """The same for the same weights, kind of model, items and settings."""
-    settings = [VERSION, asdict(effort), type(model).__name__, items.data_set.entry["digest"]]
-    weights = [value.detach().cpu().contiguous().numpy() for _, value in sorted(model.state_dict().items())]
-    return digest(json.dumps(settings, sort_keys=True).encode(), *weights)
 
 
 def _packed(found: RepresentationReport) -> dict[str, Any]:

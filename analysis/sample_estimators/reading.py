@@ -82,14 +82,14 @@ def words(figures: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return text_of(figures, by, columns)
 
 
-def exam(names: Sequence[str] = ("reading", *COMPARED)) -> pd.DataFrame:
+def exam() -> pd.DataFrame:
     """Every data set of the exam that all of these methods were asked about; empty where that was not run."""
     key = ["collection", "law", "n", "block"]
     try:
         runs = newest(runs_of("known-laws"), [*key, "method"])[0]
     except LookupError:
         return pd.DataFrame()
-    runs = runs[runs["method"].isin(names)]
+    runs = runs[runs["method"].isin(("reading", *COMPARED))]
     parts = []
     for _, run in runs.iterrows():
         sets = table(run["run_id"], "sets")
