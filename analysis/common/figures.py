@@ -11,20 +11,18 @@ import matplotlib
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import lines, sheet
+from analysis.common.marks import lines, panel_by_panel, sheet
 
 
 def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
     """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
-    groups = list(figures.groupby(["domain", "pool"], sort=False))
-    with sheet(paths, 1, len(groups), (4.0 * len(groups) + 1.6, 3.6)) as axes:
-        for axis, ((domain, pool), rows) in zip(axes[0], groups):
-            draw(axis, rows)
-            axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
-            finish(axis)
-            if axis.get_yscale() == "linear":
-                axis.set_ylim(bottom=0)
-        axes[0][0].set_ylabel(ylabel)
+    groups = figures.groupby(["domain", "pool"], sort=False)
+    for axis, ((domain, pool), rows) in panel_by_panel(paths, groups, (4.0, 3.6), (1.6, 0), ylabel=ylabel):
+        draw(axis, rows)
+        axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
+        finish(axis)
+        if axis.get_yscale() == "linear":
+            axis.set_ylim(bottom=0)
 
 
 def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, *paths: Path) -> None:

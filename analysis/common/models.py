@@ -205,7 +205,7 @@ def key_of(model: torch.nn.Module, *settings: Any) -> str:
     return total.hexdigest()[:16]
 
 
-def kept(candidate: Candidate, folder: str, again: bool, read: Callable[[Mapping[str, np.ndarray]], T]) -> T | None:
+def recorded(candidate: Candidate, folder: str, again: bool, read: Callable[[Mapping[str, np.ndarray]], T]) -> T | None:
     """What an earlier evaluation kept with a run, as `read` makes it of arrays; None where there is nothing whole."""
     if candidate.run_id is None or again:
         return None
@@ -215,7 +215,7 @@ def kept(candidate: Candidate, folder: str, again: bool, read: Callable[[Mapping
         return None
 
 
-def keep(
+def record(
     candidate: Candidate,
     folder: str,
     metrics: Mapping[str, float],
@@ -224,7 +224,7 @@ def keep(
     items: DataSet,
     scores: Collection[str] = (),
 ) -> None:
-    """Adds an evaluation to a model's run and model: metrics, `words` (name of a file, its text), arrays for `kept`."""
+    """Adds an evaluation to a model's run and model: metrics, `words` (name of a file, its text), arrays for `recorded`."""
     with tempfile.TemporaryDirectory() as place:
         paths = Path(place) / words[0], Path(place) / f"{RECORD}.npz"
         paths[0].write_text(words[1], encoding="utf-8")

@@ -108,6 +108,6 @@ def scatter(
             axis.set_xticks(values := sorted(set(places)), labels=[f"{value:g}" for value in values])
 
 
-def made(runs: pd.DataFrame) -> str:
+def provenance(runs: pd.DataFrame) -> str:
     """The profiles and the code of runs, in a sentence."""
     return f"Profile {', '.join(sorted(set(runs['profile'])))}; code {versions(runs)}."

@@ -13,7 +13,17 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
-from analysis.common.models import Candidate, Codes, arrays_of, codes_of, evaluation_set, in_letters, keep, kept, key_of
+from analysis.common.models import (
+    Candidate,
+    Codes,
+    arrays_of,
+    codes_of,
+    evaluation_set,
+    in_letters,
+    key_of,
+    record,
+    recorded,
+)
 from infoscope.errors import InvalidInput, WrongLength
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import partition
@@ -173,7 +183,7 @@ def evaluated(candidate: Candidate, model: torch.nn.Module, items: Items, effort
     """The evaluation of a model, from its run where the key agrees unless `again`."""
     key = key_of(model, VERSION, asdict(effort), model.config, items.digest)
     folder = f"{PREFIX}/{key}"
-    done = kept(candidate, folder, again, lambda record: unpacked(record, candidate, key, items, effort.codes))
+    done = recorded(candidate, folder, again, lambda kept: unpacked(kept, candidate, key, items, effort.codes))
     if done is not None:
         log_results(candidate.run_id, metrics_of(done), (), PREFIX, items.data_set.input, scores_of(done))
         return done
@@ -186,7 +196,7 @@ def evaluated(candidate: Candidate, model: torch.nn.Module, items: Items, effort
     done = Evaluation(candidate, key, items.digest, items.name, effort.codes, report, found[1], seconds)
     if candidate.run_id is not None:
         words = "it_results.json", json.dumps(done.json(), indent=2)
-        keep(candidate, folder, metrics_of(done), words, packed(done), items.data_set, scores_of(done))
+        record(candidate, folder, metrics_of(done), words, packed(done), items.data_set, scores_of(done))
     return done
 
 

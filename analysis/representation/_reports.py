@@ -13,7 +13,16 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
-from analysis.common.models import Candidate, arrays_of, codes_of, evaluation_set, in_letters, keep, kept, key_of
+from analysis.common.models import (
+    Candidate,
+    arrays_of,
+    codes_of,
+    evaluation_set,
+    in_letters,
+    key_of,
+    record,
+    recorded,
+)
 from infoscope.errors import WrongType
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
@@ -97,11 +106,11 @@ def held(
     """The report of a model, from its run for the same weights, items and settings unless `again`."""
     key = key_of(model, VERSION, asdict(effort), items.data_set.entry["digest"])
     folder = f"{PREFIX}/{key}"
-    done = kept(
+    done = recorded(
         candidate,
         folder,
         again,
-        lambda record: _unpacked(json.loads(str(record["text"])), candidate, experiment, items),
+        lambda kept: _unpacked(json.loads(str(kept["text"])), candidate, experiment, items),
     )
     if done is not None:
         return done
@@ -114,7 +123,7 @@ def held(
     packed = _packed(found)
     if candidate.run_id is not None:
         text = np.array(json.dumps(packed))
-        keep(candidate, folder, _metrics(found), ("report.txt", str(found)), {"text": text}, items.data_set)
+        record(candidate, folder, _metrics(found), ("report.txt", str(found)), {"text": text}, items.data_set)
     return _unpacked(packed, candidate, experiment, items)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import lines, panel_by_panel, sheet
-from analysis.common.runs import made, newest, ordered
+from analysis.common.runs import newest, ordered, provenance
 from analysis.common.tables import Analysis, Result, published, share_text, text_of, told
 
 GROUP = ["collection", "law", "n", "method"]
@@ -75,7 +75,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     runs, left_out = newest(runs, ["law", "n", "method", "block"])
     runs = runs.sort_values(["start", "n"], kind="stable")
     figures = pooled(runs)
-    words = made(runs)
+    words = provenance(runs)
     laws = figures[~figures["collection"].isin((*PAIRED, "cost"))]
     results = []
     if len(laws):

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.runs import latest, made
+from analysis.common.runs import latest, provenance
 from analysis.common.tables import Analysis, Result
 from infoscope.command_line import option
 from infoscope.estimators.reading.figures import NAMES
@@ -55,7 +55,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     caption = [
         f"{len(sets):,} simulated data sets, each of a distribution of its own, 100 to 5,000 rows. A distribution of "
         "several families is in the row of each.",
-        made(runs),
+        provenance(runs),
         *kept,
         *left_out,
     ]
