@@ -220,15 +220,15 @@ def record(
     folder: str,
     metrics: Mapping[str, float],
     words: tuple[str, str],
-    record: Mapping[str, np.ndarray],
+    values: Mapping[str, np.ndarray],
     items: DataSet,
     scores: Collection[str] = (),
 ) -> None:
-    """Adds an evaluation to a model's run and model: metrics, `words` (name of a file, its text), arrays for `recorded`."""
+    """Adds an evaluation to a model's run and model: metrics, `words` (a file's name and text), arrays for later."""
     with tempfile.TemporaryDirectory() as place:
         paths = Path(place) / words[0], Path(place) / f"{RECORD}.npz"
         paths[0].write_text(words[1], encoding="utf-8")
-        np.savez_compressed(paths[1], **record)
+        np.savez_compressed(paths[1], **values)
         log_results(candidate.run_id, metrics, paths, folder, items.input, scores)
 
 

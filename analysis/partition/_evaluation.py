@@ -276,10 +276,10 @@ def packed(found: Evaluation) -> dict[str, np.ndarray]:
     return {"text": np.array(json.dumps(text)), "influence": np.array(list(influence.values()), np.float64)}
 
 
-def unpacked(record: Mapping[str, np.ndarray], candidate: Candidate, key: str, items: Items, codes: str) -> Evaluation:
+def unpacked(kept: Mapping[str, np.ndarray], candidate: Candidate, key: str, items: Items, codes: str) -> Evaluation:
     """The opposite of `packed`. Raises KeyError, TypeError or ValueError for anything else."""
-    text = json.loads(str(record["text"]))
-    influence = dict(zip(text["influence"], record["influence"]))
+    text = json.loads(str(kept["text"]))
+    influence = dict(zip(text["influence"], kept["influence"]))
 
     def figures(routes: Mapping[str, Any], of_codes: bool) -> dict[str, dict[str, Estimate]]:
         return {
