@@ -2,8 +2,9 @@
 was expected before anything was measured.
 """
 
+import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -162,14 +163,9 @@ def interval(low: float, high: float) -> str:
     return f"{low:+.3f} to {high:+.3f}" if math.isfinite(low) else "one training"
 
 
-def plain(value: object) -> object:
-    """A value as JSON takes it: None for what is not a number."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def as_json(figures: pd.DataFrame) -> list[Mapping[str, object]]:
-    """The rows of a table as plain values."""
-    return [{name: plain(value) for name, value in row.items()} for row in figures.astype(object).to_dict("records")]
+def as_json(figures: pd.DataFrame) -> list[dict[str, object]]:
+    """The rows of a table as plain values, None for what is not a number."""
+    return json.loads(figures.to_json(orient="records", double_precision=15))
 
 
 def beside_published(figures: pd.DataFrame) -> pd.DataFrame:
