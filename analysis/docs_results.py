@@ -1,14 +1,9 @@
 """The pages of docs/results, from what MLflow holds: `make docs-results`, of some analyses with ARGS="known-laws".
 
-A page for every analysis that has finished runs: each profile with its tables, published figures beside ours, claims,
-differences and command, the full setting first; where that was not run, it says so in its place. The exam of estimators
-also becomes a leaderboard, to sort, as CSV and as JSON. Pages of analyses without runs in this store stay as they are;
-the list of all is written anew, from what each page says of itself in a comment. No figure is typed.
+A page for every analysis that has finished runs, a leaderboard of the exam of estimators, and the list of all pages.
+Pages of analyses without runs in this store stay as they are.
 """
 
-from __future__ import annotations
-
-import functools
 import html
 import itertools
 import json
@@ -16,18 +11,18 @@ import math
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import click
 import pandas as pd
 
 from analysis.common.runs import latest, versions
-from analysis.common.tables import file_name, plus_minus, published
+from analysis.common.tables import file_name, published, render, share_text, text_of
 from analysis.report import ORDER, Section, compared, deviations, make_command, name_of, section, title_of
 from analysis.sample_estimators import audit, known_laws
-from analysis.sample_estimators._runs import share
 from infoscope.checks import one_of
 from infoscope.command_line import FAILED, command
 from infoscope.estimators import methods
@@ -67,7 +62,7 @@ def main(given: SimpleNamespace) -> int:
                 failed += part.failed
                 print(f"error: {name}, profile {profile}: {part.problem}", file=sys.stderr)
         if any(part.pictures for _, part in shown):
-            print(write(FOLDER / f"{name}.md", "\n".join(page(modules[name], shown))))
+            print(write(FOLDER / f"{name}.md", page(modules[name], shown).removesuffix("\n")))
         if modules[name] is known_laws and profiles:
             print(*leaderboard(), sep="\n")
     print(write(FOLDER / "index.md", "\n".join(index(modules))))
@@ -88,50 +83,41 @@ def profiles_of(experiment: str) -> list[str]:
     return sorted((label for label in found if label.split()[0] != UNTRIED), key=lambda one: (one != FULL, one))
 
 
-def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> Iterator[str]:
+def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> str:
     """An analysis, profile by profile, as Markdown."""
     name, experiment = name_of(module), module.ANALYSIS.experiment
-    yield f"# {name}\n\n{shown[0][1].title}\n\n{MADE}"
-    if FULL not in dict(shown):
-        yield f"**Not run** in full, which is: `{make_command(experiment, FULL)}`; it goes on where it stopped.\n"
-    elif told := in_part(experiment):
-        yield f"{told}\n"
-    if (archive := FOLDER / "runs" / f"{experiment}{SUFFIX}").exists():
-        yield (
-            f"`make runs-load ARGS={archive.as_posix()}` puts these runs into your store: the tables can be drawn "
-            "anew, without what needs every step or item, and "
-            f"`make sweep-{experiment}` goes on from there.\n"
-        )
-    for profile, part in shown:
-        if part.problem:
-            yield f"Profile {profile} is not shown: {escaped(part.problem)}\n"
-            continue
-        found, shows = runs(experiment, profile), f"make table-{name} PROFILE={shlex.quote(profile)}"
-        yield f"{HEADING}{profile}\n"
-        yield f"{len(found)} finished cells of `{make_command(experiment, profile)}`; `{shows}`. {spent(found)}\n"
-        told = json.dumps(facts(profile, part, found)).replace("<", r"\u003c").replace(">", r"\u003e")
-        yield f"<!-- facts: {told} -->\n"
-        for picture in part.pictures:
-            yield f"### {picture.result.name}\n"
-            if picture.result.quotes:
-                yield f"Quotes items of the data, which are not ours to publish: `{shows}` shows it.\n"
-                continue
-            if picture.result.draw is not None:
-                drawn = FOLDER / file_name("-".join([name, *profile.split(), picture.result.name]) + ".png")
-                picture.result.draw(drawn)
-                yield f"![{name}, profile {profile}: {picture.result.name}]({drawn.name})\n"
-            rows = table([title for title, _ in picture.header], picture.rows)
-            if picture.folded:
-                rows = f'<details markdown="1"><summary>{len(picture.rows)} rows</summary>\n\n{rows}\n</details>\n'
-            yield rows
-            yield "\n\n".join(map(escaped, picture.result.caption.splitlines())) + "\n"
-            if picture.differences:
-                first, *others = map(escaped, picture.differences)
-                yield "\n".join([f"**Against the paper.** {first}\n", *(f"- {line}" for line in others), ""])
-            if claims := picture.result.claims:
-                yield table(
-                    ["claim", "verdict", "evidence"], [(one.statement, one.verdict, one.evidence) for one in claims]
-                )
+    archive = FOLDER / "runs" / f"{experiment}{SUFFIX}"
+    return render(
+        "results.jinja",
+        name=name,
+        title=shown[0][1].title,
+        experiment=experiment,
+        made=MADE,
+        heading=HEADING,
+        not_run="" if FULL in dict(shown) else make_command(experiment, FULL),
+        in_part=in_part(experiment) if FULL in dict(shown) else "",
+        archive=archive.as_posix() if archive.exists() else "",
+        parts=[profile_part(name, experiment, *one) for one in shown],
+        escaped=escaped,
+        table=table,
+    )
+
+
+def profile_part(name: str, experiment: str, profile: str, part: Section) -> dict[str, Any]:
+    """What a page shows of one profile; its figures are drawn."""
+    if part.problem:
+        return {"profile": profile, "problem": part.problem}
+    found, shows = runs(experiment, profile), f"make table-{name} PROFILE={shlex.quote(profile)}"
+    about = f"{len(found)} finished cells of `{make_command(experiment, profile)}`; `{shows}`. {spent(found)}"
+    told = json.dumps(facts(profile, part, found)).replace("<", r"\u003c").replace(">", r"\u003e")
+    pictures = []
+    for picture in part.pictures:
+        drawn = ""
+        if picture.result.draw is not None and not picture.result.quotes:
+            drawn = file_name("-".join([name, *profile.split(), picture.result.name]) + ".png")
+            picture.result.draw(FOLDER / drawn)
+        pictures.append((picture, drawn))
+    return {"profile": profile, "shows": shows, "about": about, "facts": told, "pictures": pictures}
 
 
 def trials(found: pd.DataFrame) -> list[float]:
@@ -176,8 +162,9 @@ def in_part(experiment: str) -> str:
     return f"**{IN_PART}{done:,} of {found.cells:,} cells** of the full setting; {more}" if done < found.cells else ""
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(header: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
     """A table in Markdown."""
+    header = list(header)
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(escaped(str(cell)) for cell in row)} |" for row in lines) + "\n"
 
@@ -245,18 +232,19 @@ def leaderboard() -> list[Path]:
     columns = ["by", *known_laws.GROUP, "truth", "answered", "asked", "bias", "bias_error", "rmse", "covered",
                "intervals", "width", "seconds", *FINDINGS, "command"]  # fmt: skip
     figures = figures[columns].sort_values(["collection", "law", "n", "rmse"], kind="stable", ignore_index=True)
-    told = functools.partial(plus_minus, missing="-")
-    text = [
-        [row.method, row.by, row.law, row.collection, f"{row.n:,}", f"{row.truth:.3f}", told(row.bias, row.bias_error),
-         told(row.rmse, math.nan),
-         share(row.covered / row.intervals, row.intervals) if row.intervals else "no interval",
-         told(row.width, math.nan),
-         row.audit_note or f"{row.audit_failed} of {row.audit_asked}",
-         f"{row.answered} of {row.asked}", f"{row.seconds:.2f}", f"`{row.command}`"]
-        for row in figures.itertuples()
-    ]  # fmt: skip
-    header = ["method", "by", "law", "collection", "n", "truth (nats)", "bias (nats)", "RMSE (nats)", "coverage",
-              "width (nats)", "audit failed", "answered", "seconds", "command"]  # fmt: skip
+    shown = {
+        "n": ("n", "{:,}"),
+        "truth (nats)": ("truth", "{:.3f}"),
+        "bias (nats)": "bias",
+        "RMSE (nats)": ("rmse", "{:.3f}", "-"),
+        "coverage": [share_text(*pair) for pair in zip(figures["covered"], figures["intervals"])],
+        "width (nats)": ("width", "{:.3f}", "-"),
+        "audit failed": [row.audit_note or f"{row.audit_failed} of {row.audit_asked}" for row in figures.itertuples()],
+        "answered": [f"{row.answered} of {row.asked}" for row in figures.itertuples()],
+        "seconds": ("seconds", "{:.2f}"),
+        "command": ("command", "`{}`"),
+    }
+    text = text_of(figures, ["method", "by", "law", "collection"], shown, "-")
     said = (
         "A click on a head sorts. By: ours, or a public package or formula on the same samples. Bias ± its standard "
         "error over data sets; of one data set there is none. RMSE over the data sets that were answered; their "
@@ -269,7 +257,7 @@ def leaderboard() -> list[Path]:
     rows = figures.astype(object).where(figures.notna(), None).to_dict("records")
     figures.to_csv(FOLDER / "leaderboard.csv", index=False)
     write(FOLDER / "leaderboard.json", json.dumps({"units": UNITS, "rows": rows}, indent=1))
-    body = f"# Leaderboard\n\n{MADE}\n{escaped(said)} {files}.\n\n{table(header, text)}"
+    body = f"# Leaderboard\n\n{MADE}\n{escaped(said)} {files}.\n\n{table(text, text.to_numpy())}"
     return [FOLDER / "leaderboard.csv", FOLDER / "leaderboard.json", write(FOLDER / "leaderboard.md", body)]
 
 

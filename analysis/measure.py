@@ -4,8 +4,6 @@ DATA is a .npz with arrays x and y, or a .csv or .parquet whose columns X and Y 
 the true information, calibrated on simulated data; those of single estimators are for the error of sampling rows alone.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time
@@ -19,8 +17,7 @@ import click
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import COLOURS
-from analysis.common.marks import save as save_figure
+from analysis.common.marks import COLOURS, sheet
 from analysis.common.own_data import (
     TYPES,
     OwnData,
@@ -32,7 +29,7 @@ from analysis.common.own_data import (
     record,
     stem_of,
 )
-from analysis.common.tables import Result, printable, readable, require_writable, save, show
+from analysis.common.tables import Result, present, require_writable
 from infoscope.command_line import command, option
 from infoscope.errors import InvalidInput
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
@@ -86,7 +83,7 @@ def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, uni
         *told,
         f"SHA-256 of the data: {data.digest}.",
     ]
-    return Result("measure", figures, text, "\n".join(caption), lambda *paths: draw(answers, *paths, unit=unit))
+    return Result("measure", figures, text, caption, lambda *paths: draw(answers, *paths, unit=unit))
 
 
 def _figures(answer: Answer, unit: str) -> dict[str, Any]:
@@ -118,35 +115,32 @@ def _words(answer: Answer, unit: str) -> dict[str, str]:
 
 def draw(answers: Sequence[Answer], *paths: Path, unit: str = BITS) -> None:
     """Estimates with their intervals, a limit as an arrow; beside them the training curves of critics, if any."""
-    from matplotlib.figure import Figure
-
     usable = [answer for answer in answers if math.isfinite(answer.estimate.value)]
     curves = [answer for answer in usable if hasattr(answer.estimate, "curve")]
-    figure = Figure(figsize=(6.5 if not curves else 11, 1.4 + 0.45 * max(3, len(usable))), layout="constrained")
-    axes = figure.subplots(1, 2 if curves else 1, squeeze=False)[0]
-    for place, answer in enumerate(usable):
-        shown, colour = answer.estimate.as_unit(unit), COLOURS[place % len(COLOURS)]
-        if math.isinf(shown.high):
-            axes[0].plot(shown.low, place, ">", color=colour)
-        else:
-            ends = [[shown.value - shown.low], [shown.high - shown.value]]
-            known = math.isfinite(shown.low)
-            axes[0].errorbar(shown.value, place, xerr=ends if known else None, fmt="o", color=colour, capsize=3)
-    axes[0].set_yticks(range(len(usable)), [answer.method for answer in usable])
-    axes[0].axvline(0, color="black", linewidth=0.8)
-    axes[0].set(xlabel=f"mutual information ({unit}), 95 % interval; > : at least", ylim=(len(usable) - 0.5, -0.5))
-    for answer in curves:
-        colour = COLOURS[usable.index(answer) % len(COLOURS)]
-        for number, (_, part) in enumerate(answer.estimate.curve.groupby(["fold", "restart"])):
-            if "training" in part:
-                label = answer.method if number == 0 else None
-                reports, kept = part["training"] / (NATS_PER_BIT if unit == BITS else 1), part["kept"]
-                axes[1].plot(part["step"], reports, color=colour, lw=1, label=label)
-                axes[1].plot(part["step"][kept], reports[kept], "o", color=colour)
-    if curves:
-        axes[1].set(xlabel="step (dot: weights that were kept)", ylabel=f"report on training batches ({unit})")
-        axes[1].legend()
-    save_figure(figure, paths, 120)
+    size = (6.5 if not curves else 11, 1.4 + 0.45 * max(3, len(usable)))
+    with sheet(paths, 1, 2 if curves else 1, size, 120, legend_at="") as (axes,):
+        for place, answer in enumerate(usable):
+            shown, colour = answer.estimate.as_unit(unit), COLOURS[place % len(COLOURS)]
+            if math.isinf(shown.high):
+                axes[0].plot(shown.low, place, ">", color=colour)
+            else:
+                ends = [[shown.value - shown.low], [shown.high - shown.value]]
+                known = math.isfinite(shown.low)
+                axes[0].errorbar(shown.value, place, xerr=ends if known else None, fmt="o", color=colour, capsize=3)
+        axes[0].set_yticks(range(len(usable)), [answer.method for answer in usable])
+        axes[0].axvline(0, color="black", linewidth=0.8)
+        axes[0].set(xlabel=f"mutual information ({unit}), 95 % interval; > : at least", ylim=(len(usable) - 0.5, -0.5))
+        for answer in curves:
+            colour = COLOURS[usable.index(answer) % len(COLOURS)]
+            for number, (_, part) in enumerate(answer.estimate.curve.groupby(["fold", "restart"])):
+                if "training" in part:
+                    reports, kept = part["training"] / (NATS_PER_BIT if unit == BITS else 1), part["kept"]
+                    label = answer.method if number == 0 else None
+                    axes[1].plot(part["step"], reports, color=colour, lw=1, label=label)
+                    axes[1].plot(part["step"][kept], reports[kept], "o", color=colour)
+        if curves:
+            axes[1].set(xlabel="step (dot: weights that were kept)", ylabel=f"report on training batches ({unit})")
+            axes[1].legend()
 
 
 def defaults(pairs: Pairs) -> tuple[str, ...]:
@@ -174,11 +168,8 @@ def main(given: SimpleNamespace) -> None:
     answers = [first, *measured(pairs, chosen, given.seed, given.unit)]
     path = Path(given.data)
     result = table(answers, data, pairs, path.name, given.unit)
-    show(result.text)
-    print(printable(result.caption))
-    files = save(result, stem_of("measure", given))
-    paths = [*files, readable([(result, files.png)], stem_of("measure", given), [sentence])]
-    print("\nsaved:", ", ".join(map(str, paths)))
+    stem = stem_of("measure", given)
+    paths = present([result], lambda _: stem, stem, [sentence])
     params = {
         "data": path.name, "sha256": data.digest, "n": pairs.n, "seed": given.seed, "x": ",".join(data.columns[0]),
         "y": ",".join(data.columns[1]), "groups": given.groups, "x_kind": pairs.x.kind, "y_kind": pairs.y.kind,

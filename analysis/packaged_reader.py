@@ -3,8 +3,6 @@
 Writes its arrays into the package `infoscope.estimators.reading`, and says what it was trained on.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from infoscope.errors import WrongType

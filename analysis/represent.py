@@ -5,8 +5,6 @@ names are one block; in a .npz each array is a block. TARGETS are what is asked 
 ITEMS names of the rows. Written: tables, a figure, one page to send to a colleague, and one run in MLflow.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sys
@@ -16,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import save as save_figure
+from analysis.common.marks import heat, sheet
 from analysis.common.own_data import (
     TYPES,
     as_options,
@@ -26,7 +24,7 @@ from analysis.common.own_data import (
     record,
     stem_of,
 )
-from analysis.common.tables import Result, printable, readable, require_writable, save, show
+from analysis.common.tables import Result, present, printable, require_writable
 from infoscope.checks import require_int
 from infoscope.command_line import FAILED, command, option
 from infoscope.errors import InvalidInput
@@ -54,7 +52,7 @@ def results(found: RepresentationReport, name: str, digest: str) -> list[Result]
         *(f"Not said: {as_options(note)}" for note in found.notes),
         f"SHA-256 of the data: {digest}.",
     ]  # fmt: skip
-    made = [Result("represent", in_bits(found.table), words, "\n".join(caption), lambda *paths: draw(found, *paths))]
+    made = [Result("represent", in_bits(found.table), words, caption, lambda *paths: draw(found, *paths))]
     for title, figures, said in (
         ("hardest", found.hardest, "Items of least PVI, by the richer family from all blocks; bits."),
         ("scores", found.scores, "Scores of disentanglement, of columns and of blocks."),
@@ -84,24 +82,21 @@ def draw(found: RepresentationReport, *paths: Path) -> None:
     """A heat map of block x target: what the richer family can use, bits, with its interval and its share of what
     there is to know.
     """
-    import matplotlib.pyplot as plt
+    rows = {(row.block, row.target): row for row in found.rows}
+    blocks, targets = (list(dict.fromkeys(names)) for names in zip(*rows))
+    bits = np.array([[rows[block, target].richer.bits.value for target in targets] for block in blocks])
 
-    blocks = list(dict.fromkeys(row.block for row in found.rows))
-    targets = list(dict.fromkeys(row.target for row in found.rows))
-    bits = np.array([[found.row(block, target).richer.bits.value for target in targets] for block in blocks])
-    figure, axis = plt.subplots(figsize=(2.0 * len(targets) + 2.5, 0.7 * len(blocks) + 1.6), layout="constrained")
-    top = max(float(bits.max()), 1e-9)
-    image = axis.imshow(bits, vmin=0.0, vmax=top, aspect="auto", cmap="viridis")
-    for (i, j), value in np.ndenumerate(bits):
-        row = found.row(blocks[i], targets[j])
-        one = row.richer.bits
+    def written(block: str, target: str) -> str:
+        row, one = rows[block, target], rows[block, target].richer.bits
         share = f"\n{100 * row.share:z.0f} % of H" if math.isfinite(row.share) else ""
-        text = f"{value:z.2f}\n[{one.low:z.2f}, {one.high:z.2f}]{share}"
-        axis.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if value < 0.6 * top else "black")
-    axis.set(xticks=range(len(targets)), xticklabels=targets, yticks=range(len(blocks)), yticklabels=blocks)
-    axis.tick_params(axis="x", rotation=20)
-    figure.colorbar(image, ax=axis, label="usable information (bits)")
-    save_figure(figure, paths, 120)
+        return f"{one.value:z.2f}\n[{one.low:z.2f}, {one.high:z.2f}]{share}"
+
+    texts = [[written(block, target) for target in targets] for block in blocks]
+    with sheet(paths, size=(2.0 * len(targets) + 2.5, 0.7 * len(blocks) + 1.6), dpi=120) as ((axis,),):
+        image = heat(axis, bits, texts, blocks, targets, max(float(bits.max()), 1e-9))
+        axis.tick_params(labelsize="medium", length=3.5)
+        axis.tick_params(axis="x", rotation=20)
+        axis.figure.colorbar(image, ax=axis, label="usable information (bits)")
 
 
 def main(given: SimpleNamespace) -> int:
@@ -124,17 +119,10 @@ def main(given: SimpleNamespace) -> int:
         raise InvalidInput(as_options(error)) from error
     made = results(found, path.name, data.digest)
     stem = stem_of("represent", given)
-    written, drawn = [], []
-    for result in made:
-        if result.name != "partition":  # by every route some hundred lines: its scores are in the page
-            show(result.text)
-            print(printable(result.caption))
-        files = save(result, stem if result is made[0] else stem.with_name(f"{stem.name}-{result.name}"))
-        written += files
-        drawn.append((result, files.png))
+    lead, details = found.answers, str(found).splitlines()[len(found.answers) :]
+    named = {result.name: stem.with_name(f"{stem.name}-{result.name}") for result in made[1:]}
+    written = present(made, lambda result: named.get(result.name, stem), stem, lead, details, unprinted=("partition",))
     print(f"\n{printable(found)}")
-    written.append(readable(drawn, stem, found.answers, str(found).splitlines()[len(found.answers) :]))
-    print("\nsaved:", ", ".join(map(str, written)))
     params = {
         "data": path.name, "sha256": data.digest, "n": found.n, "seed": given.seed, "rows": given.rows,
         "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain, "groups": given.groups,

@@ -3,5 +3,7 @@
 tables    the command line of an analysis, its tables, claims and files
 figures   curves and bars by panel
 marks     a colour and a marker for every name
-searches  what a search has found
+runs      which runs a table shows, and the trials of a search
+models    logged models, and what evaluations keep with them
+own_data  files of a person's own
 """

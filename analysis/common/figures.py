@@ -1,7 +1,5 @@
 """Figures of several panels, and what is drawn in more than one analysis."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable
@@ -13,20 +11,18 @@ import matplotlib
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import lines, sheet
+from analysis.common.marks import lines, panel_by_panel, sheet
 
 
 def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
     """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
-    groups = list(figures.groupby(["domain", "pool"], sort=False))
-    with sheet(paths, 1, len(groups), (4.0 * len(groups) + 1.6, 3.6)) as axes:
-        for axis, ((domain, pool), rows) in zip(axes[0], groups):
-            draw(axis, rows)
-            axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
-            finish(axis)
-            if axis.get_yscale() == "linear":
-                axis.set_ylim(bottom=0)
-        axes[0][0].set_ylabel(ylabel)
+    groups = figures.groupby(["domain", "pool"], sort=False)
+    for axis, ((domain, pool), rows) in panel_by_panel(paths, groups, (4.0, 3.6), (1.6, 0), ylabel=ylabel):
+        draw(axis, rows)
+        axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
+        finish(axis)
+        if axis.get_yscale() == "linear":
+            axis.set_ylim(bottom=0)
 
 
 def grid_panels(figures: pd.DataFrame, row: str, column: str, draw: Any, ylabel: str, *paths: Path) -> None:
@@ -106,17 +102,17 @@ def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
     axis.set(xlabel="true MI (bits)")
 
 
-def draw_settled(axis: Any, rows: pd.DataFrame) -> None:
+def draw_second_half(axis: Any, rows: pd.DataFrame) -> None:
     """Estimates of the second half by true MI, a line per estimator, with both truths."""
-    draw_estimates(axis, rows, "true_bits", "settled_mean_bits")
+    draw_estimates(axis, rows, "true_bits", "second_half_mean_bits")
     draw_truths(axis, rows)
     axis.set(ylim=(0, 1.5 * rows["true_bits"].max()))
 
 
-def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_bits") -> None:
+def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_large_batch_bits") -> None:
     """Training batches (solid, filled) and unseen pairs (dashed, hollow: their column) by true MI."""
     for bound, line, mark in lines(rows, "bound"):
-        axis.plot(line["true_bits"], line["settled_mean_bits"], label=bound, **mark)
+        axis.plot(line["true_bits"], line["second_half_mean_bits"], label=bound, **mark)
         dashed = {"linestyle": "--", "capsize": 3, "fillstyle": "none"} | mark
         axis.errorbar(line["true_bits"], line[column], line[column + "_error"], **dashed)
     axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="true MI")

@@ -5,18 +5,17 @@ A mark goes by the name alone, never by the order of rows or by what else was ru
 markers differ as well, for figures in grey.
 """
 
-from __future__ import annotations
-
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import matplotlib
 import numpy as np
 import pandas as pd
 
+T = TypeVar("T")
 matplotlib.use("Agg")  # figures go to files: no analysis needs a screen
 matplotlib.rcParams["pdf.fonttype"] = 42  # TrueType: text stays text, as journals ask
 
@@ -93,14 +92,17 @@ def sheet(
     dpi: int = 150,
     legend_at: str = "outside right upper",
     ncols: int = 1,
+    title: str = "",
     **how: Any,
 ) -> Iterator[np.ndarray]:
     """The axes [rows, columns] of a figure, `size` in inches, to draw on; saved at the paths at the end, panels without
-    data blank, with one legend of all panels, of `ncols` columns, unless `legend_at` is empty.
+    data blank, with one legend of all panels, of `ncols` columns, unless `legend_at` is empty, and a title above.
     """
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, **{"layout": "constrained"} | how)
+    if title:
+        figure.suptitle(title, fontsize=9)
     yield axes
     for axis in axes.flat:
         if not axis.has_data():
@@ -108,6 +110,27 @@ def sheet(
     if legend_at:
         legend(figure, legend_at, ncols=ncols)
     save(figure, paths, dpi)
+
+
+def panel_by_panel(
+    paths: Sequence[Path],
+    groups: Iterable[T],
+    each: tuple[float, float],
+    more: tuple[float, float] = (0.0, 0.0),
+    across: int = 0,
+    ylabel: str = "",
+    **how: Any,
+) -> Iterator[tuple[Any, T]]:
+    """The axis of a panel with every group, to draw it; when all are drawn, the figure is saved at the paths. each,
+    more: inches of a panel, and of the figure beside panels. across: panels in a row (0: all). how: as of `sheet`.
+    """
+    groups = list(groups)
+    across = max(1, min(across or len(groups), len(groups)))
+    down = max(1, -(-len(groups) // across))
+    with sheet(paths, down, across, (each[0] * across + more[0], each[1] * down + more[1]), **how) as axes:
+        yield from zip(axes.flat, groups)
+        for axis in axes[:, 0] if ylabel else ():
+            axis.set_ylabel(ylabel)
 
 
 def heat(

@@ -1,12 +1,10 @@
 """Logged models that are asked what their representations hold: where they are, and what they make of items."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,12 +14,12 @@ import pandas as pd
 import torch
 from mlflow.exceptions import MlflowException
 from rich.console import Console
-from rich.progress import Progress, TimeRemainingColumn
+from rich.progress import track
 from safetensors import SafetensorError
 
 from infoscope.errors import OutOfRange, UnreadableFile, WrongShape
 from infoscope.files import read_arrays
-from infoscope.tracking import load_model
+from infoscope.tracking import arrays, load_model, log_results
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.models import address_of
 from infoscope.tracking.store.client import connect
@@ -29,6 +27,7 @@ from infoscope.tracking.store.store import CELL, tracking_uri
 
 T = TypeVar("T")
 EXAMPLES_AT_ONCE = 512
+RECORD = "evaluation"  # file of what an evaluation keeps with a run
 BROKEN = (LookupError, ValueError, TypeError, AttributeError, RuntimeError, OSError, MlflowException, SafetensorError)
 APART = ("seed", "model")  # fields of a cell that do not make another kind of model, and the one that is its name
 
@@ -113,10 +112,10 @@ class Codes:
                 for name, mean in self.means.items()}  # fmt: skip
 
 
-def codes_of(model: torch.nn.Module, x: np.ndarray, progress: Callable[[float], None]) -> Codes:
+def codes_of(model: torch.nn.Module, x: np.ndarray) -> Codes:
     """The codes of items: x [n, ...], uint8 read as shares of 255, texts [n] or pairs of texts [n, 2].
 
-    Raises ValueError for a model without codes and for items that it does not take. progress: gets the share done.
+    Raises ValueError for a model without codes and for items that it does not take.
     """
     of_texts = x.dtype.kind == "U"
     if not of_texts:
@@ -149,7 +148,6 @@ def codes_of(model: torch.nn.Module, x: np.ndarray, progress: Callable[[float], 
                         f"got shape {list(x.shape)}: {sentence(error)}"
                     ) from error
                 parts.append({name: (block.mean, block.scale) for name, block in found.items()})
-            progress(min(1.0, (begin + EXAMPLES_AT_ONCE) / len(x)))
     means = {name: _joined([part[name][0] for part in parts]) for name in parts[0]}
     if any(scale is None for _, scale in parts[0].values()):
         return Codes(means, None)
@@ -172,7 +170,7 @@ def _require_images(x: np.ndarray) -> None:
 
 def has_posterior(model: torch.nn.Module, x: np.ndarray) -> bool:
     """Whether a model's blocks are random. Raises as `codes_of`."""
-    return codes_of(model, x[:1], lambda share: None).scales is not None
+    return codes_of(model, x[:1]).scales is not None
 
 
 def _joined(parts: Sequence[torch.Tensor]) -> np.ndarray:
@@ -199,12 +197,39 @@ def evaluation_set(name: str, **known: np.ndarray | None) -> DataSet:
     return DataSet(name, source, lambda: arrays, "evaluation")
 
 
-def digest(*parts: Any) -> str:
-    """A hash of bytes and arrays."""
-    total = hashlib.sha256()
-    for part in parts:
-        total.update(part)
+def key_of(model: torch.nn.Module, *settings: Any) -> str:
+    """A hash that is the same for the same weights, kind of model and settings."""
+    total = hashlib.sha256(json.dumps([type(model).__name__, *settings], sort_keys=True).encode())
+    for _, value in sorted(model.state_dict().items()):
+        total.update(value.detach().cpu().contiguous().numpy())
     return total.hexdigest()[:16]
+
+
+def recorded(candidate: Candidate, folder: str, again: bool, read: Callable[[Mapping[str, np.ndarray]], T]) -> T | None:
+    """What an earlier evaluation kept with a run, as `read` makes it of arrays; None where there is nothing whole."""
+    if candidate.run_id is None or again:
+        return None
+    try:
+        return read(arrays(candidate.run_id, f"{folder}/{RECORD}"))
+    except (LookupError, ValueError, KeyError, TypeError):
+        return None
+
+
+def record(
+    candidate: Candidate,
+    folder: str,
+    metrics: Mapping[str, float],
+    words: tuple[str, str],
+    values: Mapping[str, np.ndarray],
+    items: DataSet,
+    scores: Collection[str] = (),
+) -> None:
+    """Adds an evaluation to a model's run and model: metrics, `words` (a file's name and text), arrays for later."""
+    with tempfile.TemporaryDirectory() as place:
+        paths = Path(place) / words[0], Path(place) / f"{RECORD}.npz"
+        paths[0].write_text(words[1], encoding="utf-8")
+        np.savez_compressed(paths[1], **values)
+        log_results(candidate.run_id, metrics, paths, folder, items.input, scores)
 
 
 def loaded(candidate: Candidate):
@@ -223,41 +248,16 @@ def sentence(error: BaseException) -> str:
     return " ".join(words.split())[:300]
 
 
-@contextmanager
-def progress(models: int) -> Iterator[Callable[[float, str, str], None]]:
-    """A bar on a terminal, a line for every model elsewhere: tell(models done, name, what is done)."""
-    console = Console(stderr=True)
-    columns = (*Progress.get_default_columns()[:3], TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=models)
-        last = ""
-
-        def tell(done: float, name: str, what: str) -> None:
-            nonlocal last
-            bar.update(task, completed=done, description=f"{name} {what}"[:60].ljust(60))
-            if name and name != last and not console.is_terminal:
-                console.print(f"evaluating {int(done) + 1} of {models}: {name}", soft_wrap=True, highlight=False)
-            last = name
-
-        yield tell
-
-
-def each(
-    found: Sequence[Candidate], ask: Callable[[Candidate, Callable[[float, str], None]], Iterable[T]]
-) -> tuple[list[T], list[str]]:
-    """The results for every model, and a sentence for each that failed. ask: (candidate, progress) -> results."""
+def each(found: Sequence[Candidate], ask: Callable[[Candidate], Iterable[T]]) -> tuple[list[T], list[str]]:
+    """The results for every model, and a sentence for each that failed; names on stderr, with a bar on a terminal."""
     answers: list[T] = []
     failures = []
-    with progress(len(found)) as tell:
-        for number, candidate in enumerate(found):
-            tell(number, candidate.name, "loading")
-
-            def heard(share: float, what: str, number: int = number, name: str = candidate.name) -> None:
-                tell(number + share, name, what)
-
-            try:
-                answers += ask(candidate, heard)
-            except BROKEN as error:
-                failures.append(f"{candidate.name} ({candidate.address}): {sentence(error)}")
-        tell(len(found), "", "")
+    console = Console(stderr=True)
+    bar = track(found, console=console, transient=True, disable=not console.is_terminal)
+    for number, candidate in enumerate(bar, 1):
+        console.print(f"evaluating {number} of {len(found)}: {candidate.name}", soft_wrap=True, highlight=False)
+        try:
+            answers += ask(candidate)
+        except BROKEN as error:
+            failures.append(f"{candidate.name} ({candidate.address}): {sentence(error)}")
     return answers, failures

@@ -2,8 +2,6 @@
 MLflow that records the results.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

@@ -2,24 +2,22 @@
 figure.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Environment, FileSystemLoader, select_autoescape
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -28,6 +26,7 @@ from infoscope.command_line import command, profile_option
 from infoscope.errors import StoreUnreachable
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
+from infoscope.metrics.shares import clopper_pearson
 from infoscope.tracking.record import home, made_home
 
 FOLDER = Path("runs") / "tables"
@@ -48,8 +47,7 @@ ERROR = "_error"  # suffix of the column that holds a column's standard error
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """A sentence of a paper, whether our figures bear it out, and those figures."""
 
     statement: str
@@ -62,7 +60,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Result:
-    """One table: figures (with `NAME_error` columns), text, caption, a function that draws it, and claims.
+    """One table: figures (with `NAME_error` columns), text, caption (its lines), a function that draws it, and claims.
 
     quotes: rows quote items of the data. beside: the published table to compare with, a name that `published` takes.
     """
@@ -70,16 +68,36 @@ class Result:
     name: str
     figures: pd.DataFrame
     text: pd.DataFrame
-    caption: str
+    caption: str | Sequence[str]
     draw: Callable[..., None] | None = None
     claims: Sequence[Claim] = ()
     quotes: bool = False
     beside: str = ""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.caption, str):
+            object.__setattr__(self, "caption", "\n".join(self.caption))
+
+    @cached_property
+    def rows(self) -> list[list[str]]:
+        """The table as text."""
+        return self.text.astype(str).values.tolist()
+
+    @cached_property
+    def header(self) -> list[tuple[str, bool]]:
+        """The title of each column, and whether it is right-aligned: any of its cells begins with a number."""
+        text = self.text.astype(str)
+        return [(str(name), bool(text.iloc[:, place].str.match(NUMBER).any())) for place, name in enumerate(text)]
+
+    @property
+    def folded(self) -> bool:
+        """Whether the table has so many rows that a page folds it."""
+        return len(self.rows) > FOLDED
+
     @property
     def words(self) -> tuple[str, list[str], list[list[str]], str]:
         """Name, titles, rows and caption, as runs in MLflow show a table."""
-        return self.name, list(map(str, self.text.columns)), self.text.astype(str).values.tolist(), self.caption
+        return self.name, list(map(str, self.text.columns)), self.rows, self.caption
 
 
 @dataclass(frozen=True)
@@ -89,28 +107,6 @@ class Picture:
     result: Result
     image: str = ""
     differences: Sequence[str] = ()  # from published figures
-    pages: Sequence[str] = ()  # addresses of the runs of each row, or empty
-
-    @cached_property
-    def rows(self) -> list[list[str]]:
-        """The table as text."""
-        return self.result.text.astype(str).values.tolist()
-
-    @cached_property
-    def header(self) -> list[tuple[str, bool]]:
-        """The title of each column, and whether it is right-aligned: any of its cells begins with a number."""
-        text = self.result.text.astype(str)
-        return [(str(name), bool(text.iloc[:, place].str.match(NUMBER).any())) for place, name in enumerate(text)]
-
-    @property
-    def linked(self) -> int:
-        """The column that holds the links."""
-        return next((place for place, (title, _) in enumerate(self.header) if title == "runs"), 0)
-
-    @property
-    def folded(self) -> bool:
-        """Whether the table has so many rows that a page folds it."""
-        return len(self.rows) > FOLDED
 
 
 @dataclass(frozen=True)
@@ -164,24 +160,41 @@ def main(analysis: Analysis, given: SimpleNamespace) -> None:
 
     found = runs(analysis.experiment, given.profile)
     results = analysis.analyse(found, given)
-    drawn = present(results, lambda result: FOLDER / analysis.stem(given.profile, result))
     name = file_name("-".join([analysis.experiment, *given.profile.split(), "tables"]))
-    written = [path for files in drawn.values() for path in files]
-    page = readable([(result, drawn[result.name].png) for result in results], FOLDER / name)
-    _publish(analysis.experiment, given.profile, found, results, [*written, page])
+    paths = present(results, lambda result: FOLDER / analysis.stem(given.profile, result), FOLDER / name)
+    _publish(analysis.experiment, given.profile, found, results, paths)
 
 
-def present(results: Sequence[Result], stem: Callable[[Result], Path]) -> dict[str, Saved]:
-    """Prints and saves results; their files by the names of the results. stem: of the files of a result."""
-    files = {}
+def present(
+    results: Sequence[Result],
+    stem: Callable[[Result], Path],
+    page: Path | None = None,
+    lead: Sequence[str] = (),
+    details: Sequence[str] = (),
+    unprinted: Sequence[str] = (),
+) -> list[Path]:
+    """Prints results, but for those `unprinted`, and saves each with its figure at a `stem`, and a `page` of them all
+    (see `readable`); returns the paths.
+    """
+    files, drawn = [], []
     for result in results:
-        show(result.text)
-        print(printable(result.caption))
-        for claim in result.claims:
-            print(printable(claim))
-        files[result.name] = save(result, stem(result))
-        print("\nsaved:", ", ".join(map(str, files[result.name])), end="\n\n")
+        if result.name not in unprinted:
+            print_result(result)
+        saved = save(result, stem(result))
+        files += saved
+        drawn.append((result, saved.png))
+        print("\nsaved:", ", ".join(map(str, saved)), end="\n\n")
+    if page is not None:
+        files.append(readable(drawn, page, lead, details))
+        print("to send:", files[-1])
     return files
+
+
+def print_result(result: Result) -> None:
+    """Prints a table, its caption and its claims."""
+    show(result.text)
+    for line in (result.caption, *result.claims):
+        print(printable(line))
 
 
 def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequence[Result], paths: list[Path]) -> None:
@@ -218,9 +231,9 @@ def base64_of(picture: Path) -> str:
 
 
 def render(template: str, **values: object) -> str:
-    """A page of analysis/TEMPLATE; whatever comes from a store is escaped."""
+    """A page of analysis/TEMPLATE; in HTML whatever comes from a store is escaped."""
     folder = FileSystemLoader(Path(__file__).parents[1])
-    environment = Environment(loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(loader=folder, autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True)
     return environment.get_template(template).render(values)
 
 
@@ -278,10 +291,14 @@ def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) ->
     for group, members in frame.groupby(list(by), sort=False, dropna=False):
         row = dict(zip(by, group)) | {"runs": len(members)}
         for column in columns:
-            over = replicated(members[column].to_numpy())
-            row |= {column: over.value, column + ERROR: over.standard_error}
+            row |= with_error(column, replicated(members[column].to_numpy(float)))
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def with_error(column: str, estimate: Estimate) -> dict[str, float]:
+    """A figure and its standard error, as columns of a table."""
+    return {column: estimate.value, column + ERROR: estimate.standard_error}
 
 
 def published(name: str) -> pd.DataFrame:
@@ -292,6 +309,13 @@ def published(name: str) -> pd.DataFrame:
 def verdict(low: float, high: float, limit: float = 0.0) -> str:
     """Whether a figure is below a limit, by its interval; undecided if that contains it or is NaN."""
     return "holds" if high < limit else "does not hold" if low > limit else "undecided"
+
+
+def verdict_of_all(verdicts: Collection[str]) -> str:
+    """The verdict on a sentence that holds where all of its parts do."""
+    if "does not hold" in verdicts:
+        return "does not hold"
+    return "undecided" if "undecided" in verdicts else "holds"
 
 
 def difference_claim(statement: str, difference: Estimate, what: str, unit: str) -> Claim:
@@ -313,13 +337,54 @@ def plus_minus(value: float, error: float, missing: str = "diverged") -> str:
     return f"{value:{form}} ± {error:{form}}" if math.isfinite(error) else f"{value:{form}}"
 
 
+def share_text(hits: int, of: int, form: str = ".0f", missing: str = "no interval") -> str:
+    """A share of data sets in per cent, with its 95 % Clopper-Pearson interval."""
+    if not of:
+        return missing
+    low, high = clopper_pearson(int(hits), int(of))
+    return f"{100 * hits / of:{form}} % ({100 * low:.0f} to {100 * high:.0f})"
+
+
 def told(figures: pd.DataFrame, column: str, missing: str = "diverged") -> list[str]:
     """The figures of a column with their standard errors (its `NAME_error`), where there are some, to read."""
     errors = figures.get(column + ERROR, [math.nan] * len(figures))
     return [plus_minus(*pair, missing) for pair in zip(figures[column], errors)]
 
 
-def spread(figures: pd.DataFrame, index: Sequence[str], columns: str, values: str, missing: str = "-") -> pd.DataFrame:
-    """A table with a column for every value of `columns`, its rows in the order in which `figures` has them."""
+Cells = str | tuple[str, str] | tuple[str, str, str] | Sequence[Any]
+
+
+def text_of(
+    figures: pd.DataFrame, names: Sequence[str], columns: Mapping[str, Cells], missing: str = "diverged"
+) -> pd.DataFrame:
+    """A table to read: columns of figures as they are, then by title a column, with its standard errors if there
+    are some; a name with a format, and perhaps what stands for a figure that is not finite; or cells.
+    """
+
+    def cells(of: Cells) -> Sequence[Any]:
+        if isinstance(of, str):
+            return told(figures, of, missing) if of + ERROR in figures else figures[of]
+        if not isinstance(of, tuple):
+            return of
+        name, form, *absent = of
+        return [form.format(value) if not absent or math.isfinite(value) else absent[0] for value in figures[name]]
+
+    return figures[list(names)].assign(**{title: cells(of) for title, of in columns.items()})
+
+
+def spread(
+    figures: pd.DataFrame,
+    index: Sequence[str],
+    columns: str,
+    values: str | Sequence[Any],
+    missing: str = "-",
+    order: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """A table with a column for every value of `columns`, its rows in the order in which `figures` has them. values: a
+    column, or cells. order: the values of `columns` that are shown, with their titles.
+    """
+    if not isinstance(values, str):
+        figures, values = figures.assign(_cells=values), "_cells"
     wide = figures.pivot(index=list(index), columns=columns, values=values).fillna(missing)
+    wide = wide if order is None else wide[list(order)].rename(columns=order)
     return wide.reindex(pd.MultiIndex.from_frame(figures[list(index)].drop_duplicates())).reset_index()

@@ -1,7 +1,5 @@
 """What the analyses of disentanglement share: names of scores, values of every evaluation, variance components."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

@@ -1,33 +1,22 @@
 """Figure 3d of Tokui & Sato 2021: scores of a representation entangled on purpose, by the strength of the attack.
 
-Reads the runs of the sweep entanglement-attacks from MLflow. The evaluations of a training draw the same votes and the
-same noise at every strength, so that differences are paired.
+The evaluations of a training draw the same votes and noise at every strength, so that differences are paired.
 """
-
-from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
+from analysis.common import tables
+from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import latest
-from analysis.common.tables import ERROR, Analysis, Claim, Result, difference_claim, plus_minus, verdict
-from analysis.disentanglement import _figures as draw
-from analysis.disentanglement._scores import (
-    CROSSED,
-    PUBLISHED,
-    SCORES,
-    TERMS,
-    WHERE,
-    WHOLE,
-    crossed,
-    made_of,
-    named,
-)
+from analysis.common.tables import Analysis, Claim, Result, difference_claim, plus_minus, spread, told, verdict
+from analysis.disentanglement._scores import CROSSED, PUBLISHED, SCORES, TERMS, WHERE, WHOLE, crossed, made_of, named
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 from sweeps.disentanglement.settings import CONCRETE, DATA_FIELDS, EFFORT
@@ -35,6 +24,8 @@ from sweeps.disentanglement.settings import CONCRETE, DATA_FIELDS, EFFORT
 SHOWN = {name: SCORES[name] for name in PUBLISHED} | {"informativeness": WHOLE["informativeness"]}
 VOTES = ("beta_vae", "factor_vae")
 SOURCE = ["name", "training_seed", "attack"]
+PLACE = [*SOURCE, "alpha"]
+TITLES = {"name": "model", "training_seed": "seed"}
 FALL = 0.05  # of a score, up to which it is said not to fall
 SAME = 0.01  # of H(y), up to which I(y; z) is said to be unchanged
 UNIT = "of the score"
@@ -44,7 +35,7 @@ AT_ONE = "shared/"  # what bounds begin with at whose latent concrete terms are
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Scores and bounds by the strength of the attack."""
     runs, left_out = latest(runs, (*DATA_FIELDS, *EFFORT))
-    runs = runs.assign(name=named(runs)).sort_values([*SOURCE, "alpha", "evaluation"], kind="stable")
+    runs = runs.assign(name=named(runs)).sort_values([*PLACE, "evaluation"], kind="stable")
     sources = runs[["name", "training_seed"]].drop_duplicates()
     words = [
         f"Attacked: the best by UniBound of the trainings of vae-zoo, "
@@ -58,29 +49,28 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 def over_evaluations(runs: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Mean and standard error over evaluations, a row per training, attack, strength and column."""
-    rows = []
-    for group, members in runs.groupby([*SOURCE, "alpha"], sort=False):
-        for column in columns:
-            over = replicated(members[column].to_numpy())
-            rows.append(dict(zip([*SOURCE, "alpha"], group)) | {"score": column, "evaluations": over.n,
-                        "mean": over.value, "mean" + ERROR: over.standard_error})  # fmt: skip
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        [
+            dict(zip(PLACE, group)) | {"score": column, "evaluations": over.n, **tables.with_error("mean", over)}
+            for group, members in runs.groupby(PLACE, sort=False)
+            for column in columns
+            for over in [replicated(members[column].to_numpy())]
+        ]
+    )
 
 
 def scores(runs: pd.DataFrame, words: list[str]) -> Result:
     """Figure 3d."""
     figures = over_evaluations(runs, list(SHOWN))
-    shown = figures.assign(shown=[plus_minus(*pair) for pair in zip(figures["mean"], figures["mean" + ERROR])])
-    text = shown.pivot(index=[*SOURCE, "alpha"], columns="score", values="shown")[list(SHOWN)].rename(columns=SHOWN)
-    text = text.reset_index().rename(columns={"name": "model", "training_seed": "seed"})
+    text = spread(figures, PLACE, "score", told(figures, "mean"), order=SHOWN).rename(columns=TITLES)
     caption = [
         "Mean over evaluations ± its standard error, given the training. The votes of BetaVAE and FactorVAE are of "
         "draws of the attacked posterior, the rest is exact up to draws. An attack of strength 0 adds latents of pure "
         "noise: only FactorVAE, in which they vote too, can tell.",
         *words,
     ]
-    drawn = functools.partial(draw.attacks, figures, SHOWN)
-    return Result("scores", figures, text, "\n".join(caption), drawn, list(claims(runs)))
+    drawn = functools.partial(draw_scores, figures, SHOWN)
+    return Result("scores", figures, text, caption, drawn, list(claims(runs)))
 
 
 def claims(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -106,8 +96,7 @@ def claims(runs: pd.DataFrame) -> Iterator[Claim]:
                 )
                 yield Claim(f"{SHOWN[score]} does not fall ({where}).", within, said)
         found = change("informativeness")
-        told = [verdict(found.low, found.high, SAME), verdict(-found.high, -found.low, SAME)]
-        kept = "does not hold" if "does not hold" in told else "undecided" if "undecided" in told else "holds"
+        kept = tables.verdict_of_all([verdict(found.low, found.high, SAME), verdict(-found.high, -found.low, SAME)])
         said = f"{says(SHOWN['informativeness'], strongest)} {interval(found)}; unchanged is to within {SAME:g}."
         yield Claim(f"All latents together know as much as before ({where}).", kept, said)
 
@@ -134,23 +123,27 @@ def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
 def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     """The bounds of unique, redundant and synergistic information by the strength of the attack."""
     pairs = [f"{prefix}{term}" for prefix in WHERE for term in TERMS]
-    runs = runs.assign(**{f"{pair}_excess": runs[f"{pair}_low"] - runs[f"{pair}_high"] for pair in pairs})
-    figures, wide = shown(runs, [f"{pair}_{side}" for pair in pairs for side in ("low", "high", "excess")])
-    text = pd.DataFrame(
-        {
-            f"{letter}, {where}": interval_text(wide, f"{prefix}{term}")
-            for prefix, where in WHERE.items()
-            for term, letter in TERMS.items()
-        }
+    figures, wide = shown(
+        with_excess(runs, pairs), [f"{pair}_{side}" for pair in pairs for side in ("low", "high", "excess")]
     )
-    text = text.reset_index().rename(columns={"name": "model", "training_seed": "seed"})
+    text = (
+        pd.DataFrame(
+            {
+                f"{letter}, {where}": interval_text(wide, f"{prefix}{term}")
+                for prefix, where in WHERE.items()
+                for term, letter in TERMS.items()
+            }
+        )
+        .reset_index()
+        .rename(columns=TITLES)
+    )
     caption = [
         "Lower to upper bound, shares of H(y), means over factors and evaluations ± standard error over evaluations. "
         "As published: each bound at its own best latent; at one latent: all at the one that tells most about it.",
         *([CROSSED] if text.map(lambda cell: "cross by" in str(cell)).any(axis=None) else []),
         *words,
     ]
-    return Result("bounds", figures, text, "\n".join(caption))
+    return Result("bounds", figures, text, caption)
 
 
 def decompositions(runs: pd.DataFrame, words: list[str]) -> Iterator[Result]:
@@ -159,22 +152,18 @@ def decompositions(runs: pd.DataFrame, words: list[str]) -> Iterator[Result]:
     if not names:
         return
     pairs = {f"{name}/{term}": f"{AT_ONE}{term}" for name in names for term in TERMS}
-    runs = runs.assign(
-        **{f"{pair}_excess": runs[f"{pair}_low"] - runs[f"{pair}_high"] for pair in pairs.values()},
-        **{
-            f"{term}_outside": np.maximum(runs[f"{pair}_low"] - runs[term], runs[term] - runs[f"{pair}_high"])
-            for term, pair in pairs.items()
-        },
-    )
+    outside = {
+        f"{term}_outside": np.maximum(runs[f"{pair}_low"] - runs[term], runs[term] - runs[f"{pair}_high"])
+        for term, pair in pairs.items()
+    }
+    runs = with_excess(runs, pairs.values()).assign(**outside)
     sides = [f"{AT_ONE}{term}_{side}" for term in TERMS for side in ("low", "high", "excess")]
     figures, wide = shown(runs, [*sides, *pairs, *(f"{term}_outside" for term in pairs)])
     found = {"bounds": {letter: interval_text(wide, f"{AT_ONE}{term}") for term, letter in TERMS.items()}}
     for name in names:
-        found[name] = {
-            letter: wide[f"{name}/{term}"] + wide[f"{name}/{term}_outside"] for term, letter in TERMS.items()
-        }
+        found[name] = {TERMS[term]: wide[f"{name}/{term}"] + wide[f"{name}/{term}_outside"] for term in TERMS}
     text = pd.concat([pd.DataFrame(columns).assign(by=name) for name, columns in found.items()])
-    text = text.sort_index(kind="stable").reset_index().rename(columns={"name": "model", "training_seed": "seed"})
+    text = text.sort_index(kind="stable").reset_index().rename(columns=TITLES)
     text = text[["model", "seed", "attack", "alpha", "by", *TERMS.values()]]
     caption = [
         "Shares of H(y) at the latent that tells most about a factor, means over factors and evaluations ± standard "
@@ -184,7 +173,12 @@ def decompositions(runs: pd.DataFrame, words: list[str]) -> Iterator[Result]:
         "bounds, and so not always between them: by how much they are outside is an average over evaluations, too.",
         *words,
     ]
-    yield Result("decompositions", figures, text, "\n".join(caption))
+    yield Result("decompositions", figures, text, caption)
+
+
+def with_excess(runs: pd.DataFrame, pairs: Iterable[str]) -> pd.DataFrame:
+    """The runs with how much each lower bound is above its upper one."""
+    return runs.assign(**{f"{pair}_excess": runs[f"{pair}_low"] - runs[f"{pair}_high"] for pair in pairs})
 
 
 def shown(runs: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -193,14 +187,26 @@ def shown(runs: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, pd.
     kinds = {"excess": crossed, "outside": functools.partial(crossed, words="outside by")}
     by = figures.assign(shown=[
         kinds.get(score.rpartition("_")[2], plus_minus)(*pair)
-        for score, pair in zip(figures["score"], zip(figures["mean"], figures["mean" + ERROR]))
+        for score, *pair in zip(figures["score"], figures["mean"], figures["mean_error"])
     ])  # fmt: skip
-    return figures, by.pivot(index=[*SOURCE, "alpha"], columns="score", values="shown")
+    return figures, by.pivot(index=PLACE, columns="score", values="shown")
 
 
 def interval_text(wide: pd.DataFrame, pair: str) -> pd.Series:
     """Lower to upper bound, and by how much they cross."""
     return wide[f"{pair}_low"] + " to " + wide[f"{pair}_high"] + wide[f"{pair}_excess"]
+
+
+def draw_scores(figures: pd.DataFrame, scores: Mapping[str, str], *paths: Path) -> None:
+    """Scores by the strength of the attack, ± standard error over evaluations; a panel per training and attack."""
+    groups, across = figures.groupby(SOURCE, sort=False), figures["attack"].nunique()
+    drawn = panel_by_panel(paths, groups, (4.4, 3), (1.2, 0), across, "score", dpi=130, sharey=True)
+    for axis, ((name, seed, attack), part) in drawn:
+        for score, line, mark in lines(part[part["score"].isin(list(scores))], "score"):
+            axis.errorbar(line["alpha"], line["mean"], line["mean_error"], markersize=4, capsize=2,
+                          label=scores[score], **mark)  # fmt: skip
+        axis.set_title(f"{name} (seed {seed}), {attack}", fontsize="medium")
+        axis.set(xlabel="alpha", ylim=(-0.02, 1.02))
 
 
 ANALYSIS = Analysis("entanglement-attacks", analyse)

@@ -1,13 +1,11 @@
 """Table 1 of Tokui & Sato 2021: MIG and the bounds of unique information of the toy model, exact, printed, estimated.
 
-Reads the runs of the sweep toy-model from MLflow. Two of the printed formulas are wrong: MIG under the redundancy
-attack for two and three factors, and the upper bound of the unique information under the synergy attack. The exact
-values follow from Eq. 7, and the estimates of the sweep check every mutual information behind them.
+Two of the printed formulas are wrong: MIG under the redundancy attack for two and three factors, and the upper bound of
+the unique information under the synergy attack. The exact values follow from Eq. 7; estimates check them.
 """
 
-from __future__ import annotations
-
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,9 +15,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from analysis.common.marks import legend, lines, save
-from analysis.common.runs import latest, versions
-from analysis.common.tables import ERROR, Analysis, Claim, Result, plus_minus
+from analysis.common.marks import lines, panel_by_panel
+from analysis.common.runs import latest, ordered, versions
+from analysis.common.tables import Analysis, Claim, Result, text_of, with_error
 from infoscope.metrics import pid, replicated
 from infoscope.metrics.factor_information import toy
 
@@ -76,21 +74,19 @@ def table1(runs: pd.DataFrame, words: list[str]) -> Result:
         if attack != "none":
             rows += compared(attack, factors, noise, math.inf, runs[:0])
     figures = pd.DataFrame(rows)
-    order = {attack: place for place, attack in enumerate(ATTACKS)}
-    figures = figures.sort_values(
-        ["score", "attack", "factors", "alpha"],
-        key=lambda column: column.map(order) if column.name == "attack" else column,
-        kind="stable",
-        ignore_index=True,
-    )
+    figures = ordered(figures, ["score", "attack", "factors", "alpha"], attack=ATTACKS).reset_index(drop=True)
     strongest = figures.loc[np.isfinite(figures["alpha"]), "alpha"].max()
     shown = figures[(figures["attack"] == "none") | (figures["alpha"] >= strongest)]
-    text = shown[["score", "attack", "factors"]].assign(
-        score=shown["score"].map(SCORES), alpha=shown["alpha"].map("{:g}".format),
-        printed=shown["printed"].map("{:.3f}".format), exact=shown["exact"].map("{:.3f}".format),
-        off=[f"{off:+.3f}" if abs(off) > NOTHING else "-" for off in shown["printed"] - shown["exact"]],
-        estimated=[plus_minus(*pair, "-") for pair in zip(shown["estimated"], shown["estimated_error"])],
-    ).rename(columns={"off": "printed - exact"})  # fmt: skip
+    off = shown["printed"] - shown["exact"]
+    columns = {
+        "score": shown["score"].map(SCORES),
+        "alpha": ("alpha", "{:g}"),
+        "printed": ("printed", "{:.3f}"),
+        "exact": ("exact", "{:.3f}"),
+        "printed - exact": off.map("{:+.3f}".format).where(off.abs() > NOTHING, "-"),
+        "estimated": "estimated",
+    }
+    text = text_of(shown, ["score", "attack", "factors"], columns, "-")
     wrong = figures[(figures["printed"] - figures["exact"]).abs() > NOTHING]
     where = wrong.groupby(["score", "attack"])["factors"].agg(lambda of: ", ".join(map(str, sorted(set(of)))))
     caption = [
@@ -103,22 +99,25 @@ def table1(runs: pd.DataFrame, words: list[str]) -> Result:
         ),
         *words,
     ]
-    return Result("table1", figures, text, "\n".join(caption), functools.partial(draw, figures), claims(figures))
+    return Result("table1", figures, text, caption, functools.partial(draw, figures), claims(figures))
 
 
 def compared(attack: str, factors: int, noise: float, alpha: float, runs: pd.DataFrame) -> list[dict]:
     """The rows of one setting."""
-    rows = []
-    for score, value in exact(attack, factors, noise, alpha).items():
-        over = replicated(runs[f"sampled/{score}"].to_numpy()) if len(runs) else None
-        rows.append({
-            "score": score, "attack": attack, "factors": factors, "alpha": alpha, "noise": noise,
-            "printed": printed(score, attack, factors, noise, alpha), "exact": value,
-            "estimated": math.nan if over is None else over.value,
-            "estimated" + ERROR: math.nan if over is None else over.standard_error,
+    place = {"attack": attack, "factors": factors, "alpha": alpha, "noise": noise}
+    return [
+        {
+            "score": score,
+            **place,
+            "printed": printed(score, attack, factors, noise, alpha),
+            "exact": value,
+            "estimated": math.nan,
+            "estimated_error": math.nan,
+            **(with_error("estimated", replicated(runs[f"sampled/{score}"].to_numpy())) if len(runs) else {}),
             "runs": len(runs),
-        })  # fmt: skip
-    return rows
+        }
+        for score, value in exact(attack, factors, noise, alpha).items()
+    ]
 
 
 def claims(figures: pd.DataFrame) -> list[Claim]:
@@ -156,10 +155,8 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
     total = int(figures["compared"].sum())
     limit = -float(ndtri(ALARM / 2 / total))
     largest = figures["largest_z"].max()
-    text = figures.drop(columns="largest_without_spread").assign(
-        largest_z=figures["largest_z"].map("{:.2f}".format), beyond_95=figures["beyond_95"].map("{:.1%}".format)
-    )
-    text = text.rename(columns={"largest_z": "largest |z|", "beyond_95": "|z| above 1.96"})
+    columns = {"largest |z|": ("largest_z", "{:.2f}"), "|z| above 1.96": ("beyond_95", "{:.1%}")}
+    text = text_of(figures, ["attack", "factors", "runs", "compared"], columns)
     caption = [
         "Every mutual information of a factor and one latent, all others or all, estimated and exact: the difference "
         "in standard errors. Those of one run share their draws, so that their count is not one of independent tests.",
@@ -171,7 +168,7 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
     said = f"the largest of {total:,} differences is {largest:.2f} standard errors (limit {limit:.2f})."
     verdict = "holds" if largest < limit else "does not hold"
     statement = "Monte Carlo estimates by exact log-marginals agree with the closed forms."
-    return Result("agreement", figures, text, "\n".join(caption), None, [Claim(statement, verdict, said)])
+    return Result("agreement", figures, text, caption, None, [Claim(statement, verdict, said)])
 
 
 def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
@@ -210,7 +207,7 @@ def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
     said = f"over all pairs of factor and latent in {len(figures)} settings the terms are outside by {worst:.1e} nats."
     verdict = "holds" if worst < NOTHING else "does not hold"
     statement = "The Gaussian decomposition lies within the six bounds."
-    return Result("decomposition", figures, text, "\n".join(caption), None, [Claim(statement, verdict, said)])
+    return Result("decomposition", figures, text, caption, None, [Claim(statement, verdict, said)])
 
 
 def gaussian(attack: str, factors: int, noise: float, alpha: float) -> np.ndarray:
@@ -225,34 +222,23 @@ def gaussian(attack: str, factors: int, noise: float, alpha: float) -> np.ndarra
 
 def draw(figures: pd.DataFrame, *paths: Path) -> None:
     """Scores by attack strength, a panel per attack and score: exact (line), estimated (points), printed (dotted)."""
-    import matplotlib.pyplot as plt
-
     attacked = figures[(figures["attack"] != "none") & np.isfinite(figures["alpha"])]
     attacks = list(dict.fromkeys(attacked["attack"]))
     if not attacks:
         attacks, attacked = ["none"], figures
-    size = (3.6 * len(SCORES), 2.8 * len(attacks) + 0.4)
-    figure, axes = plt.subplots(
-        len(attacks), len(SCORES), figsize=size, squeeze=False, sharey=True, layout="constrained"
-    )
-    for row, attack in zip(axes, attacks):
-        for axis, (score, title) in zip(row, SCORES.items()):
-            part = attacked[(attacked["attack"] == attack) & (attacked["score"] == score)]
-            for factors, line, of in lines(part, "factors"):
-                colour = of["color"]
-                axis.plot(line["alpha"], line["exact"], color=colour)
-                axis.errorbar(line["alpha"], line["estimated"], line["estimated_error"], linestyle="none", markersize=4,
-                              capsize=2, label=f"K = {factors}", **of)  # fmt: skip
-                if (line["printed"] - line["exact"]).abs().max() > NOTHING:
-                    axis.plot(line["alpha"], line["printed"], color=colour, linestyle=":")
-            axis.set_title(f"{title}, {attack}", fontsize="small")
-            axis.set_xlabel("alpha")
-        row[0].set_ylabel("nats")
-    legend(figure)
-    figure.suptitle(
-        "line: exact; points: estimated ± standard error over seeds; dotted: as printed, where that differs", fontsize=9
-    )
-    save(figure, paths, 130)
+    title = "line: exact; points: estimated ± standard error over seeds; dotted: as printed, where that differs"
+    groups = itertools.product(attacks, SCORES)
+    how = {"title": title, "dpi": 130, "sharey": True}
+    for axis, (attack, score) in panel_by_panel(paths, groups, (3.6, 2.8), (0, 0.4), len(SCORES), "nats", **how):
+        part = attacked[(attacked["attack"] == attack) & (attacked["score"] == score)]
+        for factors, line, of in lines(part, "factors"):
+            axis.plot(line["alpha"], line["exact"], color=of["color"])
+            axis.errorbar(line["alpha"], line["estimated"], line["estimated_error"], linestyle="none", markersize=4,
+                          capsize=2, label=f"K = {factors}", **of)  # fmt: skip
+            if (line["printed"] - line["exact"]).abs().max() > NOTHING:
+                axis.plot(line["alpha"], line["printed"], color=of["color"], linestyle=":")
+        axis.set_title(f"{SCORES[score]}, {attack}", fontsize="small")
+        axis.set_xlabel("alpha")
 
 
 ANALYSIS = Analysis("toy-model", analyse)

@@ -1,21 +1,25 @@
-"""Which weight and learning rate disentangle best? The trials of a search, those that were stopped early included.
-
-Reads the runs of the search tune-vae from MLflow. A trial is judged while it trains by few draws, and measured at its
-end by other draws. Every trial is one training of one seed: ± is the error of its measurement, not over trainings.
-"""
-
-from __future__ import annotations
+"""Which weight and learning rate disentangle best? The trials of a search, those that were stopped early included."""
 
 import functools
-import math
 from collections.abc import Sequence
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 
-from analysis.common.runs import versions
-from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
-from analysis.common.tables import ERROR, Analysis, Result, plus_minus
+from analysis.common.runs import (
+    COMPLETE,
+    FRACTION,
+    SHOWN,
+    STOPPED,
+    best_of,
+    ranked,
+    scatter,
+    steps_done,
+    trials_of,
+    versions,
+)
+from analysis.common.tables import ERROR, Analysis, Result, text_of, told
 from analysis.disentanglement._scores import SCORES
 from sweeps.disentanglement.settings import CRITERION, DATA_FIELDS, WEIGHTS
 
@@ -32,38 +36,27 @@ LABELS = {
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The best trials, in their order."""
     newest = runs.loc[runs["start"].idxmax()]
-    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME)
-    wanted = [JUDGED, FRACTION, *MEASURED, *(score + ERROR for score in MEASURED), "diverged", "train/reconstruction"]
-    trials = trials.assign(**{name: math.nan for name in wanted if name not in trials})
+    errors = [score + ERROR for score in MEASURED]
+    wanted = [JUDGED, *MEASURED, *errors, "diverged", "train/reconstruction", "weight"]
+    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME, wanted)
     by = newest["criterion"] if newest["criterion"] in MEASURED else JUDGED
-    trials = trials.assign(stopped=trials["outcome"] == STOPPED)
-    ranked = trials.sort_values(["stopped", by, JUDGED], ascending=[True, False, False], kind="stable")
-    ranked = ranked.assign(rank=range(1, len(ranked) + 1))
-    if "weight" not in ranked:
-        ranked = ranked.assign(weight=math.nan)
     columns = ["rank", "model", "weight", "learning_rate", "steps", FRACTION, "outcome", "diverged", JUDGED, *MEASURED]
-    figures = ranked[[*columns, *(score + ERROR for score in MEASURED), "train/reconstruction"]]
+    figures = ranked(trials, by, JUDGED)[[*columns, *errors, "train/reconstruction"]]
     searched = [name for name in ("weight", "learning_rate") if figures[name].nunique() > 1] or ["learning_rate"]
     titles = {name: name.replace("_", " ") for name in searched}
-    draw = functools.partial(scatter, figures, titles, JUDGED, f"{newest['criterion']} at the last judgement")
-    return [Result("best", figures, text(figures), "\n".join(caption(figures, newest, trials, by)), draw)]
-
-
-def text(figures: pd.DataFrame) -> pd.DataFrame:
-    """The first ten rows, to read."""
     top = figures.head(SHOWN)
-    shown = top[["rank", "model"]].assign(
-        weight=top["weight"].map("{:.3g}".format), learning_rate=top["learning_rate"].map("{:.2g}".format)
-    )
-    shown["steps"] = steps_done(top)
-    shown["judged"] = top[JUDGED].map("{:.3f}".format)
-    for score in MEASURED:
-        shown[SCORES[score]] = [
-            "stopped" if how == STOPPED else plus_minus(*pair)
-            for how, *pair in zip(top["outcome"], top[score], top[score + ERROR])
-        ]
-    shown["reconstruction (nats)"] = top["train/reconstruction"].map("{:.1f}".format)
-    return shown
+    stopped = (top["outcome"] == STOPPED).to_numpy()
+    columns = {
+        "weight": ("weight", "{:.3g}"),
+        "learning_rate": ("learning_rate", "{:.2g}"),
+        "steps": steps_done(top),
+        "judged": (JUDGED, "{:.3f}"),
+        **{SCORES[score]: np.where(stopped, "stopped", told(top, score)) for score in MEASURED},
+        "reconstruction (nats)": ("train/reconstruction", "{:.1f}"),
+    }
+    text = text_of(top, ["rank", "model"], columns)
+    draw = functools.partial(scatter, figures, titles, JUDGED, f"{newest['criterion']} at the last judgement")
+    return [Result("best", figures, text, caption(figures, newest, trials, by), draw)]
 
 
 def caption(figures: pd.DataFrame, newest: pd.Series, trials: pd.DataFrame, by: str) -> list[str]:

@@ -1,32 +1,22 @@
 """Figures 3a to 3c of Tokui & Sato 2021: scores of variational autoencoders, the bounds behind them, how they vary.
 
-Reads the runs of the sweep vae-zoo from MLflow. Means over trainings have standard errors over trainings; what the
-evaluations of one training add is told apart. Also: what changes with each latent of the best and the worst training,
-and scores published elsewhere.
+Also: what changes with each latent of the best and the worst training, and scores published elsewhere.
 """
 
-from __future__ import annotations
-
 import functools
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.runs import latest
-from analysis.common.tables import (
-    ERROR,
-    Analysis,
-    Claim,
-    Result,
-    difference_claim,
-    plus_minus,
-    published,
-    verdict,
-)
-from analysis.disentanglement import _figures as draw
+from analysis.common import tables
+from analysis.common.marks import BLUE, ORANGE, SKY, panel_by_panel, save, sheet
+from analysis.common.runs import latest, ordered
+from analysis.common.tables import Analysis, Claim, Result, difference_claim, spread, text_of, told, verdict, with_error
 from analysis.disentanglement._scores import (
     CROSSED,
     PUBLISHED,
@@ -53,6 +43,7 @@ from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT, MODELS, WITHOUT
 
 SETTING = (*DATA_FIELDS, "latents", "channels", "hidden", *EFFORT)
 UNIT = "of H(y)"
+INFORMATIVE = 0.005  # share of H(y) below which a latent counts as informative about no factor
 ESTIMATED = (
     "Of the plain autoencoder (ae) MIG, UniBound and bounds are estimates by nearest neighbours: biased, and they can "
     "contradict one another (a lower bound above its upper one), so that they do not compare with the exact ones."
@@ -63,8 +54,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Scores, bounds, trainings of one model, traversals, and figures published elsewhere."""
     runs, left_out = latest(runs, SETTING)
     runs, older = latest_trainings(runs)
-    order = list(MODELS)
-    runs = runs.sort_values(["model", "seed"], key=lambda of: of.map(order.index) if of.name == "model" else of)
+    runs = ordered(runs, ["model", "seed"], model=MODELS)
     runs = runs.assign(name=named(runs), **{column: math.nan for column in WHOLE if column not in runs})
     words = [made_of(runs), *left_out, *older]
     if runs["model"].isin(WITHOUT_DENSITY).any():
@@ -87,34 +77,36 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 def scores(runs: pd.DataFrame, words: list[str]) -> Result:
     """Figure 3a: every score by model, over all trainings and over the better half of them, chosen score by score."""
-    rows, titles = [], scores_of(runs)
-    for name, members in runs.groupby("name", sort=False):
-        for score in titles:
-            every = evaluations(members, score)
-            for selection, values in (("all", every), ("better half", better_half(every))):
-                over, quartiles = replicated(values.mean(axis=1)), np.percentile(values, (25, 50, 75))
-                rows.append({
-                    "name": name, "score": score, "selection": selection, "trainings": len(values),
-                    "evaluations": values.size, "mean": over.value, "mean" + ERROR: over.standard_error,
-                    "low_quartile": quartiles[0], "median": quartiles[1], "high_quartile": quartiles[2],
-                })  # fmt: skip
+    rows, titles, index = [], scores_of(runs), ["name", "selection", "trainings"]
+    models = dict(list(runs.groupby("name", sort=False)))
+    for (name, members), score in itertools.product(models.items(), titles):
+        every = evaluations(members, score)
+        for selection, values in (("all", every), ("better half", better_half(every))):
+            quartiles = zip(("low_quartile", "median", "high_quartile"), np.percentile(values, (25, 50, 75)))
+            rows.append(
+                {
+                    "name": name,
+                    "score": score,
+                    "selection": selection,
+                    "trainings": len(values),
+                    "evaluations": values.size,
+                    **with_error("mean", replicated(values.mean(axis=1))),
+                    **dict(quartiles),
+                }
+            )
     figures = pd.DataFrame(rows)
-    shown = figures.assign(
-        shown=[plus_minus(*pair, "-") for pair in zip(figures["mean"], figures["mean" + ERROR])],
-        trainings=[f"{count} ({selection})" for count, selection in zip(figures["trainings"], figures["selection"])],
-    )
-    text = shown.pivot(index=["name", "selection", "trainings"], columns="score", values="shown")
-    rows_of = shown[["name", "selection", "trainings"]].drop_duplicates()
-    text = text.loc[[tuple(row) for row in rows_of.itertuples(index=False)], list(titles)].rename(columns=titles)
-    text = text.reset_index().drop(columns="selection").rename(columns={"name": "model"})
+    text = spread(figures, index, "score", told(figures, "mean", "-"), order=titles)
+    text["trainings"] = [f"{count} ({selection})" for count, selection in zip(text["trainings"], text["selection"])]
+    text = text.drop(columns="selection").rename(columns={"name": "model"})
     caption = [
         "Mean over trainings ± its standard error. The better half is taken for every score by itself, as published "
         "for JointVAE: it is the larger for being chosen. -: not defined in some training, which diverged or whose "
         "latents tell nothing.",
         *words,
     ]
-    drawn = functools.partial(draw.boxes, {name: of for name, of in runs.groupby("name", sort=False)}, titles)
-    return Result("scores", figures, text, "\n".join(caption), drawn, list(claims_of_scores(runs)))
+    return Result(
+        "scores", figures, text, caption, functools.partial(draw_boxes, models, titles), list(claims_of_scores(runs))
+    )
 
 
 def claims_of_scores(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -160,33 +152,18 @@ def versus(runs: pd.DataFrame, model: str, column: str, sign: float = 1.0, other
 
 def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     """Figure 3b: bounds of unique, redundant and synergistic information, shares of H(y)."""
-    rows = []
-    for name, members in runs.groupby("name", sort=False):
-        whole = {}
-        for column in WHOLE:
-            over = replicated(members[column].to_numpy(float))
-            whole |= {column: over.value, column + ERROR: over.standard_error}
-        for prefix, where in WHERE.items():
-            for term in TERMS:
-                row = {"name": name, "where": where, "term": term, "runs": len(members)}
-                for side in ("low", "high"):
-                    over = replicated(members[f"{prefix}{term}_{side}"].to_numpy())
-                    row |= {side: over.value, side + ERROR: over.standard_error}
-                over = replicated((members[f"{prefix}{term}_low"] - members[f"{prefix}{term}_high"]).to_numpy())
-                row |= {"excess": over.value, "excess" + ERROR: over.standard_error}
-                rows.append(row | whole)
-    figures = pd.DataFrame(rows)
-    shown = figures.assign(
-        shown=[f"{plus_minus(*low)} to {plus_minus(*high)}{crossed(*excess)}" for low, high, excess in
-               zip(*(zip(figures[of], figures[of + ERROR]) for of in ("low", "high", "excess")))],
-        **{title: [plus_minus(*pair, "-") for pair in zip(figures[column], figures[column + ERROR])]
-           for column, title in WHOLE.items()},
-    )  # fmt: skip
-    index = ["name", "where", *WHOLE.values()]
-    text = shown.pivot(index=index, columns="term", values="shown")
-    rows_of = shown[index].drop_duplicates()
-    text = text.loc[[tuple(row) for row in rows_of.itertuples(index=False)], list(TERMS)].rename(columns=TERMS)
-    text = text.reset_index().rename(columns={"name": "model", "where": "latent"})
+    parts = []
+    for _, members in runs.groupby("name", sort=False):
+        for (prefix, where), term in itertools.product(WHERE.items(), TERMS):
+            low, high = (members[f"{prefix}{term}_{side}"] for side in ("low", "high"))
+            parts.append(members.assign(where=where, term=term, low=low, high=high, excess=low - high))
+    figures = tables.summarise(pd.concat(parts), ["name", "where", "term"], ["low", "high", "excess", *WHOLE])
+    whole = text_of(figures, (), {title: column for column, title in WHOLE.items()}, "-")
+    excess = [crossed(*pair) for pair in zip(figures["excess"], figures["excess_error"])]
+    cells = [f"{low} to {high}{over}" for low, high, over in zip(told(figures, "low"), told(figures, "high"), excess)]
+    index = ["name", "where", *whole]
+    text = spread(pd.concat([figures[["name", "where", "term"]], whole], axis=1), index, "term", cells, order=TERMS)
+    text = text.rename(columns={"name": "model", "where": "latent"})
     caption = [
         "Lower to upper bound of the unique (U), redundant (R) and synergistic or complementary (C) information of one "
         "latent about a factor, against all other latents; shares of H(y), means over factors and trainings ± standard "
@@ -194,11 +171,11 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         "As published: the largest over latents for each bound by itself, so that the bounds of a factor may come from "
         "three latents and do not add up. At one latent: all at the one that tells most about the factor. "
         "Total correlation, and information about the image, need a density.",
-        *([CROSSED] if shown["shown"].str.contains("cross by").any() else []),
+        *([CROSSED] if any(excess) else []),
         *words,
     ]
     claims = list(claims_of_bounds(runs[~runs["model"].isin(WITHOUT_DENSITY) & (runs["diverged"] == 0)]))
-    return Result("bounds", figures, text, "\n".join(caption), functools.partial(draw.bars, figures), claims)
+    return Result("bounds", figures, text, caption, functools.partial(draw_bars, figures), claims)
 
 
 def claims_of_bounds(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -216,38 +193,36 @@ def claims_of_bounds(runs: pd.DataFrame) -> Iterator[Claim]:
 
 def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     """Figure 3c: scores of every training of one model, and how much of their variance is training."""
-    chosen = runs[runs["model"] == model]
-    rows, titles = [], scores_of(runs)
-    for (name, seed), members in chosen.groupby(["name", "seed"], sort=False):
-        for score in titles:
-            over = replicated(evaluations(members, score)[0])
-            rows.append({"name": name, "seed": seed, "score": score, "evaluations": over.n, "mean": over.value,
-                         "mean" + ERROR: over.standard_error})  # fmt: skip
-    figures = pd.DataFrame(rows)
-    shown = figures.assign(shown=[plus_minus(*pair, "-") for pair in zip(figures["mean"], figures["mean" + ERROR])])
-    text = shown.pivot(index=["name", "seed"], columns="score", values="shown")[list(titles)].rename(columns=titles)
+    chosen, titles = runs[runs["model"] == model], scores_of(runs)
+    figures = pd.DataFrame(
+        [
+            {"name": name, "seed": seed, "score": score, "evaluations": over.n, **with_error("mean", over)}
+            for (name, seed), members in chosen.groupby(["name", "seed"], sort=False)
+            for score in titles
+            for over in [replicated(evaluations(members, score)[0])]
+        ]
+    )
+    text = spread(figures, ["name", "seed"], "score", told(figures, "mean", "-"), order=titles)
     parts = {score: components(evaluations(chosen, score)) for score in titles}
-    text = text.reset_index().rename(columns={"name": "model"}).astype(str)
+    text = text.rename(columns={"name": "model"}).astype(str)
     text.loc[len(text)] = ["share of variance", "training", *(percent(of.share) for of in parts.values())]
     caption = [
         f"Every training of {model}: mean over its evaluations ± standard error over evaluations. Last row: the share "
         "of the variance that is between trainings (one-way random effects), the rest is between evaluations.",
         *words,
     ]
-    told = [parts[score].verdict for score in PUBLISHED]
+    published_ones = {score: of for score, of in parts.items() if score in PUBLISHED}
     said = "; ".join(
         f"{SCORES[score]} {percent(of.share)} ({percent(of.low)} to {percent(of.high)})"
-        for score, of in parts.items()
-        if score in PUBLISHED
+        for score, of in published_ones.items()
     )
-    whole = "holds" if set(told) == {"holds"} else "does not hold" if "does not hold" in told else "undecided"
     claim = Claim(
         f"The scores of {model} vary because of training, not of evaluation.",
-        whole,
+        tables.verdict_of_all([of.verdict for of in published_ones.values()]),
         f"share of the variance between trainings, 95 % interval: {said}; holds where all are above half.",
     )
-    drawn = functools.partial(draw.each_training, chosen)
-    return Result("trainings", figures, text, "\n".join(caption), drawn, [claim])
+    drawn = functools.partial(draw_trainings, chosen)
+    return Result("trainings", figures, text, caption, drawn, [claim])
 
 
 def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
@@ -258,10 +233,8 @@ def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     ends = [("best", chosen.iloc[0]), ("worst", chosen.iloc[-1])][: len(chosen)]
     rows, strips = [], {}
     for place, run in ends:
-        told = table(run["run_id"], "bounds").groupby(["latent", "factor"], sort=False)[
-            ["alone", "unique_low", "entropy"]
-        ]
-        share = told.mean().pipe(lambda of: of[["alone", "unique_low"]].div(of["entropy"], axis=0)).reset_index()
+        means = table(run["run_id"], "bounds").groupby(["latent", "factor"], sort=False).mean(numeric_only=True)
+        share = means[["alone", "unique_low"]].div(means["entropy"], axis=0).reset_index()
         strips[place] = arrays(run["run_id"], "traversals")
         for latent in strips[place]:
             best = share[share["latent"] == latent].nlargest(1, "alone").iloc[0]
@@ -278,35 +251,37 @@ def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
         "code at a time to values from -2 to 2 standard deviations of the prior (a category: to each in turn).",
         *words,
     ]
-    drawn = functools.partial(draw.strips, strips, figures)
-    return Result("traversals", figures, text.rename(columns=titles), "\n".join(caption), drawn)
+    drawn = functools.partial(draw_traversals, strips, figures)
+    return Result("traversals", figures, text.rename(columns=titles), caption, drawn)
 
 
 def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
     """Scores on dSprites published elsewhere, and ours of the same model with what differs."""
-    known, rows = published("dsprites"), []
+    known, rows = tables.published("dsprites"), []
     for row in known[known["model"].isin(runs["model"])].to_dict("records"):
         ours = runs[runs["model"] == row["model"]]
         if math.isfinite(row["weight"]) and (ours["weight"] == row["weight"]).any():
             ours = ours[ours["weight"] == row["weight"]]
         first, over = ours.iloc[0], replicated(ours[row["score"]].to_numpy())
-        rows.append(row | {"differs": "; ".join(differences(row, first)), "ours": over.value,
-                           "ours" + ERROR: over.standard_error, "runs": len(ours)})  # fmt: skip
-    figures = pd.DataFrame(rows, columns=[*known, "differs", "ours", "ours" + ERROR])
-    text = figures[["model", "weight"]].assign(
-        weight=["not stated" if math.isnan(weight) else f"{weight:g}" for weight in figures["weight"]],
-        score=figures["score"].map(SCORES),
-        published=[plus_minus(*pair) for pair in zip(figures["value"], figures["std"])],
-        ours=[plus_minus(*pair, "-") for pair in zip(figures["ours"], figures["ours" + ERROR])],
-        comparable=[f"no: differs in {of}" if of else "as far as it is stated" for of in figures["differs"]],
-        not_stated=figures["not_stated"], source=figures["source"],
-    )  # fmt: skip
+        rows.append(
+            row | {"differs": "; ".join(differences(row, first)), **with_error("ours", over), "runs": len(ours)}
+        )
+    figures = pd.DataFrame(rows, columns=[*known, "differs", "ours", "ours_error"])
+    columns = {
+        "weight": ("weight", "{:g}", "not stated"),
+        "score": figures["score"].map(SCORES),
+        "published": told(figures.rename(columns={"std": "value_error"}), "value"),
+        "ours": told(figures, "ours", "-"),
+        "comparable": [f"no: differs in {of}" if of else "as far as it is stated" for of in figures["differs"]],
+        "not stated": figures["not_stated"],
+    }
+    text = text_of(figures, ["model"], columns).assign(source=figures["source"])
     caption = [
         "Scores published elsewhere: ± is their standard deviation over trainings as printed. Ours: mean over "
         "trainings ± standard error. The scores of Tokui & Sato 2021 are published as box plots only.",
         *words,
     ]
-    return Result("elsewhere", figures, text.rename(columns={"not_stated": "not stated"}), "\n".join(caption))
+    return Result("elsewhere", figures, text, caption)
 
 
 def differences(row: dict, ours: pd.Series) -> Iterator[str]:
@@ -319,6 +294,94 @@ def differences(row: dict, ours: pd.Series) -> Iterator[str]:
         yield f"weight ({ours['weight']:g})"
     if row["score"].startswith("dci"):
         yield "predictor (extra trees; as published mostly gradient-boosted trees, see dci)"
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    return values[np.isfinite(values)]
+
+
+def draw_boxes(runs: Mapping[str, pd.DataFrame], titles: Mapping[str, str], *paths: Path) -> None:
+    """A panel per score: every evaluation of all trainings of a model, and of the better half of them (lighter)."""
+    down = -(-len(titles) // 4)
+    size = (3.6 * 4, 2.8 * down + 0.3 * max(map(len, runs)))
+    title = "all trainings (dark), the better half by the score itself (light)"
+    with sheet(paths, down, 4, size, 130, title=title, sharex=True) as axes:
+        for axis, (score, title) in zip(axes.flat, titles.items()):
+            for place, members in enumerate(runs.values()):
+                values = evaluations(members, score)
+                for side, part, colour in ((-0.18, values, BLUE), (0.18, better_half(values), SKY)):
+                    drawn = axis.boxplot(_finite(part.ravel()), positions=[place + side], widths=0.3, patch_artist=True,
+                                         flierprops={"markersize": 3}, medianprops={"color": "black"})  # fmt: skip
+                    drawn["boxes"][0].set_facecolor(colour)
+            axis.set_title(title, fontsize="medium")
+            axis.set_xticks(range(len(runs)), labels=list(runs), rotation=40, ha="right")
+            axis.set_ylim(bottom=0)
+        for axis in axes.flat[max(0, len(titles) - 4) : len(titles)]:
+            axis.tick_params(labelbottom=True)  # the lowest of every column, also above an empty place
+        for axis in axes[:, 0]:
+            axis.set_ylabel("score")
+
+
+def draw_bars(figures: pd.DataFrame, *paths: Path) -> None:
+    """Bounds of U, R and C by model: grey up to the lower one, orange from there to the upper one."""
+    places, names = list(dict.fromkeys(figures["where"])), list(dict.fromkeys(figures["name"]))
+    size = (max(7.5, 1.5 * len(names) * len(places) + 1.5), 3.8)
+    title = "lower bound (grey), up to the upper bound (orange); ± standard error over trainings"
+    with sheet(paths, 1, len(places), size, 130, title=title, sharey=True) as axes:
+        for axis, where in zip(axes[0], places):
+            part = figures[figures["where"] == where].set_index(["name", "term"])
+            for (number, name), (side, term) in itertools.product(enumerate(names), enumerate(TERMS)):
+                row, at = part.loc[name, term], number + 0.27 * (side - 1)
+                axis.bar(at, row["low"], 0.25, color="lightgrey")
+                axis.bar(at, row["high"] - row["low"], 0.25, bottom=row["low"], color=ORANGE)
+                axis.errorbar([at - 0.05, at + 0.05], row[["low", "high"]].astype(float),
+                              row[["low_error", "high_error"]].astype(float), fmt="none", color="black",
+                              capsize=1.5, linewidth=0.8)  # fmt: skip
+                axis.annotate(TERMS[term], (at, 0), (0, -10), textcoords="offset points", ha="center", fontsize=7)
+            axis.set_title(where, fontsize="medium")
+            axis.set_xticks(range(len(names)), labels=names, rotation=25, ha="right")
+            axis.tick_params(axis="x", pad=12)
+            axis.axhline(0, color="black", linewidth=0.6)
+        axes[0][0].set_ylabel("share of H(y)")
+
+
+def draw_trainings(runs: pd.DataFrame, *paths: Path) -> None:
+    """A panel per published score: a box of evaluations for each training."""
+    labels = [f"seed {seed}" for seed in runs["seed"]]
+    if runs["name"].nunique() > 1:
+        labels = [f"{name}, {label}" for name, label in zip(runs["name"], labels)]
+    for axis, score in panel_by_panel(paths, PUBLISHED, (3.2, 3.2), ylabel="score", dpi=130):
+        for place, values in enumerate(evaluations(runs, score)):
+            axis.boxplot(_finite(values), positions=[place], widths=0.5, medianprops={"color": "black"})
+        axis.set_title(SCORES[score], fontsize="medium")
+        axis.set_xticks(range(len(runs)), labels=labels, rotation=40, ha="right")
+        axis.set_ylim(0, 1.02)
+
+
+def draw_traversals(changed: Mapping[str, Mapping[str, np.ndarray]], figures: pd.DataFrame, *paths: Path) -> None:
+    """A block per training, a row per latent: the image at the values of that latent."""
+    import matplotlib.pyplot as plt
+
+    most = max(len(images) for block in changed.values() for images in block.values())
+    latents = max(map(len, changed.values()))
+    size = (len(changed) * (0.62 * most + 1.9), 0.66 * latents + 0.6)
+    figure, axes = plt.subplots(latents, len(changed) * (most + 1), figsize=size, squeeze=False,
+                                gridspec_kw={"wspace": 0.05, "hspace": 0.05,
+                                             "width_ratios": ([2.6] + [1] * most) * len(changed)})  # fmt: skip
+    for axis in axes.flat:
+        axis.set_axis_off()
+    for block, (training, of) in enumerate(changed.items()):
+        told = figures[figures["training"] == training].set_index("latent")
+        first = block * (most + 1)
+        axes[0][first].set_title(f"{training}: seed {told['seed'].iloc[0]}, UniBound {told['unibound'].iloc[0]:.2f}",
+                                 fontsize=8, loc="left")  # fmt: skip
+        for row, (latent, images) in enumerate(of.items()):
+            factor, share = told.loc[latent, ["factor", "alone"]]
+            label = f"{latent}: {f'{factor} {share:.2f}' if share >= INFORMATIVE else 'no factor'}"
+            axes[row][first].text(0, 0.4, label, fontsize=8, transform=axes[row][first].transAxes)
+            for column, image in enumerate(images):
+                axes[row][first + 1 + column].imshow(np.moveaxis(image, 0, -1), cmap="gray", vmin=0, vmax=1)
+    save(figure, paths, 130, bbox_inches="tight")
 
 
 ANALYSIS = Analysis(

@@ -1,7 +1,5 @@
 """The tables of the neural benchmark: which runs a table is made of, and what its parts have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -25,10 +23,10 @@ SETTING = (
     "decoder_steps",
 )  # fmt: skip
 UNSEEN = {
-    "settled_mean_bits": "training batches, 2nd half",
+    "second_half_mean_bits": "training batches, 2nd half",
     "held_out_same_batch_bits": "unseen, same batch size",
-    "held_out_bits": "unseen, batch 512",
-    "gap_bits": "gap",
+    "held_out_large_batch_bits": "unseen, batch 512",
+    "training_minus_held_out_bits": "gap",
 }
 
 

@@ -1,7 +1,5 @@
 """What the neural benchmark's tables say of the paper's sentences: verdicts by 95 % intervals over runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +13,7 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 
 
-def relative_error(rows: pd.DataFrame, estimate: str = "settled_mean_bits", truth: str = "true_bits") -> pd.Series:
+def relative_error(rows: pd.DataFrame, estimate: str = "second_half_mean_bits", truth: str = "true_bits") -> pd.Series:
     """|estimate / truth - 1|; infinite where the estimate diverged, missing where the truth is."""
     error = (rows[estimate] / rows[truth] - 1).abs()
     return error.mask(rows[estimate].isna(), np.inf).mask(rows[truth].isna())

@@ -2,8 +2,6 @@
 what a reader must not overlook.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -57,7 +55,7 @@ def over_seeds(figures: pd.DataFrame) -> str:
 
 def oracle(runs: pd.DataFrame) -> str:
     """What the column of the oracle critic is."""
-    batches = ", ".join(f"{count:,.0f}" for count in sorted(set(runs["floor_batches"])))
+    batches = ", ".join(f"{count:,.0f}" for count in sorted(set(runs["oracle_critic_batches"])))
     return (
         f"The oracle critic is the exact log density ratio at this batch size ({batches} batches, error over batches): "
         "what no training removes. Where a row scores below it, an unfinished critic's error and the estimator's own "

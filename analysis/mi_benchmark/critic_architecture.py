@@ -1,9 +1,6 @@
-"""Figures 3 and 9: which kind of critic; the error (bits²) of every critic and estimator, and their curves over steps.
-
-Errors are standard errors over seeds, comparisons within a seed. The inner critic has no parameters to train.
+"""Figures 3 and 9: which kind of critic; the error (bits²) of every critic and estimator, and their curves over
+steps.
 """
-
-from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
@@ -20,7 +17,7 @@ from analysis.common.tables import Analysis, Claim, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, by_bound, figure_text, figures_text
 from analysis.mi_benchmark._claims import every_claim, ratio_claim, relative_error
 from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
-from analysis.mi_benchmark._terms import FLOOR, GROUP, OFF_BY_DEFINITION, REASONABLE, SCORES, titled
+from analysis.mi_benchmark._terms import GROUP, OFF_BY_DEFINITION, ORACLE, REASONABLE, SCORES, titled
 from infoscope import tracking
 from sweeps.mi_benchmark.settings import CRITICS
 
@@ -28,7 +25,9 @@ UNSTRUCTURED = ("images", "text", "mixture")
 PLACE = [*GROUP, "sources", "place", "true_bits", "critic", "bound"]
 PUBLISHED_SETTING = PUBLISHED | {"sources": {10, 20}, "pool": PUBLISHED["pool"] | {"mnist+imdb-bert"}}
 SPAN = 200  # of the exponential moving average, as in the paper
-TITLES = titled("bias_bits", "variance_bits2", "mse_bits2", "floor_mse_bits2", "decodable_bits", "decodable_mse_bits2")
+TITLES = titled(
+    "bias_bits", "variance_bits2", "mse_bits2", "oracle_critic_mse_bits2", "decodable_bits", "decodable_mse_bits2"
+)
 
 
 def with_place(rows: pd.DataFrame) -> pd.DataFrame:
@@ -49,7 +48,7 @@ def all_critics(evidence: Evidence) -> Result:
     """MSE by place, true MI and critic, the estimators side by side, with the oracle critic as one more critic."""
     figures = evidence.figures(PLACE, ["mse_bits2"])
     ours = figures.assign(said=figure_text(figures, "mse_bits2"))
-    oracle = figures.assign(critic="oracle", said=figure_text(figures, "floor_mse_bits2"))
+    oracle = figures.assign(critic="oracle", said=figure_text(figures, "oracle_critic_mse_bits2"))
     text = by_bound(pd.concat([ours, oracle]), ["place", "pool", "true_bits", "critic"], "not run")
     said = (
         f"MSE (bits²) over all steps of a segment, by critic and estimator. {CURVES_ONLY} "
@@ -156,7 +155,7 @@ def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
     """MSE by true MI, a line per critic, on a logarithmic axis."""
     draw_estimates(axis, rows, "true_bits", "mse_bits2", of="critic")
     floor = rows.drop_duplicates("true_bits")
-    draw_level(axis, floor["true_bits"], floor[FLOOR[1]], color="grey", linestyle=":", label="oracle critic")
+    draw_level(axis, floor["true_bits"], floor[ORACLE[1]], color="grey", linestyle=":", label="oracle critic")
     axis.set(xlabel="true MI (bits)", yscale="log")
 
 

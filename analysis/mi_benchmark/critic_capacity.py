@@ -1,10 +1,4 @@
-"""Table 2: bias, variance and MSE (bits) by critic depth and domain, beside the paper's and the oracle critic's.
-
-Errors are standard errors over seeds; correlations of depth and accuracy have Student t intervals over seeds, because
-the depths of one seed share their data.
-"""
-
-from __future__ import annotations
+"""Table 2: bias, variance and MSE (bits) by critic depth and domain, beside the paper's and the oracle critic's."""
 
 import functools
 from collections.abc import Sequence
@@ -20,11 +14,11 @@ from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
 from analysis.common.tables import PAPERS, Analysis, Claim, Result, published, summarise, verdict
 from analysis.mi_benchmark._benchmark import Evidence, at, figure_text, figures_text, one_setting
 from analysis.mi_benchmark._notes import oracle, over_seeds, unlike_published
-from analysis.mi_benchmark._terms import FLOOR, GROUP, titled
+from analysis.mi_benchmark._terms import GROUP, ORACLE, titled
 from infoscope.command_line import option
 from infoscope.metrics import correlation
 
-TITLES = titled("bias_bits", "variance_bits2", "mse_bits2", "settled_mse_bits2")
+TITLES = titled("bias_bits", "variance_bits2", "mse_bits2", "second_half_mse_bits2")
 PRINTED = ("bias_bits", "variance_bits2", "mse_bits2")  # in the paper
 PUBLISHED_BOUND = "smile-inf"
 ONE_RUN = "The paper's figures are one run each, without errors; its bias is truth - mean, here with its sign turned."
@@ -54,14 +48,14 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def by_depth(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result:
-    """Table 2 with standard errors, the settled half, the oracle critic and the published figures."""
+    """Table 2 with standard errors, the second half, the oracle critic and the published figures."""
     runs = evidence.rows[evidence.rows["bound"] == bound]
     figures = summarise(runs, [*GROUP, "study", "depth"], TITLES)
-    figures = figures.merge(runs.groupby(GROUP, as_index=False)[FLOOR].first(), on=GROUP)
+    figures = figures.merge(runs.groupby(GROUP, as_index=False)[ORACLE].first(), on=GROUP)
     of_paper = bound == PUBLISHED_BOUND and bits == 2 and set(runs["critic"]) == {"joint"}
     differing = unlike_published(up_to(runs, bits)) if of_paper else [OTHERS]
     figures = replace(evidence, comparison=differing).beside_published(figures, "table2", ["domain", "depth"])
-    text = figures_text(figures, [*GROUP, "depth"], TITLES | {"floor_mse_bits2": "oracle critic"})
+    text = figures_text(figures, [*GROUP, "depth"], TITLES | {"oracle_critic_mse_bits2": "oracle critic"})
     for column in () if differing else PRINTED:
         turned = ", sign turned" if column == "bias_bits" else ""
         text[f"paper: {TITLES[column].split()[0]}{turned}"] = figures[PAPERS + column].map("{:.3f}".format)
@@ -77,7 +71,7 @@ def by_depth(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result
     draw = drawing(figures, draw_depths, "MSE (bits²)")
     name = f"{prefix}{bound}-{bits:g}bits"
     claims = correlations(runs, not differing)
-    return Result(name, figures, text, "\n".join(caption), draw, claims, beside="" if differing else "table2")
+    return Result(name, figures, text, caption, draw, claims, beside="" if differing else "table2")
 
 
 def up_to(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
@@ -116,12 +110,12 @@ def by_estimator(evidence: Evidence, size: str, bits: float, prefix: str) -> Res
     """The MSE of every estimator by the size of the critic (depth or width), with the oracle critic's."""
     rows = [*GROUP, "critic", "bound"]
     figures = summarise(evidence.rows, [*rows, size], ["mse_bits2"])
-    floors = evidence.rows.groupby(rows, as_index=False, sort=False)[FLOOR].first()
+    floors = evidence.rows.groupby(rows, as_index=False, sort=False)[ORACLE].first()
     shown = figures.assign(shown=figure_text(figures, "mse_bits2"))
     wide = shown.pivot(index=rows, columns=size, values="shown").fillna("not run")
     wide.columns = [f"{size} {value}" for value in wide.columns]
     text = floors[rows].merge(wide.reset_index(), on=rows).rename(columns={"pool": "data", "bound": "estimator"})
-    text["oracle critic"] = figure_text(floors, "floor_mse_bits2")
+    text["oracle critic"] = figure_text(floors, "oracle_critic_mse_bits2")
     said = f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps."
     draw = drawing(figures, functools.partial(draw_estimators, size), "MSE (bits²)")
     name = f"{prefix}all-{bits:g}bits"
@@ -129,14 +123,14 @@ def by_estimator(evidence: Evidence, size: str, bits: float, prefix: str) -> Res
 
 
 def draw_depths(axis: Any, rows: pd.DataFrame) -> None:
-    """MSE by depth: ours, settled, published, oracle."""
-    parts = (("mse_bits2", "o", VERMILLION, "all steps"), ("settled_mse_bits2", "s", GREEN, "second half"))
+    """MSE by depth: ours, the second half, published, oracle."""
+    parts = (("mse_bits2", "o", VERMILLION, "all steps"), ("second_half_mse_bits2", "s", GREEN, "second half"))
     for column, marker, colour, label in parts:
         error = rows[column + "_error"]
         axis.errorbar(rows["depth"], rows[column], error, marker=marker, color=colour, capsize=3, label=label)
     if rows["published_mse_bits2"].notna().any():
         axis.plot(rows["depth"], rows["published_mse_bits2"], "k--", marker="x", label="paper (one run)")
-    axis.axhline(rows["floor_mse_bits2"].iloc[0], color="grey", linestyle=":", label="oracle critic")
+    axis.axhline(rows["oracle_critic_mse_bits2"].iloc[0], color="grey", linestyle=":", label="oracle critic")
     axis.set(xlabel="critic depth", xticks=rows["depth"])
 
 

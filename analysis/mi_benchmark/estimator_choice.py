@@ -1,10 +1,6 @@
 """Table 3: MSE (bits²) by estimator, domain and true mutual information, beside the paper's and the oracle critic's;
 then the same against the decodable truth, and the estimates on unseen pairs.
-
-Errors are standard errors over seeds; comparisons are within a seed, hence of the same data and initial weights.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +13,7 @@ from analysis.common.tables import Analysis, Claim, Result, summarise
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, by_bound, figure_text, figures_text
 from analysis.mi_benchmark._claims import paired, paired_claim
 from analysis.mi_benchmark._notes import DECODED, oracle, over_seeds
-from analysis.mi_benchmark._terms import FLOOR, GROUP, SCORES, titled
+from analysis.mi_benchmark._terms import GROUP, ORACLE, SCORES, titled
 from sweeps.mi_benchmark.settings import ESTIMATORS
 
 PLACE = [*GROUP, "true_bits", "bound"]
@@ -40,13 +36,13 @@ def tables(evidence: Evidence) -> Sequence[Result]:
 
 def table_3(evidence: Evidence) -> Result:
     """MSE by estimator: ours, the oracle critic's, the paper's."""
-    columns = ["bias_bits", "variance_bits2", "mse_bits2", "settled_mse_bits2"]
-    figures = evidence.figures(PLACE, columns, constant=(*FLOOR, "floor_batches"))
+    columns = ["bias_bits", "variance_bits2", "mse_bits2", "second_half_mse_bits2"]
+    figures = evidence.figures(PLACE, columns, constant=(*ORACLE, "oracle_critic_batches"))
     figures = evidence.beside_published(figures, "table3", ["domain", "true_bits", "bound"])
-    shown = {"ours": "mse_bits2", "oracle critic": "floor_mse_bits2"}
+    shown = {"ours": "mse_bits2", "oracle critic": "oracle_critic_mse_bits2"}
     theirs = "" if evidence.comparison else " The paper's figures are one run each."
     shown |= {"paper": "published_mse_bits2"} if theirs else {}
-    alone = figures.drop(columns="floor_mse_bits2_error")
+    alone = figures.drop(columns="oracle_critic_mse_bits2_error")
     long = pd.concat([figures[PLACE].assign(of=of, said=figure_text(alone, name)) for of, name in shown.items()])
     text = by_bound(long, [*GROUP, "true_bits", "of"], "-")
     text = text.rename(columns={"pool": "data", "true_bits": "true MI (bits)", "of": ""})
@@ -57,7 +53,7 @@ def table_3(evidence: Evidence) -> Result:
         *evidence.notes,
     ]
     draw = drawing(figures, draw_mse, "MSE (bits²)")
-    return Result("mse", figures, text, "\n".join(caption), draw, claims(evidence.rows), beside="table3" * bool(theirs))
+    return Result("mse", figures, text, caption, draw, claims(evidence.rows), beside="table3" * bool(theirs))
 
 
 def both_truths(evidence: Evidence) -> Result:

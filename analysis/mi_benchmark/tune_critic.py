@@ -1,9 +1,6 @@
-"""Which estimator should I use for data like mine? The best trials of a search over estimators, critics and training.
-
-Trials that were stopped early are included. Each is one run of one seed: ± is the standard error over its steps.
+"""Which estimator should I use for data like mine? The best trials of a search over estimators, critics and
+training.
 """
-
-from __future__ import annotations
 
 import functools
 import math
@@ -16,9 +13,8 @@ import optuna
 import pandas as pd
 from scipy import stats
 
-from analysis.common.runs import versions
-from analysis.common.searches import COMPLETE, FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
-from analysis.common.tables import Analysis, Claim, Result, plus_minus
+from analysis.common.runs import COMPLETE, FRACTION, SHOWN, best_of, ranked, scatter, steps_done, trials_of, versions
+from analysis.common.tables import Analysis, Claim, Result, plus_minus, text_of, told
 from analysis.mi_benchmark._benchmark import at
 from analysis.mi_benchmark._notes import notes
 from analysis.mi_benchmark._terms import REASONABLE
@@ -33,11 +29,9 @@ MINIMUM = 8  # trials from which the importance of a setting is estimated
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The best trials and which estimator to use; and how much each setting matters."""
     newest = runs.loc[runs["start"].idxmax()]
-    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME)
+    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME, [JUDGED])
     bits = newest["schedule_bits"][0]
     trials = at(trials, bits).assign(true_bits=bits).reset_index(drop=True)
-    missing = [name for name in (JUDGED, FRACTION) if name not in trials]
-    trials = trials.assign(**dict.fromkeys(missing, math.nan))
     words = [
         f"Profile {newest['profile']}: up to {newest['steps']:,} steps, {newest['critic']} critic, "
         f"{newest['sources']} sources. Data {newest['pool']}; seed {newest['seed']}; code {versions(trials)}.",
@@ -47,47 +41,63 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
-    """The ten trials with the least settled error, scored again on unseen pairs, and the best of every estimator."""
-    ranked = trials.assign(
-        unseen_bias_bits=(trials["true_bits"] - trials["held_out_bits"]).abs(),
-        unseen_bias_bits_error=trials["held_out_bits_error"],
-        stopped=trials["outcome"] == STOPPED,
-    ).sort_values(["stopped", "settled_mse_bits2"], na_position="last", kind="stable")
-    ranked = ranked.assign(rank=range(1, len(ranked) + 1))
-    columns = ["settled_mse_bits2", "settled_mse_bits2_error", "settled_mean_bits", "held_out_bits"]
-    columns += ["unseen_bias_bits", "unseen_bias_bits_error", "floor_mse_bits2", "floor_mse_bits2_error"]
-    figures = ranked[["rank", *SEARCHED, "steps", FRACTION, "outcome", "seed", *columns, JUDGED]]
-
+    """The ten trials with the least error in the second half, scored again on unseen pairs."""
+    trials = trials.assign(
+        unseen_bias_bits=(trials["true_bits"] - trials["held_out_large_batch_bits"]).abs(),
+        unseen_bias_bits_error=trials["held_out_large_batch_bits_error"],
+    )
+    trials = ranked(trials, "second_half_mse_bits2", ascending=True)
+    columns = [
+        "second_half_mse_bits2",
+        "second_half_mse_bits2_error",
+        "second_half_mean_bits",
+        "held_out_large_batch_bits",
+    ]
+    columns += [
+        "unseen_bias_bits",
+        "unseen_bias_bits_error",
+        "oracle_critic_mse_bits2",
+        "oracle_critic_mse_bits2_error",
+    ]
+    figures = trials[["rank", *SEARCHED, "steps", FRACTION, "outcome", "seed", *columns, JUDGED]]
     top = figures.head(SHOWN)
-    text = top[["rank", *SEARCHED]].rename(columns={"bound": "estimator"}).astype({"batch": int, "width": int})
-    text["learning_rate"] = top["learning_rate"].map("{:.2g}".format)
-    text["steps"] = steps_done(top)
-    for column, title, missing in (
-        ("settled_mse_bits2", "MSE, 2nd half (bits²)", "stopped or diverged"),
-        ("floor_mse_bits2", "oracle critic", "-"),
-        ("unseen_bias_bits", "|truth - unseen| (bits)", "-"),
-    ):
-        text[title] = [plus_minus(*pair, missing) for pair in zip(top[column], top[column + "_error"])]
+    columns = {
+        "learning_rate": ("learning_rate", "{:.2g}"),
+        "steps": steps_done(top),
+        "MSE, 2nd half (bits²)": told(top, "second_half_mse_bits2", "stopped or diverged"),
+        "oracle critic": "oracle_critic_mse_bits2",
+        "|truth - unseen| (bits)": "unseen_bias_bits",
+    }
+    text = text_of(top.astype({"batch": int, "width": int}), ["rank", *SEARCHED], columns, "-")
+    text = text.rename(columns={"bound": "estimator"})
     caption = [
         f"{best_of(figures)} at a true MI of {trials['true_bits'].iloc[0]:g} bits. One run of one "
         "seed each: ± is its standard error over steps, and over batches of unseen pairs.",
-        answer(ranked),
+        answer(trials),
         f"The least of {len(figures)} noisy errors is too good: the best trial owes its rank partly to luck. What it "
         "says of unseen pairs (batch 512), by which no trial was chosen, has no such advantage. A larger batch has "
         "less noise by itself: see the oracle critic at each trial's batch.",
         *words,
     ]
-    return Result("best", figures, text, "\n".join(caption), functools.partial(draw, ranked), [told_apart(ranked)])
+    return Result(
+        "best",
+        figures,
+        text.rename(columns={"bound": "estimator"}),
+        caption,
+        functools.partial(draw, trials),
+        [told_apart(trials)],
+    )
 
 
-def answer(ranked: pd.DataFrame) -> str:
+def answer(trials: pd.DataFrame) -> str:
     """Which estimator to use, in a sentence, and which others cannot be told from it."""
-    complete = _finite(ranked)
+    complete = _finite(trials)
     if complete.empty:
         return "No trial has a finite error at its end: nothing can be recommended."
     best, rivals = complete.iloc[0], _rivals(complete)
     depth, width, batch = int(best["depth"]), int(best["width"]), int(best["batch"])
     place = f"{best['domain']} ({best['pool']}) at {best['true_bits']:g} bits"
+    unseen = plus_minus(best["held_out_large_batch_bits"], best["held_out_large_batch_bits_error"])
     others = "; every other estimator tried is worse by the errors within these runs, of one seed"
     if rivals:
         others = f"; not told apart from it: {', '.join(rivals)}"
@@ -95,35 +105,34 @@ def answer(ranked: pd.DataFrame) -> str:
         others += f". That is not within {REASONABLE:.0%} of the truth: train longer or wider before using any of them"
     return (
         f"For data like {place}, use {best['bound']} with a learning rate of {best['learning_rate']:.2g}, a critic of "
-        f"depth {depth} and width {width}, and batches of {batch}: on unseen pairs it says {best['held_out_bits']:.3f} "
-        f"± {best['held_out_bits_error']:.3f} bits{others}."
+        f"depth {depth} and width {width}, and batches of {batch}: on unseen pairs it says {unseen} bits{others}."
     )
 
 
-def _finite(ranked: pd.DataFrame) -> pd.DataFrame:
-    return ranked[(ranked["outcome"] == COMPLETE) & np.isfinite(ranked["settled_mse_bits2"].astype(float))]
+def _finite(trials: pd.DataFrame) -> pd.DataFrame:
+    return trials[(trials["outcome"] == COMPLETE) & np.isfinite(trials["second_half_mse_bits2"].astype(float))]
 
 
 def _rivals(complete: pd.DataFrame) -> list[str]:
     """The estimators whose best trial is within sampling error of the best trial of all."""
     best = complete.iloc[0]
     firsts = complete.drop_duplicates("bound").iloc[1:]
-    errors = np.hypot(firsts["settled_mse_bits2_error"], best["settled_mse_bits2_error"])
-    worse = (firsts["settled_mse_bits2"] - best["settled_mse_bits2"]) > APART * errors
+    errors = np.hypot(firsts["second_half_mse_bits2_error"], best["second_half_mse_bits2_error"])
+    worse = (firsts["second_half_mse_bits2"] - best["second_half_mse_bits2"]) > APART * errors
     return list(firsts.loc[~worse, "bound"])
 
 
-def told_apart(ranked: pd.DataFrame) -> Claim:
+def told_apart(trials: pd.DataFrame) -> Claim:
     """Which estimators are worse than the best by more than the errors within runs; seeds' scatter is not included."""
     statement = "One estimator is the most accurate for these data."
-    complete = _finite(ranked)
+    complete = _finite(trials)
     tried = list(dict.fromkeys(complete["bound"]))
     if len(tried) < 2:
         return Claim(statement, "undecided", "fewer than two estimators have a trial with a finite error at its end.")
     best, rivals = complete.iloc[0], _rivals(complete)
+    firsts = complete.drop_duplicates("bound")
     errors = "; ".join(
-        f"{row['bound']} {plus_minus(row['settled_mse_bits2'], row['settled_mse_bits2_error'])}"
-        for _, row in complete.drop_duplicates("bound").iterrows()
+        f"{bound} {error}" for bound, error in zip(firsts["bound"], told(firsts, "second_half_mse_bits2"))
     )
     apart = f"{best['bound']} is not told from {', '.join(rivals)}"
     if not rivals:
@@ -134,26 +143,21 @@ def told_apart(ranked: pd.DataFrame) -> Claim:
 
 def importance(trials: pd.DataFrame, words: list[str]) -> Result:
     """How much each setting matters for the error by which the search decided, over all trials."""
-    value = np.log10(trials[JUDGED].fillna(trials["settled_mse_bits2"]).astype(float))
+    value = np.log10(trials[JUDGED].fillna(trials["second_half_mse_bits2"]).astype(float))
     known = trials.assign(log_error=value)[np.isfinite(value)]
     varied = [name for name in SEARCHED if known[name].nunique() > 1]
     shares = fanova(known, varied) if len(known) >= MINIMUM and varied else {}
     rows = []
     for name in varied:
         ordered = name != "bound" and len(known) > 2
-        rho = stats.spearmanr(known[name].astype(float), known["log_error"]) if ordered else None
-        row = {"setting": name, "trials": len(known), "importance": shares.get(name, math.nan)}
-        rows.append(
-            row | {"spearman": rho.statistic if ordered else math.nan, "p": rho.pvalue if ordered else math.nan}
-        )
+        rho = stats.spearmanr(known[name].astype(float), known["log_error"]) if ordered else (math.nan, math.nan)
+        rows.append((name, len(known), shares.get(name, math.nan), *rho))
     figures = pd.DataFrame(rows, columns=["setting", "trials", "importance", "spearman", "p"])
     figures = figures.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
-    text = figures[["setting", "trials"]].assign(
-        importance=figures["importance"].map(lambda share: "too few trials" if math.isnan(share) else f"{share:.0%}"),
-        correlation=[
-            "-" if math.isnan(rho) else f"{rho:+.2f} (p = {p:.2g})" for rho, p in zip(figures["spearman"], figures["p"])
-        ],
-    )
+    pairs = zip(figures["spearman"], figures["p"])
+    correlation = ["-" if math.isnan(rho) else f"{rho:+.2f} (p = {p:.2g})" for rho, p in pairs]
+    columns = {"importance": ("importance", "{:.0%}", "too few trials"), "Spearman": correlation}
+    text = text_of(figures, ["setting", "trials"], columns)
     caption = [
         "Importance: the share of the variance of log10(error) over the trials that a setting explains alone (fANOVA, "
         f"Hutter et al. 2014, by Optuna), from {MINIMUM} trials on; correlation: Spearman's, of setting and error, "
@@ -163,7 +167,7 @@ def importance(trials: pd.DataFrame, words: list[str]) -> Result:
         "trials of a search are not independent.",
         *words,
     ]
-    return Result("importance", figures, text.rename(columns={"correlation": "Spearman"}), "\n".join(caption))
+    return Result("importance", figures, text, caption)
 
 
 def fanova(trials: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:
@@ -188,7 +192,7 @@ def fanova(trials: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:
 
 def draw(trials: pd.DataFrame, *paths: Path) -> None:
     """The error of every trial by each setting: to the end in the second half, stopped early at the last report."""
-    shown = trials["settled_mse_bits2"].where(trials["outcome"] == COMPLETE, trials[JUDGED])
+    shown = trials["second_half_mse_bits2"].where(trials["outcome"] == COMPLETE, trials[JUDGED])
     settings = {name: name.replace("_", " ") for name in SEARCHED}
     scatter(trials.assign(shown=shown), settings, "shown", "MSE (bits²)", *paths, yscale="log")
 

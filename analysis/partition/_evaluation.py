@@ -1,34 +1,113 @@
 """The evaluation of one logged model, kept with its run so that it is not done twice."""
 
-from __future__ import annotations
-
 import json
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
-from analysis.common.models import Candidate, Codes, codes_of, digest, in_letters
-from analysis.partition._models import Items
+from analysis.common.models import (
+    Candidate,
+    Codes,
+    arrays_of,
+    codes_of,
+    evaluation_set,
+    in_letters,
+    key_of,
+    record,
+    recorded,
+)
+from infoscope.errors import InvalidInput, WrongLength
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import partition
-from infoscope.metrics.partition.evaluation import NullTest, PartitionReport
 from infoscope.metrics.partition.published import AS_NUMBERS
 from infoscope.metrics.partition.report import Items as Rows
+from infoscope.metrics.partition.report import NullTest, PartitionReport
 from infoscope.metrics.partition.terms import CLASSIFIER
 from infoscope.tracking import arrays, log_results
+from infoscope.tracking.datasets import DataSet
+from infoscope.tracking.store.store import Store
+from sweeps.representation.settings import ITEMS
 
-VERSION = 2  # of what is measured and kept; a new one makes every evaluation to be done again
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What models are evaluated on: x [n, ...], uint8 or floats; y, d and groups [n], whole numbers or strings."""
+
+    x: np.ndarray
+    y: np.ndarray
+    d: np.ndarray
+    groups: np.ndarray | None
+    name: str
+
+    @cached_property
+    def data_set(self) -> DataSet:
+        """These items, as MLflow shows them."""
+        return evaluation_set(self.name, x=self.x, y=self.y, d=self.d, groups=self.groups)
+
+    @property
+    def digest(self) -> str:
+        """The same for the same items in the same order."""
+        return self.data_set.entry["digest"]
+
+
+def chosen(runs: pd.DataFrame, experiment: str, arguments: Any) -> pd.DataFrame:
+    """The runs that the options ask for: by model, by run id, by an MLflow filter. Raises LookupError for none."""
+    asked = {name: words.split(",") for name in ("models", "run") if (words := getattr(arguments, name))}
+    for column, option in (("model", "models"), ("run_id", "run")):
+        if option in asked:
+            missing = set(asked[option]) - set(runs.get(column, ()))
+            if missing:
+                known = ", ".join(sorted(set(map(str, runs.get(column, ())))))
+                raise LookupError(f"no finished run with {column} {', '.join(sorted(missing))}; there are {known}")
+            runs = runs[runs[column].isin(asked[option])]
+    if arguments.filter:
+        found = {run.info.run_id for run in Store.open(experiment).cells(arguments.filter)}
+        runs = runs[runs["run_id"].isin(found)]
+        if runs.empty:
+            raise LookupError(f"no run of these models matches the filter {arguments.filter!r}")
+    return runs
+
+
+def items_of(candidate: Candidate, file: str | None, split: str) -> Items:
+    """The items of a file or of the model's run, of the part `split` or "all". LookupError: none; ValueError: invalid
+    file.
+    """
+    if file is not None:
+        return of_file(Path(file))
+    if candidate.run_id is None:
+        raise LookupError("a model in a folder has no items of its own; give --data FILE.npz with x, y, d and groups")
+    stored = arrays(candidate.run_id, ITEMS)
+    missing = {"x", "y", "d", "groups", "split", "split_names", "name"} - set(stored)
+    if missing:
+        raise ValueError(f"the items of run {candidate.run_id} lack {', '.join(sorted(missing))}")
+    names = stored["split_names"].tolist()
+    if split != "all" and split not in names:
+        raise InvalidInput(f"split is {split!r}; run {candidate.run_id} has all, {', '.join(names)}")
+    keep = np.ones(len(stored["y"]), bool) if split == "all" else stored["split"] == names.index(split)
+    return Items(*(stored[name][keep] for name in ("x", "y", "d", "groups")), f"{stored['name']}, {split}")
+
+
+def of_file(path: Path) -> Items:
+    """Items of an .npz file: x [n, ...], y, d [n] and, where rows depend on one another, groups [n]. No pickle."""
+    stored = arrays_of(path)
+    missing = {"x", "y", "d"} - set(stored)
+    lengths = {name: len(stored[name]) for name in ("x", "y", "d", "groups") if name in stored and stored[name].ndim}
+    if missing or len(set(lengths.values())) != 1:
+        raise WrongLength(f"{path} must hold x, y, d and perhaps groups, of one length; it has lengths {lengths}")
+    return Items(stored["x"], stored["y"], stored["d"], stored.get("groups"), path.name)
+
+
+VERSION = 3  # of what is measured and kept; a new one makes every evaluation to be done again
 PREFIX = "partition"  # of the metrics, and the folder of the artifacts
-RECORD = "evaluation"
 MEANS, DRAWS = "means", "draws"
-Tell = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -100,38 +179,24 @@ def sums_of_numbers(figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
     }
 
 
-def evaluation_key(model: torch.nn.Module, items: Items, effort: Effort) -> str:
-    """The same for the same weights, configuration, items and settings."""
-    plain = json.dumps([VERSION, asdict(effort), model.config, type(model).__name__], sort_keys=True)
-    weights = [value.detach().cpu().contiguous().numpy() for _, value in sorted(model.state_dict().items())]
-    return digest(plain.encode(), items.digest().encode(), *weights)
-
-
-def evaluated(
-    candidate: Candidate, model: torch.nn.Module, items: Items, effort: Effort, again: bool, tell: Tell
-) -> Evaluation:
-    """The evaluation of a model, from its run where the key agrees unless `again`. tell: gets the share done and a
-    step.
-    """
-    key = evaluation_key(model, items, effort)
-    if candidate.run_id is not None and not again:
-        try:
-            kept = arrays(candidate.run_id, f"{PREFIX}/{key}/{RECORD}")
-            done = unpacked(kept, candidate, key, items, effort.codes)
-        except (LookupError, ValueError):  # not there, or not whole: it is measured
-            pass
-        else:
-            _logged(done, (), PREFIX, items)
-            return done
+def evaluated(candidate: Candidate, model: torch.nn.Module, items: Items, effort: Effort, again: bool) -> Evaluation:
+    """The evaluation of a model, from its run where the key agrees unless `again`."""
+    key = key_of(model, VERSION, asdict(effort), model.config, items.digest)
+    folder = f"{PREFIX}/{key}"
+    done = recorded(candidate, folder, again, lambda kept: unpacked(kept, candidate, key, items, effort.codes))
+    if done is not None:
+        log_results(candidate.run_id, metrics_of(done), (), PREFIX, items.data_set.input, scores_of(done))
+        return done
     began = time.perf_counter()
-    codes = codes_of(model, items.x, lambda share: tell(0.1 * share, "codes"))
+    codes = codes_of(model, items.x)
     with threadpool_limits(1):  # small products: threads would only wait for one another
-        found = measured(codes, items, effort, lambda share, what: tell(0.1 + 0.9 * share, what))
+        found = measured(codes, items, effort)
     report = replace(found[0], items=rows_of(items))
     seconds = time.perf_counter() - began
-    done = Evaluation(candidate, key, items.digest(), items.name, effort.codes, report, found[1], seconds)
+    done = Evaluation(candidate, key, items.digest, items.name, effort.codes, report, found[1], seconds)
     if candidate.run_id is not None:
-        keep(done, items)
+        words = "it_results.json", json.dumps(done.json(), indent=2)
+        record(candidate, folder, metrics_of(done), words, packed(done), items.data_set, scores_of(done))
     return done
 
 
@@ -141,21 +206,19 @@ def rows_of(items: Items) -> Rows:
     return Rows(*(np.unique(labels, return_inverse=True)[1] for labels in (items.y, items.d, groups)))
 
 
-def measured(codes: Codes, items: Items, effort: Effort, tell: Tell) -> tuple[PartitionReport, PartitionReport | None]:
+def measured(codes: Codes, items: Items, effort: Effort) -> tuple[PartitionReport, PartitionReport | None]:
     """The quality of codes, and of the posteriors that they come from; every draw has a fixed seed."""
     dense = codes.scales is not None and effort.codes == MEANS
-    own = 0.8 if dense else 1.0
     values = codes.means if effort.codes == MEANS else codes.drawn(np.random.default_rng(1))
     report = partition.evaluate(
         values, items.y, items.d, items.groups, family=effort.family, folds=effort.folds, k=effort.k,
         resamples=effort.resamples, permutations=effort.permutations, generator=np.random.default_rng(0),
-        progress=lambda share, what: tell(own * share, what),
     )  # fmt: skip
     if not dense:
         return report, None
     posterior = partition.evaluate_posterior(
         codes.means, codes.scales, items.y, items.d, items.groups, draws=effort.draws,
-        generator=np.random.default_rng(2), progress=lambda share, what: tell(own + (1 - own) * share, what),
+        generator=np.random.default_rng(2),
     )  # fmt: skip
     return report, posterior
 
@@ -177,20 +240,10 @@ def _stem(found: Evaluation) -> str:
     return PREFIX if found.codes == MEANS else f"{PREFIX}/{found.codes}"
 
 
-def keep(found: Evaluation, items: Items) -> None:
-    """Adds an evaluation to its model's run (metrics, JSON, data for `evaluated`), and its scores to the model."""
-    with tempfile.TemporaryDirectory() as folder:
-        paths = Path(folder) / "it_results.json", Path(folder) / f"{RECORD}.npz"
-        paths[0].write_text(json.dumps(found.json(), indent=2), encoding="utf-8")
-        np.savez_compressed(paths[1], **packed(found))
-        _logged(found, paths, f"{PREFIX}/{found.key}", items)
-
-
-def _logged(found: Evaluation, paths: Iterable[Path], folder: str, items: Items) -> None:
-    metrics = metrics_of(found)
+def scores_of(found: Evaluation) -> set[str]:
+    """The metrics that are scores by classifiers, with their errors."""
     stems = {f"{_stem(found)}/{CLASSIFIER}/{metric_name(name)}" for name in found.report.shares[CLASSIFIER]}
-    scores = stems | {f"{stem}_error" for stem in stems}
-    log_results(found.candidate.run_id, metrics, paths, folder, items.data_set().input, scores)
+    return stems | {f"{stem}_error" for stem in stems}
 
 
 def metric_name(quantity: str) -> str:
@@ -199,82 +252,51 @@ def metric_name(quantity: str) -> str:
     return in_letters(spoken.replace("+", "_and_"))
 
 
+FIELDS = [field.name for field in fields(Estimate) if field.name not in ("local", "influence")]
+
+
 def packed(found: Evaluation) -> dict[str, np.ndarray]:
     """An evaluation as arrays: text, and the influences of the classifier's figures, for differences of models."""
+
+    def plain(report: PartitionReport) -> dict[str, Any]:
+        figures = {
+            kind: {
+                route: {name: {field: getattr(figure, field) for field in FIELDS} for name, figure in of.items()}
+                for route, of in getattr(report, kind).items()
+            }
+            for kind in ("figures", "shares")
+        }
+        tests = {name: astuple(test) for name, test in report.tests.items()}
+        return vars(report) | figures | {"tests": tests, "items": None}
+
     figures = {**found.report.figures[CLASSIFIER], **found.report.shares[CLASSIFIER]}
     influence = {name: each.influence for name, each in figures.items() if each.influence is not None}
-    text = {
-        "reports": [_plain(report) for report in found.reports],
-        "influence": list(influence),
-        "data": found.data,
-        "seconds": found.seconds,
-    }
+    text = {"reports": [plain(report) for report in found.reports], "influence": list(influence)}
+    text |= {"data": found.data, "seconds": found.seconds}
     return {"text": np.array(json.dumps(text)), "influence": np.array(list(influence.values()), np.float64)}
 
 
-FIELDS = ("value", "standard_error", "unit", "n", "method", "notes", "settings", "units", "degrees", "interval")
-
-
-def _fields(figure: Estimate) -> list[Any]:
-    return [getattr(figure, name) for name in FIELDS]
-
-
-def _plain(report: PartitionReport) -> dict[str, Any]:
-    def rows(routes: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Any]:
-        return {route: {name: _fields(figure) for name, figure in figures.items()} for route, figures in routes.items()}
-
-    return {
-        "blocks": dict(report.blocks),
-        "n": report.n,
-        "groups": report.groups,
-        "figures": rows(report.figures),
-        "shares": rows(report.shares),
-        "tests": {name: [test.p_value, test.p_holm, test.exchanged] for name, test in report.tests.items()},
-        "settings": dict(report.settings),
-    }
-
-
 def unpacked(kept: Mapping[str, np.ndarray], candidate: Candidate, key: str, items: Items, codes: str) -> Evaluation:
-    """The opposite of `packed`. Raises ValueError for anything else."""
-    try:
-        text = json.loads(str(kept["text"]))
-        first, *others = [_report(plain) for plain in text["reports"]]
-        influence = dict(zip(text["influence"], kept["influence"]))
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"the evaluation kept under {key} lacks {error}") from None
-    first = replace(
-        first,
-        figures=_with_influence(first.figures, influence),
-        shares=_with_influence(first.shares, influence),
-        items=rows_of(items),
-    )
-    posterior = others[0] if others else None
-    return Evaluation(candidate, key, items.digest(), text["data"], codes, first, posterior, text["seconds"])
+    """The opposite of `packed`. Raises KeyError, TypeError or ValueError for anything else."""
+    text = json.loads(str(kept["text"]))
+    influence = dict(zip(text["influence"], kept["influence"]))
 
-
-def _figure(notes: list[str], interval: list[float] | None, **fields: Any) -> Estimate:
-    return Estimate(**fields, notes=tuple(notes), interval=None if interval is None else tuple(interval))
-
-
-def _report(plain: Mapping[str, Any]) -> PartitionReport:
-    def figures(routes: Mapping[str, Any]) -> dict[str, dict[str, Estimate]]:
+    def figures(routes: Mapping[str, Any], of_codes: bool) -> dict[str, dict[str, Estimate]]:
         return {
-            route: {name: _figure(**dict(zip(FIELDS, fields))) for name, fields in rows.items()}
-            for route, rows in routes.items()
+            route: {
+                name: Estimate(
+                    **told | {"notes": tuple(told["notes"]), "interval": told["interval"] and tuple(told["interval"])},
+                    influence=influence.get(name) if of_codes and route == CLASSIFIER else None,
+                )
+                for name, told in of.items()
+            }
+            for route, of in routes.items()
         }
 
-    tests = {name: NullTest(*test) for name, test in plain["tests"].items()}
-    return PartitionReport(
-        plain["blocks"], plain["n"], plain["groups"], figures(plain["figures"]), figures(plain["shares"]), tests,
-        plain["settings"], None,
-    )  # fmt: skip
-
-
-def _with_influence(routes: Mapping[str, Mapping[str, Estimate]], influence: Mapping[str, np.ndarray]) -> dict:
-    return {
-        route: {
-            name: replace(figure, influence=influence[name]) if route == CLASSIFIER and name in influence else figure
-            for name, figure in figures.items()
-        }
-        for route, figures in routes.items()
-    }
+    reports = []
+    for number, plain in enumerate(text["reports"]):
+        own = {kind: figures(plain[kind], number == 0) for kind in ("figures", "shares")}
+        tests = {name: NullTest(*test) for name, test in plain["tests"].items()}
+        reports.append(PartitionReport(**plain | own | {"tests": tests}))
+    first, posterior = replace(reports[0], items=rows_of(items)), reports[1] if len(reports) > 1 else None
+    return Evaluation(candidate, key, items.digest, text["data"], codes, first, posterior, text["seconds"])

@@ -1,10 +1,7 @@
 """What models trained on several domains get right: classes in the training domains and in a new one, and domains.
 
-Reads the runs of the sweep domain-partition from MLflow. Where their latent blocks keep class and domain is the table
-partition: `make table-partition`.
+Where their latent blocks keep class and domain is the table partition: `make table-partition`.
 """
-
-from __future__ import annotations
 
 import functools
 import math
@@ -15,8 +12,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, VERMILLION, legend, save
-from analysis.common.runs import latest, versions
+from analysis.common.marks import BLUE, VERMILLION, panel_by_panel
+from analysis.common.runs import latest, ordered, versions
 from analysis.common.tables import (
     ERROR,
     Analysis,
@@ -62,7 +59,7 @@ UNLIKE = {  # what always differs
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Accuracies by model and held-out domain, and how far each model is from plain risk minimisation."""
     runs, left_out = latest(runs, SAME)
-    runs = in_order(runs)
+    runs = ordered(runs, ["model", "held_out", "seed"], model=MODELS)
     diverged = runs["diverged"] > 0
     words = [f"Note: {int(diverged.sum())} trainings diverged; their figures are of the best weights before."] if (
         diverged.any()
@@ -79,13 +76,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     ]  # fmt: skip
     text["published"] = beside(figures)
     caption = [*described(runs), *words, *reference_notes(runs), *left_out]
-    return [Result("accuracy", figures, text, "\n".join(caption), functools.partial(draw, runs), against(runs))]
-
-
-def in_order(frame: pd.DataFrame) -> pd.DataFrame:
-    place = {name: number for number, name in enumerate(MODELS)}
-    return frame.sort_values(["model", "held_out", "seed"], key=lambda column: column.map(place).fillna(len(MODELS))
-                             if column.name == "model" else column, kind="stable")  # fmt: skip
+    return [Result("accuracy", figures, text, caption, functools.partial(draw, runs), against(runs))]
 
 
 def domain_names(runs: pd.DataFrame) -> dict[int, str]:
@@ -199,25 +190,22 @@ def reference_notes(runs: pd.DataFrame) -> list[str]:
 
 def draw(runs: pd.DataFrame, *paths: Path) -> None:
     """Accuracy inside against outside of the training domains: every training, by model."""
-    import matplotlib.pyplot as plt
-
-    held_out = list(dict.fromkeys(runs["held_out_name"]))
-    figure, axes = plt.subplots(1, len(held_out), figsize=(4.6 * len(held_out) + 1.5, 3.8), squeeze=False,
-                                layout="constrained")  # fmt: skip
-    for axis, domain in zip(axes.flat, held_out):
+    models = list(dict.fromkeys(runs["model"]))
+    columns = {
+        "in_domain/average": ("new items, training domains", BLUE),
+        "out_of_domain/average": ("held-out domain", VERMILLION),
+    }
+    groups, how = dict.fromkeys(runs["held_out_name"]), {"legend_at": "outside lower center", "ncols": 2, "dpi": 130}
+    ylabel = "accuracy, 95 % interval over items"
+    for axis, domain in panel_by_panel(paths, groups, (4.6, 3.8), (1.5, 0), ylabel=ylabel, **how):
         for place, (_, rows) in enumerate(runs[runs["held_out_name"] == domain].groupby("model", sort=False)):
             offsets = place + 0.12 * (np.arange(len(rows)) - (len(rows) - 1) / 2)
-            for column, colour in (("in_domain/average", BLUE), ("out_of_domain/average", VERMILLION)):
-                label = {"in_domain/average": "new items, training domains"}.get(column, "held-out domain")
+            for column, (label, colour) in columns.items():
                 axis.errorbar(offsets, rows[column], 1.96 * rows[column + "_error"], fmt="o", color=colour, capsize=2,
                               markersize=3.5, label=label if place == 0 else None)  # fmt: skip
-        models = list(dict.fromkeys(runs["model"]))
         axis.set_xticks(range(len(models)), labels=models, rotation=25, ha="right")
         axis.set_title(f"held out: {domain}")
         axis.grid(axis="y", alpha=0.3)
-    axes[0, 0].set_ylabel("accuracy, 95 % interval over items")
-    legend(figure, "outside lower center", ncols=2)
-    save(figure, paths, 130)
 
 
 ANALYSIS = Analysis("domain-partition", analyse)

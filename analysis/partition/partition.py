@@ -1,26 +1,19 @@
 """How well do trained models keep apart what tells the class and what tells the domain, measured in information?
 
-Finds logged models in MLflow, gets their latent blocks, and evaluates them by nearest neighbours, by coherent
-classifiers and, where they have a posterior, by its exact densities (`infoscope.metrics.partition`). Needs neither the
-code nor the data of the training: models come as configuration and weights, and with them the items that their run kept
-for this. What is found is added to the runs of the models, and is not measured again under the same settings.
-
-In Python, `infoscope.metrics.partition.evaluate(blocks, y, d, groups)` does the same with any object that yields
-blocks, or with plain arrays.
+Evaluates logged models on the items that their run kept, by nearest neighbours, by classifiers and by exact densities
+(`infoscope.metrics.partition`). What is found is added to the runs of the models, and is not measured again.
 
     make table-partition ARGS="--models nvae,diva"
     make table-partition ARGS='--filter "metrics.`in_domain/average` > 0.9"'
     make table-partition MODEL=domain-partition-domain-model@champion DATA=my_items.npz
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,12 +32,21 @@ from analysis.common.models import (
     newest,
     sentence,
 )
-from analysis.common.tables import FOLDER, PICTURE, Analysis, Result, file_name, plus_minus, printable, save, show
+from analysis.common.tables import (
+    FOLDER,
+    PICTURE,
+    Analysis,
+    Result,
+    file_name,
+    plus_minus,
+    print_result,
+    printable,
+    save,
+)
 from analysis.partition import _figures as drawings
 from analysis.partition import _tables as tables
-from analysis.partition._claims import arithmetic, claims
-from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated
-from analysis.partition._models import chosen, items_of
+from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, chosen, evaluated, items_of
+from analysis.partition._tables import arithmetic, claims
 from analysis.partition.domain_partition import counts
 from infoscope.command_line import BAD_INPUT, FAILED, command, option
 from infoscope.metrics.partition.published import AS_NUMBERS
@@ -86,23 +88,18 @@ def effort_of(arguments: SimpleNamespace) -> Effort:
 def outcome(found: Sequence[Candidate], arguments: SimpleNamespace) -> Outcome:
     """Evaluates the models; what is wrong with one does not keep the others from it."""
     effort = effort_of(arguments)
-    evaluations, failures = each(found, lambda one, heard: evaluations_of(one, effort, arguments, heard))
+    evaluations, failures = each(found, lambda one: evaluations_of(one, effort, arguments))
     return Outcome(evaluations, failures, effort)
 
 
-def evaluations_of(
-    candidate: Candidate, effort: Effort, arguments: SimpleNamespace, heard: Callable[[float, str], None]
-) -> list[Evaluation]:
+def evaluations_of(candidate: Candidate, effort: Effort, arguments: SimpleNamespace) -> list[Evaluation]:
     """The evaluations of one model: of its means, and where they are asked for and it has a posterior, of draws."""
-    model = loaded(candidate)
-    items = items_of(candidate, arguments.data, arguments.split)
-    asked = [codes for codes in CODES[arguments.codes] if codes == MEANS or has_posterior(model, items.x)]
-    found = []
-    for place, codes in enumerate(asked):
-        heard_now = functools.partial(lambda before, share, what: heard((before + share) / len(asked), what), place)
-        own = replace(effort, codes=codes)
-        found.append(evaluated(named(candidate, codes), model, items, own, arguments.again, heard_now))
-    return found
+    model, items = loaded(candidate), items_of(candidate, arguments.data, arguments.split)
+    return [
+        evaluated(named(candidate, codes), model, items, replace(effort, codes=codes), arguments.again)
+        for codes in CODES[arguments.codes]
+        if codes == MEANS or has_posterior(model, items.x)
+    ]
 
 
 def named(candidate: Candidate, codes: str) -> Candidate:
@@ -198,7 +195,7 @@ def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
         "models": tables.as_json(figures),
         "differences over trainings": tables.as_json(tables.over_trainings(found.evaluations)),
         "differences over items": tables.as_json(within),
-        "claims": [asdict(claim) for claim in tabled[0].claims],
+        "claims": [claim._asdict() for claim in tabled[0].claims],
         "not evaluated": list(found.failures),
     }
     (folder / "model_comparison.json").write_text(json.dumps(together, indent=2), encoding="utf-8")
@@ -278,10 +275,7 @@ def main(given: SimpleNamespace) -> int:
         return BAD_INPUT
     tabled = results(found)
     for result in tabled:
-        show(result.text)
-        print(printable(result.caption))
-        for claim in result.claims:
-            print(printable(claim))
+        print_result(result)
         print()
     paths = write(found, tabled, OUTPUTS)
     print("saved:", ", ".join(map(str, paths)), "and MODEL/it_results.json")

@@ -1,20 +1,13 @@
-"""Which settings suit a model of data with domains? The trials of a search, those that were stopped early included.
-
-Reads the runs of the search tune-domain from MLflow. Every trial is one training of one seed: ± is over items, not over
-trainings.
-"""
-
-from __future__ import annotations
+"""Which settings suit a model of data with domains? The trials of a search, those that were stopped early included."""
 
 import functools
-import math
 from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pandas as pd
 
-from analysis.common.searches import FRACTION, SHOWN, STOPPED, best_of, scatter, steps_done, trials_of
-from analysis.common.tables import ERROR, Analysis, Result
+from analysis.common.runs import FRACTION, SHOWN, STOPPED, best_of, ranked, scatter, steps_done, trials_of
+from analysis.common.tables import ERROR, Analysis, Result, text_of
 from analysis.partition.domain_partition import ACCURACIES, MISSING, NO_NUMBER, WORST, cell_text
 from sweeps.partition.settings import CONFIG, CRITERION
 
@@ -30,34 +23,22 @@ RULES = {
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The best trials, in their order."""
     newest = runs.loc[runs["start"].idxmax()]
-    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME)
-    told = [name + end for name in SHOWN_ACCURACIES for end in ("", ERROR, *WORST)]
-    told = [name for name in told if name in trials or not name.endswith(WORST)]
-    wanted = [JUDGED, FRACTION, *told]
-    trials = trials.assign(**{name: math.nan for name in wanted if name not in trials})
-    trials = trials.assign(stopped=trials["outcome"] == STOPPED)
-    ranked = trials.sort_values(["stopped", JUDGED], ascending=[True, False], kind="stable", ignore_index=True)
-    ranked = ranked.assign(rank=range(1, len(ranked) + 1))
-    searched = [name for name in ranked if name.startswith(CONFIG) and ranked[name].nunique() > 1]
-    figures = ranked[["rank", "model", *searched, "steps", FRACTION, "outcome", JUDGED, *told]]
-    words = "\n".join(caption(ranked, searched, newest))
+    accuracies = [name + end for name in SHOWN_ACCURACIES for end in ("", ERROR)]
+    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME, [JUDGED, *accuracies])
+    trials = ranked(trials, JUDGED)
+    searched = [name for name in trials if name.startswith(CONFIG) and trials[name].nunique() > 1]
+    columns = [name + end for name in SHOWN_ACCURACIES for end in ("", ERROR, *WORST) if name + end in trials]
+    figures = trials[["rank", "model", *searched, "steps", FRACTION, "outcome", JUDGED, *columns]]
     titles = {name: name.removeprefix(CONFIG) for name in searched}
-    draw = functools.partial(scatter, figures, titles, JUDGED, "accuracy that judges") if searched else None
-    return [Result("best", figures, text(figures, searched), words, draw)]
-
-
-def text(figures: pd.DataFrame, searched: Sequence[str]) -> pd.DataFrame:
-    """The first ten rows, to read."""
     top = figures.head(SHOWN)
-    shown = top[["rank", "model"]].copy()
-    for name in searched:
-        shown[name.removeprefix(CONFIG)] = top[name].astype(float).map("{:.2g}".format)
-    shown["steps"] = steps_done(top)
-    shown["judged"] = top[JUDGED].map("{:.3f}".format)
+    missing = ["stopped" if how == STOPPED else NO_NUMBER for how in top["outcome"]]
+    columns = {title: (name, "{:.2g}") for name, title in titles.items()}
+    columns |= {"steps": steps_done(top), "judged": (JUDGED, "{:.3f}")}
     for name, title in SHOWN_ACCURACIES.items():
-        shown[title] = [cell_text(row, name, "stopped" if row["outcome"] == STOPPED else NO_NUMBER)
-                        for _, row in top.iterrows()]  # fmt: skip
-    return shown
+        columns[title] = [cell_text(row, name, absent) for absent, (_, row) in zip(missing, top.iterrows())]
+    text = text_of(top, ["rank", "model"], columns)
+    draw = functools.partial(scatter, figures, titles, JUDGED, "accuracy that judges") if searched else None
+    return [Result("best", figures, text, caption(trials, searched, newest), draw)]
 
 
 def caption(ranked: pd.DataFrame, searched: Sequence[str], newest: pd.Series) -> list[str]:

@@ -1,7 +1,5 @@
 """Models by the names of torchvision and transformers, and those in folders, as models that have blocks or vectors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

@@ -1,10 +1,8 @@
 """What the representation of one logged model holds, kept with its run so that it is not measured twice."""
 
-from __future__ import annotations
-
+import itertools
 import json
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,19 +13,27 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
-from analysis.common.models import Candidate, arrays_of, codes_of, digest, evaluation_set, in_letters
+from analysis.common.models import (
+    Candidate,
+    arrays_of,
+    codes_of,
+    evaluation_set,
+    in_letters,
+    key_of,
+    record,
+    recorded,
+)
 from infoscope.errors import WrongType
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
-from infoscope.tracking import arrays, log_results
+from infoscope.tracking import arrays
 from infoscope.tracking.datasets import DataSet
 from sweeps.representation.settings import ITEMS, TARGET
 
-VERSION = 6  # of what is measured and kept; a new one makes every report to be made again
-PREFIX, RECORD = "representation", "report"
+VERSION = 7  # of what is measured and kept; a new one makes every report to be made again
+PREFIX = "representation"  # of the metrics, and the folder of the artifacts
 ALL = "all"  # items of every part of a run
 SHOWN = ("linear", "richer", "reading")
-Tell = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -95,33 +101,30 @@ def _of_arrays(stored: Mapping[str, np.ndarray], name: str) -> Items:
 
 
 def held(
-    candidate: Candidate, experiment: str, model: torch.nn.Module, items: Items, effort: Effort, again: bool, tell: Tell
+    candidate: Candidate, experiment: str, model: torch.nn.Module, items: Items, effort: Effort, again: bool
 ) -> Held:
     """The report of a model, from its run for the same weights, items and settings unless `again`."""
-    key = report_key(model, items, effort)
-    if candidate.run_id is not None and not again:
-        try:
-            kept = arrays(candidate.run_id, f"{PREFIX}/{key}/{RECORD}")
-            return _unpacked(json.loads(str(kept["text"])), candidate, experiment, items)
-        except (LookupError, ValueError):  # not there, or not whole: it is measured
-            pass
-    codes = codes_of(model, items.x, lambda share: tell(0.1 * share, "codes"))
+    key = key_of(model, VERSION, asdict(effort), items.data_set.entry["digest"])
+    folder = f"{PREFIX}/{key}"
+    done = recorded(
+        candidate,
+        folder,
+        again,
+        lambda kept: _unpacked(json.loads(str(kept["text"])), candidate, experiment, items),
+    )
+    if done is not None:
+        return done
+    codes = codes_of(model, items.x)
     with threadpool_limits(1):  # small products: threads would only wait for one another
         found = report(
             codes.means, items.targets, items.domain, items.groups, **asdict(effort),
-            generator=np.random.default_rng(0), progress=lambda share, what: tell(0.1 + 0.9 * share, what),
+            generator=np.random.default_rng(0),
         )  # fmt: skip
     packed = _packed(found)
     if candidate.run_id is not None:
-        _keep(candidate.run_id, key, found, packed, items)
+        text = np.array(json.dumps(packed))
+        record(candidate, folder, _metrics(found), ("report.txt", str(found)), {"text": text}, items.data_set)
     return _unpacked(packed, candidate, experiment, items)
-
-
-def report_key(model: torch.nn.Module, items: Items, effort: Effort) -> str:
-    """The same for the same weights, kind of model, items and settings."""
-    settings = [VERSION, asdict(effort), type(model).__name__, items.data_set.entry["digest"]]
-    weights = [value.detach().cpu().contiguous().numpy() for _, value in sorted(model.state_dict().items())]
-    return digest(json.dumps(settings, sort_keys=True).encode(), *weights)
 
 
 def _packed(found: RepresentationReport) -> dict[str, Any]:
@@ -137,31 +140,17 @@ def _scores_of(partition: Any) -> dict[str, tuple[float, float]]:
 
 
 def _unpacked(kept: Mapping[str, Any], candidate: Candidate, experiment: str, items: Items) -> Held:
-    try:
-        tables = [pd.DataFrame(kept[name]) for name in ("table", "scores")]
-        partition = {
-            name: tuple(np.nan if one is None else one for one in of) for name, of in kept["partition"].items()
-        }
-        return Held(candidate, experiment, items.name, kept["n"], *tables, partition, tuple(kept["notes"]))
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"the report that is kept lacks {error}") from None
+    tables = [pd.DataFrame(kept[name]) for name in ("table", "scores")]
+    partition = {name: tuple(np.nan if one is None else one for one in of) for name, of in kept["partition"].items()}
+    return Held(candidate, experiment, items.name, kept["n"], *tables, partition, tuple(kept["notes"]))
 
 
-def _keep(run_id: str, key: str, found: RepresentationReport, packed: Mapping[str, Any], items: Items) -> None:
-    """Adds a report to its model, on these items, and to the model's run: metrics
-    representation/TARGET/BLOCK/MEASURE_bits with their errors, the page as text for people, and everything for `held`.
-    """
+def _metrics(found: RepresentationReport) -> dict[str, float]:
+    """Metrics representation/TARGET/BLOCK/MEASURE_bits with their errors."""
     metrics = {}
-    for row in found.rows:
-        for name in SHOWN:
-            one = getattr(row, name)
-            if np.isfinite(one.value):
-                stem = f"{PREFIX}/{in_letters(row.target)}/{in_letters(row.block)}/{name}_bits"
-                metrics |= {stem: one.value / NATS_PER_BIT}
-                if np.isfinite(one.standard_error):
-                    metrics |= {f"{stem}_error": one.standard_error / NATS_PER_BIT}
-    with tempfile.TemporaryDirectory() as folder:
-        paths = Path(folder) / "report.txt", Path(folder) / f"{RECORD}.npz"
-        paths[0].write_text(str(found), encoding="utf-8")
-        np.savez_compressed(paths[1], text=np.array(json.dumps(packed)))
-        log_results(run_id, metrics, paths, f"{PREFIX}/{key}", items.data_set.input)
+    for row, name in itertools.product(found.rows, SHOWN):
+        stem = f"{PREFIX}/{in_letters(row.target)}/{in_letters(row.block)}/{name}_bits"
+        one = getattr(row, name)
+        pair = {stem: one.value / NATS_PER_BIT, f"{stem}_error": one.standard_error / NATS_PER_BIT}
+        metrics |= {key: value for key, value in pair.items() if np.isfinite(one.value) and np.isfinite(value)}
+    return metrics

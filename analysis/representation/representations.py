@@ -1,17 +1,12 @@
 """What do the representations of all trained models hold, where, for whom, and how sure is that?
 
-Finds every logged model that can encode (autoencoders of the zoo, domain models, classifiers of texts, residual
-networks), gets its blocks on the items that its run kept, and asks all four bodies of work at once
-(`infoscope.metrics.representation`): information from both sides, what is usable, what is unique, redundant and
-synergistic, what leaks of the domain, scores of disentanglement and of partitions. What is found is added to the runs
-of the models, and is not measured again under the same settings.
+Evaluates every logged model that can encode on the items that its run kept (`infoscope.metrics.representation`). What
+is found is added to the runs of the models, and is not measured again under the same settings.
 
     make table-representations
     make table-representations MODEL=models:/m-0123456789abcdef DATA=my_items.npz
     make table-representations MODEL=resnet18 DATA=my_items.npz
 """
-
-from __future__ import annotations
 
 import functools
 import itertools
@@ -19,13 +14,14 @@ import math
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
+from analysis.common.marks import heat, lines, panel_by_panel, sheet
 from analysis.common.models import Candidate, candidate_at, candidates, each, loaded, newest, sentence
 from analysis.common.tables import (
     ERROR,
@@ -36,9 +32,7 @@ from analysis.common.tables import (
     plus_minus,
     present,
     printable,
-    readable,
 )
-from analysis.representation import _figures as drawings
 from analysis.representation._named import named_model
 from analysis.representation._reports import SHOWN, Effort, Held, held, items_of
 from infoscope.command_line import FAILED, command, option
@@ -53,6 +47,7 @@ from infoscope.tracking.store.store import Store
 EXPERIMENTS = ("vae-zoo", "domain-partition", "dataset-difficulty", "resnet-layers")
 EFFORTS = {"smoke": Effort(rows=200, resamples=10, permutations=9)}  # of a profile; of the others, the default
 SHARED = ("unique", "redundant", "synergistic")
+MOST_PANELS = 6  # of rank correlations that are drawn
 FEWEST = 8  # trained models, of which a rank correlation is told
 SURE = 20  # rank correlations that are printed
 NEITHER = "given by hand"
@@ -84,10 +79,10 @@ def measured(
     """The reports of models, by their experiments, and in a sentence each, of which there is none."""
     experiment_of = {candidate: experiment for experiment, candidate in found}
 
-    def ask(candidate: Candidate, heard: Callable[[float, str], None]) -> list[Held]:
+    def ask(candidate: Candidate) -> list[Held]:
         experiment = experiment_of[candidate]
         model = named_model(candidate.address) if candidate.run_id is None else loaded(candidate)
-        return [held(candidate, experiment, model, items_of(candidate, file), effort, again, heard)]
+        return [held(candidate, experiment, model, items_of(candidate, file), effort, again)]
 
     return each([candidate for _, candidate in found], ask)
 
@@ -205,9 +200,7 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
         ),
         *notes,
     ]
-    found = [
-        Result("holdings", table, holdings_text(table), "\n".join(caption), functools.partial(drawings.heatmap, table))
-    ]
+    found = [Result("holdings", table, holdings_text(table), caption, functools.partial(draw_holdings, table))]
     if len(agree):
         said = (
             "Do the scores agree on which model is better? Spearman's rank correlation over the trained models of one "
@@ -218,7 +211,7 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
         )
         said += f" Here {min(len(agree), SURE)} of {len(agree)} pairs; all are in the CSV file."
         found.append(
-            Result("agreement", agree, agreement_text(agree), said, functools.partial(drawings.scatter, scores, agree))
+            Result("agreement", agree, agreement_text(agree), said, functools.partial(draw_agreement, scores, agree))
         )
     apart = differences(reports)
     if len(apart):
@@ -280,6 +273,41 @@ def _interval(table: pd.DataFrame, form: str, missing: str = "one training") -> 
     ]
 
 
+def draw_holdings(holdings: pd.DataFrame, *paths: Path) -> None:
+    """A panel for each data set: usable information of every block about every target, as a share of the target's
+    entropy; grey: numbers have none, or the model was not asked."""
+    rows = holdings.assign(line=holdings["model"] + ": " + holdings["block"])
+    tables = {
+        data: part.pivot_table("share", "line", "target", sort=False, dropna=False)
+        for data, part in rows.groupby("data", sort=False)
+    }
+    lengths = [len(table) for table in tables.values()]
+    widest = max(table.shape[1] for table in tables.values())
+    size = (1.0 * widest + 5, 0.26 * sum(lengths) + 0.7 * len(tables) + 1)
+    with sheet(paths, len(tables), 1, size, height_ratios=[length + 1 for length in lengths]) as axes:
+        for axis, (data, table) in zip(axes.flat, tables.items()):
+            shares = table.to_numpy(float)
+            texts = [[f"{share:.2f}" if np.isfinite(share) else "" for share in row] for row in shares]
+            image = heat(axis, shares, texts, table.index, table.columns, fontsize=7)
+            axis.set_title(data, fontsize=8)
+        axes[0, 0].figure.colorbar(
+            image, ax=axes, label="share of H(target) that is usable, mean over trainings", aspect=40
+        )
+
+
+def draw_agreement(scores: pd.DataFrame, agreement: pd.DataFrame, *paths: Path) -> None:
+    """The first pairs of scores of a table of rank correlations, a point a trained model."""
+    pairs = itertools.islice(agreement.itertuples(), MOST_PANELS)
+    for axis, pair in panel_by_panel(paths, pairs, (4, 3.3), (1.5, 0), across=3):
+        own = scores[scores["data"] == pair.data]
+        for name, part, style in lines(own, "model", "kind"):
+            axis.plot(part[pair.a], part[pair.b], label=name, **style | {"linestyle": "none"})
+        axis.set_xlabel(pair.a, fontsize=8)
+        axis.set_ylabel(pair.b, fontsize=8)
+        interval = f" ({pair.low:+.2f} to {pair.high:+.2f})" if np.isfinite(pair.low) else ""
+        axis.set_title(f"{pair.data}\nrank correlation {pair.rho:+.2f}{interval}", fontsize=8)
+
+
 TEXTS = {"holdings": holdings_text, "agreement": agreement_text, "paired": paired_text}
 
 
@@ -325,9 +353,7 @@ def main(given: SimpleNamespace) -> int:
         raise LookupError(f"no model could be asked. {' '.join(notes)}")
     found = results(reports, [*notes, *(f"Not asked: {failure}" for failure in failures)])
     stem = f"{STEM}-{given.model or given.profile}"
-    files = present(found, lambda result: FOLDER / file_name(f"{stem}-{result.name}"))
-    drawn = [(result, files[result.name].png) for result in found]
-    print("to send:", readable(drawn, FOLDER / file_name(f"{stem}-tables")))
+    present(found, lambda one: FOLDER / file_name(f"{stem}-{one.name}"), FOLDER / file_name(f"{stem}-tables"))
     return FAILED if failures else 0
 
 

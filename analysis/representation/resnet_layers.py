@@ -1,12 +1,7 @@
 """What does training put into the layers of a residual network?
 
-How often the network is right, and what every layer tells about the digit, trained and with first weights, on images
-that neither saw. Reads the runs of the sweep resnet-layers and the models that they kept.
-
-    make table-resnet-layers
+How often the network is right, and what every layer tells about the digit, trained and with first weights.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from types import SimpleNamespace

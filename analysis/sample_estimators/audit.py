@@ -4,8 +4,6 @@ Every estimator gets the same generated data and is asked only what must hold wh
 `infoscope.metrics.audit`. Nothing is read from MLflow. Packages that are not installed are named, not left out.
 """
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import warnings
@@ -21,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 from threadpoolctl import threadpool_limits
 
-from analysis.common.tables import FOLDER, Result, plus_minus, require_writable, save, show
+from analysis.common.tables import FOLDER, Result, plus_minus, present, require_writable
 from infoscope.command_line import command, option
 from infoscope.errors import WrongShape
 from infoscope.estimators import classifier, estimate, knn
@@ -180,7 +178,7 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
         ),
         f"Not installed: {', '.join(missing)}." if missing else "All packages of the list are installed.",
     ]
-    return Result("audit", figures, text, "\n".join(caption))
+    return Result("audit", figures, text, caption)
 
 
 def _about_units(figures: pd.DataFrame) -> list[str]:
@@ -219,10 +217,7 @@ def main(given: SimpleNamespace) -> None:
     require_writable(PATH)
     with threadpool_limits(1):
         found, missing = audited(list(estimators()), given.n, given.repeats)
-    result = table(found, missing, given.n, given.repeats)
-    show(result.text)
-    print(result.caption)
-    print("\nsaved:", ", ".join(str(path) for path in save(result, PATH)))
+    present([table(found, missing, given.n, given.repeats)], lambda result: PATH)
 
 
 COMMAND = command("audit", main, [

@@ -1,11 +1,8 @@
 """Size and power of tests of (conditional) independence, by setting.
 
-Reads the runs of the sweep independence from MLflow. Size is the share of data sets in which independence that holds is
-rejected, power that in which dependence is found, both at the same level. A test whose size is above the level has its
-power from that, too.
+Size is the share of data sets in which independence that holds is rejected, power that in which dependence is found,
+at the same level. A test whose size is above the level has its power from that, too.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -13,8 +10,7 @@ from types import SimpleNamespace
 import pandas as pd
 
 from analysis.common.runs import latest, versions
-from analysis.common.tables import Analysis, Result
-from analysis.sample_estimators._runs import share
+from analysis.common.tables import Analysis, Result, share_text, text_of
 from infoscope.metrics.shares import clopper_pearson
 from sweeps.sample_estimators.settings import TEST_LEVEL
 
@@ -39,11 +35,14 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """A row for every setting and test, and what they say together."""
     runs, left_out = latest(runs, ("permutations",))
     figures = scored(runs).sort_values(["columns", "n", "law"], kind="stable")
-    text = figures[["law", "columns", "n", "test", "size_sets"]].assign(
-        size=[shown(*pair) for pair in zip(figures["size"], figures["size_sets"])],
-        power=[shown(*pair) for pair in zip(figures["power"], figures["power_sets"])],
-        seconds=figures["seconds"].map("{:.3f}".format),
-    )
+    rejected = {
+        kind: [
+            share_text(round(value * sets) if sets else 0, sets, missing="not run")
+            for value, sets in zip(figures[kind], figures[f"{kind}_sets"])
+        ]
+        for kind in ("size", "power")
+    }
+    text = text_of(figures, ["law", "columns", "n", "test", "size_sets"], rejected | {"seconds": ("seconds", "{:.3f}")})
     caption = [
         f"Share of data sets with p <= {TEST_LEVEL}: size where independence holds, power where it does not; in "
         "brackets the 95 % Clopper-Pearson interval. Seconds: median of one test on one thread, whatever else ran.",
@@ -54,11 +53,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         *left_out,
     ]
     titles = {"law": "setting", "columns": "columns of z", "size_sets": "data sets", "seconds": "seconds a test"}
-    return [Result("tests", figures, text.rename(columns=titles), "\n".join(caption))]
-
-
-def shown(value: float, sets: int) -> str:
-    return share(value, sets) if sets else "not run"
+    return [Result("tests", figures, text.rename(columns=titles), caption)]
 
 
 def sizes(figures: pd.DataFrame) -> list[str]:

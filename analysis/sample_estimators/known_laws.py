@@ -1,25 +1,20 @@
 """The exam of estimators of mutual information: bias, error, coverage, width, seconds and memory on known laws.
 
-Reads the runs of the sweep known-laws from MLflow. One table by collection of laws and method, one by law, one of items
-that are paired by their labels beside the figures of Gowri et al. 2024, and one of what an estimate costs. Bias is
-estimate minus truth, over the data sets that a method answered with a number; what it refused is counted.
+Bias is estimate minus truth, over the data sets that a method answered with a number; what it refused is counted.
 """
-
-from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import legend, lines, save
-from analysis.common.runs import newest, versions
-from analysis.common.tables import Analysis, Result, plus_minus, published
-from analysis.sample_estimators._runs import bias_error, in_order_of, share, weighted_mean
+from analysis.common.marks import lines, panel_by_panel, sheet
+from analysis.common.runs import newest, ordered, provenance
+from analysis.common.tables import Analysis, Result, published, share_text, text_of, told
 
 GROUP = ["collection", "law", "n", "method"]
 PAIRED = ("resampled", "reduction")  # collections of items paired by their labels
@@ -80,54 +75,50 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     runs, left_out = newest(runs, ["law", "n", "method", "block"])
     runs = runs.sort_values(["start", "n"], kind="stable")
     figures = pooled(runs)
-    made = f"Profile {', '.join(sorted(set(runs['profile'])))}; code {versions(runs)}."
+    words = provenance(runs)
     laws = figures[~figures["collection"].isin((*PAIRED, "cost"))]
     results = []
     if len(laws):
-        results += [_methods(laws, made, left_out), _laws(laws, made)]
+        results += [_methods(laws, words, left_out), _laws(laws, words)]
     if len(paired := figures[figures["collection"].isin(PAIRED)]):
-        results.append(_items(paired, made))
+        results.append(_items(paired, words))
     if len(cost := figures[figures["collection"] == "cost"]):
-        results.append(_cost(cost, made))
+        results.append(_cost(cost, words))
     return results
 
 
-def _methods(laws: pd.DataFrame, made: str, left_out: list[str]) -> Result:
+def _methods(laws: pd.DataFrame, words: str, left_out: list[str]) -> Result:
     figures = by_method(laws)
-    figures = figures.sort_values(["collection", "n", "rmse"], key=in_order_of(laws["collection"]), kind="stable")
-    text = pd.DataFrame({
-        "collection": figures["collection"],
-        "n": figures["n"].map("{:,}".format),
-        "method": figures["method"],
-        "laws": figures["laws"],
-        "answered": [f"{row.answered} of {row.asked}" for row in figures.itertuples()],
-        "RMSE (nats)": figures["rmse"].map("{:.3f}".format),
-        "median |bias|": figures["median_bias"].map("{:.3f}".format),
-        "largest bias": [f"{row.worst_bias:+.3f} {row.worst}" for row in figures.itertuples()],
-        "coverage": [_covered(row.covered, row.intervals) for row in figures.itertuples()],
-        "laws covered": [f"{row.well_covered} of {row.laws}" if row.intervals else "no interval"
-                         for row in figures.itertuples()],
-        "width": figures["width"].map(lambda value: f"{value:.3f}" if math.isfinite(value) else "no interval"),
-        "seconds": figures["seconds"].map("{:.2f}".format),
-        "MiB": figures["memory_mib"].map(_or_not_told("{:.0f}")),
-    })  # fmt: skip
+    figures = ordered(figures, ["collection", "n", "rmse"], collection=laws["collection"])
+    rows = list(figures.itertuples())
+    columns = {
+        "n": ("n", "{:,}"),
+        "method": "method",
+        "laws": "laws",
+        "answered": [f"{row.answered} of {row.asked}" for row in rows],
+        "RMSE (nats)": ("rmse", "{:.3f}"),
+        "median |bias|": ("median_bias", "{:.3f}"),
+        "largest bias": [f"{row.worst_bias:+.3f} {row.worst}" for row in rows],
+        "coverage": [share_text(row.covered, row.intervals) for row in rows],
+        "laws covered": [f"{row.well_covered} of {row.laws}" if row.intervals else "no interval" for row in rows],
+        "width": ("width", "{:.3f}", "no interval"),
+        "seconds": ("seconds", "{:.2f}"),
+        "MiB": ("memory_mib", "{:.0f}", "not told"),
+    }
+    text = text_of(figures, ["collection"], columns)
     caption = [
         "Nats, over the data sets that a method answered; RMSE is the root of the mean over laws, each alike. "
         "Coverage: share of the 95 % intervals that hold the truth, and the 95 % Clopper-Pearson interval of that "
         f"share (data sets of one law are no independent laws); laws covered: those with at least {WANTED:.0%}. "
         "Seconds: median, one thread; MiB: the most that an estimate added. A method that takes "
         "labels alone is asked about fewer laws.",
-        made,
+        words,
         *left_out,
     ]
-    return Result("methods", figures, text, "\n".join(caption), functools.partial(draw_biases, laws))
+    return Result("methods", figures, text, caption, functools.partial(draw_biases, laws))
 
 
-def _covered(covered: int, intervals: int) -> str:
-    return share(covered / intervals, intervals) if intervals else "no interval"
-
-
-def _laws(laws: pd.DataFrame, made: str) -> Result:
+def _laws(laws: pd.DataFrame, words: str) -> Result:
     rows = []
     for (collection, law, n), of in laws.groupby(["collection", "law", "n"], sort=False):
         ranked = of[of["answered"] > 0].sort_values("squared_error", kind="stable")
@@ -141,7 +132,7 @@ def _laws(laws: pd.DataFrame, made: str) -> Result:
     caption = (
         "The methods of the least RMSE on each law, found with the truth at hand: nobody can choose so. Bias ± its "
         "standard error over data sets, nats, and in brackets the share of intervals that hold the truth. Cover: "
-        f"methods whose intervals hold it in at least {WANTED:.0%} of the data sets.\n{made}"
+        f"methods whose intervals hold it in at least {WANTED:.0%} of the data sets.\n{words}"
     )
     return Result("laws", laws, pd.DataFrame(rows), caption)
 
@@ -152,7 +143,7 @@ def _told(row: pd.Series) -> str:
     return f"{row['method']} {row['bias']:+.3f}{error}{held}"
 
 
-def _items(paired: pd.DataFrame, made: str) -> Result:
+def _items(paired: pd.DataFrame, words: str) -> Result:
     paired = paired.assign(pool=paired["law"].str.replace(r"-at-[\d.]+$", "", regex=True))
     rows = []
     for (pool, method), levels in paired.groupby(["pool", "method"], sort=False):
@@ -164,94 +155,95 @@ def _items(paired: pd.DataFrame, made: str) -> Result:
             "intervals": int(levels["intervals"].sum()), "covered": int(levels["covered"].sum()),
             "seconds": levels["seconds"].median(), "source": "",
         })  # fmt: skip
-    figures = pd.DataFrame(rows).sort_values(["pool", "mae_bits"], key=in_order_of(paired["pool"]), kind="stable")
+    figures = ordered(pd.DataFrame(rows), ["pool", "mae_bits"], pool=paired["pool"])
     if "mnist-0-1" in set(figures["pool"]):
         theirs = published("resampled_mnist").rename(columns={"mean_absolute_error_bits": "mae_bits"})
         figures = pd.concat([figures, theirs.assign(pool="mnist-0-1", levels=200, answered=200, n=5000)])
-    text = pd.DataFrame({
-        "items": figures["pool"],
-        "method": [f"{row.method}, published" if row.source else row.method for row in figures.itertuples()],
-        "n": figures["n"].map("{:,}".format),
-        "levels": figures["levels"],
-        "mean |error| (bits)": [plus_minus(row.mae_bits, row.mae_bits_error, "nan") for row in figures.itertuples()],
-        "of the labels": figures["floor_bits"].map(_or_not_told("{:.3f}")),
-        "bias (bits)": figures["bias_bits"].map(_or_not_told("{:+.3f}")),
-        "coverage": [_covered(int(row.covered), int(row.intervals)) if row.intervals > 0 else "no interval"
-                     for row in figures.itertuples()],
-        "seconds": figures["seconds"].map(_or_not_told("{:.2f}")),
-    })  # fmt: skip
+    rows = list(figures.itertuples())
+    columns = {
+        "method": [f"{row.method}, published" if row.source else row.method for row in rows],
+        "n": ("n", "{:,}"),
+        "levels": "levels",
+        "mean |error| (bits)": told(figures, "mae_bits", "nan"),
+        "of the labels": ("floor_bits", "{:.3f}", "not told"),
+        "bias (bits)": ("bias_bits", "{:+.3f}", "not told"),
+        "coverage": [share_text(row.covered, row.intervals if row.intervals > 0 else 0) for row in rows],
+        "seconds": ("seconds", "{:.2f}", "not told"),
+    }
+    text = text_of(figures.rename(columns={"pool": "items"}), ["items"], columns)
     caption = [
         "Mean absolute error over levels of information, bits, ± its standard error over levels, one data set each; of "
         "the labels: that of one who is told the labels of the same rows and counts them, below which none can be "
         "expected. Nothing was chosen by the truth. Published: Gowri, Lun, Klein & Yin 2024, recomputed from their raw "
         "files, 200 levels of the digits 0 and 1.",
-        made,
+        words,
     ]
-    return Result("items", figures, text, "\n".join(caption), functools.partial(draw_levels, paired))
+    return Result("items", figures, text, caption, functools.partial(draw_levels, paired))
 
 
-def _or_not_told(form: str) -> Callable[[float], str]:
-    return lambda value: form.format(value) if math.isfinite(value) else "not told"
-
-
-def _cost(cost: pd.DataFrame, made: str) -> Result:
+def _cost(cost: pd.DataFrame, words: str) -> Result:
     cost = cost.assign(columns=cost["law"].str.extract(r"(\d+)$")[0].astype(int)).sort_values("columns", kind="stable")
-    widths, memory = sorted(set(cost["columns"])), _or_not_told("{:.0f}")
-    text = []
+    cost = cost.assign(memory=text_of(cost, (), {"MiB": ("memory_mib", "{:.0f}", "not told")})["MiB"])
+    widths, text = sorted(set(cost["columns"])), []
     for method, rows in cost.groupby("method", sort=False):
         rows = rows.set_index("columns")
         row = {"method": method}
         for width in widths:
             said = rows.loc[width] if width in rows.index else None
             asked = said is not None and said["answered"] > 0
-            row[f"d = {width}"] = f"{said['seconds']:.2f} s, {memory(said['memory_mib'])} MiB" if asked else "refused"
+            row[f"d = {width}"] = f"{said['seconds']:.2f} s, {said['memory']} MiB" if asked else "refused"
             row[f"bias, d = {width}"] = f"{said['bias']:+.3f}" if asked else ""
         text.append(row)
     caption = (
         "Seconds on one thread and the most memory that an estimate added, d normal columns on each side of which two "
         f"are correlated, n = {cost['n'].iloc[0]:,}; bias of that one estimate, nats (truth "
-        f"{cost['truth'].iloc[0]:.3f}).\n{made}"
+        f"{cost['truth'].iloc[0]:.3f}).\n{words}"
     )
     return Result("cost", cost, pd.DataFrame(text), caption)
 
 
 def draw_biases(laws: pd.DataFrame, *paths: Path) -> None:
     """Bias by law and method at the greatest size, as colours; a dot where the intervals cover."""
-    import matplotlib.pyplot as plt
-
     laws = laws[laws["n"] == laws["n"].max()].sort_values(["collection", "law"], kind="stable")
     nearest = laws["bias"].abs().clip(upper=0.5).groupby(laws["method"]).mean().sort_values()
     names = [list(dict.fromkeys(laws["law"])), list(nearest.index)]
     bias = laws.pivot_table(index="law", columns="method", values="bias").reindex(index=names[0], columns=names[1])
-    figure, axis = plt.subplots(figsize=(0.32 * len(names[1]) + 5, 0.19 * len(names[0]) + 2.5), layout="constrained")
-    image = axis.imshow(bias, cmap="RdBu_r", vmin=-0.5, vmax=0.5, aspect="auto", interpolation="none")
-    axis.set_facecolor("lightgrey")
     covered = laws[(laws["intervals"] > 0) & (laws["covered"] >= WANTED * laws["intervals"])]
     places = [[of.index(name) for name in covered[what]] for of, what in zip(names, ("law", "method"))]
-    axis.scatter(*reversed(places), s=6, color="black", label=f"at least {WANTED:.0%} of 95 % intervals hold the truth")
-    axis.set_xticks(range(len(names[1])), names[1], rotation=90, fontsize="small")
-    axis.set_yticks(range(len(names[0])), names[0], fontsize="x-small")
-    figure.colorbar(image, label="bias (nats)", extend="both")  # longer words do not fit beside three rows
-    axis.set_title(f"n = {laws['n'].iloc[0]:,}; grey: not asked, or refused", fontsize="small")
-    legend(figure, "outside upper center")
-    save(figure, paths, 150)
+    label = f"at least {WANTED:.0%} of 95 % intervals hold the truth"
+    size = (0.32 * len(names[1]) + 5, 0.19 * len(names[0]) + 2.5)
+    with sheet(paths, size=size, legend_at="outside upper center") as ((axis,),):
+        image = axis.imshow(bias, cmap="RdBu_r", vmin=-0.5, vmax=0.5, aspect="auto", interpolation="none")
+        axis.set_facecolor("lightgrey")
+        axis.scatter(*reversed(places), s=6, color="black", label=label)
+        axis.set_xticks(range(len(names[1])), names[1], rotation=90, fontsize="small")
+        axis.set_yticks(range(len(names[0])), names[0], fontsize="x-small")
+        axis.figure.colorbar(image, label="bias (nats)", extend="both")  # longer words do not fit beside three rows
+        axis.set_title(f"n = {laws['n'].iloc[0]:,}; grey: not asked, or refused", fontsize="small")
 
 
 def draw_levels(paired: pd.DataFrame, *paths: Path) -> None:
     """Estimate against truth, a panel for each pool."""
-    import matplotlib.pyplot as plt
-
-    pools = list(dict.fromkeys(paired["pool"]))
-    figure, axes = plt.subplots(1, len(pools), figsize=(4.2 * len(pools) + 2, 4), squeeze=False, layout="constrained")
-    for axis, pool in zip(axes.flat, pools):
+    for axis, pool in panel_by_panel(paths, dict.fromkeys(paired["pool"]), (4.2, 4), (2, 0)):
         of = paired[paired["pool"] == pool].sort_values("truth")
         for method, rows, mark in lines(of, "contestant", "method"):
             axis.plot(rows["truth"] * BITS, (rows["truth"] + rows["bias"]) * BITS, label=method, markersize=3, **mark)
         most = of["truth"].max() * BITS
         axis.plot([0, most], [0, most], color="black", linewidth=0.8, label="truth")
         axis.set(title=pool, xlabel="truth (bits)", ylabel="estimate (bits)", ylim=(-0.2 * most, 1.3 * most))
-    legend(figure)
-    save(figure, paths, 150)
+
+
+def weighted_mean(values: pd.Series | None, weights: pd.Series) -> float:
+    """The mean of what is known, by weights; nan where nothing is."""
+    if values is None:
+        return math.nan
+    known = values.notna() & (weights > 0)
+    return float(np.average(values[known], weights=weights[known])) if known.any() else math.nan
+
+
+def bias_error(spread: float, sets: float, truth_error: float) -> float:
+    """Standard error of a bias: over data sets, and that of a truth by Monte Carlo."""
+    return math.hypot(spread / math.sqrt(sets), truth_error)
 
 
 ANALYSIS = Analysis("known-laws", analyse)

@@ -1,12 +1,8 @@
 """How often does the 95 % interval of a reading contain the true information, how many are narrow, how far off?
 
-Reads the runs of the sweep reading from MLflow: every distribution of the prior, read by a reader that was trained
-without its base family. One table by family, one by type of pair and columns, a figure over sample size, columns, type,
-ties, idle columns and information. Where the sweep known-laws was run with the method reading, a table of its
-collections, which no reader was trained on, beside KSG and the Gaussian copula on the same data sets.
+Every distribution of the prior is read by a reader that was trained without its base family. Where the sweep known-laws
+was run with the method reading, there is a table of its collections, which no reader was trained on.
 """
-
-from __future__ import annotations
 
 import functools
 import math
@@ -17,9 +13,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, ORANGE, legend, save
+from analysis.common.marks import BLUE, ORANGE, sheet
 from analysis.common.runs import latest, newest, versions
-from analysis.common.tables import Analysis, Result
+from analysis.common.tables import Analysis, Result, share_text, text_of
 from infoscope.estimators.reading.reader import A, C, is_narrow
 from infoscope.metrics.shares import clopper_pearson
 from infoscope.tracking import runs as runs_of
@@ -73,44 +69,27 @@ def _rmse(errors: pd.Series) -> float:
 def words(figures: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The figures as they are printed."""
     rows = list(figures.itertuples())
-    return pd.DataFrame(
-        {name: figures[name] for name in by}
-        | {
-            "distributions": figures["sets"].map("{:,}".format),
-            "interval contains the truth": [_share(row.covered, row.sets) for row in rows],
-            "grade A": [f"{row.grade_a / row.sets:.0%}".replace("%", " %") for row in rows],
-            "wrong, of grade A": [_share(row.wrong_a, row.grade_a) for row in rows],
-            "median width, A": figures["width_a"].map(_number),
-            "grade C": [f"{row.grade_c / row.sets:.0%}".replace("%", " %") for row in rows],
-            "RMSE": figures["rmse"].map(_number),
-            **{
-                f"RMSE of {name}": figures[f"rmse_{name}"].map(_number)
-                for name in COMPARED
-                if f"rmse_{name}" in figures
-            },
-        }
-    )
+    columns = {
+        "distributions": ("sets", "{:,}"),
+        "interval contains the truth": [share_text(row.covered, row.sets, ".1f") for row in rows],
+        "grade A": [f"{100 * row.grade_a / row.sets:.0f} %" for row in rows],
+        "wrong, of grade A": [share_text(row.wrong_a, row.grade_a, ".1f", "none") for row in rows],
+        "median width, A": ("width_a", "{:.3f}", ""),
+        "grade C": [f"{100 * row.grade_c / row.sets:.0f} %" for row in rows],
+        "RMSE": ("rmse", "{:.3f}", ""),
+    }
+    columns |= {f"RMSE of {name}": (f"rmse_{name}", "{:.3f}", "") for name in COMPARED if f"rmse_{name}" in figures}
+    return text_of(figures, by, columns)
 
 
-def _share(count: int, of: int) -> str:
-    if not of:
-        return "none"
-    low, high = clopper_pearson(int(count), int(of))
-    return f"{100 * count / of:.1f} % ({100 * low:.0f} to {100 * high:.0f})"
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if math.isfinite(value) else ""
-
-
-def exam(names: Sequence[str] = ("reading", *COMPARED)) -> pd.DataFrame:
+def exam() -> pd.DataFrame:
     """Every data set of the exam that all of these methods were asked about; empty where that was not run."""
     key = ["collection", "law", "n", "block"]
     try:
         runs = newest(runs_of("known-laws"), [*key, "method"])[0]
     except LookupError:
         return pd.DataFrame()
-    runs = runs[runs["method"].isin(names)]
+    runs = runs[runs["method"].isin(("reading", *COMPARED))]
     parts = []
     for _, run in runs.iterrows():
         sets = table(run["run_id"], "sets")
@@ -186,27 +165,25 @@ def sentences(sets: pd.DataFrame) -> list[str]:
 
 def draw(sets: pd.DataFrame, *paths: Path) -> None:
     """Share of intervals that contain the truth, and their width, over what EDGES lists."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, len(EDGES), figsize=(2.8 * len(EDGES), 5.2), sharey="row", layout="constrained")
-    for column, (title, (name, edges)) in enumerate(EDGES.items()):
-        parts = sets.groupby(pd.cut(sets[name], edges, right=False) if edges else name, observed=True)
-        labels, groups = zip(*((_range(part) if edges else part, rows) for part, rows in parts))
-        _ends(axes[0, column], groups, lambda rows: rows["covered"], BLUE)
-        _ends(axes[0, column], groups, lambda rows: rows["grade"] == A, ORANGE)
-        axes[0, column].axhline(0.95, color="black", linewidth=0.8, linestyle=":")
-        widths = [np.quantile(rows["high"] - rows["low"], [0.25, 0.5, 0.75]) for rows in groups]
-        low, middle, high = np.array(widths).T
-        axes[1, column].errorbar(range(len(middle)), middle, yerr=[middle - low, high - middle], fmt="o", color=BLUE)
-        axes[1, column].set(xlabel=title, yscale="log")
-        axes[1, column].set_xticks(range(len(labels)), labels, rotation=45, ha="right")
-        axes[0, column].set_xticks(range(len(labels)), [""] * len(labels))
-    axes[0, 0].set(ylabel="share of distributions", ylim=(0, 1.02))
-    axes[1, 0].set_ylabel("width of the interval (nats),\nmedian and quartiles")
-    axes[0, 0].plot([], [], "o", color=BLUE, label="interval contains the truth")
-    axes[0, 0].plot([], [], "o", color=ORANGE, label="grade A")
-    legend(figure)
-    save(figure, paths, 150)
+    with sheet(paths, 2, len(EDGES), (2.8 * len(EDGES), 5.2), sharey="row") as axes:
+        for column, (title, (name, edges)) in enumerate(EDGES.items()):
+            parts = sets.groupby(pd.cut(sets[name], edges, right=False) if edges else name, observed=True)
+            labels, groups = zip(*((_range(part) if edges else part, rows) for part, rows in parts))
+            _ends(axes[0, column], groups, lambda rows: rows["covered"], BLUE)
+            _ends(axes[0, column], groups, lambda rows: rows["grade"] == A, ORANGE)
+            axes[0, column].axhline(0.95, color="black", linewidth=0.8, linestyle=":")
+            widths = [np.quantile(rows["high"] - rows["low"], [0.25, 0.5, 0.75]) for rows in groups]
+            low, middle, high = np.array(widths).T
+            axes[1, column].errorbar(
+                range(len(middle)), middle, yerr=[middle - low, high - middle], fmt="o", color=BLUE
+            )
+            axes[1, column].set(xlabel=title, yscale="log")
+            axes[1, column].set_xticks(range(len(labels)), labels, rotation=45, ha="right")
+            axes[0, column].set_xticks(range(len(labels)), [""] * len(labels))
+        axes[0, 0].set(ylabel="share of distributions", ylim=(0, 1.02))
+        axes[1, 0].set_ylabel("width of the interval (nats),\nmedian and quartiles")
+        axes[0, 0].plot([], [], "o", color=BLUE, label="interval contains the truth")
+        axes[0, 0].plot([], [], "o", color=ORANGE, label="grade A")
 
 
 def _ends(axes, groups, of: Callable[[pd.DataFrame], pd.Series], colour: str) -> None:

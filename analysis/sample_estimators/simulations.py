@@ -1,10 +1,7 @@
 """What the simulated data sets of the reading are: how many by base family, their true information, and KSG beside it.
 
-Reads the runs of the sweep simulations from MLflow. `--keep FOLDER` writes the data sets (figures and truths) to one
-file, of which the sweep reading trains its reader.
+`--keep FOLDER` writes the data sets (figures and truths) to one file, of which the sweep reading trains its reader.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.runs import latest, versions
+from analysis.common.runs import latest, provenance
 from analysis.common.tables import Analysis, Result
 from infoscope.command_line import option
 from infoscope.estimators.reading.figures import NAMES
@@ -58,11 +55,11 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     caption = [
         f"{len(sets):,} simulated data sets, each of a distribution of its own, 100 to 5,000 rows. A distribution of "
         "several families is in the row of each.",
-        f"Profile {', '.join(sorted(set(runs['profile'])))}; code {versions(runs)}.",
+        provenance(runs),
         *kept,
         *left_out,
     ]
-    return [Result("families", figures, text, "\n".join(caption))]
+    return [Result("families", figures, text, caption)]
 
 
 ANALYSIS = Analysis(

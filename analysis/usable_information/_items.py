@@ -1,7 +1,5 @@
 """Items of a data set: right and wrong predictions by PVI, length, the overlap of pairs, and the hardest items."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import BLUE, ORANGE, lines, sheet
+from analysis.common.marks import BLUE, ORANGE, lines, panel_by_panel, sheet
 from analysis.common.tables import Claim, Result, spread, told
 from analysis.usable_information._runs import NAMES, TAIL, Z95, Figure, hardest_shown, less_than
 from infoscope.estimators.result import clustered_error
@@ -73,7 +71,7 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
         *words,
     ]
     claim = Claim(statement, "does not hold" if beyond else "holds", evidence)
-    return Result("right-and-wrong", figures, text, "\n".join(caption), functools.partial(draw_right, tables), [claim])
+    return Result("right-and-wrong", figures, text, caption, functools.partial(draw_right, tables), [claim])
 
 
 def signed(bits: float) -> str:
@@ -154,7 +152,7 @@ def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
         *words,
     ]
     draw = functools.partial(draw_lines, figures, "mean_length", "mean number of tokens")
-    return Result("length", figures, pd.DataFrame(text), "\n".join(caption), draw)
+    return Result("length", figures, pd.DataFrame(text), caption, draw)
 
 
 def with_items(figures: pd.DataFrame) -> list[str]:
@@ -194,7 +192,7 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
     more = f" ({MOST_OVERLAP}: or more)" if MOST_OVERLAP in set(figures["overlap"]) else ""
     draw = functools.partial(draw_lines, figures, "overlap", f"shared tokens{more}")
     text = spread(shown, ["data", "overlap"], "label", "mean")
-    return Result("overlap", figures, text, "\n".join(caption), draw, [no_overlap(*pair) for pair in tables.items()])
+    return Result("overlap", figures, text, caption, draw, [no_overlap(*pair) for pair in tables.items()])
 
 
 def no_overlap(name: str, table: pd.DataFrame) -> Claim:
@@ -213,18 +211,16 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
 
 def draw_lines(figures: pd.DataFrame, column: str, title: str, *paths: Path) -> None:
     """Figure 5, or the same by length: a panel for each data set, a line for each class, side by side."""
-    groups = list(figures[figures["n"] >= FEW].groupby("data", sort=False))
-    with sheet(paths, 1, max(1, len(groups)), (4.4 * max(1, len(groups)), 3.6)) as axes:
-        for axis, (name, rows) in zip(axes[0], groups):
-            step = 0.01 * (rows[column].max() - rows[column].min())
-            for number, (label, line, mark) in enumerate(lines(rows, "label")):
-                place = line[column] + step * (number - 1)
-                drawn = {"color": "black", "marker": ".", "linestyle": "--"} if label == "all" else mark
-                axis.errorbar(place, line["mean_bits"], Z95 * line["standard_error_bits"], markersize=4,
-                              capsize=2, label=label, **drawn)  # fmt: skip
-            axis.axhline(0, color="grey", linewidth=0.8)
-            axis.set(title=NAMES[name], xlabel=title)
-        axes[0][0].set_ylabel("mean PVI (bits), 95 % interval")
+    groups = figures[figures["n"] >= FEW].groupby("data", sort=False)
+    for axis, (name, rows) in panel_by_panel(paths, groups, (4.4, 3.6), ylabel="mean PVI (bits), 95 % interval"):
+        step = 0.01 * (rows[column].max() - rows[column].min())
+        for number, (label, line, mark) in enumerate(lines(rows, "label")):
+            place = line[column] + step * (number - 1)
+            drawn = {"color": "black", "marker": ".", "linestyle": "--"} if label == "all" else mark
+            axis.errorbar(place, line["mean_bits"], Z95 * line["standard_error_bits"], markersize=4,
+                          capsize=2, label=label, **drawn)  # fmt: skip
+        axis.axhline(0, color="grey", linewidth=0.8)
+        axis.set(title=NAMES[name], xlabel=title)
 
 
 def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
@@ -244,7 +240,7 @@ def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
         f"A family that can use next to nothing ({used} bits on average) is a poor judge of labels.",
         *words,
     ]
-    return Result("hardest", figures, text.rename(columns={"pvi_bits": "PVI"}), "\n".join(caption), quotes=True)
+    return Result("hardest", figures, text.rename(columns={"pvi_bits": "PVI"}), caption, quotes=True)
 
 
 def shortened(text: str) -> str:

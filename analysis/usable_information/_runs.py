@@ -1,7 +1,5 @@
 """The runs of dataset-difficulty and label-errors: which count, their tables of items, means over seeds and items."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.common.runs import newest
+from analysis.common.runs import newest, ordered
 from analysis.common.tables import Claim, verdict
 from infoscope import tracking
 from infoscope.errors import UnknownName
@@ -52,19 +50,8 @@ class Figure(NamedTuple):
 def newest_of(runs: pd.DataFrame, cell: Sequence[str] = CELL) -> tuple[pd.DataFrame, list[str]]:
     """Of every cell the run that was started last, of the newest version, in order; and a note on the others."""
     kept, left_out = newest(runs, cell)
-    return in_order(kept), left_out
-
-
-def in_order(runs: pd.DataFrame) -> pd.DataFrame:
-    """By data set, family, estimator and input, in the order of the tables."""
-    orders = {"data": list(NAMES), "estimator": list(ESTIMATORS), "transformation": list(INPUTS)}
-
-    def place(column: pd.Series) -> pd.Series:
-        order = orders.get(column.name, [])
-        return column.map({name: number for number, name in enumerate(order)}) if order else column
-
     columns = [name for name in ("data", "family", "estimator", "transformation") if name in runs]
-    return runs.sort_values(columns, key=place, kind="stable")
+    return ordered(kept, columns, data=NAMES, estimator=ESTIMATORS, transformation=INPUTS), left_out
 
 
 def of_study(runs: pd.DataFrame, study: str, **fields: str) -> pd.DataFrame:

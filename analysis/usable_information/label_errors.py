@@ -1,10 +1,7 @@
 """Which score finds labels that are wrong, and when does the course of a training tell more than held-out predictions?
 
-Reads the runs of the sweep label-errors from MLflow: scores held out and in sample by data set, noise and rate, and of
-labels as they are the data maps (Swayamdipta et al. 2020) with the hardest items.
+Of labels as they are: data maps (Swayamdipta et al. 2020) with the hardest items.
 """
-
-from __future__ import annotations
 
 import functools
 import textwrap
@@ -16,7 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import lines, sheet
+from analysis.common.marks import lines, panel_by_panel, sheet
+from analysis.common.runs import ordered
 from analysis.common.tables import Analysis, Claim, Result
 from analysis.common.tables import told as with_errors
 from analysis.usable_information._items import shortened
@@ -141,9 +139,7 @@ def overall(noisy: pd.DataFrame, words: Sequence[str]) -> Result:
         when_in_sample_wins(runs, first, second),
         *words,
     ]
-    return Result(
-        "scores", figures.drop(columns="against"), text, "\n".join(caption), claims=[paper_claim(runs, second)]
-    )
+    return Result("scores", figures.drop(columns="against"), text, caption, claims=[paper_claim(runs, second)])
 
 
 def counted(runs: pd.DataFrame, first: str, second: str) -> tuple[int, int, int]:
@@ -194,9 +190,7 @@ def paper_claim(runs: pd.DataFrame, second: str) -> Claim:
 def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
     """Every score in every setting."""
     rows = [dict(zip(PLACE, place)) | row for place, of in noisy.groupby(PLACE, sort=False) for row in rows_of(of)]
-    figures = pd.DataFrame(rows).sort_values(["rate"], kind="stable")
-    order = {name: number for number, name in enumerate(NAMES)}
-    figures = figures.sort_values(PLACE, key=lambda c: c.map(order) if c.name == "data" else c, kind="stable")
+    figures = ordered(pd.DataFrame(rows), PLACE, data=NAMES)
     setting = pd.DataFrame(
         {
             "data": figures["data"].map(NAMES),
@@ -215,21 +209,17 @@ def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result
         *words,
     ]
     draw = functools.partial(draw_settings, figures[figures["family"] == family])
-    return Result("settings", figures.drop(columns="against"), text, "\n".join(caption), draw)
+    return Result("settings", figures.drop(columns="against"), text, caption, draw)
 
 
 def draw_settings(figures: pd.DataFrame, *paths: Path) -> None:
     """Average precision by the rate of wrong labels: a panel for each data set and noise, a line for each score."""
-    panels = list(figures.groupby(["data", "noise"], sort=False))
-    across, down = min(COLUMNS, len(panels)), -(-len(panels) // COLUMNS)
-    with sheet(paths, down, across, (3.2 * across, 3.2 * down)) as axes:
-        for axis, ((data, noise), own) in zip(axes.flat, panels):
-            for score, line, of in lines(own, "detector", "score"):
-                axis.errorbar(100 * line["rate"], line[RANKED], line[f"{RANKED}_error"], capsize=2, markersize=4,
-                              label=SCORES[score].title, **of)  # fmt: skip
-            axis.set(title=f"{NAMES[data]}, {noise}", xlabel="wrong labels (%)", xticks=sorted(set(100 * own["rate"])))
-        for axis in axes[:, 0]:
-            axis.set_ylabel("average precision, ± standard error")
+    groups, ylabel = figures.groupby(["data", "noise"], sort=False), "average precision, ± standard error"
+    for axis, ((data, noise), own) in panel_by_panel(paths, groups, (3.2, 3.2), across=COLUMNS, ylabel=ylabel):
+        for score, line, of in lines(own, "detector", "score"):
+            axis.errorbar(100 * line["rate"], line[RANKED], line[f"{RANKED}_error"], capsize=2, markersize=4,
+                          label=SCORES[score].title, **of)  # fmt: skip
+        axis.set(title=f"{NAMES[data]}, {noise}", xlabel="wrong labels (%)", xticks=sorted(set(100 * own["rate"])))
 
 
 def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
@@ -266,7 +256,7 @@ def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
         *words,
     ]
     draw = functools.partial(draw_maps, tables, pictures)
-    return Result("maps", figures, text, "\n".join(caption), draw, quotes=True)
+    return Result("maps", figures, text, caption, draw, quotes=True)
 
 
 def draw_maps(tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, np.ndarray], *paths: Path) -> None:

@@ -1,11 +1,7 @@
 """Which weights find the structure behind variables? Wrong edges of the tree, or the area under the ROC curve of edges.
 
-Reads the runs of the sweep structure-learning from MLflow. All methods see the same data sets; ± is the standard error
-over data sets. The experiments follow Xu et al. 2020, section 6, but for sizes and for their networks, so that no
-published figure stands beside.
+After Xu et al. 2020, section 6, but for sizes and networks, so that no published figure stands beside.
 """
-
-from __future__ import annotations
 
 import functools
 import math
@@ -15,8 +11,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from analysis.common.marks import lines, sheet
-from analysis.common.runs import newest
+from analysis.common.marks import lines, panel_by_panel
+from analysis.common.runs import newest, ordered
 from analysis.common.tables import Analysis, Claim, Result, difference_claim, told
 from analysis.usable_information._runs import Z95, described
 from infoscope import tracking
@@ -55,8 +51,7 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
     """The scores of every method by case and size."""
     score, what, _ = STUDIES[study]
     figures = pooled(runs, [score, *(name for name in DIRECTED if name in runs and runs[name].notna().any())])
-    figures = figures.assign(method=pd.Categorical(figures["method"], list(NAMES)))
-    figures = figures.sort_values(["case", "n", "method"], kind="stable").astype({"method": str})
+    figures = ordered(figures, ["case", "n", "method"], method=NAMES)
     text = figures[["case", "n"]].assign(method=figures["method"].map(NAMES), sets=figures["sets"])
     for name, title in ({score: what} | DIRECTED).items():
         if name in figures:
@@ -66,9 +61,7 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
         *cautions(study, figures, score),
         *words,
     ]
-    return Result(
-        study, figures, text, "\n".join(caption), functools.partial(draw, figures, study), claims(study, runs)
-    )
+    return Result(study, figures, text, caption, functools.partial(draw, figures, study), claims(study, runs))
 
 
 def cautions(study: str, figures: pd.DataFrame, score: str) -> list[str]:
@@ -141,20 +134,18 @@ def of_sets(runs: pd.DataFrame, score: str) -> pd.Series:
 def draw(figures: pd.DataFrame, study: str, *paths: Path) -> None:
     """The score by sample size, a panel for each case and a line for each method."""
     score, what, _ = STUDIES[study]
-    cases = list(figures.groupby("case", sort=False))
-    size = ((4.4 if len(cases) > 1 else 5.6) * len(cases), 4.0)
-    with sheet(paths, 1, len(cases), size, legend_at="outside lower center", ncols=3) as axes:
-        for axis, (name, rows) in zip(axes[0], cases):
-            for number, (method, line, mark) in enumerate(lines(rows, "method")):
-                place = line["n"] * 1.015**number  # side by side
-                axis.errorbar(place, line[score], Z95 * line[f"{score}_error"], markersize=4, capsize=2,
-                              label=NAMES[method], **mark)  # fmt: skip
-            sizes = sorted(set(rows["n"]))
-            axis.set(title=Path(name).name, xlabel="sample size", xscale="log")
-            axis.set_xticks(sizes, [f"{n:,}" for n in sizes])
-            if score == "wrong":
-                axis.set_ylim(bottom=-0.02, top=max(0.2, axis.get_ylim()[1]))
-        axes[0][0].set_ylabel(what.partition(",")[0] + ", 95 % interval")
+    width = 4.4 if figures["case"].nunique() > 1 else 5.6
+    how = {"ylabel": what.partition(",")[0] + ", 95 % interval", "legend_at": "outside lower center", "ncols": 3}
+    for axis, (name, rows) in panel_by_panel(paths, figures.groupby("case", sort=False), (width, 4.0), **how):
+        for number, (method, line, mark) in enumerate(lines(rows, "method")):
+            place = line["n"] * 1.015**number  # side by side
+            axis.errorbar(place, line[score], Z95 * line[f"{score}_error"], markersize=4, capsize=2,
+                          label=NAMES[method], **mark)  # fmt: skip
+        sizes = sorted(set(rows["n"]))
+        axis.set(title=Path(name).name, xlabel="sample size", xscale="log")
+        axis.set_xticks(sizes, [f"{n:,}" for n in sizes])
+        if score == "wrong":
+            axis.set_ylim(bottom=-0.02, top=max(0.2, axis.get_ylim()[1]))
 
 
 ANALYSIS = Analysis("structure-learning", analyse)

@@ -1,10 +1,7 @@
 """Who can still read what was to be hidden? V-information (bits) by latent block or hidden feature, and by family.
 
-Reads the runs of the sweep usable-leakage from MLflow: the blocks of logged domain models, and features that were
-trained to hide a label from one family (Xu et al. 2020, section 6.4).
+The blocks of logged domain models, and features trained to hide a label from one family (Xu et al. 2020, section 6.4).
 """
-
-from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
@@ -122,7 +119,7 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
         *words,
     ]
     draw_matrix = functools.partial(draw, figures, study, label)
-    return Result(f"{study}-{label}", figures, text, "\n".join(caption), draw_matrix, found)
+    return Result(f"{study}-{label}", figures, text, caption, draw_matrix, found)
 
 
 def ranged(counts: pd.Series) -> str:

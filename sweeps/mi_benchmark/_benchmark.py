@@ -245,8 +245,8 @@ def on_unseen(critic: Critic, group: Sequence[dict], source: Any, generator: Any
     same = held_out(source, critic, bounds, batch, SAME_PER_LARGE * batches, generator)
     return {
         bound.name: {
-            "held_out_bits": large[bound.name].bits.value,
-            "held_out_bits_error": large[bound.name].bits.standard_error,
+            "held_out_large_batch_bits": large[bound.name].bits.value,
+            "held_out_large_batch_bits_error": large[bound.name].bits.standard_error,
             "held_out_same_batch_bits": same[bound.name].bits.value,
             "held_out_same_batch_bits_error": same[bound.name].bits.standard_error,
         }
@@ -257,7 +257,7 @@ def on_unseen(critic: Critic, group: Sequence[dict], source: Any, generator: Any
 def conclude(cell: dict, segment: int, estimates: np.ndarray, unseen: dict[str, float], report: Report) -> None:
     """Reports errors of a segment's estimates (bits): all steps, second half, oracle critic, gap to unseen pairs."""
     bits = cell["schedule_bits"][segment]
-    everything, settled = errors(estimates, bits), errors(estimates[len(estimates) // 2 :], bits)
+    everything, half = errors(estimates, bits), errors(estimates[len(estimates) // 2 :], bits)
     latest = estimates[-max(1, round(LATEST * len(estimates))) :]
     gap_error = math.hypot(batch_means_error(latest, batches=10), unseen["held_out_same_batch_bits_error"])
     figures = {
@@ -265,15 +265,15 @@ def conclude(cell: dict, segment: int, estimates: np.ndarray, unseen: dict[str, 
         "bias_bits": everything.bias,
         "variance_bits2": everything.variance,
         "mse_bits2": everything.mse,
-        "settled_mean_bits": settled.mean,
-        "settled_bias_bits": settled.bias,
-        "settled_variance_bits2": settled.variance,
-        "settled_mse_bits2": settled.mse,
-        "settled_mse_bits2_error": settled.mse_standard_error,
+        "second_half_mean_bits": half.mean,
+        "second_half_bias_bits": half.bias,
+        "second_half_variance_bits2": half.variance,
+        "second_half_mse_bits2": half.mse,
+        "second_half_mse_bits2_error": half.mse_standard_error,
         "nonfinite_steps": everything.nonfinite,
         **unseen,
-        "gap_bits": latest.mean() - unseen["held_out_same_batch_bits"],
-        "gap_bits_error": gap_error,
+        "training_minus_held_out_bits": latest.mean() - unseen["held_out_same_batch_bits"],
+        "training_minus_held_out_bits_error": gap_error,
     }
     known = oracle(cell["domain"], cell["bound"], bits, cell["sources"], cell["batch"])
     report.metrics(cell, {f"at {bits:g} bits/{name}": value for name, value in figures.items()})
@@ -294,13 +294,13 @@ def oracle(domain: str, bound: str, bits: float, number: int, batch: int) -> dic
     """The estimate when the critic is the exact log density ratio, at the same batch size."""
     lowest = oracle_errors(labels(domain, bits, number), BOUNDS[bound], batch, FLOOR_BATCHES, stream(0, "floor"))
     return {
-        "floor_mean_bits": lowest.mean / NATS_PER_BIT,
-        "floor_bias_bits": lowest.bias / NATS_PER_BIT,
-        "floor_variance_bits2": lowest.variance / NATS_PER_BIT**2,
-        "floor_mse_bits2": lowest.mse / NATS_PER_BIT**2,
-        "floor_mse_bits2_error": lowest.mse_standard_error / NATS_PER_BIT**2,
-        "floor_batches": lowest.batches,
-        "floor_nonfinite_batches": lowest.nonfinite,
+        "oracle_critic_mean_bits": lowest.mean / NATS_PER_BIT,
+        "oracle_critic_bias_bits": lowest.bias / NATS_PER_BIT,
+        "oracle_critic_variance_bits2": lowest.variance / NATS_PER_BIT**2,
+        "oracle_critic_mse_bits2": lowest.mse / NATS_PER_BIT**2,
+        "oracle_critic_mse_bits2_error": lowest.mse_standard_error / NATS_PER_BIT**2,
+        "oracle_critic_batches": lowest.batches,
+        "oracle_critic_nonfinite_batches": lowest.nonfinite,
     }
 
 

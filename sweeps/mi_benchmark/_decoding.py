@@ -42,7 +42,7 @@ def decode(cell: dict, report: Report) -> None:
             "decodable_bits_error": found.standard_error / NATS_PER_BIT,
             "decodable_low_bits": found.low / NATS_PER_BIT,
             "decodable_high_bits": found.high / NATS_PER_BIT,
-            "normaliser": found.normaliser,
+            "decodable_normaliser": found.normaliser,
         }
         report.metrics(cell, {f"at {bits:g} bits/{name}": value for name, value in figures.items()})
     report.metrics(

@@ -1,7 +1,7 @@
 """Which estimator should I use for data like mine? A search over estimators, critics and their training.
 
 Optuna proposes the bound, learning rate, width, depth and batch size, and ASHA ends the trials that fall behind; what
-is minimised is the error of the settled estimates at a known mutual information, on the domain that is nearest to the
+is minimised is the error of the latest estimates at a known mutual information, on the domain that is nearest to the
 data in question: SET="domain=text bits=6".
 """
 

@@ -14,6 +14,7 @@ import pytest
 
 from analysis import docs_results, report
 from analysis.common.tables import Result, save
+from analysis.mi_benchmark import estimator_choice
 from analysis.sample_estimators import audit, known_laws
 from infoscope.__main__ import _own
 from infoscope.command_line import ended
@@ -132,7 +133,7 @@ def test_the_list_tells_what_stands_beside_published_tables_and_what_it_took(sto
     (row,) = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| table 3 |")]
     result = next(
         picture.result
-        for picture in report.section(report.estimator_choice, "laptop").pictures
+        for picture in report.section(estimator_choice, "laptop").pictures
         if picture.result.beside == "table3"
     )
     both = result.figures.dropna(subset=["mse_bits2", "published_mse_bits2"])

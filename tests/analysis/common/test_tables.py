@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.common import tables
-from analysis.common.tables import Picture, Result, plus_minus, published, readable, save, summarise
+from analysis.common.tables import Result, plus_minus, published, readable, save, summarise
 from infoscope import tracking
 from infoscope.command_line import ended
 
@@ -76,7 +76,7 @@ def test_columns_of_numbers_are_right_aligned_and_names_are_not():
         "law": ["1v1-normal-0.75", "10v10", "patients"], "bias": ["diverged", "+0.03 ± 0.01", "-"],
         "n": ["1,000", "500", "500"], "answered": ["3 of 3", "", ""], "year": ["2nd", "3rd", "1e"],
     })  # fmt: skip
-    aligned = Picture(Result("made-up", text, text, "")).header
+    aligned = Result("made-up", text, text, "").header
     assert aligned == [("law", False), ("bias", True), ("n", True), ("answered", True), ("year", False)]
 
 

@@ -32,8 +32,8 @@ def analyse(made_up, monkeypatch):
         error_of = (
             0.1 + 0.4 * np.abs(np.log10(trials["learning_rate"]) + 3) + margin * trials["bound"].map(BOUNDS.index)
         )
-        trials["at 4 bits/settled_mse_bits2"] = error_of
-        trials["at 4 bits/settled_mse_bits2_error"] = error
+        trials["at 4 bits/second_half_mse_bits2"] = error_of
+        trials["at 4 bits/second_half_mse_bits2_error"] = error
         trials["progress/recent_mse_bits2"] = error_of * 1.1
         trials["progress/fraction"] = 1.0
         late = trials.index[-stopped:] if stopped else []
@@ -56,9 +56,9 @@ def analyse(made_up, monkeypatch):
 def test_the_best_ten_in_order_with_the_estimator_to_use(analyse, tmp_path):
     (best, importance), trials = analyse()
     assert len(best.text) == 10 and len(best.figures) == 24
-    errors = best.figures["settled_mse_bits2"].dropna()
+    errors = best.figures["second_half_mse_bits2"].dropna()
     assert errors.is_monotonic_increasing and len(errors) == 16
-    first = trials.loc[trials["at 4 bits/settled_mse_bits2"].idxmin()]
+    first = trials.loc[trials["at 4 bits/second_half_mse_bits2"].idxmin()]
     assert f"use {first['bound']} with" in best.caption and f"rate of {first['learning_rate']:.2g}" in best.caption
     assert {16, 8} <= set(numbers(best.caption))  # to their end, stopped early
     assert drawn(save(best, tmp_path / "best")) and importance.draw is None
@@ -67,7 +67,7 @@ def test_the_best_ten_in_order_with_the_estimator_to_use(analyse, tmp_path):
 def test_the_best_is_scored_again_on_unseen_pairs(analyse):
     (best, _), _ = analyse()
     row = best.figures.iloc[0]
-    assert row["unseen_bias_bits"] == pytest.approx(abs(4 - row["held_out_bits"]))
+    assert row["unseen_bias_bits"] == pytest.approx(abs(4 - row["held_out_large_batch_bits"]))
     assert best.text["|truth - unseen| (bits)"].iloc[0] == f"{row['unseen_bias_bits']:.3f} ± 0.020"
 
 

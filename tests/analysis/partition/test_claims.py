@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.common.models import Candidate
-from analysis.partition._claims import arithmetic, claims, in_range, shared_labels
-from analysis.partition._tables import over_trainings
+from analysis.partition._tables import arithmetic, claims, in_range, over_trainings, shared_labels
 from infoscope.estimators.result import Estimate, undefined
 
 BALANCED = (np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))

@@ -10,8 +10,7 @@ import torch
 
 from analysis.common.models import candidates, codes_of
 from analysis.partition import partition
-from analysis.partition._evaluation import Effort, evaluated, metric_name
-from analysis.partition._models import Items
+from analysis.partition._evaluation import Effort, Items, evaluated, metric_name
 from infoscope.command_line import ended
 from infoscope.metrics.partition.evaluation import evaluate
 from infoscope.metrics.partition.report import compare
@@ -105,7 +104,7 @@ def test_models_are_found_evaluated_and_kept(drawing_store, origin, capsys):
     run_id = run_of(store, "nvae-0")
     stored, module = arrays(run_id, "evaluation"), load_model(run_id)
     keep = stored["split"] == 0
-    codes = codes_of(module, stored["x"][keep], lambda share: None)
+    codes = codes_of(module, stored["x"][keep])
     labels = [stored[name][keep] for name in ("y", "d", "groups")]
     by_hand = evaluate(codes.means, *labels, folds=3, resamples=10, permutations=0, generator=np.random.default_rng(0))
     metrics = store.run(run_id).data.metrics
@@ -151,7 +150,7 @@ def test_a_kept_evaluation_is_the_measured_one(store):
         for one in pair:
             stored = items()
             given = Items(*(stored[name] for name in ("x", "y", "d", "groups")), "made up")
-            done = evaluated(one, load_model(one.address), given, effort, again, lambda share, what: None)
+            done = evaluated(one, load_model(one.address), given, effort, again)
             found[one.kind] = done.report
         return found
 
@@ -254,7 +253,7 @@ def test_kinds_are_told_apart_by_the_settings_in_which_they_differ():
 
 def test_codes_are_those_of_the_model_in_blocks_of_any_size(monkeypatch):
     module, x = model("nvae"), items()["x"]
-    whole = codes_of(module, x, lambda share: None)
+    whole = codes_of(module, x)
     monkeypatch.setattr("analysis.common.models.EXAMPLES_AT_ONCE", 7)
     shares = []
     parts = codes_of(module, x, shares.append)

@@ -143,11 +143,11 @@ def test_texts_become_vectors():
         def embed(self, texts):
             return torch.tensor([[len(one), isinstance(one, tuple)] for one in texts], dtype=torch.float32)
 
-    alone = codes_of(Embedder(), np.array(["a", "bcd"]), lambda share: None).means["vector"]
-    pairs = codes_of(Embedder(), np.array([["a", "b"], ["c", "d"]]), lambda share: None).means["vector"]
+    alone = codes_of(Embedder(), np.array(["a", "bcd"])).means["vector"]
+    pairs = codes_of(Embedder(), np.array([["a", "b"], ["c", "d"]])).means["vector"]
     assert alone.tolist() == [[1, 0], [3, 0]] and pairs.tolist() == [[2, 1], [2, 1]]
     with pytest.raises(ValueError, match="a Linear"):
-        codes_of(torch.nn.Linear(1, 1), np.array(["a"]), lambda share: None)
+        codes_of(torch.nn.Linear(1, 1), np.array(["a"]))
 
 
 class Ends(torch.nn.Module):
@@ -170,12 +170,12 @@ class Ends(torch.nn.Module):
 )
 def test_items_that_a_model_does_not_take_are_one_sentence(x, message):
     with pytest.raises(ValueError, match=message):
-        codes_of(Ends(), x, lambda share: None)
+        codes_of(Ends(), x)
 
 
 @pytest.mark.parametrize("x", [np.full((5, 3, 2, 2), 51, np.uint8), np.full((5, 3, 2, 2), 0.2)])
 def test_images_are_bytes_or_shares(x):
-    assert codes_of(Ends(), x, lambda share: None).means["z"] == pytest.approx(0.6)
+    assert codes_of(Ends(), x).means["z"] == pytest.approx(0.6)
 
 
 def test_a_network_of_torchvision_is_its_children():
@@ -225,9 +225,9 @@ def test_a_model_that_collapsed_counts_as_0(tmp_path):
     """Of two trainings that hold b bits and 0 the mean is b / 2, and a sentence says which is 0."""
     np.savez(tmp_path / "halves.npz", **factors())
     ones = [Candidate("narrow", seed, "here", None) for seed in "01"]
-    items, tell = items_of(ones[0], str(tmp_path / "halves.npz")), lambda share, what: None
+    items = items_of(ones[0], str(tmp_path / "halves.npz"))
     models = small(), Collapsed()
-    reports = [held(one, "vae-zoo", model, items, EFFORT, False, tell) for one, model in zip(ones, models)]
+    reports = [held(one, "vae-zoo", model, items, EFFORT, False) for one, model in zip(ones, models)]
     table = representations.holdings(reports).set_index("target")
     alone = representations.holdings(reports[:1]).set_index("target")
     for name in ("richer_bits", "linear_bits", "reading_bits"):
@@ -241,7 +241,7 @@ def test_a_model_that_collapsed_counts_as_0(tmp_path):
 
 def test_what_a_run_keeps_is_what_was_measured(store):
     (one,) = candidates(runs("resnet-layers"))
-    items, tell = items_of(one, None), lambda share, what: None
-    new, old = (held(one, "resnet-layers", small(), items, EFFORT, again, tell) for again in (True, False))
+    items = items_of(one, None)
+    new, old = (held(one, "resnet-layers", small(), items, EFFORT, again) for again in (True, False))
     pd.testing.assert_frame_equal(new.table, old.table)
     assert old.notes == new.notes and old.n == new.n == N
