@@ -152,7 +152,7 @@ def epoch_curve(
 
     while training.done < training.total:
         steps = min(STEPS, training.per_epoch - training.done % training.per_epoch)
-        loss += training.advance(steps)[1] * steps / training.per_epoch
+        loss += training.advance(steps)["loss"] * steps / training.per_epoch
         if training.done % training.per_epoch == 0:
             logs = with_floor(member(training.classifier).log_probabilities(test_x), floor)
             epoch = {"epoch": training.done // training.per_epoch, "training_loss": loss}

@@ -132,9 +132,9 @@ DOMAIN_MODELS = [
     (partial(fit, GOOD, GOOD, steps=1, rule="oracle (test-domain)"), "validation", "conflict"),
     (partial(fit, GOOD, GOOD, steps=1, patience=2), "patience", "conflict"),
     (partial(fit, GOOD, steps=0), "steps", "range"),
-    (partial(select_step, [[{"step": 1}]], "best"), "rule", "name"),
-    (partial(select_step, [[{"step": 1}]], "training-domain-validation"), "validation", "conflict"),
-    (partial(select_step, [], "last"), "curves", "conflict"),
+    (partial(select_step, [{"step": 1}], "best"), "rule", "name"),
+    (partial(select_step, [{"step": 1}], "training-domain-validation"), "curve", "conflict"),
+    (partial(select_step, [], "last"), "curve", "conflict"),
 ]
 
 SQUARES = torch.zeros(81, 1, 16, 16)

@@ -194,15 +194,7 @@ CURVE = [{"step": step, "validation/average": value, "test domain/average": 0.1 
     ],
 )
 def test_rules_of_selection(rule, step, criterion):
-    assert select_step([CURVE], rule) == (step, pytest.approx(criterion, nan_ok=True))
-
-
-def test_leave_one_domain_out_averages_over_trainings():
-    curves = [[{"step": step, "left-out domain/average": value} for step, value in enumerate(values)]
-              for values in ((0.2, 0.9, 0.5), (0.3, 0.1, 0.7), (0.3, 0.2, 0.4))]  # fmt: skip
-    step, criterion = select_step(curves, "leave-one-domain-out")
-    assert step == 2 and criterion == pytest.approx((0.5 + 0.7 + 0.4) / 3)
-    assert select_step(curves[:1], "leave-one-domain-out") == (1, 0.9)
+    assert select_step(CURVE, rule) == (step, pytest.approx(criterion, nan_ok=True))
 
 
 def test_the_selected_weights_are_those_of_the_selected_step():

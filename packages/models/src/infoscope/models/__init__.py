@@ -20,44 +20,24 @@ Of texts:
 """
 
 from infoscope.late import late, names_of
-from infoscope.models.domain import (
-    CORAL,
-    DANN,
-    DIVA,
-    ERM,
-    IRM,
-    NVAE,
-    AugmentedDANN,
-    BlockSpec,
-    DomainData,
-    DomainInformedERM,
-    Fishr,
-    accuracies,
-    extract_blocks,
-    fit_domain,
-)
-from infoscope.models.invertible.flows import MaskedAutoregressiveFlow, RealNVP
-from infoscope.models.invertible.irevnet import IREVNET_BLOCKS, IRevNet
-from infoscope.models.text.sentence_encoder import SentenceEncoder, fit_sentence_encoder
-from infoscope.models.vae.networks import VAE, AutoEncoder, Encoding, LatentSpec, encode_all, traverse
-from infoscope.models.vae.objectives import OBJECTIVES
-from infoscope.models.vae.training import VaeTraining, fit_vae
 
-# torchvision and transformers take seconds to import: only for those who use them.
+# torch, torchvision and transformers take seconds to import: only for those who use them.
 _LATE = names_of(
     {
+        "domain": (
+            "CORAL", "DANN", "DIVA", "ERM", "IRM", "NVAE", "AugmentedDANN", "BlockSpec", "DomainData",
+            "DomainInformedERM", "Fishr", "accuracies", "extract_blocks", "fit_domain",
+        ),
+        "invertible": ("IREVNET_BLOCKS", "IRevNet", "MaskedAutoregressiveFlow", "RealNVP"),
         "resnet": ("LayerEncoder", "ResNet", "fit_resnet"),
+        "text.classifier": ("ClassifierTraining", "SequenceClassifier", "fine_tune"),
         "text.encoder": ("TextEncoder", "pretrained_encoder", "small_encoder"),
-        "text.classifier": ("SequenceClassifier",),
-        "text.training": ("ClassifierTraining", "fine_tune"),
+        "text.sentence_encoder": ("SentenceEncoder", "fit_sentence_encoder"),
+        "vae.networks": ("VAE", "AutoEncoder", "Encoding", "LatentSpec", "encode_all", "traverse"),
+        "vae.objectives": ("OBJECTIVES",),
+        "vae.training": ("VaeTraining", "fit_vae"),
     }
-)
+)  # fmt: skip
 
-__all__ = [
-    "AugmentedDANN", "AutoEncoder", "BlockSpec", "CORAL", "ClassifierTraining", "DANN", "DIVA", "DomainData",
-    "DomainInformedERM", "ERM", "Encoding", "Fishr", "IREVNET_BLOCKS", "IRM", "IRevNet", "LatentSpec", "LayerEncoder",
-    "MaskedAutoregressiveFlow", "NVAE", "OBJECTIVES", "RealNVP", "ResNet", "SentenceEncoder", "SequenceClassifier",
-    "TextEncoder", "VAE", "VaeTraining", "accuracies", "encode_all", "extract_blocks", "fine_tune", "fit_domain",
-    "fit_resnet", "fit_sentence_encoder", "fit_vae", "pretrained_encoder", "small_encoder", "traverse",
-]  # fmt: skip
+__all__ = [*_LATE]
 __getattr__ = late(__name__, _LATE)

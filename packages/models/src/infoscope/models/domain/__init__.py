@@ -30,8 +30,7 @@ from infoscope.models.domain.base import (
     invariance_penalty,
     moment_distance,
 )
-from infoscope.models.domain.catalogue import MODELS, PUBLISHED
-from infoscope.models.domain.configs import BLOCK_NAMES, Adversary, BlockSpec, Network, Optimisation
+from infoscope.models.domain.configs import BLOCK_NAMES, PUBLISHED, Adversary, BlockSpec, Network, Optimisation
 from infoscope.models.domain.evaluation import (
     Accuracies,
     Accuracy,
@@ -43,6 +42,20 @@ from infoscope.models.domain.evaluation import (
 )
 from infoscope.models.domain.training import RULES, DomainFit, fit_domain, select_step
 from infoscope.models.domain.variational import DIVA, NVAE
+
+MODELS: dict[str, type[DomainModel]] = {
+    "nvae": NVAE,
+    "diva": DIVA,
+    "dann": DANN,
+    "augmented-dann": AugmentedDANN,
+    "irm": IRM,
+    "coral": CORAL,
+    "fishr": Fishr,
+    "di-erm": DomainInformedERM,
+    "uninformed-erm": UninformedERM,
+    "balanced-erm": BalancedERM,
+    "erm": ERM,
+}
 
 __all__ = [
     "BLOCK_NAMES", "CORAL", "DANN", "DIVA", "ERM", "IRM", "MODELS", "NVAE", "PUBLISHED", "RULES", "Accuracies",

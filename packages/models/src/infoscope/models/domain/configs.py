@@ -8,6 +8,7 @@ value: configurations of older runs then take the defaults of their version.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, ClassVar, Self, get_type_hints
@@ -115,7 +116,7 @@ class BlockSpec:
 
     def to_dict(self) -> dict[str, int | None]:
         """Plain values of all four names; None is absent. `from_dict` reads them back."""
-        return {name: getattr(self, name) for name in BLOCK_NAMES}
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, int | None]) -> BlockSpec:
@@ -211,7 +212,7 @@ class DomainConfig(Settings):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values from which `from_dict` makes an equal configuration."""
-        return _plain(asdict(self))
+        return json.loads(json.dumps(asdict(self)))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -232,8 +233,10 @@ class DomainConfig(Settings):
             one_of("configuration field", name, known)
             if name == "blocks" and isinstance(value, Mapping):
                 values[name] = BlockSpec.from_dict(value)
-            elif is_dataclass(known[name].default) and isinstance(value, Mapping):
-                values[name] = _partial(name, known[name].default, value)
+            elif is_dataclass(default := known[name].default) and isinstance(value, Mapping):
+                for key in value:
+                    one_of(f"field of {name}", key, [entry.name for entry in fields(default)])
+                values[name] = replace(default, **value)
         for entry in known.values():
             if entry.default is MISSING and entry.default_factory is MISSING and entry.name not in values:
                 raise WrongType(f"{entry.name} must be given for a {cls.__name__}, which has no default for it.")
@@ -435,21 +438,79 @@ def _by_block(name: str, weights: Mapping[str, float], blocks: BlockSpec) -> dic
     return {block: weight for block, weight in weights.items() if block in blocks.names}
 
 
-def _partial(name: str, default: Any, values: Mapping[str, Any]) -> Any:
-    for key in values:
-        one_of(f"field of {name}", key, [entry.name for entry in fields(default)])
-    return replace(default, **values)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(entry) for key, entry in value.items()}
-    return [_plain(entry) for entry in value] if isinstance(value, (tuple, list)) else value
-
-
 def _set_missing(values: dict[str, Any], path: list[str], value: Any) -> None:
     """Sets a dotted field of nested plain values unless it is there."""
     for name in path[:-1]:
         values[name] = dict(values.get(name, {}))
         values = values[name]
     values.setdefault(path[-1], value)
+
+
+_CAMELYON17 = {
+    "network": {"kind": "densenet121"},
+    "optimisation": {"method": "sgd", "learning_rate": 1e-3, "momentum": 0.9, "weight_decay": 0.01, "batch": 32},
+}
+
+# name -> model and settings to be given beside shape, classes and domains
+PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {
+    # NVAE's comparison on coloured, rotated MNIST: the same 32 dimensions and losses without z_dy
+    "diva-crmnist": (
+        "diva",
+        {
+            "blocks": BlockSpec().without("z_dy").to_dict(),
+            "reconstruction": "squared",
+            "alpha_y": 150.0,
+            "alpha_d": 150.0,
+            "beta_warmup": 0.0,
+            "optimisation": {"batch": 64},
+        },
+    ),
+    "nvae-wilds": (
+        "nvae",
+        {
+            "blocks": {"z_y": 128, "z_x": 128, "z_dy": 128, "z_d": 128},
+            "alpha_d": 40.0,
+            "l1": {"z_y": 10.0, "z_x": 10.0, "z_dy": 100.0, "z_d": 10.0},
+            "l1_form": "item-sum",
+            "optimisation": {"learning_rate": 1e-4},
+        },
+    ),
+    # DomainBed's defaults for images of 28 x 28: 64 items of each domain a step
+    "erm-domainbed": ("erm", {"optimisation": {"learning_rate": 1e-3, "batch": 64, "balanced": True}}),
+    "dann-domainbed": (
+        "dann",
+        {
+            "hidden": [],
+            "adversary": {
+                "method": "alternating",
+                "hidden": [256, 256],
+                "weight": 1.0,
+                "gamma": None,
+                "steps": 1,
+                "gradient_penalty": 0.0,
+                "learning_rate": 1e-3,
+                "weight_decay": 0.0,
+            },
+            "optimisation": {
+                "learning_rate": 1e-3,
+                "momentum": 0.5,
+                "second_momentum": 0.9,
+                "weight_decay": 0.0,
+                "batch": 64,
+                "balanced": True,
+            },
+        },
+    ),
+    "erm-camelyon17": ("erm", _CAMELYON17),
+    # two hospitals of 16 patches a step in WILDS; here 11 of each of the three
+    "irm-camelyon17": (
+        "irm",
+        {
+            "network": _CAMELYON17["network"],
+            "optimisation": _CAMELYON17["optimisation"] | {"batch": 11, "balanced": True},
+            "penalty": "unbiased",
+            "weight": 1.0,
+            "switch": 0.0,
+        },
+    ),
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,14 +33,13 @@ class DomainItems(Protocol):
 
 
 class DomainData:
-    """Items as arrays or tensors: x [n, ...], floats or uint8 (shares of 255), or a function of int64 indices [b]; y
-    and d int64 [n], y -1 where unknown; groups int64 [n] or None. ValueError for other lengths or types, y below -1, d
-    below 0.
+    """Items as arrays or tensors: x [n, ...], floats or uint8 (shares of 255); y and d int64 [n], y -1 where unknown;
+    groups int64 [n] or None. ValueError for other lengths or types, y below -1, d below 0.
     """
 
-    def __init__(self, x: Any | Callable[[Tensor], Any], y: Any, d: Any, groups: Any | None = None) -> None:
-        self._x = x if callable(x) else torch.as_tensor(x)
-        self.y = labels("y", y, None if callable(x) else len(self._x), -1)
+    def __init__(self, x: Any, y: Any, d: Any, groups: Any | None = None) -> None:
+        self._x = torch.as_tensor(x)
+        self.y = labels("y", y, len(self._x), -1)
         self.d = labels("d", d, len(self.y), 0)
         self.groups = None if groups is None else labels("groups", groups, len(self.y), None)
 
@@ -49,18 +48,17 @@ class DomainData:
 
     def images(self, index: Tensor) -> Tensor:
         """The items of int64 indices [b]: float [b, ...]."""
-        x = torch.as_tensor(self._x(index) if callable(self._x) else self._x[index])
+        x = self._x[index]
         return x / 255.0 if x.dtype == torch.uint8 else x
 
 
-def labels(name: str, values: Any, count: int | None, least: int | None) -> Tensor:
-    """Labels as int64 [count] (None: any number but 0) of at least `least`, on the CPU; ValueError otherwise."""
+def labels(name: str, values: Any, count: int, least: int | None) -> Tensor:
+    """Labels as int64 [count] of at least `least`, on the CPU; ValueError otherwise."""
     values = torch.as_tensor(values).cpu()
     whole = not (values.is_floating_point() or values.is_complex() or values.dtype == torch.bool)
-    if not whole or values.dim() != 1 or not len(values) or count not in (None, len(values)):
+    if not whole or values.shape != (count,) or not count:
         raise WrongShape(
-            f"{name} must be whole numbers of shape [{'n' if count is None else count}], got {values.dtype} of shape "
-            f"{list(values.shape)}."
+            f"{name} must be whole numbers of shape [{count}], got {values.dtype} of shape {list(values.shape)}."
         )
     if least is not None and values.min() < least:
         raise OutOfRange(f"{name} must be at least {least}, got {values.min().item()}.")
@@ -164,14 +162,22 @@ def posteriors(model: DomainModel, data: Any, batch: int = 512, progress: Progre
         raise TooFew("data must have one item or more, got none.")
     x = data.images if hasattr(data, "images") else torch.as_tensor(data).__getitem__
     parameter = next(model.parameters())
-    parts: list[dict[str, Block]] = []
+    parts: list[dict[str, list[Tensor | None]]] = []
     with evaluating(model):
         for rows in torch.arange(len(data)).split(require_int("batch", batch)):
             blocks = model.blocks(torch.as_tensor(x(rows)).to(parameter.device, parameter.dtype))
-            parts.append({name: Block(*map(_to_cpu, (block.mean, block.scale))) for name, block in blocks.items()})
+            parts.append(
+                {
+                    name: [part if part is None else part.cpu() for part in (block.mean, block.scale)]
+                    for name, block in blocks.items()
+                }
+            )
             if progress is not None:
                 progress(int(rows[-1]) + 1, len(data))
-    return {name: _joined([part[name] for part in parts]) for name in parts[0]}
+    return {
+        name: Block(*(None if some[0] is None else torch.cat(some) for some in zip(*(part[name] for part in parts))))
+        for name in parts[0]
+    }
 
 
 def extract_blocks(
@@ -244,12 +250,3 @@ def _standard_error(residuals: Tensor, clusters: Tensor) -> tuple[float, int]:
     if len(present) < 2:
         return math.nan, len(present)
     return math.sqrt(len(present) / (len(present) - 1) * sums.square().sum().item()), len(present)
-
-
-def _to_cpu(values: Tensor | None) -> Tensor | None:
-    return None if values is None else values.cpu()
-
-
-def _joined(blocks: Sequence[Block]) -> Block:
-    mean = torch.cat([block.mean for block in blocks])
-    return Block(mean, None if blocks[0].scale is None else torch.cat([block.scale for block in blocks]))

@@ -19,13 +19,12 @@ from infoscope.models.domain.evaluation import DomainItems, accuracies, check_it
 
 _Row = dict[str, float]
 
-# rule -> the evaluated set that decides, and whether it may choose among the steps of a training
+# rule of model selection -> the evaluated set that decides, and whether it may choose among the steps of a training
 RULES = {
-    "last": (None, False),
-    "training": ("training", True),
-    "training-domain-validation": ("validation", True),
-    "leave-one-domain-out": ("left-out domain", True),
-    "oracle (test-domain)": ("test domain", False),
+    "last": (None, False),  # the last step, without a criterion
+    "training": ("training", True),  # as DIVA's official code
+    "training-domain-validation": ("validation", True),  # on unseen items of the training domains
+    "oracle (test-domain)": ("test domain", False),  # the last step; its accuracy decides between trainings
 }
 
 
@@ -38,7 +37,6 @@ class DomainFit:
     """
 
     model: DomainModel
-    rule: str
     step: int
     criterion: float
     curve: list[_Row]
@@ -46,37 +44,22 @@ class DomainFit:
     steps_done: int
 
 
-def select_step(curves: Sequence[Sequence[_Row]], rule: str) -> tuple[int, float]:
-    """The step that a rule of model selection chooses from the curves of one or more trainings, and its criterion.
+def select_step(curve: Sequence[_Row], rule: str) -> tuple[int, float]:
+    """The step that a rule of model selection (Gulrajani & Lopez-Paz 2021, section 3) chooses from the evaluations of a
+    training, and its criterion, the mean accuracy over the domains of the rule's set (NaN for "last").
 
-    Rules (Gulrajani & Lopez-Paz 2021, section 3), by the mean accuracy over the domains of an evaluated set:
-        last                         the last step; no criterion (NaN)
-        training                     the best step on the training items (DIVA's official code)
-        training-domain-validation   the best step on unseen items of the training domains ("validation")
-        leave-one-domain-out         the best step on a left-out training domain ("left-out domain"), mean over curves
-        oracle (test-domain)         the last step, its accuracy on the test domain as criterion between trainings
-
-    Of equals the first, at steps that all curves have; (last step, NaN) when no criterion is finite. ValueError for an
-    unknown rule, no common step, or a curve without the set.
+    Of equals the first; the last step when no criterion is finite. ValueError for an unknown rule, no evaluation, or
+    none of the set.
     """
     name, chooses = RULES[one_of("rule", rule, RULES)]
-    steps = sorted(set.intersection(*({int(row["step"]) for row in curve} for curve in curves))) if curves else []
-    if not steps:
-        raise Conflict(f"curves must have a step that all of them evaluate, got {len(curves)} curves without one.")
+    key = "step" if name is None else f"{name}/average"
+    if not curve or key not in curve[0]:
+        raise Conflict(f"curve must have evaluations of a set {name!r} for this rule, got {curve[:1]}.")
     if name is None:
-        return steps[-1], math.nan
-    criteria = {step: _criterion(curves, step, name) for step in (steps if chooses else steps[-1:])}
-    finite = {step: value for step, value in criteria.items() if math.isfinite(value)}
-    best = max(finite, key=lambda step: (finite[step], -step)) if finite else steps[-1]
-    return best, criteria[best]
-
-
-def _criterion(curves: Sequence[Sequence[_Row]], step: int, name: str) -> float:
-    key = f"{name}/average"
-    rows = [next(row for row in curve if row["step"] == step) for curve in curves]
-    if any(key not in row for row in rows):
-        raise Conflict(f"validation must have a set named {name!r} for this rule, got {sorted(rows[0])}.")
-    return sum(row[key] for row in rows) / len(rows)
+        return curve[-1]["step"], math.nan
+    finite = [row for row in curve if math.isfinite(row[key])] if chooses else []
+    best = max(finite, key=lambda row: row[key]) if finite else curve[-1]
+    return best["step"], best[key]
 
 
 def fit_domain(
@@ -96,14 +79,13 @@ def fit_domain(
     """Trains a domain model for `steps` steps with its configuration's optimiser and schedules, on its own device.
 
     train       items with the model's classes and domains (`DomainData` or any `DomainItems`); y -1 where unknown
-    validation  evaluated sets by name (a single one is named "validation")
-    rule        of `select_step`, with the set that it needs
+    validation  evaluated sets by name (a single one is named "validation"), of which `rule` (RULES) may need one
     every       steps between evaluations (None: a tenth of the training)
     patience    evaluations without a better criterion that end the training
     generator   a CPU generator of all draws
     report      report(step, terms) after each step, with terms in nats per item; what it raises ends the training
-    save        save(make) after each step, with a function that makes the state, of tensors and plain values
-    state       continues a training of the same configuration and data with the same numbers
+    save, state  save(make) after each step, with a function that makes the state (tensors and plain values) from which
+                a training of the same configuration and data continues with the same numbers
 
     The curve has the step, the mean of each term since the last evaluation, and "name/average", "name/overall" and
     "name/worst" for each set. ValueError for labels that do not suit the model, a rule without its set, a patience
@@ -135,7 +117,9 @@ def fit_domain(
             report(training.done, terms)
         if save is not None:
             save(training.state)
-    return training.finish()
+    step, criterion = select_step(training.curve, rule)
+    model.load_state_dict(training.best)
+    return DomainFit(model.eval(), step, criterion, training.curve, training.ended, training.done)
 
 
 class Minibatches:
@@ -214,7 +198,7 @@ class _Training:
         means = {name: sum(values) / len(values) for name, values in self.sums.items()}
         self.curve.append({"step": self.done} | means | scores)
         self.sums = {}
-        best, _ = select_step([self.curve], self.rule)
+        best, _ = select_step(self.curve, self.rule)
         if best == self.done:
             self.best = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
         since = sum(row["step"] > best for row in self.curve)
@@ -222,27 +206,23 @@ class _Training:
             self.ended = "patience"
         return scores
 
-    def finish(self) -> DomainFit:
-        step, criterion = select_step([self.curve], self.rule)
-        self.model.load_state_dict(self.best)
-        return DomainFit(self.model.eval(), self.rule, step, criterion, self.curve, self.ended, self.done)
-
     def state(self) -> dict[str, Any]:
         """All that the rest of the training depends on, as tensors and plain values."""
-        return {
+        state = {
             "config": self.model.config,
             "steps": self.steps,
             "rule": self.rule,
             "done": self.done,
             "ended": self.ended,
-            "model": {name: value.clone() for name, value in self.model.state_dict().items()},
-            "optimisers": {name: copy.deepcopy(entry.state_dict()) for name, entry in self.optimisers.items()},
+            "model": self.model.state_dict(),
+            "optimisers": {name: entry.state_dict() for name, entry in self.optimisers.items()},
             "generator": self.generator.get_state(),
-            "minibatches": list(self.minibatches.state),
-            "curve": [dict(row) for row in self.curve],
-            "sums": {name: list(values) for name, values in self.sums.items()},
+            "minibatches": self.minibatches.state,
+            "curve": self.curve,
+            "sums": self.sums,
             "best": self.best,
         }
+        return copy.deepcopy(state)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         own = {"config": self.model.config, "steps": self.steps, "rule": self.rule}
@@ -255,10 +235,9 @@ class _Training:
         for name, entry in self.optimisers.items():
             entry.load_state_dict(state["optimisers"][name])
         self.generator.set_state(state["generator"].cpu())
+        for name in ("done", "ended", "best", "curve", "sums"):
+            setattr(self, name, copy.deepcopy(state[name]))
         self.minibatches.state = list(state["minibatches"])
-        self.done, self.ended, self.best = state["done"], state["ended"], state["best"]
-        self.curve = [dict(row) for row in state["curve"]]
-        self.sums = {name: list(values) for name, values in state["sums"].items()}
 
 
 def optimiser(settings: Optimisation, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:

@@ -1,18 +1,24 @@
-"""Classifiers of texts: a transformer encoder with a linear head."""
+"""Classifiers of texts: a transformer encoder with a linear head; their fine-tuning."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout
+from torch.nn.functional import cross_entropy, dropout
 
-from infoscope.checks import require_int
+from infoscope.checks import require_int, require_number
+from infoscope.errors import OutOfRange, WrongLength
 from infoscope.models.initialisation import generator_or_default, linear
-from infoscope.models.text.encoder import TextEncoder, Texts
+from infoscope.models.text.encoder import TextEncoder, Texts, drawing_from
+from infoscope.models.text.sentence_encoder import classes_of
+from infoscope.models.training import Training
 
+_WEIGHT_DECAY = 0.01
+_GREATEST_NORM = 1.0  # of the gradient
+_SORTED_BATCHES = 32  # within so many batches, texts are sorted by length
 _DROPOUT = 0.1  # of the vector that the head reads, as in BERT's fine-tuning
 
 
@@ -50,3 +56,111 @@ class SequenceClassifier(nn.Module):
     def embed(self, texts: Texts, batch: int = 64) -> Tensor:
         """The encoder's vectors, float [n, hidden] on the CPU."""
         return self.encoder.embed(texts, batch)
+
+
+class ClassifierTraining(Training):
+    """The fine-tuning of a classifier, in pieces (see `Training`).
+
+    classifier     trained in place, and moved to the device
+    texts, labels  single texts or pairs [n]; int64 [n] in 0..classes-1
+    generator      a CPU generator of the order and of the dropout
+    epochs, batch  how often every text is seen, how many at once (similar lengths share a batch)
+    learning_rate  of AdamW: rises over the first `warm_up` share of all steps, then falls linearly to 0
+
+    `advance(training.per_epoch)` gives curves over epochs. ValueError for labels that do not match, and numbers out of
+    range.
+    """
+
+    def __init__(
+        self,
+        classifier: SequenceClassifier,
+        texts: Texts,
+        labels: Tensor,
+        generator: torch.Generator,
+        *,
+        epochs: int = 2,
+        batch: int = 32,
+        learning_rate: float = 5e-5,
+        warm_up: float = 0.1,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        classes = classifier.config["classes"]
+        self._tokens = classifier.encoder.tokens(texts)
+        fitting = labels.dtype == torch.int64 and labels.shape == (len(texts),)
+        if not fitting or not 0 <= labels.min() <= labels.max() < classes:
+            raise WrongLength(
+                f"labels must be torch.int64 of shape [{len(texts)}], one per text, from 0 to {classes - 1}, "
+                f"got {labels.dtype} of shape {list(labels.shape)} with the values {labels.unique().tolist()}."
+            )
+        if not 0.0 <= warm_up < 1.0:
+            raise OutOfRange(f"warm_up must be a share in [0, 1), got {warm_up!r}.")
+        require_number("learning_rate", learning_rate, ends=False)
+        epochs, self._batch = require_int("epochs", epochs), require_int("batch", batch)
+        per_epoch = -(-len(texts) // self._batch)
+        total = epochs * per_epoch
+        self.classifier = classifier.to(device)
+        self._device, self._labels = torch.device(device), labels
+        self._rate, self._rising = learning_rate, max(1.0, warm_up * total)
+        self._optimiser = torch.optim.AdamW(
+            classifier.parameters(), lr=learning_rate, weight_decay=_WEIGHT_DECAY, fused=True
+        )
+        settings = {"texts": len(texts), "classes": classes, "steps": total, "batch": self._batch}
+        settings |= {"learning_rate": learning_rate, "warm_up": warm_up}
+        parts = {"classifier": classifier, "optimiser": self._optimiser}
+        super().__init__(total, per_epoch, generator, settings, parts)
+
+    def advance(self, steps: int) -> dict[str, float]:
+        """As `Training.advance`; FloatingPointError when the mean loss is not finite."""
+        self.classifier.train()
+        means = super().advance(steps)
+        self.check()
+        return means
+
+    def _step(self, rows: Tensor) -> dict[str, Tensor]:
+        """One batch: its mean cross entropy."""
+        tokens = self.classifier.encoder.padded([self._tokens[row] for row in rows.tolist()])
+        falling = (self.total - self.done) / max(1.0, self.total - self._rising)
+        for group in self._optimiser.param_groups:
+            group["lr"] = self._rate * min((self.done + 1) / self._rising, falling)
+        with drawing_from(self._generator, self._device):
+            logits = self.classifier(**{name: values.to(self._device) for name, values in tokens.items()})
+        loss = cross_entropy(logits, self._labels[rows].to(self._device))
+        self._optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.classifier.parameters(), _GREATEST_NORM)
+        self._optimiser.step()
+        return {"loss": loss}
+
+    def _epoch(self) -> list[Tensor]:
+        """Texts in random batches of similar length."""
+        generator = torch.Generator().manual_seed(self._seed)
+        lengths = torch.tensor([len(ids) for ids, _ in self._tokens])
+        order = torch.randperm(len(lengths), generator=generator)
+        batches = []
+        for chunk in order.split(_SORTED_BATCHES * self._batch):
+            batches += chunk[lengths[chunk].argsort(stable=True)].split(self._batch)
+        return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
+
+
+def fine_tune(
+    texts: Texts,
+    labels: Tensor,
+    encoder: TextEncoder,
+    generator: torch.Generator,
+    *,
+    progress: Callable[[int, float], None] | None = None,
+    **settings: Any,
+) -> SequenceClassifier:
+    """A classifier trained with a copy of an encoder, on `device` in evaluation mode; settings of `ClassifierTraining`.
+
+    The default learning rate suits pretrained encoders; `small_encoder` needs about 1e-3. progress(step, loss) is
+    called after each step, loss in nats. ValueError when labels do not match or are of one class, and for sizes out of
+    range.
+    """
+    classifier = SequenceClassifier.of(encoder, classes_of(labels, len(texts), "text"), generator)
+    training = ClassifierTraining(classifier, texts, labels, generator, **settings)
+    while training.done < training.total:
+        loss = training.advance(1)["loss"]
+        if progress is not None:
+            progress(training.done, loss)
+    return classifier.eval()

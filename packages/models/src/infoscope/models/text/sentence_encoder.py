@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from infoscope.checks import require_int
-from infoscope.errors import InvalidInput
-from infoscope.models.checks import classes_of
+from infoscope.errors import InvalidInput, NoVariation, WrongLength
 from infoscope.models.initialisation import draw_uniform
 
 _WORD = re.compile(r"[a-z0-9']+")
@@ -102,3 +101,16 @@ def _zero_linear(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
     for parameter in layer.parameters():
         nn.init.zeros_(parameter)
     return layer
+
+
+def classes_of(labels: Tensor, n: int, item: str) -> int:
+    """How many classes labels int64 [n] have; ValueError unless there is one per item, counted from 0, two or more."""
+    if labels.dtype != torch.int64 or labels.shape != (n,):
+        raise WrongLength(
+            f"labels must be torch.int64 of shape [{n}], one per {item}, "
+            f"got {labels.dtype} of shape {list(labels.shape)}."
+        )
+    classes = labels.unique()
+    if len(classes) < 2 or not torch.equal(classes, torch.arange(len(classes), device=classes.device)):
+        raise NoVariation(f"labels must be the whole numbers from 0 of at least two classes, got {classes.tolist()}.")
+    return len(classes)

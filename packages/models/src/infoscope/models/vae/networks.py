@@ -1,9 +1,12 @@
-"""Variational autoencoders of images, with real and categorical latents (Kingma & Welling 2014; Dupont 2018)."""
+"""Variational autoencoders of images, with real and categorical latents (Kingma & Welling 2014; Dupont 2018), of the
+convolutional network of Tokui & Sato 2021, table 2.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import prod
 from typing import Any
 
 import torch
@@ -13,9 +16,8 @@ from torch.nn.functional import log_softmax, softplus
 from infoscope.checks import require_int, require_ints, require_number
 from infoscope.errors import OutOfRange, TooFew, WrongShape
 from infoscope.models.blocks import Block
-from infoscope.models.initialisation import generator_or_default
+from infoscope.models.initialisation import draw_uniform, generator_or_default, linear
 from infoscope.models.vae.images import Images, ImageSource, unit_range
-from infoscope.models.vae.layers import checked_shape, decoder, encoder
 
 CHANNELS = (32, 32, 64, 64)
 
@@ -81,8 +83,23 @@ class Encoding:
 class _ImageModel(nn.Module):
     """Encoder and decoder; what VAE and AutoEncoder share."""
 
-    config: dict[str, Any]
-    latents: LatentSpec
+    def __init__(
+        self,
+        image_shape: Sequence[int],
+        latents: LatentSpec,
+        outputs: int,
+        own: Mapping[str, Any],
+        channels: Sequence[int],
+        hidden: int,
+        generator: torch.Generator | None,
+    ) -> None:
+        super().__init__()
+        shape, channels = checked_shape(image_shape, channels)
+        self.latents, hidden = latents, require_int("hidden", hidden)
+        self.config = {"image_shape": shape, **own, "channels": channels, "hidden": hidden}
+        generator = generator_or_default(generator)
+        self.encoder = encoder(shape, outputs, channels, hidden, generator)
+        self.decoder = decoder(shape, latents.width, channels, hidden, generator)
 
     def encode(self, images: Tensor) -> Encoding:
         raise NotImplementedError
@@ -131,16 +148,10 @@ class VAE(_ImageModel):
         hidden: int = 256,
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__()
-        shape, channels = checked_shape(image_shape, channels)
-        self.latents = latents if isinstance(latents, LatentSpec) else LatentSpec(**latents)
-        plain = asdict(self.latents) | {"categorical": list(self.latents.categorical)}
-        hidden = require_int("hidden", hidden)
-        self.config = {"image_shape": shape, "latents": plain, "channels": channels, "hidden": hidden}
-        generator = generator_or_default(generator)
-        outputs = 2 * self.latents.real + sum(self.latents.categorical)
-        self.encoder = encoder(shape, outputs, channels, hidden, generator)
-        self.decoder = decoder(shape, self.latents.width, channels, hidden, generator)
+        latents = latents if isinstance(latents, LatentSpec) else LatentSpec(**latents)
+        plain = asdict(latents) | {"categorical": list(latents.categorical)}
+        outputs = 2 * latents.real + sum(latents.categorical)
+        super().__init__(image_shape, latents, outputs, {"latents": plain}, channels, hidden, generator)
 
     def encode(self, images: Tensor) -> Encoding:
         """The posterior of images [n, C, H, W], floats in [0, 1] (not checked). Raises ValueError for another shape."""
@@ -171,14 +182,8 @@ class AutoEncoder(_ImageModel):
         hidden: int = 256,
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__()
-        shape, channels = checked_shape(image_shape, channels)
-        self.latents = LatentSpec(require_int("real", real))
-        hidden = require_int("hidden", hidden)
-        self.config = {"image_shape": shape, "real": real, "channels": channels, "hidden": hidden}
-        generator = generator_or_default(generator)
-        self.encoder = encoder(shape, real, channels, hidden, generator)
-        self.decoder = decoder(shape, real, channels, hidden, generator)
+        latents = LatentSpec(require_int("real", real))
+        super().__init__(image_shape, latents, real, {"real": real}, channels, hidden, generator)
 
     def encode(self, images: Tensor) -> Encoding:
         """The codes of images [n, C, H, W] as `mean`, with scale None. Raises ValueError for another shape."""
@@ -225,3 +230,56 @@ def traverse(
         images[name] = model.decode(codes).sigmoid()
         column += size
     return images
+
+
+def checked_shape(image_shape: Sequence[int], channels: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Both as lists; ValueError unless the image has 1 to 3 channels and sides that the stages can halve."""
+    shape, channels = require_ints("image_shape", image_shape, 3), require_ints("channels", channels)
+    if shape[0] > 3:
+        raise WrongShape(f"image_shape must begin with 1 to 3 channels, not {shape[0]}.")
+    if shape[1] % 2 ** len(channels) or shape[2] % 2 ** len(channels):
+        raise WrongShape(
+            f"image_shape must have a height and width divisible by {2 ** len(channels)} for {len(channels)} stages "
+            f"of convolution, not {shape}."
+        )
+    return shape, channels
+
+
+def encoder(
+    shape: Sequence[int], outputs: int, channels: Sequence[int], hidden: int, generator: torch.Generator
+) -> nn.Sequential:
+    """Images [n, *shape] to [n, outputs]: 4 x 4 convolutions of stride 2, a hidden layer, a linear layer."""
+    layers: list[nn.Module] = []
+    for inputs, features in zip([shape[0], *channels], channels):
+        layers += [_halving(nn.Conv2d, inputs, features, generator), nn.ReLU(inplace=True)]
+    layers += [nn.Flatten(), linear(prod(_inner(shape, channels)), hidden, generator), nn.ReLU(inplace=True)]
+    layers += [linear(hidden, outputs, generator)]
+    # the faster layout of convolutions on CPUs; weights keep their names and shapes
+    return nn.Sequential(*layers).to(memory_format=torch.channels_last)
+
+
+def decoder(
+    shape: Sequence[int], inputs: int, channels: Sequence[int], hidden: int, generator: torch.Generator
+) -> nn.Sequential:
+    """Codes [n, inputs] to logits [n, *shape]: the encoder mirrored, with transposed convolutions."""
+    inner = _inner(shape, channels)
+    layers: list[nn.Module] = [linear(inputs, hidden, generator), nn.ReLU(inplace=True)]
+    layers += [linear(hidden, prod(inner), generator), nn.ReLU(inplace=True), nn.Unflatten(1, inner)]
+    widths = [*reversed(channels), shape[0]]
+    for before, after in zip(widths, widths[1:]):
+        layers += [_halving(nn.ConvTranspose2d, before, after, generator), nn.ReLU(inplace=True)]
+    return nn.Sequential(*layers[:-1]).to(memory_format=torch.channels_last)
+
+
+def _halving(
+    kind: type[nn.Conv2d] | type[nn.ConvTranspose2d], inputs: int, outputs: int, generator: torch.Generator
+) -> nn.Module:
+    """A convolution that halves the sides, or a transposed one that doubles them, with torch's default weights."""
+    layer = nn.utils.skip_init(kind, inputs, outputs, 4, stride=2, padding=1)
+    draw_uniform(layer, generator)
+    return layer
+
+
+def _inner(shape: Sequence[int], channels: Sequence[int]) -> tuple[int, int, int]:
+    """The shape between the convolutions and the hidden layer."""
+    return channels[-1], shape[1] >> len(channels), shape[2] >> len(channels)
