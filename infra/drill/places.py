@@ -1,9 +1,8 @@
-"""Processes, ended by id, and their places: an MLflow server, a Ray cluster, a file system of a fixed size."""
+"""Processes, ended by id, and their places: an MLflow server, a Ray cluster, mounts of their own."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import signal
 import socket
@@ -12,15 +11,15 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import psutil
 
-DISK_BYTES = 8 * 2**20
 START_SECONDS = 300.0  # of a server or a node, also where many others want the machine
 ENDINGS = {signal.SIGINT, signal.SIGTERM}
+DISK = ("-t", "tmpfs", "-o", "size=64m", "none")  # what `mount` is given for a small disk
 
 
 class DrillError(RuntimeError):
@@ -28,12 +27,16 @@ class DrillError(RuntimeError):
 
 
 class Processes:
-    """The processes that a drill has started, each in a session of its own, with all that descend from it."""
+    """The processes that a drill has started, each in a session of its own, with all that descend from it.
 
-    def __init__(self) -> None:
+    environment: of all of them.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
         self._sessions: set[int] = set()
 
-    def start(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Popen:
+    def start(self, command: Sequence[str], folder: Path, log: Path, **more: str) -> psutil.Popen:
         """Runs a command in a folder, its output added to a file. SIGINT and SIGTERM wait until it is noted."""
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
         try:
@@ -41,7 +44,7 @@ class Processes:
                 process = psutil.Popen(
                     list(command),
                     cwd=folder,
-                    env=dict(environment),
+                    env={**self.environment, **more},
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -67,9 +70,9 @@ class Processes:
             psutil.wait_procs(left, timeout=1)
         self._sessions.discard(session)
 
-    def end_all(self, but: int | None = None) -> None:
-        """kill -9 for everything that was started; but: a session that goes on."""
-        for session in self._sessions - {but}:
+    def end_all(self, but: Iterable[int] = ()) -> None:
+        """kill -9 for everything that was started; but: sessions that go on."""
+        for session in self._sessions.difference(but):
             self.end(session)
 
 
@@ -112,10 +115,22 @@ def separation() -> tuple[str, ...] | None:
     return None
 
 
-def apart(host: str, mount: str, *paths: Path) -> list[str]:
-    """What a command begins with to run under another host name and after a shell command of the paths "$1", "$2"."""
-    script = f'{mount} && "$0" -c "import socket; socket.sethostname(\'{host}\')" && shift {len(paths)} && exec "$@"'
-    return [*separation(), "sh", "-c", script, sys.executable, *map(str, paths)]
+class Container:
+    """A mount on a folder and a host name, for the processes that are started with `prefix`."""
+
+    def __init__(self, processes: Processes, host: str, log: Path, folder: Path, *mount: str):
+        folder.mkdir(parents=True, exist_ok=True)
+        script = f'mount "$@" && "$0" -c "import socket; socket.sethostname(\'{host}\')" && echo mounted && sleep 86400'
+        command = [*separation(), "sh", "-c", script, sys.executable, *mount, str(folder)]
+        holder = processes.start(command, folder.parent, log)
+        wait_until(lambda: "mounted" in log.read_text(), "a mount", START_SECONDS, holder, log)
+        self.session, self.inside = holder.pid, Path(f"/proc/{holder.pid}/root{folder.resolve()}")
+
+    def prefix(self, folder: Path) -> list[str]:
+        """Makes a command run in there, in `folder`."""
+        own = ["--user", "--preserve-credentials"] if "--user" in separation() else []
+        enter = ["nsenter", "--target", str(self.session), "--mount", "--uts", *own]
+        return [*enter, "sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(folder)]
 
 
 def _free_port() -> int:
@@ -127,8 +142,8 @@ def _free_port() -> int:
 class Server:
     """An MLflow tracking server on the loopback address, with an SQLite store and its artifacts in a folder."""
 
-    def __init__(self, processes: Processes, folder: Path, environment: Mapping[str, str]):
-        self._processes, self._folder, self._environment = processes, folder, environment
+    def __init__(self, processes: Processes, folder: Path):
+        self._processes, self._folder = processes, folder
         self.log, self.store, self.port = folder / "server.log", folder / "mlflow.db", _free_port()
         self.uri = f"http://127.0.0.1:{self.port}"
         folder.mkdir(parents=True)
@@ -139,12 +154,14 @@ class Server:
         store, artifacts = f"sqlite:///{self.store}", self._folder / "artifacts"
         options = ["--backend-store-uri", store, "--artifacts-destination", artifacts.as_uri(), "--workers", "1"]
         options += ["--host", "127.0.0.1", "--port", str(self.port)]
-        environment = {**self._environment, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
         command = [sys.executable, "-m", "mlflow", "server", *options]
-        self.process = self._processes.start(command, self._folder, environment, self.log)
+        more = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+        self.process = self._processes.start(command, self._folder, self.log, **more)
 
     def wait(self) -> None:
-        """Returns when it answers."""
+        """Returns when it answers; starts it where it has ended."""
+        if self.process.poll() is not None:
+            self.launch()
         wait_until(self._answers, "the MLflow server does not answer", START_SECONDS, self.process, self.log)
 
     def _answers(self) -> bool:
@@ -152,83 +169,62 @@ class Server:
             return answer.status == 200
         return False
 
-    def kill(self) -> None:
+    def end(self) -> None:
         """kill -9 for the server and the processes that answer for it."""
         self._processes.end(self.process.pid)
 
 
 class Nodes:
-    """A Ray cluster on this machine, a core a node. own_disk: the second node has its own file system and host name."""
+    """A Ray cluster on this machine. count: of nodes; cpus: of each; first, second: where these run, if in a container;
+    clocks: by number, variables of a node's processes.
+    """
 
     def __init__(
-        self, processes: Processes, folder: Path, environment: Mapping[str, str], own_disk: Path | None = None, count=2
+        self,
+        processes: Processes,
+        folder: Path,
+        count: int = 2,
+        cpus: int = 1,
+        containers: Sequence[Container | None] = (None, None),
+        variables: Sequence[Mapping[str, str]] = ({}, {}),
     ):
-        self._processes, self._folder, self._environment = processes, folder, environment
+        self._processes, self._folder, self._cpus = processes, folder, cpus
+        self._containers, self._variables = dict(enumerate(containers, 1)), dict(enumerate(variables, 1))
         port = _free_port()
-        self.address = f"127.0.0.1:{port}"
-        self._start("node-1", ["--head", "--port", str(port), "--include-dashboard", "false"], [])
-        prefix: list[str] = []
-        if own_disk is not None:
-            own_disk.mkdir(parents=True)
-            prefix = apart("infoscope-far-node", 'mount -t tmpfs none "$1"', own_disk)
-        joined = [
-            self._start(f"node-{number}", ["--address", self.address], prefix if number == 2 else [])
-            for number in range(2, count + 1)
-        ]
-        self.second = joined[0] if joined else None
+        self.address, self.started = f"127.0.0.1:{port}", dict[int, psutil.Popen]()
+        self.start(1, ["--head", "--port", str(port), "--include-dashboard", "false"])
+        for number in range(2, count + 1):
+            self.start(number)
 
-    def _start(self, name: str, options: list[str], prefix: list[str], attempts: int = 8) -> psutil.Popen:
-        ray = [sys.executable, "-m", "ray.scripts.scripts", "start", *options, "--num-cpus", "1", "--block"]
+    def start(self, number: int, options: Sequence[str] = (), attempts: int = 8) -> None:
+        """Starts a node, again where Ray gives up after half a minute; what is left of one of this number is ended."""
+        if number in self.started:
+            self._processes.end(self.started.pop(number).pid)
+        container, log = self._containers.get(number), self._folder / f"node-{number}-{time.time_ns()}.log"
+        ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--num-cpus", str(self._cpus), "--block"]
+        ray += options or ["--address", self.address]
         ray += ["--min-worker-port", "0", "--max-worker-port", "0", "--dashboard-agent-listen-port", "0"]
         ray += ["--object-store-memory", str(200 * 2**20), "--disable-usage-stats"]
-        log = self._folder / f"{name}-{attempts}.log"
-        process = self._processes.start([*prefix, *ray], self._folder, self._environment, log)
+        prefix = container.prefix(self._folder) if container else []
+        process = self._processes.start([*prefix, *ray], self._folder, log, **self._variables.get(number, {}))
+        self.started[number] = process
         try:
             wait_until(
-                lambda: "Ray runtime started" in log.read_text(errors="replace"), name, START_SECONDS, process, log
+                lambda: "Ray runtime started" in log.read_text(errors="replace"), "Ray", START_SECONDS, process, log
             )
-        except DrillError as error:  # Ray itself gives up after half a minute
-            self._processes.end(process.pid)
+        except DrillError as error:
             if attempts == 1 or "timed out" not in str(error):
                 raise
-            return self._start(name, options, prefix, attempts - 1)
-        return process
+            self.start(number, options, attempts - 1)
 
-    def raylet(self) -> psutil.Process:
-        """The raylet of the second node. Raises DrillError when there is none."""
-        for process in self._processes.members(self.second.pid):
+    @property
+    def sessions(self) -> list[int]:
+        """Of its processes."""
+        return [process.pid for process in self.started.values()]
+
+    def raylet(self, number: int) -> psutil.Process:
+        """Of a node. Raises DrillError when there is none."""
+        for process in self._processes.members(self.started[number].pid):
             if process.name() == "raylet":
                 return process
-        raise DrillError("the second node has no raylet")
-
-
-class SmallDisk:
-    """A file system of a fixed size, mounted on a folder for the processes that are started with `prefix`."""
-
-    def __init__(self, processes: Processes, folder: Path, environment: Mapping[str, str], log: Path):
-        folder.mkdir(parents=True)
-        script = 'mount -t tmpfs -o size="$1" none "$2" && echo mounted && exec sleep 86400'
-        command = [*separation(), "sh", "-c", script, "sh", str(DISK_BYTES), str(folder)]
-        self._holder = processes.start(command, folder, environment, log)
-        wait_until(lambda: "mounted" in log.read_text(), "the small disk", START_SECONDS, self._holder, log)
-        self._ballast = Path(f"/proc/{self._holder.pid}/root{folder.resolve()}") / "ballast"
-
-    def prefix(self, folder: Path) -> list[str]:
-        """Makes a command run in `folder` with this disk mounted."""
-        own = ["--user", "--preserve-credentials"] if "--user" in separation() else []
-        enter = ["nsenter", "--target", str(self._holder.pid), "--mount", *own]
-        return [*enter, "sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(folder)]
-
-    def fill(self) -> None:
-        """Leaves not a page of it free."""
-        try:
-            with open(self._ballast, "wb", buffering=0) as file:
-                while True:
-                    file.write(bytes(2**16))
-        except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
-
-    def free(self) -> None:
-        """Makes room again."""
-        self._ballast.unlink(missing_ok=True)
+        raise DrillError(f"node {number} has no raylet")
