@@ -1,5 +1,4 @@
-"""The faults of a drill. Each strikes one process by its id, a disk, a clock or the way to the server; the sweep knows
-nothing of it.
+"""The faults of a drill: kills and pauses of processes by their ids, a disk, a clock, the way to the server.
 
 A fault is a generator of a round. Up to its first `yield` it prepares, before the sweep begins; up to the second it
 strikes and yields what was struck, or "" as long as there is nothing to strike; then it heals, when its time is over.
@@ -12,7 +11,6 @@ import errno
 import shutil
 import sqlite3
 import struct
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -22,63 +20,69 @@ from typing import TYPE_CHECKING
 import psutil
 
 from infoscope.tracking.tags import ALIVE
-from infra.drill.liar import LIES
 from infra.drill.places import kill, separation
 from infra.drill.poison import poison
 
 if TYPE_CHECKING:
-    from infra.drill.striking import Round
+    from infra.drill.round import Round
 
 Strike = Iterator[str | None]
 CLOCK_SECONDS = (120, 900, 3600)  # by which a clock goes back
-CLOCK_BYTES = struct.calcsize("l")  # of the file in which clock.c looks for them
 
 
-def _stopped(*processes: psutil.Process) -> Strike:
+def _stop(*processes: psutil.Process) -> Strike:
     """SIGSTOP, and at last SIGCONT for those that are still there."""
     for one in processes:
         one.suspend()
-    yield ", ".join(map(str, [one.pid for one in processes]))
+    yield ", ".join(str(one.pid) for one in processes)
     for one in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             one.resume()
 
 
-def driver(round: Round, pause: bool = False) -> Strike:
+def driver(round: Round) -> Strike:
     yield
     victim = round.any_driver()
-    if pause:
-        yield from _stopped(victim.process)
-    else:
-        kill(victim.process)
-        yield f"{victim.process.pid}"
-        round.start(victim)
+    kill(victim.process)
+    yield f"{victim.process.pid}"
+    round.start(victim)
 
 
-def worker(round: Round, pause: bool = False) -> Strike:
+def paused_driver(round: Round) -> Strike:
+    yield
+    yield from _stop(round.any_driver().process)
+
+
+def worker(round: Round) -> Strike:
     yield
     process, where = yield from round.working()
-    if pause:
-        yield from _stopped(process)
-    else:
-        kill(process)
-        yield f"{process.pid} {where}"
+    kill(process)
+    yield f"{process.pid} {where}"
 
 
-def server(round: Round, pause: bool = False) -> Strike:
+def paused_worker(round: Round) -> Strike:
     yield
-    if pause:
-        while not (members := round.processes.members(round.server.process.pid)):
-            yield ""
-        yield from _stopped(*members)
-    else:
-        killed = round.server.process.pid
-        round.server.end()
-        yield f"{killed}"
-        round.server.launch()
+    process, _ = yield from round.working()
+    yield from _stop(process)
+
+
+def server(round: Round) -> Strike:
+    yield
+    killed = round.server.process.pid
+    round.processes.end(killed)
+    yield f"{killed}"
+    round.server.launch()
+
+
+def paused_server(round: Round) -> Strike:
+    yield
+    while not (members := round.processes.members(round.server.process.pid)):
+        yield ""
+    yield from _stop(*members)
 
 
 def gcs(round: Round) -> Strike:
+    """Of a local Ray."""
     yield
     process = next(one for one in round.processes.members(round.any_driver().process.pid) if one.name() == "gcs_server")
     kill(process)
@@ -106,24 +110,24 @@ def locked(round: Round) -> Strike:
             except sqlite3.OperationalError:  # somebody else is writing
                 yield ""
         yield path.name
-        base.rollback()
 
 
 def clock(round: Round) -> Strike:
-    """The clock of one driver, or of one node, or of all of them, and of all that they have started."""
+    """The clock of one driver, of one node, or of all of them, and of all that they have started, goes back."""
     yield
-    choices = [[clock] for clock in round.clocks] + [round.clocks]
-    chosen, seconds = choices[round.draw.integers(len(choices))], int(round.draw.choice(CLOCK_SECONDS))
+    which, seconds = round.draw.integers(len(round.clocks) + 1), int(round.draw.choice(CLOCK_SECONDS))
+    chosen = round.clocks[which : which + 1] or round.clocks
     for path in chosen:
-        _set(path, -seconds)
+        set_clock(path, -seconds)
     yield f"of {', '.join(path.stem for path in chosen)}, by {seconds} s"
     for path in chosen:
-        _set(path, 0)
+        set_clock(path, 0)
 
 
-def _set(path: Path, seconds: int) -> None:
-    with open(path, "r+b") as file:
-        file.write(seconds.to_bytes(CLOCK_BYTES, sys.byteorder, signed=True))
+def set_clock(path: Path, seconds: int) -> None:
+    """Moves the clock of the processes that have this file as DRILL_CLOCK (see clock.c)."""
+    with open(path, "r+b" if path.exists() else "wb") as file:  # never cut: they read it
+        file.write(struct.pack("l", seconds))
 
 
 def disk(round: Round) -> Strike:
@@ -142,57 +146,54 @@ def disk(round: Round) -> Strike:
 
 
 def machine(round: Round) -> Strike:
-    """The sweep's machine is lost, and the command runs again elsewhere; the last heartbeat is dated back by an hour,
-    as after a long silence.
+    """The sweep's machine is lost with its working tree, and the command runs again elsewhere; the last heartbeat is
+    dated back by an hour, as after a long silence.
     """
     yield
-    lost = round.drivers[0]
+    lost = round.drivers.pop()
     round.processes.end(lost.process.pid)
     shutil.rmtree(lost.tree)
     for run in round.client.search_runs([round.experiment()], "attributes.status = 'RUNNING'"):
         if run.data.tags.get(ALIVE, "").isdecimal():
             round.client.set_tag(run.info.run_id, ALIVE, str(int(run.data.tags[ALIVE]) - 3_600_000))
     yield f"{lost.process.pid} and everything it had started"
-    round.drivers[0] = round.make_driver("elsewhere")
-    round.start(round.drivers[0])
+    round.start(round.make_driver("elsewhere"))
 
 
 def poisoned(round: Round) -> Strike:
     """Incomplete or foreign runs are added before and during the sweep; a driver is killed."""
     poison(round.client, round.experiment(), "laptop")
-    yield
-    count = len(poison(round.client, round.experiment(), "laptop"))
     killed = driver(round)
-    next(killed)
+    yield next(killed)
+    count = len(poison(round.client, round.experiment(), "laptop"))
     yield f"driver {next(killed)}, beside {2 * count} runs"
-    next(killed, None)
+    yield from killed
 
 
 def lies(round: Round, lie: str) -> Strike:
     """The server is reached through a proxy that lies to every other request."""
     yield
     round.liar.lie(lie, share=0.5)
-    yield "half of the requests"
+    yield "to half of the requests"
     round.liar.be_honest()
 
 
 @dataclass(frozen=True)
 class Fault:
-    """how: the mechanism, for the table. pause: seconds after every step of the sweep, .1 being long enough for a
-    checkpoint to be sent; latest: the share of the sweep's steps after which it does not strike any more; sqlite: every
-    other round has no server. nodes: a Ray cluster, of which the second node has a disk and host name of its own or
-    shares those of the first; drivers: of the same sweep, in a working tree each; alike: in containers of equal host
-    names and paths.
+    """strike: None for several of the others at once. pause: seconds after every step of the sweep, .1 being long
+    enough for a checkpoint to be sent; latest: the share of the sweep's steps after which it does not strike any more;
+    sqlite: every other round has no server; drivers: of the same sweep, in a working tree each; alike: these are in
+    containers of equal host names and paths; nodes: there is a Ray cluster, of which the second node has the disk of
+    the first, or one of its own.
     """
 
-    how: str
     strike: Callable[[Round], Strike] | None
     pause: float = 0.04
     latest: float = 0.97
     sqlite: bool = False
-    nodes: str = ""
     drivers: int = 1
     alike: bool = False
+    nodes: str = ""
 
     @property
     def lacks(self) -> str:
@@ -203,37 +204,32 @@ class Fault:
         return "mounts of its own (unshare --mount --uts)" if mounts and separation() is None else ""
 
 
-OWN, SHARED, ANY = "own", "shared", "own where mounts are allowed"  # `nodes`
+SHARED, OWN, OWN_IF_ALLOWED = "shared", "own", "own where mounts are allowed"  # `nodes`
 BUSY = 0.75  # `latest` where a trial must be running
-KILL, STOP = "kill -9", "kill -STOP, later -CONT"
 HISTORY = "history"
 FAULTS: Mapping[str, Fault] = {
-    "driver": Fault(KILL, driver, sqlite=True),
-    "driver-paused": Fault(STOP, partial(driver, pause=True), sqlite=True),
-    "worker": Fault(KILL, worker, latest=BUSY, sqlite=True),
-    "paused": Fault(f"{STOP}, of a worker", partial(worker, pause=True), latest=BUSY, sqlite=True),
-    "gcs": Fault(f"{KILL} of the gcs of a local Ray", gcs, latest=BUSY, sqlite=True),
-    "locked": Fault("the SQLite store locked by another program", locked, sqlite=True),
-    "clock": Fault("a clock that goes back, by a library loaded first", clock, sqlite=True),
-    "node": Fault(f"{KILL} of the raylet, shared disk", node, latest=BUSY, nodes=SHARED),
-    "server": Fault(KILL, server),
-    "server-paused": Fault(STOP, partial(server, pause=True)),
-    "disk": Fault("no space left on a small file system", disk),
-    "far-node": Fault(f"{KILL} of the raylet, own disk and host name", node, 0.1, BUSY, nodes=OWN),
-    "machine": Fault(
-        f"{KILL} of driver and Ray, working tree deleted, an hour later run again elsewhere", machine, 0.1
-    ),
-    "two-drivers": Fault(f"the same command in two folders at once, then {KILL} of one", driver, drivers=2),
-    "equal-names": Fault(
-        f"two drivers as in two containers of one image, then {KILL} of one", driver, drivers=2, alike=True
-    ),
-    "poisoned": Fault(f"foreign and half-written runs in the experiment, then {KILL} of the driver", poisoned),
-    "server-errors": Fault(LIES["error"], partial(lies, lie="error")),
-    "answers-lost": Fault(LIES["lost"], partial(lies, lie="lost")),
-    "server-busy": Fault(LIES["busy"], partial(lies, lie="busy")),
-    "answers-garbled": Fault(LIES["garbled"], partial(lies, lie="garbled")),
-    "server-silent": Fault(LIES["silent"], partial(lies, lie="silent")),
-    HISTORY: Fault("several of the others at once, two drivers on two nodes", None, 0.1, nodes=ANY, drivers=2),
+    "driver": Fault(driver, sqlite=True),
+    "driver-paused": Fault(paused_driver, sqlite=True),
+    "worker": Fault(worker, latest=BUSY, sqlite=True),
+    "paused": Fault(paused_worker, latest=BUSY, sqlite=True),
+    "gcs": Fault(gcs, latest=BUSY, sqlite=True),
+    "locked": Fault(locked, sqlite=True),
+    "clock": Fault(clock, sqlite=True),
+    "server": Fault(server),
+    "server-paused": Fault(paused_server),
+    "node": Fault(node, latest=BUSY, nodes=SHARED),
+    "far-node": Fault(node, 0.1, BUSY, nodes=OWN),
+    "disk": Fault(disk),
+    "machine": Fault(machine, 0.1),
+    "two-drivers": Fault(driver, drivers=2),
+    "equal-names": Fault(driver, drivers=2, alike=True),
+    "poisoned": Fault(poisoned),
+    "server-errors": Fault(partial(lies, lie="error")),
+    "answers-lost": Fault(partial(lies, lie="lost")),
+    "server-busy": Fault(partial(lies, lie="busy")),
+    "answers-garbled": Fault(partial(lies, lie="garbled")),
+    "server-silent": Fault(partial(lies, lie="silent")),
+    HISTORY: Fault(None, 0.1, drivers=2, nodes=OWN_IF_ALLOWED),
 }
 ALONE = ("gcs", "far-node", "machine", "two-drivers", "equal-names", HISTORY)  # not among others
 MIXED = [name for name in FAULTS if name not in ALONE]

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import psutil
+import requests
 
-START_SECONDS = 300.0  # of a server or a node, also where many others want the machine
-ENDINGS = {signal.SIGINT, signal.SIGTERM}
-DISK = ("-t", "tmpfs", "-o", "size=64m", "none")  # what `mount` is given for a small disk
+START_SECONDS, END_SECONDS = 300.0, 120.0  # of a server or a node, also where many others want the machine
+RAY_STARTS = 8  # Ray itself gives up after half a minute
+DISK = ("-t", "tmpfs", "-o", "size=64m", "none")  # the words of `mount` for a small disk
 
 
 class DrillError(RuntimeError):
@@ -27,67 +26,46 @@ class DrillError(RuntimeError):
 
 
 class Processes:
-    """The processes that a drill has started, each in a session of its own, with all that descend from it.
-
-    environment: of all of them.
-    """
+    """Processes with one environment, each in a session of its own with all that descend from it."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self.environment = environment
-        self._sessions: set[int] = set()
+        self.environment, self.sessions = environment, set[int]()
 
     def start(self, command: Sequence[str], folder: Path, log: Path, **more: str) -> psutil.Popen:
-        """Runs a command in a folder, its output added to a file. SIGINT and SIGTERM wait until it is noted."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
-        try:
-            with open(log, "ab") as output:
-                process = psutil.Popen(
-                    list(command),
-                    cwd=folder,
-                    env={**self.environment, **more},
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                    preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS),
-                )
-            self._sessions.add(process.pid)
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
+        """Runs a command in a folder, its output added to a file. more: variables of its environment."""
+        with open(log, "ab") as output:
+            streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+            environment = {**self.environment, **more}
+            process = psutil.Popen(list(command), cwd=folder, env=environment, start_new_session=True, **streams)
+        self.sessions.add(process.pid)
         return process
 
     def members(self, session: int) -> list[psutil.Process]:
         """The living processes of a session: of `start`'s process with this id and of all that descend from it."""
-        return [process for process in psutil.process_iter() if _lives_in(session, process)]
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(ProcessLookupError, PermissionError, psutil.NoSuchProcess):
+                if os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+        return found
 
     def end(self, session: int) -> None:
-        """kill -9 for a session, until nobody is left in it. Raises TimeoutError when that takes two minutes."""
-        deadline = time.monotonic() + 120
-        while left := self.members(session):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"processes {[process.pid for process in left]} do not end")
-            kill(*left)
-            psutil.wait_procs(left, timeout=1)
-        self._sessions.discard(session)
+        """kill -9 for a session, until nobody is left in it. Raises DrillError when that takes two minutes."""
+        wait_until(lambda: not kill(*self.members(session)), f"session {session} does not end", END_SECONDS)
+        self.sessions.discard(session)
 
     def end_all(self, but: Iterable[int] = ()) -> None:
         """kill -9 for everything that was started; but: sessions that go on."""
-        for session in self._sessions.difference(but):
+        for session in self.sessions.difference(but):
             self.end(session)
 
 
-def kill(*processes: psutil.Process) -> None:
-    """kill -9 by id, which psutil makes sure is still the same process's. One that is gone is passed over."""
+def kill(*processes: psutil.Process) -> tuple[psutil.Process, ...]:
+    """kill -9 by id, which psutil makes sure is still the same process's; returns them all, those that are gone too."""
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
-
-
-def _lives_in(session: int, process: psutil.Process) -> bool:
-    try:
-        return os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE
-    except (ProcessLookupError, PermissionError, psutil.NoSuchProcess):
-        return False
+    return processes
 
 
 def wait_until(
@@ -98,7 +76,7 @@ def wait_until(
     while not met():
         ended = process is not None and process.poll() is not None
         if ended or time.monotonic() > deadline:
-            last = f":\n{log.read_text(errors='replace')[-800:]}" if log and log.exists() else ""
+            last = f":\n{log.read_text(errors='replace')[-800:]}" if log else ""
             raise DrillError(f"{what}: {'the process ended' if ended else f'not within {seconds:.0f} s'}{last}")
         time.sleep(0.1)
 
@@ -109,14 +87,16 @@ def separation() -> tuple[str, ...] | None:
     with tempfile.TemporaryDirectory() as folder:
         for prefix in (("unshare", "--mount", "--uts"), ("unshare", "--user", "--map-root-user", "--mount", "--uts")):
             attempt = [*prefix, "mount", "-t", "tmpfs", "none", folder]
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                if subprocess.run(attempt, capture_output=True, timeout=60).returncode == 0:
+            with contextlib.suppress(OSError):
+                if subprocess.run(attempt, capture_output=True).returncode == 0:
                     return prefix
     return None
 
 
 class Container:
-    """A mount on a folder and a host name, for the processes that are started with `prefix`."""
+    """A mount on a folder and a host name, for the processes that are started with `prefix`. mount: words of `mount`,
+    which is allowed (see `separation`); inside: the folder as it is in there, seen from outside.
+    """
 
     def __init__(self, processes: Processes, host: str, log: Path, folder: Path, *mount: str):
         folder.mkdir(parents=True, exist_ok=True)
@@ -143,17 +123,15 @@ class Server:
     """An MLflow tracking server on the loopback address, with an SQLite store and its artifacts in a folder."""
 
     def __init__(self, processes: Processes, folder: Path):
-        self._processes, self._folder = processes, folder
-        self.log, self.store, self.port = folder / "server.log", folder / "mlflow.db", _free_port()
-        self.uri = f"http://127.0.0.1:{self.port}"
+        self._processes, self._folder, self.port = processes, folder, _free_port()
+        self.log, self.store, self.uri = folder / "server.log", folder / "mlflow.db", f"http://127.0.0.1:{self.port}"
         folder.mkdir(parents=True)
         self.launch()
 
     def launch(self) -> None:
         """Starts it; see `wait`. The process is `process`."""
-        store, artifacts = f"sqlite:///{self.store}", self._folder / "artifacts"
-        options = ["--backend-store-uri", store, "--artifacts-destination", artifacts.as_uri(), "--workers", "1"]
-        options += ["--host", "127.0.0.1", "--port", str(self.port)]
+        options = ["--backend-store-uri", f"sqlite:///{self.store}", "--workers", "1", "--host", "127.0.0.1"]
+        options += ["--artifacts-destination", (self._folder / "artifacts").as_uri(), "--port", str(self.port)]
         command = [sys.executable, "-m", "mlflow", "server", *options]
         more = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
         self.process = self._processes.start(command, self._folder, self.log, **more)
@@ -165,18 +143,14 @@ class Server:
         wait_until(self._answers, "the MLflow server does not answer", START_SECONDS, self.process, self.log)
 
     def _answers(self) -> bool:
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.uri}/health", timeout=5) as answer:
-            return answer.status == 200
+        with contextlib.suppress(requests.RequestException):
+            return requests.get(f"{self.uri}/health", timeout=5).ok
         return False
-
-    def end(self) -> None:
-        """kill -9 for the server and the processes that answer for it."""
-        self._processes.end(self.process.pid)
 
 
 class Nodes:
-    """A Ray cluster on this machine. count: of nodes; cpus: of each; first, second: where these run, if in a container;
-    clocks: by number, variables of a node's processes.
+    """A Ray cluster on this machine, of nodes with a number of cores each. containers, clocks: by number, where a node
+    runs and the file of its clock; the processes of node 1 and 2 are `started[1]` and `started[2]`.
     """
 
     def __init__(
@@ -185,42 +159,37 @@ class Nodes:
         folder: Path,
         count: int = 2,
         cpus: int = 1,
-        containers: Sequence[Container | None] = (None, None),
-        variables: Sequence[Mapping[str, str]] = ({}, {}),
+        containers: Mapping[int, Container] | None = None,
+        clocks: Mapping[int, Path] | None = None,
     ):
-        self._processes, self._folder, self._cpus = processes, folder, cpus
-        self._containers, self._variables = dict(enumerate(containers, 1)), dict(enumerate(variables, 1))
-        port = _free_port()
-        self.address, self.started = f"127.0.0.1:{port}", dict[int, psutil.Popen]()
-        self.start(1, ["--head", "--port", str(port), "--include-dashboard", "false"])
-        for number in range(2, count + 1):
+        self._processes, self._folder, self._cpus, self._port = processes, folder, cpus, _free_port()
+        self._containers, self._clocks = containers or {}, clocks or {}
+        self.address, self.started = f"127.0.0.1:{self._port}", dict[int, psutil.Popen]()
+        for number in range(1, count + 1):
             self.start(number)
 
-    def start(self, number: int, options: Sequence[str] = (), attempts: int = 8) -> None:
-        """Starts a node, again where Ray gives up after half a minute; what is left of one of this number is ended."""
-        if number in self.started:
-            self._processes.end(self.started.pop(number).pid)
-        container, log = self._containers.get(number), self._folder / f"node-{number}-{time.time_ns()}.log"
+    def start(self, number: int) -> None:
+        """Starts a node, the first as the head; what is left of one of this number is ended."""
+        joined = ["--head", "--port", str(self._port), "--include-dashboard", "false"]
         ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--num-cpus", str(self._cpus), "--block"]
-        ray += options or ["--address", self.address]
+        ray += joined if number == 1 else ["--address", self.address]
         ray += ["--min-worker-port", "0", "--max-worker-port", "0", "--dashboard-agent-listen-port", "0"]
         ray += ["--object-store-memory", str(200 * 2**20), "--disable-usage-stats"]
-        prefix = container.prefix(self._folder) if container else []
-        process = self._processes.start([*prefix, *ray], self._folder, log, **self._variables.get(number, {}))
-        self.started[number] = process
-        try:
-            wait_until(
-                lambda: "Ray runtime started" in log.read_text(errors="replace"), "Ray", START_SECONDS, process, log
-            )
-        except DrillError as error:
-            if attempts == 1 or "timed out" not in str(error):
-                raise
-            self.start(number, options, attempts - 1)
-
-    @property
-    def sessions(self) -> list[int]:
-        """Of its processes."""
-        return [process.pid for process in self.started.values()]
+        prefix = self._containers[number].prefix(self._folder) if number in self._containers else []
+        clock = {"DRILL_CLOCK": str(self._clocks[number])} if number in self._clocks else {}
+        for attempt in range(1, RAY_STARTS + 1):
+            if number in self.started:
+                self._processes.end(self.started.pop(number).pid)
+            log = self._folder / f"node-{number}-{time.time_ns()}.log"
+            process = self._processes.start([*prefix, *ray], self._folder, log, **clock)
+            self.started[number] = process
+            try:
+                return wait_until(
+                    lambda log=log: "runtime started" in log.read_text(), "Ray", START_SECONDS, process, log
+                )
+            except DrillError as error:
+                if attempt == RAY_STARTS or "timed out" not in str(error):
+                    raise
 
     def raylet(self, number: int) -> psutil.Process:
         """Of a node. Raises DrillError when there is none."""
