@@ -21,6 +21,7 @@ from infoscope.tracking import arrays, curve, load_model, log_results, runs, tab
 from infoscope.tracking.models import write_model
 from infoscope.tracking.record import Record, milliseconds, records
 from infoscope.tracking.scheduling.worker import RecordedReport
+from infoscope.tracking.sending import publish as publishing
 from infoscope.tracking.sending.live import Seen
 from infoscope.tracking.sending.publish import by_key_once, header_tags, opened, publish, publish_all
 from infoscope.tracking.store.store import Store, is_finished
@@ -268,22 +269,31 @@ def test_a_failure_leaves_the_run_of_a_driver_that_lives(tmp_path, store, silent
     assert (store.run(run_id) is not None) == kept
 
 
-def test_two_drivers_that_end_the_same_cell_at_once_leave_one_run(tmp_path, store):
-    """They may both find that nobody has it; the end of either's sweep leaves one, with the labels of both."""
+@pytest.mark.parametrize("seen", [False, True])
+def test_two_drivers_that_end_the_same_cell_at_once_leave_one_run(tmp_path, store, seen):
+    """Each finds no whole run of it, but that of the other, where it is seen in MLflow already; either ends its own
+    before it looks at the other's. The end of either's sweep leaves one run, with the labels of both.
+    """
     meeting, found = threading.Barrier(2, timeout=60), []
-    search = Store.cells
+    search, send = Store.cells, publishing._send
 
     def together(self, *given):
         result = list(search(self, *given))
         meeting.wait()
         return result
 
-    def end(label):
-        found.append(closed(begun(tmp_path, **{PROFILE: label}), store))
+    def sent_together(*given):
+        result = send(*given)
+        meeting.wait()
+        return result
 
+    begin = [begun(tmp_path, **{PROFILE: label}) for label in ("a", "b")]
+    for record in begin if seen else ():
+        opened(record, store)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Store, "cells", together)
-        threads = [threading.Thread(target=end, args=(label,)) for label in ("a", "b")]
+        patch.setattr(publishing, "_send", sent_together)
+        threads = [threading.Thread(target=lambda one=one: found.append(closed(one, store))) for one in begin]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -134,10 +134,11 @@ def _counts(record: Record, ending: Mapping[str, Any] | None, held: Run, own: Ru
 
 
 def withdraw(runs: Iterable[Run], store: Store) -> None:
-    """Deletes runs of attempts that are not whole."""
+    """Deletes runs of attempts that are not whole now: another driver may have ended one since they were read."""
     for run in runs:
-        if not is_finished(run):
-            _delete(run, store)
+        found = store.run(run.info.run_id)
+        if found and not is_finished(found):
+            _delete(found, store)
 
 
 def _delete(run: Run, store: Store) -> None:
