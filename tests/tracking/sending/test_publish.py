@@ -269,6 +269,17 @@ def test_a_failure_leaves_the_run_of_a_driver_that_lives(tmp_path, store, silent
     assert (store.run(run_id) is not None) == kept
 
 
+@pytest.mark.parametrize(("silent", "kept"), [(10, True), (1000, False)])
+def test_the_open_run_of_a_driver_that_lives_is_left_to_it(tmp_path, store, silent, kept):
+    """It may end its cell between the look at it and its removal."""
+    closed(begun(tmp_path), store)
+    theirs = begun(tmp_path, **{PARENT: invocation(store, silent)})
+    run_id, _ = opened(theirs, store)
+    chosen = by_key_once(store)["one"]
+    assert is_finished(chosen) and (store.run(run_id) is not None) == kept
+    assert closed(theirs, store) == chosen.info.run_id and len(list(store.cells())) == 1
+
+
 @pytest.mark.parametrize("seen", [False, True])
 def test_two_drivers_that_end_the_same_cell_at_once_leave_one_run(tmp_path, store, seen):
     """Each finds no whole run of it, but that of the other, where it is seen in MLflow already; either ends its own

@@ -219,12 +219,15 @@ def publish_all(
 
 def by_key_once(store: Store) -> dict[str, Run]:
     """By key, the run of every cell. What other attempts have left of finished cells is deleted: two drivers on
-    different machines may have made the same ones.
+    different machines may have made the same ones. A driver that lives withdraws its own.
     """
     known, others = by_key(store.cells())
     for run in others:
         chosen = known[run.data.tags[KEY]]
         if is_finished(chosen):
             store.client.set_tag(chosen.info.run_id, PROFILE, chosen.data.tags[PROFILE])  # the labels of both
-            _delete(run, store)
+            if is_finished(run):
+                _delete(run, store)
+            elif not may_live(store.run(run.data.tags.get(PARENT))):
+                withdraw([run], store)
     return known
