@@ -258,7 +258,7 @@ def in_store(folder: Path, processes: Processes) -> Iterator[list[str]]:
     """A row for each number of cells: planning, starting, reading, UI pages (wall seconds), and file size. What is
     read or shown is measured the second time, when files are in memory.
     """
-    server = Server(processes, folder / "server", environment())
+    server = Server(processes, folder / "server")
     server.wait()
     store = folder / "server" / "mlflow.db"
     uri = f"sqlite:///{store}"
@@ -281,7 +281,7 @@ def on_server(folder: Path, processes: Processes) -> Iterator[list[str]]:
     """One row: the requests and processor time of a cell at an MLflow server, without those of starting and ending a
     sweep.
     """
-    server = Server(processes, folder / "asked", environment())
+    server = Server(processes, folder / "asked")
     server.wait()
     costs = []
     for size in (FIRST, *SWEPT):  # the first includes what is done once
@@ -299,10 +299,10 @@ def on_nodes(folder: Path, processes: Processes) -> Iterator[list[str]]:
     for count in NODES:
         place = folder / f"nodes-{count}"
         place.mkdir()
-        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-        nodes = Nodes(processes, place, environment(**token), count=count)
-        server = Server(processes, place / "server", environment())  # nodes cannot share SQLite
+        nodes = Nodes(processes, place, count)
+        server = Server(processes, place / "server")  # nodes cannot share SQLite
         server.wait()
+        token = {name: processes.environment[name] for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN")}
         places = token | {"RAY_ADDRESS": nodes.address, "MLFLOW_TRACKING_URI": server.uri}
         first, last = (swept(place / f"{size}", size, **places) for size in SWEPT)
         more = (many - few) - few  # cells of the second sweep, which finds those of the first, less those of the first
@@ -347,7 +347,7 @@ def main(given: SimpleNamespace) -> None:
     """Measures and prints."""
     for ending in (signal.SIGINT, signal.SIGTERM):  # shells have the former ignored by what they run in the background
         signal.signal(ending, signal.default_int_handler)
-    processes = Processes()
+    processes = Processes(environment(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32)))
     with tempfile.TemporaryDirectory(prefix="infoscope-scale-") as folder:
         possible = parts(given.limit, Path(folder), processes)
         asked = [one_of("--parts", name, possible) for name in given.parts.split(",")]

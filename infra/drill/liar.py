@@ -58,14 +58,14 @@ class Liar:
             return lie
 
     def _answer(self, request: Request) -> Response:
-        lie = self.next_lie()
+        lie, body = self.next_lie(), request.get_data()  # read, or it would be taken for the next request
         if lie == "silent":
             self._honest.wait()
             _cut(request)
         if lie == "busy":
             return Response("too many requests", 429, {"Retry-After": "3600"})
         asked = {name: text for name, text in request.headers.items() if name.lower() not in HOP}
-        url, body = self._server + request.environ["RAW_URI"], request.get_data()
+        url = self._server + request.environ["RAW_URI"]
         try:
             answer = requests.request(request.method, url, data=body, headers=asked, timeout=600, allow_redirects=False)
         except requests.RequestException:

@@ -1,26 +1,24 @@
-"""Processes, ended by id, and their places: an MLflow server, a Ray cluster, a file system of a fixed size."""
+"""Processes, ended by id, and their places: an MLflow server, a Ray cluster, mounts of their own."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import psutil
+import requests
 
-DISK_BYTES = 8 * 2**20
-START_SECONDS = 300.0  # of a server or a node, also where many others want the machine
-ENDINGS = {signal.SIGINT, signal.SIGTERM}
+START_SECONDS, END_SECONDS = 300.0, 120.0  # of a server or a node, also where many others want the machine
+RAY_STARTS = 8  # Ray itself gives up after half a minute
+DISK = ("-t", "tmpfs", "-o", "size=64m", "none")  # the words of `mount` for a small disk
 
 
 class DrillError(RuntimeError):
@@ -28,63 +26,46 @@ class DrillError(RuntimeError):
 
 
 class Processes:
-    """The processes that a drill has started, each in a session of its own, with all that descend from it."""
+    """Processes with one environment, each in a session of its own with all that descend from it."""
 
-    def __init__(self) -> None:
-        self._sessions: set[int] = set()
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment, self.sessions = environment, set[int]()
 
-    def start(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> psutil.Popen:
-        """Runs a command in a folder, its output added to a file. SIGINT and SIGTERM wait until it is noted."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
-        try:
-            with open(log, "ab") as output:
-                process = psutil.Popen(
-                    list(command),
-                    cwd=folder,
-                    env=dict(environment),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                    preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS),
-                )
-            self._sessions.add(process.pid)
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
+    def start(self, command: Sequence[str], folder: Path, log: Path, **more: str) -> psutil.Popen:
+        """Runs a command in a folder, its output added to a file. more: variables of its environment."""
+        with open(log, "ab") as output:
+            streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+            environment = {**self.environment, **more}
+            process = psutil.Popen(list(command), cwd=folder, env=environment, start_new_session=True, **streams)
+        self.sessions.add(process.pid)
         return process
 
     def members(self, session: int) -> list[psutil.Process]:
         """The living processes of a session: of `start`'s process with this id and of all that descend from it."""
-        return [process for process in psutil.process_iter() if _lives_in(session, process)]
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(ProcessLookupError, PermissionError, psutil.NoSuchProcess):
+                if os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+        return found
 
     def end(self, session: int) -> None:
-        """kill -9 for a session, until nobody is left in it. Raises TimeoutError when that takes two minutes."""
-        deadline = time.monotonic() + 120
-        while left := self.members(session):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"processes {[process.pid for process in left]} do not end")
-            kill(*left)
-            psutil.wait_procs(left, timeout=1)
-        self._sessions.discard(session)
+        """kill -9 for a session, until nobody is left in it. Raises DrillError when that takes two minutes."""
+        wait_until(lambda: not kill(*self.members(session)), f"session {session} does not end", END_SECONDS)
+        self.sessions.discard(session)
 
-    def end_all(self, but: int | None = None) -> None:
-        """kill -9 for everything that was started; but: a session that goes on."""
-        for session in self._sessions - {but}:
+    def end_all(self, but: Iterable[int] = ()) -> None:
+        """kill -9 for everything that was started; but: sessions that go on."""
+        for session in self.sessions.difference(but):
             self.end(session)
 
 
-def kill(*processes: psutil.Process) -> None:
-    """kill -9 by id, which psutil makes sure is still the same process's. One that is gone is passed over."""
+def kill(*processes: psutil.Process) -> tuple[psutil.Process, ...]:
+    """kill -9 by id, which psutil makes sure is still the same process's; returns them all, those that are gone too."""
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
-
-
-def _lives_in(session: int, process: psutil.Process) -> bool:
-    try:
-        return os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE
-    except (ProcessLookupError, PermissionError, psutil.NoSuchProcess):
-        return False
+    return processes
 
 
 def wait_until(
@@ -95,7 +76,7 @@ def wait_until(
     while not met():
         ended = process is not None and process.poll() is not None
         if ended or time.monotonic() > deadline:
-            last = f":\n{log.read_text(errors='replace')[-800:]}" if log and log.exists() else ""
+            last = f":\n{log.read_text(errors='replace')[-800:]}" if log else ""
             raise DrillError(f"{what}: {'the process ended' if ended else f'not within {seconds:.0f} s'}{last}")
         time.sleep(0.1)
 
@@ -106,16 +87,30 @@ def separation() -> tuple[str, ...] | None:
     with tempfile.TemporaryDirectory() as folder:
         for prefix in (("unshare", "--mount", "--uts"), ("unshare", "--user", "--map-root-user", "--mount", "--uts")):
             attempt = [*prefix, "mount", "-t", "tmpfs", "none", folder]
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                if subprocess.run(attempt, capture_output=True, timeout=60).returncode == 0:
+            with contextlib.suppress(OSError):
+                if subprocess.run(attempt, capture_output=True).returncode == 0:
                     return prefix
     return None
 
 
-def apart(host: str, mount: str, *paths: Path) -> list[str]:
-    """What a command begins with to run under another host name and after a shell command of the paths "$1", "$2"."""
-    script = f'{mount} && "$0" -c "import socket; socket.sethostname(\'{host}\')" && shift {len(paths)} && exec "$@"'
-    return [*separation(), "sh", "-c", script, sys.executable, *map(str, paths)]
+class Container:
+    """A mount on a folder and a host name, for the processes that are started with `prefix`. mount: words of `mount`,
+    which is allowed (see `separation`); inside: the folder as it is in there, seen from outside.
+    """
+
+    def __init__(self, processes: Processes, host: str, log: Path, folder: Path, *mount: str):
+        folder.mkdir(parents=True, exist_ok=True)
+        script = f'mount "$@" && "$0" -c "import socket; socket.sethostname(\'{host}\')" && echo mounted && sleep 86400'
+        command = [*separation(), "sh", "-c", script, sys.executable, *mount, str(folder)]
+        holder = processes.start(command, folder.parent, log)
+        wait_until(lambda: "mounted" in log.read_text(), "a mount", START_SECONDS, holder, log)
+        self.session, self.inside = holder.pid, Path(f"/proc/{holder.pid}/root{folder.resolve()}")
+
+    def prefix(self, folder: Path) -> list[str]:
+        """Makes a command run in there, in `folder`."""
+        own = ["--user", "--preserve-credentials"] if "--user" in separation() else []
+        enter = ["nsenter", "--target", str(self.session), "--mount", "--uts", *own]
+        return [*enter, "sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(folder)]
 
 
 def _free_port() -> int:
@@ -127,108 +122,78 @@ def _free_port() -> int:
 class Server:
     """An MLflow tracking server on the loopback address, with an SQLite store and its artifacts in a folder."""
 
-    def __init__(self, processes: Processes, folder: Path, environment: Mapping[str, str]):
-        self._processes, self._folder, self._environment = processes, folder, environment
-        self.log, self.store, self.port = folder / "server.log", folder / "mlflow.db", _free_port()
-        self.uri = f"http://127.0.0.1:{self.port}"
+    def __init__(self, processes: Processes, folder: Path):
+        self._processes, self._folder, self.port = processes, folder, _free_port()
+        self.log, self.store, self.uri = folder / "server.log", folder / "mlflow.db", f"http://127.0.0.1:{self.port}"
         folder.mkdir(parents=True)
         self.launch()
 
     def launch(self) -> None:
         """Starts it; see `wait`. The process is `process`."""
-        store, artifacts = f"sqlite:///{self.store}", self._folder / "artifacts"
-        options = ["--backend-store-uri", store, "--artifacts-destination", artifacts.as_uri(), "--workers", "1"]
-        options += ["--host", "127.0.0.1", "--port", str(self.port)]
-        environment = {**self._environment, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+        options = ["--backend-store-uri", f"sqlite:///{self.store}", "--workers", "1", "--host", "127.0.0.1"]
+        options += ["--artifacts-destination", (self._folder / "artifacts").as_uri(), "--port", str(self.port)]
         command = [sys.executable, "-m", "mlflow", "server", *options]
-        self.process = self._processes.start(command, self._folder, environment, self.log)
+        more = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+        self.process = self._processes.start(command, self._folder, self.log, **more)
 
     def wait(self) -> None:
-        """Returns when it answers."""
+        """Returns when it answers; starts it where it has ended."""
+        if self.process.poll() is not None:
+            self.launch()
         wait_until(self._answers, "the MLflow server does not answer", START_SECONDS, self.process, self.log)
 
     def _answers(self) -> bool:
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.uri}/health", timeout=5) as answer:
-            return answer.status == 200
+        with contextlib.suppress(requests.RequestException):
+            return requests.get(f"{self.uri}/health", timeout=5).ok
         return False
-
-    def kill(self) -> None:
-        """kill -9 for the server and the processes that answer for it."""
-        self._processes.end(self.process.pid)
 
 
 class Nodes:
-    """A Ray cluster on this machine, a core a node. own_disk: the second node has its own file system and host name."""
+    """A Ray cluster on this machine, of nodes with a number of cores each. containers, clocks: by number, where a node
+    runs and the file of its clock; the processes of node 1 and 2 are `started[1]` and `started[2]`.
+    """
 
     def __init__(
-        self, processes: Processes, folder: Path, environment: Mapping[str, str], own_disk: Path | None = None, count=2
+        self,
+        processes: Processes,
+        folder: Path,
+        count: int = 2,
+        cpus: int = 1,
+        containers: Mapping[int, Container] | None = None,
+        clocks: Mapping[int, Path] | None = None,
     ):
-        self._processes, self._folder, self._environment = processes, folder, environment
-        port = _free_port()
-        self.address = f"127.0.0.1:{port}"
-        self._start("node-1", ["--head", "--port", str(port), "--include-dashboard", "false"], [])
-        prefix: list[str] = []
-        if own_disk is not None:
-            own_disk.mkdir(parents=True)
-            prefix = apart("infoscope-far-node", 'mount -t tmpfs none "$1"', own_disk)
-        joined = [
-            self._start(f"node-{number}", ["--address", self.address], prefix if number == 2 else [])
-            for number in range(2, count + 1)
-        ]
-        self.second = joined[0] if joined else None
+        self._processes, self._folder, self._cpus, self._port = processes, folder, cpus, _free_port()
+        self._containers, self._clocks = containers or {}, clocks or {}
+        self.address, self.started = f"127.0.0.1:{self._port}", dict[int, psutil.Popen]()
+        for number in range(1, count + 1):
+            self.start(number)
 
-    def _start(self, name: str, options: list[str], prefix: list[str], attempts: int = 8) -> psutil.Popen:
-        ray = [sys.executable, "-m", "ray.scripts.scripts", "start", *options, "--num-cpus", "1", "--block"]
+    def start(self, number: int) -> None:
+        """Starts a node, the first as the head; what is left of one of this number is ended."""
+        joined = ["--head", "--port", str(self._port), "--include-dashboard", "false"]
+        ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--num-cpus", str(self._cpus), "--block"]
+        ray += joined if number == 1 else ["--address", self.address]
         ray += ["--min-worker-port", "0", "--max-worker-port", "0", "--dashboard-agent-listen-port", "0"]
         ray += ["--object-store-memory", str(200 * 2**20), "--disable-usage-stats"]
-        log = self._folder / f"{name}-{attempts}.log"
-        process = self._processes.start([*prefix, *ray], self._folder, self._environment, log)
-        try:
-            wait_until(
-                lambda: "Ray runtime started" in log.read_text(errors="replace"), name, START_SECONDS, process, log
-            )
-        except DrillError as error:  # Ray itself gives up after half a minute
-            self._processes.end(process.pid)
-            if attempts == 1 or "timed out" not in str(error):
-                raise
-            return self._start(name, options, prefix, attempts - 1)
-        return process
+        prefix = self._containers[number].prefix(self._folder) if number in self._containers else []
+        clock = {"DRILL_CLOCK": str(self._clocks[number])} if number in self._clocks else {}
+        for attempt in range(1, RAY_STARTS + 1):
+            if number in self.started:
+                self._processes.end(self.started.pop(number).pid)
+            log = self._folder / f"node-{number}-{time.time_ns()}.log"
+            process = self._processes.start([*prefix, *ray], self._folder, log, **clock)
+            self.started[number] = process
+            try:
+                return wait_until(
+                    lambda log=log: "runtime started" in log.read_text(), "Ray", START_SECONDS, process, log
+                )
+            except DrillError as error:
+                if attempt == RAY_STARTS or "timed out" not in str(error):
+                    raise
 
-    def raylet(self) -> psutil.Process:
-        """The raylet of the second node. Raises DrillError when there is none."""
-        for process in self._processes.members(self.second.pid):
+    def raylet(self, number: int) -> psutil.Process:
+        """Of a node. Raises DrillError when there is none."""
+        for process in self._processes.members(self.started[number].pid):
             if process.name() == "raylet":
                 return process
-        raise DrillError("the second node has no raylet")
-
-
-class SmallDisk:
-    """A file system of a fixed size, mounted on a folder for the processes that are started with `prefix`."""
-
-    def __init__(self, processes: Processes, folder: Path, environment: Mapping[str, str], log: Path):
-        folder.mkdir(parents=True)
-        script = 'mount -t tmpfs -o size="$1" none "$2" && echo mounted && exec sleep 86400'
-        command = [*separation(), "sh", "-c", script, "sh", str(DISK_BYTES), str(folder)]
-        self._holder = processes.start(command, folder, environment, log)
-        wait_until(lambda: "mounted" in log.read_text(), "the small disk", START_SECONDS, self._holder, log)
-        self._ballast = Path(f"/proc/{self._holder.pid}/root{folder.resolve()}") / "ballast"
-
-    def prefix(self, folder: Path) -> list[str]:
-        """Makes a command run in `folder` with this disk mounted."""
-        own = ["--user", "--preserve-credentials"] if "--user" in separation() else []
-        enter = ["nsenter", "--target", str(self._holder.pid), "--mount", *own]
-        return [*enter, "sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(folder)]
-
-    def fill(self) -> None:
-        """Leaves not a page of it free."""
-        try:
-            with open(self._ballast, "wb", buffering=0) as file:
-                while True:
-                    file.write(bytes(2**16))
-        except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
-
-    def free(self) -> None:
-        """Makes room again."""
-        self._ballast.unlink(missing_ok=True)
+        raise DrillError(f"node {number} has no raylet")

@@ -1,88 +1,119 @@
-"""The contents of the tracking store after a round, and what is wrong with them."""
+"""What a tracking store holds: seen again and again by an observer during a round, and in full when it is over."""
 
 from __future__ import annotations
 
-import tempfile
-from collections import Counter
+import json
+import os
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import mlflow
 import numpy as np
-import pandas as pd
-from mlflow.entities import Run
+import torch
 from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient
 
-from infoscope.tracking import runs
-from infoscope.tracking.store.client import environment
-from infoscope.tracking.store.store import KEY, pages
+from infoscope.errors import StoreUnreachable
+from infoscope.estimators import Training
+from infoscope.tracking import load_model, runs, table
+from infoscope.tracking.tags import KEY
 from infra.drill import sweep
+from infra.drill.history import History, Numbers
+from infra.drill.places import START_SECONDS, wait_until
 from infra.drill.poison import POISONED
 
-LOSSES = (
-    *("lost", "twice"),  # cells without a run, with several
-    "miscounted",  # cells that are not exactly once in `runs`
-    *("running", "failed", "incomplete"),  # runs that are open, are not finished, lack curve, table or model
-    *("duplicates", "wrong"),  # steps that are repeated, or differ from an uninterrupted training
-    *("unready", "unsent"),  # partial models, and records left after `sweep-sync`
-)
+OBSERVE_SECONDS = 1.0  # between two observations
+MACHINE = "system/"  # before the names of metrics of the worker's machine (docs/mlflow.md)
+RECORDS = "runs/records/*/*/record.jsonl"  # in a working tree: what is not sent
 
 
 @cache
-def expected(bits: float, bound: str, steps: int) -> tuple[float, ...]:
-    """The curve of a cell whose training nobody interrupts, nats."""
-    running = sweep.training(bits, sweep.BOUNDS, steps)
+def uninterrupted(bits: float, steps: int) -> Training:
+    """The training of a pack that nobody interrupts."""
+    running = sweep.training(bits, steps)
     running.advance(steps)
-    return tuple(running.trace.of(bound))
+    return running
 
 
-def read(uri: str, experiment: str, plan: Mapping[str, Mapping], trees: Sequence[Path]) -> dict[str, int]:
-    """The number of cells of a plan, and of each kind of loss in the store and in working trees; runs that the drill
-    added are excluded.
+class Observer(threading.Thread):
+    """Looks at an experiment until it is closed, and writes what it sees to a file, a JSON line each time. It alone
+    sets MLFLOW_TRACKING_URI in this process.
     """
-    client, found, models = MlflowClient(uri), [], []
-    if known := client.get_experiment_by_name(experiment):
-        ids = [known.experiment_id]
-        found = list(pages(lambda token: client.search_runs(ids, max_results=1000, page_token=token)))
-        models = pages(lambda token: client.search_logged_models(ids, max_results=100, page_token=token))
-    of = {key: [run for run in found if run.data.tags.get(KEY) == key] for key in plan}
-    last = {key: several[-1] for key, several in of.items() if several}
-    curves = {key: client.get_metric_history(run.info.run_id, sweep.CURVE) for key, run in last.items()}
-    points = {key: [(point.step, point.value) for point in curve] for key, curve in curves.items()}
-    truth = {key: expected(cell["bits"], cell["bound"], cell["steps"]) for key, cell in plan.items()}
-    return dict(
-        cells=len(plan),
-        lost=len(plan) - len(last),
-        twice=sum(len(several) > 1 for several in of.values()),
-        miscounted=_miscounted(uri, experiment, plan),
-        running=sum(run.info.status == "RUNNING" for run in found if POISONED not in run.data.tags),
-        failed=sum(run.info.status != "FINISHED" for run in last.values()),
-        incomplete=sum(not _whole(client, last[key], points[key], truth[key]) for key in last),
-        duplicates=sum(len(curve) - len(dict(curve)) for curve in points.values()),
-        wrong=sum(len(set(points[key]) - set(enumerate(truth[key]))) for key in last),
-        unready=sum(str(model.status) != "READY" for model in models),
-        unsent=sum(len(list(tree.glob("runs/records/*/*/record.jsonl"))) for tree in trees),
-    )
+
+    def __init__(self, uri: str, experiment: str, file: Path):
+        super().__init__(daemon=True)
+        os.environ["MLFLOW_TRACKING_URI"] = uri
+        self._client, self._experiment, self._file = mlflow.MlflowClient(uri), experiment, file
+        self.seen: list[Mapping[str, Numbers]] = []
+        self._counted: list[tuple[str, str]] = []  # key and run id, when it last looked
+        self._over = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        while not self._over.wait(OBSERVE_SECONDS):
+            self._look()
+
+    def close(self) -> None:
+        self._over.set()
+        self.join()
+
+    def _look(self) -> bool:
+        """Adds an observation; whether the store has answered."""
+        try:
+            try:
+                frame = runs(self._experiment)
+                self._counted = list(zip(frame["key"], frame["run_id"]))
+            except LookupError:  # no experiment yet, or nothing finished in it
+                self._counted = []
+            now = {key: self._numbers(run_id) for key, run_id in self._counted}
+        except (StoreUnreachable, MlflowException):
+            return False
+        self.seen.append(now)
+        with open(self._file, "a") as file:
+            file.write(json.dumps(now) + "\n")
+        return True
+
+    def _numbers(self, run_id: str) -> Numbers:
+        names = [name for name in self._client.get_run(run_id).data.metrics if not name.startswith(MACHINE)]
+        history = {name: self._client.get_metric_history(run_id, name) for name in sorted(names)}
+        return {name: sorted([point.step, point.value] for point in points) for name, points in history.items()}
+
+    def history(self, plan: Mapping[str, Mapping[str, Any]], ledger: Path, trees: Sequence[Path]) -> History:
+        """The history of the round, with what the store and the working trees hold now. Raises DrillError when the
+        store does not answer.
+        """
+        wait_until(self._look, "the store does not answer", START_SECONDS)
+        mlflow.set_tracking_uri(os.environ["MLFLOW_TRACKING_URI"])
+        found = mlflow.search_runs(experiment_names=[self._experiment], output_format="list")
+        found = [run for run in found if POISONED not in run.data.tags]
+        ids = list({run.info.experiment_id for run in found})
+        models = mlflow.search_logged_models(ids, output_format="list") if ids else []
+        incomplete = [f"model {model.model_id}" for model in models if str(model.status) != "READY"]
+        incomplete += [key for key, run_id in self._counted if key in plan and not _is_whole(run_id, plan[key])]
+        return History(
+            {key: _truth(cell).tolist() for key, cell in plan.items()},
+            [json.loads(line) for line in ledger.read_text().splitlines()],
+            self.seen,
+            counted=[key for key, _ in self._counted],
+            stored=[run.data.tags[KEY] for run in found if KEY in run.data.tags],
+            open=[run.info.run_id for run in found if run.info.status in ("RUNNING", "SCHEDULED")],
+            incomplete=incomplete,
+            unsent=[str(path) for tree in trees for path in tree.glob(RECORDS)],
+        )
 
 
-def _miscounted(uri: str, experiment: str, plan: Mapping[str, Mapping]) -> int:
+def _truth(cell: Mapping[str, Any]) -> np.ndarray:
+    return np.asarray(uninterrupted(cell["bits"], cell["steps"]).trace.of(cell["bound"]))
+
+
+def _is_whole(run_id: str, cell: Mapping[str, Any]) -> bool:
+    """Whether a run has the table and the model of an uninterrupted training."""
     try:
-        with environment({"MLFLOW_TRACKING_URI": uri}):
-            counts = Counter(runs(experiment)["key"])
-    except Exception:  # whatever it is, none of the cells can be read
-        return len(plan)
-    return sum(counts.pop(key, 0) != 1 for key in plan) + counts.total()
-
-
-def _whole(client: MlflowClient, run: Run, curve: Sequence[tuple[int, float]], truth: Sequence[float]) -> bool:
-    if {step for step, _ in curve} != set(range(len(truth))):
+        kept, weights = table(run_id, sweep.TABLE), load_model(run_id, sweep.MODEL).state_dict()
+    except Exception:  # whatever it is, they cannot be read
         return False
-    outputs = client.get_run(run.info.run_id).outputs
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = client.download_artifacts(run.info.run_id, f"{sweep.TABLE}.parquet", folder)
-            table = pd.read_parquet(path)[sweep.CURVE]
-    except (MlflowException, OSError):
-        return False
-    return bool(outputs and outputs.model_outputs) and np.array_equal(table, truth)
+    truth = uninterrupted(cell["bits"], cell["steps"]).critic.state_dict()
+    equal = weights.keys() == truth.keys() and all(torch.equal(weights[name], truth[name]) for name in truth)
+    return equal and np.array_equal(kept[sweep.CURVE], _truth(cell))

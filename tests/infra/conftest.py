@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.drill.places import Nodes, Processes, separation
+from infra.drill.places import DISK, Container, Nodes, Processes, separation
 
 
 @dataclass
@@ -30,14 +30,15 @@ def plain_environment(**variables):
 
 @pytest.fixture(scope="session")
 def two_nodes(tmp_path_factory, server):
-    processes, folder = Processes(), tmp_path_factory.mktemp("cluster")
+    folder = tmp_path_factory.mktemp("cluster")
     token = folder / "token"
     token.write_text(secrets.token_hex(32))
+    processes = Processes(plain_environment(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN_PATH=str(token)))
     try:
         tree, apart = folder / "tree", separation() is not None
-        with_token = plain_environment(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN_PATH=str(token))
-        nodes = Nodes(processes, folder, with_token, tree if apart else None)
-        tree.mkdir(exist_ok=True)
+        tree.mkdir()
+        far = Container(processes, "infoscope-far-node", folder / "disk.log", tree, *DISK) if apart else None
+        nodes = Nodes(processes, folder, containers=(None, far))
         places = {"RAY_ADDRESS": nodes.address, "RAY_AUTH_TOKEN_PATH": str(token), "MLFLOW_TRACKING_URI": server.uri}
         yield Cluster(plain_environment(**places), tree, apart)
     finally:

@@ -1,4 +1,4 @@
-"""One round of the fault drill, which checks what its sweep has left in the store; `make drill` has every fault."""
+"""One round of the fault drill, which checks the history of its sweep; `make drill` has several faults at once."""
 
 import subprocess
 import sys
@@ -6,10 +6,10 @@ import sys
 import pandas as pd
 import pytest
 
-from infra.drill.reading import LOSSES
+from infra.drill.history import LOSSES
 from tests.tracking.processes import environment
 
-ROUND = ("--rounds", "1", "--faults", "driver", "--packs", "2", "--steps", "60", "--down", "5")
+ROUND = ("--rounds", "1", "--faults", "driver", "--packs", "1", "--steps", "60", "--down", "5")
 
 
 @pytest.mark.system
@@ -25,5 +25,5 @@ def test_a_round_loses_nothing(tmp_path):
     (saved,) = (tmp_path / "runs" / "drill").glob("*/rounds.csv")
     (row,) = pd.read_csv(saved).to_dict("records")
     assert (row["fault"], row["cells"]) == ("driver", 4) and row["runs"] >= 2  # the driver did not survive
-    assert [row[name] for name in LOSSES] == [0] * 10
+    assert row["observed"] > 1 and not any(row[name] for name in LOSSES)
     assert [path.name for path in saved.parent.iterdir()] == ["rounds.csv"]

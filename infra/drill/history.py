@@ -1,0 +1,109 @@
+"""Checks a history: what trials reported, what an observer saw in the tracking store meanwhile, what it holds at last.
+
+LOSSES names every guarantee, by the word under which its breaches are counted. They are those of README.md,
+docs/running.md, docs/clusters.md, docs/mlflow.md and the docstring of `infoscope.tracking.record`; nothing here knows
+how the recording works.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from infra.drill.sweep import ATTEMPT, CURVE
+
+LOSSES = {
+    "lost": "every cell of the plan is counted by `runs(...)`",
+    "doubled": "it is counted once, nothing else is, and one run in the store holds it: earlier attempts are deleted",
+    "unreported": "each of its numbers is what one attempt at this cell reported at this step, to the last digit",
+    "mixed": "its numbers are of one attempt, before its first step of that from whose checkpoint it went on",
+    "missing": "no step is missing",
+    "duplicated": "no step is stored twice",
+    "wrong": "the estimates are those of an uninterrupted training",
+    "disappeared": "a cell that was once seen complete stays complete",
+    "changed": "its numbers stay the same: of two attempts the one that is complete first counts",
+    "open": "no run of the sweep is left open",
+    "incomplete": "table and model are whole, and every model in the store is READY",
+    "unsent": "no record is left behind after `make sweep-sync`",
+}
+Numbers = Mapping[str, Sequence[Sequence[float]]]  # by metric, step and value of every stored point, in order
+
+
+@dataclass
+class History:
+    """truth: by key of the plan, the estimates of an uninterrupted training. ledger: what trials have noted. seen: in
+    order, the numbers of the counted runs by key; the last is of after the round. Then of after the round, too: the
+    keys that are counted, those of all runs in the store, and what is open, incomplete or unsent.
+    """
+
+    truth: Mapping[str, Sequence[float]]
+    ledger: Sequence[Mapping[str, Any]]
+    seen: Sequence[Mapping[str, Numbers]]
+    counted: Sequence[str]
+    stored: Sequence[str]
+    open: Sequence[str] = ()
+    incomplete: Sequence[str] = ()
+    unsent: Sequence[str] = ()
+    _reported: dict[tuple[str, int], set[tuple[int, float]]] = field(init=False)
+    _begun: dict[tuple[str, int], tuple[int | None, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._reported, self._begun = defaultdict(set), {}
+        for entry in self.ledger:
+            if entry["op"] == "begin":
+                self._begun[entry["key"], entry["attempt"]] = entry["origin"], entry["step"]
+            else:
+                self._reported[entry["key"], entry["step"]].add((entry["attempt"], entry["value"]))
+
+    def breaches(self) -> dict[str, dict[str, str]]:
+        """By the words of LOSSES: the cells, runs or files concerned, and why."""
+        found: dict[str, dict[str, str]] = {name: {} for name in LOSSES}
+        found["lost"] = {key: "not counted" for key in self.truth if key not in self.counted}
+        for keys, where in ((self.counted, "counted"), (self.stored, "in the store")):
+            for key, count in Counter(keys).items():
+                if count > 1 or key not in self.truth:
+                    found["doubled"][key] = f"{where} {count} times, {int(key in self.truth)} expected"
+        for name in ("open", "incomplete", "unsent"):
+            found[name] = {one: "at the end" for one in getattr(self, name)}
+        before: dict[str, Numbers] = {}
+        for number, now in enumerate(self.seen):
+            for key in before.keys() - now.keys():
+                found["disappeared"].setdefault(key, f"in observation {number}")
+            for key, numbers in now.items():
+                if key in before and before[key] != numbers:
+                    found["changed"].setdefault(key, f"in observation {number}")
+                if key in self.truth and before.get(key) != numbers:
+                    for name, why in self._wrong_numbers(key, numbers):
+                        found[name].setdefault(key, f"{why}, in observation {number}")
+            before |= now
+        return found
+
+    def _wrong_numbers(self, key: str, numbers: Numbers) -> Iterator[tuple[str, str]]:
+        truth = self.truth[key]
+        for name in (CURVE, ATTEMPT):
+            steps = [step for step, _ in numbers.get(name, ())]
+            if absent := set(range(len(truth))) - set(steps):
+                yield "missing", f"{len(absent)} steps of {name}, {min(absent)} the first"
+            if again := [step for step, count in Counter(steps).items() if count > 1]:
+                yield "duplicated", f"{len(again)} steps of {name}, {again[0]} the first"
+        for name in numbers.keys() - {CURVE, ATTEMPT}:
+            yield "unreported", f"the metric {name}"
+        attempts = {int(step): int(value) for step, value in numbers.get(ATTEMPT, ())}
+        for step, value in numbers.get(CURVE, ()):
+            if (attempts.get(step), value) not in self._reported[key, step]:
+                yield "unreported", f"{value} at step {step} by attempt {attempts.get(step)}"
+            if step >= len(truth) or value != truth[step]:
+                yield "wrong", f"{value} at step {step}"
+        if attempts and attempts != self._lineage(key, attempts[max(attempts)]):
+            yield "mixed", f"attempts {list(dict.fromkeys(attempts.values()))}"
+
+    def _lineage(self, key: str, attempt: int | None) -> dict[int, int]:
+        """By step, who reported what an attempt holds: itself, or before its first step that from which it went on."""
+        if (key, attempt) not in self._begun:
+            return {}
+        origin, first = self._begun[key, attempt]
+        earlier = {step: one for step, one in self._lineage(key, origin).items() if step < first}
+        steps = {step for (of, step), told in self._reported.items() if of == key and attempt in dict(told)}
+        return earlier | dict.fromkeys(sorted(steps), attempt)
