@@ -59,7 +59,7 @@ ONLY_WITH = {
 ONLY_IN = {
     "pickle.loads": "dispatch.py",  # of what the driver itself pickled, which Ray carries in a pickle of its own
     "torch.export.load": "serving.py",  # the program that lies beside it, and its docstring says so
-    "mlflow.pytorch.load_model": "models.py",  # behind allow_code
+    "mlflow.pytorch.load_model": None,
     "mlflow.pyfunc.load_model": None,
 }
 

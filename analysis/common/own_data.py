@@ -146,7 +146,7 @@ def record(
     paths: Sequence[Path],
 ) -> None:  # fmt: skip
     """One run in MLflow with its tables and files; says where, or why not."""
-    from infoscope.tracking.store.single import record_run  # MLflow takes two seconds to import
+    from infoscope.tracking.store.publish import record_run  # MLflow takes two seconds to import
     from infoscope.tracking.store.ui import shown_at
 
     tables = [result.words for result in results]

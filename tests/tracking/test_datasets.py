@@ -9,8 +9,8 @@ import torch
 
 from infoscope.estimators import make_critic
 from infoscope.tracking.datasets import DataSet, inputs
+from infoscope.tracking.models import ready_models
 from infoscope.tracking.scheduling.worker import work
-from infoscope.tracking.store.outputs import ready_models
 from infoscope.tracking.store.store import KEY, Store
 from infoscope.tracking.sweep import Profile, Sweep
 from tests.tracking.cells import Killed, assigned

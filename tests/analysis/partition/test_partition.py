@@ -16,8 +16,7 @@ from infoscope.metrics.partition.evaluation import evaluate
 from infoscope.metrics.partition.report import compare
 from infoscope.models.domain import MODELS
 from infoscope.tracking import arrays, load_model, runs
-from infoscope.tracking.models import write_model
-from infoscope.tracking.store.outputs import ready_models
+from infoscope.tracking.models import ready_models, write_model
 from infoscope.tracking.store.store import CELL, Store
 from tests.analysis import logged
 

@@ -176,7 +176,7 @@ def test_a_process_that_dies_anywhere_leaves_only_whole_runs_and_the_next_comple
 def test_a_damaged_file_and_a_running_sweep_leave_the_store_as_it_was(file, enter):
     folder, whole = enter("second"), file.read_bytes()
     file.write_bytes(whole[:-9])
-    with refused(code="invalid"):
+    with refused(code="file"):
         load(opened(file))
     file.write_bytes(whole)
     (folder / "runs" / "records").mkdir(parents=True)

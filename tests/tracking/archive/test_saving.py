@@ -96,7 +96,7 @@ def test_a_file_is_not_replaced_by_one_that_holds_less(made, tmp_path):
         save("made", path, tables=True)
     assert path.read_bytes() == before
     path.write_bytes(b"mine")
-    with refused(code="invalid"):
+    with refused(code="file"):
         save("made", path)
     assert path.read_bytes() == b"mine"
 

@@ -10,13 +10,12 @@ from mlflow.exceptions import MlflowException
 from infoscope.errors import StoreUnreachable
 from infoscope.estimators import make_critic
 from infoscope.tracking import models
-from infoscope.tracking.models import of_run, write_model
+from infoscope.tracking.models import is_ready, newest_model, of_run, write_model
 from infoscope.tracking.record import home, milliseconds, records
 from infoscope.tracking.sending.publish import opened, publish, publish_all
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import status
 from infoscope.tracking.store.client import Client, NoAnswer, connect
-from infoscope.tracking.store.outputs import is_ready, newest_model
 from infoscope.tracking.store.store import Store
 from infoscope.tracking.tags import ALIVE, CELLS, DRIVER
 from infra.drill.liar import Liar

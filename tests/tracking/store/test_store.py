@@ -11,13 +11,19 @@ from mlflow.tracking._tracking_service.registry import TrackingStoreRegistry
 from infoscope.errors import InvalidInput, StoreUnreachable
 from infoscope.tracking import attach, load_model, parents, runs
 from infoscope.tracking.models import write_model
-from infoscope.tracking.store.single import record_run
+from infoscope.tracking.store.client import connect
+from infoscope.tracking.store.publish import record_run
 from infoscope.tracking.store.store import Store
 from tests.refusals import refused
 from tests.tracking.cells import begun, closed
 
 VERSION = "select version_num from alembic_version"
 SET_VERSION = "update alembic_version set version_num = ?"
+
+
+def as_in_a_new_process():
+    TrackingStoreRegistry._get_store_with_resolved_uri.cache_clear()
+    connect.cache_clear()
 
 
 def test_an_old_store_is_upgraded(own_folder, monkeypatch):
@@ -28,7 +34,7 @@ def test_an_old_store_is_upgraded(own_folder, monkeypatch):
         database.execute(SET_VERSION, ("451aebb31d03",))
     database.close()
 
-    TrackingStoreRegistry._get_store_with_resolved_uri.cache_clear()  # as in a new process
+    as_in_a_new_process()
     upgraded = []
 
     def upgrade(command, **_):
@@ -48,7 +54,7 @@ def test_a_store_of_a_later_mlflow_says_why_it_cannot_be_used(own_folder, monkey
     with sqlite3.connect(path) as database:
         database.execute(SET_VERSION, ("f" * 12,))
     database.close()
-    TrackingStoreRegistry._get_store_with_resolved_uri.cache_clear()
+    as_in_a_new_process()
     failed = subprocess.CompletedProcess([], 1, stderr="Traceback\nno revision 'ffffffffffff'\n")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(StoreUnreachable, match="no revision 'ffffffffffff'"):
@@ -91,7 +97,7 @@ def test_files_are_attached_to_the_newest_finished_invocation(tmp_path, own_fold
     assert Path(found).read_text() == "<p>second</p>"
     with refused("nothing.csv", "invalid"):
         attach("demo", "laptop", [*paths, "nothing.csv"])
-    with pytest.raises(LookupError, match="'paper' has finished"):
+    with pytest.raises(LookupError, match="'paper' has ended"):
         attach("demo", "paper", paths)
 
 

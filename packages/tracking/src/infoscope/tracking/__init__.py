@@ -21,8 +21,8 @@ _LATE = names_of(
         "models": ("load_model",),
         "scheduling.driver": ("run",),
         "scheduling.watch": ("Summary",),
-        "store.publish": ("publish",),
-        "store.store": ("arrays", "attach", "curve", "log_results", "parents", "runs", "table"),
+        "store.publish": ("attach", "log_results", "publish"),
+        "store.store": ("arrays", "curve", "parents", "runs", "table"),
         "sweep": ("Pack", "Profile", "Report", "Search", "Sweep", "asha", "grid"),
     }
 )

@@ -112,13 +112,9 @@ def _described(value: Any) -> tuple[str, dict[str, Any], tuple[int, ...] | None]
             return _described(block.tolist())
         if first is None:
             first = block
-            digest.update(f"{_kind(block)} {list(block.shape[1:])}\n".encode())
+            digest.update(f"{block.dtype.kind}{block.dtype.itemsize} {list(block.shape[1:])}\n".encode())
         rows += len(block)
         digest.update(np.ascontiguousarray(block, block.dtype.newbyteorder("<")).data)
     digest.update(f"{rows}".encode())
     item = first.shape[1:] if first is not None else ()
     return digest.hexdigest(), {"dtype": str(first.dtype), "shape": [-1, *item]}, (rows, *item)
-
-
-def _kind(block: np.ndarray) -> str:
-    return f"{block.dtype.kind}{block.dtype.itemsize}"

@@ -16,11 +16,11 @@ _LIBRARIES = ("torch", "numpy", "ray", "mlflow")
 
 def code_tags() -> dict[str, str]:
     """The commit of the working tree, whether it had changes, and the command: known to the driver only."""
-    tags = {
-        "mlflow.source.name": " ".join(sys.orig_argv[1:] or sys.argv),
-        "mlflow.source.type": "LOCAL",
-        "mlflow.user": _user(),
-    }
+    user = "unknown"
+    with contextlib.suppress(KeyError, OSError):  # of one who is on no list of the machine's
+        user = getpass.getuser()
+    command = " ".join(sys.orig_argv[1:] or sys.argv)
+    tags = {"mlflow.source.name": command, "mlflow.source.type": "LOCAL", "mlflow.user": user}
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return tags | {"infoscope.code": "not under version control"}
@@ -59,16 +59,7 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
-
-
 def _git(*arguments: str) -> str | None:
-    try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        return subprocess.check_output(["git", *arguments], stderr=subprocess.DEVNULL, text=True, timeout=20).strip()
+    return None

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.export import Dim, ExportedProgram
 
 from infoscope.tracking.checks import plain_name
-from infoscope.tracking.models import downloaded, model_files, model_name, read_model, versions
+from infoscope.tracking.models import downloaded, logged_model, model_files, read_model, versions
 from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.store import first_line, tracking_uri
 
@@ -36,7 +36,7 @@ def export(run_id: str, name: str | None = None) -> str:
     """
     from mlflow.models import Model
 
-    name = plain_name("the name of a model", model_name(run_id, name))
+    name = plain_name("the name of a model", logged_model(run_id, name).name)
     with downloaded(run_id, name) as folder, tempfile.TemporaryDirectory() as made:
         module, logged = read_model(model_files(folder)), Model.load(folder)
         _write_program(module, logged.load_input_example(folder), logged.signature, Path(made) / name)
@@ -69,7 +69,8 @@ def program(module: torch.nn.Module, example: Mapping[str, np.ndarray]) -> Expor
     """
     kind = type(module).__name__
     given = rows(example, _TRACED)
-    shapes = {name: {0: Dim.DYNAMIC} | ({1: Dim.AUTO} if _is_tokens(values) else {}) for name, values in given.items()}
+    is_tokens = {name: values.dim() == 2 and not values.is_floating_point() for name, values in given.items()}
+    shapes = {name: {0: Dim.DYNAMIC} | ({1: Dim.AUTO} if is_tokens[name] else {}) for name in given}
     try:
         exported = torch.export.export(module, (), given, dynamic_shapes=shapes)
     except Exception as error:  # of many classes, most of them private
@@ -87,7 +88,3 @@ def program(module: torch.nn.Module, example: Mapping[str, np.ndarray]) -> Expor
 def rows(example: Mapping[str, np.ndarray], n: int) -> dict[str, Tensor]:
     """The arrays of an example, repeated or cut to n rows."""
     return {name: torch.as_tensor(np.resize(values, (n, *values.shape[1:]))) for name, values in example.items()}
-
-
-def _is_tokens(values: Tensor) -> bool:
-    return values.dim() == 2 and not values.is_floating_point()

@@ -1,8 +1,8 @@
 """Models in MLflow: safetensors weights and a typed configuration, never a pickle.
 
 A model is a `torch.nn.Module` of the `infoscope` namespace with a `config` of plain values from which its class and
-`load_state_dict` rebuild it. `load_model` executes only that class of the installed packages. The MLflow flavour here
-(`save_model`, `_load_pyfunc`) imports what the MLmodel file names: only for models of people you trust.
+`load_state_dict` rebuild it. `load_model` executes only that class of the installed packages. MLflow's own loader (by
+`_load_pyfunc`) imports what the MLmodel file names: only for models of people you trust.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import hashlib
 import importlib
 import importlib.metadata
 import json
-import os
 import platform
 import shutil
 import tempfile
@@ -23,14 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
-from mlflow.entities import LoggedModelOutput, Metric
+from mlflow import MlflowClient
+from mlflow.entities import LoggedModel, LoggedModelOutput, Metric, Run
 
+from infoscope.files import json_object
 from infoscope.tracking.aliases import MOVED
 from infoscope.tracking.checks import undamaged
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.record import SYSTEM, home
-from infoscope.tracking.store.client import connect
-from infoscope.tracking.store.outputs import is_ready, newest_model, outputs, ready_models
+from infoscope.tracking.store.client import connect, environment
 from infoscope.tracking.store.store import Store, pages, tracking_uri
 
 if TYPE_CHECKING:  # imported where a model is written or read: it takes seconds
@@ -76,18 +76,19 @@ def read_model(folder: Path) -> torch.nn.Module:
     """The model of a folder, in evaluation mode on the CPU. ValueError: damaged; TypeError: not infoscope's."""
     from safetensors.torch import load_file
 
-    with undamaged(folder / "model.json", "the description of a model"):
-        description = json.loads((folder / "model.json").read_text())
-        if not isinstance(description, dict):
-            raise ValueError(f"it is a {type(description).__name__}")
+    described, stored = folder / "model.json", folder / "weights.safetensors"
+    with undamaged(described, "the description of a model"):
+        description = json_object(described.read_text())
         kind = _model_class(description["module"], description["class"])
-    with undamaged(folder / "weights.safetensors", f"the whole weights of a {description['class']}"):
-        weights = load_file(folder / "weights.safetensors")
-    with undamaged(folder / "model.json", "the description of a model of the size of its weights"):
-        stored = sum(tensor.numel() for tensor in weights.values())
-        with limit_allocations(MIN_ALLOCATION + MAX_ALLOCATION_RATIO * stored):
-            module = kind(**description["config"])
-    with undamaged(folder / "weights.safetensors", f"the whole weights of a {description['class']}"):
+    with undamaged(stored, f"the whole weights of a {kind.__name__}"):
+        weights = load_file(stored)
+    elements = sum(tensor.numel() for tensor in weights.values())
+    with (
+        undamaged(described, "the description of a model of the size of its weights"),
+        limit_allocations(MIN_ALLOCATION + MAX_ALLOCATION_RATIO * elements),
+    ):
+        module = kind(**description["config"])
+    with undamaged(stored, f"the whole weights of a {kind.__name__}"):
         module.load_state_dict(weights)
     return module.eval()
 
@@ -142,19 +143,13 @@ def _model_class(module: str, name: str) -> type[torch.nn.Module]:
     return kind
 
 
-def load_model(run_or_uri: str, name: str | None = None, allow_code: bool = False) -> torch.nn.Module:
+def load_model(run_or_uri: str, name: str | None = None) -> torch.nn.Module:
     """A logged model in evaluation mode, by run id (`name` if several), MLflow URI, NAME@ALIAS, or folder.
 
-    Executes the constructor of an infoscope class only. allow_code: also load MLflow's PyTorch flavour, which can
-    execute any code of its author: only for models of people you trust.
-
-    Raises LookupError when the run has no such model, TypeError for one that is not infoscope's (without `allow_code`).
+    Executes the constructor of an infoscope class only. Raises LookupError when the run has no such model, TypeError
+    for one that is not infoscope's.
     """
     with downloaded(run_or_uri, name) as folder:
-        if allow_code and not _is_ours(folder):
-            import mlflow.pytorch
-
-            return mlflow.pytorch.load_model(str(folder), map_location="cpu").eval()
         return read_model(model_files(folder))
 
 
@@ -166,9 +161,10 @@ def downloaded(run_or_uri: str, name: str | None) -> Iterator[Path]:
     if Path(run_or_uri).is_dir():
         yield Path(run_or_uri)
         return
-    uri = address_of(run_or_uri) if ":/" in run_or_uri or "@" in run_or_uri else _model_uri(run_or_uri, name)
+    is_address = ":/" in run_or_uri or "@" in run_or_uri
+    uri = address_of(run_or_uri) if is_address else f"models:/{logged_model(run_or_uri, name).model_id}"
     with tempfile.TemporaryDirectory() as folder:
-        with tracking_at(tracking_uri()):
+        with environment({"MLFLOW_TRACKING_URI": tracking_uri()}):  # from which a model knows its store
             path = download_artifacts(uri, dst_path=folder)
         yield Path(path)
 
@@ -178,61 +174,51 @@ def address_of(given: str) -> str:
     return f"models:/{given}" if "@" in given and ":/" not in given else given
 
 
-@contextlib.contextmanager
-def tracking_at(uri: str) -> Iterator[None]:
-    """MLflow's models know their store only by the process's own address: lent for a while, and put back as it was."""
-    import mlflow
-
-    before = os.environ.get("MLFLOW_TRACKING_URI")
-    mlflow.set_tracking_uri(uri)
-    try:
-        yield
-    finally:
-        mlflow.set_tracking_uri(None)
-        if before is not None:
-            os.environ["MLFLOW_TRACKING_URI"] = before
-
-
-def _files(folder: Path) -> Path:
-    return folder / "model" if (folder / "MLmodel").exists() else folder
-
-
-def _is_ours(folder: Path) -> bool:
-    return (_files(folder) / "model.json").exists()
-
-
 def model_files(folder: Path) -> Path:
     """The paths of `write_model`'s files in a model's folder. Raises TypeError for a model that is not infoscope's."""
-    if not _is_ours(folder):
+    files = folder / "model" if (folder / "MLmodel").exists() else folder
+    if not (files / "model.json").exists():
         raise TypeError(
-            "this model has no model.json: it was not logged by infoscope, and loading it could execute code; "
-            "load_model(..., allow_code=True) does it all the same, for a model of somebody you trust"
+            "this model has no model.json: it was not logged by infoscope, and loading it could execute code; for one "
+            "of somebody you trust there is mlflow.pytorch.load_model"
         )
-    return _files(folder)
+    return files
 
 
-def model_name(run_id: str, name: str | None = None) -> str:
-    """The name of a logged model: `name`, or the run's only one. Raises LookupError when there is none."""
-    client = _client()
-    found = sorted({model.name for model in ready_models(client.get_run(run_id), client)})
-    if name is None and len(found) == 1:
-        return found[0]
-    if name not in found:
-        raise LookupError(f"run {run_id} has the models {', '.join(found) or '(none)'}; give the name of one of them")
-    return name
+def outputs(run: Run) -> list[LoggedModelOutput]:
+    """What a run says that it has put out, whole or not."""
+    return run.outputs.model_outputs if run.outputs else []
 
 
-def _model_uri(run_id: str, name: str | None) -> str:
-    client, name = _client(), model_name(run_id, name)
-    return f"models:/{newest_model(client.get_run(run_id), client, name).model_id}"
+def is_ready(model: LoggedModel) -> bool:
+    """Whether a model was uploaded whole."""
+    return str(model.status) == "READY"
 
 
-def _client() -> Any:
-    """A client of the store. Raises LookupError for an SQLite store that is not there, which MLflow would make."""
+def ready_models(run: Run, client: MlflowClient) -> list[LoggedModel]:
+    """The models that a run put out and that were uploaded whole."""
+    models = [client.get_logged_model(output.model_id) for output in outputs(run)]
+    return [model for model in models if is_ready(model)]
+
+
+def newest_model(run: Run, client: MlflowClient, name: str | None = None) -> LoggedModel | None:
+    """The model, of a name, that a run has put out whole, the newest of several; None if there is none."""
+    models = [model for model in ready_models(run, client) if name in (None, model.name)]
+    return max(models, key=lambda model: model.creation_timestamp, default=None)
+
+
+def logged_model(run_id: str, name: str | None = None) -> LoggedModel:
+    """The newest model of a run with this name; None: the name of its only one. LookupError when there is none."""
     uri = tracking_uri()
-    if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():
+    if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():  # MLflow would make one
         raise LookupError(f"no runs yet in {home()}; give this command where they are, or MLFLOW_TRACKING_URI")
-    return connect(uri)
+    client = connect(uri)
+    run = client.get_run(run_id)
+    names = sorted({model.name for model in ready_models(run, client)})
+    chosen = names[0] if name is None and len(names) == 1 else name
+    if chosen not in names:
+        raise LookupError(f"run {run_id} has the models {', '.join(names) or '(none)'}; give the name of one of them")
+    return newest_model(run, client, chosen)
 
 
 def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
@@ -249,10 +235,10 @@ def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
     if not ready:
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch) / "model"
-            save_model(str(path), _description(model, run_id), folder)
+            _save_flavor(path, model, run_id, folder)
             client.log_model_artifacts(model.model_id, str(path))
     run = store.client.get_run(run_id)
-    _link(model.model_id, run, store)
+    link(model.model_id, run, store)
     if not ready:
         _copy_metrics(model.model_id, run, store)
         client.finalize_logged_model(model.model_id, "READY")
@@ -279,22 +265,10 @@ def discard(models: Iterable[Any], store: Store) -> int:
     return len(unfinished)
 
 
-def link(model_id: str, run_id: str, store: Store) -> None:
+def link(model_id: str, run: Run, store: Store) -> None:
     """Shows a model at a run, once."""
-    _link(model_id, store.client.get_run(run_id), store)
-
-
-def _link(model_id: str, run: Any, store: Store) -> None:
     if not any(output.model_id == model_id for output in outputs(run)):
         store.client.log_outputs(run.info.run_id, models=[LoggedModelOutput(model_id, step=0)])
-
-
-def _description(model: Any, run_id: str) -> Any:
-    from mlflow.models import Model
-
-    return Model(
-        artifact_path=model.artifact_location, run_id=run_id, model_uuid=model.model_id, model_id=model.model_id
-    )
 
 
 def _copy_metrics(model_id: str, run: Any, store: Store) -> None:
@@ -327,14 +301,13 @@ def _digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:
-    """The flavour's writer, called by `mlflow.models.Model.log`."""
+def _save_flavor(target: Path, model: LoggedModel, run_id: str, source: Path) -> None:
+    """Writes a folder that `mlflow.pyfunc.load_model` loads, from one of `write_model`."""
     from mlflow import pyfunc
-    from mlflow.models import ModelSignature, infer_signature
+    from mlflow.models import Model, ModelSignature, infer_signature
     from mlflow.models.utils import _save_example
     from mlflow.types import Schema, TensorSpec
 
-    target = Path(path)
     shutil.copytree(source, target / "model", ignore=shutil.ignore_patterns(_EXAMPLE))
     with np.load(source / _EXAMPLE, allow_pickle=False) as stored:
         example = {key: stored[key] for key in stored.files}
@@ -343,15 +316,18 @@ def save_model(path: str, mlflow_model: Any, source: Path, **_: Any) -> None:
         TensorSpec(np.dtype(one["dtype"]), (-1,) * one["dimensions"], name)
         for name, one in ({None: told} if "dtype" in told else told).items()
     ]
-    mlflow_model.signature = ModelSignature(infer_signature(example).inputs, Schema(outputs))
-    _save_example(mlflow_model, example, path)
-    mlflow_model.add_flavor(FLAVOR, data="model", code=None)
-    pyfunc.add_to_model(mlflow_model, loader_module=__name__, data="model", python_env="python_env.yaml")
+    described = Model(
+        artifact_path=model.artifact_location, run_id=run_id, model_uuid=model.model_id, model_id=model.model_id
+    )
+    described.signature = ModelSignature(infer_signature(example).inputs, Schema(outputs))
+    _save_example(described, example, str(target))
+    described.add_flavor(FLAVOR, data="model", code=None)
+    pyfunc.add_to_model(described, loader_module=__name__, data="model", python_env="python_env.yaml")
     # only what an index may be asked for by name: infoscope's own packages come from a checkout
     (target / "requirements.txt").write_text("\n".join(versions("mlflow", "numpy", "safetensors", "torch")) + "\n")
     python = {"python": platform.python_version(), "dependencies": ["-r requirements.txt"]}
     (target / "python_env.yaml").write_text(yaml.safe_dump(python))
-    mlflow_model.save(str(target / "MLmodel"))
+    described.save(str(target / "MLmodel"))
 
 
 def versions(*names: str) -> list[str]:

@@ -102,24 +102,15 @@ def with_tables(
 ) -> str:
     """The description of an invocation with tables (name, header, rows, caption) and pictures."""
     about = note.split(_ABOUT, 1)[-1]
-    rest = clipped(about, _OPENING) if about else ""
-    rest = (_ABOUT if rest else "") + rest
+    rest = f"{_ABOUT}{clipped(about, _OPENING)}" if about else ""
     shown = "".join(f"![{plain(name)}]({address})\n\n" for name, address in list((pictures or {}).items())[:4])
     longest, found = _LONGEST - len(rest), ""
-    for place, (name, header, rows, caption) in enumerate(tables):
-        head = f"**{plain(name)}**\n\n"
+    for name, header, rows, caption in tables:
         lines = [_row(header), _row(["---"] * len(header)), *map(_row, rows)]
-        room = longest - (0 if place else len(shown))
-        if len(found) + len(head) + sum(len(line) + 1 for line in lines[:3]) + 200 > room:
-            found += f"More: {plain(name)}, among the artifacts.\n\n"
-            break
-        found = below(found + head, lines, room) + "\n"
-        caption = plain(caption.splitlines()[0]) if caption else ""
-        if len(found) + len(caption) < room - 100:
-            found += f"{caption}\n\n"
-        if not place:
-            found += shown
-    return storable_text((found.rstrip("\n") + rest) if found else about)
+        found = below(f"{found}**{plain(name)}**\n\n", lines, longest - len(shown))
+        found += f"\n{plain(caption.splitlines()[0])}\n\n{shown}" if caption else f"\n{shown}"
+        shown = ""  # below the first
+    return storable_text(clipped(found.rstrip("\n"), longest) + rest if found else about)
 
 
 def picture(run_id: str, path: str) -> str:

@@ -12,9 +12,8 @@ from mlflow.exceptions import MlflowException
 
 from infoscope.tracking import notes
 from infoscope.tracking.checks import plain_name, storable_text
-from infoscope.tracking.models import downloaded, model_files, model_name, tracking_at
-from infoscope.tracking.store.client import connect
-from infoscope.tracking.store.outputs import newest_model
+from infoscope.tracking.models import downloaded, logged_model, model_files
+from infoscope.tracking.store.client import connect, environment
 from infoscope.tracking.store.store import NO_FIGURES, tracking_uri, values
 from infoscope.tracking.tags import DATA
 
@@ -31,23 +30,23 @@ def promote(run_id: str, alias: str, model: str | None = None, name: str | None 
     """
     client = connect(tracking_uri())
     plain_name("an alias", alias)
-    run, model = client.get_run(run_id), model_name(run_id, model)
+    run, logged = client.get_run(run_id), logged_model(run_id, model)
     experiment = client.get_experiment(run.info.experiment_id).name
-    name = plain_name("the name of a registered model", name or f"{experiment}-{model}")
-    model_id = newest_model(run, client, model).model_id
-    with downloaded(f"models:/{model_id}", None) as folder:
+    name = plain_name("the name of a registered model", name or f"{experiment}-{logged.name}")
+    source = f"models:/{logged.model_id}"
+    with downloaded(source, None) as folder:
         description = json.loads((model_files(folder) / "model.json").read_text())
-    told = card(experiment, model, run, description)
+    told = card(experiment, logged.name, run, description)
     try:
         client.create_registered_model(name, description=f"Models of the sweep {experiment} that were promoted.")
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
-    known, source = client.search_model_versions(f"name = '{name}'"), f"models:/{model_id}"
+    known = client.search_model_versions(f"name = '{name}'")
     version = next((one for one in known if one.source == source), None)
     if version is None:
-        with tracking_at(tracking_uri()):
-            version = client.create_model_version(name, source, run_id, model_id=model_id)
+        with environment({"MLFLOW_TRACKING_URI": tracking_uri()}):
+            version = client.create_model_version(name, source, run_id, model_id=logged.model_id)
     client.update_model_version(name, version.version, told)
     client.set_registered_model_alias(name, alias, version.version)
     return f"models:/{name}@{alias}"
@@ -58,30 +57,22 @@ def card(experiment: str, model: str, run: Run, description: Mapping[str, Any]) 
     kind = f"{description['module']}.{description['class']}"
     cell = ", ".join(notes.code(f"{key}={value}") for key, value in values(run).items())
     page = notes.run_page(run.info.experiment_id, run.info.run_id)
-    lines = [
-        f"**{notes.plain(model)}** of the sweep {notes.plain(experiment)}, trained by [this run]({page}) "
-        f"({notes.plain(run.data.tags.get('infoscope.code', 'code not known'))}).",
-        "",
-        f"Class {notes.code(kind)}; settings of the training: {cell}.",
-        "",
-        "**Data**",
-        "",
-    ]
+    code = run.data.tags.get("infoscope.code", "code not known")
     known = run.inputs.dataset_inputs if run.inputs else []
-    lines += [
+    data = [
         f"- {notes.plain(one.dataset.name)} ({', '.join(tag.value for tag in one.tags)}), digest {one.dataset.digest}"
         for one in known
     ] or [notes.plain(run.data.tags.get(DATA, "not recorded"))]
-    lines += [
-        "",
-        "**Loading it** runs the constructor of that class, of the installed infoscope, and reads numbers from a "
-        "safetensors file: no code and no pickle of this store. `mlflow.pyfunc.load_model` imports what MLmodel names.",
-        "",
-        "**Figures**: 95 % intervals are value ± 1.96 standard errors, of this one training; without an error, none "
-        "is known.",
-        "",
-    ]
-    return storable_text(notes.below("\n".join(lines) + "\n", figures(run.data.metrics)))
+    told = (
+        f"**{notes.plain(model)}** of the sweep {notes.plain(experiment)}, trained by [this run]({page}) "
+        f"({notes.plain(code)}).\n\nClass {notes.code(kind)}; settings of the training: {cell}.\n\n**Data**\n\n"
+        + "\n".join(data)
+        + "\n\n**Loading it** runs the constructor of that class, of the installed infoscope, and reads numbers from a "
+        "safetensors file: no code and no pickle of this store. `mlflow.pyfunc.load_model` imports what MLmodel names."
+        "\n\n**Figures**: 95 % intervals are value ± 1.96 standard errors, of this one training; without an error, "
+        "none is known.\n\n"
+    )
+    return storable_text(notes.below(told, figures(run.data.metrics)))
 
 
 def figures(metrics: Mapping[str, float]) -> list[str]:

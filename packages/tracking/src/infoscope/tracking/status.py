@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
 from mlflow.entities import Run
 
 from infoscope.command_line import module_of
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.record import home, records, sweeps_in
-from infoscope.tracking.store.store import PROFILE, Store, by_key, first_line, is_finished, labels
-from infoscope.tracking.sweep import Profile, Sweep
+from infoscope.tracking.store.store import Store, by_key, first_line, is_finished, labels_of
+from infoscope.tracking.sweep import Sweep
 
 _COUNTED = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED": "killed"}  # by MLflow's words
 
@@ -68,7 +69,7 @@ def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
         label = " ".join([profile, *(f"{setting}={text}" for setting, text in sorted(overrides.items()))])
         keys, cells, note = None, None, first_line(error)
     if keys is None:  # a search chooses its cells as it goes
-        keys = {key for key, run in runs.items() if label in labels(run.data.tags.get(PROFILE, ""))}
+        keys = {key for key, run in runs.items() if label in labels_of(run)}
     counts = Counter(_counted(runs[key]) for key in runs.keys() & keys)
     return Status(name, counts, cells, len(runs) - counts.total(), unsent, note)
 
@@ -83,7 +84,9 @@ def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str
     sweep = declared(name)
     label, settings = sweep.profile(profile, overrides)
     if sweep.search and sweep.search.space:
-        return label, None, _trials(sweep, settings)
+        from infoscope.tracking.scheduling.search import SearchState  # with Optuna, which other sweeps do without
+
+        return label, None, SearchState(sweep, settings).trials
     keys = set(sweep.plan(settings))
     return label, keys, len(keys)
 
@@ -97,19 +100,10 @@ def declared(name: str) -> Sweep:
     return sweep
 
 
-def _trials(sweep: Sweep, settings: Profile) -> int:
-    from infoscope.tracking.scheduling.search import SearchState  # with Optuna, which other sweeps do without
-
-    return SearchState(sweep, settings).trials
-
-
-def lines(found: Iterable[Status]) -> list[str]:
+def lines(found: Sequence[Status]) -> list[str]:
     """An aligned table, a line for each sweep; the notes below."""
-    rows = [["sweep", "cells", *_COUNTED.values(), "missing", "others", "unsent"]]
-    for one in found:
-        counts = [one.counts.get(name, 0) for name in _COUNTED.values()]
-        numbers = [one.cells, *counts, one.missing, one.others, one.unsent]
-        rows.append([one.sweep, *("?" if number is None else str(number) for number in numbers)])
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    table = [" ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
-    return table + [f"{one.sweep}: {one.note}" for one in found if one.note]
+    names = pd.Index(["cells", *_COUNTED.values(), "missing", "others", "unsent"], name="sweep")
+    counts = [[one.counts.get(name, 0) for name in _COUNTED.values()] for one in found]
+    rows = [[one.cells, *known, one.missing, one.others, one.unsent] for one, known in zip(found, counts, strict=True)]
+    table = pd.DataFrame(rows, [one.sweep for one in found], names, object).fillna("?").to_string()
+    return [*table.splitlines(), *(f"{one.sweep}: {one.note}" for one in found if one.note)]

@@ -224,10 +224,12 @@ def _through(path: Path) -> tuple[Header, Iterator[Finished]]:
 def _runs(found: Iterable[str], count: int) -> Iterator[Finished]:
     last, number = "", 0
     for number, line in enumerate(found, 1):
-        with reading(Path(), "", f"its run {number}"):
+        try:
             run = checked(Finished.model_validate_json, line)
-            if run.key <= last:
-                raise Conflict(f"cell {run.key} is there twice, or not in its place")
+        except ValueError as error:
+            raise InvalidInput(f"its run {number}: {error}") from None
+        if run.key <= last:
+            raise Conflict(f"its run {number}: cell {run.key} is there twice, or not in its place")
         last = run.key
         yield run
     if number != count:

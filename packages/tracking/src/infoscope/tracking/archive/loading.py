@@ -7,7 +7,7 @@ import math
 import tempfile
 import threading
 from base64 import b64decode
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -41,7 +41,6 @@ from infoscope.tracking.store.store import (
 from infoscope.tracking.sweep import Sweep, varying
 from infoscope.tracking.tags import CELL, CELLS, KEY, LOADED_FROM, LOADED_RUN, OUTCOME, PARENT, PROFILE
 
-_POINTS, _OTHERS = 800, 100  # metrics and params of one request
 _AT_ONCE = 8  # runs that are sent to a server
 _BATCH = 16  # runs in memory
 
@@ -119,14 +118,12 @@ class _Loading:
         self.archive, self.store, self.held, self.missing = archive, store, held, missing
         self.lock = threading.Lock()
         self.question = sweep.about.split("\n\n")[0] if sweep else ""
-        spans, found = defaultdict(list), self._found()
-        for labels, _, start, end in archive.known.values():
-            spans[next(iter(labels), "")].append((start, end))
-        counts = Counter(next(iter(archive.known[key][0]), "") for key in missing)
-        self.ends = {label: max(end for _, end in spans[label]) for label in spans}
-        self.parents = {label: run.info.run_id for label, run in found.items() if run.info.status == "RUNNING"}
-        for label, count in counts.items():
-            self.parents[label] = self._parent(label, count, min(spans[label])[0], found.get(label))
+        found = store.search(f"tags.`{LOADED_FROM}` != '' and tags.`{CELLS}` != ''")
+        ours = [run for run in found if run.data.tags[LOADED_FROM] == archive.name and is_own(run)]
+        before = {run.data.tags.get(PROFILE, ""): run for run in ours}
+        self.parents = {label: run.info.run_id for label, run in before.items() if run.info.status == "RUNNING"}
+        for label, count in Counter(next(iter(archive.known[key][0]), "") for key in missing).items():
+            self.parents[label] = self._parent(label, count, before.get(label))
 
     def run(self, tell: Callable[[int, int], None]) -> None:
         """Raises MLflow's exceptions when the store does not answer."""
@@ -136,20 +133,16 @@ class _Loading:
             while batch := list(itertools.islice(lines, _BATCH)):
                 list(pool.map(self._add, batch))
                 tell(done := done + len(batch), len(self.missing))
-        for label, parent in self.parents.items():
-            self.store.client.set_terminated(parent, "FINISHED", self.ends[label])
+        for parent in self.parents.values():
+            self.store.client.set_terminated(parent, "FINISHED", max(end for *_, end in self.archive.known.values()))
 
-    def _found(self) -> dict[str, Run]:
-        found = self.store.search(f"tags.`{LOADED_FROM}` != '' and tags.`{CELLS}` != ''")
-        ours = [run for run in found if run.data.tags[LOADED_FROM] == self.archive.name and is_own(run)]
-        return {run.data.tags.get(PROFILE, ""): run for run in ours}
-
-    def _parent(self, label: str, count: int, start: int, found: Run | None) -> str:
+    def _parent(self, label: str, count: int, found: Run | None) -> str:
         """The id of a label's parent; `found`: the one of an earlier attempt, which loses incomplete runs."""
         client, name = self.store.client, self.archive.experiment
         if found is None:
             tags = own_tags() | {PROFILE: label, LOADED_FROM: self.archive.name, MLFLOW_SOURCE_TYPE: "LOCAL"}
             tags |= {MLFLOW_RUN_NAME: clipped(f"{name} {label}, loaded", NAME_LENGTH), CELLS: str(count)}
+            start = min(start for *_, start, _ in self.archive.known.values())
             run_id = client.create_run(self.store.experiment_id, start_time=start, tags=tags).info.run_id
         else:
             run_id = found.info.run_id
@@ -175,9 +168,7 @@ class _Loading:
                   for name, told in run.metrics.items() for step, time, value in told]  # fmt: skip
         params = [Param(*param) for param in run.params.items()]
         described = [RunTag(MLFLOW_RUN_NOTE, self._note(run, label, parent, points, constants(made)))]
-        for number in range(max(-(-len(points) // _POINTS), -(-len(params) // _OTHERS), 1)):
-            some = points[number * _POINTS :][:_POINTS], params[number * _OTHERS :][:_OTHERS]
-            client.log_batch(run_id, *some, described if not number else ())
+        client.log_batch(run_id, points, params, described)
         if run.files:
             with tempfile.TemporaryDirectory() as folder:
                 for name, text in run.files.items():

@@ -29,7 +29,7 @@ from infoscope.tracking.archive.lines import (
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.datasets import entry_of
 from infoscope.tracking.record import SYSTEM
-from infoscope.tracking.store.store import PROFILE, Store, by_key, is_finished, labels, newest, values
+from infoscope.tracking.store.store import Store, by_key, is_finished, newest, require_under, values
 from infoscope.tracking.tags import KEY, LOADED_RUN, OUTCOME
 
 
@@ -69,14 +69,7 @@ def save(experiment: str, path: Path, profile: str | None = None, tables: bool =
     """
     store = Store.open(plain_name("the name of an experiment", experiment))
     ended = [run for run in by_key(store.cells())[0].values() if is_finished(run)]
-    chosen = [run for run in ended if profile is None or profile in labels(run.data.tags.get(PROFILE, ""))]
-    if not chosen:
-        known = sorted({label for run in ended for label in labels(run.data.tags.get(PROFILE, ""))})
-        raise LookupError(
-            f"no finished cells of {experiment!r}"
-            + (f" under profile {profile!r}" if profile else "")
-            + (f"; there are some under {', '.join(known)}" if known else f"; run `make sweep-{experiment}` first")
-        )
+    chosen = require_under(ended, experiment, profile)
     saved = Saved(path, experiment)
     runs = [_finished(run, store, tables, curves, saved) for run in chosen]
     if path.exists():

@@ -30,7 +30,6 @@ from infoscope.tracking.datasets import inputs
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED, Record, storable
 from infoscope.tracking.sending.checkpoint import TAG, forget
 from infoscope.tracking.sending.signs import may_live
-from infoscope.tracking.store.outputs import newest_model
 from infoscope.tracking.store.store import Store, by_key, is_finished
 from infoscope.tracking.sweep import text
 from infoscope.tracking.tags import CELL, ERROR, KEY, OUTCOME, PARENT, PROFILE
@@ -185,10 +184,10 @@ def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: St
         models.log_model(record.model_folder(name), name, run_id, store)
         return
     run = store.run_of(owner)
-    model = newest_model(run, store.client, name) if run else None
+    model = models.newest_model(run, store.client, name) if run else None
     if model is None:
         raise LookupError(f"the model {name} that cell {record.key} shares with cell {owner} is not logged yet")
-    models.link(model.model_id, run_id, store)
+    models.link(model.model_id, store.client.get_run(run_id), store)
 
 
 def publish_all(

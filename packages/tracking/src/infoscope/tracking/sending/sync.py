@@ -17,7 +17,6 @@ from infoscope.tracking.checks import plain_name
 from infoscope.tracking.record import Record, home, made_home, records, sweeps_in
 from infoscope.tracking.sending.publish import publish_all
 from infoscope.tracking.sending.signs import is_dead, is_own
-from infoscope.tracking.store.outputs import is_ready
 from infoscope.tracking.store.store import Store, first_line, is_finished, skipped
 from infoscope.tracking.tags import CELLS, KEY, PARENT
 
@@ -102,7 +101,7 @@ def close_leftovers(store: Store, folder: Path) -> Synced:
 
 
 def _discard_models(store: Store) -> int:
-    found = [model for model in models.search(f"model_type = '{models.FLAVOR}'", store) if not is_ready(model)]
+    found = [model for model in models.search(f"model_type = '{models.FLAVOR}'", store) if not models.is_ready(model)]
     running = {run.info.run_id for run in store.search("attributes.status = 'RUNNING'")} if found else set()
     return models.discard([model for model in found if model.source_run_id not in running], store)
 

@@ -1,22 +1,34 @@
-"""Adds what an analysis has found to the invocation whose cells it is about: files, and tables in its description."""
+"""Adds to the store what was found after a run: files, tables in descriptions, metrics; and runs that are no cells."""
 
 from __future__ import annotations
 
+import contextlib
+import math
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-from mlflow.entities import Run
-from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
+from mlflow.entities import DatasetInput, Metric, Param, Run, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 from PIL import Image
 
+from infoscope.errors import InvalidInput
 from infoscope.tracking import notes
+from infoscope.tracking.checks import clipped, free_name, metric_name
+from infoscope.tracking.models import newest_model
+from infoscope.tracking.record import milliseconds, storable
 from infoscope.tracking.store.client import Client, connect
-from infoscope.tracking.store.store import PARENT, Store, files, parents, tracking_uri
+from infoscope.tracking.store.store import Store, first_line, parents, reached, refused, tracking_uri, values
+from infoscope.tracking.store.ui import describe, settings
+from infoscope.tracking.tags import CELL, PARENT
 
 FOLDER = "analysis"
 _SMALL = 520, 1560  # pixels, at most, of a picture in a description
+_LONGEST = 500  # characters of a parameter
+_UNSEEN = {"sha256", "seed"}  # parameters that take the place of others in a list of runs
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]], str]
 
 
@@ -27,16 +39,50 @@ def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence
     additions are replaced. Raises ValueError for a path that is not a file, LookupError when there is no such
     invocation.
     """
-    paths = files(paths)
-    run = _invocation(experiment, profile, cells)
+    paths = _files(paths)
+    run = _invocation(experiment, profile, {tags.get(PARENT) for tags in cells["tags"]})
     client = connect(tracking_uri())
-    pictures = add_files(client, run.info.run_id, paths)
+    pictures = _add_files(client, run.info.run_id, paths)
     note = notes.with_tables(run.data.tags.get(MLFLOW_RUN_NOTE, ""), tables, pictures)
     client.set_tag(run.info.run_id, MLFLOW_RUN_NOTE, note)
     return notes.run_page(run.info.experiment_id, run.info.run_id)
 
 
-def add_files(client: Client, run_id: str, paths: Iterable[Path]) -> dict[str, str]:
+def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: str = FOLDER) -> str:
+    """Adds files to the newest ended invocation under a label, as artifacts in `folder`; returns its run id.
+
+    Raises ValueError for a path that is not a file, LookupError when no invocation has ended.
+    """
+    paths = _files(paths)
+    run_id = _invocation(experiment, profile).info.run_id
+    for path in paths:
+        connect(tracking_uri()).log_artifact(run_id, str(path), folder)
+    return run_id
+
+
+def _invocation(experiment: str, profile: str, makers: Iterable[str | None] = ()) -> Run:
+    """The newest of a label that has finished, or else ended with failures; or else the newest of the makers."""
+    known = parents(experiment, profile)
+    for status in ("FINISHED", "FAILED"):
+        for run in known:
+            if run.info.status == status:
+                return run
+    store = Store.open(experiment)
+    found = [run for run in map(store.run, sorted(filter(None, makers))) if run is not None]
+    if not found:
+        raise LookupError(f"no invocation of {experiment!r} under profile {profile!r} has ended")
+    return max(found, key=lambda run: run.info.start_time)
+
+
+def _files(paths: Iterable[str | Path]) -> list[Path]:
+    paths = [Path(path) for path in paths]
+    for path in paths:
+        if not path.is_file():
+            raise InvalidInput(f"{path} is not a file; only files can be attached to a run")
+    return paths
+
+
+def _add_files(client: Client, run_id: str, paths: Iterable[Path]) -> dict[str, str]:
     """Adds files as artifacts, and small copies of pictures; returns the addresses of the latter by name."""
     shown = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -52,16 +98,80 @@ def add_files(client: Client, run_id: str, paths: Iterable[Path]) -> dict[str, s
     return shown
 
 
-def _invocation(experiment: str, profile: str, cells: pd.DataFrame) -> Run:
-    """The newest of a label that has finished, or else ended with failures; or else the newest that made the cells."""
-    known = parents(experiment, profile)
-    for status in ("FINISHED", "FAILED"):
-        for run in known:
-            if run.info.status == status:
-                return run
-    store = Store.open(experiment)
-    makers = {tags.get(PARENT) for tags in cells["tags"]}
-    found = [run for run in map(store.run, sorted(filter(None, makers))) if run is not None]
-    if not found:
-        raise LookupError(f"no invocation of {experiment!r} under profile {profile!r} has ended")
-    return max(found, key=lambda run: run.info.start_time)
+def log_results(
+    run_id: str,
+    metrics: Mapping[str, float],
+    paths: Iterable[str | Path],
+    folder: str,
+    data: DatasetInput | None = None,
+    of_model: Collection[str] | None = None,
+) -> None:
+    """Adds metrics and files (artifacts in `folder`) of a later evaluation to a cell's run, replacing earlier ones.
+
+    data: what the run's only (or newest) model was evaluated on: the metrics become the model's too, and the data
+    set an input of the run. of_model: names of the model's metrics (None: all).
+    Raises ValueError for a path that is not a file, and for the name of a field or one that MLflow would not take.
+    """
+    paths = _files(paths)
+    client, now = connect(tracking_uri()), milliseconds()
+    run = client.get_run(run_id)
+    fields = values(run) if CELL in run.data.tags else ()
+    for name in metrics:
+        free_name("the name of a metric", metric_name(name), fields)
+    model = newest_model(run, client) if data else None
+    held, of = {(name, None): value for name, value in run.data.metrics.items()}, dict[str, Any]()
+    if model:
+        of = dict(model_id=model.model_id, dataset_name=data.dataset.name, dataset_digest=data.dataset.digest)
+        for point in sorted(model.metrics or (), key=lambda point: point.timestamp):
+            if point.dataset_digest == data.dataset.digest:
+                held[point.key, model.model_id] = point.value
+    found = [
+        Metric(name, storable(float(value)), now, 0, **(of if of_model is None or name in of_model else {}))
+        for name, value in metrics.items()
+    ]
+    found = [metric for metric in found if held.get((metric.key, metric.model_id)) != metric.value]
+    if found and data:
+        client.log_inputs(run_id, datasets=[data])
+    if found:
+        client.log_batch(run_id, metrics=found)
+    for path in paths:
+        client.log_artifact(run_id, str(path), folder)
+
+
+def record_run(
+    experiment: str,
+    name: str,
+    params: Mapping[str, object],
+    metrics: Mapping[str, float],
+    tables: Sequence[Table],
+    paths: Iterable[str | Path],
+    asked: str = "",
+) -> str:
+    """Records a finished run that belongs to no sweep, with parameters, finite metrics, tables, pictures and files;
+    returns its page's address.
+
+    The experiment is created if missing. Raises StoreUnreachable when the server does not answer, ValueError for a path
+    that is no file, or a name that MLflow refuses.
+    """
+    paths = _files(paths)
+    now = milliseconds()
+    figures = [Metric(metric_name(key), value, now, 0) for key, value in metrics.items() if math.isfinite(value)]
+    store = Store.open(experiment, create=True)
+    run_id = ""
+    try:
+        with reached():
+            run_id = store.client.create_run(store.experiment_id, tags={MLFLOW_RUN_NAME: name}).info.run_id
+            note = notes.with_tables("", tables, _add_files(store.client, run_id, paths))
+            given = [Param(key, clipped(str(value), _LONGEST)) for key, value in params.items()]
+            told = [RunTag(MLFLOW_RUN_NOTE, note), RunTag("infoscope.experiment", experiment)]
+            store.client.log_batch(run_id, figures, given, told)
+            store.end(run_id, "FINISHED")
+            describe(store, asked, settings(None, (key for key in params if key not in _UNSEEN)))
+    except BaseException as error:
+        with contextlib.suppress(Exception):  # if the server is down, `make sweep-sync` closes the run
+            store.end(run_id, "FAILED")
+        cause = error.__cause__
+        if isinstance(cause, MlflowException) and refused(cause):
+            raise InvalidInput(f"MLflow refuses this run ({first_line(cause)})") from cause
+        raise
+    return notes.run_page(store.experiment_id, run_id)

@@ -14,23 +14,22 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from filelock import FileLock
-from mlflow.entities import DatasetInput, LoggedModel, Metric, Run
+from mlflow.entities import DatasetInput, Metric, Run
 from mlflow.environment_variables import MLFLOW_HTTP_REQUEST_TIMEOUT
 from mlflow.exceptions import MlflowException
 
-from infoscope.errors import InvalidInput, StoreUnreachable
-from infoscope.tracking.checks import COLUMNS, free_name, metric_name
-from infoscope.tracking.record import COMPLETE, STOPPED, SYSTEM, home, made_home, milliseconds, storable
+from infoscope.errors import StoreUnreachable
+from infoscope.tracking.checks import COLUMNS
+from infoscope.tracking.record import COMPLETE, STOPPED, SYSTEM, home, made_home
 from infoscope.tracking.store.client import CONTACT_SECONDS, TIMEOUT, Client, connect, environment, without_password
-from infoscope.tracking.store.outputs import newest_model
 from infoscope.tracking.tags import (  # noqa: F401  # looked for here
     ALIVE,
     CELL,
@@ -51,6 +50,8 @@ log = logging.getLogger(__name__)
 CURVES = "Curves/"  # before the name of what `report.curve` was told: the UI shows a section of this name first
 NO_FIGURES = (CURVES, SYSTEM, "progress/")  # before the names of metrics that say nothing of the cell as a whole
 
+Content = TypeVar("Content")
+
 # the UI's page for trained models, not for language-model applications
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 
@@ -66,6 +67,15 @@ def tracking_uri() -> str:
 def first_line(error: BaseException) -> str:
     """The message of an exception, in one line, without the password of an address."""
     return without_password((str(error).strip() or repr(error)).splitlines()[0])[:300]
+
+
+@contextlib.contextmanager
+def reached() -> Iterator[None]:
+    """Raises StoreUnreachable where MLflow has got no answer."""
+    try:
+        yield
+    except MlflowException as error:
+        raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
 
 
 @dataclass(frozen=True)
@@ -87,7 +97,7 @@ class Store:
         Raises StoreUnreachable when the server does not answer, LookupError for an experiment that does not exist.
         """
         uri = tracking_uri()
-        try:
+        with reached():
             client = _prepared(uri, create)
             found = client and client.get_experiment_by_name(experiment)
             if found and found.lifecycle_stage == "deleted":
@@ -100,13 +110,11 @@ class Store:
                 )
             location = (home() / "artifacts" / experiment).as_uri() if uri.startswith("sqlite:") else None
             return cls(uri, experiment, _made(client, experiment, location))
-        except MlflowException as error:
-            raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
 
     @classmethod
     def names(cls, running: bool = False) -> list[str]:
         """The names of experiments; running: only those with an open run. Raises StoreUnreachable."""
-        try:
+        with reached():
             client = _prepared(tracking_uri(), create=False)
             found = pages(lambda token: client.search_experiments(page_token=token)) if client else ()
             names = {experiment.experiment_id: experiment.name for experiment in found}
@@ -115,8 +123,6 @@ class Store:
                 runs = pages(lambda token: client.search_runs(ids, query, max_results=1000, page_token=token))
                 names = {run.info.experiment_id: names[run.info.experiment_id] for run in runs}
             return list(names.values())
-        except MlflowException as error:
-            raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
 
     def answers(self) -> bool:
         """Whether the store can be reached now."""
@@ -178,7 +184,7 @@ class Store:
 
     def add_labels(self, run: Run, more: Iterable[str]) -> None:
         """Notes that a finished cell is part of other profiles, too."""
-        known = labels(run.data.tags.get(PROFILE, ""))
+        known = labels_of(run)
         both = labels("; ".join([*known, *more]))
         if both == known:
             return
@@ -219,7 +225,7 @@ def by_key(runs: Iterable[Run]) -> tuple[dict[str, Run], list[Run]]:
         known[key] = pair[0]
         for other in pair[1:]:
             others.append(other)
-            merged = labels("; ".join(run.data.tags.get(PROFILE, "") for run in pair))
+            merged = dict.fromkeys(label for run in pair for label in labels_of(run))
             pair[0].data.tags[PROFILE] = "; ".join(merged)
     return known, others
 
@@ -281,7 +287,7 @@ def _prepared(uri: str, create: bool) -> Client | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
         try:
-            return _answered(uri)
+            return _reached(uri)
         except MlflowException as error:
             if "out-of-date" not in str(error):
                 raise
@@ -290,13 +296,7 @@ def _prepared(uri: str, create: bool) -> Client | None:
             if done.returncode:  # e.g. a store written by a newer MLflow
                 why = (done.stderr.strip() or "no reason given").splitlines()[-1]
                 raise StoreUnreachable(f"{path} cannot be upgraded to this version of MLflow ({why})") from None
-            return _answered(uri)
-
-
-def _answered(uri: str) -> Client:
-    client = Client(uri)
-    client.search_experiments(max_results=1)
-    return client
+            return _reached(uri)
 
 
 def _reached(uri: str) -> Client:
@@ -333,25 +333,33 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
     finished: only completed cells. Raises LookupError when the experiment does not exist or the profile has no such
     runs.
     """
-    store = Store.open(experiment)
-    everything = list(by_key(store.cells())[0].values())
+    everything = list(by_key(Store.open(experiment).cells())[0].values())
     ended = [run for run in everything if not finished or is_finished(run) and run.data.tags[OUTCOME] == COMPLETE]
-    chosen = [run for run in ended if profile is None or profile in _labels(run)]
-    if not chosen and any(profile is None or profile in _labels(run) for run in everything):
+    if under(everything, profile) and not under(ended, profile):
         raise LookupError(
             f"none of the runs of {experiment!r} under {profile or 'any profile'} has finished; MLflow holds why"
         )
+    return frame_of(require_under(ended, experiment, profile))
+
+
+def under(runs: Iterable[Run], profile: str | None) -> list[Run]:
+    """Those of some runs that have this label; None: all."""
+    return [run for run in runs if profile is None or profile in labels_of(run)]
+
+
+def require_under(runs: Sequence[Run], experiment: str, profile: str | None) -> list[Run]:
+    """The same; raises LookupError where there are none, with the labels that there are."""
+    chosen = under(runs, profile)
     if not chosen:
-        known = sorted({label for run in ended for label in _labels(run)})
-        raise LookupError(
-            f"no finished runs of {experiment!r}"
-            + (f" under profile {profile!r}" if profile else "")
-            + (f"; there are runs under {', '.join(known)}" if known else f"; run `make sweep-{experiment}` first")
-        )
-    return frame_of(chosen)
+        known = ", ".join(sorted({label for run in runs for label in labels_of(run)}))
+        where = f" under profile {profile!r}" if profile else ""
+        instead = f"there are some under {known}" if known else f"run `make sweep-{experiment}` first"
+        raise LookupError(f"no finished runs of {experiment!r}{where}; {instead}")
+    return chosen
 
 
-def _labels(run: Run) -> list[str]:
+def labels_of(run: Run) -> list[str]:
+    """The labels of the profiles that a run's cell belongs to."""
     return labels(run.data.tags.get(PROFILE, ""))
 
 
@@ -444,30 +452,39 @@ def constants_of(tag: str, told: str) -> dict[str, float]:
     return {f"{place}/{name}" if place else name: float(value) for name, value in json.loads(told).items()}
 
 
-def of_cell(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """By name what is of a cell, without what is told of the machine that ran it."""
-    return {name: value for name, value in metrics.items() if not name.startswith(SYSTEM)}
-
-
 def _metrics(run: Run) -> dict[str, float]:
-    """The metrics of a run; curves by the names they were reported under."""
-    metrics = of_cell(run.data.metrics)
-    curves = {name.removeprefix(CURVES): value for name, value in metrics.items() if name.startswith(CURVES)}
-    return {name: value for name, value in metrics.items() if not name.startswith(CURVES)} | curves
+    """The metrics of a run, without those of its machine; curves by the names they were reported under."""
+    names = [name for name in run.data.metrics if not name.startswith(SYSTEM)]
+    ordered = sorted(names, key=lambda name: name.startswith(CURVES))  # a curve replaces a metric of its name
+    return {name.removeprefix(CURVES): run.data.metrics[name] for name in ordered}
 
 
 def table(run_id: str, name: str) -> pd.DataFrame:
     """A table reported with `report.table`. Raises LookupError if missing, ValueError if damaged."""
-    client = connect(tracking_uri())
+    return _artifact(run_id, "table", f"{name}.parquet", pd.read_parquet)
+
+
+def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
+    """Arrays reported with `report.arrays`; no pickle is read. Raises LookupError if missing, ValueError if damaged."""
+
+    def read(path: str) -> dict[str, np.ndarray]:
+        with np.load(path, allow_pickle=False) as file:
+            return dict(file)
+
+    return _artifact(run_id, "arrays", f"{name}.npz", read)
+
+
+def _artifact(run_id: str, kind: str, file: str, read: Callable[[str], Content]) -> Content:
+    client, what = connect(tracking_uri()), f"{kind} {file.rpartition('.')[0]!r}"
     with tempfile.TemporaryDirectory() as folder:
         try:
-            path = client.download_artifacts(run_id, f"{name}.parquet", folder)
+            path = client.download_artifacts(run_id, file, folder)
         except (MlflowException, FileNotFoundError) as error:
-            raise LookupError(_absent(run_id, f"table {name!r}", error)) from None
+            raise LookupError(_absent(run_id, what, error)) from None
         try:
-            return pd.read_parquet(path)
-        except (ValueError, OSError, EOFError) as error:  # pyarrow's are among them
-            raise ValueError(f"{name}.parquet of run {run_id} cannot be read: {first_line(error)}") from None
+            return read(path)
+        except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:  # pyarrow's, too
+            raise ValueError(f"{file} of run {run_id} cannot be read: {first_line(error)}") from None
 
 
 def newest(history: Iterable[Metric]) -> dict[int, Metric]:
@@ -480,20 +497,6 @@ def curve(run_id: str, name: str) -> pd.Series:
     client = connect(tracking_uri())
     points = newest(client.get_metric_history(run_id, CURVES + name) or client.get_metric_history(run_id, name))
     return pd.Series({step: point.value for step, point in points.items()}, name=name, dtype=float).rename_axis("step")
-
-
-def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
-    """Arrays reported with `report.arrays`; no pickle is read. Raises LookupError if missing, ValueError if damaged."""
-    client = connect(tracking_uri())
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = client.download_artifacts(run_id, f"{name}.npz", folder)
-            with np.load(path, allow_pickle=False) as file:
-                return dict(file)
-    except (MlflowException, FileNotFoundError) as error:
-        raise LookupError(_absent(run_id, f"arrays {name!r}", error)) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, MemoryError) as error:
-        raise ValueError(f"{name}.npz of run {run_id} cannot be read: {first_line(error)}") from None
 
 
 def _absent(run_id: str, what: str, error: Exception) -> str:
@@ -510,71 +513,3 @@ def parents(experiment: str, profile: str | None = None) -> list[Run]:
     found = Store.open(experiment).search(f"tags.`{CELLS}` != ''")
     chosen = [run for run in found if profile is None or run.data.tags.get(PROFILE) == profile]
     return sorted(chosen, key=lambda run: run.info.start_time, reverse=True)
-
-
-def log_results(
-    run_id: str,
-    metrics: Mapping[str, float],
-    paths: Iterable[str | Path],
-    folder: str,
-    data: DatasetInput | None = None,
-    of_model: Collection[str] | None = None,
-) -> None:
-    """Adds metrics and files (artifacts in `folder`) of a later evaluation to a cell's run, replacing earlier ones.
-
-    data: what the run's only (or newest) model was evaluated on: the metrics become the model's too, and the data
-    set an input of the run. of_model: names of the model's metrics (None: all).
-    Raises ValueError for a path that is not a file, and for the name of a field or one that MLflow would not take.
-    """
-    paths = files(paths)
-    client, now = connect(tracking_uri()), milliseconds()
-    run = client.get_run(run_id)
-    fields = values(run) if CELL in run.data.tags else ()
-    for name in metrics:
-        free_name("the name of a metric", metric_name(name), fields)
-    model = newest_model(run, client) if data else None
-    given = {name: storable(float(value)) for name, value in metrics.items()}
-    found = []
-    if model:
-        of = dict(model_id=model.model_id, dataset_name=data.dataset.name, dataset_digest=data.dataset.digest)
-        own = {name: value for name, value in given.items() if of_model is None or name in of_model}
-        held = _held(model, data.dataset.digest)
-        found = [Metric(name, value, now, 0, **of) for name, value in own.items() if held.get(name) != value]
-        given = {name: value for name, value in given.items() if name not in own}
-    held = run.data.metrics
-    found += [Metric(name, value, now, 0) for name, value in given.items() if held.get(name) != value]
-    if data and found:
-        client.log_inputs(run_id, datasets=[data])
-    for begin in range(0, len(found), 1000):  # as many as MLflow takes in a request
-        client.log_batch(run_id, metrics=found[begin : begin + 1000])
-    for path in paths:
-        client.log_artifact(run_id, str(path), folder)
-
-
-def _held(model: LoggedModel, digest: str) -> dict[str, float]:
-    points = sorted(model.metrics or (), key=lambda point: point.timestamp)
-    return {point.key: point.value for point in points if point.dataset_digest == digest}
-
-
-def files(paths: Iterable[str | Path]) -> list[Path]:
-    """Paths of files. Raises ValueError for what is no file."""
-    paths = [Path(path) for path in paths]
-    for path in paths:
-        if not path.is_file():
-            raise InvalidInput(f"{path} is not a file; only files can be attached to a run")
-    return paths
-
-
-def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: str = "analysis") -> str:
-    """Adds files to the newest finished invocation under a label, as artifacts in `folder`; returns its run id.
-
-    Raises ValueError for a path that is not a file, LookupError when no invocation has finished.
-    """
-    paths = files(paths)
-    finished = [run.info.run_id for run in parents(experiment, profile) if run.info.status == "FINISHED"]
-    if not finished:
-        raise LookupError(f"no invocation of {experiment!r} under profile {profile!r} has finished without a failure")
-    client = connect(tracking_uri())
-    for path in paths:
-        client.log_artifact(finished[0], str(path), folder)
-    return finished[0]
