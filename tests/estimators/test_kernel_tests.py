@@ -126,7 +126,7 @@ def test_kcit_of_groups_has_its_level():
 
 
 @pytest.mark.parametrize(("call", "argument", "code"), [
-    (lambda x, y: hsic_test(x, y, "normal"), "null", "invalid"),
+    (lambda x, y: hsic_test(x, y, "normal"), "null", "name"),
     (lambda x, y: hsic_test(x, y, permutations=0), "permutations", "range"),
     (lambda x, y: hsic_test(x, y, "gamma", groups=np.arange(100) // 5), "null", "invalid"),
     (lambda x, y: hsic_test(x, y, groups=np.arange(50)), "groups", "length"),

@@ -323,5 +323,5 @@ def test_trees_of_components_see_the_leading_ones_alone(classes):
 
     without, every, narrow = log_density(range(8), 3), log_density(range(8), 8), log_density([0, 1, 5], 3)
     assert every > without + 0.3 and narrow > without + 0.3
-    with refused("components", "conflict"):
+    with refused("components", "range"):
         GradientBoosting(components=0)

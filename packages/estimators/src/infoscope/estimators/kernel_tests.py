@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaincc
 
-from infoscope.checks import require_int
+from infoscope.checks import one_of, require_int
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate
@@ -45,8 +45,7 @@ def hsic_test(
     """
     (sample, codes), generator = _checked(x, y, groups=groups), generator_or_default(generator)
     require_int("permutations", permutations, 1)
-    if null not in ("permutation", "gamma"):
-        raise InvalidInput(f"null must be permutation or gamma, got {null!r}.")
+    one_of("null", null, ("permutation", "gamma"))
     if groups is None:
         warn_of_series(*sample.variables)
     elif null == "gamma":

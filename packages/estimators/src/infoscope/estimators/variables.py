@@ -22,13 +22,13 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import ndtri
 
+from infoscope.checks import one_of, require_number
 from infoscope.errors import (
     InvalidInput,
     MissingValues,
     NoVariation,
     OutOfRange,
     TooFew,
-    UnknownName,
     WrongLength,
     WrongOrder,
     WrongShape,
@@ -95,8 +95,7 @@ class Angle:
     period: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.period, bool) or not isinstance(self.period, int | float) or not 0 < self.period < math.inf:
-            raise OutOfRange(f"period must be a number above 0, got {self.period!r}.")
+        require_number("period", self.period, ends=False)
 
     def on_circle(self, name: str) -> list[np.ndarray]:
         """Cosine and sine [n] of every column."""
@@ -369,8 +368,7 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
 
     ValueError: another word.
     """
-    if margins not in MARGINS:
-        raise UnknownName(f"margins must be one of {', '.join(MARGINS)}, got {margins!r}.")
+    one_of("margins", margins, MARGINS)
     if margins == "given" or not variable.dim:
         return variable
     if margins == "rank":

@@ -11,7 +11,7 @@ import numpy as np
 from infoscope.checks import one_of
 from infoscope.data.domains.dataset import DomainDataset, coded
 from infoscope.data.domains.images import ImageFiles
-from infoscope.data.pools.loaders import required_root
+from infoscope.data.root import required_root
 from infoscope.errors import OutOfRange, TooFew, UnreadableFile, WrongType
 from infoscope.files import reading
 

@@ -15,8 +15,9 @@ from PIL import Image
 from infoscope.checks import one_of, require_int, require_number
 from infoscope.data.checks import check_size
 from infoscope.data.domains.dataset import DomainDataset, draw_evenly, permutation, uniform
-from infoscope.data.pools.loaders import digits, mnist, root_or_default
+from infoscope.data.pools.loaders import digits, mnist
 from infoscope.data.pools.pools import ImagePool
+from infoscope.data.root import data_root
 from infoscope.errors import OutOfRange, WrongShape, WrongType
 
 _BUNDLED = "digits"
@@ -211,7 +212,7 @@ def base_digits(
         pools = [base]
     elif base not in (None, _BUNDLED):
         raise WrongType(f"base must be an ImagePool, {_BUNDLED!r} or None, got {base!r}.")
-    elif base == _BUNDLED or root_or_default(root) is None:
+    elif base == _BUNDLED or data_root(root) is None:
         pools = [_bundled()]
     else:
         pools = [mnist(split, root) for split in splits]

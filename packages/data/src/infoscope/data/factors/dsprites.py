@@ -11,7 +11,7 @@ import torch
 from infoscope.checks import one_of
 from infoscope.data.factors.dataset import FactorDataset, Reader
 from infoscope.data.factors.sprites import FACTORS, SHAPES, sprites
-from infoscope.data.pools.loaders import required_root, root_or_default
+from infoscope.data.root import data_root, required_root
 from infoscope.errors import UnreadableFile
 from infoscope.files import read_arrays, reading
 
@@ -55,7 +55,7 @@ def factor_data(root: Path | str | None = None) -> FactorDataset:
 
     FileNotFoundError when a named folder does not exist, or `root` does not have the grid.
     """
-    named = root_or_default(root)
+    named = data_root(root)
     has_it = named is not None and any((named / "dsprites" / _FILES[part]).is_file() for part in ("grid", "full"))
     return dsprites(root) if has_it or root is not None else sprites()
 

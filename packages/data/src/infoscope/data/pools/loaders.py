@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from infoscope.checks import one_of
 from infoscope.data.pools.pools import EmbeddingPool, ImagePool
-from infoscope.data.root import DATA_VARIABLE, data_root
+from infoscope.data.root import DATA_VARIABLE, data_root, required_root
 from infoscope.errors import UnreadableFile
 from infoscope.files import read_arrays, read_gzip, reading
 
@@ -44,7 +44,7 @@ def mnist(split: str = "train", root: Path | str | None = None) -> ImagePool:
     ValueError for another split or a damaged file, FileNotFoundError when the folder or a file is not there.
     """
     one_of("split", split, _SPLITS)
-    root = root_or_default(root)
+    root = data_root(root)
     if root is None:
         stored = _torchvision("MNIST", _CACHE.expanduser(), split, "MNIST/raw")
         images, labels = stored.data, stored.targets
@@ -62,7 +62,7 @@ def cifar10(split: str = "train", root: Path | str | None = None) -> ImagePool:
     None is the folder of INFOSCOPE_DATA, else torchvision downloads to ~/.cache/infoscope. Errors as `mnist`.
     """
     one_of("split", split, _SPLITS)
-    root = root_or_default(root)
+    root = data_root(root)
     if root is not None and not (root / "cifar-10-batches-py").is_dir():
         return _cifar10_subset(root / "cifar10" / "cifar10_subset.npz", split)
     stored = _torchvision("CIFAR10", root or _CACHE.expanduser(), split, "cifar-10-batches-py", download=root is None)
@@ -82,24 +82,6 @@ def imdb_embeddings(encoder: str = "bert", root: Path | str | None = None) -> Em
         vectors = torch.from_numpy(stored["x"].astype(np.float32))
         labels = torch.from_numpy(stored["y"].astype(np.int64))
         return EmbeddingPool(vectors, labels, f"imdb-{encoder}")
-
-
-def root_or_default(root: Path | str | None) -> Path | None:
-    """The folder a loader reads: `root`, or that of INFOSCOPE_DATA for None. FileNotFoundError unless it exists."""
-    if root is None:
-        return data_root()
-    root = Path(root).expanduser()
-    if not root.is_dir():
-        raise FileNotFoundError(f"root names the folder {str(root)!r}, which does not exist.")
-    return root
-
-
-def required_root(root: Path | str | None, content: str) -> Path:
-    """The folder as of `root_or_default`, for data that are not downloaded; FileNotFoundError where none is named."""
-    found = root_or_default(root)
-    if found is None:
-        raise FileNotFoundError(f"{DATA_VARIABLE} must name the folder that holds {content}.")
-    return found
 
 
 def _cifar10_subset(path: Path, split: str) -> ImagePool:

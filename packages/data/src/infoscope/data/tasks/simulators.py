@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from infoscope.checks import require_int
-from infoscope.errors import InvalidInput, OutOfRange, WrongShape
+from infoscope.checks import require_int, require_number
+from infoscope.errors import InvalidInput, WrongShape
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +41,7 @@ def discrete_star(n: int, m: int, states: int, generator: np.random.Generator) -
 
 def discretised_logistic(n: int, m: int, states: int, scale: float, generator: np.random.Generator) -> Simulated:
     """X_0 uniform over `states`; X_j logistic of mean (X_0 + j) mod states, rounded to 0..states-1; integers [n, m]."""
-    if not scale > 0.0:
-        raise OutOfRange(f"scale must be positive, got {scale!r}.")
+    require_number("scale", scale, ends=False)
     hub = generator.integers(require_int("states", states, 2), size=n)
     edges = np.arange(states - 1) + 0.5
     children = []

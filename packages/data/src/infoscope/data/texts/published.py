@@ -9,8 +9,7 @@ from typing import Any
 import torch
 
 from infoscope.checks import one_of
-from infoscope.data.pools.loaders import root_or_default
-from infoscope.data.root import DATA_VARIABLE
+from infoscope.data.root import DATA_VARIABLE, data_root
 from infoscope.data.texts.dataset import LabelledTexts
 from infoscope.data.texts.generated_nli import CLASSES
 from infoscope.data.texts.generated_reviews import SENTIMENTS
@@ -46,7 +45,7 @@ def cola(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     one.
     """
     one_of("split", split, _COLA_FILES)
-    root = root_or_default(root)
+    root = data_root(root)
     if root is None:
         texts, labels, ids = _glue(split)
     else:
@@ -80,7 +79,7 @@ def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     GLUE's (without dev). Errors as `cola`.
     """
     one_of("split", split, _SST2_FILES)
-    root = root_or_default(root)
+    root = data_root(root)
     if root is None:
         if split not in _GLUE_SPLITS:
             raise FileNotFoundError(f"split must be train or test to be downloaded, got {split!r}: GLUE has no such.")
@@ -101,7 +100,7 @@ def imdb(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     the folder of INFOSCOPE_DATA, else `datasets` downloads it. Errors as `cola`.
     """
     one_of("split", split, ("train", "test"))
-    root = root_or_default(root)
+    root = data_root(root)
     if root is None:
         stored = downloaded("imdb", "stanfordnlp/imdb", split)
         texts, labels, ids = list(stored["text"]), list(stored["label"]), None
@@ -121,7 +120,7 @@ def nli(name: str = "snli", split: str = "train", root: Path | str | None = None
     file, FileNotFoundError for a missing one.
     """
     one_of("split", split, _NLI_FILES[one_of("name", name, _NLI_FILES)])
-    root = root_or_default(root)
+    root = data_root(root)
     if root is None:
         source, splits = _NLI_HUB[name]
         stored = downloaded("nli", source, splits[split])

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from torch import Tensor
 
-from infoscope.errors import OutOfRange, TooFew
+from infoscope.checks import require_number
+from infoscope.errors import TooFew
 from infoscope.estimators.arrays.critics import CriticMethod, Rows, scores_of
 from infoscope.estimators.arrays.fitting import Preparation
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
@@ -48,8 +49,7 @@ class Certified(Described):
     source: ClassVar[str] = "Poole et al. 2019, eq. 12; Waudby-Smith & Ramdas 2024, theorem 3"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-        if not 0.0 < self.alpha < 1.0:
-            raise OutOfRange(f"alpha must be between 0 and 1, got {self.alpha!r}.")
+        require_number("alpha", self.alpha, most=1, ends=False)
         order = generator.permutation(pairs.n)
         rows = order[np.unique(pairs.units[order], return_index=True)[1]]  # one of each unit, any of them
         rows = generator.permutation(rows)

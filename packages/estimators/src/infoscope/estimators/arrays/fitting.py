@@ -14,8 +14,8 @@ from scipy.special import ndtri
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.checks import require_int
-from infoscope.errors import OutOfRange, UnknownName
+from infoscope.checks import one_of, require_int, require_number
+from infoscope.errors import OutOfRange
 from infoscope.estimators.arrays.protocol import Pairs
 from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.threads import threads_for
@@ -35,10 +35,8 @@ class Schedule:
     def __post_init__(self) -> None:
         for setting in ("batch", "epochs", "patience"):
             require_int(setting, getattr(self, setting), 1)
-        if not self.learning_rate > 0.0:
-            raise OutOfRange(f"learning_rate must be positive, got {self.learning_rate!r}.")
-        if not self.weight_decay >= 0.0:
-            raise OutOfRange(f"weight_decay must be at least 0, got {self.weight_decay!r}.")
+        require_number("learning_rate", self.learning_rate, ends=False)
+        require_number("weight_decay", self.weight_decay)
 
     def fit(
         self,
@@ -206,8 +204,7 @@ class Preparation:
 
         ValueError: another word, or no row.
         """
-        if margins not in MARGINS:
-            raise UnknownName(f"margins must be one of {', '.join(MARGINS)}, got {margins!r}.")
+        one_of("margins", margins, MARGINS)
         numbers = variable.continuous[rows]
         if not len(numbers):
             raise OutOfRange("rows must be at least one, got none.")

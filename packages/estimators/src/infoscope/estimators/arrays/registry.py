@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from infoscope.checks import one_of
 from infoscope.errors import Conflict, NoVariation, UnknownName, WrongType
 from infoscope.estimators.arrays.neighbours import Ksg
 from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, TAKES, Described, Method, Pairs, as_pairs
@@ -224,8 +225,7 @@ def normalised(
     The interval is that of the ratio. Nothing is clipped. ValueError also: numbers where their (differential) entropy
     is asked.
     """
-    if by not in WHOLES:
-        raise UnknownName(f"by must be one of {', '.join(WHOLES)}, got {by!r}.")
+    one_of("by", by, WHOLES)
     pairs = as_pairs(x, y, groups)
     sides = {"x": pairs.x, "y": pairs.y}
     wanted = {"joint": ["x", "y"], "min": [name for name, side in sides.items() if not side.dim] or ["x", "y"]}

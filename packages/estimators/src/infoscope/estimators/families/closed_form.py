@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from infoscope.checks import require_int
-from infoscope.errors import MissingValues, OutOfRange
+from infoscope.checks import require_int, require_number
+from infoscope.errors import MissingValues
 from infoscope.estimators.families.laws import CategoricalLaw, residual_law, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, needed
 from infoscope.estimators.variables import as_matrix
@@ -68,8 +68,8 @@ class Gaussian:
     outcomes = (NUMBERS,)
 
     def __post_init__(self) -> None:
-        if self.variance is not None and not self.variance > 0.0:
-            raise OutOfRange(f"variance must be positive, or None to fit it, got {self.variance!r}.")
+        if self.variance is not None:
+            require_number("variance", self.variance, ends=False)
         require_int("degree", self.degree, 0)
 
     @property
@@ -101,8 +101,7 @@ class Ridge:
     outcomes = (NUMBERS,)
 
     def __post_init__(self) -> None:
-        if not self.penalty > 0.0:
-            raise OutOfRange(f"penalty must be positive, got {self.penalty!r}.")
+        require_number("penalty", self.penalty, ends=False)
 
     @property
     def name(self) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn import neighbors
 
+from infoscope.checks import require_number
 from infoscope.errors import OutOfRange
 from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features
@@ -126,8 +127,8 @@ class Kernel(_Local):
     bandwidths: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5)
 
     def __post_init__(self) -> None:
-        if self.bandwidth is not None and not self.bandwidth > 0.0:
-            raise OutOfRange(f"bandwidth must be positive, or None to choose it, got {self.bandwidth!r}.")
+        if self.bandwidth is not None:
+            require_number("bandwidth", self.bandwidth, ends=False)
 
     @property
     def name(self) -> str:

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from infoscope.checks import require_int
-from infoscope.errors import OutOfRange
+from infoscope.checks import require_int, require_number
 from infoscope.estimators.families.laws import CategoricalLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, Features, needed
 from infoscope.estimators.threads import threads_for
@@ -34,8 +33,7 @@ class Logistic:
     outcomes = (CLASSES,)
 
     def __post_init__(self) -> None:
-        if not self.penalty > 0.0:
-            raise OutOfRange(f"penalty must be positive, got {self.penalty!r}.")
+        require_number("penalty", self.penalty, ends=False)
         require_int("degree", self.degree)
 
     @property

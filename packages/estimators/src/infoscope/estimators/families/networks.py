@@ -17,8 +17,8 @@ from scipy.special import log_softmax
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.checks import require_int
-from infoscope.errors import OutOfRange, UnknownName
+from infoscope.checks import one_of, require_int, require_number
+from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features
@@ -46,12 +46,10 @@ class Network:
     def __post_init__(self) -> None:
         for setting in ("batch", "epochs", "patience"):
             require_int(setting, getattr(self, setting), 1)
-        if not self.learning_rate > 0.0:
-            raise OutOfRange(f"learning_rate must be positive, got {self.learning_rate!r}.")
-        if self.activation not in ACTIVATIONS:
-            raise UnknownName(f"activation must be one of {list(ACTIVATIONS)}, got {self.activation!r}.")
-        if not all(width >= 1 for width in self.widths):
-            raise OutOfRange(f"widths must be at least 1, got {self.widths!r}.")
+        require_number("learning_rate", self.learning_rate, ends=False)
+        one_of("activation", self.activation, ACTIVATIONS)
+        for width in self.widths:
+            require_int("widths", width)
 
     @property
     def name(self) -> str:

@@ -15,7 +15,8 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from infoscope.errors import Conflict, InvalidInput, OutOfRange
+from infoscope.checks import require_int, require_number
+from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, with_absent, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor
@@ -115,8 +116,8 @@ class GradientBoosting:
     outcomes = (CLASSES, NUMBERS)
 
     def __post_init__(self) -> None:
-        if self.components is not None and self.components < 1:
-            raise Conflict(f"components must be None or at least 1, got {self.components!r}.")
+        if self.components is not None:
+            require_int("components", self.components)
 
     @property
     def name(self) -> str:
@@ -141,8 +142,7 @@ def tfidf_logistic(penalty: float = 1.0, ngrams: int = 1, least_documents: int =
 
     The vocabulary is of n-grams in at least `least_documents` training texts; penalty as in `Logistic`.
     """
-    if not penalty > 0.0:
-        raise OutOfRange(f"penalty must be positive, got {penalty!r}.")
+    require_number("penalty", penalty, ends=False)
     words = TfidfVectorizer(
         ngram_range=(1, ngrams),
         min_df=least_documents,

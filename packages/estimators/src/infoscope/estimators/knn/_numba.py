@@ -247,10 +247,11 @@ def gather_below(row, width, limit, start, found, count):
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum of few ones is exact in any order
 def count_below(row, limit):
-    """How many are below the limit; counted in float32, which has the lanes of what is compared."""
-    count = np.float32(0)
+    """How many are below the limit; counted in the type of what is compared, which has its lanes."""
+    none, one = row.dtype.type(0), row.dtype.type(1)
+    count = none
     for j in range(len(row)):
-        count += np.float32(1) if row[j] < limit else np.float32(0)
+        count += one if row[j] < limit else none
     return int(count)
 
 

@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infoscope.checks import require_int
-from infoscope.errors import Conflict, MissingValues, OutOfRange, UnknownName, WrongLength, WrongShape, WrongType
+from infoscope.checks import require_int, require_number
+from infoscope.errors import Conflict, MissingValues, UnknownName, WrongLength, WrongShape, WrongType
 from infoscope.estimators.neural.bounds import Bound, Objective, as_bound, split
 from infoscope.estimators.neural.critics import Critic, generator_per_member
 from infoscope.sources import KnownPairSource, PairSource
@@ -184,8 +184,7 @@ class Training:
         packed: bool | None = None,
     ) -> None:
         check_critic(critic)
-        if not (isinstance(learning_rate, (int, float)) and 0 < learning_rate < math.inf):
-            raise OutOfRange(f"learning_rate must be a positive number, got {learning_rate!r}.")
+        require_number("learning_rate", learning_rate, ends=False)
         self._sources, lengths = schedule(source, steps, critic)
         self._ends = list(accumulate(lengths))
         self._batch = require_int("batch", batch, 2)

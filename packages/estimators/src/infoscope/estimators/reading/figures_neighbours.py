@@ -13,7 +13,8 @@ import numba
 import numpy as np
 from scipy.special import digamma
 
-from infoscope.estimators.variables import joint_codes
+from infoscope.estimators.knn.estimators import class_sizes
+from infoscope.estimators.variables import Variable, joint_codes
 
 Values = np.ndarray
 Numbers = tuple[Values, Values | None]  # [n, d], and codes [n]
@@ -65,19 +66,11 @@ def local_information(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[i
     if x[0].shape[1] or y[0].shape[1]:
         return neighbours(x, y, groups, ks, near)
     n = len(x[0])
-    codes = (joint_codes([x[1], y[1]])[0], np.zeros(n, np.intp)), (x[1], y[1])
-    plus, minus = (sum(digamma(_class_sizes(each, groups)) for each in some) for some in codes)
     none = np.empty((n, 0))
+    codes = (joint_codes([x[1], y[1]])[0], np.zeros(n, np.intp)), (x[1], y[1])
+    sizes = ((class_sizes(Variable(none, each, 1), groups) for each in some) for some in codes)
+    plus, minus = (sum(map(digamma, some)) for some in sizes)
     return Neighbours(np.repeat((plus - minus)[:, None], len(ks), axis=1), none, (none,) * 3)
-
-
-def _class_sizes(codes: Values, groups: Values | None) -> Values:
-    """Rows of the same code, itself included, but no other of its group."""
-    sizes = np.bincount(codes)[codes]
-    if groups is None:
-        return sizes
-    mates = joint_codes([codes, groups])[0]
-    return sizes - np.bincount(mates)[mates] + 1
 
 
 def mean_of_rows(local: Values) -> Values:

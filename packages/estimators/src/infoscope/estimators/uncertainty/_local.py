@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.knn._numba import count_below
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.uncertainty._kernels import vector_distance
 from infoscope.estimators.variables import Variable, joint_codes
@@ -130,7 +131,7 @@ def add_rows(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, closed, t
                 for j in range(n):
                     joint[j] = joint[j] if weights[j] > 0 else np.inf
             there = count_below(joint, np.inf)
-            own = min(k, int(there))
+            own = min(k, there)
             radius = radii[q] = smallest(joint, own, radii[q])  # that of the last permutation is not far
             ties = count_below(joint, np.nextafter(radius, np.inf)) - own
             here = ties > 0 or radius == 0
@@ -165,15 +166,6 @@ def sides(in_z, in_yz, moved, labels, labelled, i, in_xz, joint):
 def furthest(column, value, distances):
     for j in range(len(column)):
         distances[j] = max(distances[j], abs(column[j] - value))
-
-
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum of few ones is exact in any order
-def count_below(values, limit):
-    """How many are below the limit; counted in float64, which has the lanes of what is compared."""
-    count = 0.0
-    for j in range(len(values)):
-        count += 1.0 if values[j] < limit else 0.0
-    return count
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -12,21 +11,12 @@ from torch.nn import functional
 
 from infoscope.errors import NoVariation, WrongLength
 from infoscope.estimators.families.networks import fully_connected
+from infoscope.sources import LabelledSource
 
 HIDDEN = {"linear": (), "mlp": (256,)}
 """Widths of the hidden layers by the decoder's name."""
 MLP_RATE = 1e-3
 LINEAR_RATE = 0.3  # over sqrt(dim): AdamW moves every weight alike, and a score adds up dim of them
-
-
-class LabelledSource(Protocol):
-    """Pairs whose labels are known."""
-
-    def sample_labelled(
-        self, n: int, generator: torch.Generator, device: torch.device | str = "cpu"
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Draws x [n, dim_x], y [n, dim_y] and the labels (0 or 1) of x and of y [n, sources]."""
-        ...
 
 
 def train_decoders(
