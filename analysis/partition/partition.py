@@ -29,9 +29,9 @@ from analysis.common.models import (
     each,
     has_posterior,
     loaded,
-    newest,
     sentence,
 )
+from analysis.common.runs import latest
 from analysis.common.tables import (
     FOLDER,
     PICTURE,
@@ -245,7 +245,7 @@ ANALYSIS = Analysis(EXPERIMENT, analyse, OPTIONS)
 def of_runs(frame: pd.DataFrame, arguments: SimpleNamespace) -> tuple[list[Candidate], list[str]]:
     """The models of these runs that the options ask for, and in a sentence each, what is left out unasked."""
     found = chosen(frame, arguments.experiment, arguments)
-    found, notes = (found, []) if arguments.run else newest(found)
+    found, notes = (found, []) if arguments.run else latest(found, ())
     return candidates(found, MODELS), notes
 
 
