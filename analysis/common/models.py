@@ -90,13 +90,6 @@ def source_run(address: str) -> str | None:
         raise LookupError(f"there is no model at {address!r}: {error.message}") from None
 
 
-def newest(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """The runs of the version started last, and a note on the others."""
-    keep = runs["version"] == runs.loc[runs["start"].idxmax(), "version"]
-    note = f"Note: {int((~keep).sum())} runs of an earlier version of the sweep are left out; --run takes them by id."
-    return runs[keep], [] if keep.all() else [note]
-
-
 @dataclass(frozen=True, eq=False)
 class Codes:
     """What a model makes of items: block name -> means [n, dim], and standard deviations where it has a posterior."""

@@ -13,26 +13,22 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from click import Choice
 from mlflow.exceptions import MlflowException
 
-from analysis.common.models import (
-    Candidate,
-    candidate_at,
-    candidates,
-    each,
-    has_posterior,
-    loaded,
-    newest,
-    sentence,
-)
+from analysis.common.marks import heat, mark, sheet
+from analysis.common.models import Candidate, candidate_at, candidates, each, has_posterior, loaded, sentence
+from analysis.common.runs import latest
 from analysis.common.tables import (
+    ERROR,
     FOLDER,
     PICTURE,
     Analysis,
@@ -43,7 +39,6 @@ from analysis.common.tables import (
     printable,
     save,
 )
-from analysis.partition import _figures as drawings
 from analysis.partition import _tables as tables
 from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, chosen, evaluated, items_of
 from analysis.partition._tables import arithmetic, claims
@@ -55,6 +50,8 @@ from infoscope.metrics.partition.terms import CLASSIFIER
 from infoscope.tracking import attach, runs
 from sweeps.partition.settings import IN_DOMAIN, MODELS
 
+WANTED = ("I(z_y;Y|D)", "I(z_d;D|Y)")  # what should be large; the others should be small, but for that of z_dy
+PANELS = (*tables.SCORES, "I(z_y;Y|D)", "I(z_d;D|Y)", "I(z_dy;Y,D)", "I(z_y;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)")
 EXPERIMENT = "domain-partition"
 PUBLISHED_DATA = "crmnist"
 CODES = {"both": (MEANS, DRAWS), MEANS: (MEANS,), DRAWS: (DRAWS,)}
@@ -114,7 +111,7 @@ def results(found: Outcome) -> list[Result]:
     words = caption(found, figures)
     by_model = Result(
         "partition", figures, tables.comparison_text(figures), "\n".join(words),
-        functools.partial(drawings.scores, evaluations), claims(evaluations),
+        functools.partial(draw_scores, evaluations), claims(evaluations),
     )  # fmt: skip
     found_so_far = [by_model, *published_result(figures, evaluations)]
     over = tables.over_trainings(evaluations)
@@ -187,8 +184,8 @@ def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
     for result in tabled[1:]:
         paths += save(result, folder / f"it_{result.name}")
     pictures = [[folder / f"it_{name}{suffix}" for suffix in PICTURE] for name in ("heatmap", "model_comparison")]
-    drawings.heatmap(figures, found.evaluations, *pictures[0])
-    drawings.scores(found.evaluations, *pictures[1])
+    draw_heatmap(figures, found.evaluations, *pictures[0])
+    draw_scores(found.evaluations, *pictures[1])
     within = tables.within_items(found.evaluations)
     together = {
         "settings": asdict(found.effort),
@@ -220,6 +217,92 @@ def summary(found: Outcome, tabled: Sequence[Result]) -> str:
     return "\n".join(parts)
 
 
+def draw_heatmap(figures: pd.DataFrame, evaluations: Sequence[Evaluation], *paths: Path) -> None:
+    """Every quantity by kind of model, nats; the colour is its share of the most it could be."""
+    shown = figures[figures["route"] == CLASSIFIER].set_index("model")
+    names = [name for name in tables.QUANTITIES if name in shown]
+    shares = np.array([[_share(shown.loc[model], name, trainings[0]) for name in names]
+                       for model, trainings in tables.by_kind(evaluations).items()])  # fmt: skip
+    texts = [[_written(row, name) for name in names] for _, row in shown.iterrows()]
+    titles = [f"{name}\n({'should be high' if name in WANTED else _aim(name)})" for name in names]
+    with sheet(paths, size=(1.5 * len(names) + 2, 0.6 * len(shown) + 1.8)) as ((axis,),):
+        image = heat(axis, shares, texts, shown.index, titles, fontsize=9)
+        axis.tick_params(axis="x", labelsize=8)
+        axis.tick_params(axis="y", labelsize="medium")
+        axis.figure.colorbar(image, label="share of the most it could be")
+        axis.set_title(
+            "Nats by classifiers, mean ± standard error over trainings; grey: not applicable, or can only be 0",
+            fontsize=9,
+        )
+
+
+def _aim(name: str) -> str:
+    return {"I(z_dy;Y,D)": "what is joint", "co-information(z_dy;Y;D)": "at most I(Y;D)"}.get(name, "should be low")
+
+
+def ceiling(of: Evaluation, name: str) -> float:
+    """The most that a quantity or the score seed can be with the labels of these items."""
+    return of.routes()[CLASSIFIER][tables.most(name)].value
+
+
+def _share(row: pd.Series, name: str, of: Evaluation) -> float:
+    """The share of the most that a quantity could be; NaN without a quantity, or where that is 0."""
+    return row[name] / ceiling(of, name) if ceiling(of, name) > 0.01 else math.nan
+
+
+def _written(row: pd.Series, name: str) -> str:
+    if not math.isfinite(row[name]):
+        return "n/a"
+    error = row[name + ERROR]
+    return f"{row[name]:z.2f}" + (f"\n± {error:.2f}" if math.isfinite(error) else "")
+
+
+def draw_scores(evaluations: Sequence[Evaluation], *paths: Path) -> None:
+    """Scores and quantities of every training with 95 % intervals over items, by kind."""
+    kinds, across = tables.by_kind(evaluations), 3
+    down = -(-len(PANELS) // across)
+    with sheet(paths, down, across, (4.2 * across, 2.7 * down), 130) as axes:
+        axes[0, 0].figure.suptitle(
+            "By classifiers: every training with its 95 % interval over items; line: mean over "
+            "trainings; dashed: the most that these labels allow",
+            fontsize=10,
+        )
+        for axis, name in zip(axes.flat, PANELS):
+            panel(axis, name, kinds)
+
+
+def panel(axis: Any, name: str, kinds: Mapping[str, Sequence[Evaluation]]) -> None:
+    """One score or quantity of every training, by kind."""
+    evaluations = [one for trainings in kinds.values() for one in trainings]
+    for place, (kind, trainings) in enumerate(kinds.items()):
+        found = [one.routes()[CLASSIFIER].get(name) for one in trainings]
+        found = [one for one in found if one is not None and math.isfinite(one.value)]
+        if not found:
+            axis.text(place, 0.02, "n/a", ha="center", va="bottom", color="grey", fontsize=8,
+                      transform=axis.get_xaxis_transform())  # fmt: skip
+            continue
+        offsets = place + 0.1 * (np.arange(len(found)) - (len(found) - 1) / 2)
+        values = np.array([one.value for one in found])
+        reach = np.array([[one.value - one.low, one.high - one.value] for one in found]).T
+        axis.errorbar(
+            offsets, values, np.clip(reach, 0, None), linestyle="none", markersize=4, capsize=2,
+            fillstyle="none" if kind.endswith(tables.OF_DRAWS) else "full",
+            **mark("model", kind.removesuffix(tables.OF_DRAWS))._asdict(),
+        )  # fmt: skip
+        axis.hlines(values.mean(), place - 0.3, place + 0.3, color="black", linewidth=1)
+    axis.set_xlim(-0.6, len(kinds) - 0.4)
+    if name in (*WANTED, "seed"):
+        axis.axhline(max(ceiling(one, name) for one in evaluations), color="grey", linestyle="--", linewidth=0.8)
+    low, high = axis.get_ylim()
+    axis.set_ylim(min(0.0, low), high + 0.08 * (high - min(0.0, low)))
+    title = name if name in tables.SCORES else f"{name} (nats)"
+    if name == "seed":
+        title = f"{OLD_SUM} (an absent block counts 0)"
+    axis.set_title(title, fontsize=10)
+    axis.set_xticks(range(len(kinds)), labels=list(kinds), rotation=25, ha="right", fontsize=8)
+    axis.grid(axis="y", alpha=0.3)
+
+
 OPTIONS = [
     option("experiment", default=EXPERIMENT, help=f"the MLflow experiment of the models (default: {EXPERIMENT})"),
     option("models", default="", help="only these models, such as nvae,diva"),
@@ -245,7 +328,7 @@ ANALYSIS = Analysis(EXPERIMENT, analyse, OPTIONS)
 def of_runs(frame: pd.DataFrame, arguments: SimpleNamespace) -> tuple[list[Candidate], list[str]]:
     """The models of these runs that the options ask for, and in a sentence each, what is left out unasked."""
     found = chosen(frame, arguments.experiment, arguments)
-    found, notes = (found, []) if arguments.run else newest(found)
+    found, notes = (found, []) if arguments.run else latest(found, ())
     return candidates(found, MODELS), notes
 
 

@@ -32,7 +32,6 @@ from sweeps.representation.settings import ITEMS, TARGET
 
 VERSION = 7  # of what is measured and kept; a new one makes every report to be made again
 PREFIX = "representation"  # of the metrics, and the folder of the artifacts
-ALL = "all"  # items of every part of a run
 SHOWN = ("linear", "richer", "reading")
 
 

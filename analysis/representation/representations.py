@@ -22,7 +22,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import heat, lines, panel_by_panel, sheet
-from analysis.common.models import Candidate, candidate_at, candidates, each, loaded, newest, sentence
+from analysis.common.models import Candidate, candidate_at, candidates, each, loaded, sentence
+from analysis.common.runs import latest
 from analysis.common.tables import (
     ERROR,
     FOLDER,
@@ -68,7 +69,7 @@ def found_in(experiment: str, profile: str) -> tuple[list[Candidate], list[str]]
         frame = frame[under] if under.any() else runs(experiment, profile)
     except LookupError as error:
         return [], [f"No models of {experiment}: {sentence(error)}."]
-    frame, notes = newest(frame)
+    frame, notes = latest(frame, ())
     logged = {model.source_run_id for model in search("", Store.open(experiment))}
     return candidates(frame[frame["run_id"].isin(logged)]), notes
 

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from analysis.common.models import candidates, newest
+from analysis.common.models import candidates
+from analysis.common.runs import latest
 from analysis.common.tables import ERROR, Analysis, Result, plus_minus, summarise
 from analysis.representation.representations import effort_of, measured, results
 
@@ -17,7 +18,7 @@ EXPERIMENT = "resnet-layers"
 
 def analyse(frame: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Accuracies and what layers hold. Raises ValueError when no model can be asked."""
-    frame, notes = newest(frame)
+    frame, notes = latest(frame, ())
     found = [(EXPERIMENT, one) for one in candidates(frame)]
     reports, failures = measured(found, effort_of(arguments.profile), None, again=False)
     if not reports:

@@ -185,7 +185,7 @@ def test_models_of_two_versions_of_the_sweep_are_not_one_kind(tmp_path, monkeypa
     evaluated_by([])
     rows = json.loads((tmp_path / partition.OUTPUTS / "model_comparison.json").read_text())["models"]
     assert {(row["model"], row["trainings"]) for row in rows} == {("erm", 1)}
-    assert re.search(r"\b1 runs of", " ".join(capsys.readouterr().out.split()))
+    assert re.search(r"\b1 older runs", " ".join(capsys.readouterr().out.split()))
     evaluated_by(["--run", run_of(store, "erm-0")])  # but for those that are asked for
     assert "left out" not in capsys.readouterr().out
 
