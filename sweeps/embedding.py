@@ -79,4 +79,4 @@ def fine_tuned(pool: str) -> tuple[torch.Tensor, torch.Tensor]:
         )
     device = "cuda" if torch.cuda.is_available() else "cpu"
     trained = models.fine_tune(texts, labels, encoder, generator, device=device, **settings)
-    return trained.embed(texts).float(), labels
+    return trained.encoder.embed(texts).float(), labels

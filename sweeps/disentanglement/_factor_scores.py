@@ -17,6 +17,7 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics import disentanglement
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
+from infoscope.metrics.writing import row
 from sweeps.checks import require_minimum
 from sweeps.streams import draws
 
@@ -88,8 +89,7 @@ def tables(measurements: Sequence[Measured]) -> dict[str, pd.DataFrame]:
     a row for each measurement, factor and latent, nats.
     """
     told = [
-        {"evaluation": number, "score": name, **{field: getattr(score, field) for field in
-         ("value", "standard_error", "low", "high", "unit", "n", "method")}, "notes": " ".join(score.notes)}
+        {"evaluation": number, "score": name} | row(score)
         for number, measured in enumerate(measurements)
         for name, score in measured.scores.items()
     ]  # fmt: skip

@@ -1,12 +1,17 @@
-"""Who sits the exam: every method that takes arrays, formulas that treat labels as numbers, and installed peers."""
+"""Who sits the exam: every method that takes arrays, formulas that treat labels as numbers, and installed peers; what
+an estimate takes, seconds and memory.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +28,8 @@ from sweeps.sample_estimators.peers import PEERS
 from sweeps.sample_estimators.settings import FORMULAS
 
 K = 5
+_STATUS, _FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_PEAK = "5"  # what, written to clear_refs, makes the peak the present size (proc(5))
 _CONDITIONAL = ("ksg", "classifier", "labels-as-numbers")  # know I(x; y | z), too
 _SIZE = 5000  # rows at which seconds were measured
 _COLUMNS = (2, 20, 200)  # of each side, at which they were
@@ -98,9 +105,9 @@ def answer(method: str, case: Case, variables: Sequence[Any], generator: np.rand
     """The estimate of a case's information by a method, nats. ValueError: the method cannot be used on them."""
     if method in FORMULAS:
         return _formula(method, variables)
-    typed, groups = as_people_have_them(case, variables)
+    typed = _typed(case, variables[:-1] if case.grouped else variables)
     if case.measure == "mi":
-        return estimate(*typed, _method(method), groups, generator)
+        return estimate(*typed, _method(method), variables[-1] if case.grouped else None, generator)
     if case.measure == "co-information":
         return knn.co_information(*typed, k=K)
     if method == "ksg":
@@ -133,12 +140,8 @@ def _formula(method: str, variables: Sequence[Any]) -> Estimate:
     return Estimate(value, math.nan, n=len(variables[0]), method=method, notes=("The formula gives no error.",))
 
 
-def as_people_have_them(case: Case, variables: Sequence[Any]) -> tuple[list[Any], Any]:
-    """The variables of a sample, typed as a person who knows their data hands them over, and groups or None."""
-    return (_typed(case, variables[:-1]), variables[-1]) if case.grouped else (_typed(case, variables), None)
-
-
 def _typed(case: Case, variables: Sequence[Any]) -> list[Any]:
+    """The variables of a sample as a person who knows their data types them."""
     typed = []
     for place, one in enumerate(variables):
         if isinstance(one, dict):
@@ -159,3 +162,34 @@ def _sides(law: str) -> tuple[str, str, int]:
     typed = _typed(case, case.sample(int(min(200, catalogue.most_rows(law))), np.random.default_rng(0)))
     pairs = as_pairs(*typed[:2])
     return pairs.x.kind, pairs.y.kind, max(pairs.x.dim, pairs.y.dim)
+
+
+@dataclass
+class Memory:
+    """mib: how far the resident size rose above what it was at first, MiB; nan where the system does not tell."""
+
+    mib: float = math.nan
+
+
+@contextlib.contextmanager
+def peak_of() -> Iterator[Memory]:
+    """Measures the most memory that a `with` block adds, after what earlier work has freed was given back."""
+    found = Memory()
+    with contextlib.suppress(OSError, AttributeError):  # glibc alone has it
+        ctypes.CDLL(None).malloc_trim(0)
+    try:
+        _FORGET.write_text(_PEAK)
+        before = _megabytes("VmRSS")
+    except OSError:  # not Linux, or not allowed
+        yield found
+        return
+    try:
+        yield found
+    finally:
+        found.mib = _megabytes("VmHWM") - before
+
+
+def _megabytes(field: str) -> float:
+    """A size of this process, MiB."""
+    lines = _STATUS.read_text().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith(field + ":")) / 1024

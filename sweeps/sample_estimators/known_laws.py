@@ -12,22 +12,25 @@ is the most that one estimate added.
 
 from __future__ import annotations
 
+import functools
 import math
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from infoscope.data import data_root
 from infoscope.data.tasks import catalogue, resampled
 from infoscope.data.tasks.cases import draws
-from infoscope.errors import InvalidInput, WrongType
+from infoscope.errors import InvalidInput, UnknownName, WrongType
 from infoscope.estimators.reading.result import METHOD as READING
 from infoscope.estimators.reading.result import packaged
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid
+from infoscope.tracking.datasets import DataSet
+from sweeps import datasets
 from sweeps.checks import require_minimum
-from sweeps.sample_estimators._contestants import answer, contestants, require_known, seconds, sits, warm
-from sweeps.sample_estimators._laws import data_sets, laws_of, there
-from sweeps.sample_estimators._memory import peak_of
+from sweeps.sample_estimators._contestants import answer, contestants, peak_of, require_known, seconds, sits, warm
 from sweeps.sample_estimators.peers import PEERS
 from sweeps.sample_estimators.settings import LEVELS
 
@@ -62,10 +65,7 @@ PROFILES = {
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per law, size, method that takes its types, and block of data sets."""
     methods = contestants() if profile.methods == ("all",) else profile.methods
-    collections = {name: _names(profile, name) for name in profile.collections}
-    of_law = {law: name for name, laws in laws_of(profile.laws, collections).items() for law in laws}
-    for law, most in there((collection, law) for law, collection in of_law.items()):
-        collection = of_law[law]
+    for law, collection, most in there(laws_of(profile)):
         sizes = [n for n in profile.sizes if n <= most]
         if collection in ONE_SIZE:
             sizes = [int(min(profile.size_of_items, most))]
@@ -79,12 +79,45 @@ def cells(profile: Profile) -> Iterator[dict]:
                 yield cell | {"collection": collection} | reader
 
 
-def _names(profile: Profile, collection: str) -> tuple[str, ...]:
-    return (
-        resampled.level_names("mnist-0-1", profile.levels)
-        if collection == "resampled"
-        else catalogue.COLLECTIONS[collection]
-    )
+def laws_of(profile: Profile) -> dict[str, str]:
+    """The laws that are asked for ("all": every one) with their collections. ValueError for an unknown law."""
+    of_law = {}
+    for name in profile.collections:
+        levels = name == "resampled"
+        laws = resampled.level_names("mnist-0-1", profile.levels) if levels else catalogue.COLLECTIONS[name]
+        of_law |= dict.fromkeys(laws, name)
+    if unknown := [law for law in profile.laws if law not in (*of_law, "all")]:
+        raise UnknownName(f"laws must be of the collections {', '.join(profile.collections)}, got {unknown[0]!r}.")
+    return {law: name for law, name in of_law.items() if {"all", law} & set(profile.laws)}
+
+
+@functools.cache
+def data_sets(name: str) -> tuple[DataSet, ...]:
+    """A law, and the items that it pairs where it is of items."""
+    if not catalogue.needs_data(name):
+        return (datasets.law(name),)
+    pool = catalogue.pool_of(name)
+    return datasets.law(name), datasets.items(pool, resampled.POOLS[pool], "items", synthetic=False)
+
+
+def there(of_law: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
+    """Laws that are available with their collection and maximum number of rows; a warning names those left out."""
+    left_out, missing = set(), set()
+    for law, collection in of_law.items():
+        if catalogue.needs_data(law) and data_root() is None:
+            left_out.add(collection)
+            continue
+        try:
+            most = catalogue.most_rows(law)
+        except FileNotFoundError as error:
+            missing.add(str(error))
+            continue
+        yield law, collection, most
+    if left_out:
+        names = ", ".join(sorted(left_out))
+        warnings.warn(f"INFOSCOPE_DATA is not set: laws of images and texts ({names}) are left out.", stacklevel=2)
+    for reason in sorted(missing):
+        warnings.warn(f"Laws of items that are not there are left out: {reason}", stacklevel=2)
 
 
 def check(cell: dict) -> None:

@@ -20,8 +20,7 @@ from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.embedding import HUB, TRANSFORMERS
 from sweeps.streams import draws, stream
-from sweeps.usable_information._lexical_family import lexical_logistic
-from sweeps.usable_information._text_families import SequenceClassifiers
+from sweeps.usable_information._text_families import SequenceClassifiers, lexical_logistic
 
 GENERATED = 6000  # pairs, or reviews
 ARTEFACT = 0.4  # share of the generated hypotheses that tell their label by a word

@@ -1,4 +1,5 @@
-"""Fine-tuned transformers as a predictive family of `infoscope.metrics` (Ethayarajh et al. 2022, algorithm 1).
+"""Predictive families of texts: fine-tuned transformers (Ethayarajh et al. 2022, algorithm 1), and logistic regression
+on which words a pair of texts shares, which reads pairs at little cost.
 
 A member is a `SequenceClassifier`: trained on texts and their classes, or, for no input, on the frequencies of the
 classes. Small encoders are made from a configuration and the training texts alone; others come from the Hugging Face
@@ -14,12 +15,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
 
 from infoscope import models
+from infoscope.data.texts.transformations import sides, tokens
 from infoscope.errors import InvalidInput, UnknownName
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import CategoricalLaw, without_input
 from infoscope.estimators.families.protocol import CLASSES, needed
+from infoscope.estimators.families.scikit import Sklearn
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.v_information.predictions import FLOOR, as_groups, with_floor
@@ -29,6 +35,7 @@ NULL_INPUT = " "  # some tokenizers fail on the empty string
 NULLS = ("frequencies", "trained")
 SMALL = {"vocabulary": 8000, "hidden": 128, "layers": 2, "heads": 4, "pooling": "mean"}
 LEARNING_RATES = {"small": 1e-3, "hub": 5e-5}
+MOST_NEW = 8  # words of a hypothesis that its premise lacks, counted apart up to here
 STEPS = 20  # of a training, between two looks at whether to save it
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
@@ -174,3 +181,31 @@ def epoch_figures(logs: np.ndarray, null: np.ndarray, y: np.ndarray, groups: np.
         "accuracy": (logs.argmax(axis=1) == y).mean(),
     }
     return {name: float(value) for name, value in figures.items()} | {"n": len(y)}
+
+
+def lexical_logistic() -> Sklearn:
+    """Logistic regression on TF-IDF weights of `features` in at least three training texts, with |weights|^2 / 2 added
+    to the summed loss, after the lexicalised classifier of Bowman et al. 2015 (section 3.2).
+
+    A bag of all words drowns the hypothesis in the premise; here the premise counts only by what the hypothesis repeats
+    of it, and by what stands in place of the rest.
+    """
+    words = TfidfVectorizer(analyzer=features, min_df=3, sublinear_tf=True)
+    steps = [("features", words), ("classifier", LogisticRegression(max_iter=1000))]
+    return Sklearn(Pipeline(steps), "lexical-logistic(penalty=1)")
+
+
+def features(text: str) -> list[str]:
+    """Words and neighbours of the hypothesis, its words that the premise lacks, each of these with every word of the
+    premise that the hypothesis lacks, and how many they are."""
+    premise, hypothesis = ([token.casefold() for token in tokens(side)] for side in sides(text))
+    there, claimed = set(premise), set(hypothesis)
+    found = [f"word {word}" for word in hypothesis]
+    found += [f"neighbours {first} {second}" for first, second in zip(hypothesis, hypothesis[1:])]
+    if not premise:
+        return found
+    new = [word for word in hypothesis if word not in there]
+    found += [f"new {word}" for word in new]
+    found += [f"cross {word} {other}" for word in sorted(set(new)) for other in sorted(there - claimed)]
+    share = round(4 * len(new) / max(1, len(hypothesis)))
+    return [*found, f"count {min(len(new), MOST_NEW)}", f"quarters {share}"]

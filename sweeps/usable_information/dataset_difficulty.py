@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,9 @@ from infoscope.errors import InvalidInput
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, as_outcome, take
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.v_information import difficulty, pvi
+from infoscope.metrics.v_information import difficulty, hardness, predictions
 from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VInformation, summary
-from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fold_splits, predict
+from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fit_nulls, fold_splits
 from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.checks import require_minimum
 from sweeps.representation.settings import ITEMS, KEPT, TARGET
@@ -171,13 +170,15 @@ def measure(cell: dict, report: Report) -> None:
     """PVI of every item of a cell, what follows from it, and the tokens behind it."""
     task, family = task_of(cell), family_of(cell)
     x, outcome = inputs(cell, task), as_outcome(family, task.y)
-    splits = splits_of(cell, task, outcome)
+    splits, generator = splits_of(cell, task, outcome), draws(cell["seed"], "fit")
     informed = None
     if cell["estimator"] == HELD_OUT:
-        ((fitted, _),) = splits
+        ((fitted, unseen),) = splits
         informed = fitted_member(cell, family, take(x, fitted), outcome.values[fitted], outcome.classes, report)
-        family = Known(family, informed)
-    found = predict(family, x, outcome, splits, task.groups, FLOOR, draws(cell["seed"], "fit"))
+        nulls = fit_nulls(family, outcome, [fitted], task.groups, generator)
+        found = predictions.measured(x, outcome, [unseen], [informed], nulls, FLOOR)
+    else:
+        found = predictions.predict(family, x, outcome, splits, task.groups, FLOOR, generator)
     report.table(cell, "items", items_table(cell, task, x, outcome, found))
     estimate = summary(found, cell["estimator"], family.name, task.groups[found.rows], FLOOR)
     training = int(splits[0][0].sum())
@@ -188,7 +189,7 @@ def measure(cell: dict, report: Report) -> None:
     if cell["artefacts"]:
         explain(cell, informed, take(x, found.rows), outcome, found.rows, report)
     if is_encoder(cell["family"]) and informed is not None:
-        example = informed.classifier.encoder.padded(informed.classifier.encoder.tokens(take(x, found.rows[:2])))
+        example = informed.classifier.encoder.tokenize(take(x, found.rows[:2]))
         tensors = {name: values.numpy() for name, values in example.items()}
         report.model([cell], "classifier", informed.classifier.cpu(), tensors)
         report.arrays(cell, ITEMS, evaluation_items(cell, x, outcome, found.rows))
@@ -215,25 +216,6 @@ def splits_of(cell: Mapping[str, Any], task: Task, outcome: Outcome) -> list:
     return splits[:1] if cell["estimator"] == HELD_OUT else splits
 
 
-@dataclass(frozen=True, eq=False)
-class Known:
-    """A family whose member with an input is fitted already."""
-
-    family: Family
-    informed: Predictor
-
-    @property
-    def name(self) -> str:
-        return self.family.name
-
-    @property
-    def outcomes(self) -> tuple[str, ...]:
-        return self.family.outcomes
-
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
-        return self.family.fit(None, y, classes, groups, generator) if x is None else self.informed
-
-
 def fitted_member(
     cell: Mapping[str, Any], family: Family, x: Any, y: np.ndarray, classes: int, report: Report
 ) -> Predictor:
@@ -255,7 +237,7 @@ def items_table(
     cell: Mapping[str, Any], task: Task, x: Any, outcome: Outcome, found: Predictions
 ) -> dict[str, np.ndarray]:
     """A row for each item measured: its PVI (bits), and of texts also its length, overlap, and how it begins."""
-    table = pvi.table(found, outcome).assign(id=task.ids[found.rows], group=task.groups[found.rows])
+    table = hardness.table(found, outcome).assign(id=task.ids[found.rows], group=task.groups[found.rows])
     if cell["data"] not in EMBEDDINGS:
         original = take(task.x, found.rows)
         table["text"] = [text[:EXCERPT] for text in take(x, found.rows)]

@@ -11,10 +11,15 @@ the first seed labels are also taken as they are: the data map, and the items th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 
+from infoscope.data import transformations
 from infoscope.errors import OutOfRange
 from infoscope.estimators.families import Network
 from infoscope.estimators.result import clustered_error
@@ -29,11 +34,11 @@ from infoscope.metrics.v_information.label_errors import (
 from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.checks import require_minimum
 from sweeps.streams import draws
-from sweeps.usable_information._data import IMAGES, SOURCES, chosen, data_set, loaded
-from sweeps.usable_information._encodings import encoded, shown
+from sweeps.usable_information._data import IMAGES, SOURCES, Task, chosen, data_set, loaded, part_of
 from sweeps.usable_information.settings import AS_THEY_ARE, HARDEST
 
 FAMILIES: Mapping[str, tuple[int, ...]] = {"linear": (), "mlp": (64,)}  # widths of hidden layers
+COMPONENTS = 128  # of the vectors that texts are read as
 PATIENCE = 6  # epochs, of held-out members, which a tenth of their items stops
 EXCERPT = 160  # characters of a text that are kept
 MINIMUM = {"items": 0, "folds": 3, "epochs": 2, "trainings": 1, "seed": 0}
@@ -133,6 +138,39 @@ def study(cell: dict, report: Report, between: Callable[[float], None]) -> None:
     report.table(cell, "items", {name: table[name].to_numpy() for name in table})
     report.metrics(cell, values)
     report.constants(cell, {"n": len(labels), "flipped": int(flipped.sum()), "groups": len(np.unique(task.groups))})
+
+
+@functools.lru_cache(maxsize=4)
+def encoded(name: str, count: int, seed: int) -> tuple[Task, np.ndarray]:
+    """At most `count` items (0: all) of a data set, drawn by the seed, and their vectors [n, d].
+
+    Texts: leading components of TF-IDF weights (latent semantic analysis, Deerwester et al. 1990); pairs: those of the
+    hypothesis and their products with the premise's.
+    """
+    task = part_of(loaded(name, "train"), count, seed)
+    if isinstance(task.x, np.ndarray):
+        return task, components(task.x, seed)
+    sides = [list(side) for side in zip(*task.x)] if isinstance(task.x[0], tuple) else [task.x]
+    words = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True, token_pattern=r"\b\w+\b")
+    weights = words.fit_transform([text for side in sides for text in side])
+    first, *second = np.split(components(weights, seed), len(sides))
+    return task, np.hstack([second[0], first * second[0]]) if second else first
+
+
+def components(values: Any, seed: int) -> np.ndarray:
+    """The leading components of rows, at most n / 2, randomly rotated so that standardised columns keep their
+    proportions.
+    """
+    count = min(COMPONENTS, values.shape[0] // 2, values.shape[1])
+    few = TruncatedSVD(count, random_state=seed).fit_transform(values) if count < values.shape[1] else values
+    return few @ np.linalg.qr(np.random.default_rng(seed).normal(size=(count, count)))[0]
+
+
+def shown(task: Task, length: int) -> list[str]:
+    """How texts begin, pairs with their headers; of vectors, which item they are."""
+    if isinstance(task.x, np.ndarray):
+        return [f"item {place}" for place in task.ids]
+    return [text[:length] for text in transformations.standard(task.x)]
 
 
 SWEEP = Sweep(

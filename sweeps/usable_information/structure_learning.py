@@ -57,10 +57,6 @@ class Data(NamedTuple):
     truth: np.ndarray
 
 
-def columns(found: simulators.Simulated) -> Data:
-    return Data(list(found.variables.T), found.parents)
-
-
 def video_frames(n: int, frames: int, images: str, generator: np.random.Generator) -> Data:
     """Frames of n videos of two moving digits, each frame's principal components; the truth is their order."""
     pool = digit_images(images)
@@ -253,7 +249,8 @@ def drawn(cell: dict, number: int) -> Data:
     generator = np.random.default_rng([number, cell["n"], *cell["case"].encode()])
     match cell["study"]:
         case "trees":
-            return columns(STARS[cell["case"]](cell["n"], generator))
+            found = STARS[cell["case"]](cell["n"], generator)
+            return Data(list(found.variables.T), found.parents)
         case "genes":
             return genes(cell["case"], cell["n"], generator)
     return video_frames(cell["n"], cell["frames"], cell["case"], generator)

@@ -155,7 +155,8 @@ def check(cell: dict) -> None:
 def trial(pack: Pack, report: Report) -> None:
     """Measures what every family can use of the representation of a cell."""
     (cell,) = pack.cells
-    found = of_blocks(cell, pack.device) if cell["study"] == "blocks" else of_hidden(cell, report)
+    families = {name: FAMILIES[name] for name in cell["families"]}
+    found = of_blocks(cell, families, pack.device) if cell["study"] == "blocks" else of_hidden(cell, families, report)
     report.table(cell, "leakage", {name: found[name].to_numpy() for name in found})
     for row in found.itertuples():
         name = f"{row.label}/{row.block}/{row.family}"
@@ -164,7 +165,7 @@ def trial(pack: Pack, report: Report) -> None:
     report.metrics(cell, {f"{label}/ceiling_bits": bits for label, bits in ceilings.items()} | {"n": found["n"].max()})
 
 
-def of_blocks(cell: dict, device: str) -> pd.DataFrame:
+def of_blocks(cell: dict, families: Mapping[str, Family], device: str) -> pd.DataFrame:
     """Every block alone and all together, about class and domain of unseen items of the training domains."""
     run, items = source_of(cell["source"])
     inside = items["split"] == list(items["split_names"]).index(domain_partition.PARTS[0])
@@ -177,7 +178,7 @@ def of_blocks(cell: dict, device: str) -> pd.DataFrame:
         blocks[TOGETHER] = np.concatenate(list(blocks.values()), axis=1)
     labels = {"class": items["y"][rows], "domain": items["d"][rows]}
     return usable_leakage(
-        blocks, labels, families_of(cell), cell["folds"], items["groups"][rows], generator=np.random.default_rng(0)
+        blocks, labels, families, cell["folds"], items["groups"][rows], generator=np.random.default_rng(0)
     )
 
 
@@ -204,7 +205,7 @@ def some_groups(groups: np.ndarray, inside: np.ndarray, count: int) -> np.ndarra
     return np.isin(groups, np.random.default_rng(0).permutation(own)[: max(1, round(share * len(own)))])
 
 
-def of_hidden(cell: dict, report: Report) -> pd.DataFrame:
+def of_hidden(cell: dict, families: Mapping[str, Family], report: Report) -> pd.DataFrame:
     """Features trained on one half of the digits, and what is read from those of the other half."""
     x, digit = pixels(cell["data"], cell["items"], cell["seed"])
     parity = digit % 2
@@ -223,9 +224,7 @@ def of_hidden(cell: dict, report: Report) -> pd.DataFrame:
     report.progress(0.3)
     features = {"features": hidden.encode(x[~fitted])}
     labels = {"hidden": parity[~fitted], "kept": digit[~fitted] // 2}
-    return usable_leakage(
-        features, labels, families_of(cell), cell["folds"], generator=np.random.default_rng(cell["seed"])
-    )
+    return usable_leakage(features, labels, families, cell["folds"], generator=np.random.default_rng(cell["seed"]))
 
 
 def pixels(name: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -234,11 +233,6 @@ def pixels(name: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     images = pool.images if name == "digits" else pool.resized(SIDE, SIDE)
     rows = draws(seed, "digits").permutation(len(images))[:count]
     return images[rows].reshape(len(rows), -1).numpy() / 255.0, pool.labels[rows].numpy()
-
-
-def families_of(cell: dict) -> dict[str, Family]:
-    """The families that look."""
-    return {name: FAMILIES[name] for name in cell["families"]}
 
 
 def cost(cell: dict) -> float:

@@ -78,7 +78,6 @@ DOMAIN_MODELS = [
     *((partial(block, {"z_y": bad}), "z_y", "range") for bad in (-1, 1.5, True)),
     (partial(block, {"z_q": 3}), "block", "name"),
     *((partial(block, bad), "blocks", "few") for bad in ({}, {"z_y": None})),
-    (partial(BlockSpec(3, None, 2, 4).without, "z_x"), "name", "name"),
     (partial(ERM, shape=(3,), domains=2), "classes", "type"),
     (partial(erm, shape=(3, 16)), "shape", "shape"),
     (partial(erm, classes=1), "classes", "range"),

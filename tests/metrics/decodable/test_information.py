@@ -166,10 +166,8 @@ def test_bad_items_and_sources_are_refused():
         (decodable_information_of_items, items, {"crossovers": [0.6]}, "crossovers", "range"),
         (decodable_information_of_items, items, {"crossovers": [math.nan]}, "crossovers", "range"),
         (decodable_information_of_items, items, {"sources": 0}, "sources", "range"),
-        (decodable_information_of_items, items, {"floor": 0.7}, "floor", "range"),
         (decodable_information, sources, {"folds": [(source, source)]}, "folds", "range"),
         (decodable_information, sources, {"decoder": "tree"}, "decoder", "name"),
-        (decodable_information, sources, {"floor": 0.0}, "floor", "range"),
         (decodable_information, sources, {"folds": [(wider, source)] * 2, "shared": True}, "shared", "length"),
         (decodable_information, sources, {"samples": 1}, "held-out labels", "invalid"),
     ):

@@ -9,7 +9,7 @@ from infoscope.metrics.disentanglement.intervention_based import (
     factor_vae_score,
     partners,
 )
-from infoscope.metrics.disentanglement.protocols import Protocol, Votes
+from infoscope.metrics.disentanglement.registry import Protocol, Votes
 from infoscope.metrics.factor_information.inputs import as_factors
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
 from tests.refusals import refused

@@ -13,9 +13,8 @@ from infoscope.estimators.variables import Discrete
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.representation import report, reporting
-from infoscope.metrics.representation.reporting import parts_of
+from infoscope.metrics.representation.reporting import TERMS, parts_of, sharing
 from infoscope.metrics.representation.result import ALL, DOMAIN, MEASURES
-from infoscope.metrics.representation.sharing import TERMS, sharing
 from infoscope.metrics.v_information.usable import Local, with_ignorance
 from tests.refusals import refused
 

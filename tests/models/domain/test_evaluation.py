@@ -96,7 +96,9 @@ def test_blocks_of_a_data_set():
     model = NVAE(shape=(3, 16, 16), classes=2, domains=2, network={"width": 2}, generator=generator()).train()
     x = torch.rand(7, 3, 16, 16, generator=generator(1))
     told = []
-    blocks = extract_blocks(model, x, batch=3, progress=lambda done, n: told.append((done, n)))
+    blocks = extract_blocks(model, x, batch=3)
+    again = posteriors(model, x, batch=3, progress=lambda done, n: told.append((done, n)))
+    assert all(torch.equal(values, again[name].mean) for name, values in blocks.items())
     assert model.training and told == [(3, 7), (6, 7), (7, 7)]
     assert tuple(blocks) == ("z_y", "z_x", "z_dy", "z_d")
     data = DomainData(x.numpy(), np.zeros(7, dtype=np.int64), np.zeros(7, dtype=np.int64))

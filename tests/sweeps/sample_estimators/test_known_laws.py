@@ -11,8 +11,7 @@ from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import draws
 from infoscope.estimators import estimate, knn, npeet
 from infoscope.tracking import Pack
-from sweeps.sample_estimators._contestants import answer, contestants, seconds, sits
-from sweeps.sample_estimators._memory import peak_of
+from sweeps.sample_estimators._contestants import answer, contestants, peak_of, seconds, sits
 from sweeps.sample_estimators.known_laws import PROFILES, SWEEP, scored, trial
 from tests.infra.documents import REPOSITORY
 from tests.sweeps.recorder import Recorder

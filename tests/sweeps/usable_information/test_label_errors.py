@@ -11,8 +11,7 @@ from infoscope import data
 from infoscope.metrics.v_information.label_errors import SCORES
 from infoscope.tracking import Pack
 from sweeps.usable_information import _data
-from sweeps.usable_information._encodings import COMPONENTS, encoded
-from sweeps.usable_information.label_errors import PROFILES, SWEEP, trial
+from sweeps.usable_information.label_errors import COMPONENTS, PROFILES, SWEEP, encoded, trial
 from tests.sweeps.keeper import Keeper
 
 

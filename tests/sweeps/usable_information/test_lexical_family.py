@@ -9,7 +9,7 @@ import torch
 from infoscope.data import generated_nli, hypothesis_information
 from infoscope.data.texts.transformations import hypothesis_only, premise_only, standard
 from infoscope.metrics import v_information
-from sweeps.usable_information._lexical_family import features, lexical_logistic
+from sweeps.usable_information._text_families import features, lexical_logistic
 
 PAIR = "PREMISE: A dog runs HYPOTHESIS: a cat runs"
 

@@ -15,14 +15,10 @@ from infoscope.estimators.result import LEVEL
 class Share(Protocol):
     """A share in [0, 1] of n items in `clusters` groups, and its standard error, which knows the groups."""
 
-    @property
-    def value(self) -> float: ...
-    @property
-    def standard_error(self) -> float: ...
-    @property
-    def n(self) -> int: ...
-    @property
-    def clusters(self) -> int: ...
+    value: float
+    standard_error: float
+    n: int
+    clusters: int
 
 
 def clopper_pearson(successes: float, count: float, level: float = LEVEL) -> tuple[float, float]:
@@ -53,9 +49,9 @@ def share_interval(share: Share, level: float = LEVEL) -> tuple[float, float]:
     return clopper_pearson(value * count, count, level)
 
 
-def least_interval(shares: Collection[Share], level: float = LEVEL) -> tuple[float, float]:
-    """The interval of the least of k true shares, from intervals of all at 1 - (1 - level) / k (Bonferroni)."""
+def least_interval(shares: Collection[Share]) -> tuple[float, float]:
+    """The 95 % interval of the least of k true shares, from intervals of all at 1 - .05 / k (Bonferroni)."""
     if not shares:
         raise OutOfRange("shares must be one or more, got none.")
-    lows, highs = zip(*(share_interval(share, 1 - (1 - level) / len(shares)) for share in shares))
+    lows, highs = zip(*(share_interval(share, 1 - (1 - LEVEL) / len(shares)) for share in shares))
     return (math.nan, math.nan) if any(map(math.isnan, lows)) else (min(lows), min(highs))

@@ -176,25 +176,22 @@ def fit_resnet(
     shape: Sequence[int],
     generator: torch.Generator,
     *,
-    labels: int = 10,
-    task: str = "labels",
-    depth: int = 50,
-    width: int = 64,
     steps: int = 2000,
     batch: int = 64,
     learning_rate: float = 1e-3,
     device: torch.device | str = "cpu",
     progress: Callable[[int, float], None] | None = None,
+    **size: Any,
 ) -> ResNet:
-    """Trains a ResNet on fresh images (AdamW, rate falling linearly to 0); in evaluation mode. Other arguments as
-    `ResNet`.
+    """Trains a ResNet on fresh images (AdamW, rate falling linearly to 0); in evaluation mode. size: of `ResNet`.
 
     sample(n, generator) draws images, float [n, channels, height, width] or [n, dim], and labels bool [n, labels], from
     a CPU generator. progress(step, loss) is called after each step, loss in nats. ValueError for other shapes and
     sizes.
     """
     steps, batch = require_int("steps", steps), require_int("batch", batch, 2)
-    model = ResNet(shape, labels, task, depth, width, generator).to(device)
+    model = ResNet(shape, **size, generator=generator).to(device)
+    labels = model.config["labels"]
     optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1.0 - step / steps)
     for step in range(1, steps + 1):

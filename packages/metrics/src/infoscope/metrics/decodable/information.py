@@ -10,30 +10,50 @@ Means run over all pairs of held-out items, weighted by 1 - b and b.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from scipy import stats
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 from infoscope.checks import one_of, require_int, require_number
+<<<<<<< HEAD
 from infoscope.errors import InvalidInput, OutOfRange, WrongLength, WrongShape, WrongType
 from infoscope.estimators.classifier.cross_fitting import calibrating_slope, cross_fit
+=======
+from infoscope.errors import InvalidInput, NoVariation, OutOfRange, WrongLength, WrongShape, WrongType
+from infoscope.estimators.classifier.calibration import calibrating_slope
+from infoscope.estimators.classifier.cross_fitting import cross_fit
+>>>>>>> help-d
 from infoscope.estimators.families.logistic import Logistic
+from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.result import Estimate, mean_of, root_sum_squares
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import aligns
 from infoscope.metrics.accuracy import replicated
-from infoscope.metrics.decodable._decoders import HIDDEN, LabelledSource, train_decoders
 
 PENALTIES = (Logistic(1.0), Logistic(30.0), Logistic(1000.0))
 """Logistic regression for items, each fold with the penalty that suits it."""
+FLOOR = 1e-4  # least posterior of a label
+HIDDEN = {"linear": (), "mlp": (256,)}
+"""Widths of the hidden layers by the decoder's name."""
+MLP_RATE = 1e-3
+LINEAR_RATE = 0.3  # over sqrt(dim): AdamW moves every weight alike, and a score adds up dim of them
 PAIRS_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB of float64
 FACTORS_PER_LOG = 16  # multiplied before the log is taken; each lies within [1e-12, 2], so the product is a float64
+
+
+class LabelledSource(Protocol):
+    """Pairs whose labels are known."""
+
+    def sample_labelled(self, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Draws x [n, dim_x], y [n, dim_y] and the labels (0 or 1) of x and of y [n, sources]."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -80,13 +100,12 @@ def decodable_information_of_items(
     sources: int,
     family: Any = PENALTIES,
     folds: int = 5,
-    floor: float = 1e-4,
     generator: np.random.Generator | None = None,
 ) -> Decoding:
     """Decodable information of pairs made of `sources` random items a variable, from a pool of labelled items.
 
-    vectors [n, d], labels [n] of two classes. Posteriors are cross-fitted and calibrated; equal rows share a fold;
-    floor is the least posterior. Means over pairs of distinct items are exact, the error the infinitesimal jackknife of
+    vectors [n, d], labels [n] of two classes. Posteriors are cross-fitted and calibrated; equal rows share a fold.
+    Means over pairs of distinct items are exact, the error the infinitesimal jackknife of
     a U-statistic over items. ValueError: labels not of two classes, a crossover outside [0, 1/2], sources < 1, and as
     estimators.classifier.cross_fit.
     """
@@ -97,7 +116,7 @@ def decodable_information_of_items(
     if bits.max() != 1:
         raise WrongType(f"labels must hold exactly two classes, got {bits.max() + 1}.")
     copies = equal_rows(vectors)
-    fit = cross_fit({"item": vectors}, {"label": bits}, copies, family, folds, floor=floor, generator=generator)
+    fit = cross_fit({"item": vectors}, {"label": bits}, copies, family, folds, floor=FLOOR, generator=generator)
     surprise = fit.pointwise_entropy("label", "item")
     agreement = 2.0 * np.exp(-surprise) - 1.0
     accuracy = fit.estimate(agreement > 0)
@@ -163,9 +182,7 @@ def decodable_information(
     samples: int = 2000,
     steps: int = 1000,
     batch: int = 128,
-    floor: float = 1e-4,
     generator: torch.Generator | None = None,
-    device: torch.device | str = "cpu",
 ) -> Decoding:
     """Decodable information of the pairs of sources that draw them with their labels.
 
@@ -173,7 +190,6 @@ def decodable_information(
     decoder  "linear" or "mlp" (256 ReLU units), trained by AdamW on `steps` fresh batches
     shared   one decoder for x and y, which must look alike
     samples  pairs drawn from every held-out source
-    floor    the least posterior
 
     Log odds are calibrated on the other folds' held-out items. Sources are taken as decoded from their own parts of x
     and y. The standard error is the spread between folds over sqrt(folds). ValueError: fewer than two folds, another
@@ -185,12 +201,11 @@ def decodable_information(
     one_of("decoder", decoder, HIDDEN)
     for setting, value in {"samples": samples, "steps": steps, "batch": batch}.items():
         require_int(setting, value, 1)
-    require_number("floor", floor, most=0.5, ends=False)
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     sides = []
     for training, held_out in folds:
-        read = train_decoders(training, HIDDEN[decoder], shared, steps, batch, generator, device)
-        x, y, labels_x, labels_y = held_out.sample_labelled(samples, generator, device)
+        read = train_decoders(training, HIDDEN[decoder], shared, steps, batch, generator)
+        x, y, labels_x, labels_y = held_out.sample_labelled(samples, generator)
         sides.append([Side(read[0](x), as_bits(labels_x)), Side(read[1](y), as_bits(labels_y))])
     counts = {side.bits.shape[1] for fold in sides for side in fold}
     if len(counts) > 1:
@@ -198,9 +213,7 @@ def decodable_information(
     slopes = [
         [calibrated_slope([fold[which] for fold in sides if fold is not held]) for which in (0, 1)] for held in sides
     ]
-    scored = [
-        [side.agreement(slope, floor) for side, slope in zip(fold, of_fold)] for fold, of_fold in zip(sides, slopes)
-    ]
+    scored = [[side.agreement(slope) for side, slope in zip(fold, of_fold)] for fold, of_fold in zip(sides, slopes)]
     accuracy = replicated([np.mean([(a > 0).mean() for a in fold]) for fold in scored])
     found = [information_of_folds(sides, scored, b, counts.copy().pop()) for b in crossovers]
     return Decoding(
@@ -216,6 +229,59 @@ def decodable_information(
     )
 
 
+def train_decoders(
+    source: LabelledSource,
+    hidden: Sequence[int],
+    shared: bool,
+    steps: int,
+    batch: int,
+    generator: torch.Generator,
+) -> list[Callable[[Tensor], np.ndarray]]:
+    """Decoders of x and of y (twice the same if shared): [n, dim] -> log odds of label 1 [n, sources], float64."""
+    x, y, labels, _ = source.sample_labelled(max(batch, 1000), generator)
+    if shared and x.shape != y.shape:
+        raise WrongLength(f"shared needs sides of one length, got {x.shape[1]} and {y.shape[1]}.")
+    examples = [torch.cat([x, y])] if shared else [x, y]
+    scalings = [scaling(side) for side in examples]
+    networks = [fully_connected([side.shape[1], *hidden, labels.shape[1]], generator) for side in examples]
+    optimiser = torch.optim.AdamW(
+        [
+            {"params": network.parameters(), "lr": MLP_RATE if hidden else LINEAR_RATE / side.shape[1] ** 0.5}
+            for network, side in zip(networks, examples)
+        ],
+        weight_decay=1e-2,
+    )
+    decay = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=steps)
+    for _ in range(steps):
+        x, y, labels_x, labels_y = source.sample_labelled(batch, generator)
+        inputs, labels = [x, y], [labels_x, labels_y]
+        if shared:
+            inputs, labels = [torch.cat(inputs)], [torch.cat(labels)]
+        optimiser.zero_grad()
+        for network, scaled, side, bits in zip(networks, scalings, inputs, labels):
+            functional.binary_cross_entropy_with_logits(network(scaled(side)), bits.to(side.dtype)).backward()
+        optimiser.step()
+        decay.step()
+
+    def reader(network: nn.Module, scaled: Callable[[Tensor], Tensor]) -> Callable[[Tensor], np.ndarray]:
+        def read(inputs: Tensor) -> np.ndarray:
+            with torch.no_grad():
+                return network(scaled(inputs)).double().numpy()
+
+        return read
+
+    readers = list(map(reader, networks, scalings))
+    return readers * 2 if shared else readers
+
+
+def scaling(examples: Tensor) -> Callable[[Tensor], Tensor]:
+    """Brings inputs [n, dim] to mean 0 each and to a mean variance of 1 over all; ValueError if examples are equal."""
+    mean, scale = examples.mean(0), examples.var(0).mean().sqrt()
+    if not scale > 0:
+        raise NoVariation(f"pairs must vary, but the standard deviation of {len(examples)} draws is {scale.item()}.")
+    return lambda inputs: (inputs - mean) / scale
+
+
 @dataclass(frozen=True, eq=False)
 class Side:
     """x or y of held-out pairs: the decoder's log odds of label 1 and the labels, both [n, sources]."""
@@ -223,10 +289,10 @@ class Side:
     log_odds: np.ndarray
     bits: np.ndarray
 
-    def agreement(self, slope: float, floor: float) -> np.ndarray:
-        """2 q(own label) - 1 of the calibrated posteriors [n, sources], of which none is below `floor`."""
+    def agreement(self, slope: float) -> np.ndarray:
+        """2 q(own label) - 1 of the calibrated posteriors [n, sources], of which none is below `FLOOR`."""
         own = np.where(self.bits == 1, self.log_odds, -self.log_odds)
-        return (1.0 - 2.0 * floor) * np.tanh(slope * own / 2.0)
+        return (1.0 - 2.0 * FLOOR) * np.tanh(slope * own / 2.0)
 
 
 def calibrated_slope(sides: Sequence[Side]) -> float:
@@ -293,7 +359,7 @@ def equal_rows(vectors: np.ndarray) -> np.ndarray:
 
 def as_bits(labels: Tensor) -> np.ndarray:
     """Labels as int64 [n, sources]; ValueError unless all are 0 or 1."""
-    bits = labels.cpu().numpy().astype(np.int64)
+    bits = labels.numpy().astype(np.int64)
     if bits.ndim != 2 or not np.isin(bits, (0, 1)).all():
         raise WrongShape(f"labels of a source must be 0 or 1, [n, sources], got shape {list(bits.shape)}.")
     return bits

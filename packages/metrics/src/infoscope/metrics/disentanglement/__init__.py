@@ -6,8 +6,7 @@ information spread over several latents.
 """
 
 from infoscope.late import late
-from infoscope.metrics.disentanglement.protocols import PROTOCOLS, Protocol, Votes
-from infoscope.metrics.disentanglement.registry import SCORES, ScoreSpec
+from infoscope.metrics.disentanglement.registry import PROTOCOLS, SCORES, Protocol, ScoreSpec, Votes
 
 _LATE = {
     "Dci": "predictor_based",
@@ -16,7 +15,7 @@ _LATE = {
     "VoteScore": "intervention_based",
     "beta_vae_score": "intervention_based",
     "dci": "predictor_based",
-    "decomposed": "concrete",
+    "decomposed": "reporting",
     "explicitness": "infomec",
     "factor_vae_score": "intervention_based",
     "measure_scores": "measuring",

@@ -24,7 +24,6 @@ from infoscope.estimators.families.stacked import Stacked
 from infoscope.estimators.result import Estimate, mean_of, undefined
 from infoscope.estimators.variables import Discrete, Variable, aligns
 from infoscope.metrics.disentanglement.information_based import mean_share, plug_in
-from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.disentanglement.predictor_based import standardised
 from infoscope.metrics.factor_information.arrays import Latents
 from infoscope.metrics.factor_information.inputs import Factors, as_array, as_factors, categorical_mask, of_items
@@ -111,14 +110,6 @@ def squares(
     return found
 
 
-def explicitness_of_codes(inputs: Inputs) -> Estimate:
-    """InfoE for `registry.SCORES`."""
-    return explicitness(
-        inputs.codes, inputs.factors, items=inputs.items, categorical=inputs.categorical,
-        generator=inputs.stream("infoe"), progress=inputs.tell,
-    )  # fmt: skip
-
-
 @aligns("representation", "factors")
 def published_infomec(
     representation: Any,
@@ -150,13 +141,6 @@ def published_infomec(
     shares = np.full((known.count, latents.count), np.nan)
     shares[:, kept] = share
     return InfoMec(dominance(rows, share, 0, how), in_sample(latents, known), dominance(rows, share, 1, how), shares)
-
-
-def published_part(inputs: Inputs, part: str) -> Estimate:
-    """One of the three published scores for `registry.SCORES`."""
-    given = {"items": inputs.items, "categorical": inputs.categorical}
-    compute = lambda: published_infomec(inputs.codes, inputs.factors, generator=inputs.stream("infomec"), **given)  # noqa: E731
-    return getattr(inputs.once("infomec", compute), part)
 
 
 def chosen_items(

@@ -21,8 +21,7 @@ from infoscope.metrics.factor_information.inputs import (
     categorical_mask,
     of_items,
 )
-from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
-from infoscope.metrics.pid import crossing_note
+from infoscope.metrics.factor_information.result import OF_ENTROPY
 
 
 @aligns("representation", "factors")
@@ -57,36 +56,21 @@ def mig(
 
 
 def information_score(inputs: Inputs, name: str) -> Estimate:
-    """A score that is a method of FactorInformation, for `registry.SCORES`."""
-    return as_score(getattr(inputs.information, name)())
+    """A score that is a method of FactorInformation, for `registry.SCORES`; n is 0 for a closed form."""
+    found = getattr(inputs.information, name)()
+    return replace(found, n=found.n or 0)
 
 
 def bound(inputs: Inputs, name: str, latent: str | None) -> Estimate:
     """One of the six bounds for `registry.SCORES`."""
-    return inputs.once(f"bounds {latent}", lambda: bound_scores(inputs.information, latent))[name]
+    found = getattr(inputs.once(f"bounds {latent}", lambda: inputs.information.aggregated(latent)), name)
+    return replace(found, n=found.n or 0)
 
 
 def latent_score(inputs: Inputs, name: str) -> Estimate:
     """Information of a posterior about x, regardless of factors, for `registry.SCORES`."""
     found = getattr(inputs.latents, name)
     return replace(found, method=inputs.information.method, degrees=np.inf)
-
-
-def bound_scores(information: FactorInformation, latent: str | None) -> dict[str, Estimate]:
-    """The six bounds of `FactorInformation.aggregated`, shares of H(y), with notes where they cross."""
-    crossing = {
-        term: crossing_note(excess.value, excess.standard_error, "of H(y)")
-        for term, excess in information.aggregated_excess(latent).items()
-    }
-    return {
-        name: as_score(bound, *filter(None, [crossing[name.rpartition("_")[0]]]))
-        for name, bound in information.aggregated(latent)._asdict().items()
-    }
-
-
-def as_score(estimate: Estimate, *notes: str) -> Estimate:
-    """A share of H(y) with more notes; n is 0 for a closed form."""
-    return replace(estimate, n=estimate.n or 0, notes=(*estimate.notes, *notes))
 
 
 def mean_share(local: NDArray[np.float64], whole: NDArray[np.float64], unit: str, how: str) -> Estimate:

@@ -1,12 +1,12 @@
 """BetaVAE and FactorVAE scores: can a simple classifier name the factor that the items of a group share?
 
-Both published protocols are presets (`protocols`). Neither detects redundancy (Tokui & Sato 2021, section 5.2).
+Both published protocols are presets (PROTOCOLS). Neither detects redundancy (Tokui & Sato 2021, section 5.2).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,7 @@ from infoscope.errors import UnknownName
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import LEVEL, Estimate
 from infoscope.estimators.variables import aligns
-from infoscope.metrics.disentanglement.measuring import Inputs
-from infoscope.metrics.disentanglement.protocols import PROTOCOLS, Protocol
+from infoscope.metrics.disentanglement.registry import PROTOCOLS, Protocol
 from infoscope.metrics.factor_information.inputs import (
     NUMBERS_AT_ONCE,
     Draws,
@@ -62,6 +61,7 @@ def beta_vae_score(
     preset: str | Protocol = "disentanglement-lib",
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
+    training: int | None = None,
 ) -> VoteScore:
     """Accuracy of a linear classifier that names the factor shared by all pairs of a vote (Higgins et al. 2017).
 
@@ -70,6 +70,7 @@ def beta_vae_score(
     factors         integers [N, K], K >= 2; no grid is needed
     preset          a name in PROTOCOLS, or a Protocol
     categorical     numbers of the latents that are categories: their distance is 0 or 1
+    training        votes; None: the protocol's
 
     ValueError: fewer than two factors, a factor of one value, a value of one item, shapes that do not fit.
     """
@@ -89,7 +90,7 @@ def beta_vae_score(
             shown[part] = np.where(discrete, one != other, np.abs(one - other)).mean(axis=1)
         return shown, shared
 
-    training, test = votes(sizes.training), votes(sizes.test)
+    training, test = votes(training or sizes.training), votes(sizes.test)
     adagrad = protocol.classifier == "adagrad"
     predict = fit_adagrad(*training) if adagrad else LogisticRegression(max_iter=1000).fit(*training).predict
     how = f"{protocol.name}, {sizes.group} pairs a vote, {what}, {protocol.classifier} classifier"
@@ -145,21 +146,6 @@ def factor_vae_score(
     np.add.at(table, training, 1)
     answers = table.argmax(axis=1)
     return vote_score(lambda shown: answers[shown], training, test, how, known.count, active)
-
-
-def beta_vae_votes(inputs: Inputs, preset: str) -> VoteScore:
-    """The BetaVAE score for `registry.SCORES`."""
-    protocol = protocol_of(preset)
-    training = inputs.votes.get(preset, protocol.beta.training)
-    protocol = replace(protocol, beta=replace(protocol.beta, training=training))
-    generator = inputs.stream(f"beta_vae {preset}")
-    return beta_vae_score(inputs.representation, inputs.factors, protocol, inputs.categorical, generator)
-
-
-def factor_vae_votes(inputs: Inputs, preset: str) -> VoteScore:
-    """The FactorVAE score for `registry.SCORES`."""
-    generator = inputs.stream(f"factor_vae {preset}")
-    return factor_vae_score(inputs.representation, inputs.factors, preset, inputs.categorical, generator)
 
 
 def seen(representation: Any, n: int, protocol: Protocol, generator: np.random.Generator) -> tuple[Draws, int, str]:

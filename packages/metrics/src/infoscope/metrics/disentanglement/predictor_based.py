@@ -23,7 +23,6 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, clustered_error, undefined
 from infoscope.estimators.threads import threads
 from infoscope.estimators.variables import aligns
-from infoscope.metrics.disentanglement.measuring import Inputs
 from infoscope.metrics.factor_information.inputs import (
     Factors,
     as_array,
@@ -38,11 +37,8 @@ PREDICTORS = {  # of dci -> in words
     EXTRA_TREES: f"extra trees ({TREES}, leaves of {ITEMS_OF_LEAF})",
     BOOSTED: "gradient-boosted trees (scikit-learn's defaults, as disentanglement_lib)",
 }
-PUBLISHED_ITEMS = 15_000
 UNUSED = "No latent is of any use to the predictors of some half."
-TEST_SHARE = (
-    1 / 3
-)  # of the items of SAP and of DCI as published: 10,000 for training and 5,000 for the test, as in disentanglement_lib
+TEST_SHARE = 1 / 3  # of the items of SAP and of DCI as published: 5,000 of 15,000, as in disentanglement_lib
 SVM_PENALTY = 0.01  # scikit-learn's C, as there
 
 
@@ -120,16 +116,6 @@ def dci(
         ),
         importance=importance.mean(axis=0),
         accuracy=right.mean(axis=0),
-    )
-
-
-def dci_part(inputs: Inputs, part: str, published: bool = False) -> Estimate:
-    """One of the three scores for `registry.SCORES`, which share their predictors."""
-    name, given = "dci", {"items": inputs.items, "progress": inputs.tell}
-    if published:
-        name, given = "dci published", given | {"items": PUBLISHED_ITEMS, "halvings": None, "predictor": BOOSTED}
-    return getattr(
-        inputs.once(name, lambda: dci(inputs.codes, inputs.factors, generator=inputs.stream(name), **given)), part
     )
 
 
@@ -265,11 +251,6 @@ def sap(
     gaps = (local[:, first, k] - local[:, second, k]).mean(axis=1)
     error = clustered_error(gaps)
     return Sap(value, error, unit, len(gaps), how, matrix=matrix)
-
-
-def sap_of_codes(inputs: Inputs) -> Sap:
-    """The score for `registry.SCORES`."""
-    return sap(inputs.codes, inputs.factors, items=inputs.items, generator=inputs.stream("sap"))
 
 
 def thresholds(

@@ -4,19 +4,65 @@ streams are handed out in this order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from inspect import signature
 from math import inf
 from typing import Any
 
 from infoscope.checks import one_of
-from infoscope.metrics.disentanglement.protocols import PROTOCOLS
 
 INPUTS = ("representation", "codes", "information", "latents")
 # prefix of a bound's key -> how its latent is chosen (see `FactorInformation.aggregated`), and that in words
 PLACES = {"": (None, "as published"), "shared/": ("alone", "at one latent")}
+PUBLISHED_DCI = {"items": 15_000, "halvings": None, "predictor": "gradient-boosting"}  # of disentanglement_lib
 TERMS = {"unique": "higher", "redundant": "lower", "synergistic": "lower"}
+
+
+@dataclass(frozen=True)
+class Votes:
+    """group: pairs of items, or items, behind a vote; training, test: how many votes."""
+
+    group: int
+    training: int
+    test: int
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The sizes and rules by which a published code computes both scores.
+
+    beta, factor     votes of the BetaVAE score (groups of pairs) and of the FactorVAE score (of items)
+    classifier       "adagrad": linear softmax, rate 1, 10 fresh votes a step; or "logistic", scikit-learn's
+    scale_items      items of which the FactorVAE score takes each latent's global variance
+    least_deviation  latents of smaller global standard deviation cannot vote; 0: only constants
+    means            whether a posterior's means (most probable categories) are used instead of draws
+    mark             of its scores in `registry.SCORES`
+    """
+
+    name: str
+    beta: Votes
+    factor: Votes
+    classifier: str
+    scale_items: int
+    least_deviation: float
+    means: bool = False
+    mark: str = ""
+
+
+PROTOCOLS = {
+    protocol.name: protocol
+    for protocol in (
+        # Tokui & Sato 2021 and its code, on posterior draws: 3,000 steps of 10 votes.
+        Protocol("uni-bound", Votes(200, 30_000, 800), Votes(100, 800, 800), "adagrad", 65_536, 0.0),
+        # Locatello et al. 2019 and disentanglement_lib, on posterior means.
+        Protocol(
+            "disentanglement-lib", Votes(64, 10_000, 5_000), Votes(64, 10_000, 5_000), "logistic", 10_000, 0.05, True,
+            "lib",
+        ),
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -25,8 +71,10 @@ class ScoreSpec:
 
     key, title  its metric in a run; in a report, where {how} is "exact" of a posterior, "estimated" of an array
     function    (Inputs, *arguments) -> its value; or its module in this folder and name, imported on demand
-    stream      name of the random stream of a function that takes codes, factors, items, categorical and generator;
-                empty for a function that takes Inputs
+    stream      name of the random stream of a function of the representation or codes and the factors, called once for
+                all scores of this name with its generator, `settings` and, where it takes them, items, categorical,
+                progress and training (votes); empty for a function that takes Inputs
+    part        the attribute of its result that is the score; "": the result
     takes       "representation"; "codes", an array [N, L] of means; "information"; "latents", posterior densities
     better, limits  "higher", "lower" or ""; the least and the largest value there can be
     label       in the tables of sweeps; "": not in them
@@ -45,6 +93,8 @@ class ScoreSpec:
     limits: tuple[float, float] = (0.0, 1.0)
     label: str = ""
     stream: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    part: str = ""
     protocol: str | None = None
     numbers: bool = False
     extra: bool = False
@@ -61,18 +111,24 @@ class ScoreSpec:
             function = getattr(import_module(f"infoscope.metrics.disentanglement.{module}"), name)
         if not self.stream:
             return function(inputs, *self.arguments)
-        return function(
-            inputs.codes, inputs.factors, items=inputs.items, categorical=inputs.categorical,
-            generator=inputs.stream(self.stream),
-        )  # fmt: skip
+        given = {"items": inputs.items, "categorical": inputs.categorical, "progress": inputs.tell}
+        given |= {"training": inputs.votes.get(self.protocol)}
+        given = {name: value for name, value in given.items() if name in signature(function).parameters}
+        of = inputs.representation if self.takes == "representation" else inputs.codes
+        found = inputs.once(
+            self.stream,
+            lambda: function(of, inputs.factors, **given | self.settings, generator=inputs.stream(self.stream)),
+        )
+        return getattr(found, self.part) if self.part else found
 
 
 def _votes() -> list[ScoreSpec]:
     return [
         ScoreSpec(
-            f"{key}_{protocol.mark}".rstrip("_"), f"{title} ({protocol.name})", f"intervention_based.{key}_votes",
-            "representation", source, "share of test votes", (protocol.name,),
-            label=f"{title} ({protocol.mark})" if protocol.mark else title, protocol=protocol.name, cost=1.0,
+            f"{key}_{protocol.mark}".rstrip("_"), f"{title} ({protocol.name})", f"intervention_based.{key}_score",
+            "representation", source, "share of test votes", stream=f"{key} {protocol.name}",
+            settings={"preset": protocol.name}, label=f"{title} ({protocol.mark})" if protocol.mark else title,
+            protocol=protocol.name, cost=1.0,
         )
         for protocol in PROTOCOLS.values()
         for key, title, source in (
@@ -84,8 +140,8 @@ def _votes() -> list[ScoreSpec]:
 def _dci() -> list[ScoreSpec]:
     return [
         ScoreSpec(
-            f"dci_{part}", f"DCI {part}", "predictor_based.dci_part", "codes", "Eastwood & Williams 2018", unit,
-            (part,), label=label, numbers=True, cost=cost,
+            f"dci_{part}", f"DCI {part}", "predictor_based.dci", "codes", "Eastwood & Williams 2018", unit,
+            stream="dci", part=part, label=label, numbers=True, cost=cost,
         )
         for part, label, unit, cost in (
             ("disentanglement", "DCI dis.", "share", 8.0), ("completeness", "DCI compl.", "share", 0.1),
@@ -98,7 +154,7 @@ def _boosted() -> list[ScoreSpec]:
     return [
         replace(
             spec, key=f"{spec.key}_lib", title=f"{spec.title} (disentanglement-lib)", source="Locatello et al. 2019",
-            arguments=(*spec.arguments, True), label="", extra=True, cost=100 * spec.cost,
+            stream="dci published", settings=PUBLISHED_DCI, label="", extra=True, cost=100 * spec.cost,
         )
         for spec in _dci()
     ]  # fmt: skip
@@ -107,8 +163,8 @@ def _boosted() -> list[ScoreSpec]:
 def _infomec() -> list[ScoreSpec]:
     published = [
         ScoreSpec(
-            f"{key}_published", f"{title} (as published)", "infomec.published_part", "codes", "Hsu et al. 2023",
-            "share", (part,), cost=cost,
+            f"{key}_published", f"{title} (as published)", "infomec.published_infomec", "codes", "Hsu et al. 2023",
+            "share", stream="infomec", part=part, cost=cost,
         )
         for key, title, part, cost in (
             ("infom", "InfoM", "modularity", 4.0), ("infoc", "InfoC", "compactness", 0.1),
@@ -124,8 +180,8 @@ def _infomec() -> list[ScoreSpec]:
             for key, title, part in (("infom", "InfoM", "modularity"), ("infoc", "InfoC", "compactness"))
         ),
         ScoreSpec(
-            "infoe", "InfoE (cross-fitted)", "infomec.explicitness_of_codes", "codes", "Hsu et al. 2023",
-            "share of H(y)", label="InfoE", numbers=True, cost=2.0,
+            "infoe", "InfoE (cross-fitted)", "infomec.explicitness", "codes", "Hsu et al. 2023", "share of H(y)",
+            label="InfoE", stream="infoe", numbers=True, cost=2.0,
         ),
         *published,
     ]  # fmt: skip
@@ -152,8 +208,8 @@ SCORES = {
             "share of H(y)", label="MIG (20 bins)", stream="bins",
         ),
         ScoreSpec(
-            "sap", "SAP", "predictor_based.sap_of_codes", "codes", "Kumar et al. 2018", "difference of accuracies",
-            label="SAP", numbers=True,
+            "sap", "SAP", "predictor_based.sap", "codes", "Kumar et al. 2018", "difference of accuracies", label="SAP",
+            stream="sap", numbers=True,
         ),
         *_dci(),
         ScoreSpec(

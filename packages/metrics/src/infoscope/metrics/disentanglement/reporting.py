@@ -1,29 +1,33 @@
-"""Every disentanglement score of one representation in one table."""
+"""Every disentanglement score of one representation in one table, and concrete decompositions next to the bounds."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import one_of
 from infoscope.errors import UnknownName
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.variables import aligns
-from infoscope.metrics.disentanglement.concrete import decomposed
+from infoscope.estimators.result import Estimate, undefined
+from infoscope.estimators.variables import Discrete, Variable, aligns, as_variable, join
+from infoscope.metrics import pid
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
 from infoscope.metrics.disentanglement.registry import SCORES, TERMS
-from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.arrays import from_arrays
-from infoscope.metrics.factor_information.result import FactorInformation
-from infoscope.metrics.pid import DECOMPOSITIONS
+from infoscope.metrics.factor_information.inputs import as_factors, of_items
+from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
 from infoscope.metrics.writing import row
+
+if TYPE_CHECKING:
+    from infoscope.metrics.factor_information import exact
 
 PROGRESS_SECONDS = 3.0  # seconds between lines of progress
 
@@ -59,7 +63,7 @@ def report(
     that are not finite, a factor of one value, fewer than two factors, unknown names.
     """
     for name in decompositions:
-        one_of("decompositions", name, DECOMPOSITIONS)
+        one_of("decompositions", name, pid.DECOMPOSITIONS)
     longer = {key: spec for key, spec in SCORES.items() if spec.extra}
     if not set(extra) <= set(longer):
         raise UnknownName(f"extra must be some of {', '.join(longer)}, got {list(extra)}.")
@@ -93,3 +97,59 @@ class Line:
         if share < 1.0 and now - self.told >= PROGRESS_SECONDS:
             self.told = now
             print(f"disentanglement: {share:.0%}, {what}, {now - self.began:.0f} s", file=sys.stderr, flush=True)
+
+
+def decomposed(inputs: Inputs, decomposition: str) -> dict[str, Estimate]:
+    """Unique, redundant and synergistic by a definition of `pid.DECOMPOSITIONS`, means over factors, shares of H(y).
+
+    Sources are the latent with most information about a factor and all others. "gaussian" takes factors as numbers, the
+    others as categories. Terms outside of the bounds are noted; what a definition does not allow is nan. ValueError: an
+    unknown decomposition.
+    """
+    decompose = getattr(pid, pid.DECOMPOSITIONS[one_of("decomposition", decomposition, pid.DECOMPOSITIONS)])
+    information, codes = inputs.information, as_factors(inputs.factors).codes
+    generator = inputs.stream("decomposition")
+    rows = of_items(len(codes), inputs.items, generator)
+    z = inputs.representation.draw(rows, generator) if inputs.has_density else inputs.codes[rows]
+    found = []
+    for y, latent, entropy in zip(codes[rows].T, information.best_latent(), information.entropy):
+        rest = np.delete(np.arange(z.shape[1]), latent)
+        target = _numbers(y[:, None]) if decomposition == "gaussian" else Discrete(y)
+        try:
+            terms = decompose(
+                *(_typed(z, columns, inputs.categorical) for columns in (np.array([latent]), rest)), target
+            )
+        except ValueError as error:
+            return {term: undefined(str(error), OF_ENTROPY, len(rows)) for term in TERMS}
+        told = (terms.unique_a, terms.redundant, terms.synergistic)
+        found.append([replace(term / entropy, unit=OF_ENTROPY) for term in told])
+    bounds, means = information.aggregated("alone"), {}
+    for term, each in zip(TERMS, zip(*found)):
+        mean = sum(each) / len(found)
+        beyond = outside(mean, getattr(bounds, f"{term}_low"), getattr(bounds, f"{term}_high"))
+        means[term] = replace(mean, notes=(*mean.notes, beyond)) if beyond else mean
+    return means
+
+
+def _typed(z: NDArray[np.float64], columns: NDArray[np.int64], categorical: Sequence[int]) -> Variable:
+    """Some latents [n, L]; the categories among them as such."""
+    labels = np.isin(columns, categorical)
+    numbers = _numbers(z[:, columns[~labels]])
+    return join(numbers, as_variable("latents", Discrete(z[:, columns[labels]]))) if labels.any() else numbers
+
+
+def _numbers(values: NDArray[Any]) -> Variable:
+    """[n, d] as numbers, with no question whether they are labels."""
+    return Variable(values.astype(np.float64), None, 1)
+
+
+def outside(term: Estimate, low: Estimate, high: Estimate) -> str:
+    """That a term is outside of its bounds, and by how much; "" where it is not."""
+    distance, bound = max((low.value - term.value, low), (term.value - high.value, high), key=lambda pair: pair[0])
+    if distance <= pid.ROUNDING:
+        return ""
+    error = np.hypot(term.standard_error, bound.standard_error)
+    return (
+        f"It is outside of the bounds, {low.value:.3f} to {high.value:.3f}, by {distance:.2g}, {distance / error:.1f} "
+        "standard errors (of both, as if apart): they are estimated in other ways."
+    )

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infoscope.errors import InvalidInput, OutOfRange, WrongShape, WrongType
+from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics.factor_information.posterior import (
     CategoricalPosterior,
@@ -28,58 +28,45 @@ from infoscope.metrics.factor_information.posterior import (
 from infoscope.metrics.factor_information.result import added
 
 
-def redundancy_attack(
-    z: Any, alpha: float, generator: np.random.Generator | None = None, mixing: np.ndarray | None = None
-) -> Any:
-    """(z, alpha U z + noise), the noise standard normal (Eq. 9).
+def redundancy_attack(z: Any, alpha: float, generator: np.random.Generator | None = None) -> Any:
+    """(z, alpha U z + noise), the noise standard normal (Eq. 9), U = I - (2 / L) 11'.
 
-    z is a posterior (gives the attacked posterior) or an array [n, L] (gives [n, 2 L], drawn with `generator`); mixing
-    is an orthogonal U [L, L], by default I - (2 / L) 11'. ValueError: alpha below 0 or not finite, mixing not
-    orthogonal, not exactly one Gaussian part.
+    z is a posterior (gives the attacked posterior) or an array [n, L] (gives [n, 2 L], drawn with `generator`).
+    ValueError: alpha below 0 or not finite, not exactly one Gaussian part.
     """
-    return attack(RedundantGaussian, z, alpha, generator, mixing)
+    return attack(RedundantGaussian, z, alpha, generator)
 
 
-def synergy_attack(
-    z: Any, alpha: float, generator: np.random.Generator | None = None, mixing: np.ndarray | None = None
-) -> Any:
+def synergy_attack(z: Any, alpha: float, generator: np.random.Generator | None = None) -> Any:
     """(z + alpha U noise, noise), the noise standard normal (Eq. 10); arguments and errors as of redundancy_attack."""
-    return attack(SynergisticGaussian, z, alpha, generator, mixing)
+    return attack(SynergisticGaussian, z, alpha, generator)
 
 
-def attack(
-    kind: type[AttackedGaussian],
-    z: Any,
-    alpha: float,
-    generator: np.random.Generator | None,
-    mixing: np.ndarray | None,
-) -> Any:
+def attack(kind: type[AttackedGaussian], z: Any, alpha: float, generator: np.random.Generator | None) -> Any:
     """The attack of one kind on an array or a posterior."""
     if isinstance(z, ProductPosterior):
         gaussian = [part for part in z.parts if not isinstance(part, CategoricalPosterior)]
         if len(gaussian) != 1:
             raise InvalidInput(f"z has {len(gaussian)} Gaussian parts; an attack needs exactly one.")
-        attacked = attack(kind, gaussian[0], alpha, generator, mixing)
+        attacked = attack(kind, gaussian[0], alpha, generator)
         return ProductPosterior(*[attacked if part is gaussian[0] else part for part in z.parts])
     if isinstance(z, GaussianPosterior):
-        return kind(z, alpha, mixing)
+        return kind(z, alpha)
     if isinstance(z, FullGaussianPosterior | AttackedGaussian):
         z = z if isinstance(z, FullGaussianPosterior) else z.full()
-        return kind.full_of(z.mean, z.covariance, *checked(alpha, mixing, z.mean.shape[1]), added(z.latents))
+        return kind.full_of(z.mean, z.covariance, *checked(alpha, z.mean.shape[1]), added(z.latents))
     if isinstance(z, CategoricalPosterior):
         raise InvalidInput("z has 0 Gaussian parts; an attack needs exactly one.")
     z = matrix("z", z)
-    return kind.mixed(z, generator_or_default(generator).standard_normal(z.shape), *checked(alpha, mixing, z.shape[1]))
+    return kind.mixed(z, generator_or_default(generator).standard_normal(z.shape), *checked(alpha, z.shape[1]))
 
 
 class AttackedGaussian:
     """A Gaussian posterior with independent latents under an attack; n rows, 2 L latents."""
 
-    def __init__(self, base: GaussianPosterior, alpha: float, mixing: np.ndarray | None = None) -> None:
-        if not isinstance(base, GaussianPosterior):
-            raise WrongType(f"base must be a GaussianPosterior, got {type(base).__name__}.")
+    def __init__(self, base: GaussianPosterior, alpha: float) -> None:
         self.base = base
-        self.alpha, self.mixing = checked(alpha, mixing, len(base.latents))
+        self.alpha, self.mixing = checked(alpha, len(base.latents))
         self.latents = added(base.latents)
 
     @property
@@ -198,13 +185,8 @@ def _cat_last(one: Tensor, other: Tensor) -> Tensor:
     return torch.cat([one.expand(*shape, -1), other.expand(*shape, -1)], -1)
 
 
-def checked(alpha: float, mixing: np.ndarray | None, dim: int) -> tuple[float, np.ndarray]:
-    """Strength and mixing of an attack on `dim` latents."""
+def checked(alpha: float, dim: int) -> tuple[float, np.ndarray]:
+    """Strength and U of an attack on `dim` latents."""
     if not (isinstance(alpha, Real) and np.isfinite(alpha) and alpha >= 0):
         raise OutOfRange(f"alpha must be a finite number of at least 0, got {alpha!r}.")
-    if mixing is None:
-        return float(alpha), np.eye(dim) - 2 / dim
-    mixing = matrix("mixing", mixing)
-    if mixing.shape != (dim, dim) or not np.allclose(mixing @ mixing.T, np.eye(dim), atol=1e-8):
-        raise WrongShape(f"mixing must be an orthogonal matrix of shape {(dim, dim)}, got shape {mixing.shape}.")
-    return float(alpha), mixing
+    return float(alpha), np.eye(dim) - 2 / dim

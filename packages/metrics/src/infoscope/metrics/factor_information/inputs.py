@@ -81,12 +81,13 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
     """
     if factors is None:
         raise WrongType("factors must be integers [items, factors], got None, which goes with a FactorInformation.")
-    if is_typed(factors):
+    blocks = factors if isinstance(factors, list | tuple) else (factors,)
+    if any(isinstance(block, Continuous | Discrete | pd.DataFrame) for block in blocks):  # they say what they are
         typed = columns("factors", factors)
         names = list(map(str, factors.columns)) if names is None and isinstance(factors, pd.DataFrame) else names
         values = np.empty((len(typed[0][1]), len(typed)))
     else:
-        values = _numbers_of(factors)
+        values = factors.detach().cpu().numpy() if hasattr(factors, "detach") else np.asarray(factors)
         typed = []
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < least:
@@ -125,12 +126,6 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
     alike = np.stack([np.bincount(column)[column] for column in codes.T])
     first = np.stack([np.cumsum(np.r_[0, np.bincount(column)])[column] for column in codes.T])
     return Factors(names, codes, order, place, first, alike, are_numbers, values.astype(np.float64))
-
-
-def is_typed(factors: Any) -> bool:
-    """Whether factors say by themselves what they are, column by column."""
-    blocks = factors if isinstance(factors, list | tuple) else (factors,)
-    return any(isinstance(block, Continuous | Discrete | pd.DataFrame) for block in blocks)
 
 
 def as_array(representation: Any, n: int, least: int = 1) -> NDArray[np.float64]:
@@ -178,11 +173,6 @@ def _checked_codes(values: Any, n: int, least: int = 1) -> NDArray[np.float64]:
 def varies(deviation: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether a column of this standard deviation and largest absolute value varies by more than rounding."""
     return deviation > 1e-12 * size
-
-
-def _numbers_of(values: Any) -> NDArray[Any]:
-    """An array, tensor (of any device) or list as an array."""
-    return values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
 
 
 def categorical_mask(categorical: Sequence[int], latents: int, representation: Any = None) -> NDArray[np.bool_]:

@@ -88,27 +88,24 @@ class FactorInformation:
             raise WrongShape(f"weights must have shape {self.parts.shape}, got {weights.shape}.")
         return self._estimate(np.sum(weights * self.parts), (self.deviations * weights).sum(axis=(1, 2)))
 
-    def bounds(self, normalised: bool = False) -> Bounds:
-        """The six PID bounds [K, L] of a latent against all others (Tokui & Sato 2021, Eq. 7), nats or shares of H.
+    def bounds(self) -> Bounds:
+        """The six PID bounds [K, L] of a latent against all others (Tokui & Sato 2021, Eq. 7), nats.
 
         Standard errors are of maxima of correlated normal variables (Clark 1961). Near a kink a bound is biased
         outwards by at most 0.4 standard errors of the difference of its branches.
         """
-        unit = OF_ENTROPY if normalised else NATS
         return Bounds(*[
-            Estimates(*self._bound(name, normalised)[:2], self.n, unit, self.method) for name in Bounds._fields
+            Estimates(*self._bound(name, False)[:2], self.n, NATS, self.method) for name in Bounds._fields
         ])  # fmt: skip
 
-    def excess(self, normalised: bool = False) -> Estimates:
+    def excess(self) -> Estimates:
         """Lower less upper bound [K, L] of any term, -min(a, b, t - a, t - b): above 0 where bounds cross."""
         branches = [(1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1)]
         values = np.stack([self._branch(coefficients, self.parts) for coefficients in branches])
         least = values.argmin(axis=0)[None]
         errors = np.stack([root_sum_squares(self._branch(coefficients, self.deviations)) for coefficients in branches])
         value, error = [-np.take_along_axis(values, least, 0)[0], np.take_along_axis(errors, least, 0)[0]]
-        if normalised:
-            value, error = value / self.entropy[:, None], error / self.entropy[:, None]
-        return Estimates(value, error, self.n, OF_ENTROPY if normalised else NATS, self.method)
+        return Estimates(value, error, self.n, NATS, self.method)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -125,26 +122,22 @@ class FactorInformation:
         )
 
     def aggregated(self, latent: str | None = None, normalised: bool = True) -> Bounds:
-        """Each bound's mean over factors, as an Estimate.
+        """Each bound's mean over factors, as an Estimate, with a note where the bounds of a term cross.
 
         latent None takes the maximum over latents by bound (Eq. 6): terms do not add up. "alone" takes all six at the
         latent with the largest I(y_k; z_l). The error takes the latent as given; ties bias a maximum upwards.
         """
         if latent not in (None, "alone"):
             raise UnknownName(f"latent must be None or 'alone', got {latent!r}.")
-        return Bounds(
-            *[self._estimate(*self._aggregate(name, latent, normalised), normalised) for name in Bounds._fields]
-        )
-
-    def aggregated_excess(self, latent: str | None = None) -> dict[str, Estimate]:
-        """For each term the aggregated lower less the aggregated upper bound, with its error, shares of H."""
         found = {}
         for term in TERMS:
-            (low, of_low), (high, of_high) = (
-                self._aggregate(f"{term}_{side}", latent, True) for side in ("low", "high")
-            )
-            found[term] = self._estimate(low - high, of_low - of_high, True)
-        return found
+            names = f"{term}_low", f"{term}_high"
+            (low, of_low), (high, of_high) = parts = [self._aggregate(name, latent, normalised) for name in names]
+            error = root_sum_squares(of_low - of_high)
+            note = crossing_note(float(low - high), error, "of H(y)" if normalised else "nats")
+            for name, part in zip(names, parts):
+                found[name] = replace(self._estimate(*part, normalised), notes=(note,) if note else ())
+        return Bounds(**found)
 
     def _aggregate(self, name: str, latent: str | None, normalised: bool) -> tuple[float, np.ndarray]:
         """One bound's mean over factors and its deviations [g]; see `aggregated`."""
@@ -164,7 +157,7 @@ class FactorInformation:
 
     def unibound(self, normalised: bool = True) -> Estimate:
         """Mean over factors of the largest lower bound of unique information (Tokui & Sato 2021, Eq. 6)."""
-        return self.aggregated(normalised=normalised).unique_low
+        return self._estimate(*self._aggregate("unique_low", None, normalised), normalised)
 
     def mig(self, normalised: bool = True) -> Estimate:
         """Mean over factors of the largest minus the second-largest I(y_k; z_l) (Chen et al. 2018). ValueError: one
@@ -232,27 +225,19 @@ class FactorInformation:
         found = self._estimate((count * ratio - 1) / (count - 1), count / (count - 1) * of_ratio)
         return replace(found, unit=SHARE)
 
-    def table(self, normalised: bool = False) -> pd.DataFrame:
-        """One row per factor and latent: alone, rest, joint, six bounds and their excess, with standard errors and
-        notes.
+    def table(self) -> pd.DataFrame:
+        """One row per factor and latent: alone, rest, joint, six bounds and their excess, nats, with standard errors
+        and notes.
         """
         k, count = self.alone.shape
         rows = {"factor": np.repeat(self.factors, count), "latent": np.tile(self.latents, k)}
         rows["entropy"] = np.repeat(self.entropy, count)
-        repeated = np.repeat(self.deviations[:, :, -1:], count, axis=2)
-        columns = {
-            "alone": (self.alone, self.deviations[:, :, :count]),
-            "rest": (self.rest, self.deviations[:, :, count:-1]),
-            "joint": (np.repeat(np.asarray(self.joint)[:, None], count, axis=1), repeated),
-        }
-        for name, (value, deviation) in columns.items():
-            value, deviation = self._normalised(value, deviation) if normalised else (value, deviation)
-            rows[name], rows[f"{name}_error"] = value.ravel(), root_sum_squares(deviation).ravel()
-        for name, estimate in self.bounds(normalised)._asdict().items():
+        for name, error in zip(("alone", "rest", "joint"), self.standard_errors()):
+            times = count if name == "joint" else 1
+            rows[name], rows[f"{name}_error"] = np.repeat(getattr(self, name), times), np.repeat(error, times)
+        for name, estimate in {**self.bounds()._asdict(), "excess": self.excess()}.items():
             rows[name], rows[f"{name}_error"] = estimate.value.ravel(), estimate.standard_error.ravel()
-        excess, unit = self.excess(normalised), "of H(y)" if normalised else "nats"
-        rows["excess"], rows["excess_error"] = excess.value.ravel(), excess.standard_error.ravel()
-        rows["notes"] = [crossing_note(*pair, unit) for pair in zip(rows["excess"], rows["excess_error"])]
+        rows["notes"] = [crossing_note(*pair, "nats") for pair in zip(rows["excess"], rows["excess_error"])]
         return pd.DataFrame(rows)
 
     @cached_property

@@ -88,7 +88,7 @@ def sampled(
     y = generator.standard_normal((draws, factors))
     z = y + noise * generator.standard_normal(y.shape)
     kind = {"redundancy": RedundantGaussian, "synergy": SynergisticGaussian}.get(attack)
-    alpha, mixing = checked(alpha, None, factors)
+    alpha, mixing = checked(alpha, factors)
 
     def mapped(means: np.ndarray, noises: np.ndarray) -> np.ndarray:
         return means if kind is None else kind.mixed(means, noises, alpha, mixing)

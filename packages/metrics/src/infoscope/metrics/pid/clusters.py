@@ -16,7 +16,7 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import Variable, as_variables, join, joint_codes
-from infoscope.metrics.pid.sampling import jackknifed
+from infoscope.metrics.pid.normal import jackknifed
 from infoscope.metrics.pid.tables import broja, discrete_shared_exclusion
 from infoscope.metrics.pid.terms import Decomposition, without_unique
 

@@ -1,4 +1,4 @@
-"""What a representation holds, where and for whom: report(...) -> RepresentationReport; sharing of blocks."""
+"""What a representation holds, where and for whom: report(...) -> RepresentationReport."""
 
 from infoscope.metrics.representation.reporting import report
 from infoscope.metrics.representation.result import RepresentationReport, Row

@@ -36,11 +36,12 @@ from infoscope.metrics.disentanglement import SCORES, Inputs, measure_scores
 from infoscope.metrics.disentanglement.measuring import streams_of, titled
 from infoscope.metrics.factor_information import FactorInformation
 from infoscope.metrics.factor_information.inputs import as_factors
+from infoscope.metrics.factor_information.result import TERMS
+from infoscope.metrics.partition.scores import clipped
 from infoscope.metrics.partition.terms import BLOCKS, stacked
+from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, either_specific, is_low
 from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, RepresentationReport, Row
-from infoscope.metrics.representation.sharing import sharing
-from infoscope.metrics.v_information import pvi
-from infoscope.metrics.v_information.hardness import hardest as hardest_of
+from infoscope.metrics.v_information import hardness
 from infoscope.metrics.v_information.predictions import Predictions, as_groups, fold_splits
 from infoscope.metrics.v_information.usable import Local, Term, predictions, thinned, with_ignorance
 from infoscope.metrics.writing import COLUMNS, row
@@ -135,7 +136,7 @@ def report(
             continue
         found += some
         if hardest and aim.role == TARGET and said is not None:
-            table = hardest_of(pvi.table(said, aim.outcome), hardest)
+            table = hardness.hardest(hardness.table(said, aim.outcome), hardest)
             pvis.append(table.drop(columns=["H_yb", "H_yxb", "fold"]).assign(target=name, item=names[table.index]))
     if not found:
         raise InvalidInput(f"targets must be measurable, got none that is: {_nothing(*next(iter(unanswered.items())))}")
@@ -355,6 +356,55 @@ class _Measure:
             return read(as_pairs(Continuous(x), aim.variable.take(self.few), groups), generator)
         except ValueError as error:
             return undefined(str(error))
+
+
+def sharing(
+    alone: Local, rest: Local, joint: Local, values: NDArray[np.int64], groups: NDArray[np.int64]
+) -> dict[str, Estimate]:
+    """Unique, redundant and synergistic information of a block and all others about a target, nats: the six bounds by
+    their names in `pid.Bounds`, and the terms by Williams & Beer 2010, from local values.
+
+    values [n] are codes of the target. Intervals include both branches where they are close; crossing bounds are noted.
+    """
+    parts = [local.term(groups) for local in (alone, rest, joint)]
+    found = {}
+    for name in Bounds._fields:
+        branches = [_linear(row, parts).estimate for row in getattr(BRANCHES, name) if any(row)]
+        if is_low(name):  # the larger of 0 and the second branch
+            found[name] = clipped(branches[0])
+        else:
+            least = min(branches, key=float)
+            ends = min(one.low for one in branches), max(0.0, min(one.high for one in branches))  # no term is below 0
+            found[name] = replace(least, interval=ends)
+    widths = [_linear(row, parts) for name in Bounds._fields if not is_low(name) for row in getattr(BRANCHES, name)]
+    width = min(widths, key=lambda term: term.found.value).found
+    note = crossing_note(-width.value, width.standard_error, "nats")
+    if note:
+        found = {name: replace(one, notes=(*one.notes, note)) for name, one in found.items()}
+    branches = [
+        Local(np.where(rows, rest.found, alone.found), np.where(rows, rest.half, alone.half)).term(groups)
+        for rows in either_specific(alone.found, rest.found, values)
+    ]
+    own = min(branches, key=lambda term: term.found.value)
+    possible = [term for term in branches if (term.found - own.found).low <= 0.0]
+    concrete = [_concrete(parts, both) for both in (own, *possible)]
+    for name, terms in zip(TERMS, zip(*concrete)):
+        ends = min(one.low for one in terms), max(one.high for one in terms)
+        found[name] = replace(terms[0], interval=ends)
+    return found
+
+
+def _concrete(parts: Sequence[Term], both: Term) -> list[Estimate]:
+    """Unique, redundant and synergistic of the terms of a, of the rest and of both, and the redundancy."""
+    a, b, t = parts
+    terms = a + -1.0 * both, both, t + -1.0 * a + -1.0 * b + both
+    return [term.estimate for term in terms]
+
+
+def _linear(row: Sequence[int], parts: Sequence[Term]) -> Term:
+    """The sum of the parts that count, each times its factor."""
+    first, *others = [float(factor) * part for factor, part in zip(row, parts) if factor]
+    return sum(others, first)
 
 
 def _up_to_what_is_there(term: Term, reading: Estimate, ceiling: Estimate | None) -> Estimate:

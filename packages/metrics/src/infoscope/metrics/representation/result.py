@@ -11,9 +11,9 @@ import pandas as pd
 from infoscope.estimators.reading.result import Reading
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics.factor_information.result import TERMS
 from infoscope.metrics.partition import PartitionReport
 from infoscope.metrics.pid import Bounds
-from infoscope.metrics.representation.sharing import TERMS
 from infoscope.metrics.writing import blocks_and_widths, columns, in_bits
 
 TARGET, DOMAIN = "target", "domain"

@@ -10,16 +10,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from infoscope.checks import require_int
-from infoscope.errors import OutOfRange, UnknownName, WrongShape
+from infoscope.errors import OutOfRange, WrongShape
 from infoscope.estimators.families.protocol import ClassPredictor
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import aligns
 
-TOKENS: dict[str, Callable[[str], list[str]]] = {  # ways to split a text
-    "punctuation": re.compile(r"\w+|[^\w\s]+").findall,
-    "white space": str.split,
-}
+TOKENS = re.compile(r"\w+|[^\w\s]+")  # words and runs of other signs, as published
 SPACE = " "  # what is left of a text without its only token: some tokenisers fail on the empty string
 
 
@@ -30,14 +27,14 @@ def token_artefacts(
     codes: ArrayLike,
     least_frequency: int = 6,
     batch: int = 4096,
-    tokens: str | Callable[[str], Sequence[str]] = "punctuation",
+    tokens: Callable[[str], Sequence[str]] = TOKENS.findall,
 ) -> pd.DataFrame:
     """How much each token helps to predict each class: H(y | x without it) - H(y | x), bits; positive = it helps.
 
     predictor        of classes from a list of texts, fitted on others
     texts, codes     [n], the texts and their classes as the predictor counts them
     least_frequency  of a token in all texts; the paper's is more than 5
-    tokens           "punctuation": words and runs of other signs, as published; "white space"; or a function
+    tokens           how a text is split
 
     One occurrence is left out at a time; errors allow for several in one text. ValueError: a class of probability 0.
     """
@@ -46,10 +43,7 @@ def token_artefacts(
         raise WrongShape(
             f"codes must be one integer for each of the {len(texts)} texts, got {codes.dtype} {codes.shape}."
         )
-    if not callable(tokens) and tokens not in TOKENS:
-        raise UnknownName(f"tokens must be one of {', '.join(TOKENS)} or a function of a text, got {tokens!r}.")
-    parts_of = tokens if callable(tokens) else TOKENS[tokens]
-    split = [[*parts_of(text)] for text in texts]
+    split = [[*tokens(text)] for text in texts]
     frequency = pd.Series([token for own in split for token in own], dtype=object).value_counts()
     frequent = set(frequency.index[frequency >= require_int("least_frequency", least_frequency, 1)])
     if not frequent:

@@ -1,4 +1,10 @@
-"""Tables of PVI: threshold_window (PVI of right and wrong predictions), slices (mean by column), hardest items."""
+"""Pointwise V-information (PVI), the difficulty of an item (Ethayarajh et al. 2022); its mean is the V-information.
+
+    PVI(x -> y) = -log2 f[none](y) + log2 f'[x](y),   f and f' the best members without and with an input
+
+Given c: log2 f'[c, x](y) - log2 f[c](y) (Hewitt et al. 2021; Chen et al. 2023, REV). Every item is held out. Of tables
+of PVI: threshold_window (PVI of right and wrong predictions), slices (mean by column), hardest items.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +18,55 @@ from numpy.typing import ArrayLike
 
 from infoscope.checks import require_int
 from infoscope.errors import OutOfRange, UnknownName
+from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import coded
+from infoscope.estimators.families.protocol import Outcome, as_outcome
+from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.result import clustered_error
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import aligns
+from infoscope.metrics.v_information.predictions import FLOOR, Predictions, cross_fitted
+
+
+@aligns("x", "y", "groups", "given")
+def pointwise(
+    family: Any,
+    x: Any,
+    y: ArrayLike,
+    folds: int = 10,
+    groups: ArrayLike | None = None,
+    floor: float = FLOOR,
+    generator: np.random.Generator | None = None,
+    given: Any = None,
+) -> pd.DataFrame:
+    """The cross-fitted PVI of every item, in their order: one row each. Arguments and errors as `estimate`.
+
+    Columns: label, pvi_bits, H_yb and H_yxb (-log2 probability or density without and with x, bits), fold; of classes
+    also predicted and correct.
+    """
+    family = as_family(family)
+    outcome = as_outcome(family, y)
+    generator = generator_or_default(generator)
+    return table(cross_fitted(family, x, outcome, folds, groups, floor, generator, given), outcome)
+
+
+def table(found: Predictions, outcome: Outcome) -> pd.DataFrame:
+    """Predictions as a table, one row for each item that was predicted."""
+    without, with_input = -found.null / NATS_PER_BIT, -found.informed / NATS_PER_BIT
+    columns: dict[str, Any] = {
+        "pvi_bits": without - with_input,
+        "H_yb": without,
+        "H_yxb": with_input,
+        "fold": found.fold,
+    }
+    if outcome.labels is not None:
+        own = outcome.values[found.rows]
+        predicted = found.logs.argmax(axis=1)
+        labels = {"label": outcome.labels[own]}
+        columns = labels | columns | {"predicted": outcome.labels[predicted], "correct": predicted == own}
+    elif outcome.values.shape[1] == 1:
+        columns = {"label": outcome.values[found.rows, 0]} | columns
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(found.rows)))
 
 
 class Window(NamedTuple):
@@ -44,7 +96,7 @@ def slices(
     by: Hashable | Sequence[Hashable],
     groups: ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """Mean PVI (bits) of the items of every value of one or more columns of a `pvi.pointwise` table: n, mean_bits,
+    """Mean PVI (bits) of the items of every value of one or more columns of a `pointwise` table: n, mean_bits,
     standard_error_bits. groups [n]: dependent items. ValueError: no such column.
     """
     columns = list(by) if isinstance(by, list | tuple) else [by]
@@ -61,9 +113,6 @@ def slices(
     return pd.DataFrame(rows, columns=[*columns, "n", "mean_bits", "standard_error_bits"]).set_index(columns)
 
 
-def hardest(table: pd.DataFrame, count: int = 10, label: Hashable | None = None) -> pd.DataFrame:
-    """The `count` items of least PVI, hardest first; of one label if given. The index is the items'."""
-    chosen = table if label is None else table[table["label"] == label]
-    if not len(chosen):
-        raise UnknownName(f"label must be one of {sorted(set(table['label']))}, got {label!r}.")
-    return chosen.nsmallest(require_int("count", count, 1), "pvi_bits")
+def hardest(table: pd.DataFrame, count: int = 10) -> pd.DataFrame:
+    """The `count` items of least PVI, hardest first. The index is the items'."""
+    return table.nsmallest(require_int("count", count, 1), "pvi_bits")

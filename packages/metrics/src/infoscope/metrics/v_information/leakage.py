@@ -22,7 +22,6 @@ from infoscope.estimators.families.networks import Network, fully_connected, out
 from infoscope.estimators.families.protocol import Features
 from infoscope.estimators.variables import aligns, as_matrix
 from infoscope.metrics.v_information.measures import estimate
-from infoscope.metrics.v_information.predictions import FLOOR
 
 
 @aligns("blocks", "labels", "groups", "given")
@@ -32,7 +31,6 @@ def usable_leakage(
     families: Mapping[str, Any],
     folds: int = 5,
     groups: ArrayLike | None = None,
-    floor: float = FLOOR,
     generator: np.random.Generator | None = None,
     given: Any = None,
 ) -> pd.DataFrame:
@@ -51,9 +49,7 @@ def usable_leakage(
         for block, x in blocks.items():
             for name, family in families.items():
                 drawn = np.random.default_rng(seed)
-                found = estimate(
-                    family, x, values, folds=folds, groups=groups, floor=floor, generator=drawn, given=given
-                )
+                found = estimate(family, x, values, folds=folds, groups=groups, generator=drawn, given=given)
                 figures = (found.bits.value, found.bits.standard_error, found.null_entropy.bits.value)
                 rows.append([label, block, name, *figures, found.floored, found.n, found.units])
     columns = ["value_bits", "standard_error_bits", "ceiling_bits", "floored", "n", "groups"]

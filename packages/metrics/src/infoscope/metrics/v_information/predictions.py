@@ -82,9 +82,7 @@ def predict(
     trainings, tests = zip(*splits)
     fits = fit_each(family, x, outcome.values, trainings, outcome.classes, groups, generator)
     nulls = fit_nulls(family, outcome, trainings, groups, generator) if nulls is None else nulls
-    if outcome.classes is None:
-        return of_numbers(x, outcome, tests, fits, nulls)
-    return of_classes(x, outcome, tests, fits, nulls, floor)
+    return measured(x, outcome, tests, fits, nulls, floor)
 
 
 def beside(given: Any, x: Any, n: int) -> tuple[Any, Any]:
@@ -136,20 +134,7 @@ def fit_nulls(
     ]
 
 
-def of_numbers(
-    x: Any, outcome: Outcome, tests: Sequence[np.ndarray], fits: Sequence[Predictor], nulls: Sequence[Predictor]
-) -> Predictions:
-    """Predictions of numbers, whose densities have the floor that their family gives them."""
-    null, informed, fold = (np.full(outcome.n, np.nan), np.full(outcome.n, np.nan), np.full(outcome.n, -1))
-    for place, (rows, fit, without) in enumerate(zip(tests, fits, nulls)):
-        null[rows] = without.log_density(None, outcome.values[rows])
-        informed[rows] = fit.log_density(take(x, rows), outcome.values[rows])
-        fold[rows] = place
-    rows = np.flatnonzero(fold >= 0)
-    return Predictions(rows, fold[rows], null[rows], informed[rows], None, None, 0, 0, None)
-
-
-def of_classes(
+def measured(
     x: Any,
     outcome: Outcome,
     tests: Sequence[np.ndarray],
@@ -157,14 +142,20 @@ def of_classes(
     nulls: Sequence[Predictor],
     floor: float,
 ) -> Predictions:
-    """Predictions of classes, floored."""
-    raw = np.full((outcome.n, outcome.classes), np.nan)
+    """Predictions of classes, floored, or of numbers, whose densities have the floor that their family gives them."""
+    raw = np.full((outcome.n, outcome.classes or 1), np.nan)
     without, fold = raw.copy(), np.full(outcome.n, -1)
     for place, (rows, fit, null) in enumerate(zip(tests, fits, nulls)):
-        raw[rows] = fit.log_probabilities(take(x, rows))
-        without[rows] = null.log_probabilities(None)
         fold[rows] = place
+        if outcome.classes is None:
+            without[rows, 0] = null.log_density(None, outcome.values[rows])
+            raw[rows, 0] = fit.log_density(take(x, rows), outcome.values[rows])
+        else:
+            raw[rows] = fit.log_probabilities(take(x, rows))
+            without[rows] = null.log_probabilities(None)
     rows = np.flatnonzero(fold >= 0)
+    if outcome.classes is None:
+        return Predictions(rows, fold[rows], without[rows, 0], raw[rows, 0], None, None, 0, 0, None)
     own = np.arange(len(rows)), outcome.values[rows]
     logs, null_logs = with_floor(raw[rows], floor), with_floor(without[rows], floor)
     null, informed = finite(null_logs[own]), finite(logs[own])

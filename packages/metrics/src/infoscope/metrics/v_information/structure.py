@@ -24,7 +24,7 @@ from infoscope.estimators.families.protocol import as_outcome
 from infoscope.estimators.families.registry import as_family, is_several
 from infoscope.estimators.variables import aligns
 from infoscope.metrics.v_information.measures import CROSS_FITTED, ESTIMATORS, splits_of, summary
-from infoscope.metrics.v_information.predictions import FLOOR, as_groups, check_length, fit_nulls, predict
+from infoscope.metrics.v_information.predictions import FLOOR, check_length, fit_nulls, predict
 
 
 def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndarray:
@@ -73,13 +73,12 @@ class Weights:
     n: int
 
 
-@aligns("variables", "groups")
+@aligns("variables")
 def weights_by(
     family: Any,
     variables: Sequence[ArrayLike] | np.ndarray,
     estimator: str = CROSS_FITTED,
     folds: int = 5,
-    groups: ArrayLike | None = None,
     floor: float = FLOOR,
     generator: np.random.Generator | None = None,
 ) -> Weights:
@@ -98,7 +97,7 @@ def weights_by(
     one_of("estimator", estimator, ESTIMATORS)
     generator = generator_or_default(generator)
     n, m = len(columns[0]), len(columns)
-    codes = as_groups(groups, n)
+    codes = np.arange(n)
     value, error = np.full((m, m), -np.inf), np.full((m, m), np.nan)
     seed = int(generator.integers(2**63))
     for j, own in enumerate(families):

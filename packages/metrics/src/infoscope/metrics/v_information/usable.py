@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from scipy.special import logsumexp
 from infoscope.estimators.families.protocol import Outcome, fit_each
 from infoscope.estimators.families.stacked import Stacked, likeliest_weights
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.metrics.v_information.predictions import FLOOR, Predictions, Split, fit_nulls, of_classes, of_numbers
+from infoscope.metrics.v_information.predictions import FLOOR, Predictions, Split, fit_nulls, measured
 
 GAINS = 1.0 / (np.sqrt(2.0) - 1.0)  # of the last doubling of rows, still to come where sqrt(2) less is missing then
 
@@ -94,13 +93,12 @@ def predictions(
     nulls = fit_nulls(family, outcome, trainings, groups, generator)
     fits = fit_each(family, x, outcome.values, trainings, outcome.classes, groups, generator)
 
-    def said(members: Sequence[Any]) -> Predictions:
-        if outcome.classes is None:
-            return of_numbers(x, outcome, tests, members, nulls)
-        return of_classes(x, outcome, tests, members, nulls, FLOOR)
-
     sets = [fits] if family.first is None else [fits, [member.first for member in fits]]
-    return tuple(said(some) for members in sets for some in (members, [member.half for member in members]))
+    return tuple(
+        measured(x, outcome, tests, some, nulls, FLOOR)
+        for members in sets
+        for some in (members, [member.half for member in members])
+    )
 
 
 def thinned(

@@ -11,13 +11,8 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from infoscope.models.blocks import Block
 from infoscope.models.domain.base import ERM, Batch, DomainModel
-from infoscope.models.domain.configs import Adversary, AugmentedDANNConfig, DANNConfig, Optimisation
-from infoscope.models.domain.networks import encoder, perceptron, reversal_strength, reverse_gradient
-
-
-def _adversary_weight(adversary: Adversary, progress: float) -> float:
-    """The weight of the adversarial term when the share `progress` of the training is done."""
-    return adversary.weight * (1.0 if adversary.gamma is None else reversal_strength(adversary.gamma, progress))
+from infoscope.models.domain.configs import AugmentedDANNConfig, DANNConfig, Optimisation
+from infoscope.models.domain.networks import encoder, perceptron, reverse_gradient
 
 
 class DANN(ERM):
@@ -42,7 +37,7 @@ class DANN(ERM):
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
         z = self.features(batch.x)
-        weight = _adversary_weight(self.settings.adversary, progress)
+        weight = self.settings.adversary.weight * self.settings.adversary.ramp(progress)
         if player == "adversary":
             return self._adversary_losses(z.detach(), batch.d)
         risk = cross_entropy(self.class_head(z), batch.y)
@@ -117,7 +112,7 @@ class AugmentedDANN(DomainModel):
             "class": cross_entropy(self.class_head(_beside(z, "z_y")), batch.y),
             "domain": cross_entropy(self.domain_head(_beside(z, "z_d")), batch.d),
         }
-        ramp = 1.0 if settings.adversary.gamma is None else reversal_strength(settings.adversary.gamma, progress)
+        ramp = settings.adversary.ramp(progress)
         for_domain, for_class = reverse_gradient(z["z_y"], ramp), reverse_gradient(z["z_d"], ramp)
         if settings.conditional:
             for_domain = torch.cat([for_domain, one_hot(batch.y, settings.classes)], 1)

@@ -9,6 +9,7 @@ value: configurations of older runs then take the defaults of their version.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, ClassVar, Self, get_type_hints
@@ -103,21 +104,6 @@ class BlockSpec:
         """Dimensions of those of the named blocks that exist."""
         return sum(getattr(self, name) or 0 for name in names)
 
-    def without(self, name: str) -> BlockSpec:
-        """The same number of dimensions without one block: its own are spread over the others as evenly as possible,
-        the first blocks taking what is left over. Raises ValueError when the block is absent or the only one."""
-        one_of("name", name, self.names)
-        rest = [other for other in self.names if other != name]
-        if not rest:
-            raise WrongShape(f"name must leave a block to take its dimensions, and {name} is the only one.")
-        share, extra = divmod(getattr(self, name), len(rest))
-        wider = {other: getattr(self, other) + share + (place < extra) for place, other in enumerate(rest)}
-        return replace(self, **{name: None}, **wider)
-
-    def to_dict(self) -> dict[str, int | None]:
-        """Plain values of all four names; None is absent. `from_dict` reads them back."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, values: Mapping[str, int | None]) -> BlockSpec:
         """The blocks of a mapping; a name it does not have is an absent block. ValueError for an unknown name."""
@@ -186,6 +172,10 @@ class Adversary(Settings):
         for name in ("learning_rate", "weight_decay"):
             if self.method == "reversal" and (value := getattr(self, name)) is not None:
                 raise Conflict(f"adversary.{name} must be None for a reversal, one step for both, got {value!r}.")
+
+    def ramp(self, progress: float) -> float:
+        """The share of its weight when the share `progress` of the training is done."""
+        return 1.0 if self.gamma is None else 2.0 / (1.0 + math.exp(-self.gamma * progress)) - 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -420,9 +410,7 @@ class DIVAConfig(VariationalConfig):
         super().__post_init__()
         _require(self.blocks, ("z_y", "z_d"))
         if self.blocks.z_dy is not None:
-            raise InvalidInput(
-                f"blocks must have no z_dy for DIVA, got {self.blocks.z_dy}; BlockSpec.without drops it."
-            )
+            raise InvalidInput(f"blocks must have no z_dy for DIVA, got {self.blocks.z_dy}.")
 
 
 def _require(blocks: BlockSpec, names: tuple[str, ...], exactly: bool = False) -> None:
@@ -457,7 +445,7 @@ PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {
     "diva-crmnist": (
         "diva",
         {
-            "blocks": BlockSpec().without("z_dy").to_dict(),
+            "blocks": {"z_y": 11, "z_x": 11, "z_dy": None, "z_d": 10},
             "reconstruction": "squared",
             "alpha_y": 150.0,
             "alpha_d": 150.0,

@@ -140,11 +140,12 @@ def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: 
         ])  # fmt: skip
     groups = getattr(data, "groups", None)
     clusters = index if groups is None else labels("data.groups", groups, len(data), None)[index]
-    by_domain = {key: _mean(correct[rows], clusters[rows]) for (key,), rows in _slices(d)}
-    by_slice = {key: _mean(correct[rows], clusters[rows]) for key, rows in _slices(torch.as_tensor(data.y)[index], d)}
+    by_domain = {key: _accuracy(correct[rows], clusters[rows]) for (key,), rows in _slices(d)}
+    classes = torch.as_tensor(data.y)[index]
+    by_slice = {key: _accuracy(correct[rows], clusters[rows]) for key, rows in _slices(classes, d)}
     return Accuracies(
-        overall=_mean(correct, clusters),
-        average=_average(correct, d, clusters, by_domain),
+        overall=_accuracy(correct, clusters),
+        average=_accuracy(correct, clusters, d),
         by_domain=by_domain,
         by_slice=by_slice,
         worst_domain=_worst(by_domain),
@@ -181,18 +182,12 @@ def posteriors(model: DomainModel, data: Any, batch: int = 512, progress: Progre
 
 
 def extract_blocks(
-    model: DomainModel,
-    data: Any,
-    batch: int = 512,
-    generator: torch.Generator | None = None,
-    progress: Progress | None = None,
+    model: DomainModel, data: Any, batch: int = 512, generator: torch.Generator | None = None
 ) -> dict[str, Tensor]:
     """The values of every block, [n, dim] on the CPU: the posterior means, or, with a CPU generator, one draw for every
-    item.
-
-    data, progress and errors as in `posteriors`.
+    item. data and errors as in `posteriors`.
     """
-    blocks = posteriors(model, data, batch, progress)
+    blocks = posteriors(model, data, batch)
     return {name: block.mean if generator is None else block.draw(generator) for name, block in blocks.items()}
 
 
@@ -228,25 +223,16 @@ def _worst(accuracies_of: dict[Any, Accuracy]) -> Any:
     return min(accuracies_of, key=lambda key: (not math.isnan(accuracies_of[key].value), accuracies_of[key].value))
 
 
-def _mean(correct: Tensor, clusters: Tensor) -> Accuracy:
-    value = correct.mean()
-    error, count = _standard_error((correct - value) / len(correct), clusters)
-    return Accuracy(value.item(), error, len(correct), count)
-
-
-def _average(correct: Tensor, d: Tensor, clusters: Tensor, by_domain: dict[int, Accuracy]) -> Accuracy:
-    """Mean over domains. A cluster may have items of several domains, whose errors then go together."""
-    residuals = torch.empty_like(correct)
-    for value, accuracy in by_domain.items():
-        residuals[d == value] = (correct[d == value] - accuracy.value) / (accuracy.n * len(by_domain))
-    error, count = _standard_error(residuals, clusters)
-    return Accuracy(sum(entry.value for entry in by_domain.values()) / len(by_domain), error, len(correct), count)
-
-
-def _standard_error(residuals: Tensor, clusters: Tensor) -> tuple[float, int]:
-    """The standard error of a sum of residuals that are independent between clusters only; how many clusters."""
-    present, place = clusters.unique(return_inverse=True)
-    sums = torch.zeros(len(present), dtype=residuals.dtype).index_add_(0, place, residuals)
-    if len(present) < 2:
-        return math.nan, len(present)
-    return math.sqrt(len(present) / (len(present) - 1) * sums.square().sum().item()), len(present)
+def _accuracy(correct: Tensor, clusters: Tensor, strata: Tensor | None = None) -> Accuracy:
+    """The share of right items, or the mean over strata of their shares; errors are independent between clusters only,
+    which may have items of several strata.
+    """
+    place = torch.zeros_like(clusters) if strata is None else strata.unique(return_inverse=True)[1]
+    counts = place.bincount()
+    shares = torch.zeros(len(counts), dtype=correct.dtype).index_add_(0, place, correct) / counts
+    residuals = (correct - shares[place]) / (counts[place] * len(counts))
+    present, owner = clusters.unique(return_inverse=True)
+    sums = torch.zeros(len(present), dtype=correct.dtype).index_add_(0, owner, residuals)
+    factor = len(present) / (len(present) - 1) if len(present) > 1 else math.nan
+    error = math.sqrt(factor * sums.square().sum().item())
+    return Accuracy(sum(shares.tolist()) / len(counts), error, len(correct), len(present))

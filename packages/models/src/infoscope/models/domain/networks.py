@@ -147,8 +147,3 @@ class _Reversal(torch.autograd.Function):
 def reverse_gradient(x: Tensor, strength: float) -> Tensor:
     """x itself, with its gradient multiplied by -strength on the way back (Ganin et al. 2016)."""
     return _Reversal.apply(x, strength)
-
-
-def reversal_strength(gamma: float, progress: float) -> float:
-    """2 / (1 + exp(-gamma p)) - 1: from 0 at the start of the training (p = 0) towards 1 (Ganin et al. 2016)."""
-    return 2.0 / (1.0 + math.exp(-gamma * progress)) - 1.0

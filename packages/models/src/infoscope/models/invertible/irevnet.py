@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from infoscope.checks import require_int, require_ints
 from infoscope.errors import OutOfRange, WrongShape
 from infoscope.models.initialisation import convolution, generator_or_default
-from infoscope.models.invertible.base import InvertibleEncoder, Normalisation
+from infoscope.models.invertible.flows import InvertibleEncoder, Normalisation
 
 # Blocks per stage: the published network (301 layers), and one of the same stages and code for a CPU.
 IREVNET_BLOCKS = {"published": (6, 16, 72, 6), "small": (1, 2, 4, 1)}
@@ -23,11 +23,9 @@ class IRevNet(InvertibleEncoder):
     + F(b)), F three 3 x 3 convolutions through channels / `bottleneck`; |det| = 1 given the statistics. float32 inverts
     to about 1e-3, float64 to rounding.
 
-    features    length of a flat sample; fewer than the image holds are repeated until it is full
-    shape       (channels, height, width)
-    blocks      per stage (IREVNET_BLOCKS has two choices)
-    statistics  "batch" or "fixed", see `InvertibleEncoder`
-    generator   None: a fresh one with seed 0
+    features: length of a flat sample; fewer than the image of `shape` (channels, height, width) holds are repeated
+    until it is full. blocks: per stage (IREVNET_BLOCKS has two choices). statistics as in `InvertibleEncoder`;
+    generator None: seed 0.
 
     ValueError for sizes that are not positive whole numbers, height or width not divisible by 2^(stages + 1), more
     features than the image holds, fewer first-stage channels than bottleneck, or other statistics.

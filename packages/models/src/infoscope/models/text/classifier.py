@@ -53,10 +53,6 @@ class SequenceClassifier(nn.Module):
         """
         return self.encoder.read_out(texts, lambda vectors: self.head(vectors).log_softmax(1), batch)
 
-    def embed(self, texts: Texts, batch: int = 64) -> Tensor:
-        """The encoder's vectors, float [n, hidden] on the CPU."""
-        return self.encoder.embed(texts, batch)
-
 
 class ClassifierTraining(Training):
     """The fine-tuning of a classifier, in pieces (see `Training`).

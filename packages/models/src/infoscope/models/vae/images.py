@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,16 +11,9 @@ from torch import Tensor
 
 from infoscope.errors import OutOfRange, TooFew, WrongShape, WrongType
 
-
-class IndexedImages(Protocol):
-    """Images given by index: `images(index)` of an int64 array [b] is a float tensor [b, C, H, W] in [0, 1]."""
-
-    def __len__(self) -> int: ...
-
-    def images(self, index: np.ndarray) -> Tensor: ...
-
-
-Images = Tensor | np.ndarray | IndexedImages
+Images = Any
+"""An array or tensor [n, C, H, W], or what has a length and gives images by index: `images(index)` of an int64 array
+[b] is a float tensor [b, C, H, W] in [0, 1]."""
 
 
 class ImageSource:

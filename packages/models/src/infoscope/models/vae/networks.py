@@ -76,9 +76,6 @@ class Encoding:
         """One [n, C_j] for each categorical block."""
         return tuple(block.exp() for block in self.log_probabilities)
 
-    def __len__(self) -> int:
-        return len(self.mean)
-
 
 class _ImageModel(nn.Module):
     """Encoder and decoder; what VAE and AutoEncoder share."""

@@ -18,8 +18,6 @@ from infoscope.models.vae.images import Images, ImageSource
 from infoscope.models.vae.networks import VAE, AutoEncoder
 from infoscope.models.vae.objectives import OBJECTIVES, Objective
 
-Report = Callable[[int, dict[str, float]], None]
-
 
 def fit_vae(
     model: VAE | AutoEncoder,
@@ -27,23 +25,18 @@ def fit_vae(
     images: Images,
     steps: int,
     *,
-    batch: int | None = None,
-    learning_rate: float | None = None,
-    generator: torch.Generator | None = None,
-    device: torch.device | str | None = None,
     every: int = 100,
-    report: Report | None = None,
+    report: Callable[[int, dict[str, float]], None] | None = None,
     save: Callable[[Callable[[], dict[str, Any]]], None] | None = None,
     resume: Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> dict[str, list[float]]:
-    """Trains `model` in place and returns `Training.trace`; arguments and errors as `VaeTraining`, and
+    """Trains `model` in place and returns `Training.trace`; settings and errors as `VaeTraining`, and
 
     report(step, losses), with means over every `every` steps; save(state), as often, with a function that gives the
     state for `resume`. FloatingPointError when the training diverges.
     """
-    training = VaeTraining(
-        model, objective, images, steps, batch=batch, learning_rate=learning_rate, generator=generator, device=device
-    )
+    training = VaeTraining(model, objective, images, steps, **settings)
     if resume is not None:
         training.load_state_dict(resume)
     require_int("every", every)

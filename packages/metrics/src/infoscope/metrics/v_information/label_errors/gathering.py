@@ -28,13 +28,12 @@ def gather(
     trainings: int = 1,
     folds: int = 10,
     groups: ArrayLike | None = None,
-    floor: float = FLOOR,
     generator: np.random.Generator | None = None,
     between: Callable[[float], None] = lambda done: None,
 ) -> Evidence:
     """Evidence for the scores of label errors, with so many `trainings` on all items where the family has epochs.
 
-    Other arguments and errors as `pvi.pointwise`, for classes. ValueError also for a training that diverged.
+    Other arguments and errors as `hardness.pointwise`, for classes. ValueError also for a training that diverged.
     """
     family = as_family(family)
     outcome = as_outcome(family, y)
@@ -42,7 +41,7 @@ def gather(
         raise WrongType("y must be classes, got numbers.")
     require_int("trainings", trainings, 1)
     generator = generator_or_default(generator)
-    found = cross_fitted(family, x, outcome, folds, groups, floor, generator)
+    found = cross_fitted(family, x, outcome, folds, groups, FLOOR, generator)
     if not isinstance(family, Epochwise):
         return Evidence(outcome.values, found.logs, found.null)
     courses = []
