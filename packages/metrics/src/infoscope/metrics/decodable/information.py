@@ -22,14 +22,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from infoscope.checks import one_of, require_int, require_number
-<<<<<<< HEAD
-from infoscope.errors import InvalidInput, OutOfRange, WrongLength, WrongShape, WrongType
-from infoscope.estimators.classifier.cross_fitting import calibrating_slope, cross_fit
-=======
 from infoscope.errors import InvalidInput, NoVariation, OutOfRange, WrongLength, WrongShape, WrongType
-from infoscope.estimators.classifier.calibration import calibrating_slope
-from infoscope.estimators.classifier.cross_fitting import cross_fit
->>>>>>> help-d
+from infoscope.estimators.classifier.cross_fitting import calibrating_slope, cross_fit
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.result import Estimate, mean_of, root_sum_squares
