@@ -68,13 +68,6 @@ def _tags(tags: dict[str, str]) -> dict[str, str]:
     return tags
 
 
-def _params(params: dict[str, str]) -> dict[str, str]:
-    return {
-        entity_name("the name of a param", name): stored_text(f"param {name}", value, PARAM_LENGTH)
-        for name, value in params.items()
-    }
-
-
 def _input(entry: dict[str, str]) -> dict[str, str]:
     if entry.keys() != _SIZES.keys():
         raise WrongType(f"an input must be a data set with {', '.join(_SIZES)}, got {shown(entry)}")
@@ -93,6 +86,8 @@ def _files(files: dict[str, str]) -> dict[str, str]:
 
 Milliseconds = Annotated[int, Field(ge=0, le=_LATEST)]
 Whole = Annotated[int, Field(ge=-_LATEST, le=_LATEST)]
+Param = Annotated[str, AfterValidator(partial(entity_name, "the name of a param"))]
+Setting = Annotated[str, AfterValidator(lambda value: stored_text("a param", value, PARAM_LENGTH))]
 Value = Annotated[float, Field(allow_inf_nan=False)] | None
 Point = tuple[Whole, Whole, Value]
 
@@ -108,7 +103,7 @@ class Finished(BaseModel):
     start: Milliseconds
     end: Milliseconds
     tags: Annotated[dict[str, str], AfterValidator(_tags)]
-    params: Annotated[dict[str, str], AfterValidator(_params)]
+    params: dict[Param, Setting]
     metrics: dict[Annotated[str, AfterValidator(metric_name)], Annotated[list[Point], Field(min_length=1)]]
     inputs: list[Annotated[dict[str, str], AfterValidator(_input)]]
     files: Annotated[dict[str, str], AfterValidator(_files)]

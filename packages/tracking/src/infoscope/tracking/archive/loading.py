@@ -38,7 +38,7 @@ from infoscope.tracking.store.store import (
     made_home,
     plain_cell,
 )
-from infoscope.tracking.sweep import Sweep, varying
+from infoscope.tracking.sweep import varying
 from infoscope.tracking.tags import CELL, CELLS, KEY, LOADED_FROM, LOADED_RUN, OUTCOME, PARENT, PROFILE
 
 _AT_ONCE = 8  # runs that are sent to a server
@@ -80,17 +80,21 @@ def load(archive: Archive, tell: Callable[[int, int], None] = lambda done, count
 
 def _load(archive: Archive, store: Store, tell: Callable[[int, int], None]) -> Loaded:
     held = by_key(store.cells())[0]
-    missing = [key for key, (_, outcome, *_) in archive.known.items() if not _is_done(held.get(key), outcome)]
-    loaded = Loaded(archive, len(missing), len(archive.known) - len(missing))
-    for key in archive.known.keys() - set(missing):
+    missing = {key for key, (_, outcome, *_) in archive.known.items() if not _is_done(held.get(key), outcome)}
+    loaded, sweep, question = Loaded(archive, len(missing), len(archive.known) - len(missing)), None, ""
+    for key in archive.known.keys() - missing:
         store.add_labels(held[key], archive.known[key][0])
-    sweep = _sweep(archive.experiment, loaded)
-    _Loading(archive, store, sweep, held, set(missing)).run(tell)
+    try:
+        sweep = declared(archive.experiment)
+        question = sweep.about.split("\n\n")[0]
+    except Exception as error:  # it may ask for its data when it is imported
+        loaded.note = f"no means over seeds ({first_line(error)})"
+    _Loading(archive, store, question, held, missing).run(tell)
     known = by_key_once(store).values()
     tell_data(store, known)
     if sweep:
         cells = [plain_cell(run.data.tags[CELL]) for run in known]
-        ui.describe(store, sweep.about.split("\n\n")[0], ui.settings(sweep.best, varying(cells)))
+        ui.describe(store, question, ui.settings(sweep.best, varying(cells)))
         summarise(store, sweep, known)
     gather_statistics(store.uri)
     return loaded
@@ -103,21 +107,12 @@ def _is_done(run: Run | None, outcome: str) -> bool:
     return run.data.tags[OUTCOME] == COMPLETE or outcome != COMPLETE
 
 
-def _sweep(name: str, loaded: Loaded) -> Sweep | None:
-    try:
-        return declared(name)
-    except Exception as error:  # it may ask for its data when it is imported
-        loaded.note = f"no means over seeds ({first_line(error)})"
-        return None
-
-
 class _Loading:
     """Adds the missing runs of a file, under one parent for each label."""
 
-    def __init__(self, archive: Archive, store: Store, sweep: Sweep | None, held: Mapping[str, Run], missing: set[str]):
-        self.archive, self.store, self.held, self.missing = archive, store, held, missing
+    def __init__(self, archive: Archive, store: Store, question: str, held: Mapping[str, Run], missing: set[str]):
+        self.archive, self.store, self.question, self.held, self.missing = archive, store, question, held, missing
         self.lock = threading.Lock()
-        self.question = sweep.about.split("\n\n")[0] if sweep else ""
         found = store.search(f"tags.`{LOADED_FROM}` != '' and tags.`{CELLS}` != ''")
         ours = [run for run in found if run.data.tags[LOADED_FROM] == archive.name and is_own(run)]
         before = {run.data.tags.get(PROFILE, ""): run for run in ours}

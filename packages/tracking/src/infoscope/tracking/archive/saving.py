@@ -7,7 +7,7 @@ import math
 import tempfile
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -108,19 +108,18 @@ def _finished(run: Run, store: Store, tables: bool, curves: bool, saved: Saved) 
         "end": run.info.end_time or start,
         "tags": portable_tags(tags),
         "params": dict(run.data.params),
-        "metrics": {name: _points(points, start) for name, points in _metrics(run, store, curves).items()},
+        "metrics": {
+            name: [
+                (point.step, point.timestamp - start, point.value if math.isfinite(point.value) else None)
+                for point in points
+            ]
+            for name, points in _metrics(run, store, curves).items()
+        },
         "inputs": _inputs(run),
         "files": _files(run, store, saved) if tables else {},
     }
     with reading(saved.path, "", f"run {fields['run']} cannot be in a file"):
         return checked(Finished.model_validate, fields)
-
-
-def _points(points: Iterable[Metric], start: int) -> list[tuple[int, int, float | None]]:
-    ordered = sorted(points, key=lambda point: (point.step, point.timestamp))
-    return [
-        (point.step, point.timestamp - start, point.value if math.isfinite(point.value) else None) for point in ordered
-    ]
 
 
 def _metrics(run: Run, store: Store, curves: bool) -> dict[str, Sequence[Metric]]:

@@ -29,11 +29,6 @@ _ONCE = ("log_outputs", "log_inputs")
 _PASSING = ("INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE")  # what MLflow calls it when a request has got no answer
 _LATE, _BUSY = "timed out", "too many 429"  # urllib3's words for silence, and for a server with too many requests
 TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
-REQUESTS = {
-    TIMEOUT: str(_SECONDS),
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
-    "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
-}
 
 Result = TypeVar("Result")
 
@@ -45,8 +40,9 @@ class NoAnswer(MlflowException):
 @functools.cache
 def connect(uri: str) -> Client:
     """The client of a store, one a process: to make one for an SQLite store takes longer than a request."""
-    for name, value in REQUESTS.items():
-        os.environ.setdefault(name, value)
+    os.environ.setdefault(TIMEOUT, str(_SECONDS))
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    os.environ.setdefault("MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", "false")
     return Client(uri)
 
 

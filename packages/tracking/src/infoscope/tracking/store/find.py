@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import pandas as pd
+from mlflow.utils.search_utils import SearchUtils
 
 from infoscope.tracking.checks import COLUMNS
 from infoscope.tracking.store.store import Store, by_key, frame_of, is_finished
 
 _UNITS = {"_bits2": "bits²", "_bits": "bits", "_nats": "nats", "seconds": "s", "_mib": "MiB", "_megabytes": "MB"}
-_ASKED = re.compile(
-    r"(?:metrics?|params?)\.[`\"]?([^`\"=<>!]+?)[`\"]?\s*(?:[=<>!]|\bI?LIKE\b|\bIS\b|\bIN\b)", re.IGNORECASE
-)
 
 
 def find(where: str = "", finished: bool = True) -> pd.DataFrame:
@@ -44,4 +40,5 @@ def unit(name: str) -> str:
 
 def asked(where: str) -> list[str]:
     """The metrics and fields that a filter names, in its order."""
-    return list(dict.fromkeys(name.strip() for name in _ASKED.findall(where)))
+    conditions = SearchUtils.parse_search_filter(where)
+    return list(dict.fromkeys(one["key"] for one in conditions if one["type"] in ("metric", "parameter")))
