@@ -66,7 +66,7 @@ def tell_data(store: Store, known: Iterable[Run]) -> None:
 def _log_data(store: Store, run_id: str, runs: Iterable[Run]) -> None:
     read = {one.dataset.digest: one for run in runs if run.inputs for one in run.inputs.dataset_inputs}
     if read:
-        store.client.log_inputs(run_id, datasets=list(read.values()))
+        store.add_inputs(run_id, list(read.values()))
 
 
 def _held(store: Store) -> dict[str, list[Run]]:

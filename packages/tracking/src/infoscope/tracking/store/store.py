@@ -179,13 +179,8 @@ class Store:
         return by_key(self.cells(f"tags.`{KEY}` = '{key}'"))[0].get(key)
 
     def add_inputs(self, run_id: str, given: Sequence[DatasetInput]) -> None:
-        """Adds data sets to a run, each once, also when two processes create the same one."""
-        try:
-            self.client.log_inputs(run_id, datasets=given)
-        except MlflowException as error:
-            if not refused(error):
-                raise
-            self.client.log_inputs(run_id, datasets=given)
+        """Adds data sets to a run, each once."""
+        beside_others(lambda: self.client.log_inputs(run_id, datasets=given))
 
     def add_labels(self, run: Run, more: Iterable[str]) -> None:
         """Notes that a finished cell is part of other profiles, too."""
@@ -198,6 +193,16 @@ class Store:
         except MlflowException:  # somebody may have deleted it meanwhile
             if self.run(run.info.run_id):
                 raise
+
+
+def beside_others(request: Callable[[], object]) -> None:
+    """Sends a request, and once more where it is refused: another process may have made the same thing just now."""
+    try:
+        request()
+    except MlflowException as error:
+        if not refused(error):
+            raise
+        request()
 
 
 def refused(error: MlflowException) -> bool:

@@ -15,7 +15,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
 from infoscope.tracking.notes import VIEW
 from infoscope.tracking.store.client import without_password
-from infoscope.tracking.store.store import Store, tracking_uri
+from infoscope.tracking.store.store import Store, beside_others, tracking_uri
 
 NAME = "infoscope"
 LOCAL = "http://127.0.0.1:5000"  # of `make ui`, unless another port is asked for
@@ -50,10 +50,11 @@ def settings(best: tuple[str, str] | None, fields: Iterable[str]) -> dict[str, o
 def describe(store: Store, note: str, view: Mapping[str, object]) -> None:
     """Gives an experiment its description and its view, where nobody has given it others."""
     packed = base64.b64encode(zlib.compress(json.dumps(view).encode())).decode()
-    known = store.client.get_experiment(store.experiment_id).tags
+    experiment = store.experiment_id
+    known = store.client.get_experiment(experiment).tags
     for name, value in {MLFLOW_RUN_NOTE: note, _TAG: f"deflate;{packed}"}.items():
         if name not in known:
-            store.client.set_experiment_tag(store.experiment_id, name, value)
+            beside_others(lambda name=name, value=value: store.client.set_experiment_tag(experiment, name, value))
 
 
 def links(experiments: Iterable[Experiment], address: str) -> Iterator[tuple[str, str]]:
