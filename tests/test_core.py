@@ -19,7 +19,7 @@ import numpy as np
 
 from infoscope.estimators import discrete, estimate, knn, methods
 from infoscope.metrics import partition, pid, representation
-from infoscope.metrics import pvi
+from infoscope.metrics.v_information import pvi
 
 generator = np.random.default_rng(0)
 x = generator.normal(size=(300, 3))

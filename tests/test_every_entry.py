@@ -28,8 +28,7 @@ from infoscope.estimators import (
     uncertainty,
 )
 from infoscope.metrics import disentanglement, factor_information, partition, pid, representation
-from infoscope.metrics.v_information import hardness as pvi
-from infoscope.metrics.v_information import label_errors, measures
+from infoscope.metrics.v_information import label_errors, measures, pvi
 
 N = 120
 RNG = np.random.default_rng(0)

@@ -27,9 +27,9 @@ from infoscope.errors import InvalidInput
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, as_outcome, take
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.v_information import difficulty, hardness, predictions
+from infoscope.metrics.v_information import difficulty, measures, predictions, pvi
 from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VInformation, summary
-from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fit_nulls, fold_splits
+from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fit_nulls
 from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.checks import require_minimum
 from sweeps.representation.settings import ITEMS, KEPT, TARGET
@@ -208,12 +208,8 @@ def splits_of(cell: Mapping[str, Any], task: Task, outcome: Outcome) -> list:
     """What is fitted and what is measured, as masks: the data's own parts, else folds of whole groups, the same for all
     families and transformations of a seed; held-out takes the first of them.
     """
-    if task.fitted:
-        fitted = np.arange(outcome.n) < task.fitted
-        return [(fitted, ~fitted)]
-    codes = as_groups(task.groups, outcome.n)
-    splits = fold_splits(outcome, codes, cell["folds"], draws(cell["seed"], "folds"))
-    return splits[:1] if cell["estimator"] == HELD_OUT else splits
+    codes, test = as_groups(task.groups, outcome.n), np.arange(outcome.n) >= task.fitted if task.fitted else None
+    return measures.splits_of(cell["estimator"], outcome, codes, cell["folds"], test, draws(cell["seed"], "folds"))
 
 
 def fitted_member(
@@ -237,7 +233,7 @@ def items_table(
     cell: Mapping[str, Any], task: Task, x: Any, outcome: Outcome, found: Predictions
 ) -> dict[str, np.ndarray]:
     """A row for each item measured: its PVI (bits), and of texts also its length, overlap, and how it begins."""
-    table = hardness.table(found, outcome).assign(id=task.ids[found.rows], group=task.groups[found.rows])
+    table = pvi.table(found, outcome).assign(id=task.ids[found.rows], group=task.groups[found.rows])
     if cell["data"] not in EMBEDDINGS:
         original = take(task.x, found.rows)
         table["text"] = [text[:EXCERPT] for text in take(x, found.rows)]

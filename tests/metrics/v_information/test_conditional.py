@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from infoscope.estimators.families import Gaussian, GradientBoosting, Logistic, NearestNeighbours, Table, tfidf_logistic
-from infoscope.metrics import pvi
+from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.leakage import usable_leakage
 from infoscope.metrics.v_information.measures import ESTIMATORS, estimate
 from tests.refusals import refused

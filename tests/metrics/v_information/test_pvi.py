@@ -9,7 +9,7 @@ import pytest
 
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.scikit import tfidf_logistic
-from infoscope.metrics import pvi
+from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.hardness import threshold_window
 from infoscope.metrics.v_information.measures import estimate
 from tests.refusals import refused

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from infoscope.estimators.families import Logistic, Network
-from infoscope.metrics import pvi
+from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.label_errors import (
     HELD_OUT,
     IN_SAMPLE,

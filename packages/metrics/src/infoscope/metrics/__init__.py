@@ -32,7 +32,7 @@ _MODULES = {
     "difficulty": "v_information.difficulty",
     "exact": "factor_information.exact",
     "posterior": "factor_information.posterior",
-    "pvi": "v_information.hardness",
+    "pvi": "v_information.pvi",
     "structure": "v_information.structure",
     "toy": "factor_information.toy",
 }

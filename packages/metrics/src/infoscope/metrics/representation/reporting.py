@@ -41,7 +41,8 @@ from infoscope.metrics.partition.scores import clipped
 from infoscope.metrics.partition.terms import BLOCKS, stacked
 from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, either_specific, is_low
 from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, RepresentationReport, Row
-from infoscope.metrics.v_information import hardness
+from infoscope.metrics.v_information import pvi
+from infoscope.metrics.v_information.hardness import hardest as hardest_of
 from infoscope.metrics.v_information.predictions import Predictions, as_groups, fold_splits
 from infoscope.metrics.v_information.usable import Local, Term, predictions, thinned, with_ignorance
 from infoscope.metrics.writing import COLUMNS, row
@@ -136,7 +137,7 @@ def report(
             continue
         found += some
         if hardest and aim.role == TARGET and said is not None:
-            table = hardness.hardest(hardness.table(said, aim.outcome), hardest)
+            table = hardest_of(pvi.table(said, aim.outcome), hardest)
             pvis.append(table.drop(columns=["H_yb", "H_yxb", "fold"]).assign(target=name, item=names[table.index]))
     if not found:
         raise InvalidInput(f"targets must be measurable, got none that is: {_nothing(*next(iter(unanswered.items())))}")

@@ -1,6 +1,6 @@
 """V-information of a named family of predictors (Xu et al. 2020; Ethayarajh et al. 2022).
 
-measures (estimate -> VInformation), hardness (PVI of items), usable (mixtures of families, extrapolated in rows),
+measures (estimate -> VInformation), pvi, hardness of items, usable (mixtures of families, extrapolated in rows),
 difficulty (token artefacts), label_errors, structure (trees of most usable information), leakage of latent blocks.
 """
 

@@ -33,7 +33,7 @@ def gather(
 ) -> Evidence:
     """Evidence for the scores of label errors, with so many `trainings` on all items where the family has epochs.
 
-    Other arguments and errors as `hardness.pointwise`, for classes. ValueError also for a training that diverged.
+    Other arguments and errors as `pvi.pointwise`, for classes. ValueError also for a training that diverged.
     """
     family = as_family(family)
     outcome = as_outcome(family, y)
