@@ -16,7 +16,6 @@ from infoscope.estimators import uncertainty
 from infoscope.estimators.classifier.information import Information
 from infoscope.estimators.classifier.inputs import combined
 from infoscope.estimators.result import NATS, SHARE, Estimate, mean_of, root_sum_squares, undefined
-from infoscope.estimators.uncertainty.subsampling import degrees_of_freedom
 from infoscope.estimators.variables import jitter
 from infoscope.metrics.pid import ROUNDING
 
@@ -101,7 +100,7 @@ def by_neighbours(
             measured[term] = Estimate(
                 value, root_sum_squares(influence), NATS, plan.n, f"nearest neighbours, k = {k}",
                 (*notes, *(remarks[name] for name in term.blocks if name in remarks)),
-                degrees=degrees_of_freedom(plan), influence=influence,
+                degrees=min(plan.count, plan.units) - 1, influence=influence,
             )  # fmt: skip
         except ValueError as error:
             measured[term] = undefined(str(error))
