@@ -110,16 +110,16 @@ def by_estimator(evidence: Evidence, size: str, bits: float, prefix: str) -> Res
     """The MSE of every estimator by the size of the critic (depth or width), with the oracle critic's."""
     rows = [*GROUP, "critic", "bound"]
     figures = summarise(evidence.rows, [*rows, size], ["mse_bits2"])
-    floors = evidence.rows.groupby(rows, as_index=False, sort=False)[ORACLE].first()
+    oracles = evidence.rows.groupby(rows, as_index=False, sort=False)[ORACLE].first()
     shown = figures.assign(shown=figure_text(figures, "mse_bits2"))
     wide = shown.pivot(index=rows, columns=size, values="shown").fillna("not run")
     wide.columns = [f"{size} {value}" for value in wide.columns]
-    text = floors[rows].merge(wide.reset_index(), on=rows).rename(columns={"pool": "data", "bound": "estimator"})
-    text["oracle critic"] = figure_text(floors, "oracle_critic_mse_bits2")
+    text = oracles[rows].merge(wide.reset_index(), on=rows).rename(columns={"pool": "data", "bound": "estimator"})
+    text["oracle critic"] = figure_text(oracles, "oracle_critic_mse_bits2")
     said = f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps."
     draw = drawing(figures, functools.partial(draw_estimators, size), "MSE (bits²)")
     name = f"{prefix}all-{bits:g}bits"
-    return evidence.result(name, figures.merge(floors, on=rows), text, [said], draw, has_oracle=False)
+    return evidence.result(name, figures.merge(oracles, on=rows), text, [said], draw, has_oracle=False)
 
 
 def draw_depths(axis: Any, rows: pd.DataFrame) -> None:
