@@ -36,7 +36,6 @@ from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.store.store import Store
 from sweeps.representation.settings import ITEMS
 
-
 VERSION = 3  # of what is measured and kept; a new one makes every evaluation to be done again
 PREFIX = "partition"  # of the metrics, and the folder of the artifacts
 MEANS, DRAWS = "means", "draws"
