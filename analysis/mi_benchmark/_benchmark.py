@@ -208,7 +208,7 @@ def figures_text(figures: pd.DataFrame, by: Sequence[str], titles: Mapping[str, 
 def figure_text(figures: pd.DataFrame, column: str) -> list[str]:
     """The figures of a column with their standard errors, where there are some, to read."""
     decoding = "decodable" in column or column == "accuracy"
-    missing = "not decoded" if decoding else "infinite" if "floor" in column else "diverged"
+    missing = "not decoded" if decoding else "infinite" if "oracle_critic" in column else "diverged"
     missing = "-" if column.startswith(PAPERS) else missing
     errors = figures.get(column + "_error", [np.nan] * len(figures))
     return [plus_minus(*pair, missing) for pair in zip(figures[column], errors)]

@@ -154,8 +154,8 @@ def stability_claims(rows: pd.DataFrame) -> list[Claim]:
 def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
     """MSE by true MI, a line per critic, on a logarithmic axis."""
     draw_estimates(axis, rows, "true_bits", "mse_bits2", of="critic")
-    floor = rows.drop_duplicates("true_bits")
-    draw_level(axis, floor["true_bits"], floor[ORACLE[1]], color="grey", linestyle=":", label="oracle critic")
+    oracle = rows.drop_duplicates("true_bits")
+    draw_level(axis, oracle["true_bits"], oracle[ORACLE[1]], color="grey", linestyle=":", label="oracle critic")
     axis.set(xlabel="true MI (bits)", yscale="log")
 
 

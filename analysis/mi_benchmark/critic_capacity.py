@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
-from analysis.common.tables import PAPERS, Analysis, Claim, Result, published, summarise, verdict
+from analysis.common.tables import PAPERS, Analysis, Claim, Result, published, spread, summarise, verdict
 from analysis.mi_benchmark._benchmark import Evidence, at, figure_text, figures_text, one_setting
 from analysis.mi_benchmark._notes import oracle, over_seeds, unlike_published
 from analysis.mi_benchmark._terms import GROUP, ORACLE, titled
@@ -110,16 +110,15 @@ def by_estimator(evidence: Evidence, size: str, bits: float, prefix: str) -> Res
     """The MSE of every estimator by the size of the critic (depth or width), with the oracle critic's."""
     rows = [*GROUP, "critic", "bound"]
     figures = summarise(evidence.rows, [*rows, size], ["mse_bits2"])
-    floors = evidence.rows.groupby(rows, as_index=False, sort=False)[ORACLE].first()
-    shown = figures.assign(shown=figure_text(figures, "mse_bits2"))
-    wide = shown.pivot(index=rows, columns=size, values="shown").fillna("not run")
-    wide.columns = [f"{size} {value}" for value in wide.columns]
-    text = floors[rows].merge(wide.reset_index(), on=rows).rename(columns={"pool": "data", "bound": "estimator"})
-    text["oracle critic"] = figure_text(floors, "oracle_critic_mse_bits2")
+    oracles = evidence.rows.groupby(rows, as_index=False, sort=False)[ORACLE].first()
+    sizes = {value: f"{size} {value}" for value in sorted(set(figures[size]))}
+    text = spread(figures, rows, size, figure_text(figures, "mse_bits2"), "not run", sizes)
+    text = text.rename(columns={"pool": "data", "bound": "estimator"})
+    text["oracle critic"] = figure_text(oracles, "oracle_critic_mse_bits2")
     said = f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps."
     draw = drawing(figures, functools.partial(draw_estimators, size), "MSE (bits²)")
     name = f"{prefix}all-{bits:g}bits"
-    return evidence.result(name, figures.merge(floors, on=rows), text, [said], draw, has_oracle=False)
+    return evidence.result(name, figures.merge(oracles, on=rows), text, [said], draw, has_oracle=False)
 
 
 def draw_depths(axis: Any, rows: pd.DataFrame) -> None:

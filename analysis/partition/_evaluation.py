@@ -36,6 +36,11 @@ from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.store.store import Store
 from sweeps.representation.settings import ITEMS
 
+VERSION = 3  # of what is measured and kept; a new one makes every evaluation to be done again
+PREFIX = "partition"  # of the metrics, and the folder of the artifacts
+MEANS, DRAWS = "means", "draws"
+FIELDS = [field.name for field in fields(Estimate) if field.name not in ("local", "influence")]  # kept of one, as text
+
 
 @dataclass(frozen=True, eq=False)
 class Items:
@@ -103,11 +108,6 @@ def of_file(path: Path) -> Items:
     if missing or len(set(lengths.values())) != 1:
         raise WrongLength(f"{path} must hold x, y, d and perhaps groups, of one length; it has lengths {lengths}")
     return Items(stored["x"], stored["y"], stored["d"], stored.get("groups"), path.name)
-
-
-VERSION = 3  # of what is measured and kept; a new one makes every evaluation to be done again
-PREFIX = "partition"  # of the metrics, and the folder of the artifacts
-MEANS, DRAWS = "means", "draws"
 
 
 @dataclass(frozen=True)
@@ -250,9 +250,6 @@ def metric_name(quantity: str) -> str:
     """The name of a quantity in letters that MLflow takes: I(z_y;Y|D) is I.z_y.Y_given_D."""
     spoken = quantity.replace("|", "_given_").replace(";", ".").replace(",", "+").replace("(", ".").rstrip(")")
     return in_letters(spoken.replace("+", "_and_"))
-
-
-FIELDS = [field.name for field in fields(Estimate) if field.name not in ("local", "influence")]
 
 
 def packed(found: Evaluation) -> dict[str, np.ndarray]:

@@ -37,6 +37,10 @@ BESIDE = ("unique_y_raw", "unique_d_raw", "sufficiency")
 ROUTES = (CLASSIFIER, NEIGHBOURS, AS_NUMBERS, POSTERIOR)
 ABSENT = "not applicable"
 OVER_ITEMS = "_items_error"  # suffix: standard error over items of one trained model, root mean square of the trainings
+EXPECTATIONS = "domain_expectations"
+ROUNDING = 1e-9
+NAMES = {"nvae": "NVAE", "diva": "DIVA", "seed": f"Partition Quality ({OLD_SUM})"}
+UNITS = {"seed": ""}  # of quantities that are not in nats
 
 
 def by_kind(evaluations: Sequence[Evaluation]) -> dict[str, list[Evaluation]]:
@@ -179,12 +183,6 @@ def beside_published(figures: pd.DataFrame) -> pd.DataFrame:
                 route: own.loc[route].get(row.quantity, math.nan) for route in (AS_NUMBERS, CLASSIFIER)
             })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-EXPECTATIONS = "domain_expectations"
-ROUNDING = 1e-9
-NAMES = {"nvae": "NVAE", "diva": "DIVA", "seed": f"Partition Quality ({OLD_SUM})"}
-UNITS = {"seed": ""}  # of quantities that are not in nats
 
 
 def claims(evaluations: Sequence[Evaluation]) -> list[Claim]:

@@ -290,6 +290,7 @@ def panel(axis: Any, name: str, kinds: Mapping[str, Sequence[Evaluation]]) -> No
             **mark("model", kind.removesuffix(tables.OF_DRAWS))._asdict(),
         )  # fmt: skip
         axis.hlines(values.mean(), place - 0.3, place + 0.3, color="black", linewidth=1)
+    axis.plot([], [])  # a panel where nothing applies keeps its axes
     axis.set_xlim(-0.6, len(kinds) - 0.4)
     if name in (*WANTED, "seed"):
         axis.axhline(max(ceiling(one, name) for one in evaluations), color="grey", linestyle="--", linewidth=0.8)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 from threadpoolctl import threadpool_limits
 
-from analysis.common.tables import FOLDER, Result, plus_minus, present, require_writable
+from analysis.common.tables import FOLDER, Result, plus_minus, present, require_writable, spread
 from infoscope.command_line import command, option
 from infoscope.errors import WrongShape
 from infoscope.estimators import classifier, estimate, knn
@@ -148,13 +148,10 @@ def audited(candidates: list[Audited], n: int, repeats: int) -> tuple[Mapping[st
 def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, repeats: int) -> Result:
     """One row per check and kind of y, one column per estimator; what fails says by how much."""
     figures = pd.DataFrame([{"estimator": name, **vars(check)} for name, checks in found.items() for check in checks])
-    shown = figures.assign(
-        shown=[cell(*row) for row in zip(figures["violation"], figures["error"], figures["verdict"])]
-    )
+    cells = [cell(*row) for row in zip(figures["violation"], figures["error"], figures["verdict"])]
     whole = [name for name, checks in found.items() if not {check.name for check in checks} <= set(UNITS)]
-    text = shown.pivot(index=["y", "name"], columns="estimator", values="shown").fillna("not asked")
-    rows = list(dict.fromkeys(zip(figures["y"], figures["name"])))
-    text = text.loc[rows, whole].reset_index().rename(columns={"name": "check"})
+    text = spread(figures, ["y", "name"], "estimator", cells, "not asked", {name: name for name in whole})
+    text = text.rename(columns={"name": "check"})
     units = figures[figures["name"].isin(UNITS) & ~figures["estimator"].isin(whole)]
     failures = figures[figures["verdict"] == FAILS].groupby("estimator").size()
     counts = ", ".join(

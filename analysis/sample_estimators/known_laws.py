@@ -183,15 +183,15 @@ def _items(paired: pd.DataFrame, words: str) -> Result:
 
 def _cost(cost: pd.DataFrame, words: str) -> Result:
     cost = cost.assign(columns=cost["law"].str.extract(r"(\d+)$")[0].astype(int)).sort_values("columns", kind="stable")
-    cost = cost.assign(memory=text_of(cost, (), {"MiB": ("memory_mib", "{:.0f}", "not told")})["MiB"])
+    memory = text_of(cost, (), {"MiB": ("memory_mib", "{:.0f}", "not told")})
     widths, text = sorted(set(cost["columns"])), []
-    for method, rows in cost.groupby("method", sort=False):
+    for method, rows in cost.join(memory).groupby("method", sort=False):
         rows = rows.set_index("columns")
         row = {"method": method}
         for width in widths:
             said = rows.loc[width] if width in rows.index else None
             asked = said is not None and said["answered"] > 0
-            row[f"d = {width}"] = f"{said['seconds']:.2f} s, {said['memory']} MiB" if asked else "refused"
+            row[f"d = {width}"] = f"{said['seconds']:.2f} s, {said['MiB']} MiB" if asked else "refused"
             row[f"bias, d = {width}"] = f"{said['bias']:+.3f}" if asked else ""
         text.append(row)
     caption = (

@@ -43,6 +43,8 @@ from sweeps.usable_information.settings import FREQUENT
 GROUP = ["data", "transformation", "family", "estimator"]
 PAPERS = {"snli": ("snli", "test"), "mnli": ("multinli", "validation_matched"), "cola": ("cola", "id_dev")}
 PAPERS["mnli-dev"] = PAPERS["mnli"]
+BERT = "bert-base-cased"
+TOKENS = 5  # shown for each class, the most helpful ones
 EPOCHS = 2  # of the published fine-tuning, where there are several
 HARDER = (("snli", "mnli"), ("snli", "mnli-dev"), ("mnli", "cola"), ("mnli-dev", "cola"))  # the first is the easier
 
@@ -197,10 +199,6 @@ def difficulty_densities(tables: dict[str, pd.DataFrame], family: str, *paths: P
             axis.axvline(bits.mean(), linestyle=":", color=colour)
         axis.set(xlabel=f"PVI (bits), {family}; but for the hardest {100 * TAIL:g} %", ylabel="density",
                  title="Difficulty of items; dotted: the means")  # fmt: skip
-
-
-TOKENS = 5  # shown for each class, the most helpful ones
-BERT = "bert-base-cased"
 
 
 def explained(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:

@@ -16,7 +16,7 @@ import pandas as pd
 FROZEN = Path(__file__).parent
 TABLES = FROZEN.parents[1] / "runs" / "tables"
 DIGITS = 6
-VOLATILE = "second", "hour", "minute", "time", "cost", "memory", "rss"  # in names of columns that no two runs share
+VOLATILE = "seconds", "hour", "minute", "time", "cost", "memory", "rss"  # in names of columns that no two runs share
 CLOSE = 1e-4  # relative, of float32 sums in another order
 
 
