@@ -18,29 +18,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
+from mlflow.exceptions import MlflowException
 
 from infoscope.tracking.tags import ALIVE
 from infra.drill.places import kill, separation
 from infra.drill.poison import poison
 
 if TYPE_CHECKING:
-    from infra.drill.round import Round
+    from infra.drill.striking import Round
 
 Strike = Iterator[str | None]
 CLOCK_SECONDS = (120, 900, 3600)  # by which a clock goes back
-
-
-def _stop(*processes: psutil.Process) -> Strike:
-    """SIGSTOP, and at last SIGCONT for those that are still there."""
-    for one in processes:
-        one.suspend()
-    yield ", ".join(str(one.pid) for one in processes)
-    for one in processes:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            one.resume()
+HOUR = 3_600_000  # ms
 
 
 def driver(round: Round) -> Strike:
+    """kill -9; it is started again."""
     yield
     victim = round.any_driver()
     kill(victim.process)
@@ -48,22 +41,11 @@ def driver(round: Round) -> Strike:
     round.start(victim)
 
 
-def paused_driver(round: Round) -> Strike:
-    yield
-    yield from _stop(round.any_driver().process)
-
-
 def worker(round: Round) -> Strike:
     yield
     process, where = yield from round.working()
     kill(process)
     yield f"{process.pid} {where}"
-
-
-def paused_worker(round: Round) -> Strike:
-    yield
-    process, _ = yield from round.working()
-    yield from _stop(process)
 
 
 def server(round: Round) -> Strike:
@@ -74,11 +56,22 @@ def server(round: Round) -> Strike:
     round.server.launch()
 
 
-def paused_server(round: Round) -> Strike:
+def paused(round: Round, whom: str) -> Strike:
+    """SIGSTOP, and at last SIGCONT for those that are still there."""
     yield
-    while not (members := round.processes.members(round.server.process.pid)):
-        yield ""
-    yield from _stop(*members)
+    if whom == "driver":
+        processes = [round.any_driver().process]
+    elif whom == "worker":
+        processes = [(yield from round.working())[0]]
+    else:
+        while not (processes := round.processes.members(round.server.process.pid)):
+            yield ""
+    for one in processes:
+        one.suspend()
+    yield ", ".join(str(one.pid) for one in processes)
+    for one in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            one.resume()
 
 
 def gcs(round: Round) -> Strike:
@@ -92,8 +85,9 @@ def gcs(round: Round) -> Strike:
 def node(round: Round) -> Strike:
     """The raylet of the second node, which comes back."""
     yield
-    _, where = yield from round.working(round.nodes.started[2].pid)
-    raylet = round.nodes.raylet(2)
+    second = round.nodes.started[2].pid
+    _, where = yield from round.working(second)
+    raylet = next(one for one in round.processes.members(second) if one.name() == "raylet")
     kill(raylet)
     yield f"{raylet.pid}, its trial {where}"
     round.nodes.start(2)
@@ -124,10 +118,11 @@ def clock(round: Round) -> Strike:
         set_clock(path, 0)
 
 
-def set_clock(path: Path, seconds: int) -> None:
-    """Moves the clock of the processes that have this file as DRILL_CLOCK (see clock.c)."""
+def set_clock(path: Path, seconds: int) -> Path:
+    """Moves the clock of the processes that have this file as DRILL_CLOCK (see clock.c); returns it."""
     with open(path, "r+b" if path.exists() else "wb") as file:  # never cut: they read it
         file.write(struct.pack("l", seconds))
+    return path
 
 
 def disk(round: Round) -> Strike:
@@ -147,7 +142,7 @@ def disk(round: Round) -> Strike:
 
 def machine(round: Round) -> Strike:
     """The sweep's machine is lost with its working tree, and the command runs again elsewhere; the last heartbeat is
-    dated back by an hour, as after a long silence.
+    dated back, as after a long silence.
     """
     yield
     lost = round.drivers.pop()
@@ -155,7 +150,7 @@ def machine(round: Round) -> Strike:
     shutil.rmtree(lost.tree)
     for run in round.client.search_runs([round.experiment()], "attributes.status = 'RUNNING'"):
         if run.data.tags.get(ALIVE, "").isdecimal():
-            round.client.set_tag(run.info.run_id, ALIVE, str(int(run.data.tags[ALIVE]) - 3_600_000))
+            round.client.set_tag(run.info.run_id, ALIVE, str(int(run.data.tags[ALIVE]) - HOUR))
     yield f"{lost.process.pid} and everything it had started"
     round.start(round.make_driver("elsewhere"))
 
@@ -165,7 +160,12 @@ def poisoned(round: Round) -> Strike:
     poison(round.client, round.experiment(), "laptop")
     killed = driver(round)
     yield next(killed)
-    count = len(poison(round.client, round.experiment(), "laptop"))
+    while True:
+        try:
+            count = len(poison(round.client, round.experiment(), "laptop"))
+            break
+        except MlflowException:  # the server is away
+            yield ""
     yield f"driver {next(killed)}, beside {2 * count} runs"
     yield from killed
 
@@ -209,14 +209,14 @@ BUSY = 0.75  # `latest` where a trial must be running
 HISTORY = "history"
 FAULTS: Mapping[str, Fault] = {
     "driver": Fault(driver, sqlite=True),
-    "driver-paused": Fault(paused_driver, sqlite=True),
+    "driver-paused": Fault(partial(paused, whom="driver"), sqlite=True),
     "worker": Fault(worker, latest=BUSY, sqlite=True),
-    "paused": Fault(paused_worker, latest=BUSY, sqlite=True),
+    "paused": Fault(partial(paused, whom="worker"), latest=BUSY, sqlite=True),
     "gcs": Fault(gcs, latest=BUSY, sqlite=True),
     "locked": Fault(locked, sqlite=True),
     "clock": Fault(clock, sqlite=True),
     "server": Fault(server),
-    "server-paused": Fault(paused_server),
+    "server-paused": Fault(partial(paused, whom="server")),
     "node": Fault(node, latest=BUSY, nodes=SHARED),
     "far-node": Fault(node, 0.1, BUSY, nodes=OWN),
     "disk": Fault(disk),

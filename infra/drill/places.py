@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -54,9 +54,9 @@ class Processes:
         wait_until(lambda: not kill(*self.members(session)), f"session {session} does not end", END_SECONDS)
         self.sessions.discard(session)
 
-    def end_all(self, but: Iterable[int] = ()) -> None:
-        """kill -9 for everything that was started; but: sessions that go on."""
-        for session in self.sessions.difference(but):
+    def end_all(self, but: int | None = None) -> None:
+        """kill -9 for everything that was started; but: a session that goes on."""
+        for session in self.sessions - {but}:
             self.end(session)
 
 
@@ -123,7 +123,7 @@ class Server:
     """An MLflow tracking server on the loopback address, with an SQLite store and its artifacts in a folder."""
 
     def __init__(self, processes: Processes, folder: Path):
-        self._processes, self._folder, self.port = processes, folder, _free_port()
+        self.processes, self._folder, self.port = processes, folder, _free_port()
         self.log, self.store, self.uri = folder / "server.log", folder / "mlflow.db", f"http://127.0.0.1:{self.port}"
         folder.mkdir(parents=True)
         self.launch()
@@ -134,7 +134,7 @@ class Server:
         options += ["--artifacts-destination", (self._folder / "artifacts").as_uri(), "--port", str(self.port)]
         command = [sys.executable, "-m", "mlflow", "server", *options]
         more = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-        self.process = self._processes.start(command, self._folder, self.log, **more)
+        self.process = self.processes.start(command, self._folder, self.log, **more)
 
     def wait(self) -> None:
         """Returns when it answers; starts it where it has ended."""
@@ -159,7 +159,7 @@ class Nodes:
         folder: Path,
         count: int = 2,
         cpus: int = 1,
-        containers: Mapping[int, Container] | None = None,
+        containers: Mapping[int, Container | None] | None = None,
         clocks: Mapping[int, Path] | None = None,
     ):
         self._processes, self._folder, self._cpus, self._port = processes, folder, cpus, _free_port()
@@ -175,7 +175,8 @@ class Nodes:
         ray += joined if number == 1 else ["--address", self.address]
         ray += ["--min-worker-port", "0", "--max-worker-port", "0", "--dashboard-agent-listen-port", "0"]
         ray += ["--object-store-memory", str(200 * 2**20), "--disable-usage-stats"]
-        prefix = self._containers[number].prefix(self._folder) if number in self._containers else []
+        container = self._containers.get(number)
+        prefix = container.prefix(self._folder) if container else []
         clock = {"DRILL_CLOCK": str(self._clocks[number])} if number in self._clocks else {}
         for attempt in range(1, RAY_STARTS + 1):
             if number in self.started:
@@ -190,10 +191,3 @@ class Nodes:
             except DrillError as error:
                 if attempt == RAY_STARTS or "timed out" not in str(error):
                     raise
-
-    def raylet(self, number: int) -> psutil.Process:
-        """Of a node. Raises DrillError when there is none."""
-        for process in self._processes.members(self.started[number].pid):
-            if process.name() == "raylet":
-                return process
-        raise DrillError(f"node {number} has no raylet")

@@ -5,6 +5,9 @@ cluster of two nodes, and several faults at once.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import json
 import logging
 import os
 import secrets
@@ -15,26 +18,37 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import click
+import numpy as np
 import pandas as pd
+import psutil
 import torch
+from mlflow.tracking import MlflowClient
 
 from infoscope.checks import one_of
 from infoscope.command_line import command, option
 from infoscope.errors import Unavailable
 from infoscope.tracking.record import made_home
-from infra.drill.faults import FAULTS, HISTORY, SHARED, set_clock
+from infra.drill import sweep
+from infra.drill.faults import FAULTS, HISTORY, MIXED, SHARED, set_clock
 from infra.drill.history import LOSSES
-from infra.drill.places import DISK, Container, Nodes, Processes, Server, separation
-from infra.drill.round import Round
+from infra.drill.liar import Liar
+from infra.drill.places import DISK, Container, DrillError, Nodes, Processes, Server, separation, wait_until
+from infra.drill.reading import RECORDS, Observer
 
+PROGRAM = "fault_drill"  # the name of the sweep's module in a working tree
 LOST = 1
-SLOTS = 4  # of a node: as many trials at once as two drivers have
+RUNS = 4  # of the command, after the faults
+RUN_SECONDS = 900.0  # also where eight others want the machine
+IDLE_SECONDS = 120.0  # how long a strike waits for a victim that is between two trials
+DELAY = 1.5  # seconds at most before a single fault strikes: trials also begin, end and send, when no step is made
+MIXED_COUNT, MIXED_DELAY, MIXED_SECONDS = (3, 6), 20.0, (1.0, 12.0)  # of several faults: how many, when, how long each
 
 
 def main(given: SimpleNamespace) -> int:
@@ -50,92 +64,259 @@ def main(given: SimpleNamespace) -> int:
         signal.signal(ending, signal.default_int_handler)
     logging.disable(logging.WARNING)  # of the observer, which meets poisoned runs and a server that is down
     torch.set_num_threads(1)  # as the trials train, so that their numbers are the same
-    drill = Drill(made_home() / "drill" / time.strftime("%Y%m%d-%H%M%S"))
     try:
-        return drill.run(kinds, given)
+        return drill(made_home() / "drill" / time.strftime("%Y%m%d-%H%M%S"), kinds, given)
     except KeyboardInterrupt:
         print("interrupted; everything that the drill had started is ended", file=sys.stderr)
         raise
-    finally:
-        drill.close()
 
 
-class Drill:
-    """The rounds of a drill, and what goes on from round to round: a server, clusters, a small disk."""
+@dataclass
+class Site:
+    """A working tree. tree: as it is seen from outside; folder, prefix: where and how its commands run; variables: of
+    their environment; process: its driver, the last one.
+    """
 
-    def __init__(self, folder: Path):
-        self.folder, self.trees = folder, folder / "trees"
-        self.trees.mkdir(parents=True)
-        self.scratch = Path(tempfile.mkdtemp(prefix="drill-"))  # Ray's sockets need a short path
-        self.processes = Processes(base_environment(self.scratch))
-        self.server = Server(self.processes, folder / "server")
-        self._disk: Container | None = None
-        self._clusters: dict[bool, tuple[Nodes, Container | None, Container | None]] = {}
+    tree: Path
+    folder: Path
+    prefix: list[str]
+    variables: Mapping[str, str]
+    process: psutil.Popen | None = None
 
-    def clock(self, name: str) -> Path:
-        """A clock, set right, for the processes that have it as DRILL_CLOCK."""
-        path = self.folder / f"{name}.clock"
-        set_clock(path, 0)
-        return path
+    def lives(self) -> bool:
+        """Whether its driver runs."""
+        return self.process is not None and self.process.poll() is None
 
-    def disk(self) -> Container | None:
-        """The file system of the working trees, for whom is started in there; None where mounts are not allowed."""
-        if self._disk is None and separation():
-            self._disk = Container(self.processes, "infoscope-near", self.folder / "disk.log", self.trees, *DISK)
-        return self._disk
 
-    def cluster(self, kind: str) -> tuple[Nodes, Container | None, Container | None]:
-        """A cluster, and where its nodes run. kind: `Fault.nodes`."""
-        own = kind != SHARED and separation() is not None
-        if own not in self._clusters:
-            near = far = self.disk()
-            folder = Path(tempfile.mkdtemp(prefix="cluster-", dir=self.folder))
-            if own:
-                far = Container(self.processes, "infoscope-far", folder / "disk.log", self.trees, *DISK)
-            containers = {1: near, 2: far} if near else {}
-            clocks = {number: self.clock(f"node-{number}") for number in (1, 2)}
-            self._clusters[own] = Nodes(self.processes, folder, 2, SLOTS, containers, clocks), near, far
-        return self._clusters[own]
+class Round:
+    """A round of a kind of fault, in a folder. turn: how many of this kind were before; words: those of the command."""
 
-    def _kept(self) -> list[int]:
-        """The sessions that go on after a round."""
-        kept = [self.server.process.pid, *([self._disk.session] if self._disk else [])]
-        for nodes, _, far in self._clusters.values():
-            kept += [process.pid for process in nodes.started.values()] + ([far.session] if far else [])
-        return kept
+    def __init__(self, folder: Path, server: Server, number: int, kind: str, turn: int, words: SimpleNamespace):
+        self.number, self.kind, self.words = number, kind, words
+        self.server, self.processes, self.fault = server, server.processes, FAULTS[kind]
+        self.name = folder.name
+        self.folder, self.ledger, self._trees = folder, folder / "ledger.jsonl", folder / "trees"
+        self.on_server = not self.fault.sqlite or turn % 2 == 1
+        self.client, self.starts, self.hung = MlflowClient(self.server.uri), 0, 0
+        self.drivers, self.others, self.clocks = list[Site](), list[Site](), list[Path]()
+        self.draw = draw = np.random.default_rng([words.seed, number])
+        if kind == HISTORY:
+            possible = [name for name in MIXED if not FAULTS[name].lacks]
+            names = draw.choice(possible, draw.integers(*MIXED_COUNT, endpoint=True), replace=False).tolist()
+            self.share = 0.0
+            self.schedule = [(name, draw.uniform(0, MIXED_DELAY), draw.uniform(*MIXED_SECONDS)) for name in names]
+        else:
+            self.share = draw.uniform(0, self.fault.latest)
+            self.schedule = [(kind, draw.uniform(0, DELAY), words.down)]
+        bits = ",".join(str(0.5 * (1 + pack)) for pack in range(words.packs))
+        self.settings = {"bits": bits, "steps": str(words.steps), "pause": str(self.fault.pause)}
+        self.all_steps = words.packs * len(sweep.BOUNDS) * words.steps
 
-    def run(self, kinds: Sequence[str], words: SimpleNamespace) -> int:
-        """Runs, prints and saves the rounds; the exit status."""
-        rows, broken = [], 0
-        print(f"--seed {words.seed} --first N --rounds 1 repeats round N alone", flush=True)
+    def run(self) -> dict[str, Any]:
+        """A row of the table. done: percentage of the sweep's steps made when the faults began; runs: of the command;
+        hung: of these, how many had to be ended; repeated: steps made more than once; observed: how often the store was
+        read; seconds: of the whole round; then the cells and the breaches of every guarantee. Raises DrillError when
+        the sweep cannot be started or has nothing to be struck.
+        """
+        began = time.monotonic()
+        self._trees.mkdir(parents=True)
+        self.ledger.touch()
+        self.server.wait()
+        with contextlib.closing(Liar(self.server.port)) as self.liar:
+            self._lay_out()
+            store = f"sqlite:///{self.drivers[0].tree / 'runs' / 'mlflow.db'}"
+            uri = self.server.uri if self.on_server else store
+            with contextlib.closing(Observer(uri, self.name, self.folder / "seen.jsonl")) as observer:
+                struck = self._strike()
+                self.server.wait()
+                self._finish()
+            named = dataclasses.replace(sweep.SWEEP, name=self.name)
+            plan = named.plan(named.profile("laptop", self.settings)[1])
+            breaches = observer.history(plan, self.ledger, self.trees).breaches()
+        for name, found in breaches.items():
+            for one, why in found.items():
+                print(f"   {name}: {one}: {why}", flush=True)
+        return dict(
+            round=self.number,
+            fault=self.kind,
+            store="server" if self.on_server else "sqlite",
+            done=round(100 * self.share),
+            struck=struck,
+            runs=self.starts,
+            hung=self.hung,
+            repeated=self._steps() - self.all_steps,
+            observed=len(observer.seen),
+            seconds=round(time.monotonic() - began),
+            cells=len(plan),
+            **{name: len(found) for name, found in breaches.items()},
+        )
+
+    @property
+    def trees(self) -> list[Path]:
+        """The working trees, from outside, those on the second node included."""
+        return [site.tree for site in (*self.drivers, *self.others)]
+
+    def _lay_out(self) -> None:
+        """Working trees for the drivers, and a cluster where the fault needs one."""
+        self.nodes = self.disk = far = None
+        if separation() and (self.fault.nodes or self.kind == "disk"):
+            self.disk = far = self._container("infoscope-near", self._trees, *DISK)
+        if self.fault.nodes:
+            if self.disk and self.fault.nodes != SHARED:
+                far = self._container("infoscope-far", self._trees, *DISK)
+            clocks = {number: self._clock(f"node-{number}") for number in (1, 2)}
+            cores = max(1, self.words.packs * self.fault.drivers // 2)  # all trials run at once, on both nodes
+            self.nodes = Nodes(self.processes, self.folder, 2, cores, {1: self.disk, 2: far}, clocks)
+        for number in range(self.fault.drivers):
+            self.make_driver(f"tree-{number + 1}")
+        if far is not self.disk:
+            for site in self.drivers:
+                tree = far.inside / site.tree.name
+                self.others.append(dataclasses.replace(site, tree=tree, prefix=far.prefix(site.folder)))
+
+    def _container(self, host: str, folder: Path, *mount: str) -> Container:
+        log = self.folder / f"container-{time.time_ns()}.log"
+        return Container(self.processes, host, log, folder, *mount)
+
+    def _clock(self, name: str) -> Path:
+        self.clocks.append(set_clock(self.folder / f"{name}.clock", 0))
+        return self.clocks[-1]
+
+    def make_driver(self, name: str) -> Site:
+        """A driver that is not started, with an empty working tree but for the sweep's module."""
+        folder, clock = self._trees / name, self._clock(name)
+        tree = self.disk.inside / name if self.disk else folder
+        tree.mkdir(parents=True)
+        shutil.copy(sweep.__file__, tree / f"{PROGRAM}.py")
+        prefix = self.disk.prefix(folder) if self.disk else []
+        if self.fault.alike:
+            path = self.folder / "container"
+            prefix = self._container("infoscope-container", path, "--bind", str(folder)).prefix(path)
+        variables = {sweep.NAME: self.name, sweep.LEDGER: str(self.ledger), "DRILL_CLOCK": str(clock)}
+        variables |= {"MLFLOW_TRACKING_URI": self.liar.uri} if self.on_server else {}
+        variables |= {"RAY_ADDRESS": self.nodes.address} if self.nodes else {}
+        self.drivers.append(Site(tree, folder, prefix, variables))
+        return self.drivers[-1]
+
+    def _command(self, site: Site, log: Path, *words: str) -> psutil.Popen:
+        where = self.folder if site.prefix else site.folder
+        return self.processes.start([*site.prefix, sys.executable, "-m", *words], where, log, **site.variables)
+
+    def start(self, site: Site) -> None:
+        """Starts a driver, unless it runs."""
+        if not site.lives():
+            self.starts += 1
+            words = " ".join(f"{name}={text}" for name, text in self.settings.items())
+            site.process = self._command(site, self.folder / f"run-{self.starts}.log", PROGRAM, "--set", words)
+
+    def any_driver(self) -> Site:
+        """A driver that runs, as at least one does whenever a fault strikes."""
+        living = [site for site in self.drivers if site.lives()]
+        return living[self.draw.integers(len(living))]
+
+    def working(self, session: int | None = None) -> Iterator[str]:
+        """Yields "" until a worker (of a session) has just made a step; returns its process, and which step."""
+        while True:
+            before = self.ledger.stat().st_size
+            time.sleep(0.2)
+            with open(self.ledger, "rb") as file:
+                file.seek(before)
+                lines = [json.loads(line) for line in file if line.endswith(b"\n")]
+            recent = {line["pid"]: f"at step {line['step']}" for line in lines if line["op"] == "report"}
+            for pid in self.draw.permutation(sorted(recent)).tolist():
+                with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
+                    if session in (None, os.getsid(pid)):
+                        return psutil.Process(pid), recent[pid]
+            yield ""
+
+    def experiment(self) -> str:
+        """The id of the sweep's experiment at the server, which is made if it is not there."""
+        found = self.client.get_experiment_by_name(self.name)
+        return found.experiment_id if found else self.client.create_experiment(self.name)
+
+    def _steps(self) -> int:
+        return self.ledger.read_bytes().count(b'"op": "report"')
+
+    def _strike(self) -> str:
+        """Starts the drivers and strikes as scheduled; what was struck. Every fault is healed when this returns."""
+        strikes = [FAULTS[name].strike(self) for name, _, _ in self.schedule]
+        for strike in strikes:
+            next(strike)
+        for site in self.drivers:
+            self.start(site)
+        steps, log = max(1, round(self.share * self.all_steps)), self.folder / "run-1.log"
+        alone = self.drivers[0].process if len(self.drivers) == 1 else None  # of several one may end before
+        wait_until(lambda: self._steps() >= steps, "the sweep does not get so far", RUN_SECONDS, alone, log)
+        began, struck = time.monotonic(), dict[int, str]()
+        due = {number: began + delay for number, (_, delay, _) in enumerate(self.schedule)}
+        while due:
+            living = any(site.lives() for site in self.drivers)  # where none does, all is healed at once
+            number = min(due, key=lambda number: (not living and number not in struck, due[number]))
+            if living and time.monotonic() < due[number]:
+                time.sleep(0.05)
+                continue
+            name, delay, seconds = self.schedule[number]
+            del due[number]
+            if number in struck:
+                next(strikes[number], None)
+            elif living and time.monotonic() < began + delay + IDLE_SECONDS:
+                if what := next(strikes[number]):
+                    struck[number] = f"{delay:.1f} s {name} {what}, {seconds:.0f} s"
+                due[number] = time.monotonic() + (seconds if what else 0.0)
+        if not struck:
+            raise DrillError(f"the sweep had ended before a fault could strike:\n{log.read_text()[-800:]}")
+        return "; ".join(struck.values())
+
+    def _finish(self) -> None:
+        """Runs the command in every working tree until it has ended well, ends it where it hangs, and sends what is
+        left, also from the disk of the second node.
+        """
+        for _ in range(RUNS):
+            unfinished = [site for site in self.drivers if site.process.poll() != 0]
+            for site in unfinished:
+                self.start(site)
+            for site in unfinished:
+                try:
+                    site.process.wait(RUN_SECONDS)
+                except psutil.TimeoutExpired:
+                    self.hung += 1
+                    self.processes.end(site.process.pid)
+        for site in (*self.drivers, *self.others):
+            if any(site.tree.glob(RECORDS)):
+                of_node = ["--records", "runs/records"] if site in self.others else []
+                self._command(site, self.folder / "sync.log", "infoscope", "sync", *of_node).wait(RUN_SECONDS)
+
+
+def drill(folder: Path, kinds: Sequence[str], words: SimpleNamespace) -> int:
+    """Runs, prints and saves the rounds, and ends all of its processes; the exit status."""
+    rows, broken = [], 0
+    scratch = Path(tempfile.mkdtemp(prefix="drill-"))  # Ray's sockets need a short path
+    processes = Processes(base_environment(scratch))
+    print(f"--seed {words.seed} --first N --rounds 1 repeats round N alone", flush=True)
+    try:
+        server = Server(processes, folder / "server")
         for number in range(words.first, words.first + words.rounds):
             turn, place = divmod(number - 1, len(kinds))
-            one = Round(self, number, kinds[place], turn, words)
+            work = folder / f"drill-{number:02d}-{kinds[place]}"
             try:
-                rows.append(one.run())
+                row = Round(work, server, number, kinds[place], turn, words).run()
             except Exception as error:  # whatever it is, the other rounds can be made
                 broken += 1
-                print(f"{number:2d} {one.kind}: the round could not be made: {error!r}", flush=True)
-                self._disk, self._clusters = None, {}
-                self.processes.end_all()  # the server, too: it may be paused
+                print(f"{number:2d} {kinds[place]}: the round could not be made: {error!r}", flush=True)
+                processes.end_all()  # the server, too: it may be paused
                 continue
-            self.processes.end_all(self._kept())
-            print(_line(rows[-1]), flush=True)
-            pd.DataFrame(rows).to_csv(self.folder / "rounds.csv", index=False)
-            if not wrong(rows[-1]):  # of the others everything stays, to find out why
-                for path in (one.folder, *(tree.parent for tree in one.trees)):
-                    shutil.rmtree(path, ignore_errors=True)
-        if not broken and not any(map(wrong, rows)):
-            self.close()
-            for path in self.folder.iterdir():
-                if path.name != "rounds.csv":
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
-        return _conclude(rows, broken, self.folder)
-
-    def close(self) -> None:
-        """Ends everything that was started."""
-        self.processes.end_all()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+            processes.end_all(but=server.process.pid)
+            rows.append(row)
+            print(_line(row), flush=True)
+            pd.DataFrame(rows).to_csv(folder / "rounds.csv", index=False)
+            if not wrong(row):
+                shutil.rmtree(work)  # of the others everything stays, to find out why
+    finally:
+        processes.end_all()
+        shutil.rmtree(scratch, ignore_errors=True)
+    if not broken and not any(map(wrong, rows)):
+        shutil.rmtree(folder / "server")
+    return _conclude(rows, broken, folder)
 
 
 def base_environment(folder: Path) -> dict[str, str]:

@@ -38,7 +38,7 @@ def two_nodes(tmp_path_factory, server):
         tree, apart = folder / "tree", separation() is not None
         tree.mkdir()
         far = Container(processes, "infoscope-far-node", folder / "disk.log", tree, *DISK) if apart else None
-        nodes = Nodes(processes, folder, containers=(None, far))
+        nodes = Nodes(processes, folder, containers={2: far})
         places = {"RAY_ADDRESS": nodes.address, "RAY_AUTH_TOKEN_PATH": str(token), "MLFLOW_TRACKING_URI": server.uri}
         yield Cluster(plain_environment(**places), tree, apart)
     finally:
