@@ -290,7 +290,6 @@ def panel(axis: Any, name: str, kinds: Mapping[str, Sequence[Evaluation]]) -> No
             **mark("model", kind.removesuffix(tables.OF_DRAWS))._asdict(),
         )  # fmt: skip
         axis.hlines(values.mean(), place - 0.3, place + 0.3, color="black", linewidth=1)
-    axis.plot([], [])  # a panel where nothing applies keeps its axes
     axis.set_xlim(-0.6, len(kinds) - 0.4)
     if name in (*WANTED, "seed"):
         axis.axhline(max(ceiling(one, name) for one in evaluations), color="grey", linestyle="--", linewidth=0.8)
@@ -302,6 +301,7 @@ def panel(axis: Any, name: str, kinds: Mapping[str, Sequence[Evaluation]]) -> No
     axis.set_title(title, fontsize=10)
     axis.set_xticks(range(len(kinds)), labels=list(kinds), rotation=25, ha="right", fontsize=8)
     axis.grid(axis="y", alpha=0.3)
+    axis.plot([], [])  # so that a panel where nothing applies keeps its axes
 
 
 OPTIONS = [
