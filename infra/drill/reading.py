@@ -91,7 +91,8 @@ class Observer(threading.Thread):
         ids = list({run.info.experiment_id for run in found})
         models = mlflow.search_logged_models(ids, output_format="list") if ids else []
         incomplete = [f"model {model.model_id}" for model in models if str(model.status) != "READY"]
-        incomplete += [key for key, run_id in self._counted if key in plan and not _is_whole(run_id, plan[key])]
+        counted = [(key, run_id) for key, run_id in self._counted if key in plan]
+        incomplete += [key for key, run_id in counted if not _is_whole(run_id, plan[key], self.seen[-1][key])]
         return History(
             {key: _truth(cell).tolist() for key, cell in plan.items()},
             [json.loads(line) for line in ledger.read_text().splitlines()],
@@ -108,12 +109,15 @@ def _truth(cell: Mapping[str, Any]) -> np.ndarray:
     return np.asarray(uninterrupted(cell["bits"], cell["steps"]).trace.of(cell["bound"]))
 
 
-def _is_whole(run_id: str, cell: Mapping[str, Any]) -> bool:
-    """Whether a run has the table and the model of an uninterrupted training."""
+def _is_whole(run_id: str, cell: Mapping[str, Any], numbers: Numbers) -> bool:
+    """Whether a run has the table and the model of an uninterrupted training, the table from the attempts that its
+    curve is from.
+    """
     try:
         kept, weights = table(run_id, sweep.TABLE), load_model(run_id, sweep.MODEL).state_dict()
     except Exception:  # whatever it is, they cannot be read
         return False
     truth = uninterrupted(cell["bits"], cell["steps"]).critic.state_dict()
     equal = weights.keys() == truth.keys() and all(torch.equal(weights[name], truth[name]) for name in truth)
-    return equal and np.array_equal(kept[sweep.CURVE], _truth(cell))
+    attempts = [value for _, value in numbers.get(sweep.ATTEMPT, ())]
+    return equal and np.array_equal(kept[sweep.CURVE], _truth(cell)) and np.array_equal(kept[sweep.ATTEMPT], attempts)

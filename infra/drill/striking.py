@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -307,16 +306,37 @@ def drill(folder: Path, kinds: Sequence[str], words: SimpleNamespace) -> int:
                 continue
             processes.end_all(but=server.process.pid)
             rows.append(row)
-            print(_line(row), flush=True)
+            print(LINE.format(**row) + losses([row]), flush=True)
             pd.DataFrame(rows).to_csv(folder / "rounds.csv", index=False)
-            if not wrong(row):
+            if losses([row]) == NOTHING:
                 shutil.rmtree(work)  # of the others everything stays, to find out why
     finally:
         processes.end_all()
         shutil.rmtree(scratch, ignore_errors=True)
-    if not broken and not any(map(wrong, rows)):
-        shutil.rmtree(folder / "server")
-    return _conclude(rows, broken, folder)
+    if not rows:
+        print("no round could be made")
+        return LOST
+    print(f"\n{pd.DataFrame(rows).drop(columns='struck').to_string(index=False)}\n")
+    unmade = f"; {broken} rounds could not be made" if broken else ""
+    print(f"{len(rows)} rounds, {sum(row['cells'] for row in rows)} cells: {losses(rows)}{unmade}")
+    print(f"saved: {folder / 'rounds.csv'}")
+    if broken or losses(rows) != NOTHING:
+        return LOST
+    shutil.rmtree(folder / "server")
+    return 0
+
+
+NOTHING = "nothing lost"
+LINE = (
+    "{round:2d} {fault} ({store}), after {done} % of the steps: {struck}; the command was run {runs} times, "
+    "{repeated} steps again, {observed} observations, {seconds} s: "
+)
+
+
+def losses(rows: Sequence[Mapping[str, int]]) -> str:
+    """The breaches in rounds and the runs that had to be ended, with their numbers; NOTHING where there are none."""
+    totals = {name: sum(row[name] for row in rows) for name in (*LOSSES, "hung")}
+    return ", ".join(f"{count} {name}" for name, count in totals.items() if count) or NOTHING
 
 
 def base_environment(folder: Path) -> dict[str, str]:
@@ -339,36 +359,6 @@ def base_environment(folder: Path) -> dict[str, str]:
         "INFOSCOPE_CHECKPOINT_SECONDS": "1",
         "INFOSCOPE_STORED_CHECKPOINT_SECONDS": "1",
     }
-
-
-def wrong(row: Mapping[str, Any]) -> dict[str, int]:
-    """The losses of a round and its runs that had to be ended, with their numbers; empty when nothing is wrong."""
-    return {name: row[name] for name in (*LOSSES, "hung") if row[name]}
-
-
-def _losses(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing lost"
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    return (
-        "{round:2d} {fault} ({store}), after {done} % of the steps: {struck}; the command was run {runs} times, "
-        "{repeated} steps again, {observed} observations, {seconds} s: ".format(**row)
-        + _losses(wrong(row))
-    )
-
-
-def _conclude(rows: Sequence[Mapping[str, Any]], broken: int, folder: Path) -> int:
-    if not rows:
-        print("no round could be made")
-        return LOST
-    table = pd.DataFrame(rows)
-    print(f"\n{table.drop(columns='struck').to_string(index=False)}\n")
-    totals = sum((Counter(wrong(row)) for row in rows), Counter())
-    unmade = f"; {broken} rounds could not be made" if broken else ""
-    print(f"{len(rows)} rounds, {table['cells'].sum()} cells: {_losses(totals)}{unmade}")
-    print(f"saved: {folder / 'rounds.csv'}")
-    return LOST if broken or totals else 0
 
 
 WHOLE = click.IntRange(min=1)
