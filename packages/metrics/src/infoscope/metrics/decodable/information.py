@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ from infoscope.estimators.result import Estimate, mean_of, root_sum_squares
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import aligns
 from infoscope.metrics.accuracy import replicated
+from infoscope.sources import LabelledSource
 
 PENALTIES = (Logistic(1.0), Logistic(30.0), Logistic(1000.0))
 """Logistic regression for items, each fold with the penalty that suits it."""
@@ -40,14 +41,6 @@ MLP_RATE = 1e-3
 LINEAR_RATE = 0.3  # over sqrt(dim): AdamW moves every weight alike, and a score adds up dim of them
 PAIRS_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB of float64
 FACTORS_PER_LOG = 16  # multiplied before the log is taken; each lies within [1e-12, 2], so the product is a float64
-
-
-class LabelledSource(Protocol):
-    """Pairs whose labels are known."""
-
-    def sample_labelled(self, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Draws x [n, dim_x], y [n, dim_y] and the labels (0 or 1) of x and of y [n, sources]."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
