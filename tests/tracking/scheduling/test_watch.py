@@ -158,9 +158,10 @@ def test_a_pack_that_is_whole_here_is_not_run_again_though_its_worker_died(assig
 
 
 @pytest.mark.parametrize("driver_first", [False, True])
-@pytest.mark.parametrize("seen", [False, True])
-def test_a_trial_that_a_search_stops_elsewhere_keeps_its_numbers(assignment, tmp_path, seen, driver_first):
-    """Tune ends the trial where it reports. seen: whether its runs had been opened by then."""
+@pytest.mark.parametrize("seen", [False, True, "late"])
+def test_a_trial_that_a_search_stops_elsewhere_keeps_its_numbers(assignment, tmp_path, monkeypatch, seen, driver_first):
+    """Tune ends the trial where it reports. seen: whether its runs had been opened by then, or are while it ends."""
+    monkeypatch.setattr("infoscope.tracking.sending.live.PAUSE_SECONDS", 600)
     away = dataclasses.replace(assignment, records=tmp_path / "there")
     watch = watching(assignment)
 
@@ -172,13 +173,15 @@ def test_a_trial_that_a_search_stops_elsewhere_keeps_its_numbers(assignment, tmp
         for cell in pack.cells:
             report.metrics(cell, {"level": 1.5})
             report.table(cell, "trace", {"step": [0]})
-        if seen:
+        if seen is True:
             live(away.store).round()
         report.progress(0.5, loss=1.0)
 
     def tell(told):
         if driver_first:
             closed_here()
+        if seen == "late":
+            live(away.store).round()
         raise SystemExit(0)
 
     with pytest.raises(SystemExit):

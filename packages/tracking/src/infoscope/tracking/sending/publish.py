@@ -95,7 +95,7 @@ def publish(record: Record, store: Store, otherwise: str = "KILLED") -> str:
         return ""
     ending, others = record.ending(), list(store.cells(f"tags.`{KEY}` = '{record.key}'"))
     held = by_key(others)[0].get(record.key)
-    own = next((run for run in others if run.info.run_id == record.run_id), None) or _closed_by_driver(held, record)
+    own = _closed_by_driver(held, record) or next((run for run in others if run.info.run_id == record.run_id), None)
     if held is None or _counts(record, ending, held, own):
         run_id = _send(record, store, ending, otherwise, own)
         whole = ending is not None and ending["outcome"] != FAILED
