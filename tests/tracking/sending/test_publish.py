@@ -269,6 +269,30 @@ def test_a_failure_leaves_the_run_of_a_driver_that_lives(tmp_path, store, silent
     assert (store.run(run_id) is not None) == kept
 
 
+def test_the_run_that_was_complete_first_counts_on(tmp_path, store, monkeypatch):
+    """The second record has ended earlier and arrives later: its publisher was held up after it had read the store,
+    and before it had opened a run.
+    """
+    second, first = begun(tmp_path), begun(tmp_path)
+    for level, record in enumerate((second, first)):
+        record.metrics({"level": float(level)}, 0)
+        record.end("complete")
+        time.sleep(0.01)
+    send, seen = publishing._send, []
+
+    def late(record, *others):
+        if record == second and not seen:
+            seen.append(1.0)
+            publish(first, store)
+            assert runs(store.experiment)["level"].tolist() == seen
+        return send(record, *others)
+
+    monkeypatch.setattr(publishing, "_send", late)
+    monkeypatch.setattr(Store, "is_alone", False)
+    publish(second, store)
+    assert [state[2] for state in states(store)] == [{"level": 1.0}] and not records(tmp_path)
+
+
 @pytest.mark.parametrize(("silent", "kept"), [(10, True), (1000, False)])
 def test_the_open_run_of_a_driver_that_lives_is_left_to_it(tmp_path, store, silent, kept):
     """It may end its cell between the look at it and its removal."""
@@ -286,24 +310,23 @@ def test_two_drivers_that_end_the_same_cell_at_once_leave_one_run(tmp_path, stor
     before it looks at the other's. The end of either's sweep leaves one run, with the labels of both.
     """
     meeting, found = threading.Barrier(2, timeout=60), []
-    search, send = Store.cells, publishing._send
+    search, end = Store.cells, store.client.set_terminated
 
     def together(self, *given):
         result = list(search(self, *given))
         meeting.wait()
         return result
 
-    def sent_together(*given):
-        result = send(*given)
+    def ended_together(*given):
+        end(*given)
         meeting.wait()
-        return result
 
     begin = [begun(tmp_path, **{PROFILE: label}) for label in ("a", "b")]
     for record in begin if seen else ():
         opened(record, store)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Store, "cells", together)
-        patch.setattr(publishing, "_send", sent_together)
+        patch.setattr(store.client, "set_terminated", ended_together)
         threads = [threading.Thread(target=lambda one=one: found.append(closed(one, store))) for one in begin]
         for thread in threads:
             thread.start()

@@ -176,7 +176,7 @@ class _Loading:
         client.set_tag(run_id, KEY, run.key)
         before = self.held.get(run.key)
         if before is not None and before.info.status != "RUNNING":  # else whoever works on it may live
-            withdraw([before], self.store)
+            withdraw([before.info.run_id], self.store)
 
     def _note(
         self, run: Finished, label: str, parent: str, points: Sequence[Metric], known: Mapping[str, float]

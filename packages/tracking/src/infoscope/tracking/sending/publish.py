@@ -96,14 +96,22 @@ def publish(record: Record, store: Store, otherwise: str = "KILLED") -> str:
     ending, others = record.ending(), list(store.cells(f"tags.`{KEY}` = '{record.key}'"))
     held = by_key(others)[0].get(record.key)
     own = _closed_by_driver(held, record) or next((run for run in others if run.info.run_id == record.run_id), None)
-    if held is None or _counts(record, ending, held, own):
-        run_id = _send(record, store, ending, otherwise, own)
-        whole = ending is not None and ending["outcome"] != FAILED
+    run_id, whole = own.info.run_id if own else "", ending is not None and ending["outcome"] != FAILED
+    counts = held is None or _counts(record, ending, held, own)
+    if counts:
+        run_id, start = _send(record, store, ending, own)
+        if whole and not store.is_alone:  # another driver may have ended the cell meanwhile
+            held = store.run_of(record.key)
+            counts = held is None or run_id == held.info.run_id or _counts(record, ending, held, own)
+    if counts:
+        if not _is_closed(ending, own):
+            status, end = (STATUS[ending["outcome"]], max(start, ending["time"])) if ending else (otherwise, None)
+            store.client.set_terminated(run_id, status, end)
         living = [run for run in others if not whole and (TAG in run.data.tags or _is_others(run, record, store))]
-        withdraw([run for run in others if run.info.run_id != run_id and run not in living], store)
+        withdraw({run.info.run_id for run in others if run not in living} - {run_id}, store)
     else:
+        withdraw({run_id} - {held.info.run_id, ""}, store)
         run_id = held.info.run_id
-        withdraw([own] if own and own.info.run_id != run_id else [], store)
     record.remove()
     return run_id
 
@@ -132,10 +140,10 @@ def _counts(record: Record, ending: Mapping[str, Any] | None, held: Run, own: Ru
     return whole or own is held or held.info.start_time <= record.header()["time"]
 
 
-def withdraw(runs: Iterable[Run], store: Store) -> None:
+def withdraw(run_ids: Iterable[str], store: Store) -> None:
     """Deletes runs of attempts that are not whole now: another driver may have ended one since they were read."""
-    for run in runs:
-        found = store.run(run.info.run_id)
+    for run_id in run_ids:
+        found = store.run(run_id)
         if found and not is_finished(found):
             _delete(found, store)
 
@@ -148,7 +156,8 @@ def _delete(run: Run, store: Store) -> None:
     store.client.delete_run(run.info.run_id)
 
 
-def _send(record: Record, store: Store, ending: Mapping[str, Any] | None, otherwise: str, own: Run | None) -> str:
+def _send(record: Record, store: Store, ending: Mapping[str, Any] | None, own: Run | None) -> tuple[str, int]:
+    """Sends all that a record holds; returns its run, which stays open, as `opened` does."""
     run_id, start = opened(record, store, own)
     header, points, batch, tags = record.header(), Points(start), [], {}
     for entry, _ in record.entries():
@@ -159,8 +168,7 @@ def _send(record: Record, store: Store, ending: Mapping[str, Any] | None, otherw
     whole = ending is not None and ending["outcome"] != FAILED
     if ending is not None:
         tags |= {OUTCOME: ending["outcome"]} | ({ERROR: ending["error"][:4000]} if ending["error"] else {})
-    closed = ending is None and own is not None and is_finished(own)  # the driver has recorded the outcome
-    if closed:
+    if _is_closed(ending, own):
         tags.pop(OUTCOME, None)
     store.client.log_batch(run_id, batch, parameters(header["cell"]), [RunTag(*tag) for tag in tags.items()])
     for entry, _ in record.entries():
@@ -172,10 +180,12 @@ def _send(record: Record, store: Store, ending: Mapping[str, Any] | None, otherw
         store.client.delete_tag(run_id, ERROR)
     if whole and own and TAG in own.data.tags:
         forget(run_id, store)
-    if not closed:
-        status, end = (STATUS[ending["outcome"]], max(start, ending["time"])) if ending else (otherwise, None)
-        store.client.set_terminated(run_id, status, end)
-    return run_id
+    return run_id, start
+
+
+def _is_closed(ending: Mapping[str, Any] | None, own: Run | None) -> bool:
+    """Whether the driver has recorded the outcome of a trial that it has stopped."""
+    return ending is None and own is not None and is_finished(own)
 
 
 def _send_model(record: Record, entry: Mapping[str, Any], run_id: str, store: Store) -> None:
@@ -228,5 +238,5 @@ def by_key_once(store: Store) -> dict[str, Run]:
             if is_finished(run):
                 _delete(run, store)
             elif not may_live(store.run(run.data.tags.get(PARENT))):
-                withdraw([run], store)
+                withdraw([run.info.run_id], store)
     return known

@@ -90,6 +90,11 @@ class Store:
     def client(self) -> Client:
         return connect(self.uri)
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is this working tree's own, in which a sweep has one driver at a time."""
+        return self.uri == f"sqlite:///{home() / 'mlflow.db'}"
+
     @classmethod
     def open(cls, experiment: str, create: bool = False) -> Store:
         """Connects; creates and upgrades an SQLite store first (concurrent first use of a fresh one would break it).
