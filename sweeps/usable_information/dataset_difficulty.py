@@ -180,7 +180,7 @@ def measure(cell: dict, report: Report) -> None:
     else:
         found = predictions.predict(family, x, outcome, splits, task.groups, FLOOR, generator)
     report.table(cell, "items", items_table(cell, task, x, outcome, found))
-    estimate = summary(found, cell["estimator"], family.name, task.groups[found.rows], FLOOR)
+    estimate = summary(found, cell["estimator"], family.name, task.groups[found.rows], FLOOR, None)
     training = int(splits[0][0].sum())
     known = known_information(cell)
     more = {"training_items": training} | ({} if known is None else {"shannon_bits": known / NATS_PER_BIT})

@@ -258,12 +258,15 @@ def test_kernel_predictions_are_weighted_means():
 
 
 def test_categories_of_mixed_columns_are_rows_of_a_table():
-    """A data frame of a word and a number."""
+    """A data frame of a word and a number; its PAC bound numbers the same rows."""
     rng = np.random.default_rng(19)
     x = pd.DataFrame({"word": rng.choice(["a", "b"], 80), "number": rng.integers(2, size=80)})
     y = (x["word"] == "a").to_numpy() ^ (x["number"] == 1).to_numpy()
     found = in_sample(Table(), x, y)
     assert found.value == pytest.approx(found.null_entropy)
+    codes = (2 * (x["word"] == "a") + x["number"]).to_numpy()
+    first, second = (estimate(Table(), inputs, y, "in-sample", floor=0.1).bound.complexity for inputs in (x, codes))
+    assert first.value == pytest.approx(second.value, abs=4 * math.hypot(first.standard_error, second.standard_error))
 
 
 def test_texts_are_a_family_whose_words_are_those_of_the_training_texts():

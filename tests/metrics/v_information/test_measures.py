@@ -144,6 +144,37 @@ def test_calibration_error_by_hand(correct):
     assert found.expected_error == pytest.approx((600 * 0.5 + 900 * 0.2) / 1500)
 
 
+def test_the_bound_covers_and_shrinks_with_the_root_of_n():
+    """Four inputs that tell one of two classes with probability 0.9; the bound is loose, so that it covers."""
+    widths, truth = [], LN2 + 0.9 * math.log(0.9) + 0.1 * math.log(0.1)
+    for n in (100, 10_000):
+        rng = np.random.default_rng(n)
+        x = rng.integers(4, size=n)
+        found = estimate(Table(), x, np.where(rng.random(n) < 0.9, x % 2, 1 - x % 2), "in-sample", delta=0.01)
+        assert abs(found.value - truth) < found.bound.width
+        assert (found.low, found.high) == (found.value - found.bound.width, found.value + found.bound.width)
+        assert np.isnan(found.standard_error) and found.bound.confidence == pytest.approx(0.97)
+        widths.append(found.bound.width)
+    assert widths[0] / widths[1] == pytest.approx(10.0, rel=0.25)
+    assert estimate(Gaussian(1.0), rng.random(50), rng.random(50), "in-sample").bound is None
+
+
+@pytest.mark.parametrize("floor", [1e-6, 0.01, 0.2])
+def test_a_floor_moves_the_estimate_no_further_than_the_bound_allows(floor):
+    """From the difference of the infima of tables with probabilities >= floor: clipped frequencies of two classes."""
+    rng = np.random.default_rng(13)
+    x = rng.integers(2, size=400)
+    y = np.where(rng.random(400) < np.where(x == 0, 0.97, 0.3), 0, 1)
+
+    def least(ones, n):
+        p = np.clip(ones / n, floor, 1 - floor)
+        return -(ones * math.log(p) + (n - ones) * math.log1p(-p)) / 400
+
+    informed = sum(least(y[x == value].sum(), (x == value).sum()) for value in (0, 1))
+    found = estimate(Table(), x, y, "in-sample", floor=floor)
+    assert abs(found.value - (least(y.sum(), 400) - informed)) <= found.bound.complexity.slack + 1e-12
+
+
 def test_every_family_takes_numbers_or_says_in_a_sentence_that_it_predicts_classes():
     """Numbers are one column or several. Floats that are whole may be classes of a family that knows no numbers."""
     rng = np.random.default_rng(8)
@@ -187,6 +218,7 @@ def test_shannon_information_bounds_that_of_any_family():
         ({"floor": 0.5}, "floor", "range"),
         ({"y": np.zeros(100, dtype=int)}, "y", "constant"),
         ({"y": np.r_[np.zeros(99, dtype=int), 1]}, "labels", "few"),
+        ({"estimator": "in-sample", "family": Table(), "x": np.arange(100) % 2, "delta": 0.5}, "delta", "range"),
         ({"family": Gaussian(), "y": np.zeros(100)}, "y", "constant"),
     ],
 )

@@ -1,6 +1,7 @@
 """Predictive families: what may be used to predict one variable from another.
 
 protocol, registry  Family; FAMILIES by name; as_family: scikit-learn's and transformers' objects as families
+complexity          Rademacher complexity and the PAC bound of a family
 
 Every other module holds families; `laws` the distributions that they predict.
 """

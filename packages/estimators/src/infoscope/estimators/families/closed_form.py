@@ -8,6 +8,7 @@ Ridge               linear means with a penalty; errors of rows that were left o
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ import pandas as pd
 
 from infoscope.checks import require_int, require_number
 from infoscope.errors import MissingValues
+from infoscope.estimators.families.complexity import Complexity, table_on_sample
 from infoscope.estimators.families.laws import CategoricalLaw, residual_law, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, needed
 from infoscope.estimators.variables import as_matrix
@@ -38,6 +40,15 @@ class Table:
         with np.errstate(divide="ignore"):
             logs = np.log(shares)
         return CategoricalLaw(lambda inputs: logs[[places.get(item, len(places)) for item in categories(inputs)]])
+
+    def complexity(
+        self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
+    ) -> Complexity | None:
+        if not floor > 0.0:
+            return None
+        codes, _ = numbered(categories(x))
+        value, error = table_on_sample(codes * needed(classes) + y, classes, floor, generator)
+        return Complexity(value, error, -math.log(floor), slack=-math.log1p(-(classes - 1) * floor))
 
 
 def categories(x: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.preprocessing import PolynomialFeatures
 
 from infoscope.errors import NoVariation, WrongType
+from infoscope.estimators.families.complexity import Complexity
 from infoscope.estimators.variables import as_codes, as_matrix
 
 CLASSES, NUMBERS = "classes", "numbers"
@@ -77,6 +78,17 @@ class Epochwise(Protocol):
         self, x: Any, y: np.ndarray, classes: int, generator: np.random.Generator | None = None
     ) -> Iterator[ClassPredictor]:
         """The member after every epoch of one training on all pairs: one object, to be used before the next epoch."""
+        ...
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A family whose Rademacher complexity on a sample is known, and with it how far an in-sample estimate may be."""
+
+    def complexity(
+        self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
+    ) -> Complexity | None:
+        """The complexity of the family's log densities on n pairs; None if its settings leave them without bound."""
         ...
 
 

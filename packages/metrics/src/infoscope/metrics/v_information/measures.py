@@ -1,7 +1,7 @@
 """Predictive V-information I_V(x -> y) = H_V(y) - H_V(y | x), H_V(y | x) = inf over f in V of E[-log f[x](y)] (Xu et
 al. 2020); given c, H_V(y | c) - H_V(y | c, x), with the chain rule (Hewitt et al. 2021).
 
-In-sample: both infima on one sample, biased upward. Held-out: fitted on one part,
+In-sample: both infima on one sample, biased upward, with the PAC bound (theorem 1). Held-out: fitted on one part,
 measured on another (Ethayarajh et al. 2022); may be negative. Cross-fitted: every item by members of the other folds.
 """
 
@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from infoscope.checks import one_of
 from infoscope.errors import Conflict, OutOfRange, WrongType
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.protocol import Outcome, as_outcome
+from infoscope.estimators.families.complexity import PacBound, pac_bound
+from infoscope.estimators.families.protocol import Bounded, Outcome, as_outcome
 from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import aligns
@@ -44,6 +45,7 @@ class VInformation(Estimate):
     local              pointwise V-information of every item [n]
     null_entropy, conditional_entropy  H_V(y | given) and H_V(y | given, x)
     floor, floored, null_floored  least class probability; items whose class was below it with the input, and without
+    bound              the PAC bound in-sample, whose interval this is; or None
     """
 
     null_entropy: Estimate
@@ -53,6 +55,7 @@ class VInformation(Estimate):
     floored: int
     null_floored: int
     calibration: Calibration | None
+    bound: PacBound | None
 
 
 @aligns("x", "y", "test", "groups", "given")
@@ -65,6 +68,7 @@ def estimate(
     test: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     floor: float = FLOOR,
+    delta: float = 0.05,
     generator: np.random.Generator | None = None,
     given: Any = None,
 ) -> VInformation:
@@ -75,6 +79,7 @@ def estimate(
     estimator    "in-sample", "held-out" (the first fold, or test, a mask [n]) or "cross-fitted"; folds at least 3
     groups       [n], dependent items, which share a fold
     floor        least probability of a class (mixing with the uniform distribution); 0 for none
+    delta        of the PAC bound, in-sample
     given        what both members see: floats [n] or [n, p], or classes [n]; texts or classes beside texts
 
     ValueError: lengths that differ, an outcome that does not vary or suit the family, a setting that is not possible.
@@ -87,7 +92,11 @@ def estimate(
     codes = as_groups(groups, outcome.n)
     splits = splits_of(estimator, outcome, codes, folds, test, generator)
     found = predict(family, x, outcome, splits, codes, floor, generator, given=given)
-    said = summary(found, estimator, family.name, codes[found.rows], floor)
+    bound = None
+    if estimator == IN_SAMPLE and given is None and isinstance(family, Bounded):
+        complexity = family.complexity(x, outcome.values, outcome.classes, floor, generator)
+        bound = None if complexity is None else pac_bound(complexity, outcome.n, delta)
+    said = summary(found, estimator, family.name, codes[found.rows], floor, bound)
     return said if given is None else replace(said, settings=f"{estimator}, beyond what is given")
 
 
@@ -117,7 +126,9 @@ def splits_of(
     return [(~measured, measured)]
 
 
-def summary(found: Predictions, estimator: str, family: str, groups: np.ndarray, floor: float) -> VInformation:
+def summary(
+    found: Predictions, estimator: str, family: str, groups: np.ndarray, floor: float, bound: PacBound | None
+) -> VInformation:
     """The means over items with their errors; groups [n] of the items measured."""
     codes = np.unique(groups, return_inverse=True)[1]
     value, null, conditional = (
@@ -128,6 +139,8 @@ def summary(found: Predictions, estimator: str, family: str, groups: np.ndarray,
         value, null, conditional = (
             replace(each, standard_error=math.nan, influence=None) for each in (value, null, conditional)
         )
+    if bound is not None:
+        value = replace(value, interval=(value.value - bound.width, value.value + bound.width))
     return VInformation(
         **vars(value),
         null_entropy=null,
@@ -137,4 +150,5 @@ def summary(found: Predictions, estimator: str, family: str, groups: np.ndarray,
         floored=found.floored,
         null_floored=found.null_floored,
         calibration=found.calibration,
+        bound=bound,
     )

@@ -108,7 +108,7 @@ def weights_by(
             check_length(columns[i], n)
             if i != j:
                 found = predict(own, columns[i], outcome, splits, codes, floor, generator, nulls)
-                term = summary(found, estimator, own.name, codes[found.rows], floor)
+                term = summary(found, estimator, own.name, codes[found.rows], floor, None)
                 value[i, j] = term.value
                 error[i, j] = math.nan if term.standard_error is None else term.standard_error
     names = dict.fromkeys(own.name for own in families)
