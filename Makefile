@@ -143,8 +143,7 @@ promote: $(READY) ## a logged model as NAME@ALIAS, with a card (ARGS="RUN_ID --a
 	@$(INFOSCOPE) promote
 
 check-dependencies: $(READY) ## ask a vulnerability service about every pinned package (needs the network)
-	@$(VENV)/bin/uv tool run --from pip-audit==2.10.1 pip-audit --strict --no-deps --disable-pip --progress-spinner=off \
-	  --vulnerability-service=osv --requirement constraints.txt
+	@$(PYTHON) infra/check_dependencies.py $(VENV)/bin/uv constraints.txt
 
 # only what infra/setup.sh makes: a folder here, with the file by which Python knows a virtual environment
 clean: ## remove the virtual environment (never the runs)
