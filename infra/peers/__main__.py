@@ -8,6 +8,7 @@ with 1 when some is not, with 2 on a name that is not known.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from sweeps.sample_estimators.peers import PEERS, Peer
 from sweeps.sample_estimators.peers.protocol import ENVIRONMENTS, OURS, PINS
 
 UNDECLARED = {"torch-mist": ("pandas",)}  # imported without being required
-PYTHON = "3.11"  # the last one for which all of them have wheels
+PYTHON = (3, 11)  # the last one for which all of them have wheels
 _REASON = 300  # characters of what an installer said last
 
 
@@ -45,13 +46,23 @@ def run(*command: str | Path) -> None:
         raise NotDone(" ".join(done.stdout.split())[-_REASON:] or f"exit status {done.returncode}")
 
 
-def install(peer: Peer, uv: str) -> None:
+def interpreter() -> str:
+    """A Python of that version by its path, or this one."""
+    if sys.version_info[:2] == PYTHON:
+        return sys.executable
+    found = shutil.which("python{}.{}".format(*PYTHON))
+    usable = found and subprocess.run([found, "-c", "import venv"], capture_output=True).returncode == 0
+    return found if usable else sys.executable
+
+
+def install(peer: Peer, uv: str | None) -> None:
     """Its environment, where there is none, and its package. NotDone with the reason."""
-    python = Path(peer.python)
+    place, python = ENVIRONMENTS / peer.environment, Path(peer.python)
     if not python.exists():
-        run(uv, "venv", "--python", PYTHON, ENVIRONMENTS / peer.environment)
+        run(*([uv, "venv", "--seed", "--python"] if uv else []), interpreter(), *(() if uv else ("-m", "venv")), place)
     wanted = [f"{peer.package}=={peer.version}", *UNDECLARED.get(peer.package, ())]
-    run(uv, "pip", "install", "--python", python, "-c", PINS / f"{peer.environment}.txt", *wanted)
+    command = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+    run(*command, "-c", PINS / f"{peer.environment}.txt", *wanted)
 
 
 def main() -> int:
@@ -61,7 +72,7 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     beside = Path(sys.executable).with_name("uv")
-    uv = str(beside) if beside.exists() else "uv"
+    uv = str(beside) if beside.exists() else shutil.which("uv")
     missing = 0
     for peer in peers:
         try:

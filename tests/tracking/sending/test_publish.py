@@ -288,7 +288,7 @@ def test_the_run_that_was_complete_first_counts_on(tmp_path, store, monkeypatch)
         return send(record, *others)
 
     monkeypatch.setattr(publishing, "_send", late)
-    monkeypatch.setattr(Store, "is_alone", False)
+    monkeypatch.setattr(Store, "has_one_driver", False)
     publish(second, store)
     assert [state[2] for state in states(store)] == [{"level": 1.0}] and not records(tmp_path)
 

@@ -100,7 +100,7 @@ def publish(record: Record, store: Store, otherwise: str = "KILLED") -> str:
     counts = held is None or _counts(record, ending, held, own)
     if counts:
         run_id, start = _send(record, store, ending, own)
-        if whole and not store.is_alone:  # another driver may have ended the cell meanwhile
+        if whole and not store.has_one_driver:  # another driver may have ended the cell meanwhile
             held = store.run_of(record.key)
             counts = held is None or run_id == held.info.run_id or _counts(record, ending, held, own)
     if counts:
@@ -110,7 +110,8 @@ def publish(record: Record, store: Store, otherwise: str = "KILLED") -> str:
         living = [run for run in others if not whole and (TAG in run.data.tags or _is_others(run, record, store))]
         withdraw({run.info.run_id for run in others if run not in living} - {run_id}, store)
     else:
-        withdraw({run_id} - {held.info.run_id, ""}, store)
+        if run_id != held.info.run_id:
+            withdraw([run_id], store)
         run_id = held.info.run_id
     record.remove()
     return run_id

@@ -91,8 +91,8 @@ class Store:
         return connect(self.uri)
 
     @property
-    def is_alone(self) -> bool:
-        """Whether it is this working tree's own, in which a sweep has one driver at a time."""
+    def has_one_driver(self) -> bool:
+        """Whether a sweep has one driver at a time: the store is this working tree's own, where a lock sees to it."""
         return self.uri == f"sqlite:///{home() / 'mlflow.db'}"
 
     @classmethod
@@ -185,7 +185,7 @@ class Store:
 
     def add_inputs(self, run_id: str, given: Sequence[DatasetInput]) -> None:
         """Adds data sets to a run, each once."""
-        beside_others(lambda: self.client.log_inputs(run_id, datasets=given))
+        retry_if_refused(lambda: self.client.log_inputs(run_id, datasets=given))
 
     def add_labels(self, run: Run, more: Iterable[str]) -> None:
         """Notes that a finished cell is part of other profiles, too."""
@@ -200,8 +200,8 @@ class Store:
                 raise
 
 
-def beside_others(request: Callable[[], object]) -> None:
-    """Sends a request, and once more where it is refused: another process may have made the same thing just now."""
+def retry_if_refused(request: Callable[[], object]) -> None:
+    """Sends a request, and once more if the store refuses it: another process may just have written the same row."""
     try:
         request()
     except MlflowException as error:

@@ -15,7 +15,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
 from infoscope.tracking.notes import VIEW
 from infoscope.tracking.store.client import without_password
-from infoscope.tracking.store.store import Store, beside_others, tracking_uri
+from infoscope.tracking.store.store import Store, retry_if_refused, tracking_uri
 
 NAME = "infoscope"
 LOCAL = "http://127.0.0.1:5000"  # of `make ui`, unless another port is asked for
@@ -54,7 +54,7 @@ def describe(store: Store, note: str, view: Mapping[str, object]) -> None:
     known = store.client.get_experiment(experiment).tags
     for name, value in {MLFLOW_RUN_NOTE: note, _TAG: f"deflate;{packed}"}.items():
         if name not in known:
-            beside_others(lambda name=name, value=value: store.client.set_experiment_tag(experiment, name, value))
+            retry_if_refused(lambda name=name, value=value: store.client.set_experiment_tag(experiment, name, value))
 
 
 def links(experiments: Iterable[Experiment], address: str) -> Iterator[tuple[str, str]]:
