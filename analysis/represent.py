@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import heat, sheet
+from analysis.common.marks import sheet
 from analysis.common.own_data import (
     TYPES,
     as_options,
@@ -30,6 +30,7 @@ from infoscope.command_line import FAILED, command, option
 from infoscope.errors import InvalidInput
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
+from infoscope.notebook import heat
 
 EXPERIMENT = "represent"
 SIDES = {

@@ -24,7 +24,7 @@ import pandas as pd
 from click import Choice
 from mlflow.exceptions import MlflowException
 
-from analysis.common.marks import heat, mark, sheet
+from analysis.common.marks import mark, sheet
 from analysis.common.models import Candidate, candidate_at, candidates, each, has_posterior, loaded, sentence
 from analysis.common.runs import latest
 from analysis.common.tables import (
@@ -47,6 +47,7 @@ from infoscope.command_line import BAD_INPUT, FAILED, command, option
 from infoscope.metrics.partition.published import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, SEED_LIMITS
 from infoscope.metrics.partition.terms import CLASSIFIER
+from infoscope.notebook import heat
 from infoscope.tracking import attach, runs
 from sweeps.partition.settings import IN_DOMAIN, MODELS
 

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import heat, lines, panel_by_panel, sheet
+from analysis.common.marks import lines, panel_by_panel, sheet
 from analysis.common.models import Candidate, candidate_at, candidates, each, loaded, sentence
 from analysis.common.runs import latest
 from analysis.common.tables import (
@@ -41,6 +41,7 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import rank_agreement, rank_agreement_within, replicated
 from infoscope.metrics.partition.report import OLD_SUM
 from infoscope.metrics.representation.reporting import CONSTANT, LINEAR, RICHER
+from infoscope.notebook import heat
 from infoscope.tracking import runs
 from infoscope.tracking.models import address_of, search
 from infoscope.tracking.store.store import Store
