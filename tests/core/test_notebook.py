@@ -63,7 +63,7 @@ def test_rows_are_added_below_those_that_are_there():
     intervals(ax, ["one"], [first])
     intervals(ax, ["bound", "failed"], [Estimate(0.2, interval=(0.2, np.inf)), undefined("no reason")])
     assert [text.get_text() for text in ax.get_yticklabels()] == ["one", "bound", "failed: no value"]
-    assert ax.get_xlabel() == "nats, 95 % interval"
+    assert ax.get_xlabel() == "information (nats), 95 % interval"
     (whisker,) = ax.containers[0][2]
     np.testing.assert_allclose(whisker.get_segments()[0][:, 0], [first.low, first.high])
     with refused("ax", "conflict"):

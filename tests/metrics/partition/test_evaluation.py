@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy import integrate
 
 from infoscope.estimators import npeet
@@ -54,6 +55,16 @@ def report(case):
 
 def value(report, name, route="classifier"):
     return report.figures[route][name].value
+
+
+def test_a_notebook_folds_the_limits_and_draws_one_unit(report):
+    page = report._repr_html_()
+    assert page.index("Score unique") < page.index("<details>") < page.index("Not shown: anything about other")
+    ax = report.plot(Figure().subplots())
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert "I(z_y;D|Y)" in names and ax.get_title() == "classifier, n = 600"
+    places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose(places, [value(report, name) for name in names])
 
 
 def test_both_routes_find_the_truth(report):

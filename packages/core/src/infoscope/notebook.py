@@ -12,22 +12,31 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from infoscope.errors import Conflict
 from infoscope.late import needs
 
+UNITS = {"nats": "information (nats)", "bits": "information (bits)", "1": "share"}  # as an axis names them
+STYLE = "<style>table.infoscope th, table.infoscope td {text-align: left; vertical-align: top}</style>"
 MAX_ROWS = 60  # of a table in a notebook, as pandas shows
 
 
 class InNotebook:
-    """Shows an object in a notebook: the lines of its text, then its `table`, if it has one (property or method)."""
+    """Shows an object in a notebook: the lines of its text, then its `table`, if it has one (property or method).
+
+    folded_table  a title under which a long table opens by a click; empty: it is shown at once
+    """
+
+    folded_table: ClassVar[str] = ""
 
     def _repr_html_(self) -> str:
-        table = getattr(self, "table", None)
-        return as_html(str(self).splitlines(), table() if callable(table) else table)
+        found = getattr(self, "table", None)
+        table = found() if callable(found) else found
+        folded = {self.folded_table: table} if self.folded_table else {}
+        return as_html(str(self).splitlines(), None if folded else table, folded)
 
 
 def as_html(lines: Iterable[str], table: Any = None, folded: Mapping[str, Any] | None = None) -> str:
@@ -52,8 +61,13 @@ def _paragraphs(lines: Iterable[str]) -> str:
 def _table(table: Any) -> str:
     if table is None or not len(table):
         return ""
-    named = any(name is not None for name in table.index.names)
-    return table.to_html(index=named, border=0, na_rep="", float_format="{:.4g}".format, max_rows=MAX_ROWS)
+    import pandas as pd  # whose table it is
+
+    shown = table.reset_index() if any(name is not None for name in table.index.names) else table
+    with pd.option_context("display.max_colwidth", None):
+        return STYLE + shown.to_html(
+            index=False, border=0, na_rep="", float_format="{:.4g}".format, max_rows=MAX_ROWS, classes="infoscope"
+        )
 
 
 def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.8)) -> Any:
@@ -72,8 +86,7 @@ def intervals(ax: Any, names: Sequence[str], estimates: Sequence[Any], colours: 
 
     Without value: the name alone, marked. InfoscopeError: another unit than that of the rows that are there.
     """
-    unit = next((one.unit for one in estimates if one.unit != "1"), "")
-    label = ", ".join(filter(None, (unit, "95 % interval")))
+    label = f"{UNITS.get(estimates[0].unit, estimates[0].unit)}, 95 % interval"
     shown = [text.get_text() for text in ax.get_yticklabels()] if ax.containers else []
     if shown and ax.get_xlabel() != label:
         raise Conflict(f"ax must be of one unit: there is {ax.get_xlabel()!r} on it, got {label!r}.")
@@ -85,7 +98,7 @@ def intervals(ax: Any, names: Sequence[str], estimates: Sequence[Any], colours: 
         ax.errorbar((low + high) / 2, place, xerr=(high - low) / 2, fmt="none", color=colour, capsize=3)
         ax.plot(*((one.low, place, ">") if np.isinf(one.high) else (one.value, place, "o")), color=colour)
         shown.append(name if np.isfinite(one.value) else f"{name}: no value")
-    ax.set_yticks(range(len(shown)), shown)
+    ax.set_yticks(range(len(shown)), shown, fontsize="small")
     ax.set(xlabel=label, ylim=(len(shown) - 0.5, -0.5))
 
 
