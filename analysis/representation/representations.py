@@ -12,7 +12,6 @@ import functools
 import itertools
 import math
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -308,29 +307,6 @@ def draw_agreement(scores: pd.DataFrame, agreement: pd.DataFrame, *paths: Path) 
         axis.set_ylabel(pair.b, fontsize=8)
         interval = f" ({pair.low:+.2f} to {pair.high:+.2f})" if np.isfinite(pair.low) else ""
         axis.set_title(f"{pair.data}\nrank correlation {pair.rho:+.2f}{interval}", fontsize=8)
-
-
-TEXTS = {"holdings": holdings_text, "agreement": agreement_text, "paired": paired_text}
-
-
-def saved(profile: str) -> list[Result]:
-    """What this analysis has saved of the models of a profile, read back; nothing where it was not run."""
-    found = []
-    for name, text in TEXTS.items():
-        path = FOLDER / (file_name(f"{STEM}-{profile}-{name}") + ".csv")
-        if not path.exists():
-            continue
-        lines = path.read_text(encoding="utf-8").splitlines()
-        said = list(itertools.takewhile(lambda line: line.startswith("# "), lines))
-        table, drawn = pd.read_csv(path, skiprows=len(said)), path.with_name(f"{path.stem}.png")
-        draw = functools.partial(_copied, drawn) if drawn.exists() else None
-        found.append(Result(name, table, text(table), "\n".join(line[2:] for line in said), draw))
-    return found
-
-
-def _copied(drawn: Path, *paths: Path) -> None:
-    for path in paths:
-        shutil.copy(drawn.with_suffix(path.suffix), path)
 
 
 OPTIONS = [

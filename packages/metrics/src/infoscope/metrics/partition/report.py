@@ -224,18 +224,6 @@ class PartitionReport:
             )
         return lines
 
-    def to_json(self) -> dict[str, Any]:
-        """Everything but the pointwise values, as plain numbers, strings and dicts; None where there is no number."""
-        rows = self.table().replace([np.inf, -np.inf], np.nan).astype(object)
-        return {
-            "blocks": dict(self.blocks),
-            "n": self.n,
-            "groups": self.groups,
-            "settings": dict(self.settings),
-            "rows": rows.where(rows.notna(), None).to_dict("records"),
-            "summary": self.summary(),
-        }
-
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Adjusted p values (Holm 1979): family-wise error at most alpha under any dependence. NaN stays NaN."""
