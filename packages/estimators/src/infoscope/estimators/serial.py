@@ -14,6 +14,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
 from infoscope.estimators.variables import Variable, copies, factorise, joint_codes
+from infoscope.notebook import InNotebook
 
 FALSE_ALARM = 0.001  # probability that a variable without memory is significant at any lag
 MIN_INFLATION = 1.5  # variance of a correlation of x with y over that in independent rows; below it little harm
@@ -27,7 +28,7 @@ class RowsInSequence(UserWarning):
 
 
 @dataclass(frozen=True)
-class SerialDependence:
+class SerialDependence(InNotebook):
     """Rows at some lag are more alike than others, or more opposite, in x and in y.
 
     errors  autocorrelations of x and y at the lag `every` in standard errors, negative where opposite

@@ -43,7 +43,7 @@ class ReadingMethod(Described):
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(InNotebook):
     """What was found in a sample; printed, one sentence a line.
 
     pairs       the checked sample, with copies of a row as one group, and with notes
