@@ -512,11 +512,13 @@ def _series(column: nw.Series, index: pd.Index) -> pd.Series:
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
     """The value with `change` applied to it, or to everything that it wraps or is a list or mapping of."""
+    if isinstance(value, (list, tuple)):
+        return [_changed(part, change) for part in value] if _has_parts(value) else change(value)
     if isinstance(value, (Continuous, Discrete, Angle)):
         return replace(value, values=_changed(value.values, change))
     if isinstance(value, Mapping):
         return {name: _changed(part, change) for name, part in value.items()}
-    return [_changed(part, change) for part in value] if _has_parts(value) else change(value)
+    return change(value)
 
 
 def _has_parts(value: Any) -> bool:
