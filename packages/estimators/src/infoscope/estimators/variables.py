@@ -516,7 +516,7 @@ def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
         return [_changed(part, change) for part in value] if _has_parts(value) else change(value)
     if isinstance(value, (Continuous, Discrete, Angle)):
         return replace(value, values=_changed(value.values, change))
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not sparse.issparse(value):  # a sparse matrix of keys is a dict
         return {name: _changed(part, change) for name, part in value.items()}
     return change(value)
 
