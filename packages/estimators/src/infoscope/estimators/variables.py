@@ -220,10 +220,7 @@ def as_variable(name: str, value: Any) -> Variable:
     types that are neither numbers nor categories (complex, dates), numbers beyond 1e150, texts that are numbers or
     dates.
     """
-    if isinstance(value, Variable):
-        return value
-    found = _Columns.of(name, _changed(value, lambda one: _as_pandas(name, one)))
-    return found.variable(found.categories)
+    return as_variables(**{name: value})[0][name]
 
 
 @dataclass(frozen=True, eq=False)
