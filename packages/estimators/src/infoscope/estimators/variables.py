@@ -26,6 +26,7 @@ from scipy.special import ndtri
 
 from infoscope.checks import one_of, require_number
 from infoscope.errors import (
+    Conflict,
     InvalidInput,
     MissingValues,
     NoVariation,
@@ -478,7 +479,7 @@ def _reordered(one: Any, reference: pd.Index) -> Any:
 
 def _as_pandas(name: str, one: Any, index: pd.Index | None = None) -> Any:
     """A table or column of polars, pyarrow or another library as that of pandas, with `index` if it has as many rows;
-    anything else as it is. WrongType: a lazy table.
+    anything else as it is. WrongType: a lazy table; Conflict: columns of one name.
     """
     if isinstance(one, (list, tuple, np.ndarray, pd.DataFrame, pd.Series, *_PLAIN_ITEMS)):
         return one
@@ -487,7 +488,10 @@ def _as_pandas(name: str, one: Any, index: pd.Index | None = None) -> Any:
         one = pyarrow.Table.from_batches([one])
     elif pyarrow and isinstance(one, pyarrow.Array):
         one = pyarrow.chunked_array([one])
-    found = nw.from_native(one, pass_through=True, allow_series=True)
+    try:
+        found = nw.from_native(one, pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError:
+        raise Conflict(f"{name} must have columns of different names, got {one.column_names}.") from None
     if isinstance(found, nw.LazyFrame):
         raise WrongType(f"{name} must hold values, got a lazy table: collect it first.")
     if not isinstance(found, (nw.DataFrame, nw.Series)):
