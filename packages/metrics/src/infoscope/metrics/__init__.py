@@ -2,7 +2,7 @@
 
 Of series and runs: errors, replicated, correlation, rank_agreement. Of estimators: audit. Of benchmark pairs with known
 labels: decodable_information. Modules: representation (report), partition (evaluate), disentanglement (report, SCORES),
-factor_information, pid, v_information.
+factor_information, pid, v_information, adapters (causal-learn, tigramite).
 """
 
 from importlib import import_module
