@@ -79,7 +79,7 @@ table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds, 
 report: $(READY) ## one page of every table and figure of a profile (PROFILE=laptop)
 	@$(INFOSCOPE) report $(OF_PROFILE)
 
-measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c GROUPS= METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS=--list)
+measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=examples/genes X=g03 Y=phenotype; GROUPS= METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS=--list)
 	@$(INFOSCOPE) measure $(ON_FILE)
 
 advise: measure ## the former name of measure

@@ -37,6 +37,7 @@ from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
 from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.notebook import intervals
 
 EXPERIMENT = "measure"
 BAD_INPUT = 2
@@ -119,28 +120,11 @@ def draw(answers: Sequence[Answer], *paths: Path, unit: str = BITS) -> None:
     curves = [answer for answer in usable if hasattr(answer.estimate, "curve")]
     size = (6.5 if not curves else 11, 1.4 + 0.45 * max(3, len(usable)))
     with sheet(paths, 1, 2 if curves else 1, size, 120, legend_at="") as (axes,):
-        for place, answer in enumerate(usable):
-            shown, colour = answer.estimate.as_unit(unit), COLOURS[place % len(COLOURS)]
-            if math.isinf(shown.high):
-                axes[0].plot(shown.low, place, ">", color=colour)
-            else:
-                ends = [[shown.value - shown.low], [shown.high - shown.value]]
-                known = math.isfinite(shown.low)
-                axes[0].errorbar(shown.value, place, xerr=ends if known else None, fmt="o", color=colour, capsize=3)
-        axes[0].set_yticks(range(len(usable)), [answer.method for answer in usable])
-        axes[0].axvline(0, color="black", linewidth=0.8)
-        axes[0].set(xlabel=f"mutual information ({unit}), 95 % interval; > : at least", ylim=(len(usable) - 0.5, -0.5))
+        intervals(axes[0], [answer.method for answer in usable], [answer.estimate.as_unit(unit) for answer in usable],
+                  COLOURS)  # fmt: skip
+        axes[0].set(xlabel=f"mutual information ({unit}), 95 % interval; > : at least")
         for answer in curves:
-            colour = COLOURS[usable.index(answer) % len(COLOURS)]
-            for number, (_, part) in enumerate(answer.estimate.curve.groupby(["fold", "restart"])):
-                if "training" in part:
-                    reports, kept = part["training"] / (NATS_PER_BIT if unit == BITS else 1), part["kept"]
-                    label = answer.method if number == 0 else None
-                    axes[1].plot(part["step"], reports, color=colour, lw=1, label=label)
-                    axes[1].plot(part["step"][kept], reports[kept], "o", color=colour)
-        if curves:
-            axes[1].set(xlabel="step (dot: weights that were kept)", ylabel=f"report on training batches ({unit})")
-            axes[1].legend()
+            answer.estimate.plot_curve(axes[1], unit, COLOURS[usable.index(answer) % len(COLOURS)])
 
 
 def defaults(pairs: Pairs) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ from analysis.mi_benchmark import (
     tune_critic,
 )
 from analysis.partition import domain_partition, partition, tune_domain
-from analysis.representation import representations, resnet_layers
+from analysis.representation import resnet_layers
 from analysis.sample_estimators import independence, known_laws, reading, simulations
 from analysis.usable_information import dataset_difficulty, label_errors, structure_learning, usable_leakage
 from infoscope.command_line import BAD_INPUT, FAILED, command, profile_option
@@ -103,15 +103,6 @@ def section(module: ModuleType, profile: str) -> Section:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return Section(analysis.experiment, title, problem=f"the analysis failed: {kind}{error}", failed=True)
     return Section(analysis.experiment, title, pictures, page=page)
-
-
-def joint_section(profile: str) -> Section:
-    """What the joint table of all logged models has saved: it is of no one experiment, and takes minutes a model."""
-    pictures = [picture(result, pd.DataFrame()) for result in representations.saved(profile)]
-    asked = f"make table-representations PROFILE={shlex.quote(profile)}"
-    problem = "" if pictures else "not asked yet"
-    title, name = title_of(representations), name_of(representations)
-    return Section(representations.STEM, title, pictures, problem, asked, name=name)
 
 
 def name_of(module: ModuleType) -> str:
@@ -289,7 +280,6 @@ def main(given: SimpleNamespace) -> int:
     """
     profile = given.profile
     sections = [replace(section(module, profile), name=name_of(module)) for module in ORDER]
-    sections.append(joint_section(profile))
     if not any(part.pictures for part in sections):
         others = [f"`make report PROFILE={shlex.quote(label)}`" for label in finished()]
         instead = f"; {' or '.join(others)} would show what there is" if others else ""
@@ -305,7 +295,7 @@ def main(given: SimpleNamespace) -> int:
     path.write_text(render(sections, profile), encoding="utf-8")
     print(path)
     shown = dict.fromkeys(part.experiment for part in sections if part.pictures)
-    for experiment in (name for name in shown if name != representations.STEM):
+    for experiment in shown:
         try:
             attach(experiment, profile, [path])
         except (LookupError, MlflowException, OSError) as error:

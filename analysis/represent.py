@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import heat, sheet
+from analysis.common.marks import sheet
 from analysis.common.own_data import (
     TYPES,
     as_options,
@@ -79,24 +79,10 @@ def _short(value: object) -> str:
 
 
 def draw(found: RepresentationReport, *paths: Path) -> None:
-    """A heat map of block x target: what the richer family can use, bits, with its interval and its share of what
-    there is to know.
-    """
-    rows = {(row.block, row.target): row for row in found.rows}
-    blocks, targets = (list(dict.fromkeys(names)) for names in zip(*rows))
-    bits = np.array([[rows[block, target].richer.bits.value for target in targets] for block in blocks])
-
-    def written(block: str, target: str) -> str:
-        row, one = rows[block, target], rows[block, target].richer.bits
-        share = f"\n{100 * row.share:z.0f} % of H" if math.isfinite(row.share) else ""
-        return f"{one.value:z.2f}\n[{one.low:z.2f}, {one.high:z.2f}]{share}"
-
-    texts = [[written(block, target) for target in targets] for block in blocks]
+    """The report's heat map of block x target."""
+    targets, blocks = ({getattr(row, name) for row in found.rows} for name in ("target", "block"))
     with sheet(paths, size=(2.0 * len(targets) + 2.5, 0.7 * len(blocks) + 1.6), dpi=120) as ((axis,),):
-        image = heat(axis, bits, texts, blocks, targets, max(float(bits.max()), 1e-9))
-        axis.tick_params(labelsize="medium", length=3.5)
-        axis.tick_params(axis="x", rotation=20)
-        axis.figure.colorbar(image, ax=axis, label="usable information (bits)")
+        found.plot(axis)
 
 
 def main(given: SimpleNamespace) -> int:

@@ -133,28 +133,6 @@ def panel_by_panel(
             axis.set_ylabel(ylabel)
 
 
-def heat(
-    axis: Any,
-    values: np.ndarray,
-    told: Sequence[Sequence[str]],
-    rows: Sequence[Any],
-    columns: Sequence[Any],
-    top: float = 1.0,
-    fontsize: int = 8,
-) -> Any:
-    """Draws values [rows, columns] as colours from 0 to `top`, grey where there is none, each with its text; what a
-    colour bar takes.
-    """
-    colours = matplotlib.colormaps["viridis"].with_extremes(bad="#dddddd")
-    image = axis.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=top, aspect="auto")
-    for (row, column), value in np.ndenumerate(values):
-        colour = "white" if value < 0.6 * top else "black"
-        axis.text(column, row, told[row][column], ha="center", va="center", fontsize=fontsize, color=colour)
-    axis.set(xticks=range(len(columns)), xticklabels=columns, yticks=range(len(rows)), yticklabels=rows)
-    axis.tick_params(length=0, labelsize=fontsize)
-    return image
-
-
 def legend(figure: Any, loc: str = "outside right upper", **settings: Any) -> None:
     """One legend beside all panels of a figure, of what is drawn in any of them."""
     found: dict[str, Any] = {}

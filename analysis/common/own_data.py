@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.tables import FOLDER, Result, file_name, printable
+from infoscope import examples
 from infoscope.checks import require_int
 from infoscope.command_line import nearest, option
 from infoscope.errors import (
@@ -37,6 +38,7 @@ from infoscope.estimators.variables import as_floats, as_variable, bare_columns,
 from infoscope.files import check_csv, read_arrays, read_parquet, reading
 
 READERS = {".npz": "numpy arrays", ".csv": "a header and columns", ".parquet": "columns"}
+EXAMPLES = Path("examples")  # before the name of a table of `infoscope.examples`, in the place of a file
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # of files that are called .csv and have no commas
 TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold
 QUERY = (  # options that lead to other tables of one file
@@ -74,7 +76,7 @@ def options(sides: Mapping[str, str] = SIDES) -> list[click.Option]:
         "discrete": "columns that are categories (or PREFIX*)",
     }
     found = [
-        option("data", default="", help="a .npz, .csv or .parquet file"),
+        option("data", default="", help="a .npz, .csv or .parquet file, or examples/NAME: genes, spikes, survey"),
         *(option(name, default="", metavar="NAMES", help=text) for name, text in names.items()),
         option("groups", default="", metavar="NAME", help="column: rows of equal value depend on another"),
         option("angles", default="", metavar="NAME:PERIOD", help=told),
@@ -317,10 +319,14 @@ def _require(arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
 
 
 def _opened(path: Path) -> tuple[dict[str, Any], bool, str]:
-    """Columns or arrays of a file by name, whether it is a table, and its SHA-256."""
+    """Columns or arrays of a file, or of an example, by name, whether it is a table, and its SHA-256."""
+    if path.parent == EXAMPLES and not path.suffix:
+        frame = examples.load(path.name)
+        return dict(frame.items()), True, hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
     if path.suffix not in READERS:
         got = "nothing" if path == Path() else repr(str(path))
-        raise UnreadableFile(f"DATA must be a file ending in {', '.join(READERS)}, got {got}.")
+        made = ", ".join(f"{EXAMPLES}/{name}" for name in examples.TABLES)
+        raise UnreadableFile(f"DATA must be a file ending in {', '.join(READERS)}, or one of {made}, got {got}.")
     start = f"DATA must hold {READERS[path.suffix]}, got {str(path)!r}"
     try:
         if path.suffix == ".npz":

@@ -151,15 +151,10 @@ class Evaluation:
             found[AS_NUMBERS] |= sums_of_numbers(found[AS_NUMBERS])
         return found
 
-    def json(self) -> dict[str, Any]:
-        """Everything but the pointwise values, as plain values."""
-        measured = {"codes": self.report.to_json()} | (
-            {"posterior": self.posterior.to_json()} if self.posterior else {}
-        )
-        return {
-            "model": self.candidate.kind, "training": self.candidate.name, "run_id": self.candidate.run_id,
-            "data": self.data, "of": self.codes, "key": self.key, "seconds": self.seconds, **measured,
-        }  # fmt: skip
+    @property
+    def words(self) -> str:
+        """What was found, in sentences."""
+        return "\n\n".join(report.summary() for report in self.reports)
 
 
 def sums_of_numbers(figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
@@ -195,7 +190,7 @@ def evaluated(candidate: Candidate, model: torch.nn.Module, items: Items, effort
     seconds = time.perf_counter() - began
     done = Evaluation(candidate, key, items.digest, items.name, effort.codes, report, found[1], seconds)
     if candidate.run_id is not None:
-        words = "it_results.json", json.dumps(done.json(), indent=2)
+        words = "report.txt", done.words
         record(candidate, folder, metrics_of(done), words, packed(done), items.data_set, scores_of(done))
     return done
 

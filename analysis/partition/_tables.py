@@ -2,7 +2,6 @@
 was expected before anything was measured.
 """
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -165,11 +164,6 @@ def alike(over: pd.DataFrame) -> pd.Series:
 
 def interval(low: float, high: float) -> str:
     return f"{low:+.3f} to {high:+.3f}" if math.isfinite(low) else "one training"
-
-
-def as_json(figures: pd.DataFrame) -> list[dict[str, object]]:
-    """The rows of a table as plain values, None for what is not a number."""
-    return json.loads(figures.to_json(orient="records", double_precision=15))
 
 
 def beside_published(figures: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,6 @@ Evaluates logged models on the items that their run kept, by nearest neighbours,
 
 import functools
 import itertools
-import json
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ import pandas as pd
 from click import Choice
 from mlflow.exceptions import MlflowException
 
-from analysis.common.marks import heat, mark, sheet
+from analysis.common.marks import mark, sheet
 from analysis.common.models import Candidate, candidate_at, candidates, each, has_posterior, loaded, sentence
 from analysis.common.runs import latest
 from analysis.common.tables import (
@@ -33,7 +32,6 @@ from analysis.common.tables import (
     PICTURE,
     Analysis,
     Result,
-    file_name,
     plus_minus,
     print_result,
     printable,
@@ -47,6 +45,7 @@ from infoscope.command_line import BAD_INPUT, FAILED, command, option
 from infoscope.metrics.partition.published import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, SEED_LIMITS
 from infoscope.metrics.partition.terms import CLASSIFIER
+from infoscope.notebook import heat
 from infoscope.tracking import attach, runs
 from sweeps.partition.settings import IN_DOMAIN, MODELS
 
@@ -186,34 +185,27 @@ def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
     pictures = [[folder / f"it_{name}{suffix}" for suffix in PICTURE] for name in ("heatmap", "model_comparison")]
     draw_heatmap(figures, found.evaluations, *pictures[0])
     draw_scores(found.evaluations, *pictures[1])
-    within = tables.within_items(found.evaluations)
-    together = {
-        "settings": asdict(found.effort),
-        "models": tables.as_json(figures),
-        "differences over trainings": tables.as_json(tables.over_trainings(found.evaluations)),
-        "differences over items": tables.as_json(within),
-        "claims": [claim._asdict() for claim in tabled[0].claims],
-        "not evaluated": list(found.failures),
-    }
-    (folder / "model_comparison.json").write_text(json.dumps(together, indent=2), encoding="utf-8")
+    trainings = pd.concat(
+        report.table().assign(model=one.candidate.kind, seed=one.candidate.seed, run_id=one.candidate.run_id)
+        for one in found.evaluations
+        for report in one.reports
+    )
+    more = {"trainings": trainings, "differences_over_items": tables.within_items(found.evaluations)}
+    for name, table in more.items():
+        paths.append(folder / f"it_{name}.csv")
+        table.to_csv(paths[-1], index=False)
     (folder / "it_summary_report.txt").write_text(summary(found, tabled), encoding="utf-8")
-    for kind, trainings in tables.by_kind(found.evaluations).items():
-        place = folder / file_name(kind)
-        place.mkdir(exist_ok=True)
-        mean = [row for row in tables.as_json(figures) if row["model"] == kind]
-        content = {"model": kind, "over trainings": mean, "trainings": [one.json() for one in trainings]}
-        (place / "it_results.json").write_text(json.dumps(content, indent=2), encoding="utf-8")
-    return [*paths, *itertools.chain(*pictures), folder / "model_comparison.json", folder / "it_summary_report.txt"]
+    return [*paths, *itertools.chain(*pictures), folder / "it_summary_report.txt"]
 
 
 def summary(found: Outcome, tabled: Sequence[Result]) -> str:
     """The report in words: tables, captions and claims, then every trained model."""
-    parts = []
+    parts = [f"Settings: {asdict(found.effort)}", ""]
     for result in tabled:
         parts += [result.text.to_string(index=False), result.caption, *map(str, result.claims), ""]
     for one in found.evaluations:
         parts.append(f"== {one.candidate.name} (run {one.candidate.run_id or 'none'}), {one.data}")
-        parts += [f"{report.summary()}\n" for report in one.reports]
+        parts.append(f"{one.words}\n")
     return "\n".join(parts)
 
 
@@ -362,7 +354,7 @@ def main(given: SimpleNamespace) -> int:
         print_result(result)
         print()
     paths = write(found, tabled, OUTPUTS)
-    print("saved:", ", ".join(map(str, paths)), "and MODEL/it_results.json")
+    print("saved:", ", ".join(map(str, paths)))
     if not (given.model or given.run):
         try:
             attach(given.experiment, given.profile, paths, OUTPUTS.name)

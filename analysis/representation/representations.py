@@ -12,7 +12,6 @@ import functools
 import itertools
 import math
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import heat, lines, panel_by_panel, sheet
+from analysis.common.marks import lines, panel_by_panel, sheet
 from analysis.common.models import Candidate, candidate_at, candidates, each, loaded, sentence
 from analysis.common.runs import latest
 from analysis.common.tables import (
@@ -41,6 +40,7 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import rank_agreement, rank_agreement_within, replicated
 from infoscope.metrics.partition.report import OLD_SUM
 from infoscope.metrics.representation.reporting import CONSTANT, LINEAR, RICHER
+from infoscope.notebook import heat
 from infoscope.tracking import runs
 from infoscope.tracking.models import address_of, search
 from infoscope.tracking.store.store import Store
@@ -307,29 +307,6 @@ def draw_agreement(scores: pd.DataFrame, agreement: pd.DataFrame, *paths: Path) 
         axis.set_ylabel(pair.b, fontsize=8)
         interval = f" ({pair.low:+.2f} to {pair.high:+.2f})" if np.isfinite(pair.low) else ""
         axis.set_title(f"{pair.data}\nrank correlation {pair.rho:+.2f}{interval}", fontsize=8)
-
-
-TEXTS = {"holdings": holdings_text, "agreement": agreement_text, "paired": paired_text}
-
-
-def saved(profile: str) -> list[Result]:
-    """What this analysis has saved of the models of a profile, read back; nothing where it was not run."""
-    found = []
-    for name, text in TEXTS.items():
-        path = FOLDER / (file_name(f"{STEM}-{profile}-{name}") + ".csv")
-        if not path.exists():
-            continue
-        lines = path.read_text(encoding="utf-8").splitlines()
-        said = list(itertools.takewhile(lambda line: line.startswith("# "), lines))
-        table, drawn = pd.read_csv(path, skiprows=len(said)), path.with_name(f"{path.stem}.png")
-        draw = functools.partial(_copied, drawn) if drawn.exists() else None
-        found.append(Result(name, table, text(table), "\n".join(line[2:] for line in said), draw))
-    return found
-
-
-def _copied(drawn: Path, *paths: Path) -> None:
-    for path in paths:
-        shutil.copy(drawn.with_suffix(path.suffix), path)
 
 
 OPTIONS = [

@@ -11,12 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import heat, sheet
+from analysis.common.marks import sheet
 from analysis.common.runs import newest
 from analysis.common.tables import Analysis, Claim, Result, difference_claim, spread, told
 from analysis.usable_information._runs import described, over_seeds
 from infoscope import tracking
 from infoscope.metrics import replicated
+from infoscope.notebook import heat
 from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.store import Store, tracking_uri
 from sweeps.usable_information.settings import NOTHING

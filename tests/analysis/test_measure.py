@@ -121,7 +121,7 @@ def test_defaults_fit_the_types(here, y, kind):
     [
         (["--data", "own.csv", "--y", "no"], "error: Y must name columns among a, b, y, label, flat, got 'no'"),
         (["--data", "own.csv", "--x", "a", "--y", "y", "--methods", "kgs"], "error: method must be one of reading"),
-        ([], "error: DATA must be a file ending in .npz, .csv, .parquet, got nothing"),
+        ([], "error: DATA must be a file ending in .npz, .csv, .parquet, or one of examples/genes"),
         (["--data", "own.csv", "--x", "a", "--y", "y", "--seed", "-1"], "error: --seed must be a whole number of at"),
         (
             ["--data", "own.csv", "--x", "a", "--y", "flat"],

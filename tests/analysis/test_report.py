@@ -99,7 +99,7 @@ def test_the_page_has_every_table_picture_claim_and_gap(store, capsys):
     )
     assert shown == ["estimator-choice", "representation-dimension"]
     known = [report.name_of(module) for module in report.ORDER]
-    assert sorted(others) == sorted({*known, "representations"} - {*shown}) and len(known) > 20
+    assert sorted(others) == sorted({*known} - {*shown}) and len(known) > 20
     assert text.count("Nothing to show") == 1 and text.index("<img ") < text.index("<table>", text.index("<section"))
     assert text.count("PROFILE=laptop</code>") >= len(known) - 2 and "make sweep-nuisance PROFILE=laptop</code>" in text
     assert [attributes for tag, attributes in tags.seen if tag in ("link", "script")] == [{}]  # its own
@@ -190,10 +190,10 @@ def test_nothing_to_show(store, capsys, monkeypatch, never):
     names = [line.split(":")[0].strip() for line in others]
     if never:
         *names, last = names
-        assert names == ["estimator-choice", "representation-dimension", "representations"]
+        assert names == ["estimator-choice", "representation-dimension"]
         assert numbers(last) == [len(report.ORDER) - 2]
     else:
-        assert len(names) == len(report.ORDER) + 1
+        assert len(names) == len(report.ORDER)
 
 
 def test_differences_from_the_paper_are_counted_and_explained(made_up):

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from infoscope.estimators.result import (
     BITS,
@@ -124,6 +125,18 @@ def test_intervals_cover():
     covered = sum(each.low <= 2.0 <= each.high for each in map(mean_of, draws))
     assert abs(covered - 1900) < 4 * np.sqrt(2000 * 0.95 * 0.05)
     assert quantile() == pytest.approx(1.959964, abs=1e-6) and quantile(4) == pytest.approx(2.776445, abs=1e-6)
+
+
+def test_rows_of_estimates_on_one_axis():
+    first = Estimate(0.5, 0.1, n=2000, units=40, method="ksg")
+    ax = Figure().subplots()
+    assert first.plot(ax) is ax and first.plot(ax) is ax
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["ksg\nn = 2,000 in 40 units"] * 2
+    with refused("ax", "conflict"):
+        first.bits.plot(ax)
+    assert first._repr_html_() == f"<p><b>{first!r}</b></p>"
+    share = Estimate(0.3, 0.1, "share of H(y)")
+    assert share.plot(Figure().subplots()).get_xlabel() == "share of H(y), 95 % interval"
 
 
 def test_arrays_of_estimates():

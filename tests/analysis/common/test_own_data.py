@@ -1,12 +1,14 @@
 """A person's file becomes two sides, or one sentence that says what is wrong with it."""
 
 import hashlib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.common.own_data import as_options, read
+from analysis.common.own_data import as_options, read, read_representation
+from infoscope import examples
 from infoscope.estimators.arrays.protocol import as_pairs
 from infoscope.estimators.variables import Continuous, Discrete
 from tests.refusals import refused
@@ -181,3 +183,16 @@ def test_a_wrong_file_is_one_sentence(tmp_path):
     assert read(tmp_path / "more.npz").n == 30
     (tmp_path / "twice.csv").write_text("a,a.1,b\n1,2,3\n")
     assert read(tmp_path / "twice.csv", ["a"], ["b"]).n == 1
+
+
+def test_an_example_is_read_like_a_file():
+    data = read(Path("examples/survey"), ["q*"], ["satisfaction"], "household")
+    table = examples.survey()
+    assert data.columns[0] == tuple(f"q{number}" for number in range(1, 9)) and data.n == len(table)
+    np.testing.assert_array_equal(data.groups, table["household"])
+    assert data.digest == hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()
+    found = read_representation(Path("examples/spikes"), ["n*"], ["orientation"], angles=["orientation:180"])
+    assert found.blocks["n"].shape == (600, 12)
+    for path, code in (("examples/flowers", "name"), ("other/survey", "file")):
+        with refused(code=code):
+            read(Path(path), ["a"], ["b"])

@@ -85,19 +85,21 @@ def test_models_are_found_evaluated_and_kept(drawing_store, origin, capsys):
     store = drawing_store
     evaluated_by(["--models", "nvae,erm"])
     folder = origin / partition.OUTPUTS
-    outputs = ["model_comparison.json", "it_comparison_table.csv", "it_comparison_table.tex", "it_summary_report.txt"]
+    outputs = ["it_comparison_table.csv", "it_comparison_table.tex", "it_summary_report.txt"]
+    outputs += ["it_trainings.csv", "it_differences_over_items.csv"]
     outputs += [f"it_{name}.{suffix}" for name in ("heatmap", "model_comparison") for suffix in ("png", "pdf")]
-    outputs += ["nvae/it_results.json", "erm/it_results.json"]
     for name in outputs:
         assert (folder / name).stat().st_size > 0, name
-    together = json.loads((folder / "model_comparison.json").read_text())
-    rows = {(row["model"], row["route"]): row for row in together["models"]}
+    table = pd.read_csv(folder / "it_comparison_table.csv", comment="#")
+    rows = {(row["model"], row["route"]): row for row in table.to_dict("records")}
     of_codes = ("classifier", "neighbours", "labels-as-numbers")
     random = {(kind, route) for kind in ("nvae", "nvae draws", "erm") for route in of_codes}
     assert set(rows) == random | {("nvae", "posterior")}  # a deterministic model has no draws
     nvae, erm = rows["nvae", "classifier"], rows["erm", "classifier"]
     assert (nvae["trainings"], erm["trainings"]) == (2, 1)
-    assert erm["I(z_d;D|Y)"] is None and erm["unique"] is None and "not applicable" in capsys.readouterr().out
+    assert np.isnan(erm["I(z_d;D|Y)"]) and np.isnan(erm["unique"]) and "not applicable" in capsys.readouterr().out
+
+    each = pd.read_csv(folder / "it_trainings.csv")
 
     # by hand: the same codes, labels and settings
     run_id = run_of(store, "nvae-0")
@@ -109,9 +111,10 @@ def test_models_are_found_evaluated_and_kept(drawing_store, origin, capsys):
     metrics = store.run(run_id).data.metrics
     for route in ("classifier", "neighbours"):
         for name in ("I(z_y;Y|D)", "I(z_x;Y,D)", "co-information(z_dy;Y;D)"):
-            assert metrics[f"partition/{route}/{metric_name(name)}"] == pytest.approx(
-                by_hand.figures[route][name].value
-            )
+            expected = pytest.approx(by_hand.figures[route][name].value)
+            assert metrics[f"partition/{route}/{metric_name(name)}"] == expected
+            own = each[(each["run_id"] == run_id) & (each["route"] == route) & (each["quantity"] == name)]
+            assert own["value"].iloc[0] == expected
     assert "partition/posterior/I.z_y.Y_given_D" in metrics
     assert not any("z_d" in name for name in store.run(run_of(store, "erm-0")).data.metrics)  # never a zero
 
@@ -183,8 +186,8 @@ def test_models_of_two_versions_of_the_sweep_are_not_one_kind(tmp_path, monkeypa
     for version in "12":
         log(store, tmp_path / "records", "erm", 0, version=version)
     evaluated_by([])
-    rows = json.loads((tmp_path / partition.OUTPUTS / "model_comparison.json").read_text())["models"]
-    assert {(row["model"], row["trainings"]) for row in rows} == {("erm", 1)}
+    table = pd.read_csv(tmp_path / partition.OUTPUTS / "it_comparison_table.csv", comment="#")
+    assert {*zip(table["model"], table["trainings"])} == {("erm", 1)}
     assert re.search(r"\b1 older runs", " ".join(capsys.readouterr().out.split()))
     evaluated_by(["--run", run_of(store, "erm-0")])  # but for those that are asked for
     assert "left out" not in capsys.readouterr().out

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from analysis.common.models import Candidate, candidates, codes_of
-from analysis.report import joint_section
 from analysis.representation import representations
 from analysis.representation._named import Layers, named_model
 from analysis.representation._reports import Effort, Held, held, items_of
@@ -81,12 +80,6 @@ def test_models_of_two_sweeps_are_in_one_table_and_are_not_asked_twice(store, mo
     alone = table[(table["model"] == "first weights") & (table["block"] == "z")]
     assert (alone["trainings"] == 1).all() and (alone["richer_bits_error"] > 0).all()
     assert "paired by seeds" in printed and "halves (120 items)" in printed
-    kept = {result.name: result for result in representations.saved("laptop")}
-    assert set(kept) == {"holdings", "paired"} and "halves (120 items)" in kept["holdings"].caption
-    assert kept["holdings"].text.equals(representations.holdings_text(table))
-    section = joint_section("laptop")
-    assert [one.result.name for one in section.pictures] == list(kept) and section.pictures[0].image
-    assert joint_section("paper").problem == "not asked yet" and representations.saved("paper") == []
     found = candidates(runs("vae-zoo", "laptop"))
     written = runs("vae-zoo", "laptop").set_index("run_id")
     assert written.loc[found[1].run_id, "representation/upper/z/richer_bits"] > 0

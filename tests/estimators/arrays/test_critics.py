@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 
 from infoscope.estimators import estimate
 from infoscope.estimators.arrays.critics import CriticEstimate, CriticMethod, Rows, _independent
@@ -28,6 +29,17 @@ def test_an_estimate_knows_how_its_critics_were_trained(read):
     twice = estimate(*normal_pair(300, 0.8), "dv", restarts=2, **SMALL | {"steps": 8})
     assert "2 trainings each" in twice.settings
     assert twice.curve.groupby(["fold", "restart"]).size().shape == (4,)
+
+
+def test_trainings_are_drawn_with_the_weights_that_were_kept(read):
+    ax, in_bits = read.plot_curve(Figure().subplots()), read.plot_curve(Figure().subplots(), "bits")
+    lines, dots = ax.lines[::2], ax.lines[1::2]
+    assert len(lines) == len(dots) == 2 and ax.get_ylabel().endswith("(nats)")
+    for (_, fold), line, dot in zip(read.curve.groupby("fold"), lines, dots):
+        np.testing.assert_array_equal(line.get_ydata(), fold["training"])
+        np.testing.assert_array_equal(dot.get_xdata(), fold["step"][fold["kept"]])
+    np.testing.assert_allclose(in_bits.lines[0].get_ydata() * math.log(2), lines[0].get_ydata())
+    assert in_bits.get_ylabel().endswith("(bits)")
 
 
 def test_the_interval_reaches_up_to_what_is_reported_of_rows_that_trained():

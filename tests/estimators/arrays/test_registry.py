@@ -60,6 +60,21 @@ def test_every_method_is_listed_with_what_it_takes():
     assert as_method("smile-3").name == "smile-3"
 
 
+@pytest.mark.parametrize("columns", [40, 80, 100, 240])
+def test_the_list_fits_a_terminal(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = str(methods())
+    assert max(map(len, text.splitlines())) <= max(80, min(columns, 120))
+    said = " ".join(text.split())
+    for one in methods():
+        assert f"{one.cost}; {one.source}".replace("- ", "-") in said.replace("- ", "-")
+
+
+def test_the_list_is_one_table_in_a_notebook():
+    page = methods()._repr_html_()
+    assert page.count("<tr") == len(methods()) + 1 and "Kraskov" in page and "..." not in page
+
+
 @pytest.mark.parametrize(
     ("method", "code"), [("kgs", "name"), (object(), "type"), (type(METHODS["ksg"]), "type"), (3, "type")]
 )

@@ -8,6 +8,7 @@ import resource
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 
 from infoscope.data import GaussianPairs
 from infoscope.estimators import BOUNDS, Training, fit_critic, make_critic, matmul, share_training
@@ -223,6 +224,19 @@ def test_trace():
     np.testing.assert_array_equal(trace.of(BOUNDS["dv"], member=1), trace.values[2])
     with refused("(member, bound)", "name"):
         trace.of("dv")
+
+
+def test_a_trace_is_drawn_with_the_truth_and_summed_up_in_a_table():
+    trace = fit_critic(SOURCE, critic_of(2), [("js", "smile-5"), "dv"], 20, batch=4)
+    ax = Figure().subplots()
+    assert trace.plot(ax) is ax
+    faint, truth = ax.lines[:-1:2], ax.lines[-1]
+    np.testing.assert_array_equal([line.get_ydata() for line in faint], trace.values)
+    np.testing.assert_array_equal(truth.get_ydata(), trace.truth)
+    names = [text.get_text() for text in ax.get_legend().texts]
+    assert names[:3] == ["js, member 0", "smile-5, member 0", "dv, member 1"]
+    np.testing.assert_allclose(trace.table["last tenth (nats)"], trace.values[:, -2:].mean(axis=1))
+    assert "smile-5" in trace._repr_html_()
 
 
 def test_one_bound_for_all_members_and_a_critic_without_parameters():

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from infoscope.estimators import Continuous, Discrete, Estimate, estimate
 from infoscope.estimators.arrays import as_pairs
@@ -42,6 +43,13 @@ def test_the_table_has_what_the_reader_saw(found):
     table = found.table.set_index("figure")
     assert table.loc["ksg_3", "value"] == pytest.approx(normal_information(0.8), abs=0.15)
     assert set(table.index) <= set(figures.NAMES) and (table["meaning"].str.len() > 5).all()
+
+
+def test_a_notebook_shows_the_line_and_folds_the_table(found):
+    page = found._repr_html_()
+    assert page.startswith(f"<p><b>{found!r}</b></p>") and page.index("<details>") < page.index("<table")
+    ax = found.plot(Figure().subplots())
+    assert [text.get_text() for text in ax.get_yticklabels()] == [f"reading\ngrade {found.grade}, n = 600"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.metrics.pid import Bounds, bounds
@@ -130,6 +131,16 @@ def test_crossed_bounds_are_told_in_standard_errors_everywhere():
         assert low.notes == high.notes and f" by {low.value - high.value:.3g} ±" in low.notes[0]
         assert "of H(y)" in low.notes[0]
     assert made(3, MEANS).notes == () and (made(3, MEANS).table()["notes"] == "").all()
+
+
+def test_every_pair_is_a_cell_of_the_picture():
+    found = made(0, MEANS, n=400)
+    ax = found.plot(Figure().subplots())
+    np.testing.assert_array_equal(ax.images[0].get_array(), found.alone)
+    assert ax.texts[0].get_text() == f"{found.alone[0, 0]:.2f}\n± {found.standard_errors()[0][0, 0]:.2f}"
+    assert ax.get_title().endswith("n = 400")
+    page = found._repr_html_()
+    assert "2 factors, 3 latents" in page and page.index("<details>") < page.index("<table")
 
 
 def test_requirements():

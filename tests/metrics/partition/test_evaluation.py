@@ -1,10 +1,10 @@
 """The quality of a partition from samples: identities, truths, errors of dependent rows, tests, comparisons."""
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy import integrate
 
 from infoscope.estimators import npeet
@@ -54,6 +54,16 @@ def report(case):
 
 def value(report, name, route="classifier"):
     return report.figures[route][name].value
+
+
+def test_a_notebook_folds_the_limits_and_draws_one_unit(report):
+    page = report._repr_html_()
+    assert page.index("Score unique") < page.index("<details>") < page.index("Not shown: anything about other")
+    ax = report.plot(Figure().subplots())
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert "I(z_y;D|Y)" in names and ax.get_title() == "classifier, n = 600"
+    places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose(places, [value(report, name) for name in names])
 
 
 def test_both_routes_find_the_truth(report):
@@ -243,12 +253,11 @@ def test_same_seed_same_numbers_and_progress():
     assert {what.split(":")[0] for _, what in steps} == {"neighbours", "classifier", "permutations"}
 
 
-def test_a_report_is_plain_values_and_words(report):
-    plain = json.loads(json.dumps(report.to_json(), allow_nan=False))
-    assert plain["n"] == plain["groups"] == 600 and plain["settings"]["folds"] == 5
-    rows = {(row["route"], row["quantity"]): row for row in plain["rows"]}
-    assert rows["classifier", "I(z_y;D|Y)"]["value"] == value(report, "I(z_y;D|Y)")
-    assert rows["labels-as-numbers", "seed"]["standard_error"] is None
+def test_a_report_is_a_table_and_words(report):
+    assert report.n == report.groups == 600 and report.settings["folds"] == 5
+    rows = report.table().set_index(["route", "quantity"])
+    assert rows.loc[("classifier", "I(z_y;D|Y)"), "value"] == value(report, "I(z_y;D|Y)")
+    assert np.isnan(rows.loc[("labels-as-numbers", "seed"), "standard_error"])
     for words in ("Score unique", "Score seed", "it is there", "w / (2 m) nats", "synergy prevails"):
         assert words in report.summary()
     with refused("route", "name"):

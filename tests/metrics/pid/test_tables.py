@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
+from infoscope.estimators.result import Estimate
 from infoscope.metrics.pid import (
     Decomposition,
     bounds,
@@ -87,6 +89,22 @@ def test_williams_beer_calls_two_separate_bits_redundant():
     """The known objection to I_min: two independent copied bits, of which each source knows its own."""
     np.testing.assert_allclose(williams_beer(BOTH)[:4], np.array([0, 0, 1, 1]) * BIT, atol=1e-12)
     np.testing.assert_allclose(williams_beer(AND)[:4], np.array([0, 0, 0.311278, 0.5]) * BIT, atol=1e-6)
+
+
+def test_terms_are_shown_and_drawn():
+    found, terms = bounds(0.3, 0.2, 0.4), Decomposition(0.1, Estimate(0.0, 0.02), 0.2, 0.1, 0.0)
+    ax = found.plot(Figure().subplots())
+    drawn = [line.get_xdata() for line in ax.lines]
+    np.testing.assert_allclose(drawn, [(0.1, 0.2), (0.1, 0.2), (0.0, 0.1)])
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["unique", "redundant", "synergistic"]
+    assert "0.2" in found._repr_html_() and "in 2 places" not in found._repr_html_()
+    several = bounds([0.3, 0.2], 0.2, 0.4)
+    assert "Bounds in (2,) places" in several._repr_html_()
+    with refused("bounds", "shape"):
+        several.plot()
+    assert "0.400 nats" in terms._repr_html_()
+    ax = terms.plot(Figure().subplots())
+    assert [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"] == [0.1, 0.0, 0.2, 0.1]
 
 
 @pytest.mark.parametrize("decompose", (broja, williams_beer))

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy import integrate
 
 from infoscope.estimators.families import GradientBoosting, Logistic
@@ -82,6 +83,17 @@ def test_the_page_says_it_in_sentences(kept_apart):
     assert kept_apart.hardest["item"].str.startswith("row ").all() and len(kept_apart.hardest) == 5
     row = kept_apart.table.set_index(["block", "target"]).loc[("z_y", "y")]
     assert row["richer_low"] <= row["richer"] <= row["richer_high"] and row["n"] == 600
+
+
+def test_a_notebook_has_the_sentences_the_table_and_the_picture(kept_apart):
+    page = kept_apart._repr_html_()
+    parts = (kept_apart.leaks[0], "<table", "Hardest items", "Partition")
+    assert sorted(parts, key=page.index) == list(parts)
+    ax = kept_apart.plot(Figure().subplots())
+    blocks, targets = ("z_y", "z_d", ALL), ("y", "domain")
+    bits = [[kept_apart.row(block, name).richer.bits.value for name in targets] for block in blocks]
+    np.testing.assert_array_equal(ax.images[0].get_array(), bits)
+    assert ax.figure.axes[1].get_ylabel() == "usable information (bits)"
 
 
 def test_what_is_the_same_is_redundant_and_a_constant_tells_nothing():

@@ -13,6 +13,7 @@ from scipy.special import ndtri, stdtrit  # scipy.stats takes two seconds to imp
 
 from infoscope.errors import Conflict, InvalidInput, OutOfRange
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.notebook import InNotebook, axes, intervals
 
 LEVEL = 0.95
 NATS, BITS, SHARE = "nats", "bits", "1"
@@ -28,7 +29,7 @@ LARGEST = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate(float):
+class Estimate(InNotebook, float):
     """An estimate: a float with its error, unit and provenance.
 
     value           not clipped; nan where there is none (notes give the reason)
@@ -208,15 +209,22 @@ class Estimate(float):
         return f"{self.value:,.{places}f}{error}{unit} ({'; '.join([*sure, *self._origin()])})"
 
     def _origin(self) -> list[str]:
-        size = f"n = {self.n:,}" if self.n else ""
-        if size and self.units is not None and self.units != self.n:
-            size += f" in {self.units:,} units"
-        text = ", ".join(part for part in (self.method, self.settings, size) if part)
+        text = ", ".join(part for part in (self.method, self.settings, self._size()) if part)
         return [text] if text else []
+
+    def _size(self) -> str:
+        units = f" in {self.units:,} units" if self.units not in (None, self.n) else ""
+        return f"n = {self.n:,}{units}" if self.n else ""
 
     def __str__(self) -> str:
         notes = () if math.isnan(self.value) else self.notes
         return "\n".join([repr(self), *(f"  {note}" for note in notes)])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the estimate with its interval as a row, below others of one unit on `ax`; the matplotlib axes."""
+        ax = axes(ax, (6.4, 2.4))
+        intervals(ax, ["\n".join(filter(None, (self.method, self._size()))) or "estimate"], [self])
+        return ax
 
     def __format__(self, spec: str) -> str:
         return float.__format__(self, spec) if spec else str(self)

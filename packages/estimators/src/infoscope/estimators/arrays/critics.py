@@ -24,8 +24,10 @@ from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.neural.bounds import Bound, Scores, as_bound, split
 from infoscope.estimators.neural.critics import Critic, make_critic
 from infoscope.estimators.neural.training import Training
-from infoscope.estimators.result import Estimate
+from infoscope.estimators.result import BITS, NATS, Estimate
 from infoscope.estimators.threads import threads_for
+from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.notebook import axes
 
 _EVALUATIONS = 40  # of the longest training
 _FEWEST = 16  # independent rows of a batch, or of a read-out
@@ -62,6 +64,20 @@ class CriticEstimate(Estimate):
 
     seen: float
     curve: pd.DataFrame
+
+    def plot_curve(self, ax: Any = None, unit: str = NATS, color: str = "C0") -> Any:
+        """Draws what critics report of their training batches by step, a line a training, dots where weights were kept;
+        the matplotlib axes.
+        """
+        ax, label = axes(ax), ", ".join(filter(None, (self.method, self._size())))
+        for number, (_, part) in enumerate(self.curve.groupby(["fold", "restart"])):
+            if "training" in part:
+                reports, kept = part["training"] / (NATS_PER_BIT if unit == BITS else 1), part["kept"]
+                ax.plot(part["step"], reports, color=color, lw=1, label="" if number else label)
+                ax.plot(part["step"][kept], reports[kept], "o", color=color)
+                ax.legend()
+        ax.set(xlabel="step (dot: weights that were kept)", ylabel=f"report on training batches ({unit})")
+        return ax
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -23,6 +25,7 @@ from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.serial import SerialDependence, serial_dependence
 from infoscope.estimators.variables import Discrete, copies, joint_codes
 from infoscope.late import needs
+from infoscope.notebook import InNotebook, as_html
 
 
 @dataclass(frozen=True)
@@ -187,8 +190,8 @@ def _of_bound(name: str) -> Described:
     raise UnknownName(f"method must be one of {', '.join(METHODS)}, got {name!r}{others}.")
 
 
-class MethodList(tuple[Described, ...]):
-    """Methods, printed as a table; `table` is the same as a data frame."""
+class MethodList(InNotebook, tuple[Described, ...]):
+    """Methods, printed to fit a terminal; `table` has the same as a data frame."""
 
     @property
     def table(self) -> pd.DataFrame:
@@ -196,7 +199,18 @@ class MethodList(tuple[Described, ...]):
         return pd.DataFrame(columns, columns=["method", "takes", "in the limit", "cost", "source"]).set_index("method")
 
     def __repr__(self) -> str:
-        return self.table.to_string(max_colwidth=None)
+        width = max(80, min(shutil.get_terminal_size((100, 0)).columns, 120))
+        name, takes = (max(map(len, words)) + 2 for words in (self.table.index, TAKES))
+        rows, lines = [("method", "takes", "in the limit", "cost; source")], []
+        rows += [(one.name, one.takes, one.limit, f"{one.cost}; {one.source}") for one in self]
+        for called, taken, limit, more in rows:
+            start = f"{called:{name}}{taken:{takes}}"
+            lines += textwrap.wrap(limit, width, initial_indent=start, subsequent_indent=" " * len(start))
+            lines += textwrap.wrap(more, width, initial_indent="    ", subsequent_indent="    ")
+        return "\n".join([*lines, *(f"{short}: {words}" for short, words in TAKES.items())])
+
+    def _repr_html_(self) -> str:
+        return as_html((), self.table)
 
 
 def methods() -> MethodList:

@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -22,8 +23,10 @@ from infoscope.checks import require_int, require_number
 from infoscope.errors import Conflict, MissingValues, UnknownName, WrongLength, WrongShape, WrongType
 from infoscope.estimators.neural.bounds import Bound, Objective, as_bound, split
 from infoscope.estimators.neural.critics import Critic, generator_per_member
+from infoscope.notebook import InNotebook, axes
 from infoscope.sources import KnownPairSource, PairSource
 
+SMOOTHED = 0.1  # share of the steps over which reports are averaged where they are shown
 BoundOfMember = str | Bound | Sequence[str | Bound]
 
 
@@ -116,7 +119,7 @@ class MemberGroup:
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(InNotebook):
     """The reports of every member at every step, before that step's update, on that step's batch.
 
     reports  (member, bound name), one per row of `values`
@@ -139,6 +142,32 @@ class Trace:
     def nonfinite(self) -> np.ndarray:
         """Number of steps whose estimate is infinite or nan, int64 [reports]."""
         return (~np.isfinite(self.values)).sum(axis=1)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for each report: its member, bound, mean over the last tenth of the steps, nats, and `nonfinite`."""
+        found = pd.DataFrame(self.reports, columns=["member", "bound"])
+        last = self.values[:, -self._span :].mean(axis=1)
+        return found.assign(**{"last tenth (nats)": last, "steps not finite": self.nonfinite})
+
+    @property
+    def _span(self) -> int:
+        return math.ceil(SMOOTHED * self.values.shape[1])
+
+    def __str__(self) -> str:
+        return f"Estimates of each batch in {self.values.shape[1]:,} steps"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws every report by step, faint, its mean over a tenth of the steps, and the truth; the matplotlib axes."""
+        ax, steps = axes(ax), np.arange(1, self.values.shape[1] + 1)
+        for place, ((member, bound), values) in enumerate(zip(self.reports, self.values)):
+            name = bound if {one for one, _ in self.reports} == {member} else f"{bound}, member {member}"
+            ax.plot(steps, values, color=f"C{place}", alpha=0.3, lw=0.5)
+            ax.plot(steps, pd.Series(values).rolling(self._span, 1, center=True).mean(), f"C{place}", label=name)
+        ax.plot(steps, self.truth, color="black", lw=1, label="true information")
+        ax.set(xlabel="step", ylabel="estimate of each batch (nats)")
+        ax.legend()
+        return ax
 
 
 def fit_critic(

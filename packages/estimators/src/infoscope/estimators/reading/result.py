@@ -62,6 +62,11 @@ class Reading(Estimate):
         rows = [(name, value, figures.MEANING[name]) for name, value in known.items()]
         return pd.DataFrame(rows, columns=["figure", "value", "meaning"])
 
+    folded_table = "What single estimators and other figures of the sample are (information in nats)"
+
+    def _size(self) -> str:
+        return f"grade {self.grade}, {super()._size()}"
+
     def __repr__(self) -> str:
         places = max(2, decimals((self.high - self.low) / 2, 2)) if self.high > self.low else 2
         size = f"n = {self.n:,}" + (f" in {self.units:,} groups" if self.units not in (None, self.n) else "")

@@ -22,10 +22,11 @@ from infoscope.estimators.uncertainty._engine import Sample, list_length
 from infoscope.estimators.uncertainty._kernels import sorted_lists
 from infoscope.estimators.uncertainty._local import local_permutations, permuted_estimates
 from infoscope.estimators.variables import Variable, row_codes
+from infoscope.notebook import InNotebook
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationTest:
+class PermutationTest(InNotebook):
     """The result of a test for any information.
 
     observed   the estimate with its interval, nats; or a kernel statistic, without unit or error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,14 +12,14 @@ from scipy.special import ndtr
 
 from infoscope.errors import OutOfRange, TooFew, UnknownName, WrongShape
 from infoscope.estimators.result import NATS, Estimate, Estimates, quantile, root_sum_squares, undefined
-from infoscope.metrics.pid import BRANCHES, ROUNDING, Bounds, crossing_note, finite, is_low
+from infoscope.metrics.pid import BRANCHES, ROUNDING, TERMS, Bounds, crossing_note, finite, is_low
+from infoscope.notebook import InNotebook, axes, heat
 
 OF_ENTROPY, SHARE = "share of H(y)", "share"
-TERMS = ("unique", "redundant", "synergistic")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FactorInformation:
+class FactorInformation(InNotebook):
     """Mutual informations of K factors y and L latents z, nats.
 
     entropy    [K]      H(y_k); NaN for a continuous factor
@@ -28,6 +29,8 @@ class FactorInformation:
     surprisal  [n, K]   -log p(y_k); None where the entropy is known
     clusters   [n]      labels of dependent draws or rows; None: independent
     """
+
+    folded_table = "Every factor and latent (nats)"
 
     factors: tuple[str, ...]
     latents: tuple[str, ...]
@@ -282,6 +285,16 @@ class FactorInformation:
                 f"{self.latents[best[k]]}, {alone}"
             )
         return "\n".join([*lines, f"UniBound {self.unibound()!r}", *self.notes])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws I(y_k; z_l) of every factor and latent, nats, with standard errors; the matplotlib axes."""
+        ax = axes(ax, (1.2 * len(self.latents) + 2.5, 0.6 * len(self.factors) + 1.6))
+        errors = np.char.mod("%.2f", self.standard_errors()[0])
+        texts = np.char.add(np.char.add(np.char.mod("%.2f", self.alone), "\n± "), errors)
+        image = heat(ax, self.alone, texts, self.factors, self.latents, max(float(self.alone.max()), ROUNDING))
+        ax.figure.colorbar(image, ax=ax, label="information about the factor (nats)")
+        ax.set_title(self.method + (f", n = {self.n:,}" if self.n else ""))
+        return ax
 
     def _bound(self, name: str, normalised: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Value, standard error [K, L] and deviations [g, K, L] of one bound."""

@@ -18,6 +18,7 @@ from infoscope.estimators.result import LEVEL, Estimate
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 from infoscope.metrics.pid import ROUNDING
 from infoscope.metrics.writing import blocks_and_widths, shown
+from infoscope.notebook import as_html, axes, intervals
 
 COLUMNS = [
     "quantity", "route", "value", "standard_error", "low", "high", "unit", "n", "groups", "p_value", "p_holm", "note",
@@ -125,14 +126,29 @@ class PartitionReport:
 
     def summary(self) -> str:
         """What was found, in plain words, with what it does not show."""
-        lines = [self._heading(), *self._score_lines(), *self._test_lines()]
-        if NEIGHBOURS in self.routes:
-            lines += [*self._disagreements(), *(f"Not shown: {note}" for note in _LIMITS)]
-        if POSTERIOR in self.routes:
-            lines.append(_POSTERIOR_LIMITS)
-        return "\n".join(lines)
+        return "\n".join([*self._findings(), *self._limits()])
 
     __str__ = summary
+
+    def _findings(self) -> list[str]:
+        disagreements = self._disagreements() if NEIGHBOURS in self.routes else []
+        return [self._heading(), *self._score_lines(), *self._test_lines(), *disagreements]
+
+    def _limits(self) -> list[str]:
+        limits = [f"Not shown: {note}" for note in _LIMITS] if NEIGHBOURS in self.routes else []
+        return limits + [_POSTERIOR_LIMITS] * (POSTERIOR in self.routes)
+
+    def _repr_html_(self) -> str:
+        folded = {"Every quantity and score": self.table(), "What is not shown": self._limits()}
+        return as_html(self._findings(), folded=folded)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws what blocks hold of Y and D by the route `main`, nats, with 95 % intervals; the matplotlib axes."""
+        ax, figures = axes(ax), self.figures[self.main]
+        shown = [name for name in _COMPARED if name in figures]
+        intervals(ax, shown, [figures[name] for name in shown])
+        ax.set_title(f"{self.main}, n = {self.n:,}" + f" in {self.groups:,} groups" * (self.groups < self.n))
+        return ax
 
     def _heading(self) -> str:
         widths, settings = blocks_and_widths(self.blocks), self.settings
@@ -207,18 +223,6 @@ class PartitionReport:
                 else f"{pair}. Either {gap:.3f} nats are there that this family cannot use, or neighbours are biased."
             )
         return lines
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything but the pointwise values, as plain numbers, strings and dicts; None where there is no number."""
-        rows = self.table().replace([np.inf, -np.inf], np.nan).astype(object)
-        return {
-            "blocks": dict(self.blocks),
-            "n": self.n,
-            "groups": self.groups,
-            "settings": dict(self.settings),
-            "rows": rows.where(rows.notna(), None).to_dict("records"),
-            "summary": self.summary(),
-        }
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from infoscope.metrics.pid.terms import (
     BRANCHES,
     CROSSED,
     ROUNDING,
+    TERMS,
     Bounds,
     Decomposition,
     bounds,
@@ -44,7 +45,7 @@ DECOMPOSITIONS = {
 }
 
 __all__ = [
-    "APART", "BRANCHES", "CROSSED", "DECOMPOSITIONS", "ROUNDING", "Bounds", "Decomposition", "bounds", "co_information",
-    "crossing_note", "either_specific", "finite", "is_low", "least_specific", *_LATE,
+    "APART", "BRANCHES", "CROSSED", "DECOMPOSITIONS", "ROUNDING", "TERMS", "Bounds", "Decomposition", "bounds",
+    "co_information", "crossing_note", "either_specific", "finite", "is_low", "least_specific", *_LATE,
 ]  # fmt: skip
 __getattr__ = late(__name__, _LATE)

@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.errors import MissingValues
+from infoscope.errors import MissingValues, WrongShape
+from infoscope.estimators.result import Estimate
+from infoscope.metrics.writing import row
+from infoscope.notebook import UNITS, as_html, axes, intervals
 
+TERMS = ("unique", "redundant", "synergistic")
 ROUNDING = 1e-9  # up to which a lower bound may be above its upper one without a note, nats
 CROSSED = "The lower bound is above the upper one"  # how a note on one pair of bounds begins
 APART = (
@@ -50,6 +55,28 @@ class Bounds(NamedTuple):
 
     def __str__(self) -> str:
         return "\n".join([repr(self), *self.notes])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for each term: its lower and upper bound."""
+        return pd.DataFrame({"term": TERMS, "lower bound": self[::2], "upper bound": self[1::2]})
+
+    def _repr_html_(self) -> str:
+        if self.excess.ndim:
+            return as_html([f"Bounds in {self.excess.shape} places", *self.notes, *map(repr, self)])
+        return as_html(["Bounds of three terms, for every nonnegative decomposition", *self.notes], self.table)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws each term from its lower to its upper bound; the matplotlib axes. InfoscopeError: bounds of arrays."""
+        if self.excess.ndim:
+            raise WrongShape(f"bounds must be numbers to be drawn, got arrays of shape {self.excess.shape}.")
+        ax = axes(ax, (6.4, 2.0))
+        for place, (low, high) in enumerate(zip(self[::2], self[1::2])):
+            ax.plot([low, high], [place, place], "|-", color="C0", markersize=12)
+        unit = UNITS.get(getattr(self[0], "unit", ""), "information, in the unit given")
+        ax.set(xlabel=f"{unit}, lower to upper bound", yticks=range(len(TERMS)), yticklabels=TERMS,
+               ylim=(len(TERMS) - 0.5, -0.5))  # fmt: skip
+        return ax
 
 
 # Each bound is the larger (low) or the smaller (high) of two linear terms in a, b and t = I(target; a), I(target; b),
@@ -112,7 +139,7 @@ def finite(**values: ArrayLike) -> list[np.ndarray]:
     return arrays
 
 
-class Decomposition(NamedTuple):
+class Decomposition(NamedTuple):  # a tuple cannot inherit InNotebook
     """Four terms that sum to I(target; a, b), nats: numbers or Estimates, within `gap` of the definition's value."""
 
     unique_a: float
@@ -135,6 +162,26 @@ class Decomposition(NamedTuple):
             for name, value in zip(self._fields[:4], self)
             if value < -max(ROUNDING, self.gap)
         )
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for each term: its value, standard error, ends of the 95 % interval, unit, n and method."""
+        rows = [{"term": name} | row(as_estimate(one)) for name, one in zip(self._fields[:4], self)]
+        return pd.DataFrame(rows).drop(columns="notes")
+
+    def _repr_html_(self) -> str:
+        return as_html([f"I(target; a, b) = {float(sum(self[:4])):z.3f} nats, of four terms", *self.notes], self.table)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the four terms, nats, with 95 % intervals where they have some; the matplotlib axes."""
+        ax = axes(ax, (6.4, 2.4))
+        intervals(ax, self._fields[:4], [as_estimate(one) for one in self[:4]])
+        return ax
+
+
+def as_estimate(value: float) -> Estimate:
+    """An estimate as it is; a number, nats, as one without error."""
+    return value if isinstance(value, Estimate) else Estimate(float(value), 0.0)
 
 
 def from_redundancy(informations: tuple[float, float, float], redundant: float, gap: float = 0.0) -> Decomposition:

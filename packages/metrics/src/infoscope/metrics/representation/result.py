@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from infoscope.estimators.reading.result import Reading
@@ -15,6 +17,7 @@ from infoscope.metrics.factor_information.result import TERMS
 from infoscope.metrics.partition import PartitionReport
 from infoscope.metrics.pid import Bounds
 from infoscope.metrics.writing import blocks_and_widths, columns, in_bits
+from infoscope.notebook import as_html, axes, heat
 
 TARGET, DOMAIN = "target", "domain"
 ALL = "all blocks"  # the name of them together
@@ -180,6 +183,35 @@ class RepresentationReport:
         """The first sentences of the report: what could not be estimated, leaks, and one sentence for each target."""
         unsaid = (f"Nothing is said about {name}, which was asked for: {why}" for name, why in self.unanswered.items())
         return [*unsaid, *self.summary]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws block x target: what the richer family can use, bits, with its interval and its share of what there is
+        to know; the matplotlib axes.
+        """
+        rows = {(row.block, row.target): row for row in self.rows}
+        blocks, targets = (list(dict.fromkeys(names)) for names in zip(*rows))
+        bits = np.array([[rows[block, target].richer.bits.value for target in targets] for block in blocks])
+
+        def written(block: str, target: str) -> str:
+            row, one = rows[block, target], rows[block, target].richer.bits
+            share = f"\n{100 * row.share:z.0f} % of H" if math.isfinite(row.share) else ""
+            return f"{one.value:z.2f}\n[{one.low:z.2f}, {one.high:z.2f}]{share}"
+
+        texts = [[written(block, target) for target in targets] for block in blocks]
+        ax = axes(ax, (2.0 * len(targets) + 2.5, 0.7 * len(blocks) + 1.6))
+        image = heat(ax, bits, texts, blocks, targets, max(float(bits.max()), 1e-9))
+        ax.tick_params(labelsize="medium", length=3.5)
+        ax.tick_params(axis="x", rotation=20)
+        ax.figure.colorbar(image, ax=ax, label="usable information (bits)")
+        return ax
+
+    def _repr_html_(self) -> str:
+        tables = self.tables
+        hardest, scores, partition = (tables.get(name) for name in ("hardest", "scores", "partition"))
+        return as_html(self.answers, self.text, {
+            "Hardest items (bits)": hardest, "Scores of disentanglement": scores, "Partition (nats)": partition,
+            "In sentences": str(self).splitlines()[len(self.answers) :],
+        })  # fmt: skip
 
     def __str__(self) -> str:
         grouped = f" in {self.groups:,} groups" if self.groups < self.n else ""

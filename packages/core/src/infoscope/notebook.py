@@ -1,0 +1,126 @@
+"""How results look in a notebook: as HTML, and drawn on matplotlib axes, which are imported when something is drawn.
+
+A class with `__str__`, and perhaps `table` (a data frame), is shown as HTML if it inherits `InNotebook`. Its `plot` is
+
+    def plot(self, ax=None):
+        ax = axes(ax)
+        intervals(ax, names, estimates)
+        return ax
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from infoscope.errors import Conflict
+from infoscope.late import needs
+
+UNITS = {"nats": "information (nats)", "bits": "information (bits)", "1": "share"}  # as an axis names them
+STYLE = "<style>table.infoscope th, table.infoscope td {text-align: left; vertical-align: top}</style>"
+MAX_ROWS = 60  # of a table in a notebook, as pandas shows
+
+
+class InNotebook:
+    """Shows an object in a notebook: the lines of its text, then its `table`, if it has one (property or method).
+
+    folded_table  a title under which a long table opens by a click; empty: it is shown at once
+    """
+
+    folded_table: ClassVar[str] = ""
+
+    def _repr_html_(self) -> str:
+        found = getattr(self, "table", None)
+        table = found() if callable(found) else found
+        folded = {self.folded_table: table} if self.folded_table else {}
+        return as_html(str(self).splitlines(), None if folded else table, folded)
+
+
+def as_html(lines: Iterable[str], table: Any = None, folded: Mapping[str, Any] | None = None) -> str:
+    """HTML of sentences, the first one bold, of a data frame, and of what opens by a click: title -> a data frame or
+    lines. All text is escaped.
+    """
+    first, *rest = [html.escape(line) for line in lines] or [""]
+    parts = [f"<p><b>{first}</b></p>"] if first else []
+    parts += [_paragraphs(rest), _table(table)]
+    for title, content in (folded or {}).items():
+        inside = _table(content) if hasattr(content, "to_html") else _paragraphs(map(html.escape, content))
+        if inside:
+            parts.append(f"<details><summary>{html.escape(title)}</summary>{inside}</details>")
+    return "\n".join(part for part in parts if part)
+
+
+def _paragraphs(lines: Iterable[str]) -> str:
+    """Escaped lines, with the spaces that they begin with."""
+    return "".join(f'<p style="margin:0.2em 0;max-width:60em;white-space:pre-wrap">{line}</p>' for line in lines)
+
+
+def _table(table: Any) -> str:
+    if table is None or not len(table):
+        return ""
+    import pandas as pd  # whose table it is
+
+    shown = table.reset_index() if any(name is not None for name in table.index.names) else table
+    with pd.option_context("display.max_colwidth", None):
+        return STYLE + shown.to_html(
+            index=False, border=0, na_rep="", float_format="{:.4g}".format, max_rows=MAX_ROWS, classes="infoscope"
+        )
+
+
+def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.8)) -> Any:
+    """These matplotlib axes, or those of a new figure of a size in inches. ModuleNotFoundError: no matplotlib."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(f"plot {needs('matplotlib')}", name="matplotlib") from None
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def intervals(ax: Any, names: Sequence[str], estimates: Sequence[Any], colours: Sequence[str] = ()) -> None:
+    """Draws estimates with 95 % intervals as rows below those that are there; one without upper end as an arrow.
+
+    Without value: the name alone, marked. InfoscopeError: another unit than that of the rows that are there.
+    """
+    label = f"{UNITS.get(estimates[0].unit, estimates[0].unit)}, 95 % interval"
+    shown = [text.get_text() for text in ax.get_yticklabels()] if ax.containers else []
+    if shown and ax.get_xlabel() != label:
+        raise Conflict(f"ax must be of one unit: there is {ax.get_xlabel()!r} on it, got {label!r}.")
+    if not shown:
+        ax.axvline(0, color="black", linewidth=0.8)
+    for place, (name, one) in enumerate(zip(names, estimates, strict=True), start=len(shown)):
+        colour = colours[place % len(colours)] if colours else "C0"
+        low, high = (one.low, one.high) if np.isfinite([one.low, one.high]).all() else (np.nan, np.nan)
+        ax.errorbar((low + high) / 2, place, xerr=(high - low) / 2, fmt="none", color=colour, capsize=3)
+        ax.plot(*((one.low, place, ">") if np.isinf(one.high) else (one.value, place, "o")), color=colour)
+        shown.append(name if np.isfinite(one.value) else f"{name}: no value")
+    ax.set_yticks(range(len(shown)), shown, fontsize="small")
+    ax.set(xlabel=label, ylim=(len(shown) - 0.5, -0.5))
+
+
+def heat(
+    ax: Any,
+    values: np.ndarray,
+    texts: Sequence[Sequence[str]],
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    top: float = 1.0,
+    fontsize: int = 8,
+) -> Any:
+    """Draws values [rows, columns] as colours from 0 to `top`, grey where there is none, each with its text; what a
+    colour bar takes.
+    """
+    import matplotlib
+
+    colours = matplotlib.colormaps["viridis"].with_extremes(bad="#dddddd")
+    image = ax.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=top, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        colour = "white" if value < 0.6 * top else "black"
+        ax.text(column, row, texts[row][column], ha="center", va="center", fontsize=fontsize, color=colour)
+    ax.set(xticks=range(len(columns)), xticklabels=columns, yticks=range(len(rows)), yticklabels=rows)
+    ax.tick_params(length=0, labelsize=fontsize)
+    return image

@@ -1,0 +1,143 @@
+"""Three made tables to try everything on, and what is true of them: spikes, genes, survey; numpy and pandas alone.
+
+Nothing in them was measured anywhere. `TRUTH` says of each which column is the target and which others depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from infoscope.errors import UnknownName
+
+
+class Truth(NamedTuple):
+    """What is true of a table.
+
+    target    the column that others may tell of
+    relevant  columns that depend on it
+    direct    those from which the target was made, or that were made from it; others of `relevant` go with them
+    groups    the column that names dependent rows; "" where rows are independent
+    """
+
+    target: str
+    relevant: tuple[str, ...]
+    direct: tuple[str, ...]
+    groups: str = ""
+
+
+def _numbered(name: str, *numbers: int) -> tuple[str, ...]:
+    return tuple(f"{name}{number:02d}" for number in numbers)
+
+
+TRUTH = {
+    "spikes": Truth("orientation", _numbered("n", *range(1, 7)), _numbered("n", *range(1, 7))),
+    "genes": Truth("phenotype", (*_numbered("g", *range(1, 6), *range(11, 16)), "snp2"), ("g03", "g13", "snp2")),
+    "survey": Truth("satisfaction", ("q1", "q2", "q3", "income"), ("q1", "q2", "q3", "income"), "household"),
+}
+
+
+def spikes(seed: int = 0) -> pd.DataFrame:
+    """600 trials in which 12 neurons see a grating: spike counts, with ties and many zeros.
+
+    trial        1, 2, ...; nothing changes over trials
+    orientation  of the grating, degrees, 0 to 165 by 15: an axis, so 180 is 0 again
+    contrast     0.1, 0.3 or 1, whatever the orientation
+    n01 ... n06  Poisson counts tuned to an axis each, from sharply (n01) to hardly (n06); higher with contrast
+    n07, n08     counts that depend on contrast alone
+    n09 ... n11  counts that depend on neither; like those before, they vary with the arousal of the trial
+    n12          silent
+    """
+    generator = np.random.default_rng(seed)
+    rows = 600
+    orientation = 15 * generator.integers(0, 12, rows)
+    contrast = generator.choice([0.1, 0.3, 1.0], rows)
+    arousal = np.exp(0.2 * generator.normal(size=rows))
+    rates = np.zeros((12, rows))
+    for neuron, (preferred, gain) in enumerate(zip((0, 30, 60, 90, 120, 150), (12, 8, 6, 5, 4, 3))):
+        tuning = np.exp(2 * (np.cos(np.deg2rad(2 * (orientation - preferred))) - 1))
+        rates[neuron] = 0.5 + gain * tuning * np.sqrt(contrast)
+    rates[6:8] = np.multiply.outer((4, 8), contrast)
+    rates[8:11] = np.array([[0.3], [2], [9]])
+    counts = generator.poisson(rates * arousal)
+    table = pd.DataFrame({"trial": np.arange(1, rows + 1), "orientation": orientation, "contrast": contrast})
+    return table.assign(**dict(zip(_numbered("n", *range(1, 13)), counts)))
+
+
+def genes(seed: int = 0) -> pd.DataFrame:
+    """300 samples of 40 genes in 8 modules of 5 that vary together, genotypes, batch and sex, and a phenotype.
+
+    batch          a, b or c: shifts every measured expression a little, not the phenotype
+    sex            f or m: shifts genes 21 to 25
+    g01 ... g40    log expression, as measured
+    snp1 ... snp6  genotypes: 0, 1 or 2 copies of the rarer allele; snp2 adds to the phenotype
+    phenotype      a number made of g03, g13 and snp2; the other genes of their modules tell of it as well: redundancy
+    """
+    generator = np.random.default_rng(seed)
+    rows = 300
+    batch, sex = generator.integers(0, 3, rows), generator.integers(0, 2, rows)
+    modules = np.repeat(generator.normal(size=(rows, 8)), 5, axis=1)
+    expression = 0.85 * modules + np.sqrt(1 - 0.85**2) * generator.normal(size=(rows, 40))
+    genotypes = generator.binomial(2, (0.2, 0.35, 0.5, 0.3, 0.1, 0.4), (rows, 6))
+    phenotype = expression[:, 2] + expression[:, 12] + genotypes[:, 1] + 0.7 * generator.normal(size=rows)
+    expression[:, 20:25] += 0.8 * sex[:, None]
+    measured = expression + 0.3 * generator.normal(size=(3, 40))[batch]
+    table = pd.DataFrame({"batch": np.array(list("abc"))[batch], "sex": np.array(["f", "m"])[sex]})
+    table = table.assign(**dict(zip(_numbered("g", *range(1, 41)), measured.T)))
+    return table.assign(**{f"snp{place + 1}": column for place, column in enumerate(genotypes.T)}, phenotype=phenotype)
+
+
+def survey(seed: int = 0) -> pd.DataFrame:
+    """800 people of 200 households who answer a survey; rows of a household depend on one another.
+
+    household     a number; its four members share region, income and much of their satisfaction
+    age           years, 18 to 90
+    region        north, east, south or west: of no effect; p-values that ignore households are too small
+    income        a year, of the household; two of three give a round number, a multiple of 5,000
+    q1, q2, q3    answers of 1 to 5 about a service
+    q4, q5, q6    answers of 1 to 5 about politics, which have to do with one another alone
+    q7, q8        answers of 1 to 5 at random
+    satisfaction  0 to 10: with the service and, less, with income
+    """
+    generator = np.random.default_rng(seed)
+    homes, rows = 200, 800
+    household = np.repeat(np.arange(homes), rows // homes)
+    shared, logged = generator.normal(size=(2, homes))[:, household]
+    exact = 30_000 * np.exp(0.5 * logged)
+    heaped = (generator.random(homes) < 2 / 3)[household]
+    income = np.where(heaped, 5_000 * np.round(exact / 5_000), np.round(exact, -1)).astype(int)
+    service, politics = generator.normal(size=(2, rows))
+    latent = np.vstack([service] * 3 + [politics] * 3 + [np.zeros(rows)] * 2)
+    noise = generator.normal(size=(8, rows)) * np.array([[0.6]] * 6 + [[1.0]] * 2)
+    answers = np.clip(np.round(3 + latent + noise), 1, 5).astype(int)
+    felt = 5 + 1.2 * service + 0.9 * logged + 1.2 * shared + 0.8 * generator.normal(size=rows)
+    return pd.DataFrame({
+        "household": household,
+        "age": generator.integers(18, 91, rows),
+        "region": generator.choice(["north", "east", "south", "west"], homes)[household],
+        "income": income,
+        **{f"q{place + 1}": one for place, one in enumerate(answers)},
+        "satisfaction": np.clip(np.round(felt), 0, 10).astype(int),
+    })  # fmt: skip
+
+
+TABLES: dict[str, Callable[..., pd.DataFrame]] = {"genes": genes, "spikes": spikes, "survey": survey}
+
+
+def load(name: str, seed: int = 0) -> pd.DataFrame:
+    """The table of a name. InfoscopeError: an unknown one."""
+    return TABLES[_known(name)](seed)
+
+
+def relevant(name: str) -> tuple[str, ...]:
+    """The columns of a table that depend on its target. InfoscopeError: an unknown name."""
+    return TRUTH[_known(name)].relevant
+
+
+def _known(name: str) -> str:
+    if name not in TABLES:
+        raise UnknownName(f"example must be one of {', '.join(TABLES)}, got {name!r}.")
+    return name

@@ -1,0 +1,78 @@
+"""The example tables: the same every time, and what is said of them is true."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from infoscope import examples
+from infoscope.estimators import Angle, estimate
+from infoscope.estimators.kernel_tests import hsic_test
+from tests.refusals import refused
+
+SIGNIFICANT = 0.01  # of the columns that are relevant; after Bonferroni .05 of the others
+
+
+@pytest.mark.parametrize("name", examples.TABLES)
+def test_they_are_the_same_every_time_and_say_what_every_column_is(name):
+    table, truth = examples.load(name), examples.TRUTH[name]
+    pd.testing.assert_frame_equal(table, examples.TABLES[name]())
+    assert not table.equals(examples.load(name, seed=1)) and not table.isna().any(axis=None)
+    assert {truth.target, *truth.relevant, *truth.direct} <= {*table} and {*truth.direct} <= {*truth.relevant}
+    assert not truth.groups or truth.groups in table
+    described = examples.TABLES[name].__doc__
+    assert all(column in described for column in (truth.target, truth.groups, table.columns[0], table.columns[-1]))
+
+
+@pytest.mark.parametrize("name", examples.TABLES)
+def test_relevant_columns_depend_on_the_target_and_others_do_not(name):
+    table, truth = examples.load(name), examples.TRUTH[name]
+    target = Angle(table[truth.target], 180) if truth.target == "orientation" else table[truth.target]
+    groups = table[truth.groups] if truth.groups else None
+    columns = [one for one in table if one not in (truth.target, truth.groups) and table[one].nunique() > 1]
+    p = pd.Series({
+        one: hsic_test(table[one], target, permutations=299, groups=groups, generator=np.random.default_rng(0)).p_value
+        for one in columns
+    })  # fmt: skip
+    others = p.drop([*examples.relevant(name)])
+    assert (p[[*examples.relevant(name)]] <= SIGNIFICANT).all()
+    assert others.min() * len(others) > 0.05
+
+
+def test_spikes_have_ties_a_silent_neuron_and_an_axis():
+    table = examples.spikes()
+    assert (table["n12"] == 0).all() and table["n09"].value_counts().iloc[0] > 300
+    assert table["orientation"].between(0, 165).all() and table.filter(like="n0").dtypes.unique() == [np.int64]
+    near = table.groupby("orientation")["n01"].mean()
+    assert near[165] == pytest.approx(near[15], rel=0.3) and near[0] > 5 * near[90]  # 165 and 15 are as far from 0
+
+
+def test_genes_of_a_module_tell_the_same():
+    """The other genes tell of the phenotype by way of g03 and g13 only: without these, less is left."""
+    table = examples.genes()
+    correlations = table[["g01", "g03", "g13", "g15"]].corr()
+    assert correlations.loc["g01", "g03"] > 0.6 and abs(correlations.loc["g03", "g13"]) < 0.2
+    together = estimate(table[["g03", "g13"]], table["phenotype"], "gcmi")
+    assert together > estimate(table[["g01", "g15"]], table["phenotype"], "gcmi") > 0.1
+
+
+def test_a_survey_has_households_and_round_incomes():
+    table = examples.survey()
+    homes = table.groupby("household")
+    assert (homes.size() == 4).all() and (homes[["region", "income"]].nunique() == 1).all(axis=None)
+    assert 0.6 < (table["income"] % 5000 == 0).mean() < 0.75
+    assert table.filter(regex="^q").isin([1, 2, 3, 4, 5]).all(axis=None) and table["satisfaction"].between(0, 10).all()
+    assert homes["satisfaction"].mean().var() > 2 * table["satisfaction"].var() / 4  # as it would be without households
+
+
+def test_an_unknown_name_is_refused():
+    for asked in (examples.load, examples.relevant):
+        with refused("example", "name"):
+            asked("flowers")
+
+
+def test_they_need_no_torch():
+    program = "import sys; from infoscope import examples; examples.genes(); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"
