@@ -102,7 +102,7 @@ class Angle:
 
     def on_circle(self, name: str) -> list[np.ndarray]:
         """Cosine and sine [n] of every column."""
-        turns = [2 * np.pi / self.period * _as_numbers(name, column) for column in bare_columns(name, self.values)]
+        turns = [2 * np.pi / self.period * as_numbers(name, column) for column in bare_columns(name, self.values)]
         return [part for turn in turns for part in (np.cos(turn), np.sin(turn))]
 
 
@@ -269,7 +269,7 @@ class _Columns:
             if typed is Discrete:
                 labels.append(factorise(categorical(name, column))[0])
                 continue
-            values = _as_numbers(name, categorical(name, column) if typed is int else column)
+            values = as_numbers(name, categorical(name, column) if typed is int else column)
             if values.min() == values.max() and not (typed is int and len(found) == 1):
                 constant.append(place)
             elif typed is int:
@@ -533,7 +533,7 @@ def jitter(values: np.ndarray, generator: np.random.Generator, relative: float =
     ValueError: a width below the resolution of the numbers.
     """
     values = np.asarray(values, dtype=np.float64)
-    numbers = np.column_stack([_as_numbers("values", column) for column in bare_columns("values", values)])
+    numbers = np.column_stack([as_numbers("values", column) for column in bare_columns("values", values)])
     spread = Variable(numbers, None, 1).scales().reshape(values.shape[1:])
     width = relative * spread
     if np.any(width < 4 * np.spacing(np.abs(values).max(axis=0))):
@@ -853,7 +853,7 @@ def as_matrix(name: str, value: Any) -> np.ndarray:
     return _measurable(name, matrix)
 
 
-def _as_numbers(name: str, column: _Column) -> np.ndarray:
+def as_numbers(name: str, column: _Column) -> np.ndarray:
     """The column as numbers float64 [n]: see `_measurable`."""
     return _measurable(name, as_floats(name, column))
 
