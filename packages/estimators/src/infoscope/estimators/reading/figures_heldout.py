@@ -177,9 +177,10 @@ class Fold:
         seen, unseen = (np.ascontiguousarray(inputs[rows], dtype=np.float32) for rows in (self.train, self.test))
         wanted = np.ascontiguousarray(target[self.train], dtype=np.float64)
         total = np.zeros((len(unseen), wanted.shape[1]))
+        draws = np.random.RandomState(self.sample.generator.integers(1 << 31, size=TREE_COUNT))  # for scikit-learn
         with config_context(skip_parameter_validation=True):  # which takes as long as a tree
-            for seed in self.sample.generator.integers(1 << 31, size=TREE_COUNT):
-                tree = ExtraTreeRegressor(**TREE, random_state=int(seed)).fit(seen, wanted, check_input=False)
+            for _ in range(TREE_COUNT):
+                tree = ExtraTreeRegressor(**TREE, random_state=draws).fit(seen, wanted, check_input=False)
                 total += tree.tree_.predict(unseen).reshape(total.shape)
         return total / TREE_COUNT
 

@@ -1,6 +1,6 @@
 """Which columns of a table depend on a target, or on each other: `screen`, and selection in pipelines of scikit-learn.
 
-screen       every pair, or every column against a target: p, q, bits with interval, what adds nothing
+table        screen: every pair, or every column against a target: p, q, bits with interval, what adds nothing
 association  tests of independence of hundreds of columns at once
 beyond       tests of independence given other columns, and a choice step by step
 selection    InformationSelector, information_scores
@@ -12,7 +12,7 @@ _LATE = {
     "InformationSelector": "selection",
     "Screen": "result",
     "information_scores": "selection",
-    "screen": "screen",
+    "screen": "table",
 }  # scikit-learn and numba take seconds to import
 
 __all__ = sorted(_LATE)
