@@ -37,7 +37,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: advise check-dependencies docs-results export-model golden help measure peers promote represent runs-load runs-save setup sweep-all sweep-status sweep-sync report audit site test test-system test-slow test-gpu bench drill scale infra-secrets ui clean
+.PHONY: advise check-dependencies docs-results environments export-model golden help measure peers promote represent runs-load runs-save setup sweep-all sweep-status sweep-sync report audit site test test-system test-slow test-gpu bench drill scale infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -132,6 +132,9 @@ drill: $(READY) ## strike sweeps by real faults and check that nothing is lost (
 
 scale: $(READY) ## measure how time and memory grow with rows, columns, cells, nodes (ARGS="--parts rows,cells --limit 60")
 	@$(INFOSCOPE) scale
+
+environments: $(READY) ## measure what pip install infoscope brings: size, import, for each Python and extra (ARGS="--extras core")
+	@$(INFOSCOPE) environments
 
 bench: $(READY) ## measure the speed ratios against straightforward baselines, in one run
 	@$(PYTHON) -m pytest -m bench -s tests/benchmarks

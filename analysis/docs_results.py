@@ -228,7 +228,7 @@ def leaderboard() -> list[Path]:
     figures["command"] = [reproduced(*key, *drawn.loc[key]) for key in keys]
     figures = with_findings(figures)
     ours = {method.name for method in methods()}
-    figures["by"] = ["ours" if name in ours else "public" for name in figures["method"]]
+    figures["by"] = ["ours" if name in ours else "yours" if ":" in name else "public" for name in figures["method"]]
     columns = ["by", *known_laws.GROUP, "truth", "answered", "asked", "bias", "bias_error", "rmse", "covered",
                "intervals", "width", "seconds", *FINDINGS, "command"]  # fmt: skip
     figures = figures[columns].sort_values(["collection", "law", "n", "rmse"], kind="stable", ignore_index=True)

@@ -11,7 +11,7 @@ import sys
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("torch", "ray", "mlflow", "optuna", "transformers", "matplotlib"):
+        if name.partition(".")[0] in ("torch", "ray", "mlflow", "optuna", "transformers", "matplotlib", "PIL"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Missing())

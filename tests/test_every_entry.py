@@ -1,5 +1,6 @@
-"""Every public function that takes a user's arrays, asked the same: rows of pandas in another order, bad input, few
-rows, other types and units. Each gives the number it should, or an InfoscopeError that names an argument.
+"""Every public function that takes a user's arrays, asked the same: rows of pandas in another order, tables of other
+libraries, bad input, few rows, other types and units. Each gives the number it should, or an InfoscopeError that names
+an argument.
 """
 
 import warnings
@@ -7,6 +8,8 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -29,6 +32,7 @@ from infoscope.estimators import (
 )
 from infoscope.metrics import disentanglement, factor_information, partition, pid, representation
 from infoscope.metrics.v_information import label_errors, measures, pvi
+from tests.refusals import refused
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -124,6 +128,94 @@ def test_reports_pair_rows_by_their_index():
     for name in ("representation.report", "factor_information"):
         found, expected = (figures(REPORTS[name](x, labels)) for labels in (y.sample(frac=1, random_state=3), y))
         np.testing.assert_allclose(found, expected, rtol=1e-9, equal_nan=True)
+
+
+LIBRARIES = {
+    "polars": lambda one: pl.from_pandas(one, include_index=False),
+    "pyarrow": lambda one: (
+        pa.Table.from_pandas(one, preserve_index=False) if one.ndim == 2 else pa.chunked_array([pa.array(one)])
+    ),
+    "record batch": lambda one: (
+        pa.RecordBatch.from_pandas(one, preserve_index=False) if one.ndim == 2 else pa.array(one)
+    ),
+}
+
+
+@pytest.mark.parametrize("call", entries(OF_NUMBERS, OF_LABELS))
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_columns_of_other_libraries_are_taken(call, library):
+    y = NUMBERS if call in OF_NUMBERS.values() else LABELS
+    other = LIBRARIES[library]
+    found = figures(call(other(pd.Series(X)), other(pd.Series(y))))
+    np.testing.assert_array_equal(found, figures(call(X, y)))
+
+
+def test_reports_take_tables_of_other_libraries():
+    x, y = (
+        pd.DataFrame({"a": X, "b": OTHER}),
+        pd.DataFrame({"label": LABELS, "half": LABELS[::-1] + RNG.integers(0, 2, N)}),
+    )
+    for other in LIBRARIES.values():
+        for report in (
+            lambda x, y: representation.report(x, y, folds=3, resamples=10, permutations=0).table,
+            lambda x, y: tuple(factor_information.from_arrays(x, y, method="knn", resamples=None).joint),
+            lambda x, y: disentanglement.report(x, y, method="knn", progress=False),
+        ):
+            np.testing.assert_array_equal(figures(report(other(x), other(y))), figures(report(x, y)))
+
+
+def test_rows_without_an_index_are_paired_by_position():
+    """Also with a pandas object whose index is another order of 0, 1, ...: it says nothing about them."""
+    order = pd.Index(RNG.permutation(N))
+    for call in (OF_NUMBERS["estimate gcmi"], OF_LABELS["pvi"], OF_LABELS["cross_fit"]):
+        y = NUMBERS if call in OF_NUMBERS.values() else LABELS
+        for x, other in ((pd.Series(X, order), pl.Series(y)), (pl.Series(X), pd.Series(y, order))):
+            np.testing.assert_allclose(figures(call(x, other)), figures(call(X, y)), rtol=1e-9)
+
+
+COLUMNS = {
+    "numbers": lambda rng: rng.normal(size=N),
+    "whole numbers": lambda rng: rng.integers(-3, 1000, N),
+    "few whole numbers": lambda rng: rng.integers(0, 3, N).astype(np.int8),
+    "float32": lambda rng: rng.normal(size=N).astype(np.float32),
+    "booleans": lambda rng: rng.normal(size=N) > 0,
+    "texts": lambda rng: np.array(["b", "a", "c"])[rng.integers(0, 3, N)],
+    "categories": lambda rng: pd.Categorical(np.array(["b", "a", "c"])[rng.integers(0, 3, N)]),
+    "constant": lambda rng: np.ones(N),
+    "numbers as texts": lambda rng: np.array([f"{value:.3f}" for value in rng.normal(size=N)]),
+    "times": lambda rng: pd.date_range("2020-01-01", periods=N, unit="us"),
+    "spans": lambda rng: pd.timedelta_range("1 day", periods=N, unit="us"),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kinds=st.lists(st.sampled_from(list(COLUMNS)), min_size=1, max_size=3),
+    missing=st.sampled_from([None, None, 5]),
+    library=st.sampled_from(list(LIBRARIES)),
+    seed=st.integers(0, 2**16),
+)
+def test_a_table_of_any_library_gives_the_same_estimate_or_refusal(kinds, missing, library, seed):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({f"{place} {kind}": COLUMNS[kind](rng) for place, kind in enumerate(kinds)})
+    if missing:
+        table[table.columns[0]] = table[table.columns[0]].where(np.arange(N) != missing)
+
+    def outcome(x, y):
+        try:
+            found = estimate(x, y, "ksg")
+        except InfoscopeError as error:
+            return type(error), str(error)
+        return found.value, found.low, found.high, found.notes
+
+    y = pd.Series(NUMBERS, name="y")
+    assert outcome(LIBRARIES[library](table), LIBRARIES[library](y)) == outcome(table, y)
+
+
+def test_tables_that_cannot_be_read_are_refused():
+    for table, code in ((pl.LazyFrame({"x": X}), "type"), (pa.table([X, X], names=["a", "a"]), "conflict")):
+        with refused("x", code):
+            estimate(table, NUMBERS)
 
 
 BAD = {

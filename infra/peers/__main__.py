@@ -8,22 +8,16 @@ with 1 when some is not, with 2 on a name that is not known.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from infoscope.errors import UnknownName
+from infra.environments import NotDone, installer, interpreter, run
 from sweeps.sample_estimators.peers import PEERS, Peer
 from sweeps.sample_estimators.peers.protocol import ENVIRONMENTS, OURS, PINS
 
 UNDECLARED = {"torch-mist": ("pandas",)}  # imported without being required
-PYTHON = (3, 11)  # the last one for which all of them have wheels
-_REASON = 300  # characters of what an installer said last
-
-
-class NotDone(Exception):
-    """What could not be made, and why."""
+PYTHON = "3.11"  # the last one for which all of them have wheels
 
 
 def asked(names: list[str]) -> list[Peer]:
@@ -36,30 +30,12 @@ def asked(names: list[str]) -> list[Peer]:
     return list({peer.package: peer for peer in chosen if peer.environment != OURS}.values())
 
 
-def run(*command: str | Path) -> None:
-    """Runs a command. NotDone with the last that it said."""
-    try:
-        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    except OSError as error:
-        raise NotDone(str(error)) from None
-    if done.returncode:
-        raise NotDone(" ".join(done.stdout.split())[-_REASON:] or f"exit status {done.returncode}")
-
-
-def interpreter() -> str:
-    """A Python of that version by its path, or this one."""
-    if sys.version_info[:2] == PYTHON:
-        return sys.executable
-    found = shutil.which("python{}.{}".format(*PYTHON))
-    usable = found and subprocess.run([found, "-c", "import venv"], capture_output=True).returncode == 0
-    return found if usable else sys.executable
-
-
 def install(peer: Peer, uv: str | None) -> None:
     """Its environment, where there is none, and its package. NotDone with the reason."""
     place, python = ENVIRONMENTS / peer.environment, Path(peer.python)
     if not python.exists():
-        run(*([uv, "venv", "--seed", "--python"] if uv else []), interpreter(), *(() if uv else ("-m", "venv")), place)
+        found = interpreter(PYTHON) or sys.executable
+        run(*([uv, "venv", "--seed", "--python"] if uv else []), found, *(() if uv else ("-m", "venv")), place)
     wanted = [f"{peer.package}=={peer.version}", *UNDECLARED.get(peer.package, ())]
     command = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
     run(*command, "-c", PINS / f"{peer.environment}.txt", *wanted)
@@ -71,8 +47,7 @@ def main() -> int:
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    beside = Path(sys.executable).with_name("uv")
-    uv = str(beside) if beside.exists() else shutil.which("uv")
+    uv = installer()
     missing = 0
     for peer in peers:
         try:

@@ -14,7 +14,7 @@ import numpy as np
 
 from infoscope.data import crossover_for
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.decodable.information import Decoding, decodable_information, decodable_information_of_items
+from infoscope.metrics.decodable import Decoding, decodable_information, decodable_information_of_items
 from infoscope.tracking import Profile, Report, grid
 from sweeps.mi_benchmark._pairs import folds_of, full_pool
 from sweeps.mi_benchmark.settings import DECODING

@@ -1,5 +1,5 @@
-"""Who sits the exam: every method that takes arrays, formulas that treat labels as numbers, and installed peers; what
-an estimate takes, seconds and memory.
+"""Who sits the exam: every method that takes arrays, formulas that treat labels as numbers, installed peers, and a
+person's own as MODULE:NAME; what an estimate takes, seconds and memory.
 """
 
 from __future__ import annotations
@@ -7,10 +7,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import hashlib
 import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import Case
 from infoscope.errors import UnknownName
 from infoscope.estimators import Estimate, classifier, estimate, knn, methods, npeet
-from infoscope.estimators.arrays.protocol import Method, as_pairs, takes_kinds
+from infoscope.estimators.arrays.protocol import ANY, Method, as_pairs, takes_kinds
 from infoscope.estimators.arrays.registry import METHODS, as_method
 from infoscope.estimators.knn import Continuous, Discrete
 from sweeps.sample_estimators.peers import PEERS
@@ -75,8 +77,18 @@ def every() -> tuple[str, ...]:
 
 def require_known(word: str) -> None:
     """Raises UnknownName for what is neither "all" nor the name of a method; not every method is imported for that."""
-    if word not in ("all", *FORMULAS, *PEERS) and word not in METHODS:
-        raise UnknownName(f"setting methods must be of all, {', '.join(every())}, got {word}")
+    if ":" in word:
+        as_method(word)
+    elif word not in ("all", *FORMULAS, *PEERS) and word not in METHODS:
+        raise UnknownName(f"setting methods must be of all, {', '.join(every())}, MODULE:NAME of your own, got {word}")
+
+
+def own_source(method: str) -> dict[str, str]:
+    """Of a person's own method, MODULE:NAME, a digest of that module's file, so that a changed one is run again."""
+    if ":" not in method:
+        return {}
+    file = Path(import_module(method.partition(":")[0]).__file__)
+    return {"source": hashlib.sha256(file.read_bytes()).hexdigest()[:8]}
 
 
 def sits(method: str, law: str) -> bool:
@@ -85,7 +97,7 @@ def sits(method: str, law: str) -> bool:
     if method in FORMULAS:
         mixed = case.y in ("labels", "counts") and x == "continuous"
         return mixed and (method == "labels-as-numbers" or case.measure == "mi")
-    takes = _method(method).takes
+    takes = getattr(_method(method), "takes", ANY)
     if case.measure == "co-information":
         return method == "ksg"
     if case.measure == "cmi" and method not in _CONDITIONAL or case.y == "counts" and method == "classifier":
@@ -95,6 +107,8 @@ def sits(method: str, law: str) -> bool:
 
 def seconds(method: str, law: str, n: int) -> float:
     """About how long an estimate takes on one thread: measured on normal columns, between which it is interpolated."""
+    if ":" in method:
+        return 0.0  # not known: no profile leaves it out
     known = _SECONDS.get(method, (_MOST, _MOST, _MOST))
     growth = 0.5 if method in _TRAINED or method not in _SECONDS else 1.0
     columns = max(_COLUMNS[0], _sides(law)[-1])

@@ -1,9 +1,9 @@
 """The exam: how far are estimates of mutual information from the truth, and do their intervals hold it?
 
 Collections of known information (`infoscope.data.tasks.catalogue`), samples as people have them, and every method that
-takes arrays: ours, the formulas of packages that treat labels as numbers, and installed peers (`make peers`), whose
-memory is that of another process and not told. All see the same data sets. What a method refuses is counted as refused,
-with its reason; what it answers is never clipped.
+takes arrays: ours, the formulas of packages that treat labels as numbers, installed peers (`make peers`), whose memory
+is that of another process and not told, and your own as MODULE:NAME. All see the same data sets. What a method refuses
+is counted as refused, with its reason; what it answers is never clipped.
 
 Items that are paired by their labels are asked about at one size, that of the published benchmark (Gowri et al. 2024),
 or at what the data that are there allow; so are the laws of the table of cost. Seconds are those of one thread, memory
@@ -30,7 +30,16 @@ from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
-from sweeps.sample_estimators._contestants import answer, contestants, peak_of, require_known, seconds, sits, warm
+from sweeps.sample_estimators._contestants import (
+    answer,
+    contestants,
+    own_source,
+    peak_of,
+    require_known,
+    seconds,
+    sits,
+    warm,
+)
 from sweeps.sample_estimators.peers import PEERS
 from sweeps.sample_estimators.settings import LEVELS
 
@@ -76,7 +85,7 @@ def cells(profile: Profile) -> Iterator[dict]:
         for cell in grid(law=law, n=sizes, method=sitting, block=list(profile.blocks), sets=sets):
             if cost(cell) <= profile.most_seconds:
                 reader = {"reader": packaged().card["version"]} if cell["method"] == READING else {}
-                yield cell | {"collection": collection} | reader
+                yield cell | {"collection": collection} | reader | own_source(cell["method"])
 
 
 def laws_of(profile: Profile) -> dict[str, str]:

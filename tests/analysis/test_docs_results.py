@@ -43,6 +43,7 @@ def store(made_up, monkeypatch, tmp_path, sketched):
     bounds_and_seeds = itertools.product(("dv", "js"), (0, 1))
     cells = [dict(domain="text", bound=bound, seed=seed, schedule_bits=[2.0]) for bound, seed in bounds_and_seeds]
     laws = [asked("a<b>|c", "ksg", 4), asked("a<b>|c", "ksg", 1, "laptop sets=1"), asked("b", "gcmi", 4)]
+    laws.append(asked("c", "mine:half", 4))
     known = {
         "estimator-choice": made_up(cells).assign(profile="laptop; smoke"),
         "known-laws": pd.DataFrame(laws),
@@ -174,7 +175,9 @@ def test_every_row_of_the_leaderboard_names_its_command_and_counts_a_data_set_on
     assert [(row["law"], row["method"], row["answered"]) for row in rows] == [
         ("a<b>|c", "ksg", "4"),
         ("b", "gcmi", "4"),
+        ("c", "mine:half", "4"),
     ]
+    assert [row["by"] for row in rows] == ["ours", "ours", "yours"]
     told = json.loads((store / "leaderboard.json").read_text())
     assert [float(row["rmse"]) for row in rows] == pytest.approx([row["rmse"] for row in told["rows"]])
     assert told["rows"][0]["rmse"] == pytest.approx(math.sqrt(0.02)) and told["units"]["rmse"] == "nats"

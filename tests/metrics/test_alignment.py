@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from infoscope.estimators.families import Gaussian, Logistic, Network, tfidf_logistic
@@ -39,6 +40,7 @@ PAIRED = {
     "agreement": lambda z, t: rank_agreement(z[0], t["x"], t["d"], np.random.default_rng(0)),
     "agreement-within": lambda z, t: rank_agreement_within(z[0], t["x"], t["d"], np.random.default_rng(0)),
 }
+TABLES = [*(f.__name__ for f, _ in ALONE), "leakage", "hiding", "detection", "decodable"]  # that take whole tables
 
 
 def figures(found):
@@ -50,12 +52,24 @@ def figures(found):
     return np.asarray(found, dtype=float)
 
 
-@pytest.mark.parametrize("name", PAIRED)
-def test_rows_in_another_order_give_the_same_figures(name):
+def rows():
+    """A representation of two columns, and targets of the same rows."""
     rng = np.random.default_rng(0)
     y, d = rng.integers(0, 2, (2, N))
     z = pd.DataFrame(np.column_stack([y, d]) + 0.4 * rng.normal(size=(N, 2)))
-    targets = pd.DataFrame({"y": y, "d": d, "x": z[0] + rng.normal(size=N)})
+    return z, pd.DataFrame({"y": y, "d": d, "x": z[0] + rng.normal(size=N)})
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_polars_give_the_same_figures(name):
+    z, targets = rows()
+    found = PAIRED[name](pl.from_pandas(z.rename(columns=str)), pl.from_pandas(targets))
+    np.testing.assert_array_equal(figures(found), figures(PAIRED[name](z, targets)))
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_rows_in_another_order_give_the_same_figures(name):
+    z, targets = rows()
     plain, shuffled = (PAIRED[name](z, given) for given in (targets, targets.sample(frac=1, random_state=1)))
     np.testing.assert_allclose(figures(shuffled), figures(plain), rtol=1e-9, atol=1e-12)
     paired_wrongly = PAIRED[name](z, targets.sample(frac=1, random_state=1).reset_index(drop=True))

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import warnings
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,6 +52,37 @@ def test_an_object_with_a_name_and_an_estimate_is_a_method():
             estimate(X, Y, Returns(wrong))
     with refused("settings", "type"):
         estimate(X, Y, Returns(0.25), k=3)
+
+
+def correlated(x, y):
+    """Of normal x and y of one column each."""
+    return -0.5 * np.log1p(-(np.corrcoef(x[:, 0], y[:, 0])[0, 1] ** 2))
+
+
+def test_a_function_is_a_method(monkeypatch):
+    """It gets checked columns; by half-samples its error is that of the mean it is: sqrt(p (1 - p) / n) of a share."""
+    shapes = []
+    found = estimate(list(X[:, 0]), Y, lambda x, y: shapes.append((x.shape, y.shape, x.dtype, y.dtype)) or 0.25)
+    assert shapes == [((200, 1), (200, 1), float, float)]
+    assert (found.value, found.n) == (0.25, 200) and np.isnan(found.standard_error) and len(found.notes) == 1
+    assert len(estimate(X, Y, correlated, groups=np.arange(200) // 2).notes) == 2
+
+    def share(x, y):
+        return np.mean(x[:, 0] > 0)
+
+    p = share(X, Y)
+    found = estimate(X, Y, share, resamples=400)
+    assert found.value == p and found.standard_error == pytest.approx(np.sqrt(p * (1 - p) / 200), rel=0.15)
+    assert estimate(X, Y, share, resamples=400, groups=np.arange(200) // 4).units == 50
+    monkeypatch.setitem(sys.modules, "mine", SimpleNamespace(correlated=correlated, one=Returns(0.5)))
+    assert estimate(X[:, 0], Y, "mine:correlated").method == "mine:correlated"
+    assert estimate(X[:, 0], Y, "mine:correlated").value == estimate(X[:, 0], Y, correlated).value
+    assert estimate(X, LABELS, "mine:one").value == 0.5
+    for wrong, code in (("mine:other", "name"), ("not_there:f", "name"), (":f", "name"), (lambda x, y: None, "type")):
+        with refused("method", code):
+            estimate(X, Y, wrong)
+    with refused("method", "type"):
+        estimate(X, LABELS, correlated)
 
 
 def test_every_method_is_listed_with_what_it_takes():

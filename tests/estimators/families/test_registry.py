@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from infoscope.estimators.classifier import cross_fit
 from infoscope.estimators.families import FAMILIES, Family, Sklearn, as_family
 from infoscope.estimators.families.laws import without_input
-from infoscope.metrics.decodable.information import decodable_information_of_items
+from infoscope.metrics.decodable import decodable_information_of_items
 from infoscope.metrics.v_information import estimate, pvi
 from infoscope.metrics.v_information.leakage import usable_leakage
 from infoscope.metrics.v_information.structure import weights_by

@@ -239,7 +239,7 @@ def test_a_mask_is_never_forgotten(values):
 def test_sparse_matrices_are_dense_ones():
     dense = draws().normal(size=(40, 3)) * [1, 0, 1] + [0, 0.5, 0]
     dense[:20, 1] = 0
-    for kind in (scipy.sparse.csr_matrix, scipy.sparse.coo_array):
+    for kind in (scipy.sparse.csr_matrix, scipy.sparse.coo_array, scipy.sparse.dok_matrix):
         assert np.array_equal(as_variable("x", kind(dense)).continuous, dense)
         assert as_variable("x", Discrete(kind(np.eye(4)))).categories == 4
 

@@ -13,7 +13,7 @@ import pytest
 from infoscope.estimators.arrays.protocol import as_pairs
 from infoscope.estimators.discrete import plug_in
 from infoscope.estimators.reading.figures import MEANING, NAMES, VERSION, figures
-from infoscope.estimators.reading.figures_neighbours import local_information
+from infoscope.estimators.reading.figures_neighbours import local_information, neighbours
 from infoscope.estimators.variables import Continuous, Discrete
 
 OF_DRAWS = ("heldout", "component", "quadratic", "best_", "matched", "tree", "label_", "permuted", "half", "quarter",
@@ -133,6 +133,28 @@ def test_awkward_samples_give_bounded_figures(groups):
         codes = {"pairs": np.arange(n) // 2, "two": np.minimum(np.arange(n), 1)}.get(groups)
         found = figures_of(x, y, codes if n > 5 else None)
         assert np.nanmax(np.abs(list(found.values()))) < 100
+
+
+SIDES = {
+    "numbers": lambda n, draws: (draws.normal(size=(n, 1)), None),
+    "tied": lambda n, draws: (np.round(draws.normal(size=(n, 1)), 1), None),
+    "half zero": lambda n, draws: (np.maximum(draws.normal(size=(n, 1)), 0), None),
+    "labels": lambda n, draws: (np.empty((n, 0)), np.append([0, 1, 1], draws.integers(2, 5, n - 3))),
+    "both": lambda n, draws: (np.round(draws.normal(size=(n, 1)), 1), draws.integers(0, 3, n)),
+}
+
+
+@pytest.mark.parametrize("x", SIDES)
+@pytest.mark.parametrize("y", ["numbers", "tied", "both"])
+@pytest.mark.parametrize("n", [12, 200])
+def test_search_in_the_order_of_a_column_finds_what_a_pass_over_all_pairs_finds(x, y, n):
+    draws = np.random.default_rng(n)
+    sides = SIDES[x](n, draws), SIDES[y](n, draws)
+    for ks, near in (((1, 3, 20), 10), ((5,), 0)):
+        quick = neighbours(*sides, None, ks, near)
+        slow = neighbours(*sides, np.arange(n), ks, near)  # groups of a row each
+        for a, b in zip((quick.local, quick.ids, *quick.distances), (slow.local, slow.ids, *slow.distances)):
+            np.testing.assert_array_equal(a, b)
 
 
 def test_one_pass_for_all_k_costs_less_than_five():

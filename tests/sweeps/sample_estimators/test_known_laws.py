@@ -14,6 +14,7 @@ from infoscope.tracking import Pack
 from sweeps.sample_estimators._contestants import answer, contestants, peak_of, seconds, sits
 from sweeps.sample_estimators.known_laws import PROFILES, SWEEP, scored, trial
 from tests.infra.documents import REPOSITORY
+from tests.refusals import refused
 from tests.sweeps.recorder import Recorder
 
 REFUSAL = "x must be something else."
@@ -41,6 +42,25 @@ def test_methods_are_asked_what_they_take(monkeypatch):
 def test_who_sits_before_a_law(law, are, are_not):
     sitting = {method for method in contestants() if sits(method, law)}
     assert are <= sitting and not are_not & sitting
+
+
+def test_an_own_function_sits_and_is_run_again_where_it_changed(monkeypatch, tmp_path):
+    """Before the laws of numbers; with a key of its own for every version of its file."""
+    monkeypatch.syspath_prepend(tmp_path)
+    text, keys = "def half(x, y):\n    return 0.5\n", set()
+    for line in ("", "# changed\n"):
+        (tmp_path / "of_mine.py").write_text(text + line)
+        _, profile = SWEEP.profile("laptop", {"methods": "of_mine:half", "laws": "1v1-normal-0.75,sparse-table"})
+        ((key, cell),) = SWEEP.plan(profile.override({"sizes": "500"})).items()
+        keys.add(key)
+    assert len(keys) == 2 and cell["law"] == "1v1-normal-0.75"
+    recorder = Recorder()
+    trial(Pack((cell,)), recorder)
+    (final,) = recorder.finals.values()
+    assert final["answered"] == 10 and final["intervals"] == 0
+    assert final["bias"] == pytest.approx(0.5 - catalogue.law(cell["law"]).truth()[0])
+    with refused("method", "name"):
+        SWEEP.profile("laptop", {"methods": "of_mine:other"})
 
 
 @pytest.mark.parametrize("folder", [None, "empty"])

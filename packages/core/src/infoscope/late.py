@@ -9,8 +9,9 @@ from importlib import import_module
 from typing import Any
 
 EXTRAS = {  # of the package infoscope, by the library that one brings
-    **dict.fromkeys(("torch", "torchvision", "tokenizers", "transformers"), "torch"),
+    **dict.fromkeys(("PIL", "torch", "torchvision", "tokenizers", "transformers"), "torch"),
     **dict.fromkeys(("click", "mlflow", "optuna", "ray", "rich"), "sweeps"),
+    **dict.fromkeys(("causallearn", "tigramite"), "causal"),
     "matplotlib": "plots",
 }
 

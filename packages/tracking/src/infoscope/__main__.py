@@ -44,6 +44,7 @@ PROGRAMS = {  # each declares its COMMAND
     "docs-results": "analysis.docs_results",
     "audit": "analysis.sample_estimators.audit",
     "drill": "infra.drill.striking",
+    "environments": "infra.environments",
     "scale": "infra.scale",
 }
 TOLD = {
@@ -64,6 +65,7 @@ TOLD = {
     "export": "export a logged model as a program that is served without infoscope",
     "ui": "open the MLflow UI on the runs, on this machine only",
     "drill": "strike sweeps by real faults and check that nothing is lost",
+    "environments": "measure what pip install infoscope brings, for each Python and extra",
     "scale": "measure how time and memory grow with rows, columns, cells and nodes",
 }
 QUIET = {

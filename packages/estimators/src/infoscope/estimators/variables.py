@@ -2,20 +2,22 @@
 
 Types are given by wrapping (`Continuous`, `Discrete`, `Angle`) or inferred: floats are continuous; booleans, strings
 and pandas categories discrete; integers discrete where they look like class labels, else numbers with ties (noted).
-`as_variables` aligns pandas objects, types columns, leaves out constant ones and checks the rest.
+`as_variables` aligns pandas objects, types columns, leaves out constant ones and checks the rest. Tables and columns of
+polars, pyarrow and other libraries become those of pandas; they have no index, so their rows are paired by position.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial, wraps
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -24,6 +26,7 @@ from scipy.special import ndtri
 
 from infoscope.checks import one_of, require_number
 from infoscope.errors import (
+    Conflict,
     InvalidInput,
     MissingValues,
     NoVariation,
@@ -99,7 +102,7 @@ class Angle:
 
     def on_circle(self, name: str) -> list[np.ndarray]:
         """Cosine and sine [n] of every column."""
-        turns = [2 * np.pi / self.period * _as_numbers(name, column) for column in bare_columns(name, self.values)]
+        turns = [2 * np.pi / self.period * as_numbers(name, column) for column in bare_columns(name, self.values)]
         return [part for turn in turns for part in (np.cos(turn), np.sin(turn))]
 
 
@@ -208,8 +211,8 @@ def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
 def as_variable(name: str, value: Any) -> Variable:
     """`value` as a Variable; `name` is what errors call it.
 
-    Taken: an array, tensor, list or Series of [n] or [n, d]; a DataFrame; a `Continuous`, `Discrete` or `Angle` around
-    one of these; a list or tuple of blocks with at least one wrapped; a Variable.
+    Taken: an array, tensor, list or Series of [n] or [n, d]; a DataFrame, of polars or pyarrow, too; a `Continuous`,
+    `Discrete` or `Angle` around one of these; a list or tuple of blocks with at least one wrapped; a Variable.
 
     One column of integers is discrete unless it has more than 20 values, and fewer than 3 rows each or gaps between
     them; several are discrete if every possible combination has 3 rows. Constant columns are left out (noted).
@@ -218,10 +221,7 @@ def as_variable(name: str, value: Any) -> Variable:
     types that are neither numbers nor categories (complex, dates), numbers beyond 1e150, texts that are numbers or
     dates.
     """
-    if isinstance(value, Variable):
-        return value
-    found = _Columns.of(name, value)
-    return found.variable(found.categories)
+    return as_variables(**{name: value})[0][name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +269,7 @@ class _Columns:
             if typed is Discrete:
                 labels.append(factorise(categorical(name, column))[0])
                 continue
-            values = _as_numbers(name, categorical(name, column) if typed is int else column)
+            values = as_numbers(name, categorical(name, column) if typed is int else column)
             if values.min() == values.max() and not (typed is int and len(found) == 1):
                 constant.append(place)
             elif typed is int:
@@ -422,9 +422,10 @@ def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
 def aligned(**given: Any) -> tuple[dict[str, Any], dict[str, str]]:
     """The values with the rows of pandas objects in the order of the first index; and each moved name with the first's.
 
-    Other labels are paired by position. WrongOrder: the same labels in another order, some of them twice.
+    Other labels are paired by position, as are tables without an index (`_as_pandas`). WrongOrder: the same labels in
+    another order, some of them twice.
     """
-    known = [(name, index) for name, value in given.items() for index in _indexes(value)]
+    known = [(name, one.index) for name, value in given.items() for one in _tables(value)]
     moved: dict[str, str] = {}
     for name, index in known[1:]:
         first, reference = known[0]
@@ -438,11 +439,9 @@ def aligned(**given: Any) -> tuple[dict[str, Any], dict[str, str]]:
                 "that repeat: give arrays (to_numpy()) that are to be matched by position."
             )
         moved[name] = first
-    found = {
-        name: _changed(value, lambda one: _reordered(one, known[0][1])) if name in moved else value
-        for name, value in given.items()
-    }
-    return found, moved
+    reference = known[0][1] if known else None
+    found = {name: _changed(value, partial(_as_pandas, name, index=reference)) for name, value in given.items()}
+    return found | {name: _changed(found[name], partial(_reordered, reference=reference)) for name in moved}, moved
 
 
 def aligns(*names: str) -> Callable:
@@ -451,7 +450,7 @@ def aligns(*names: str) -> Callable:
     def decorated(function: Callable) -> Callable:
         signature = inspect.signature(function)
 
-        @functools.wraps(function)
+        @wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             bound = signature.bind(*args, **kwargs)
             given = {name: bound.arguments[name] for name in names if name in bound.arguments}
@@ -463,28 +462,64 @@ def aligns(*names: str) -> Callable:
     return decorated
 
 
-def _indexes(value: Any) -> list[pd.Index]:
-    """The index of every data frame and Series in a value."""
+def _tables(value: Any) -> list[pd.DataFrame | pd.Series]:
+    """Every data frame and Series of pandas in a value."""
     found: list[Any] = []
     _changed(value, found.append)
-    return [one.index for one in found]
+    return [one for one in found if isinstance(one, (pd.DataFrame, pd.Series))]
 
 
 def _reordered(one: Any, reference: pd.Index) -> Any:
     """A data frame or Series with its rows in the order of `reference`, where it has its labels."""
+    if not isinstance(one, (pd.DataFrame, pd.Series)):
+        return one
     places = one.index.get_indexer(reference) if one.index.is_unique else np.array([-1])
     return one.iloc[places] if len(one) == len(reference) and (places >= 0).all() else one
 
 
+def _as_pandas(name: str, one: Any, index: pd.Index | None = None) -> Any:
+    """A table or column of polars, pyarrow or another library as that of pandas, with `index` if it has as many rows;
+    anything else as it is. WrongType: a lazy table; Conflict: columns of one name.
+    """
+    if isinstance(one, (list, tuple, np.ndarray, pd.DataFrame, pd.Series, *_PLAIN_ITEMS)):
+        return one
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow and isinstance(one, pyarrow.RecordBatch):
+        one = pyarrow.Table.from_batches([one])
+    elif pyarrow and isinstance(one, pyarrow.Array):
+        one = pyarrow.chunked_array([one])
+    try:
+        found = nw.from_native(one, pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError:
+        raise Conflict(f"{name} must have columns of different names, got {one.column_names}.") from None
+    if isinstance(found, nw.LazyFrame):
+        raise WrongType(f"{name} must hold values, got a lazy table: collect it first.")
+    if not isinstance(found, (nw.DataFrame, nw.Series)):
+        return one
+    index = index if index is not None and len(index) == len(found) else pd.RangeIndex(len(found))
+    if isinstance(found, nw.Series):
+        return _series(found, index).rename(found.name or None)
+    columns = {place: _series(column, index) for place, column in enumerate(found.iter_columns())}
+    return pd.DataFrame(columns, index).set_axis(found.columns, axis=1)
+
+
+def _series(column: nw.Series, index: pd.Index) -> pd.Series:
+    """The column as pandas has it: categories as categories, missing numbers as NaN."""
+    if column.dtype in (nw.Categorical, nw.Enum):
+        return pd.Series(pd.Categorical(column.to_list()), index)
+    plain = column.dtype.is_numeric() and column.dtype not in (nw.Int128, nw.UInt128)
+    return pd.Series(column.to_numpy() if plain else column.to_list(), index)
+
+
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The value with every data frame and Series in it changed."""
-    if isinstance(value, (pd.DataFrame, pd.Series)):
-        return change(value)
+    """The value with `change` applied to it, or to everything that it wraps or is a list or mapping of."""
+    if isinstance(value, (list, tuple)):
+        return [_changed(part, change) for part in value] if _has_parts(value) else change(value)
     if isinstance(value, (Continuous, Discrete, Angle)):
         return replace(value, values=_changed(value.values, change))
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not sparse.issparse(value):  # a sparse matrix of keys is a dict
         return {name: _changed(part, change) for name, part in value.items()}
-    return [_changed(part, change) for part in value] if _has_parts(value) else value
+    return change(value)
 
 
 def _has_parts(value: Any) -> bool:
@@ -498,7 +533,7 @@ def jitter(values: np.ndarray, generator: np.random.Generator, relative: float =
     ValueError: a width below the resolution of the numbers.
     """
     values = np.asarray(values, dtype=np.float64)
-    numbers = np.column_stack([_as_numbers("values", column) for column in bare_columns("values", values)])
+    numbers = np.column_stack([as_numbers("values", column) for column in bare_columns("values", values)])
     spread = Variable(numbers, None, 1).scales().reshape(values.shape[1:])
     width = relative * spread
     if np.any(width < 4 * np.spacing(np.abs(values).max(axis=0))):
@@ -639,9 +674,7 @@ def _places(value: Any, count: int) -> list[str]:
     """What messages call the columns of a value: their quoted names, or their numbers."""
     named: list[str] = []
     for block in value if isinstance(value, (list, tuple)) and _has_parts(value) else [value]:
-        frames: list[Any] = []
-        _changed(block, frames.append)
-        for one in frames:
+        for one in _tables(block):
             labels = one.columns if isinstance(one, pd.DataFrame) else [one.name] if one.name is not None else []
             named += [repr(label) for label in labels for _ in range(1 + isinstance(block, Angle))]
     return named if len(named) == count else list(map(str, range(count)))
@@ -655,6 +688,7 @@ def require_values(name: str, value: Any) -> None:
 
 def bare_columns(name: str, value: Any) -> list[_Column]:
     """Every column [n] of an untyped array-like of one or two axes. ValueError for other shapes, or a mask."""
+    value = _as_pandas(name, value)
     if isinstance(value, pd.DataFrame):
         return [column for place in range(value.shape[1]) for column in bare_columns(name, value.iloc[:, place])]
     if isinstance(getattr(value, "dtype", None), pd.CategoricalDtype):
@@ -819,7 +853,7 @@ def as_matrix(name: str, value: Any) -> np.ndarray:
     return _measurable(name, matrix)
 
 
-def _as_numbers(name: str, column: _Column) -> np.ndarray:
+def as_numbers(name: str, column: _Column) -> np.ndarray:
     """The column as numbers float64 [n]: see `_measurable`."""
     return _measurable(name, as_floats(name, column))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from numbers import Real
@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import one_of
 from infoscope.errors import Conflict, NoVariation, UnknownName, WrongType
 from infoscope.estimators.arrays.neighbours import Ksg
-from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, TAKES, Described, Method, Pairs, as_pairs
+from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, NUMBERS, TAKES, Described, Method, Pairs, as_pairs
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.reading.result import METHOD, Reading, read
@@ -40,6 +40,43 @@ class ReadingMethod(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Reading:
         return read(pairs, generator)
+
+
+@dataclass(frozen=True)
+class OwnFunction(Described):
+    """A function of x [n, c] and y [n, d], float64, that returns their mutual information, nats, as a method.
+
+    resamples  half-samples, of whole groups, that the interval is from (`uncertainty.subsample`); 0: no interval
+    """
+
+    name: str
+    function: Callable[[NDArray[np.float64], NDArray[np.float64]], float]
+    resamples: int = 0
+
+    takes: ClassVar[str] = NUMBERS
+    limit: ClassVar[str] = "not known"
+    cost: ClassVar[str] = "not known"
+    source: ClassVar[str] = "your own"
+    least: ClassVar[Mapping[str, int]] = {"resamples": 0}
+
+    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
+        self.require(pairs)
+        found = self._number(pairs, np.arange(pairs.n))
+        if not self.resamples:
+            notes = (NO_INTERVAL,) if pairs.groups is None else (NO_INTERVAL, NO_GROUPS)
+            return Estimate(found, n=pairs.n, method=self.name, notes=notes)
+        from infoscope.estimators.uncertainty.subsampling import halves, uncertain
+
+        plan = halves(pairs.n, self.resamples, generator, pairs.groups)
+        values = np.array([self._number(pairs, np.flatnonzero(kept)) for kept in plan.weights.T])
+        return uncertain(found, self.name, (), f"{plan.scheme} ({plan.count})", values, plan)
+
+    def _number(self, pairs: Pairs, rows: np.ndarray) -> float:
+        return as_number(self.function(pairs.x.continuous[rows], pairs.y.continuous[rows]), self.name)
+
+
+NO_INTERVAL = "The function gives no interval; resamples=100 makes one of its sampling error, by half-samples."
+NO_GROUPS = "The function knows no groups and takes rows as independent."
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +156,7 @@ METHODS = Methods()
 def estimate(
     x: Any,
     y: Any,
-    method: str | Method | None = None,
+    method: str | Method | Callable | None = None,
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
     **settings: Any,
@@ -127,9 +164,10 @@ def estimate(
     """I(x; y), nats, of n pairs.
 
     x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed by column (`variables`)
-    method     a name in `METHODS`, or an object with a `name` and `estimate(pairs, generator)`. None: the reading
+    method     a name in `METHODS`; a function of x [n, c] and y [n, d], float64, that returns nats (`OwnFunction`); an
+               object with a `name` and `estimate(pairs, generator)`; "MODULE:NAME" of one of these. None: the reading
                (`infoscope.estimators.reading`), after `diagnose` has made groups of copies and looked for series;
-               named methods take the rows as they are
+               the others take the rows as they are
     groups     [n] of dependent rows (a patient, a film): no group is on both sides of a split, the error counts groups
     generator  None is a fresh one with seed 0
     settings   of the method
@@ -154,25 +192,43 @@ def estimate_pairs(method: Method, pairs: Pairs, generator: np.random.Generator)
     found = method.estimate(pairs, generator)
     if isinstance(found, Estimate):
         return found
+    return Estimate(as_number(found, method.name), n=pairs.n, method=method.name)
+
+
+def as_number(found: Any, name: str) -> float:
+    """What a method of a name has returned, nats. WrongType: not a number."""
     if isinstance(found, bool) or not isinstance(found, Real):
-        raise WrongType(f"method must return an Estimate or a number, got {type(found).__name__} from {method.name}.")
-    return Estimate(float(found), n=pairs.n, method=method.name)
+        raise WrongType(f"method must return an Estimate or a number, got {type(found).__name__} from {name}.")
+    return float(found)
 
 
-def as_method(method: str | Method, settings: Mapping[str, Any] | None = None) -> Method:
-    """A method by name, or as it is, with some settings changed. ValueError for anything else."""
+def as_method(method: str | Method | Callable, settings: Mapping[str, Any] | None = None) -> Method:
+    """A method by name, a function as one, or an object as it is, with some settings changed. ValueError otherwise."""
+    name = getattr(method, "__name__", type(method).__name__)
     if isinstance(method, str):
-        method = METHODS.get(method) or _of_bound(method)
+        name = method
+        method = _own(name) if ":" in name else METHODS.get(name) or _of_bound(name)
+    if callable(method) and not isinstance(method, type | Method):
+        method = OwnFunction(name, method)
     if isinstance(method, type) or not isinstance(method, Method):
         raise WrongType(
-            f"method must be a name (methods() lists them) or an object with a name and estimate(pairs, generator), "
-            f"got {method!r}."
+            f"method must be a name (methods() lists them), a function of x and y, or an object with a name and "
+            f"estimate(pairs, generator), got {method!r}."
         )
     if not settings:
         return method
     if not isinstance(method, Described):
         raise WrongType(f"settings must be given to {method.name} when it is made, got {', '.join(settings)}.")
     return method.with_settings(settings)
+
+
+def _own(name: str) -> Any:
+    """What "MODULE:NAME" names. UnknownName: no such module, or nothing of that name in it."""
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UnknownName(f"method must be MODULE:NAME of what can be imported, got {name!r}: {error}.") from error
 
 
 def _of_bound(name: str) -> Described:
@@ -225,7 +281,7 @@ def normalised(
     x: Any,
     y: Any,
     by: str = "min",
-    method: str | Method = "ksg",
+    method: str | Method | Callable = "ksg",
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
     **settings: Any,

@@ -95,7 +95,7 @@ class Uncertain(Estimate):
         if not np.array_equal(self.resamples.weights, other.resamples.weights):
             raise Conflict("terms must share one Resamples, got different ones; pass the same `resamples` to each.")
         values = self.estimates + sign * other.estimates
-        return _uncertain(found.value, found.method, found.notes, found.settings, values, self.resamples)
+        return uncertain(found.value, found.method, found.notes, found.settings, values, self.resamples)
 
 
 def subsample(
@@ -126,7 +126,7 @@ def subsample(
     value, *estimates = resampled(sample, np.hstack([np.ones((sample.n, 1), np.uint8), plan.weights]), k)
     method, neighbours, notes = knn.treatment(sample.variables, k)
     settings = ", ".join([f"k = {k}"] * bool(neighbours) + [f"{plan.scheme} ({plan.count})"])
-    found = _uncertain(float(value), method, notes, settings, np.array(estimates), plan)
+    found = uncertain(float(value), method, notes, settings, np.array(estimates), plan)
     return replace(found, standard_error=max(found.standard_error, sample.second_order_error(plan.units)))
 
 
@@ -164,7 +164,7 @@ def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
                 )
 
 
-def _uncertain(
+def uncertain(
     value: float, method: str, notes: tuple[str, ...], settings: str, estimates: NDArray, plan: Resamples
 ) -> Uncertain:
     """The estimate with the standard error that the half-samples give, and its influence [B]."""

@@ -15,16 +15,18 @@ from infoscope.metrics.v_information.label_errors import (
     SCORES,
     Evidence,
     LabelScore,
+    auroc,
+    average_precision,
     data_map,
     detection,
     flip_labels,
     gather,
     label_scores,
+    margins,
     measures,
+    precision,
     scores_of,
 )
-from infoscope.metrics.v_information.label_errors.detection import auroc, average_precision, precision
-from infoscope.metrics.v_information.label_errors.scores import margins
 from tests.refusals import refused
 
 

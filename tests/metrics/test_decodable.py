@@ -13,7 +13,7 @@ import torch
 from scipy import stats
 
 from infoscope.data import imdb_embeddings, mnist
-from infoscope.metrics.decodable.information import (
+from infoscope.metrics.decodable import (
     channel,
     decodable_information,
     decodable_information_of_items,

@@ -1,0 +1,216 @@
+"""Tests of independence of single columns of any types, for hundreds of columns at once: smooth functions of ranks.
+
+A column becomes a few orthonormal functions: polynomials of the ranks of numbers, waves of an angle, indicators of
+categories. Where two columns are independent, a sum of squared correlations of their functions has a mean and a
+variance over permutations that are known exactly (Kazi-Aoual et al. 1995, as given by Josse, Pagès & Husson 2008), and
+its law is close to the beta of these. Sums at four resolutions, from one function a side to all, are one p-value by
+the Cauchy combination (Liu & Xie 2020), the coarser ones with more weight. Among rows in groups the mean and variance
+are those of sums over independent groups (Satterthwaite 1946).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import beta, gamma, rankdata
+
+Values = NDArray[np.float64]
+
+RESOLUTIONS = (1, 2, 4, 8)  # functions of a number
+WAVES = (2, 4, 8, 8)  # functions of an angle: cosine and sine of its multiples
+WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
+MAX_CATEGORIES = 30  # the most frequent, which are told apart
+LARGEST_P = 0.99  # of one resolution: a p-value near 1 must not outweigh a small one
+SMALLEST = 1e-6  # share of a column that is new, below which it is nothing but rounding
+DEGREES = 4  # of the polynomials of normal scores
+NUMBER, WHOLE, CATEGORY, ANGLE = "number", "whole number", "category", "angle"
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth:
+    """Functions of a column, each of mean 0, the smoothest first.
+
+    functions    [n, d], orthonormal
+    resolutions  how many of these each resolution takes
+    scores       [n, e], polynomials of normal scores (indicators, waves), of which conditional means are simple
+    degrees      [e], of these; 1 of indicators
+    """
+
+    functions: Values
+    resolutions: tuple[int, ...]
+    scores: Values
+    degrees: NDArray[np.intp]
+
+    @property
+    def n(self) -> int:
+        return len(self.functions)
+
+
+def smooth(values: Values, kind: str) -> Smooth:
+    """The functions of a column [n] of numbers, whole numbers, angles (in turns) or codes of categories.
+
+    Levels of fewer than sqrt(n) rows are joined: of numbers with a neighbour, of categories with each other. A column
+    that is constant has no function.
+    """
+    n = len(values)
+    if kind == CATEGORY:
+        functions = _indicators(values.astype(np.intp))
+        count = functions.shape[1]
+        return Smooth(functions, (count,) * len(RESOLUTIONS), functions, np.ones(count, np.intp))
+    if kind == ANGLE:
+        turns = 2 * np.pi * rankdata(values % 1.0) / n
+        waves = [part(k * turns) for k in range(1, max(WAVES) // 2 + 1) for part in (np.cos, np.sin)]
+        functions = _orthonormal(np.stack(waves, axis=1))
+        return Smooth(
+            functions, _at_most(WAVES, functions), functions[:, :4], np.arange(2, functions[:, :4].shape[1] + 2) // 2
+        )
+    ranks = (rankdata(_without_rare(values)) - 0.5) / n
+    degree = min(max(RESOLUTIONS), int(np.sqrt(n) / 2), len(np.unique(ranks)) - 1)
+    functions = _orthonormal(np.polynomial.legendre.legvander(2 * ranks - 1, max(degree, 0))[:, 1:])
+    scores = _orthonormal(np.polynomial.hermite_e.hermevander(ndtri(ranks), min(degree, DEGREES))[:, 1:])
+    return Smooth(functions, _at_most(RESOLUTIONS, functions), scores, np.arange(1, scores.shape[1] + 1))
+
+
+def _at_most(resolutions: Sequence[int], functions: Values) -> tuple[int, ...]:
+    return tuple(min(each, functions.shape[1]) for each in resolutions)
+
+
+def _orthonormal(columns: Values) -> Values:
+    """The columns made orthonormal, in their order, without what those before them and a constant already span."""
+    n = len(columns)
+    q, r = np.linalg.qr(np.column_stack([np.ones(n), columns]))
+    kept = np.abs(np.diag(r)) > SMALLEST * np.append(np.sqrt(n), np.linalg.norm(columns, axis=0))
+    return q[:, 1:][:, kept[1:]]
+
+
+def _indicators(codes: NDArray[np.intp]) -> Values:
+    sizes = np.bincount(codes)
+    frequent = np.argsort(-sizes, kind="stable")[:MAX_CATEGORIES]
+    told = frequent[sizes[frequent] >= np.sqrt(len(codes))]
+    return _orthonormal((codes[:, None] == (told if len(told) else frequent[:1])).astype(np.float64))
+
+
+def _without_rare(values: Values) -> Values:
+    """Levels that are as many as sqrt(n) rows each, where values repeat; two levels stay as they are."""
+    n, (levels, of_level, sizes) = len(values), np.unique(values, return_inverse=True, return_counts=True)
+    least = np.sqrt(n)
+    if len(levels) == 2 or sizes.max() < least:  # two values, or hardly any ties
+        return values
+    reached = np.cumsum(sizes)
+    joined = np.zeros(len(levels), np.intp)
+    start = 0
+    for level in range(1, len(levels)):
+        before = reached[level - 1] - start
+        if before >= least and n - reached[level - 1] >= least:
+            start = reached[level - 1]
+            joined[level] = 1
+    joined = np.cumsum(joined)
+    if joined[-1] == 0:  # nearly all rows at one value
+        joined = (np.arange(len(levels)) != sizes.argmax()).astype(np.intp)
+    return joined[of_level.reshape(-1)].astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """p-values [p, q] of independence, and how much dependence there is [p, q], to rank by: the sum of squared
+    correlations at the resolution that says most, in standard deviations above its mean.
+    """
+
+    p: Values
+    strength: Values
+
+
+def independence(x: Sequence[Smooth], y: Sequence[Smooth], groups: NDArray[np.int64] | None = None) -> Tested:
+    """Of every column of x [p] with every one of y [q], of the same rows, independent but for their groups [n]."""
+    if groups is not None:
+        found = [
+            of_products(a.functions, b.functions, list(zip(a.resolutions, b.resolutions)), groups) for a in x for b in y
+        ]
+        return gathered(found, (len(x), len(y)))
+    squares = _stacked(x).T @ _stacked(y)
+    squares *= squares
+    n, sums, means, variances, taken = x[0].n, [], [], [], []
+    for place in range(len(RESOLUTIONS)):
+        (rows, a, leverage_x), (columns, b, leverage_y) = (_at(side, place) for side in (x, y))
+        sums.append(_sums(_sums(squares[np.ix_(rows, columns)], a).T, b).T)
+        means.append(np.outer(a, b) / (n - 1))
+        variances.append(_variance(a, leverage_x, b, leverage_y, n))
+        taken.append(a[:, None] + 1j * b)
+    p = []
+    for total, mean, variance, sizes in zip(sums, means, variances, taken):
+        most = np.maximum(np.minimum(sizes.real, sizes.imag), 1)  # the largest value of the sum
+        mean, variance = mean / most, variance / most**2
+        scale = np.maximum(mean * (1 - mean) / np.maximum(variance, 1e-300) - 1, 1e-3)
+        p.append(np.where(mean > 0, beta.sf(total / most, mean * scale, (1 - mean) * scale), 1.0))
+    above = [(total - mean) / np.sqrt(np.maximum(v, 1e-300)) for total, mean, v in zip(sums, means, variances)]
+    return Tested(combined(np.array(p), np.array(taken)), np.max(above, axis=0))
+
+
+def gathered(found: Sequence[Tested], shape: tuple[int, ...]) -> Tested:
+    """Tests of one pair each, in an array."""
+    return Tested(*(np.array([getattr(one, name) for one in found]).reshape(shape) for name in ("p", "strength")))
+
+
+def _stacked(columns: Sequence[Smooth]) -> Values:
+    return np.hstack([column.functions for column in columns])
+
+
+def _at(columns: Sequence[Smooth], place: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Values]:
+    """At a resolution: places of its functions among all, how many of each column, and sums of squared leverages."""
+    starts = np.cumsum([0, *(column.functions.shape[1] for column in columns)])
+    counts = np.array([column.resolutions[place] for column in columns])
+    places = np.concatenate([np.arange(start, start + count) for start, count in zip(starts, counts)])
+    leverages = [(column.functions[:, :count] ** 2).sum(axis=1) for column, count in zip(columns, counts)]
+    return places.astype(np.intp), counts, np.array([leverage @ leverage for leverage in leverages])
+
+
+def _sums(values: Values, counts: NDArray[np.intp]) -> Values:
+    """Sums over successive rows, so many each: [sum of counts, m] -> [len(counts), m]."""
+    ends = np.cumsum(counts)
+    totals = np.vstack([np.zeros(values.shape[1]), np.cumsum(values, axis=0)])
+    return totals[ends] - totals[ends - counts]
+
+
+def _variance(a: Values, leverage_x: Values, b: Values, leverage_y: Values, n: int) -> Values:
+    """The variance [p, q] over permutations of a sum of squared correlations of a [p] and b [q] functions."""
+    spread = 2 * np.outer(a * (n - 1 - a), b * (n - 1 - b)) / ((n - 1) ** 2 * (n + 1) * (n - 2))
+    uneven = [n * (n + 1) * leverage - (n - 1) * (c * c + 2 * c) for leverage, c in ((leverage_x, a), (leverage_y, b))]
+    return spread + np.outer(*uneven) / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+
+
+def combined(p: Values, taken: Values) -> Values:
+    """One p-value of those at each resolution [r, ...]; one that takes what the one before took is left out."""
+    new = np.concatenate([np.ones_like(taken[:1], bool), taken[1:] != taken[:-1]])
+    weights = WEIGHTS[: len(p)].reshape(-1, *[1] * (p.ndim - 1)) * new
+    inverse = np.maximum(p, 1e-300) * np.pi
+    far = np.where(p < 1e-8, 1 / inverse, np.tan((0.5 - np.clip(p, 1e-8, LARGEST_P)) * np.pi))
+    mean = (weights * far).sum(axis=0) / weights.sum(axis=0)
+    return np.where(mean > 1e8, 1 / (np.maximum(mean, 1) * np.pi), 0.5 - np.arctan(mean) / np.pi)
+
+
+def of_products(
+    x: Values, y: Values, sizes: Sequence[tuple[int, int]], groups: NDArray[np.int64] | None, fitted: int = 0
+) -> Tested:
+    """Of functions x [n, a] with y [n, b] by the spread of their products over rows, or groups of them; at each
+    resolution the first of either that `sizes` says. fitted: functions that were fitted to both before.
+    """
+    n = len(x)
+    products = x[:, :, None] * y[:, None, :]
+    if groups is not None:
+        sums = np.zeros((int(groups.max()) + 1, *products.shape[1:]))
+        np.add.at(sums, groups, products)
+        products = sums
+    p, above = np.ones(len(sizes)), np.zeros(len(sizes))
+    for place, (a, b) in enumerate(sizes):
+        each = products[:, :a, :b].reshape(len(products), -1)
+        if each.any():
+            total = each.sum(axis=0)
+            covariance = each.T @ each * (n / (n - fitted))
+            mean, variance = np.trace(covariance), 2 * (covariance**2).sum()
+            p[place] = gamma.sf(total @ total, mean**2 / variance, scale=variance / mean)
+            above[place] = (total @ total - mean) / np.sqrt(variance)
+    return Tested(combined(p, np.array([a + 1j * b for a, b in sizes])), above.max())

@@ -1,0 +1,167 @@
+"""What columns tell of a target beyond others: tests of conditional independence, and a choice step by step.
+
+Of a column and of the target what is left is compared: their functions less what functions of the other columns,
+products of two of these, and trees of all of them predict (Shah & Peters 2020: the error of both predictions must be
+small). Columns are chosen forwards and dropped backwards (Tsamardinos et al. 2003).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
+
+from infoscope.estimators.result import Estimate, mean_of
+from infoscope.metrics.screening.association import DEGREES, Smooth, Tested, Values, gathered, of_products
+
+MAX_FEATURES = 0.2  # functions of the other columns that are fitted, per row
+TESTED_DEGREES = (1, 2)  # of the normal scores that are tested, by resolution
+TREES, LEAF = 40, 5  # of each fit, and rows of a leaf
+METHOD = "partial correlation of normal scores"
+Groups = NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """What is left of a column's scores [n, e], how many of these each resolution takes, and how many functions were
+    fitted to them.
+    """
+
+    scores: Values
+    sizes: tuple[int, ...]
+    fitted: int
+
+
+def left(columns: Sequence[Smooth], given: Sequence[Smooth]) -> list[Left]:
+    """What is left of columns beyond functions of others and products of two of these."""
+    fitted = _fitted(given, columns[0].n)
+    found = []
+    for column in columns:
+        scores = column.scores[:, column.degrees <= TESTED_DEGREES[-1]]
+        sizes = tuple(int((column.degrees <= degree).sum()) for degree in TESTED_DEGREES)
+        found.append(Left(scores - fitted @ (fitted.T @ scores), sizes, fitted.shape[1]))
+    return found
+
+
+def left_by_trees(columns: Sequence[Left], given: Sequence[Smooth], groups: Groups = None, seed: int = 0) -> list[Left]:
+    """What is left beyond trees of all the others, too, fitted to one half of the rows or groups for the other half."""
+    from sklearn.ensemble import ExtraTreesRegressor  # takes a second to import
+
+    inputs = np.hstack([one.functions[:, : one.resolutions[0]] for one in given])
+    units = np.arange(len(inputs)) if groups is None else groups
+    half = (np.random.default_rng(seed).permutation(units.max() + 1) * 2 > units.max())[units]
+    before = np.hstack([column.scores for column in columns])
+    after = before.copy()
+    for train in (half, ~half):
+        trees = ExtraTreesRegressor(TREES, min_samples_leaf=LEAF, random_state=seed)
+        trees.fit(inputs[train], before[train] if before.shape[1] > 1 else before[train, 0])
+        after[~train] -= trees.predict(inputs[~train]).reshape(-1, before.shape[1])
+    ends = np.cumsum([column.scores.shape[1] for column in columns])
+    return [replace(column, scores=part, fitted=0) for column, part in zip(columns, np.split(after, ends[:-1], axis=1))]
+
+
+def _fitted(given: Sequence[Smooth], n: int) -> Values:
+    """Orthonormal [n, f]: a constant, functions of columns and products of two, the smoothest first, at most a fifth of
+    the rows.
+    """
+    named: list[tuple[int, Values]] = []
+    for place, one in enumerate(given):
+        named += list(zip(one.degrees.tolist(), one.scores.T))
+        named += [(degree, column) for degree, column in enumerate(one.functions.T, 1)]
+        for other in given[:place]:
+            named += [
+                (int(d + e), first * second * np.sqrt(n))
+                for d, first in zip(one.degrees, one.scores.T)
+                for e, second in zip(other.degrees, other.scores.T)
+                if d + e <= DEGREES
+            ]
+    named.sort(key=lambda one: one[0])
+    features = [column for _, column in named[: max(1, int(MAX_FEATURES * n))]]
+    return np.linalg.qr(np.stack([np.ones(n), *features], axis=1))[0]
+
+
+def independence_of(x: Left, y: Left, groups: Groups = None) -> Tested:
+    """The test of what is left of two columns."""
+    a, b = (side.scores / np.maximum(np.linalg.norm(side.scores, axis=0), 1e-9) for side in (x, y))
+    return of_products(a, b, list(zip(x.sizes, y.sizes)), groups, x.fitted)
+
+
+def information_of(x: Left, y: Left, groups: Groups = None) -> Estimate:
+    """The information, nats, of normal variables with the correlations of what is left, less its bias. Exact where
+    columns are normal but for increasing maps; its interval is for the error of sampling rows or groups.
+    """
+    (u, _, _), (v, _, _) = (np.linalg.svd(side.scores, full_matrices=False) for side in (x, y))
+    a, correlations, b = np.linalg.svd(u.T @ v, full_matrices=False)
+    n, count = len(u), len(correlations)
+    squares = np.minimum(correlations, 1 - 1e-9) ** 2
+    first, second = (side * np.sqrt(n) for side in (u @ a[:, :count], v @ b[:count].T))
+    ratio = np.sqrt(squares) * first * second - squares * (first**2 + second**2) / 2
+    local = (ratio / (1 - squares) - np.log1p(-squares) / 2).sum(axis=1)
+    terms = u.shape[1] * v.shape[1]
+    found = mean_of(local - terms / (2 * (n - x.fitted)), groups)
+    error = math.hypot(found.standard_error, math.sqrt(terms / 2) / found.units if found.units else 0.0)
+    return Estimate(found.value, error, n=n, method=METHOD, units=found.units)
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What a column tells of a target beyond others: the p-value of nothing, and how much, nats."""
+
+    p: float
+    information: Estimate
+
+
+def beyond(x: Smooth, y: Smooth, given: Sequence[Smooth], level: float, groups: Groups = None) -> Beyond:
+    """Of one column; with trees where functions alone leave a dependence at the level."""
+    sides = left([x, y], given)
+    tested = independence_of(*sides, groups)
+    if given and tested.p <= level:
+        sides = left_by_trees(sides, given, groups)
+        tested = independence_of(*sides, groups)
+    return Beyond(float(tested.p), information_of(*sides, groups))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Names of the chosen columns, in that order; of all offered ones, what each tells beyond the (other) chosen."""
+
+    chosen: tuple[str, ...]
+    beyond: Mapping[str, Beyond]
+
+
+def choose(offered: Mapping[str, Smooth], y: Smooth, level: float, groups: Groups = None) -> Choice:
+    """Columns that each tell of y beyond the others, of those offered, which all depend on y, the first one most.
+
+    Forwards: the column of most dependence on y beyond those chosen, where its q-value is at most `level` and trees
+    confirm it. Then backwards, as long as one has a p-value above `level` beyond the other chosen ones: the largest.
+    """
+    names = list(offered)
+    chosen, open_ = names[:1], names[1:]
+
+    def given(but: str = "") -> list[Smooth]:
+        return [offered[name] for name in chosen if name != but]
+
+    while open_:
+        *columns, of_y = left([*(offered[name] for name in open_), y], given())
+        found = gathered([independence_of(column, of_y, groups) for column in columns], (len(open_),))
+        q = false_discovery_control(found.p)
+        open_ = [open_[place] for place in np.argsort(-found.strength) if q[place] <= level]
+        while open_:
+            name = open_.pop(0)
+            if beyond(offered[name], y, given(), level, groups).p <= level:
+                chosen.append(name)
+                break
+    while len(chosen) > 1:
+        p = {name: beyond(offered[name], y, given(but=name), level, groups).p for name in chosen}
+        worst = max(chosen, key=lambda name: p[name])
+        if p[worst] <= level:
+            break
+        chosen.remove(worst)
+    return Choice(
+        tuple(chosen),
+        {name: beyond(column, y, given(but=name), level, groups) for name, column in offered.items()},
+    )

@@ -1,0 +1,112 @@
+"""The columns of a table, each with its type, as a screen tests and measures them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from infoscope.errors import Conflict, InvalidInput, NoVariation, UnknownName
+from infoscope.estimators.variables import (
+    Angle,
+    Continuous,
+    Discrete,
+    as_numbers,
+    bare_columns,
+    categorical,
+    columns,
+    factorise,
+)
+from infoscope.metrics.screening.association import ANGLE, CATEGORY, NUMBER, WHOLE, Smooth, smooth
+
+MAX_DISTINCT = 0.5  # categories per row, from which a column names its rows
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of a table.
+
+    kind    number, whole number, category or angle
+    values  [n], numbers, turns or codes; 0 where missing
+    known   [n], where it is not missing
+    given   pandas Series [n] as it was given
+    wrap    gives the rows of `given` their type for `estimate`
+    """
+
+    name: str
+    kind: str
+    values: NDArray[np.float64]
+    known: NDArray[np.bool_]
+    given: pd.Series
+    wrap: Callable[[pd.Series], Any]
+
+    def smooth(self, rows: NDArray[np.bool_]) -> Smooth:
+        """Functions of its values in some of the rows, where it must be known."""
+        return smooth(self.values[rows], self.kind)
+
+
+def as_columns(
+    table: Mapping[str, Any], continuous: Collection[str], discrete: Collection[str], angles: Mapping[str, float]
+) -> tuple[dict[str, Column], list[str]]:
+    """Columns by name, typed as `estimate` types them, but that whole numbers have an order; and notes on what was left
+    out: what is constant, and names or free texts that hardly repeat.
+
+    InfoscopeError: an unknown name, a column of two types, dates, texts that are numbers, infinite values.
+    """
+    named = [*continuous, *discrete, *angles]
+    if unknown := [name for name in named if name not in table]:
+        raise UnknownName(f"continuous, discrete and angles must name columns of the table, got {unknown[0]!r}.")
+    if twice := [name for name in named if named.count(name) > 1]:
+        raise Conflict(f"continuous, discrete and angles must name each column once, got {twice[0]!r} twice.")
+    wraps: dict[str, Callable[[Any], Any]] = dict.fromkeys(continuous, Continuous) | dict.fromkeys(discrete, Discrete)
+    wraps |= {name: lambda values, period=period: Angle(values, period) for name, period in angles.items()}
+    found, notes = {}, []
+    for name, value in table.items():
+        try:
+            found[name] = as_column(name, value, wraps.get(name))
+        except NoVariation as error:
+            notes.append(f"{error} It is left out.")
+    return found, notes
+
+
+def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -> Column:
+    """A column [n], or one in a wrapper. NoVariation: constant, or a category of nearly each row; else see above."""
+    if isinstance(value, (Continuous, Discrete)):
+        value, wrap = value.values, type(value)
+    elif isinstance(value, Angle):
+        period = value.period
+        value, wrap = value.values, lambda values: Angle(values, period)
+    parts = bare_columns(name, value)
+    if len(parts) != 1:
+        raise InvalidInput(f"{name} must be one column, got {len(parts)}.")
+    given = pd.Series(parts[0], name=name)
+    known = ~pd.isna(given).to_numpy()
+    typed = given[known]
+    if wrap is not None:
+        typed = wrap(typed)
+    if isinstance(typed, Angle):
+        kind, values = ANGLE, as_numbers(name, bare_columns(name, typed.values)[0]) / typed.period
+    else:
+        ((of_type, column, _),) = columns(name, typed)
+        kind = {Continuous: NUMBER, Discrete: CATEGORY, int: WHOLE}[of_type]
+        values = factorise(categorical(name, column))[0] if kind == CATEGORY else as_numbers(name, np.asarray(column))
+    distinct = len(np.unique(values))
+    if distinct < 2:
+        raise NoVariation(f"{name} must vary, got {distinct} value in {len(values):,} rows.")
+    if kind == CATEGORY and distinct > MAX_DISTINCT * len(values):
+        raise NoVariation(f"{name} must have categories that repeat, got {distinct:,} in {len(values):,} rows.")
+    all_values = np.zeros(len(given))
+    all_values[known] = values
+    return Column(name, kind, all_values, known, given, wrap or (lambda rows: rows))
+
+
+def side(chosen: Sequence[Column], rows: NDArray[np.intp]) -> Any:
+    """Some rows of columns as one side of `estimate`."""
+    plain = [one.given.iloc[rows] for one in chosen if isinstance(one.wrap(one.given[:0]), pd.Series)]
+    typed = [one.wrap(one.given.iloc[rows]) for one in chosen if not isinstance(one.wrap(one.given[:0]), pd.Series)]
+    blocks = [plain[0] if len(plain) == 1 else pd.concat(plain, axis=1), *typed] if plain else typed
+    return blocks[0] if len(blocks) == 1 else blocks

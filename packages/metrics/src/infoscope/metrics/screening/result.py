@@ -1,0 +1,167 @@
+"""What a screen of a table found: a table, a picture, and a few sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.notebook import InNotebook, axes, heat
+
+SHOWN = 8  # columns that a sentence names
+MAX_WRITTEN = 16  # columns of a heat map up to which the bits are written into it
+TOGETHER = 0.5  # columns whose information is that of a correlation beyond this are in a cluster
+COLUMNS = {  # of `table`, in bits where the name says so
+    "column": "its name", "with": "the target, or the other column", "kind": "its type",
+    "bits": "information, the reading's best guess", "low_bits": "its 95 % interval", "high_bits": "its other end",
+    "grade": "of the reading: A narrow, B wide, C unlike everything simulated", "n": "rows that are known in both",
+    "rows_read": "rows that the reading took",
+    "p": "of independence", "q": "the false discovery rate at which it is called dependent (Benjamini & Hochberg 1995)",
+    "dependent": "whether q is at most the level", "chosen": "its place among the columns that each add something",
+    "adds_bits": "information beyond the (other) chosen ones", "adds_low_bits": "its 95 % interval",
+    "adds_high_bits": "its other end", "p_beyond": "of independence given the (other) chosen ones",
+    "like": "the chosen column that it depends on most, where it adds nothing",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Screen(InNotebook):
+    """Dependence of the columns of a table, on a target or on each other; printed, in sentences.
+
+    table   one row for each pair, those of most information first; see `COLUMNS` for what its columns are
+    target  the name of the target; empty: every pair
+    level   of the false discovery rate
+    groups  how many groups of dependent rows; 0: every row is its own
+    notes   what was left out, and what to doubt
+    """
+
+    table: pd.DataFrame
+    target: str
+    level: float
+    n: int
+    groups: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def relevant(self) -> list[str]:
+        """Columns that depend on the target, or on any other."""
+        found = self.table[self.table["dependent"]]
+        return list(dict.fromkeys([*found["column"], *([] if self.target else found["with"])]))
+
+    @property
+    def chosen(self) -> list[str]:
+        """Of a target: the columns that each add something to the others, in the order of the choice."""
+        return list(self.table.dropna(subset="chosen").sort_values("chosen")["column"]) if self.target else []
+
+    def matrix(self, value: str = "bits") -> pd.DataFrame:
+        """A column of `table` as a matrix of every column by every other (or by the target), nan where there is none;
+        neighbours are alike.
+        """
+        if self.target:
+            return self.table.set_index("column")[[value]].rename(columns={value: self.target})
+        names = [name for cluster in self._clusters(2.0) for name in cluster]
+        found = pd.DataFrame(np.nan, names, names)
+        for first, second, one in self.table[["column", "with", value]].itertuples(index=False):
+            found.loc[first, second] = found.loc[second, first] = one
+        return found
+
+    @property
+    def clusters(self) -> list[list[str]]:
+        """Of every pair: groups of columns that share as much as normal variables of correlation 0.5 on average."""
+        return [names for names in self._clusters(1 - TOGETHER) if len(names) > 1]
+
+    def _clusters(self, distance: float) -> list[list[str]]:
+        from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
+
+        names = list(dict.fromkeys([*self.table["column"], *self.table["with"]]))
+        apart = pd.DataFrame(1.0, names, names)
+        for row in self.table[self.table["dependent"]].to_dict("records"):
+            close = math.sqrt(-math.expm1(-2 * max(row["bits"], 0.0) * NATS_PER_BIT))
+            apart.loc[row["column"], row["with"]] = apart.loc[row["with"], row["column"]] = 1 - close
+        if len(names) < 3:
+            return [names]
+        tree = linkage(apart.to_numpy()[np.triu_indices(len(names), 1)], "average", optimal_ordering=True)
+        cluster = fcluster(tree, distance, "distance")
+        found: dict[int, list[str]] = {}
+        for place in leaves_list(tree):
+            found.setdefault(cluster[place], []).append(names[place])
+        return list(found.values())
+
+    @property
+    def summary(self) -> list[str]:
+        """The sentences to begin with."""
+        what = f"on {self.target}" if self.target else "on each other"
+        pairs = self.table["dependent"]
+        unit = "columns depend" if self.target else "pairs of columns depend"
+        counted = f"{int(pairs.sum())} of {len(pairs)} {unit} {what} at a false discovery rate of {self.level:.0%}"
+        lines = [
+            f"{counted.replace('%', ' %')} (n = {self.n:,}{f' in {self.groups:,} groups' if self.groups else ''})."
+        ]
+        strongest = self.table[pairs].head(SHOWN)
+        if len(strongest):
+            named = [
+                f"{row['column']}{'' if self.target else ' and ' + row['with']} {row['bits']:.2f} bits "
+                f"({row['low_bits']:.2f} to {row['high_bits']:.2f})"
+                for row in strongest.to_dict("records")
+            ]
+            lines.append(f"Most information: {', '.join(named)}.")
+        if self.target and self.chosen:
+            spare = [name for name in self.relevant if name not in self.chosen]
+            lines.append(f"Each adds something to the others: {_listed(self.chosen)}.")
+            if spare:
+                lines.append(f"Nothing beyond these could be found in: {_listed(spare)}.")
+        elif not self.target and self.clusters:
+            lines.append("Alike: " + "; ".join(_listed(names) for names in self.clusters[:SHOWN]) + ".")
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join([*self.summary, *self.notes])
+
+    __repr__ = __str__
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws a bar with its interval for each column, or a heat map of the pairs, bits, on matplotlib axes."""
+        if self.target:
+            return self._bars(ax)
+        matrix = self.matrix()
+        names, values = list(matrix), matrix.to_numpy()
+        size = max(4.0, 0.28 * len(names) + 2)
+        ax = axes(ax, (size + 1, size))
+        few = len(names) <= MAX_WRITTEN
+        texts = [["" if not few or math.isnan(one) else f"{one:.2f}" for one in row] for row in values]
+        known = values[np.isfinite(values)]
+        image = heat(ax, values, texts, names, names, max(float(known.max(initial=0.0)), 1e-9))
+        ax.tick_params(axis="x", rotation=90)
+        ax.figure.colorbar(image, ax=ax, label="information (bits)")
+        ax.set_title(f"n = {self.n:,}", fontsize="small")
+        return ax
+
+    def _bars(self, ax: Any) -> Any:
+        shown = self.table.head(40)
+        ax = axes(ax, (6.4, 1.2 + 0.24 * len(shown)))
+        for place, row in enumerate(shown.to_dict("records")):
+            colour = "C0" if row["chosen"] == row["chosen"] else "C7" if row["dependent"] else "#cccccc"
+            ends = [[row["bits"] - row["low_bits"]], [row["high_bits"] - row["bits"]]]
+            ax.errorbar(row["bits"], place, xerr=ends, fmt="o", color=colour, capsize=2)
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_yticks(range(len(shown)), shown["column"], fontsize="small")
+        ax.set(xlabel=f"information about {self.target} (bits), 95 % interval", ylim=(len(shown) - 0.5, -0.5))
+        ax.set_title(
+            f"blue: adds to the others; grey: depends, adds nothing; pale: not shown; n = {self.n:,}", fontsize="small"
+        )
+        return ax
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def ordered(rows: list[Mapping[str, object]]) -> pd.DataFrame:
+    """Rows as a table with the columns of `COLUMNS`, those of most information first."""
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table.sort_values(["dependent", "bits"], ascending=False, kind="stable", ignore_index=True)

@@ -1,0 +1,229 @@
+"""Which columns of a table depend on a target, or on each other, by how many bits, and what adds nothing: `screen`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import false_discovery_control
+
+from infoscope.checks import require_number
+from infoscope.errors import Conflict, TooFew, UnknownName
+from infoscope.estimators.arrays.registry import estimate
+from infoscope.estimators.reading.result import SERIES
+from infoscope.estimators.result import Estimate, undefined
+from infoscope.estimators.variables import aligned, bare_columns, group_codes, of_kept
+from infoscope.metrics.screening.association import independence
+from infoscope.metrics.screening.beyond import choose
+from infoscope.metrics.screening.columns import Column, as_columns, side
+from infoscope.metrics.screening.result import Screen, ordered
+
+FEWEST = 20  # rows
+LEAST_READ, MOST_READ, READ_IN_ALL = 500, 5_000, 500_000  # rows that are read of a pair, and of all pairs together
+WORTH_A_PROCESS = 20_000  # rows to be read, from which other processes help
+MAX_NOTES = 6
+Progress = Callable[[float, str], None]
+
+
+def screen(
+    table: Any,
+    target: str | None = None,
+    groups: ArrayLike | None = None,
+    *,
+    continuous: Collection[str] = (),
+    discrete: Collection[str] = (),
+    angles: Mapping[str, float] | None = None,
+    level: float = 0.05,
+    rows: int | None = None,
+    generator: np.random.Generator | None = None,
+    processes: int = -1,
+    progress: Progress = lambda share, what: None,
+) -> Screen:
+    """Dependence of every column of a table on a target, or of every pair.
+
+    table       a data frame of pandas, polars or pyarrow, a mapping of columns [n] or an array [n, d]; a column of a
+                mapping may be wrapped (Continuous, Discrete, Angle)
+    target      the name of a column; None: every pair
+    groups      [n] of dependent rows, or the name of the column that has them
+    continuous, discrete, angles  columns that are numbers, categories, and angles with their period; the others as
+                `estimate` types them, but that whole numbers have an order where independence is tested
+    level       of the false discovery rate
+    rows        that the reading of a pair takes at most, drawn once; None: up to 5,000, fewer in large tables
+    generator   of these rows and of the readings; None: as `estimate` has it
+    processes   that read; -1: one for each core
+    progress    called with the share that is done, and what is
+
+    Every pair has a p-value from all its rows (`association`), its q-value, and the reading of its information. Of a
+    target, those that depend on it are chosen step by step; what each adds to the others is the information of what is
+    left of both beyond these, as of normal variables (`beyond`). Rows in which one of a pair is missing are left out.
+    InfoscopeError: an unknown name, dates, infinite values, fewer than 20 rows.
+    """
+    require_number("level", level, 0, 1, ends=False)
+    named, groups = _named(table, groups)
+    columns, notes = as_columns(named, continuous, discrete, angles or {})
+    if target is not None and target not in columns:
+        why = next((note for note in notes if note.startswith(f"{target} ")), f"got {target!r}.")
+        raise UnknownName(f"target must name a column of the table that varies: {why}")
+    lengths = {len(column.known) for column in columns.values()}
+    if len(columns) < 2 or len(lengths) != 1 or min(lengths) < FEWEST:
+        raise TooFew(
+            f"table must have two columns or more that vary, of one length and at least {FEWEST} rows, got "
+            f"{len(columns)} of lengths {sorted(lengths)}."
+        )
+    n, codes = lengths.pop(), None
+    if groups is not None:
+        count, codes = group_codes(n, groups)
+        codes = None if count == n else codes
+    pairs = list(combinations(columns, 2)) if target is None else [(name, target) for name in columns if name != target]
+    p, strength = _tests(columns, pairs, codes)
+    q = false_discovery_control(p)
+    dependent = q <= level
+    readers = _Readers(columns, codes, rows, generator, processes, progress)
+    readings: dict[tuple[str, ...], Estimate] = {}
+    for some in (dependent, ~dependent):
+        readings |= readers.read([pair for pair, one in zip(pairs, some) if one])
+    found = [
+        _row(columns, pair, readings[pair]) | {"p": p[place], "q": q[place], "dependent": bool(dependent[place])}
+        for place, pair in enumerate(pairs)
+    ]
+    notes += _told(readings.values())
+    if target is not None and dependent.any():
+        names = [pairs[place][0] for place in np.argsort(-strength) if dependent[place]]
+        beside, said = _beside(columns, names, target, codes, level)
+        notes += said
+        found = [row | beside.get(str(row["column"]), {}) for row in found]
+    return Screen(ordered(found), target or "", level, n, 0 if codes is None else int(codes.max()) + 1, tuple(notes))
+
+
+def _named(table: Any, groups: Any) -> tuple[dict[str, Any], Any]:
+    """Columns by name, in the order of the table's index; and the groups, which may be named."""
+    given, _ = aligned(table=table, groups=None if isinstance(groups, str) else groups)
+    table = given["table"]
+    if isinstance(table, pd.DataFrame):
+        named = {str(name): table.iloc[:, place] for place, name in enumerate(table.columns)}
+        if len(named) < table.shape[1]:
+            raise Conflict(f"table must have columns of different names, got {list(map(str, table.columns))}.")
+    elif isinstance(table, Mapping):
+        named = {str(name): column for name, column in table.items()}
+    else:
+        named = {str(place): column for place, column in enumerate(bare_columns("table", table))}
+    if not isinstance(groups, str):
+        return named, given["groups"]
+    if groups not in named:
+        raise UnknownName(f"groups must be [n] or name a column of the table, got {groups!r}.")
+    return named, named.pop(groups)
+
+
+def _tests(
+    columns: Mapping[str, Column], pairs: Sequence[tuple[str, str]], groups: NDArray[np.int64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """p-values and strengths [pairs]; all pairs of columns without missing values at once."""
+    everywhere = np.ones(len(next(iter(columns.values())).known), bool)
+    whole = [name for name, column in columns.items() if groups is None and column.known.all()]
+    smooth = {name: columns[name].smooth(everywhere) for name in whole}
+    second = [name for name in dict.fromkeys(pair[1] for pair in pairs) if name in smooth]
+    at_once = independence(list(smooth.values()), [smooth[name] for name in second]) if second else None
+    places = [{name: place for place, name in enumerate(names)} for names in (whole, second)]
+    p, strength = np.ones(len(pairs)), np.zeros(len(pairs))
+    for number, (x, y) in enumerate(pairs):
+        if x in places[0] and y in places[1] and at_once is not None:
+            tested, place = at_once, (places[0][x], places[1][y])
+        else:
+            rows = columns[x].known & columns[y].known
+            if rows.sum() < FEWEST:
+                continue
+            tested = independence([columns[x].smooth(rows)], [columns[y].smooth(rows)], of_kept(groups, rows))
+            place = (0, 0)
+        p[number], strength[number] = tested.p[place], tested.strength[place]
+    return p, strength
+
+
+class _Readers:
+    """Reads columns of a table against others, in this process or in several, and tells how much is done."""
+
+    def __init__(
+        self, columns: Mapping[str, Column], groups: NDArray[np.int64] | None, rows: int | None,
+        generator: np.random.Generator | None, processes: int, progress: Progress,
+    ) -> None:  # fmt: skip
+        self.columns, self.groups, self.rows, self.generator = columns, groups, rows, generator
+        self.processes, self.progress = processes, progress
+        n = len(next(iter(columns.values())).known)
+        units = np.arange(n) if groups is None else groups
+        draws = np.random.default_rng(0) if generator is None else generator
+        self.order = np.argsort(draws.permutation(int(units.max()) + 1)[units], kind="stable")  # whole groups
+
+    def read(self, questions: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Estimate]:
+        """The reading of each question: the columns before the last one against the last."""
+        most = self.rows or int(np.clip(READ_IN_ALL // max(len(questions), 1), LEAST_READ, MOST_READ))
+        tasks, total = [], 0
+        for question in questions:
+            *x, y = (self.columns[name] for name in question)
+            known = np.all([one.known for one in (*x, y)], axis=0)
+            rows = np.sort(self.order[known[self.order]][:most])
+            seed = 0 if self.generator is None else int(self.generator.integers(1 << 32))
+            tasks.append((side(x, rows), side([y], rows), of_kept(self.groups, rows), seed))
+            total += len(rows)
+        workers = self.processes if total > WORTH_A_PROCESS else 1
+        found = {}
+        reading = Parallel(workers, return_as="generator")(delayed(_reading)(*task) for task in tasks)
+        for question, one in zip(questions, reading):
+            found[question] = one
+            self.progress(len(found) / len(questions), f"{len(found):,} of {len(questions):,} read")
+        return found
+
+
+def _reading(x: Any, y: Any, groups: NDArray[np.int64] | None, seed: int) -> Estimate:
+    try:
+        return estimate(x, y, groups=groups, generator=np.random.default_rng(seed))
+    except ValueError as error:  # such as a column that is constant in these rows
+        return undefined(str(error), n=len(groups) if groups is not None else 0)
+
+
+def _row(columns: Mapping[str, Column], pair: tuple[str, str], found: Estimate) -> dict[str, object]:
+    x, y = (columns[name] for name in pair)
+    return {
+        "column": x.name, "with": y.name, "kind": x.kind, "bits": found.bits.value, "low_bits": found.bits.low,
+        "high_bits": found.bits.high, "grade": getattr(found, "grade", ""), "n": int((x.known & y.known).sum()),
+        "rows_read": found.n,
+    }  # fmt: skip
+
+
+def _told(readings: Iterable[Estimate]) -> list[str]:
+    """Notes of readings, each once, with how many pairs it is of; but for what is unusual, which is grade C."""
+    notes = Counter(note for one in readings for note in dict.fromkeys(one.notes))
+    told = [(note, count) for note, count in notes.most_common() if not note.startswith("These data are unlike")]
+    of_columns = dict.fromkeys(note[3:] for note, _ in told if note.startswith(("x: ", "y: ")))
+    of_pairs = [f"{note} (In {count:,} of the pairs.)" for note, count in told if not note.startswith(("x: ", "y: "))]
+    lines = [*of_pairs, *of_columns][:MAX_NOTES]
+    if notes[SERIES]:
+        lines.append("p- and q-values take rows as independent, which a series is not: name groups of rows.")
+    return lines
+
+
+def _beside(
+    columns: Mapping[str, Column], names: Sequence[str], target: str, groups: NDArray[np.int64] | None, level: float
+) -> tuple[dict[str, dict[str, object]], list[str]]:
+    """What columns that depend on the target, those of most dependence first, add to the chosen ones; and notes."""
+    rows = np.all([columns[name].known for name in (*names, target)], axis=0)
+    if rows.sum() < FEWEST:
+        return {}, [f"Nothing is chosen: only {rows.sum()} rows have no missing value."]
+    notes = [] if rows.all() else [f"The choice is made on the {rows.sum():,} rows that have no missing value."]
+    smooth, kept = {name: columns[name].smooth(rows) for name in names}, of_kept(groups, rows)
+    choice = choose(smooth, columns[target].smooth(rows), level, kept)
+    found: dict[str, dict[str, object]] = {}
+    for name in names:
+        adds = choice.beyond[name].information.bits
+        found[name] = {"adds_bits": adds.value, "adds_low_bits": adds.low, "adds_high_bits": adds.high}
+        found[name]["p_beyond"] = choice.beyond[name].p
+        if name in choice.chosen:
+            found[name]["chosen"] = choice.chosen.index(name) + 1
+        else:
+            strength = independence([smooth[name]], [smooth[one] for one in choice.chosen], kept).strength[0]
+            found[name]["like"] = choice.chosen[int(strength.argmax())]
+    return found, notes

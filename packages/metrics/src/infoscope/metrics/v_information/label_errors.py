@@ -1,0 +1,314 @@
+"""Scores of wrong labels, functions of `Evidence` -> [n], larger = more suspicious; and how well they find labels that
+were flipped on purpose.
+
+gather fits a family and gives Evidence, label_scores every score of it. New scores go to the end of SCORES.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from infoscope.checks import one_of, require_int
+from infoscope.errors import InvalidInput, MissingValues, NoVariation, OutOfRange, WrongShape, WrongType
+from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.estimators.variables import aligns
+
+HELD_OUT, IN_SAMPLE = "held out", "in sample"
+NOISES = ("symmetric", "pair")
+EL2N_EPOCH_SHARE = 0.1  # of the epochs, after which EL2N is read: 20 of 200 in the paper
+Measure = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Log probabilities, nats, of n items.
+
+    codes   int64 [n], the labels
+    logs    [n, classes], held out
+    null    [n], of the own class without input
+    epochs  [trainings, epochs, n, classes], of trainings on all items; None without epochs
+    """
+
+    codes: np.ndarray
+    logs: np.ndarray
+    null: np.ndarray
+    epochs: np.ndarray | None = None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Which kinds of score can be had."""
+        return (HELD_OUT,) if self.epochs is None else (HELD_OUT, IN_SAMPLE)
+
+    @property
+    def courses(self) -> np.ndarray:
+        """`epochs`; ValueError where there are none."""
+        if self.epochs is None:
+            raise InvalidInput(
+                "family must be one that is trained by epochs, such as mlp, for what is asked in sample."
+            )
+        return self.epochs
+
+    @property
+    def right(self) -> np.ndarray:
+        """Whether y is predicted, bool [trainings, epochs, n]."""
+        return self.courses.argmax(axis=-1) == self.codes
+
+
+def own(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The values of the own class: [..., n, classes] -> [..., n]."""
+    return values[..., np.arange(len(codes)), codes]
+
+
+def margins(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The largest of the other classes' values less the own one's: [..., n, classes] -> [..., n]."""
+    others = values.copy()
+    others[..., np.arange(len(codes)), codes] = -np.inf
+    return others.max(axis=-1) - own(values, codes)
+
+
+def pvi(evidence: Evidence) -> np.ndarray:
+    """-PVI, bits (Ethayarajh et al. 2022)."""
+    return (evidence.null - own(evidence.logs, evidence.codes)) / NATS_PER_BIT
+
+
+def self_confidence(evidence: Evidence) -> np.ndarray:
+    """-log2 q(y | x), bits: items in the order of the least q(y | x) (Northcutt et al. 2021)."""
+    return -own(evidence.logs, evidence.codes) / NATS_PER_BIT
+
+
+def margin(evidence: Evidence) -> np.ndarray:
+    """The largest q of another class - q(y | x): the normalised margin of Northcutt et al. 2021."""
+    return margins(np.exp(evidence.logs), evidence.codes)
+
+
+def confident_joint(evidence: Evidence) -> np.ndarray:
+    """Items off the diagonal of the confident joint first, each part by its margin (Northcutt et al. 2021, section 3).
+
+    An item is in the class of largest q that is at least that class's mean q; off the diagonal margins get 2 more.
+    """
+    q = np.exp(evidence.logs)
+    labelled = np.eye(q.shape[1])[evidence.codes]
+    thresholds = (q * labelled).sum(axis=0) / labelled.sum(axis=0)
+    counted = np.where(q >= thresholds, q, -1.0)
+    off = (counted.max(axis=1) >= 0.0) & (counted.argmax(axis=1) != evidence.codes)
+    return 2.0 * off + margin(evidence)
+
+
+def aum(evidence: Evidence) -> np.ndarray:
+    """-area under the margin: the mean over epochs of the largest other logit - the own one (Pleiss et al. 2020)."""
+    return margins(evidence.courses, evidence.codes).mean(axis=(0, 1))
+
+
+def confidence(evidence: Evidence) -> np.ndarray:
+    """-confidence: the mean over epochs of q(y | x), with its sign turned (Swayamdipta et al. 2020, section 2)."""
+    return -np.exp(own(evidence.courses, evidence.codes)).mean(axis=(0, 1))
+
+
+def forgetting(evidence: Evidence) -> np.ndarray:
+    """How often an item predicted right was wrong one epoch later (Toneva et al. 2019); never right: all epochs."""
+    right = evidence.right
+    events = (right[:, :-1] & ~right[:, 1:]).sum(axis=1)
+    return np.where(right.any(axis=1), events, right.shape[1]).mean(axis=0)
+
+
+def el2n(evidence: Evidence) -> np.ndarray:
+    """The length of q(. | x) - the indicator of y after a tenth of the epochs (Paul et al. 2021)."""
+    early = np.exp(evidence.courses[:, max(1, round(EL2N_EPOCH_SHARE * evidence.courses.shape[1])) - 1])
+    return np.linalg.norm(early - np.eye(early.shape[-1])[evidence.codes], axis=-1).mean(axis=0)
+
+
+def data_map(evidence: Evidence) -> pd.DataFrame:
+    """Data map (Swayamdipta et al. 2020) over epochs: confidence, mean of q(y | x); variability; correctness.
+
+    ValueError: evidence of a family that is not trained by epochs.
+    """
+    q = np.exp(own(evidence.courses, evidence.codes))
+    return pd.DataFrame(
+        {
+            "confidence": q.mean(axis=(0, 1)),
+            "variability": q.std(axis=1).mean(axis=0),
+            "correctness": evidence.right.mean(axis=(0, 1)),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class LabelScore:
+    """One score: function Evidence -> [n], larger = more suspicious; kind "held out" or "in sample"."""
+
+    key: str
+    title: str
+    function: Callable[[Evidence], np.ndarray]
+    kind: str
+    source: str
+
+    def __post_init__(self) -> None:
+        one_of("kind", self.kind, (HELD_OUT, IN_SAMPLE))
+
+
+SCORES = {
+    score.key: score
+    for score in (
+        LabelScore("pvi", "PVI", pvi, HELD_OUT, "Ethayarajh et al. 2022"),
+        LabelScore("self_confidence", "self-confidence", self_confidence, HELD_OUT, "Northcutt et al. 2021"),
+        LabelScore("margin", "normalised margin", margin, HELD_OUT, "Northcutt et al. 2021"),
+        LabelScore("confident_joint", "confident joint", confident_joint, HELD_OUT, "Northcutt et al. 2021"),
+        LabelScore("aum", "AUM", aum, IN_SAMPLE, "Pleiss et al. 2020"),
+        LabelScore("confidence", "data-map confidence", confidence, IN_SAMPLE, "Swayamdipta et al. 2020"),
+        LabelScore("forgetting", "forgetting events", forgetting, IN_SAMPLE, "Toneva et al. 2019"),
+        LabelScore("el2n", "EL2N", el2n, IN_SAMPLE, "Paul et al. 2021"),
+    )
+}
+
+
+def scores_of(evidence: Evidence) -> pd.DataFrame:
+    """Every score that the evidence allows, a column each [n]."""
+    return pd.DataFrame(
+        {key: score.function(evidence) for key, score in SCORES.items() if score.kind in evidence.kinds}
+    )
+
+
+@aligns("x", "y", "groups")
+def gather(
+    family: Any,
+    x: Any,
+    y: ArrayLike,
+    *,
+    trainings: int = 1,
+    folds: int = 10,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+    between: Callable[[float], None] = lambda done: None,
+) -> Evidence:
+    """Evidence for the scores of label errors, with so many `trainings` on all items where the family has epochs.
+
+    Other arguments and errors as `pvi.pointwise`, for classes. ValueError also for a training that diverged.
+    """
+    from infoscope.estimators.families.protocol import Epochwise, as_outcome  # with scikit-learn, which takes seconds
+    from infoscope.estimators.families.registry import as_family
+    from infoscope.metrics.v_information.predictions import FLOOR, cross_fitted
+
+    family = as_family(family)
+    outcome = as_outcome(family, y)
+    if outcome.classes is None:
+        raise WrongType("y must be classes, got numbers.")
+    require_int("trainings", trainings, 1)
+    generator = generator_or_default(generator)
+    found = cross_fitted(family, x, outcome, folds, groups, FLOOR, generator)
+    if not isinstance(family, Epochwise):
+        return Evidence(outcome.values, found.logs, found.null)
+    courses = []
+    for number in range(trainings):
+        between((folds + number) / (folds + trainings))
+        members = family.epochs_of(x, outcome.values, outcome.classes, generator)
+        courses.append([member.log_probabilities(x).astype(np.float32) for member in members])
+    epochs = np.array(courses)
+    if not np.isfinite(epochs).all():
+        raise MissingValues(f"{family.name} diverged: a log probability is not finite; lower its learning rate.")
+    return Evidence(outcome.values, found.logs, found.null, epochs)
+
+
+def label_scores(family: Any, x: Any, y: ArrayLike, **settings: Any) -> pd.DataFrame:
+    """Every score of `SCORES`, a column each [n]; larger = more suspicious. Arguments and errors as `gather`."""
+    return scores_of(gather(family, x, y, **settings))
+
+
+def flip_labels(
+    labels: ArrayLike, share: float, generator: np.random.Generator, noise: str = "symmetric"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels [n] of which a random `share` is replaced, and which (a mask [n]).
+
+    "symmetric": by any other label; "pair": by the next one (Han et al. 2018). ValueError: a share outside (0, 1), or
+    that flips nothing; one label only; an unknown noise.
+    """
+    labels = np.asarray(labels)
+    values, codes = np.unique(labels, return_inverse=True)
+    count = round(share * len(labels))
+    if not 0.0 < share < 1.0 or not count:
+        raise OutOfRange(f"share must be between 0 and 1 and flip at least one of {len(labels)} labels, got {share!r}.")
+    if len(values) < 2:
+        raise NoVariation(f"labels must take at least two values, got only {values.tolist()!r}.")
+    one_of("noise", noise, NOISES)
+    flipped = np.zeros(len(labels), dtype=bool)
+    flipped[generator.choice(len(labels), count, replace=False)] = True
+    steps = generator.integers(1, len(values), count) if noise == "symmetric" else 1
+    codes[flipped] = (codes[flipped] + steps) % len(values)
+    return values[codes], flipped
+
+
+@aligns("scores", "flipped")
+def detection(
+    scores: pd.DataFrame,
+    flipped: ArrayLike,
+    at: Sequence[int] | None = None,
+    resamples: int = 500,
+    generator: np.random.Generator | None = None,
+) -> pd.DataFrame:
+    """How well each column of scores [n] finds the items of a mask [n]: precision among the k largest (at; None: as
+    many as there are), AUROC, average precision; stratified `resamples` of items give errors and 95 % percentile
+    intervals.
+
+    ValueError: a mask without both values, a k outside 1..n, scores that are not finite, fewer than 50 resamples.
+    """
+    mask = np.asarray(flipped)
+    if mask.dtype != bool or mask.shape != (len(scores),) or mask.all() or not mask.any():
+        raise WrongShape(
+            f"flipped must be a mask [{len(scores)}] that holds both values, got {mask.dtype} {mask.shape}."
+        )
+    if not np.isfinite(scores.to_numpy(dtype=np.float64)).all():
+        raise MissingValues("scores must be finite, but some are not.")
+    at = [int(mask.sum())] if at is None else [require_int("at", k, 1) for k in at]
+    if max(at) > len(mask):
+        raise OutOfRange(f"at must be at most the number of items, {len(mask)}, got {max(at)}.")
+    require_int("resamples", resamples, 50)
+    generator = generator_or_default(generator)
+    parts = [np.flatnonzero(mask), np.flatnonzero(~mask)]
+    draws = np.array([np.concatenate([generator.choice(part, len(part)) for part in parts]) for _ in range(resamples)])
+    rows = []
+    for score in scores:
+        values = scores[score].to_numpy(dtype=np.float64)
+        for measure, function in measures(at).items():
+            again, value = function(values[draws], mask[draws]), float(function(values, mask))
+            low, high = np.quantile(again, [0.025, 0.975])
+            rows.append([score, measure, value, again.std(ddof=1), low, high, len(mask), len(parts[0])])
+    columns = ["score", "measure", "value", "standard_error", "low", "high", "n", "flipped"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def measures(at: Sequence[int]) -> dict[str, Measure]:
+    """What is measured, by name: functions of values and of a mask, [..., n] each -> [...]."""
+    found: dict[str, Measure] = {"auroc": auroc, "average_precision": average_precision}
+    return found | {f"precision@{k}": np.vectorize(partial(precision, k=k), signature="(n),(n)->()") for k in at}
+
+
+def average_precision(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The mean over the mask of the precision among items whose value is not below its own (ties: one); [..., n] ->
+    [...].
+    """
+    above = stats.rankdata(-values, method="max", axis=-1).astype(np.int64)  # how many values are not below
+    hits = np.cumsum(np.take_along_axis(mask, np.argsort(-values, axis=-1), axis=-1), axis=-1)
+    shares = np.take_along_axis(hits, above - 1, axis=-1) / above
+    return (shares * mask).sum(axis=-1) / mask.sum(axis=-1)
+
+
+def auroc(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The share of pairs of which the one in the mask has the larger value, ties one half; [..., n] -> [...]."""
+    inside, n = mask.sum(axis=-1), mask.shape[-1]
+    ranks = np.where(mask, stats.rankdata(values, axis=-1), 0.0).sum(axis=-1)
+    return (ranks - inside * (inside + 1) / 2) / (inside * (n - inside))
+
+
+def precision(values: np.ndarray, mask: np.ndarray, k: int) -> float:
+    """The share of the mask among the k largest values; of items tied at the last place their average share counts."""
+    least = np.partition(values, len(values) - k)[len(values) - k]
+    above, tied = values > least, values == least
+    return float((mask[above].sum() + (k - above.sum()) * mask[tied].mean()) / k)

@@ -1,0 +1,132 @@
+"""The permutation test as a test of tigramite and causal-learn: the same numbers, and what is found by them."""
+
+import importlib
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from infoscope.estimators import Continuous, Discrete
+from infoscope.estimators.uncertainty import permutation_test
+from infoscope.metrics import adapters
+
+N = 200
+RNG = np.random.default_rng(0)
+A = RNG.normal(size=N)
+B = RNG.normal(size=N)
+EFFECT = np.abs(A) + np.abs(B) + 0.3 * RNG.normal(size=N)  # uncorrelated with either cause
+LABEL = np.repeat([0.0, 1.0], N // 2)[EFFECT.argsort().argsort()]
+COLUMNS = np.column_stack([A, B, EFFECT, LABEL])
+
+
+class Base:
+    """What the adapters need of a base class of tigramite: where settings are kept."""
+
+    def __init__(self, significance, sig_samples=19, seed=0):
+        self.sig_samples, self.random_state = sig_samples, np.random.default_rng(seed)
+
+
+class Cached:
+    """The same of causal-learn."""
+
+    def __init__(self, data, cache_path=None):
+        self.data, self.pvalue_cache = data, {}
+
+    def check_cache_method_consistent(self, name, settings):
+        self.settings_named = name, settings
+
+    def get_formatted_XYZ_and_cachekey(self, x, y, z):
+        return [x], [y], sorted(z or ()), f"{x};{y}|{z}"
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """An adapter on a stand-in of its library, by name."""
+    places = {
+        "tigramite": ("tigramite.independence_tests.independence_tests_base", {"CondIndTest": Base}),
+        "causal_learn": ("causallearn.utils.cit", {"CIT_Base": Cached, "register_ci_test": lambda *_: None}),
+    }
+
+    def load(name):
+        path, contents = places[name]
+        parts = path.split(".")
+        for depth in range(1, len(parts) + 1):
+            monkeypatch.setitem(sys.modules, ".".join(parts[:depth]), types.ModuleType(parts[depth - 1]))
+        vars(sys.modules[path]).update(contents)
+        module = f"infoscope.metrics.adapters.{name}"
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        importlib.import_module(module)
+        return sys.modules.pop(module)
+
+    return load
+
+
+def test_tigramite_gets_the_numbers_of_the_permutation_test(stand_in):
+    test = stand_in("tigramite").TigramiteTest(k=7)
+    array, xyz = COLUMNS.T[[0, 2, 1]], np.array([0, 1, 2])
+    expected = permutation_test(A, EFFECT, B, k=7, permutations=19, generator=np.random.default_rng(0))
+    assert test.get_dependence_measure(array, xyz) == expected.observed
+    test.random_state = np.random.default_rng(0)
+    assert test.get_shuffle_significance(array, xyz, value=0.0) == expected.p_value
+
+
+def test_tigramite_names_categories(stand_in):
+    test = stand_in("tigramite").TigramiteTest()
+    array, xyz = COLUMNS.T[[0, 1, 3]], np.array([0, 0, 1])
+    kinds = np.zeros(array.shape, int)
+    kinds[2] = 1
+    both = [Continuous(A), Continuous(B)]
+    expected = permutation_test(both, Discrete(LABEL), permutations=1).observed
+    assert test.get_dependence_measure(array, xyz, kinds) == expected
+    assert test.get_dependence_measure(array, xyz) == permutation_test(both, Continuous(LABEL), permutations=1).observed
+
+
+def test_what_does_not_vary_is_independent(stand_in):
+    test = stand_in("tigramite").TigramiteTest()
+    array, xyz, kinds = COLUMNS.T[[3, 0, 3]], np.array([0, 1, 2]), np.array([[1], [0], [1]]) + np.zeros((1, N), int)
+    assert test.get_dependence_measure(array, xyz, kinds) == 0.0
+    assert test.get_shuffle_significance(array, xyz, 0.0, kinds) == 1.0
+    assert stand_in("causal_learn").CausalLearnTest(COLUMNS[:, [3, 0, 3]], [0, 2])(0, 1, [2]) == 1.0
+
+
+def test_causal_learn_gets_the_numbers_of_the_permutation_test(stand_in):
+    test = stand_in("causal_learn").CausalLearnTest(COLUMNS, discrete=[3], permutations=19, k=7)
+    assert test(0, 2) == permutation_test(A, EFFECT, permutations=19, k=7).p_value
+    assert test(0, 1, [2, 3]) == permutation_test(A, B, [EFFECT, Discrete(LABEL)], permutations=19, k=7).p_value
+    assert test(0, 3, [1]) == permutation_test(A, Discrete(LABEL), B, permutations=19, k=7).p_value
+    test.settings["permutations"] = "none, as nothing is tested twice"
+    assert test(0, 2) == test.pvalue_cache["0;2|None"]
+
+
+@pytest.mark.parametrize(("name", "library"), [("TigramiteTest", "tigramite"), ("CausalLearnTest", "causallearn")])
+def test_a_library_that_is_not_installed_is_named(monkeypatch, name, library):
+    for module in [one for one in sys.modules if one.startswith((library, "infoscope.metrics.adapters."))]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if "site-packages" not in place])
+    importlib.invalidate_caches()
+    with pytest.raises(ModuleNotFoundError, match=rf"needs {library}, .*infoscope\[causal\]"):
+        getattr(adapters, name)
+
+
+def test_pcmci_finds_a_nonlinear_cause():
+    """Of x on y one step later, by its size: the correlation is 0."""
+    pytest.importorskip("tigramite", reason="tigramite is not installed: pip install 'infoscope[causal]'")
+    from tigramite.data_processing import DataFrame
+    from tigramite.pcmci import PCMCI
+
+    noise = np.random.default_rng(0).normal(size=(301, 2))
+    x, y = noise[:-1, 0], np.abs(np.r_[0.0, noise[:-2, 0]]) + 0.4 * noise[:-1, 1]
+    search = PCMCI(DataFrame(np.column_stack([x, y])), adapters.TigramiteTest(sig_samples=99), verbosity=0)
+    found = search.run_pcmci(tau_max=1, pc_alpha=0.2)["p_matrix"][:, :, 1]
+    assert found[0, 1] == 0.01 and found[1, 0] > 0.01
+
+
+def test_pc_finds_two_nonlinear_causes():
+    """Both arrows into the effect, of which correlations see none."""
+    pytest.importorskip("causallearn", reason="causal-learn is not installed: pip install 'infoscope[causal]'")
+    assert adapters.CausalLearnTest
+    from causallearn.search.ConstraintBased.PC import pc
+
+    found = pc(COLUMNS[:, :3], alpha=0.05, indep_test="infoscope", permutations=99, show_progress=False).G.graph
+    np.testing.assert_array_equal(found, [[0, 0, -1], [0, 0, -1], [1, 1, 0]])

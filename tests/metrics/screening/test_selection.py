@@ -1,0 +1,146 @@
+"""Selection of columns in pipelines of scikit-learn: its conventions, known columns, the false discovery rate."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn import config_context
+from sklearn.feature_selection import SelectFdr, SelectKBest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from infoscope.metrics.screening.selection import InformationSelector, information_scores
+from tests.refusals import refused
+
+N = 200
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 6))
+Y = X[:, 0] + X[:, 1] ** 2 + 0.5 * RNG.normal(size=N)  # of column 1 by its size only
+CLASSES = np.array(["low", "high"])[(Y > 1).astype(int)]
+NAMES = list("abcdef")
+
+
+@parametrize_with_checks([InformationSelector(), InformationSelector(drop_redundant=True)])
+def test_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("y", [Y, CLASSES], ids=["numbers", "classes"])
+def test_columns_with_information_are_kept_linear_or_not(y):
+    found = InformationSelector().fit(X, y)
+    assert found.get_support(indices=True).tolist() == [0, 1]
+    assert found.n_features_in_ == 6 and (found.q_values_ >= found.p_values_).all()
+    np.testing.assert_array_equal(found.transform(X), X[:, :2])
+
+
+def test_q_values_are_those_of_benjamini_and_hochberg():
+    found = InformationSelector().fit(X, Y)
+    p = found.p_values_
+    by_rank = p * len(p) / [(p <= one).sum() for one in p]
+    np.testing.assert_allclose(found.q_values_, [by_rank[p >= one].min() for one in p], rtol=1e-12)
+
+
+@pytest.mark.xfail(reason="the gamma distribution of HSIC rejects too often far out")
+def test_little_is_kept_where_nothing_is_to_be_found():
+    """With all columns independent the rate of false discoveries is how often any is kept."""
+    rng = np.random.default_rng(1)
+    kept = [
+        InformationSelector(level=0.1).fit(rng.normal(size=(60, 8)), rng.normal(size=60)).support_.any()
+        for _ in range(150)
+    ]
+    assert np.mean(kept) < 0.1 + 3 * np.sqrt(0.1 * 0.9 / 150)
+
+
+def test_nothing_kept_is_warned_of():
+    selector = InformationSelector(level=0.0).fit(X, Y)
+    with pytest.warns(UserWarning, match="No features were selected"):
+        assert selector.transform(X).shape == (N, 0)
+
+
+def test_what_adds_nothing_is_dropped():
+    copies = np.column_stack([X, X[:, 0] + 0.5 * RNG.normal(size=N)])
+    assert InformationSelector().fit(copies, Y).get_support(indices=True).tolist() == [0, 1, 6]
+    assert InformationSelector(drop_redundant=True).fit(copies, Y).get_support(indices=True).tolist() == [0, 1]
+
+
+def test_scores_of_columns_for_other_selectors():
+    scores, p_values = information_scores(np.column_stack([X, np.ones(N)]), Y)
+    assert scores.shape == p_values.shape == (7,) and (scores[6], p_values[6]) == (0, 1)
+    assert SelectKBest(information_scores, k=2).fit(X, Y).get_support(indices=True).tolist() == [0, 1]
+    assert SelectFdr(information_scores).fit(X, CLASSES).get_support(indices=True).tolist() == [0, 1]
+
+
+def test_rows_of_pandas_are_paired_by_their_index():
+    frame, y = pd.DataFrame(X, columns=NAMES), pd.Series(Y)
+    shuffled = y.sample(frac=1, random_state=0)
+    np.testing.assert_array_equal(information_scores(frame, shuffled), information_scores(X, Y))
+    np.testing.assert_array_equal(InformationSelector().fit(frame, shuffled).q_values_,
+                                  InformationSelector().fit(X, Y).q_values_)  # fmt: skip
+
+
+def mixed():
+    """A table of numbers, texts, categories and booleans, of which b to d say something."""
+    generator = np.random.default_rng(2)
+    third = np.digitize(Y, np.quantile(Y, [1 / 3, 2 / 3]))
+    noise = generator.integers(0, 3, N)
+    text = np.array(["x", "y", "z"])[np.where(generator.random(N) < 0.6, third, noise)]
+    return pd.DataFrame({"a": X[:, 3], "b": X[:, 0], "c": text, "d": pd.Categorical(text[::-1][::-1]), "e": noise == 1})
+
+
+@pytest.mark.parametrize("library", [lambda one: one, pl.from_pandas, pa.Table.from_pandas])
+def test_tables_of_any_library(library):
+    """The same columns, by their names."""
+    table = library(mixed())
+    found = InformationSelector().fit(table, Y)
+    assert found.get_feature_names_out().tolist() == ["b", "c", "d"]
+    assert found.feature_names_in_.tolist() == list("abcde")
+    np.testing.assert_array_equal(found.q_values_, InformationSelector().fit(mixed(), Y).q_values_)
+
+
+def test_tables_come_out_as_tables():
+    for output, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+        found = InformationSelector().set_output(transform=output).fit_transform(mixed(), Y)
+        assert isinstance(found, kind) and list(found.columns) == ["b", "c", "d"]
+
+
+def test_categories_are_named_by_place_mask_or_name():
+    labels = RNG.integers(0, 40, N)
+    y = np.sin(17 * labels) + 0.1 * RNG.normal(size=N)  # a label tells it, a number hardly
+    frame = pd.DataFrame({"label": labels.astype(float), "other": X[:, 0]})
+    q_values = [
+        InformationSelector(discrete=discrete).fit(frame, y).q_values_
+        for discrete in (["label"], [0], np.array([True, False]))
+    ]
+    assert (q_values[0] == q_values).all() and q_values[0][0] < 1e-6 < InformationSelector().fit(frame, y).q_values_[0]
+    with refused("discrete", "name"):
+        InformationSelector(discrete=["nothing"]).fit(frame, y)
+    with refused("level", "range"):
+        InformationSelector(level=2).fit(frame, y)
+
+
+def test_in_a_pipeline_it_is_searched_and_cross_validated():
+    pipeline = make_pipeline(InformationSelector(), LogisticRegression())
+    search = GridSearchCV(pipeline, {"informationselector__level": [1e-6, 0.05]}, cv=3).fit(X, CLASSES)
+    assert search.best_score_ > 0.6
+    assert cross_val_score(make_pipeline(InformationSelector(), LinearRegression()), X, Y, cv=5).mean() > 0.1
+    encoded = make_pipeline(InformationSelector(), OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
+    assert cross_val_score(encoded, mixed()[["c", "d", "e"]], CLASSES, cv=3).mean() > 0.6
+
+
+def test_groups_are_routed_to_it():
+    """What is constant in a group agrees with what else is, by chance of few groups: not kept with groups."""
+    groups = np.repeat(np.arange(10), 20)
+    rng = np.random.default_rng(5)
+    of_group, y = rng.normal(size=(10, 4))[groups], rng.normal(size=10)[groups]
+    assert InformationSelector().fit(of_group, y).support_.all()
+    assert not InformationSelector().fit(of_group, y, groups=groups).support_.any()
+    with config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(InformationSelector().set_fit_request(groups=True), LinearRegression())
+        inputs = np.column_stack([of_group, y + 0.1 * rng.normal(size=200)])
+        found = cross_validate(pipeline, inputs, y, cv=GroupKFold(3), params={"groups": groups}, return_estimator=True)
+    kept = [one[0].get_support(indices=True).tolist() for one in found["estimator"]]
+    assert all(set(one) <= {4} for one in kept)
