@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from infoscope.metrics.screening.selection import InformationSelector, information_scores
+from infoscope.metrics.screening import InformationSelector, information_scores
 from tests.refusals import refused
 
 N = 200
@@ -44,7 +44,6 @@ def test_q_values_are_those_of_benjamini_and_hochberg():
     np.testing.assert_allclose(found.q_values_, [by_rank[p >= one].min() for one in p], rtol=1e-12)
 
 
-@pytest.mark.xfail(reason="the gamma distribution of HSIC rejects too often far out")
 def test_little_is_kept_where_nothing_is_to_be_found():
     """With all columns independent the rate of false discoveries is how often any is kept."""
     rng = np.random.default_rng(1)
@@ -69,9 +68,24 @@ def test_what_adds_nothing_is_dropped():
 
 def test_scores_of_columns_for_other_selectors():
     scores, p_values = information_scores(np.column_stack([X, np.ones(N)]), Y)
-    assert scores.shape == p_values.shape == (7,) and (scores[6], p_values[6]) == (0, 1)
+    assert scores.shape == p_values.shape == (7,) and scores[6] == 0 and p_values[6] > 0.9
     assert SelectKBest(information_scores, k=2).fit(X, Y).get_support(indices=True).tolist() == [0, 1]
     assert SelectFdr(information_scores).fit(X, CLASSES).get_support(indices=True).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "argument", "code"),
+    [
+        (np.where(X > 2, np.nan, X), Y, "X", "missing"),
+        (X, np.ones(N), "y", "constant"),
+        (X, Y[1:], "X and y", "length"),
+        (X[:3], Y[:3], "X and y", "length"),
+        (pd.DataFrame({"t": pd.date_range("2020", periods=N)}), Y, "X", "type"),
+    ],
+)
+def test_bad_input_is_named(x, y, argument, code):
+    with refused(argument, code):
+        information_scores(x, y)
 
 
 def test_rows_of_pandas_are_paired_by_their_index():
@@ -138,9 +152,13 @@ def test_groups_are_routed_to_it():
     of_group, y = rng.normal(size=(10, 4))[groups], rng.normal(size=10)[groups]
     assert InformationSelector().fit(of_group, y).support_.all()
     assert not InformationSelector().fit(of_group, y, groups=groups).support_.any()
+    groups = np.repeat(np.arange(50), 4)
+    inputs = np.column_stack([X[:, 0], rng.normal(size=50)[groups]])
     with config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(InformationSelector().set_fit_request(groups=True), LinearRegression())
-        inputs = np.column_stack([of_group, y + 0.1 * rng.normal(size=200)])
-        found = cross_validate(pipeline, inputs, y, cv=GroupKFold(3), params={"groups": groups}, return_estimator=True)
-    kept = [one[0].get_support(indices=True).tolist() for one in found["estimator"]]
-    assert all(set(one) <= {4} for one in kept)
+        found = cross_validate(
+            pipeline, inputs, Y, cv=GroupKFold(3), params={"groups": groups}, return_estimator=True, return_indices=True
+        )
+    for fitted, train in zip(found["estimator"], found["indices"]["train"]):
+        expected = InformationSelector().fit(inputs[train], Y[train], groups=groups[train])
+        np.testing.assert_array_equal(fitted[0].q_values_, expected.q_values_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,65 +14,58 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from infoscope.checks import require_number
-from infoscope.errors import NoVariation, UnknownName
-from infoscope.estimators.kernel_tests import hsic_test, kcit_test
-from infoscope.estimators.variables import Discrete, Variable, aligns, as_variable, join, single_columns
+from infoscope.errors import MissingValues, NoVariation, UnknownName, WrongLength
+from infoscope.estimators.variables import Discrete, aligns, group_codes, single_columns
+from infoscope.metrics.screening.association import NUMBER, Smooth, independence, smooth
+from infoscope.metrics.screening.beyond import choose
+from infoscope.metrics.screening.columns import as_column
 
-Scores = tuple[NDArray[np.float64], NDArray[np.float64]]
+FEWEST = 4  # rows, of which the variance over permutations is known
 
 
 @aligns("X", "y")
-def information_scores(X: Any, y: ArrayLike) -> Scores:
-    """Statistics and p-values [d] of independence of y and each column of X [n, d]: `SelectKBest(information_scores)`.
+def information_scores(X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Strength and p-value [d] of the dependence of y and each column of X [n, d]: `SelectKBest(information_scores)`.
 
-    A column that does not vary has 0 and 1. Errors as `associations`.
+    A strength is in standard deviations above what independent columns have; that of a column that does not vary is 0.
+    InfoscopeError: missing values, dates, texts that are numbers, a y that does not vary, fewer than 4 rows.
     """
-    return relevance(typed(single_columns("X", X)), y)
+    tested = independence(*smoothed(single_columns("X", X), y))
+    return tested.strength[:, 0], tested.p[:, 0]
 
 
-def typed(columns: list[Any]) -> list[Variable | None]:
-    """The columns as variables; None for those that do not vary."""
-    found: list[Variable | None] = []
+def smoothed(columns: Sequence[Any], y: Any) -> tuple[list[Smooth], list[Smooth]]:
+    """Functions of the columns, none of those that do not vary, and of y."""
+
+    def functions(name: str, value: Any) -> Smooth:
+        column = as_column(name, value)
+        if missing := int((~column.known).sum()):
+            raise MissingValues(f"{name} must have no missing values, got {missing:,} of {len(column.known):,}.")
+        return column.smooth(column.known)
+
+    of_y, found = functions("y", y), []
     for column in columns:
         try:
-            found.append(as_variable("X", column))
+            found.append(functions("X", column))
         except NoVariation:
-            found.append(None)
-    return found
-
-
-def relevance(columns: list[Variable | None], y: Any, groups: ArrayLike | None = None) -> Scores:
-    """Statistics and p-values [d] of independence of y [n] and each of the columns."""
-    null = "gamma" if groups is None else "permutation"
-    tests = [None if column is None else hsic_test(column, y, null, groups=groups) for column in columns]
-    found = [(0.0, 1.0) if test is None else (float(test.observed), test.p_value) for test in tests]
-    return tuple(np.array(found).T)
-
-
-def beyond_others(
-    columns: list[Variable | None], y: Any, ranked: ArrayLike, level: float, groups: ArrayLike | None
-) -> NDArray[np.bool_]:
-    """Which columns [d] are kept where, in the order of `ranked`, each must add something to those before it."""
-    kept: list[int] = []
-    for place in ranked:
-        given = [columns[other] for other in kept]
-        if not kept or kcit_test(columns[place], y, join(*given), groups).p_value <= level:
-            kept.append(int(place))
-    return np.isin(np.arange(len(columns)), kept)
+            found.append(smooth(np.zeros(of_y.n), NUMBER))
+    if {one.n for one in found} != {of_y.n} or of_y.n < FEWEST:
+        raise WrongLength(f"X and y must have the same rows, at least {FEWEST}, got {found[0].n} and {of_y.n}.")
+    return found, [of_y]
 
 
 class InformationSelector(SelectorMixin, BaseEstimator):
     """Keeps the columns that carry information about y, of any type and in any form, at a false discovery rate.
 
     level           the false discovery rate: of the columns that are kept, the share that is independent of y is at
-                    most this on average (Benjamini and Hochberg 1995)
-    drop_redundant  whether a column is kept only where it adds to those that are kept already, taken by their p-values
+                    most this on average (Benjamini & Hochberg 1995)
+    drop_redundant  whether only columns are kept that each tell of y beyond the others (`screening.beyond.choose`)
     discrete        which columns are categories: "auto", by their types (`estimators.variables`); or a mask, places or
                     names
 
-    Fitted: scores_, p_values_, q_values_ [d] and support_, a mask [d]. Tables of pandas, polars and pyarrow may have
-    columns of texts, booleans and categories. y may be numbers or classes. Rows that belong together are named by
-    `fit(X, y, groups=...)`.
+    Fitted: scores_ and p_values_ as of `information_scores`, q_values_ [d], and support_, a mask [d]. Tables of pandas,
+    polars and pyarrow may have columns of texts, booleans and categories. y may be numbers or classes. Rows that belong
+    together are named by `fit(X, y, groups=...)`.
     """
 
     def __init__(self, level: float = 0.05, drop_redundant: bool = False, discrete: Any = "auto"):
@@ -81,22 +75,21 @@ class InformationSelector(SelectorMixin, BaseEstimator):
 
     @aligns("X", "y", "groups")
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Tests every column of X [n, d] against y [n]. ValueError: as scikit-learn and `associations`."""
+        """Tests every column of X [n, d] against y [n]. ValueError: as scikit-learn and `information_scores`."""
         require_number("level", self.level, 0, 1)
-        checked, y = validate_data(self, X, y, dtype=None, accept_sparse=["csr", "csc"], ensure_min_samples=2)
+        checked, y = validate_data(self, X, y, dtype=None, accept_sparse=["csr", "csc"], ensure_min_samples=FEWEST)
         columns = single_columns("X", X if hasattr(self, "feature_names_in_") else checked)
-        columns = typed([Discrete(one) if known else one for one, known in zip(columns, self._discrete())])
-        self.scores_, self.p_values_ = relevance(columns, y, groups)
+        found, of_y = smoothed([Discrete(one) if known else one for one, known in zip(columns, self._discrete())], y)
+        codes = None if groups is None else group_codes(len(y), groups)[1]
+        tested = independence(found, of_y, codes)
+        self.scores_, self.p_values_ = tested.strength[:, 0], tested.p[:, 0]
         self.q_values_ = false_discovery_control(self.p_values_)
         self.support_ = self.q_values_ <= self.level
-        if self.drop_redundant:
-            self.support_ = beyond_others(columns, y, self._ranked(), self.level, groups)
+        if self.drop_redundant and self.support_.any():
+            offered = {place: found[place] for place in np.argsort(-self.scores_) if self.support_[place]}
+            chosen = choose(offered, of_y[0], self.level, codes).chosen
+            self.support_ = np.isin(np.arange(len(found)), chosen)
         return self
-
-    def _ranked(self) -> NDArray[np.intp]:
-        """Places of the columns that are not independent of y, those of the smallest p-values first."""
-        order = np.lexsort((-self.scores_, self.p_values_))
-        return order[self.support_[order]]
 
     def _discrete(self) -> NDArray[np.bool_]:
         """Which columns are named as categories [d]."""
