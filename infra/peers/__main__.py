@@ -13,7 +13,7 @@ from pathlib import Path
 
 from infoscope.errors import UnknownName
 from infra.environments import NotDone, installer, interpreter, run
-from sweeps.sample_estimators.peers import PEERS, Peer
+from sweeps.sample_estimators.peers import PEERS, SELECTIONS, Peer
 from sweeps.sample_estimators.peers.protocol import ENVIRONMENTS, OURS, PINS
 
 UNDECLARED = {"torch-mist": ("pandas",)}  # imported without being required
@@ -22,11 +22,12 @@ PYTHON = "3.11"  # the last one for which all of them have wheels
 
 def asked(names: list[str]) -> list[Peer]:
     """One peer for each named package with its own environment; all for no name. ValueError for an unknown name."""
-    known = {name for peer in PEERS.values() for name in (peer.name, peer.package, peer.environment)} - {OURS}
+    every = [*PEERS.values(), *SELECTIONS.values()]
+    known = {name for peer in every for name in (peer.name, peer.package, peer.environment)} - {OURS}
     for name in names:
         if name not in known:
             raise UnknownName(f"PEERS must be among {', '.join(sorted(known))}, got {name!r}.")
-    chosen = [peer for peer in PEERS.values() if not names or {peer.name, peer.package, peer.environment} & set(names)]
+    chosen = [peer for peer in every if not names or {peer.name, peer.package, peer.environment} & set(names)]
     return list({peer.package: peer for peer in chosen if peer.environment != OURS}.values())
 
 

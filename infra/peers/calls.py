@@ -2,7 +2,9 @@
 
 Run by worker.py in the environment of the package, without infoscope. Every function imports its package and returns
 measure(x, y, labels, seed) -> nats, or a dict with "value" and any of "interval" and "notes": x [n, c] and y [n, d] are
-float64; with `labels`, y [n, 1] holds category codes. No answer is repaired. What a package raises, it raises here.
+float64; with `labels`, y [n, 1] holds category codes. Those whose name ends in _selection return select(x, y,
+categories, labels, seed) -> places of the columns of x that depend on y; categories [c] says which hold codes. p-values
+are adjusted as by Benjamini & Hochberg 1995, at 0.05. No answer is repaired. What a package raises, it raises here.
 """
 
 from __future__ import annotations
@@ -136,3 +138,71 @@ torch_mist_smile = _torch_mist  # as it comes: SMILE, up to 5,000 steps
 README = {"max_iterations": 1000, "hidden_dims": [128]}  # as its README calls it
 torch_mist_mine = partial(_torch_mist, estimator="mine", **README)
 torch_mist_infonce = partial(_torch_mist, estimator="infonce", **README)
+
+Select = Callable[[np.ndarray, np.ndarray, np.ndarray, bool, int], np.ndarray]
+SHUFFLES = 20  # of y, whose scores of all columns are one null
+
+
+def _adjusted(p: list[float]) -> np.ndarray:
+    from scipy.stats import false_discovery_control
+
+    return np.flatnonzero(false_discovery_control(p) <= 0.05)
+
+
+def _vectors(column: np.ndarray, category: bool) -> np.ndarray:
+    return np.eye(int(column.max()) + 1)[column.astype(int)] if category else column[:, None]
+
+
+def dcor_selection() -> Select:
+    """dcor: n times the unbiased squared distance correlation, plus 1, is about chi-squared (Shen et al. 2022)."""
+    import dcor
+    from scipy.stats import chi2
+
+    def select(x: np.ndarray, y: np.ndarray, categories: np.ndarray, labels: bool, seed: int) -> np.ndarray:
+        target = _vectors(y[:, 0], labels)
+        each = [dcor.u_distance_correlation_sqr(_vectors(*one), target) for one in zip(x.T, categories)]
+        return _adjusted([chi2.sf(len(y) * one + 1, 1) for one in each])
+
+    return select
+
+
+def phik_selection() -> Select:
+    """phik: the p-value of its chi-square test in ten bins of each number."""
+    from phik.significance import significance_from_array
+
+    def select(x: np.ndarray, y: np.ndarray, categories: np.ndarray, labels: bool, seed: int) -> np.ndarray:
+        p = []
+        for column, category in zip(x.T, categories):
+            numbers = [name for name, is_code in (("x", category), ("y", labels)) if not is_code]
+            p.append(significance_from_array(column, y[:, 0], num_vars=numbers, njobs=1)[0])
+        return _adjusted(p)
+
+    return select
+
+
+def sklearn_selection() -> Select:
+    """mutual_info_classif or _regression of each column, against those of shuffled y, all columns together."""
+    from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
+
+    def select(x: np.ndarray, y: np.ndarray, categories: np.ndarray, labels: bool, seed: int) -> np.ndarray:
+        ask = mutual_info_classif if labels else mutual_info_regression
+        draws = np.random.default_rng(seed)
+        columns = dict(discrete_features=categories.astype(bool), random_state=seed)
+        null = np.sort([ask(x, draws.permutation(y[:, 0]), **columns) for _ in range(SHUFFLES)], axis=None)
+        above = len(null) - np.searchsorted(null, ask(x, y[:, 0], **columns))
+        return _adjusted((1 + above) / (1 + len(null)))
+
+    return select
+
+
+def boruta_selection() -> Select:
+    """BorutaPy with a random forest of depth 5, as its documentation has it; codes as they are."""
+    from boruta import BorutaPy
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    def select(x: np.ndarray, y: np.ndarray, categories: np.ndarray, labels: bool, seed: int) -> np.ndarray:
+        forest = (RandomForestClassifier if labels else RandomForestRegressor)(n_jobs=1, max_depth=5, random_state=seed)
+        found = BorutaPy(forest, n_estimators="auto", max_iter=50, random_state=seed).fit(x, y[:, 0])
+        return np.flatnonzero(found.support_)
+
+    return select

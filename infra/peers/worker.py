@@ -9,8 +9,9 @@ One line of JSON comes in for each request, and one goes out for each answer:
     {"make": name}                                          imports what the call needs, so that no answer counts it
     {"call": name, "data": path, "labels": bool, "seed": int}
 
-`data` is an .npz of float64 arrays x [n, c] and y [n, d]; with `labels`, y [n, 1] holds category codes. An answer has
-"error" (a sentence), or "made", or "value" and "interval" in nats and "notes". What a package prints goes to standard
+`data` is an .npz of float64 arrays x [n, c] and y [n, d]; with `labels`, y [n, 1] holds category codes. A selection of
+columns of x has `categories` [c] there, too: which of them hold codes. An answer has "error" (a sentence), or "made",
+or "value" and "interval" in nats and "notes", or "selected", places of columns. What a package prints goes to standard
 error, and it finds nothing on standard input.
 """
 
@@ -64,13 +65,15 @@ def loaded(path: str) -> ModuleType:
 def measured(measure: Any, request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request for a number."""
     with np.load(request["data"], allow_pickle=False) as data:
-        x, y = data["x"], data["y"]
+        arguments = [data["x"], data["y"], *([data["categories"]] if "categories" in data else [])]
     seed = int(request["seed"])
     random.seed(seed)
     np.random.seed(seed)  # of packages that draw from numpy's global state
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = measure(x, y, bool(request["labels"]), seed)
+        found = measure(*arguments, bool(request["labels"]), seed)
+    if "categories" in data:
+        return {"selected": [int(place) for place in found]}
     found = found if isinstance(found, dict) else {"value": found}
     interval = found.get("interval")
     told = [

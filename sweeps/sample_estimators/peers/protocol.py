@@ -7,6 +7,8 @@ import importlib.metadata
 import math
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,6 +118,21 @@ class Peer(Described):
             settings=f"{self.package} {self.version}",
             interval=interval and tuple(interval),
         )
+
+    def select(
+        self, x: np.ndarray, y: np.ndarray, categories: Sequence[bool], labels: bool, seed: int
+    ) -> tuple[list[int], float]:
+        """Places of the columns of x [n, d] that it finds to depend on y [n], and the seconds that it took.
+
+        categories [d] and labels say which hold codes. ValueError: not installed, timeout, or the package's own error.
+        """
+        process = self.start()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "table.npz"
+            np.savez(path, x=x, y=y[:, None], categories=np.asarray(categories))
+            request = {"call": self.call, "data": str(path), "labels": labels, "seed": seed}
+            began = time.perf_counter()
+            return self._asked(process, request, self.timeout)["selected"], time.perf_counter() - began
 
     def start(self) -> Worker:
         """Its worker, which has imported its package. ValueError: not installed, or cannot be imported."""

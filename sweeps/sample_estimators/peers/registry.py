@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from infoscope.estimators.arrays.protocol import NUMBERS, NUMBERS_OR_LABELS
+from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS
 from sweeps.sample_estimators.peers.protocol import OURS, Peer
 
 _NEIGHBOURS, _JAX, _TORCH = "neighbours", "jax", "torch"
@@ -90,3 +90,15 @@ _ALL = (
     ),
 )  # fmt: skip
 PEERS: Mapping[str, Peer] = MappingProxyType({peer.name: peer for peer in _ALL})
+_SELECTION = "selection"
+_SELECTING = (
+    Peer("dcor-selection", ANY, "every dependence", "n²", "dcor (Carreño & Torrecilla 2023)", "dcor", _SELECTION),
+    Peer("phik-selection", ANY, "dependence in bins", "n", "phik (Baak et al. 2020)", "phik", _SELECTION),
+    Peer("sklearn-selection", ANY, "I of each column", "n log n", f"scikit-learn: {_KSG}", "scikit-learn", OURS),
+    Peer(
+        "boruta-selection", ANY, "what a forest uses", "forests, minutes", "boruta (Kursa & Rudnicki 2010)",
+        "Boruta", _SELECTION, timeout=1800.0,
+    ),
+)  # fmt: skip
+SELECTIONS: Mapping[str, Peer] = MappingProxyType({peer.name.removesuffix("-selection"): peer for peer in _SELECTING})
+"""Packages that choose columns of a table."""

@@ -189,7 +189,8 @@ def combined(p: Values, taken: Values) -> Values:
     inverse = np.maximum(p, 1e-300) * np.pi
     far = np.where(p < 1e-8, 1 / inverse, np.tan((0.5 - np.clip(p, 1e-8, LARGEST_P)) * np.pi))
     mean = (weights * far).sum(axis=0) / weights.sum(axis=0)
-    return np.where(mean > 1e8, 1 / (np.maximum(mean, 1) * np.pi), 0.5 - np.arctan(mean) / np.pi)
+    found = np.where(mean > 1e8, 1 / (np.maximum(mean, 1) * np.pi), 0.5 - np.arctan(mean) / np.pi)
+    return np.where((p > LARGEST_P).all(axis=0), p.max(axis=0), found)
 
 
 def of_products(

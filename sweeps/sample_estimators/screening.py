@@ -1,0 +1,133 @@
+"""Which columns of a table depend on its target? What a screen and public packages find, and how much of it is true.
+
+Tables of `infoscope.data.tasks.tables`: numbers, counts, levels, categories and angles, 300 to 5,000 rows, some columns
+redundant, weak, in groups of rows, or with missing values. Every method sees the same tables and chooses columns at a
+false discovery rate of 5 % (boruta as it comes). Of the screen it is also counted how often its intervals hold the
+true information, of columns and the target and, as `pairs`, of all pairs of columns. Packages that know no missing
+values get the rows without; an angle is its cosine and sine to them, and counts where either is chosen.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from infoscope.checks import one_of
+from infoscope.data.tasks.cases import draws
+from infoscope.data.tasks.tables import TABLES, KnownTable
+from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics import screen
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid
+from sweeps import datasets
+from sweeps.checks import require_minimum
+from sweeps.sample_estimators.peers import SELECTIONS
+from sweeps.sample_estimators.settings import TEST_LEVEL
+
+OURS, PAIRS = "screen", "pairs"
+METHODS = (OURS, PAIRS, *SELECTIONS)
+LAPTOP = dict(tables=tuple(TABLES), methods=METHODS, sets=2)
+PROFILES = {
+    "smoke": Profile(tables=("forms-small", "redundant-small"), methods=(OURS,), sets=1),
+    "laptop": Profile(**LAPTOP),
+    "paper": Profile(**LAPTOP | dict(sets=10)),
+}
+
+
+def cells(profile: Profile) -> Iterator[dict]:
+    """One cell per table, method and data set."""
+    for cell in grid(table=list(profile.tables), method=list(profile.methods), set=list(range(profile.sets))):
+        yield cell | {"n": TABLES[cell["table"]].n}
+
+
+def check(cell: dict) -> None:
+    one_of("table", cell["table"], TABLES)
+    one_of("method", cell["method"], METHODS)
+    require_minimum(cell, {"set": 0})
+
+
+def cost(cell: dict) -> float:
+    """Seconds of one core, roughly."""
+    columns = len(TABLES[cell["table"]].columns)
+    return {OURS: 0.1, PAIRS: 0.05 * columns, "boruta": 2.0}.get(cell["method"], 0.2) * columns
+
+
+def by_screen(known: KnownTable, table: pd.DataFrame, groups: np.ndarray | None, pairs: bool) -> dict[str, float]:
+    """What a screen finds, and how many of its intervals hold the truth."""
+    found = screen(
+        table, None if pairs else "target", groups, angles=known.angles, level=TEST_LEVEL, processes=1
+    )  # fmt: skip
+    truth = {frozenset(pair): nats / NATS_PER_BIT for pair, nats in known.information().items()}
+    held = widths = pairs_known = 0.0
+    for row in found.table.to_dict("records"):
+        true = truth.get(frozenset((row["column"], row["with"])), 0.0)
+        if math.isfinite(true):
+            pairs_known += 1
+            held += row["low_bits"] <= true + 1e-9 and true <= row["high_bits"]
+            widths += row["high_bits"] - row["low_bits"]
+    counted = {"held": held, "intervals": pairs_known, "mean_width_bits": widths / pairs_known}
+    if pairs:
+        dependent = found.table[found.table["dependent"]]
+        true = sum(frozenset(pair) in truth for pair in zip(dependent["column"], dependent["with"]))
+        return counted | {"found": true, "false": len(dependent) - true, "dependent": len(truth)}
+    spare = set(known.spare)
+    kept = {"spare_found": len(spare & {*found.relevant}), "spare_kept": len(spare & {*found.chosen})}
+    needed = {*known.relevant} - spare
+    kept |= {"needed_found": len(needed & {*found.relevant}), "needed_kept": len(needed & {*found.chosen})}
+    return counted | kept | compared(known, found.relevant)
+
+
+def by_package(name: str, known: KnownTable, table: pd.DataFrame, seed: int) -> dict[str, float]:
+    """What a package finds, and its seconds."""
+    whole, parts = table.dropna(), {}
+    for column in known.columns:
+        if column in known.angles:
+            turns = 2 * np.pi * whole[column] / known.angles[column]
+            parts |= {(column, "cosine"): np.cos(turns), (column, "sine"): np.sin(turns)}
+        else:
+            parts[column, ""] = whole[column]
+    coded = {
+        key: values if pd.api.types.is_numeric_dtype(values) else pd.Series(pd.factorize(values, sort=True)[0])
+        for key, values in (*parts.items(), (("target", ""), whole["target"]))
+    }
+    categories = [not pd.api.types.is_numeric_dtype(values) for values in (*parts.values(), whole["target"])]
+    *x, y = (np.asarray(values, np.float64) for values in coded.values())
+    chosen, seconds = SELECTIONS[name].select(np.stack(x, axis=1), y, categories[:-1], categories[-1], seed)
+    names = list(parts)
+    return compared(known, {names[place][0] for place in chosen}) | {"took_seconds": seconds}
+
+
+def compared(known: KnownTable, found: set[str] | list[str]) -> dict[str, float]:
+    true = len({*found} & {*known.relevant})
+    return {"found": true, "false": len({*found}) - true, "dependent": len(known.relevant)}
+
+
+def trial(pack: Pack, report: Report) -> None:
+    """Draws the table of each cell and asks its method."""
+    for done, cell in enumerate(pack.cells):
+        known = TABLES[cell["table"]]
+        table, groups = known.sample(draws(cell["set"], cell["table"], known.n))
+        began = time.perf_counter()
+        if cell["method"] in (OURS, PAIRS):
+            found = by_screen(known, table, groups, cell["method"] == PAIRS)
+        else:
+            found = by_package(cell["method"], known, table, cell["set"])
+        report.metrics(cell, {"took_seconds": time.perf_counter() - began} | {k: float(v) for k, v in found.items()})
+        report.progress((done + 1) / len(pack.cells))
+
+
+SWEEP = Sweep(
+    "screening",
+    cells,
+    trial,
+    PROFILES,
+    axes=("tables", "methods"),
+    data=lambda cell: (datasets.law(f"{cell['table']} (generated)", table=cell["table"], set=cell["set"]),),
+    choices={"tables": tuple(TABLES), "methods": METHODS},
+    replicates=("set",),
+    check=check,
+    cost=cost,
+)
