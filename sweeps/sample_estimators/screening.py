@@ -73,11 +73,12 @@ def by_screen(known: KnownTable, table: pd.DataFrame, groups: np.ndarray | None,
         dependent = found.table[found.table["dependent"]]
         true = sum(frozenset(pair) in truth for pair in zip(dependent["column"], dependent["with"]))
         return counted | {"found": true, "false": len(dependent) - true, "dependent": len(truth)}
-    spare = set(known.spare)
-    kept = {"spare_found": len(spare & {*found.relevant}), "spare_kept": len(spare & {*found.chosen})}
-    needed = {*known.relevant} - spare
-    kept |= {"needed_found": len(needed & {*found.relevant}), "needed_kept": len(needed & {*found.chosen})}
-    return counted | kept | compared(known, found.relevant)
+    spare, relevant, chosen = set(known.spare), set(found.relevant), set(found.chosen)
+    sources = [{name for name, (source, _) in known.columns.items() if source == each} for each in known.effects]
+    kept = {"spare_found": len(spare & relevant), "spare_kept": len(spare & chosen)}
+    kept |= {"needed_found": sum(map(bool, (names & relevant for names in sources)))}
+    kept |= {"needed_kept": sum(map(bool, (names & chosen for names in sources)))}
+    return counted | kept | compared(known, relevant)
 
 
 def by_package(name: str, known: KnownTable, table: pd.DataFrame, seed: int) -> dict[str, float]:
