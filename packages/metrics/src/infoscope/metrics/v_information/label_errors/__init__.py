@@ -1,21 +1,6 @@
 """Suspicious labels: label_scores, data_map, gather (Evidence), SCORES, flip_labels (noise) and detection."""
 
-from infoscope.late import late
-from infoscope.metrics.v_information.label_errors.detection import NOISES, detection, flip_labels, measures
-from infoscope.metrics.v_information.label_errors.scores import (
-    HELD_OUT,
-    IN_SAMPLE,
-    SCORES,
-    Evidence,
-    LabelScore,
-    data_map,
-    scores_of,
-)
+from infoscope.late import exports
+from infoscope.metrics.v_information.label_errors.detection import detection as detection  # not the module of that name
 
-_LATE = dict.fromkeys(("gather", "label_scores"), "gathering")
-
-__all__ = [
-    "HELD_OUT", "IN_SAMPLE", "NOISES", "SCORES", "Evidence", "LabelScore", "data_map", "detection", "flip_labels",
-    "measures", "scores_of", *_LATE,
-]  # fmt: skip
-__getattr__ = late(__name__, _LATE)
+__getattr__, __dir__, __all__ = exports(__name__)

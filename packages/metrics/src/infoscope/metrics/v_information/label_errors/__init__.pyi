@@ -1,0 +1,13 @@
+from infoscope.metrics.v_information.label_errors.detection import NOISES as NOISES
+from infoscope.metrics.v_information.label_errors.detection import detection as detection
+from infoscope.metrics.v_information.label_errors.detection import flip_labels as flip_labels
+from infoscope.metrics.v_information.label_errors.detection import measures as measures
+from infoscope.metrics.v_information.label_errors.gathering import gather as gather
+from infoscope.metrics.v_information.label_errors.gathering import label_scores as label_scores
+from infoscope.metrics.v_information.label_errors.scores import HELD_OUT as HELD_OUT
+from infoscope.metrics.v_information.label_errors.scores import IN_SAMPLE as IN_SAMPLE
+from infoscope.metrics.v_information.label_errors.scores import SCORES as SCORES
+from infoscope.metrics.v_information.label_errors.scores import Evidence as Evidence
+from infoscope.metrics.v_information.label_errors.scores import LabelScore as LabelScore
+from infoscope.metrics.v_information.label_errors.scores import data_map as data_map
+from infoscope.metrics.v_information.label_errors.scores import scores_of as scores_of
