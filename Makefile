@@ -128,7 +128,7 @@ golden: $(READY) ## compare the tables in runs/tables with those of v0.1.0 (afte
 drill: $(READY) ## strike sweeps by real faults and check that nothing is lost (ARGS="--rounds 5 --faults driver,server")
 	@$(INFOSCOPE) drill
 
-scale: $(READY) ## measure how time and memory grow with rows, columns, cells, nodes (ARGS="--parts rows,cells --limit 60")
+scale: $(READY) ## measure how time and memory grow with rows, columns, cells (ARGS="--parts rows,cells --limit 60")
 	@$(INFOSCOPE) scale
 
 environments: $(READY) ## measure what pip install infoscope brings: size, import, for each Python and extra (ARGS="--extras core")
