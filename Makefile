@@ -37,7 +37,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: advise check-dependencies docs-results environments export-model golden help measure peers promote represent runs-load runs-save setup sweep-all sweep-status sweep-sync report audit site test test-system test-slow test-gpu bench drill scale infra-secrets ui clean
+.PHONY: check-dependencies docs-results environments export-model golden help measure peers promote represent runs-load runs-save setup sweep-all sweep-status sweep-sync report audit site test test-system test-slow test-gpu bench drill scale infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -81,8 +81,6 @@ report: $(READY) ## one page of every table and figure of a profile (PROFILE=lap
 
 measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=examples/genes X=g03 Y=phenotype; GROUPS= METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS=--list)
 	@$(INFOSCOPE) measure $(ON_FILE)
-
-advise: measure ## the former name of measure
 
 represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= ITEMS= CONTINUOUS= DISCRETE= ANGLES=pose:360 ARGS=--each)
 	@$(INFOSCOPE) represent $(ON_FILE)
@@ -130,7 +128,7 @@ golden: $(READY) ## compare the tables in runs/tables with those of v0.1.0 (afte
 drill: $(READY) ## strike sweeps by real faults and check that nothing is lost (ARGS="--rounds 5 --faults driver,server")
 	@$(INFOSCOPE) drill
 
-scale: $(READY) ## measure how time and memory grow with rows, columns, cells, nodes (ARGS="--parts rows,cells --limit 60")
+scale: $(READY) ## measure how time and memory grow with rows, columns, cells (ARGS="--parts rows,cells --limit 60")
 	@$(INFOSCOPE) scale
 
 environments: $(READY) ## measure what pip install infoscope brings: size, import, for each Python and extra (ARGS="--extras core")

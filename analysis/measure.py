@@ -171,7 +171,7 @@ def main(given: SimpleNamespace) -> None:
 
 COMMAND = command("measure", main, [
     *options(),
-    option("methods", default="", metavar="NAMES", help="of those that --list names, smile-CLIP"),
+    option("methods", default="", metavar="NAMES", help="of those that --list names, smile-CLIP, MODULE:NAME"),
     option("seed", type=int, default=0, help="of folds, batches and initial weights (default: 0)"),
     option("unit", type=click.Choice((BITS, NATS)), default=BITS, help="of the table and its figure (default: bits)"),
     option("list", is_flag=True, help="list the methods with types, cost and source, and end"),

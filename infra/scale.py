@@ -1,5 +1,6 @@
-"""Measures how time and memory grow: estimates by rows and columns, packs by members, sweeps by cells and by nodes of
-Ray; prints the tables of docs/scale.md in Markdown.
+"""Measures how time and memory grow: estimates by rows and columns, packs by members, sweeps by cells.
+
+Prints the tables of docs/scale.md in Markdown.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from infoscope.estimators import Training, estimate, knn, make_critic
 from infoscope.metrics import pid
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, runs
 from infoscope.tracking.tags import CELL, KEY
-from infra.drill.places import Nodes, Processes, Server
+from infra.drill.places import Processes, Server
 
 ALONE, DECOMPOSITION = "neighbours, the estimate alone", "Gaussian decomposition (PID)"
 METHODS = {
@@ -48,7 +49,7 @@ SIZES = {"rows": (1_000, 10_000, 100_000, 1_000_000), "columns": (2, 20, 200)}
 FIXED = {"rows": {"columns": 5}, "columns": {"rows": 2_000}}
 WARM_UP = {"rows": 200, "columns": 2}
 MEMBERS = (1, 4, 16, 64)  # critics in a pack
-STORED, SWEPT, NODES = (1_000, 10_000, 100_000), (100, 400), (1, 2, 4)
+STORED, SWEPT = (1_000, 10_000, 100_000), (100, 400)
 FIRST = 25  # cells that are really run, before their runs are copied
 PAGE, LAST_PAGE = 100, 10  # runs on a page of the UI; the last page that is measured
 REQUEST = re.compile(r"\"(?:GET|POST|PATCH|PUT|DELETE) \S+ HTTP/")
@@ -148,12 +149,9 @@ def in_packs(limit: float, folder: Path, processes: Processes) -> Iterator[list[
         yield [f"{members}", f"{step:.2f}", f"{step / members:.2f}", f"{mib:,.0f}"]
 
 
-def swept(processes: Processes, folder: Path, count: int, **places: str) -> tuple[float, float, float]:
-    """Of the driver of a sweep of `count` cells: processor seconds, wall seconds, peak of memory (MB). Raises
-    RuntimeError when it fails.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    began, driver, memory = time.monotonic(), 0.0, 0.0
+def swept(processes: Processes, folder: Path, count: int, **places: str) -> tuple[float, float]:
+    """Of the driver of a sweep of `count` cells: processor seconds, peak of memory (MB). RuntimeError when it fails."""
+    driver, memory = 0.0, 0.0
     command = [sys.executable, "-c", RUN_SWEEP, "--set", f"count={count}"]
     process = processes.start(command, folder, folder / f"{count}.log", **places)
     while process.poll() is None:
@@ -162,7 +160,7 @@ def swept(processes: Processes, folder: Path, count: int, **places: str) -> tupl
             process.wait(0.5)
     if process.returncode:
         raise RuntimeError(f"a sweep of {count} cells failed; {folder / f'{count}.log'} says why.")
-    return driver, time.monotonic() - began, memory
+    return driver, memory
 
 
 def plan(count: int) -> dict[str, dict]:
@@ -220,7 +218,7 @@ def in_store(limit: float, folder: Path, processes: Processes) -> Iterator[list[
     experiment = client.get_experiment_by_name(SWEEP.name).experiment_id
     for size in STORED:
         fill(server.store, size)
-        driver, _, memory = swept(processes, folder, size, MLFLOW_TRACKING_URI=uri)
+        driver, memory = swept(processes, folder, size, MLFLOW_TRACKING_URI=uri)
         if (found := len(runs(SWEEP.name))) != size:
             raise RuntimeError(f"the store has {found} cells where it was given {size}.")
         seconds = processor_seconds(lambda: runs(SWEEP.name))
@@ -232,38 +230,19 @@ def in_store(limit: float, folder: Path, processes: Processes) -> Iterator[list[
 
 
 def on_server(limit: float, folder: Path, processes: Processes) -> Iterator[list[str]]:
-    """One row: the requests and processor time of a cell at an MLflow server, without those of starting and ending a
-    sweep.
-    """
+    """One row: a cell's requests and processor time, the server's and the driver's, without starting and ending."""
     yield [f"An MLflow server (SQLite, one worker; {SWEPT[0]} and {SWEPT[1]} cells, {VALUES} values each)"]
-    yield ["requests a cell", "server's processor ms a cell", "ms a request"]
+    yield ["requests a cell", "server's processor ms a cell", "ms a request", "driver's processor ms a cell"]
     server = Server(processes, folder / "asked")
     server.wait()
     costs = []
     for size in (FIRST, *SWEPT):  # the first includes what is done once
-        swept(processes, folder, size, MLFLOW_TRACKING_URI=server.uri)
+        driver, _ = swept(processes, folder, size, MLFLOW_TRACKING_URI=server.uri)
         seconds = sum(sum(process.cpu_times()[:2]) for process in processes.members(server.process.pid))
-        costs.append((len(REQUEST.findall(server.log.read_text(errors="replace"))), seconds))
+        costs.append((len(REQUEST.findall(server.log.read_text(errors="replace"))), seconds, driver))
     new = (SWEPT[1] - SWEPT[0]) - (SWEPT[0] - FIRST)  # cells of the second sweep less those of the first
-    requests, seconds = ((many - 2 * few + none) / new for none, few, many in zip(*costs))
-    yield [f"{requests:.1f}", f"{1000 * seconds:.1f}", f"{1000 * seconds / requests:.1f}"]
-
-
-def on_nodes(limit: float, folder: Path, processes: Processes) -> Iterator[list[str]]:
-    """A row for each number of nodes: what a cell costs beyond starting and ending, and the driver's part of it."""
-    few, many = SWEPT
-    yield [f"Ray nodes of one core each, an MLflow server beside them ({few} and {many} cells, a trial each)"]
-    yield ["nodes", "wall ms a cell", "driver ms a cell", "driver's share"]
-    for count in NODES:
-        server = Server(processes, folder / f"nodes-{count}")  # nodes cannot share SQLite
-        server.wait()
-        nodes = Nodes(processes, server.log.parent, count)
-        places = {"RAY_ADDRESS": nodes.address, "MLFLOW_TRACKING_URI": server.uri}
-        first, last = (swept(processes, server.log.parent / f"{size}", size, **places) for size in SWEPT)
-        more = (many - few) - few  # cells of the second sweep, which finds those of the first, less those of the first
-        driver, wall, _ = ((of_last - of_first) / more for of_first, of_last in zip(first, last))
-        yield [f"{count}", f"{1000 * wall:.0f}", f"{1000 * driver:.1f}", f"{100 * driver / wall:.0f} %"]
-        processes.end_all()
+    requests, seconds, driver = ((many - 2 * few + none) / new for none, few, many in zip(*costs))
+    yield [f"{requests:.1f}", f"{1000 * seconds:.1f}", f"{1000 * seconds / requests:.1f}", f"{1000 * driver:.1f}"]
 
 
 PARTS: Mapping[str, Callable[[float, Path, Processes], Iterator[list[str]]]] = {
@@ -272,7 +251,6 @@ PARTS: Mapping[str, Callable[[float, Path, Processes], Iterator[list[str]]]] = {
     "members": in_packs,
     "cells": in_store,
     "server": on_server,
-    "nodes": on_nodes,
 }
 
 

@@ -54,6 +54,14 @@ def test_what_is_shown_runs(code, monkeypatch):
     exec(compile(code, "what is shown", "exec"), arrays())
 
 
+@pytest.mark.parametrize(
+    "path", [REPOSITORY / "AGENTS.md", REPOSITORY / "docs" / "llms.txt"], ids=lambda path: path.name
+)
+def test_what_agents_read_names_what_is_there(path):
+    links = re.findall(r"\]\((?!http)([^)#]+)", path.read_text())
+    assert len(links) >= 5 and not [link for link in links if not (path.parent / link).is_file()]
+
+
 def test_everything_that_is_promised_is_run():
     assert len(SHOWN) >= 6 and len(RUN) >= 7
 

@@ -74,14 +74,6 @@ def paused(round: Round, whom: str) -> Strike:
             one.resume()
 
 
-def gcs(round: Round) -> Strike:
-    """Of a local Ray."""
-    yield
-    process = next(one for one in round.processes.members(round.any_driver().process.pid) if one.name() == "gcs_server")
-    kill(process)
-    yield f"{process.pid}"
-
-
 def node(round: Round) -> Strike:
     """The raylet of the second node, which comes back."""
     yield
@@ -182,9 +174,8 @@ def lies(round: Round, lie: str) -> Strike:
 class Fault:
     """strike: None for several of the others at once. pause: seconds after every step of the sweep, .1 being long
     enough for a checkpoint to be sent; latest: the share of the sweep's steps after which it does not strike any more;
-    sqlite: every other round has no server; drivers: of the same sweep, in a working tree each; alike: these are in
-    containers of equal host names and paths; nodes: there is a Ray cluster, of which the second node has the disk of
-    the first, or one of its own.
+    sqlite: every other round has no server; drivers: of the same sweep, in a working tree each; nodes: there is a Ray
+    cluster, of which the second node has the disk of the first, or one of its own where mounts are allowed.
     """
 
     strike: Callable[[Round], Strike] | None
@@ -192,7 +183,6 @@ class Fault:
     latest: float = 0.97
     sqlite: bool = False
     drivers: int = 1
-    alike: bool = False
     nodes: str = ""
 
     @property
@@ -200,11 +190,11 @@ class Fault:
         """What it needs and this machine does not have."""
         if self.strike is clock and shutil.which("cc") is None:
             return "a C compiler"
-        mounts = self.strike is disk or self.alike or self.nodes == OWN
-        return "mounts of its own (unshare --mount --uts)" if mounts and separation() is None else ""
+        mounts = self.strike is disk and separation() is None
+        return "mounts of its own (unshare --mount --uts)" if mounts else ""
 
 
-SHARED, OWN, OWN_IF_ALLOWED = "shared", "own", "own where mounts are allowed"  # `nodes`
+SHARED, OWN = "shared", "own"  # `nodes`
 BUSY = 0.75  # `latest` where a trial must be running
 HISTORY = "history"
 FAULTS: Mapping[str, Fault] = {
@@ -212,24 +202,21 @@ FAULTS: Mapping[str, Fault] = {
     "driver-paused": Fault(partial(paused, whom="driver"), sqlite=True),
     "worker": Fault(worker, latest=BUSY, sqlite=True),
     "paused": Fault(partial(paused, whom="worker"), latest=BUSY, sqlite=True),
-    "gcs": Fault(gcs, latest=BUSY, sqlite=True),
     "locked": Fault(locked, sqlite=True),
     "clock": Fault(clock, sqlite=True),
     "server": Fault(server),
     "server-paused": Fault(partial(paused, whom="server")),
     "node": Fault(node, latest=BUSY, nodes=SHARED),
-    "far-node": Fault(node, 0.1, BUSY, nodes=OWN),
     "disk": Fault(disk),
     "machine": Fault(machine, 0.1),
     "two-drivers": Fault(driver, drivers=2),
-    "equal-names": Fault(driver, drivers=2, alike=True),
     "poisoned": Fault(poisoned),
     "server-errors": Fault(partial(lies, lie="error")),
     "answers-lost": Fault(partial(lies, lie="lost")),
     "server-busy": Fault(partial(lies, lie="busy")),
     "answers-garbled": Fault(partial(lies, lie="garbled")),
     "server-silent": Fault(partial(lies, lie="silent")),
-    HISTORY: Fault(None, 0.1, drivers=2, nodes=OWN_IF_ALLOWED),
+    HISTORY: Fault(None, 0.1, drivers=2, nodes=OWN),
 }
-ALONE = ("gcs", "far-node", "machine", "two-drivers", "equal-names", HISTORY)  # not among others
+ALONE = ("machine", "two-drivers", HISTORY)  # not among others
 MIXED = [name for name in FAULTS if name not in ALONE]

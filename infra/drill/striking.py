@@ -159,10 +159,10 @@ class Round:
         """Working trees for the drivers, and a cluster where the fault needs one."""
         self.nodes = self.disk = far = None
         if separation() and (self.fault.nodes or self.kind == "disk"):
-            self.disk = far = self._container("infoscope-near", self._trees, *DISK)
+            self.disk = far = self._container("infoscope-near")
         if self.fault.nodes:
             if self.disk and self.fault.nodes != SHARED:
-                far = self._container("infoscope-far", self._trees, *DISK)
+                far = self._container("infoscope-far")
             clocks = {number: self._clock(f"node-{number}") for number in (1, 2)}
             cores = max(1, self.words.packs * self.fault.drivers // 2)  # all trials run at once, on both nodes
             self.nodes = Nodes(self.processes, self.folder, 2, cores, {1: self.disk, 2: far}, clocks)
@@ -173,9 +173,8 @@ class Round:
                 tree = far.inside / site.tree.name
                 self.others.append(dataclasses.replace(site, tree=tree, prefix=far.prefix(site.folder)))
 
-    def _container(self, host: str, folder: Path, *mount: str) -> Container:
-        log = self.folder / f"container-{time.time_ns()}.log"
-        return Container(self.processes, host, log, folder, *mount)
+    def _container(self, host: str) -> Container:
+        return Container(self.processes, host, self.folder / f"{host}.log", self._trees, *DISK)
 
     def _clock(self, name: str) -> Path:
         self.clocks.append(set_clock(self.folder / f"{name}.clock", 0))
@@ -188,9 +187,6 @@ class Round:
         tree.mkdir(parents=True)
         shutil.copy(sweep.__file__, tree / f"{PROGRAM}.py")
         prefix = self.disk.prefix(folder) if self.disk else []
-        if self.fault.alike:
-            path = self.folder / "container"
-            prefix = self._container("infoscope-container", path, "--bind", str(folder)).prefix(path)
         variables = {sweep.NAME: self.name, sweep.LEDGER: str(self.ledger), "DRILL_CLOCK": str(clock)}
         variables |= {"MLFLOW_TRACKING_URI": self.liar.uri} if self.on_server else {}
         variables |= {"RAY_ADDRESS": self.nodes.address} if self.nodes else {}

@@ -15,7 +15,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 
 REPOSITORY = Path(__file__).parents[2]
-PROJECT = ("ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "CODE_OF_CONDUCT", "SECURITY")  # pages from the root
+PROJECT = ("ARCHITECTURE", "CONTRIBUTING", "AGENTS", "CHANGELOG", "CODE_OF_CONDUCT", "SECURITY")  # pages from the root
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)(?=[)#])")
 PACKAGES = ("data", "estimators", "models", "metrics", "tracking")
 FETCHED = re.compile(r"https://[^\"]+/iframe-worker/shim")  # the only thing that the theme would ask of the network
@@ -58,6 +58,13 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
 
 def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
     return FETCHED.sub("assets/worker.js", output_content)
+
+
+def on_post_build(config: Any) -> None:
+    """llms.txt with its links as they are on the site."""
+    page = Path(config.site_dir) / "llms.txt"
+    text = LINK.sub(lambda link: _home(_path(page.name, link[1])).removesuffix(".md") + ".html", page.read_text())
+    page.write_text(text, encoding="utf-8")
 
 
 def reference() -> Iterator[tuple[str, str]]:

@@ -17,7 +17,8 @@ def test_a_row_takes_the_place_of_the_one_of_its_python_and_extra(monkeypatch, t
 
 
 def test_the_page_has_every_python_and_extra():
-    rows = [line.strip("| ").split(" | ") for line in environments.PAGE.read_text().splitlines() if line[:3] == "| 3"]
+    lines = [line for line in environments.PAGE.read_text().splitlines() if line.startswith("| 3")]
+    rows = [line.strip("| ").split(" | ") for line in lines]
     assert [tuple(row[:2]) for row in rows] == [
         (one, two) for one in environments.PYTHONS for two in environments.EXTRAS
     ]

@@ -4,8 +4,11 @@ not everybody has installed them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import ast
+import sys
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 EXTRAS = {  # of the package infoscope, by the library that one brings
@@ -16,28 +19,28 @@ EXTRAS = {  # of the package infoscope, by the library that one brings
 }
 
 
-def names_of(modules: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """name -> module, from module -> its names."""
-    return {name: module for module, names in modules.items() for name in names}
+def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package, of the names that its `__init__.pyi` imports.
 
-
-def late(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package: name -> its module in there.
-
-    ModuleNotFoundError says which extra of infoscope brings a library that is not installed.
+    Type checkers and editors read the same file (SPEC 1 of Scientific Python). ModuleNotFoundError says
+    which extra of infoscope brings a library that is not installed.
     """
+    stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
+    imports = [node for node in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)]
+    modules = {one.name: str(node.module) for node in imports for one in node.names}
 
     def find(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
-            return getattr(import_module(f"{package}.{modules[name]}"), name)
+            module = import_module(modules[name])
+            return getattr(module, name) if hasattr(module, name) else import_module(f"{modules[name]}.{name}")
         except ModuleNotFoundError as error:
             if error.name not in EXTRAS:
                 raise
             raise ModuleNotFoundError(f"{package}.{name} {needs(error.name)}", name=error.name) from None
 
-    return find
+    return find, lambda: sorted(modules), list(modules)
 
 
 def needs(library: str) -> str:

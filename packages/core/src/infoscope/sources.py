@@ -27,6 +27,7 @@ class PairSource(Protocol):
 
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> Pairs:
         """Draws n independent pairs: x [n, dim_x], y [n, dim_y]."""
+        ...
 
 
 @runtime_checkable
@@ -36,6 +37,7 @@ class KnownPairSource(PairSource, Protocol):
     @property
     def mutual_information(self) -> float:
         """True mutual information of a pair, in nats."""
+        ...
 
 
 @runtime_checkable
@@ -44,6 +46,7 @@ class ExactPairSource(KnownPairSource, Protocol):
 
     def log_ratio(self, x: Tensor, y: Tensor) -> Tensor:
         """log p(x_i, y_j) / (p(x_i) p(y_j)), nats: x [..., n, dim_x], y [..., m, dim_y] -> [..., n, m]."""
+        ...
 
 
 @runtime_checkable
@@ -52,3 +55,4 @@ class LabelledSource(KnownPairSource, Protocol):
 
     def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
         """The pairs of `sample` from the same generator, then their labels."""
+        ...

@@ -66,7 +66,7 @@ TOLD = {
     "ui": "open the MLflow UI on the runs, on this machine only",
     "drill": "strike sweeps by real faults and check that nothing is lost",
     "environments": "measure what pip install infoscope brings, for each Python and extra",
-    "scale": "measure how time and memory grow with rows, columns, cells and nodes",
+    "scale": "measure how time and memory grow with rows, columns and cells",
 }
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",

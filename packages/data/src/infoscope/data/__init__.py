@@ -22,33 +22,6 @@ Items of a class, a domain and a group (DomainDataset, DomainSplit):
 Where they are: data_root, the folder of real data, named by INFOSCOPE_DATA
 """
 
-from infoscope.data.texts import transformations
-from infoscope.late import late, names_of
-from infoscope.sources import KnownPairSource, LabelledSource
+from infoscope.late import exports
 
-# torch and scikit-learn take seconds to import: only for those who use them.
-_LATE = names_of(
-    {
-        "domains.dataset": ("DomainDataset", "DomainSplit"),
-        "domains.digits": ("crmnist", "rotated_mnist"),
-        "domains.camelyon17": ("camelyon17",),
-        "factors.dataset": ("FactorDataset",),
-        "factors.dsprites": ("dsprites", "factor_data"),
-        "factors.sprites": ("sprites",),
-        "pairs.channel": ("ChannelPairs", "channel_information", "crossover_for"),
-        "pairs.classes": ("ImagePairs", "MixedPairs", "TextPairs"),
-        "pairs.encoded": ("EncodedPairs",),
-        "pairs.gaussian": ("GaussianPairs",),
-        "root": ("data_root",),
-        "pools.loaders": ("cifar10", "digits", "imdb_embeddings", "mnist"),
-        "pools.pools": ("EmbeddingPool", "ImagePool"),
-        "pools.textures": ("textures",),
-        "texts.dataset": ("LabelledTexts",),
-        "texts.generated_nli": ("generated_nli", "hypothesis_information"),
-        "texts.generated_reviews": ("generated_reviews", "sentences"),
-        "texts.published": ("cola", "imdb", "nli", "sst2"),
-    }
-)
-
-__all__ = ["KnownPairSource", "LabelledSource", "transformations", *_LATE]
-__getattr__ = late(__name__, _LATE)
+__getattr__, __dir__, __all__ = exports(__name__)

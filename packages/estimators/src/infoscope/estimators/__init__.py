@@ -16,25 +16,6 @@ units        NATS_PER_BIT
 matmul       float32 products on a CPU
 """
 
-from infoscope.estimators.result import Estimate
-from infoscope.late import late, names_of
-from infoscope.sources import ExactPairSource, KnownPairSource, PairSource
+from infoscope.late import exports
 
-# Torch takes seconds to import: only for those who train a critic.
-_LATE = names_of(
-    {
-        "arrays.registry": ("METHODS", "Diagnosis", "diagnose", "estimate", "methods", "normalised"),
-        "neural.bounds": ("BOUNDS", "Bound", "Objective", "UnknownBound", "share_training"),
-        "neural.critics": ("BilinearCritic", "Critic", "InnerCritic", "JointCritic", "SeparableCritic", "make_critic"),
-        "neural.heldout": ("OracleErrors", "held_out", "oracle_errors"),
-        "neural.training": ("Trace", "Training", "fit_critic"),
-        "variables": ("Angle", "Continuous", "Discrete"),
-    }
-)
-
-__all__ = ["Estimate", "ExactPairSource", "KnownPairSource", "PairSource", *_LATE]
-__getattr__ = late(__name__, _LATE)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(__name__)

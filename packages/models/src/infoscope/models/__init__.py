@@ -9,25 +9,6 @@ Of images or features in several domains (more in `domain`). Of texts: transform
 and their fine-tuning, a small bag-of-words encoder.
 """
 
-from infoscope.late import late, names_of
+from infoscope.late import exports
 
-# torch, torchvision and transformers take seconds to import: only for those who use them.
-_LATE = names_of(
-    {
-        "domain": (
-            "CORAL", "DANN", "DIVA", "ERM", "IRM", "NVAE", "AugmentedDANN", "BlockSpec", "DomainData",
-            "DomainInformedERM", "Fishr", "accuracies", "extract_blocks", "fit_domain",
-        ),
-        "invertible": ("IREVNET_BLOCKS", "IRevNet", "MaskedAutoregressiveFlow", "RealNVP"),
-        "resnet": ("LayerEncoder", "ResNet", "fit_resnet"),
-        "text.classifier": ("ClassifierTraining", "SequenceClassifier", "fine_tune"),
-        "text.encoder": ("TextEncoder", "pretrained_encoder", "small_encoder"),
-        "text.sentence_encoder": ("SentenceEncoder", "fit_sentence_encoder"),
-        "vae.networks": ("VAE", "AutoEncoder", "Encoding", "LatentSpec", "encode_all", "traverse"),
-        "vae.objectives": ("OBJECTIVES",),
-        "vae.training": ("VaeTraining", "fit_vae"),
-    }
-)  # fmt: skip
-
-__all__ = [*_LATE]
-__getattr__ = late(__name__, _LATE)
+__getattr__, __dir__, __all__ = exports(__name__)

@@ -11,21 +11,6 @@ publish                         the tables and figures of an analysis, to the in
 load_model                      a logged model, rebuilt from its configuration and weights
 """
 
-from infoscope.errors import StoreUnreachable
-from infoscope.late import late, names_of
+from infoscope.late import exports
 
-# MLflow and torch take seconds to import: only for those who read the record, or run a sweep.
-_LATE = names_of(
-    {
-        "cli": ("main",),
-        "models": ("load_model",),
-        "scheduling.driver": ("run",),
-        "scheduling.watch": ("Summary",),
-        "store.publish": ("attach", "log_results", "publish"),
-        "store.store": ("arrays", "curve", "parents", "runs", "table"),
-        "sweep": ("Pack", "Profile", "Report", "Search", "Sweep", "asha", "grid"),
-    }
-)
-
-__all__ = ["StoreUnreachable", *_LATE]
-__getattr__ = late(__name__, _LATE)
+__getattr__, __dir__, __all__ = exports(__name__)

@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -148,23 +148,11 @@ def loaded_runs(given: SimpleNamespace) -> None:
     from infoscope.tracking.archive.loading import load
 
     for archive in [opened(Path(file).expanduser()) for file in given.files]:
-        print(load(archive, _progress(archive.experiment)))
+        print(load(archive))
         table = module_of(archive.experiment, ANALYSES)
         labels = [shlex.quote(printable(label)) for label in sorted(archive.labels)]
         shown = [f"make table-{archive.experiment} PROFILE={label}" for label in labels]
         print(*(f"  to look: {command}" for command in (shown if table else ["make ui"])), sep="\n", flush=True)
-
-
-def _progress(name: str, every: float = 20.0) -> Callable[[int, int], None]:
-    last = time.monotonic()
-
-    def tell(done: int, count: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= every and done < count:
-            last = time.monotonic()
-            print(f"{name}: {done:,} of {count:,} cells are in the store", file=sys.stderr)
-
-    return tell
 
 
 def sync_records(given: SimpleNamespace) -> int:

@@ -7,15 +7,6 @@ fitting     splits, prepared columns, training of networks
 Every other module is a family of estimators, and holds its METHODS.
 """
 
-from infoscope.late import late, names_of
+from infoscope.late import exports
 
-# Torch takes seconds to import: only for those who ask for a method that trains networks.
-_LATE = names_of(
-    {
-        "protocol": ("Described", "Method", "Pairs", "as_pairs"),
-        "registry": ("METHODS", "as_method", "estimate", "estimate_pairs", "methods", "normalised"),
-    }
-)
-
-__all__ = [*_LATE]
-__getattr__ = late(__name__, _LATE)
+__getattr__, __dir__, __all__ = exports(__name__)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 import pandas as pd
@@ -153,10 +153,31 @@ class Methods(Mapping[str, Described]):
 METHODS = Methods()
 
 
+@overload
 def estimate(
     x: Any,
     y: Any,
-    method: str | Method | Callable | None = None,
+    method: None = None,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+) -> Reading: ...
+
+
+@overload
+def estimate(
+    x: Any,
+    y: Any,
+    method: str | Method | Callable[..., float] | None,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+    **settings: Any,
+) -> Estimate: ...
+
+
+def estimate(
+    x: Any,
+    y: Any,
+    method: str | Method | Callable[..., float] | None = None,
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
     **settings: Any,
@@ -202,7 +223,7 @@ def as_number(found: Any, name: str) -> float:
     return float(found)
 
 
-def as_method(method: str | Method | Callable, settings: Mapping[str, Any] | None = None) -> Method:
+def as_method(method: str | Method | Callable[..., float], settings: Mapping[str, Any] | None = None) -> Method:
     """A method by name, a function as one, or an object as it is, with some settings changed. ValueError otherwise."""
     name = getattr(method, "__name__", type(method).__name__)
     if isinstance(method, str):
@@ -281,7 +302,7 @@ def normalised(
     x: Any,
     y: Any,
     by: str = "min",
-    method: str | Method | Callable = "ksg",
+    method: str | Method | Callable[..., float] = "ksg",
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
     **settings: Any,

@@ -6,21 +6,6 @@ complexity          Rademacher complexity and the PAC bound of a family
 Every other module holds families; `laws` the distributions that they predict.
 """
 
-from infoscope.late import late, names_of
+from infoscope.late import exports
 
-# torch and scikit-learn's ensembles take seconds to import: only for those who use them.
-_LATE = names_of(
-    {
-        "closed_form": ("Gaussian", "Ridge", "Table"),
-        "local": ("Kernel", "NearestNeighbours"),
-        "logistic": ("Logistic",),
-        "networks": ("Network",),
-        "protocol": ("Family",),
-        "registry": ("FAMILIES", "as_family"),
-        "scikit": ("GradientBoosting", "Sklearn", "tfidf_logistic"),
-        "stacked": ("Stacked",),
-    }
-)
-
-__all__ = sorted(_LATE)
-__getattr__ = late(__name__, _LATE)
+__getattr__, __dir__, __all__ = exports(__name__)

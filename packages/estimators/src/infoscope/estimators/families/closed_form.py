@@ -19,7 +19,7 @@ from infoscope.checks import require_int, require_number
 from infoscope.errors import MissingValues
 from infoscope.estimators.families.complexity import Complexity, table_on_sample
 from infoscope.estimators.families.laws import CategoricalLaw, residual_law, without_input
-from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, needed
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor, needed
 from infoscope.estimators.variables import as_matrix
 
 
@@ -30,7 +30,9 @@ class Table:
     name = "table"
     outcomes = (CLASSES,)
 
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+    def fit(
+        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
+    ) -> Predictor:
         if x is None:
             return without_input(y, needed(classes))
         prior = np.bincount(y, minlength=needed(classes)) / len(y)
@@ -87,7 +89,9 @@ class Gaussian:
     def name(self) -> str:
         return f"gaussian(variance={'fitted' if self.variance is None else f'{self.variance:g}'}, degree={self.degree})"
 
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+    def fit(
+        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
+    ) -> Predictor:
         if x is None or self.degree == 0:
             return without_input(y, None, self.variance)
         inputs = as_matrix("x", x)
@@ -118,7 +122,9 @@ class Ridge:
     def name(self) -> str:
         return f"ridge(penalty={self.penalty:g})"
 
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+    def fit(
+        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
+    ) -> Predictor:
         if x is None:
             return without_input(y, None)
         inputs = as_matrix("x", x)

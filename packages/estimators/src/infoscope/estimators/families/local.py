@@ -18,7 +18,7 @@ from sklearn import neighbors
 from infoscope.checks import require_number
 from infoscope.errors import OutOfRange
 from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, without_input
-from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor
 from infoscope.estimators.variables import as_matrix
 
 ROWS = 1024  # of distances at once
@@ -30,7 +30,9 @@ class _Local:
     outcomes = (CLASSES, NUMBERS)
     name: str
 
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+    def fit(
+        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
+    ) -> Predictor:
         if x is None:
             return without_input(y, classes)
         raw = as_matrix("x", x)

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from infoscope.checks import require_int, require_number
 from infoscope.estimators.families.laws import CategoricalLaw, without_input
-from infoscope.estimators.families.protocol import CLASSES, Features, needed
+from infoscope.estimators.families.protocol import CLASSES, Features, Predictor, needed
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import as_matrix
 
@@ -40,7 +40,9 @@ class Logistic:
     def name(self) -> str:
         return f"logistic(penalty={self.penalty:g}{f', degree={self.degree}' if self.degree > 1 else ''})"
 
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+    def fit(
+        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
+    ) -> Predictor:
         if x is None:
             return without_input(y, needed(classes))
         inputs, classes = as_matrix("x", x), needed(classes)

@@ -21,7 +21,7 @@ from infoscope.checks import one_of, require_int, require_number
 from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, without_input
-from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features
+from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor
 from infoscope.estimators.variables import as_matrix
 
 ACTIVATIONS = {"relu": nn.ReLU, "softplus": nn.Softplus, "tanh": nn.Tanh}
@@ -60,7 +60,9 @@ class Network:
         """An untrained network, every weight drawn from the generator."""
         return fully_connected([inputs, *self.widths, outputs], generator, ACTIVATIONS[self.activation])
 
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+    def fit(
+        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
+    ) -> Predictor:
         if x is None:
             return without_input(y, classes)
         inputs = as_matrix("x", x)

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import without_input
-from infoscope.estimators.families.protocol import Family, take
+from infoscope.estimators.families.protocol import Family, Predictor, take
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class Stacked:
     def outcomes(self) -> tuple[str, ...]:
         return tuple(kind for kind in self.families[0].outcomes if all(kind in one.outcomes for one in self.families))
 
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+    def fit(
+        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
+    ) -> Predictor:
         if x is None:
             return without_input(y, classes)
         generator = generator_or_default(generator)

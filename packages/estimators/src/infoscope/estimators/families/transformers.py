@@ -16,7 +16,7 @@ from torch.nn import functional
 from infoscope.errors import InvalidInput, WrongType
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.laws import CategoricalLaw, without_input
-from infoscope.estimators.families.protocol import CLASSES, needed
+from infoscope.estimators.families.protocol import CLASSES, Predictor, needed
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
 
@@ -56,7 +56,9 @@ class TextClassifier:
         of = self.model.name_or_path or type(self.model).__name__
         return f"text-classifier({of}, {settings}, max_length={self.max_length})"
 
-    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None):
+    def fit(
+        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
+    ) -> Predictor:
         if x is None:
             return without_input(y, needed(classes))
         model = self.model

@@ -4,9 +4,6 @@ tigramite     TigramiteTest: `PCMCI(frame, TigramiteTest())`
 causal_learn  CausalLearnTest: `pc(data, indep_test="infoscope")`, once it is imported
 """
 
-from infoscope.late import late
+from infoscope.late import exports
 
-_LATE = {"CausalLearnTest": "causal_learn", "TigramiteTest": "tigramite"}
-
-__all__ = list(_LATE)
-__getattr__ = late(__name__, _LATE)
+__getattr__, __dir__, __all__ = exports(__name__)

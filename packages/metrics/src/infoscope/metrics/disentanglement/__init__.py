@@ -5,26 +5,6 @@ information are methods of a `FactorInformation`. Only UniBound and the PID boun
 information spread over several latents.
 """
 
-from infoscope.late import late
-from infoscope.metrics.disentanglement.registry import PROTOCOLS, SCORES, Protocol, ScoreSpec, Votes
+from infoscope.late import exports
 
-_LATE = {
-    "Dci": "predictor_based",
-    "Inputs": "measuring",
-    "Sap": "predictor_based",
-    "VoteScore": "intervention_based",
-    "beta_vae_score": "intervention_based",
-    "dci": "predictor_based",
-    "decomposed": "reporting",
-    "explicitness": "infomec",
-    "factor_vae_score": "intervention_based",
-    "measure_scores": "measuring",
-    "minimality": "dependent_factors",
-    "mig": "information_based",
-    "published_infomec": "infomec",
-    "report": "reporting",
-    "sap": "predictor_based",
-}
-
-__all__ = ["PROTOCOLS", "Protocol", "SCORES", "ScoreSpec", "Votes", *_LATE]
-__getattr__ = late(__name__, _LATE)
+__getattr__, __dir__, __all__ = exports(__name__)

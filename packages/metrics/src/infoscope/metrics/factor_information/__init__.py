@@ -2,10 +2,6 @@
 scores (result); attacks; the toy model (toy).
 """
 
-from infoscope.late import late
-from infoscope.metrics.factor_information.result import FactorInformation
+from infoscope.late import exports
 
-_LATE = {"factor_information": "exact", "from_arrays": "arrays"}
-
-__all__ = ["FactorInformation", *_LATE]
-__getattr__ = late(__name__, _LATE)
+__getattr__, __dir__, __all__ = exports(__name__)

@@ -22,6 +22,14 @@ APART = (
     "another; nothing is clipped, and the bounds are off by about as much"
 )
 
+DECOMPOSITIONS = {  # of rows (a, b, target), by their names in reports
+    "gaussian": "gaussian_from_arrays",
+    "broja": "broja_from_arrays",
+    "shared-exclusion": "shared_exclusion",
+    "williams-beer": "williams_beer_from_arrays",
+    "discrete-shared-exclusion": "discrete_shared_exclusion_from_arrays",
+}
+
 
 class Bounds(NamedTuple):
     """Lower and upper bounds of the unique information of a (against b), of the redundant and of the synergistic."""

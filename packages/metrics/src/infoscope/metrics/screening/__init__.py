@@ -6,14 +6,6 @@ beyond       tests of independence given other columns, and a choice step by ste
 selection    InformationSelector, information_scores
 """
 
-from infoscope.late import late
+from infoscope.late import exports
 
-_LATE = {
-    "InformationSelector": "selection",
-    "Screen": "result",
-    "information_scores": "selection",
-    "screen": "table",
-}  # scikit-learn and numba take seconds to import
-
-__all__ = sorted(_LATE)
-__getattr__ = late(__name__, _LATE)
+__getattr__, __dir__, __all__ = exports(__name__)

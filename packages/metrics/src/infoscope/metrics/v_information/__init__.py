@@ -4,9 +4,6 @@ measures (estimate -> VInformation), pvi, hardness of items, usable (mixtures of
 difficulty (token artefacts), label_errors, structure (trees of most usable information), leakage of latent blocks.
 """
 
-from infoscope.late import late
+from infoscope.late import exports
 
-_LATE = dict.fromkeys(("VInformation", "estimate"), "measures")
-
-__all__ = [*_LATE]
-__getattr__ = late(__name__, _LATE)
+__getattr__, __dir__, __all__ = exports(__name__)

@@ -8,7 +8,7 @@ import tempfile
 import threading
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from mlflow.entities import Metric, Param, Run, RunTag
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE, MLFLOW_SOURCE_TYPE
+from rich.console import Console
+from rich.progress import track
 
 from infoscope.tracking import notes
 from infoscope.tracking.archive.lines import Archive, Finished, printable
@@ -61,11 +63,11 @@ class Loaded:
         return f"{line}\n  {self.note}" if self.note else line
 
 
-def load(archive: Archive, tell: Callable[[int, int], None] = lambda done, count: None) -> Loaded:
+def load(archive: Archive) -> Loaded:
     """Adds each run of a file whose cell is not finished in the tracking store; finished cells get missing labels.
 
-    A repeated call continues an interrupted one and adds nothing twice. tell: called with the runs added and their
-    total. Raises SweepBusy while the sweep runs in this working tree, ValueError for a file that was changed meanwhile,
+    A repeated call continues an interrupted one and adds nothing twice; a terminal shows how far it is. Raises
+    SweepBusy while the sweep runs in this working tree, ValueError for a file that was changed meanwhile,
     StoreUnreachable and MLflow's exceptions when the store does not answer.
     """
     name = archive.experiment
@@ -73,12 +75,12 @@ def load(archive: Archive, tell: Callable[[int, int], None] = lambda done, count
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / f"{name}.lock", timeout=0):
-            return _load(archive, Store.open(name, create=True), tell)
+            return _load(archive, Store.open(name, create=True))
     except Timeout:
         raise SweepBusy(f"sweep {name} is running in this working tree; wait for it or stop it first") from None
 
 
-def _load(archive: Archive, store: Store, tell: Callable[[int, int], None]) -> Loaded:
+def _load(archive: Archive, store: Store) -> Loaded:
     held = by_key(store.cells())[0]
     missing = {key for key, (_, outcome, *_) in archive.known.items() if not _is_done(held.get(key), outcome)}
     loaded, sweep, question = Loaded(archive, len(missing), len(archive.known) - len(missing)), None, ""
@@ -89,7 +91,7 @@ def _load(archive: Archive, store: Store, tell: Callable[[int, int], None]) -> L
         question = sweep.about.split("\n\n")[0]
     except Exception as error:  # it may ask for its data when it is imported
         loaded.note = f"no means over seeds ({first_line(error)})"
-    _Loading(archive, store, question, held, missing).run(tell)
+    _Loading(archive, store, question, held, missing).run()
     known = by_key_once(store).values()
     tell_data(store, known)
     if sweep:
@@ -120,14 +122,14 @@ class _Loading:
         for label, count in Counter(next(iter(archive.known[key][0]), "") for key in missing).items():
             self.parents[label] = self._parent(label, count, before.get(label))
 
-    def run(self, tell: Callable[[int, int], None]) -> None:
+    def run(self) -> None:
         """Raises MLflow's exceptions when the store does not answer."""
-        lines = (run for run in self.archive.runs() if run.key in self.missing)
-        workers, done = 1 if self.store.uri.startswith("sqlite:") else _AT_ONCE, 0  # SQLite takes one at a time
+        lines, shown = (run for run in self.archive.runs() if run.key in self.missing), Console(stderr=True)
+        workers = 1 if self.store.uri.startswith("sqlite:") else _AT_ONCE  # SQLite takes one at a time
+        batches, count = iter(lambda: list(itertools.islice(lines, _BATCH)), []), math.ceil(len(self.missing) / _BATCH)
         with ThreadPoolExecutor(workers) as pool:
-            while batch := list(itertools.islice(lines, _BATCH)):
+            for batch in track(batches, self.archive.experiment, count, console=shown, disable=not shown.is_terminal):
                 list(pool.map(self._add, batch))
-                tell(done := done + len(batch), len(self.missing))
         for parent in self.parents.values():
             self.store.client.set_terminated(parent, "FINISHED", max(end for *_, end in self.archive.known.values()))
 

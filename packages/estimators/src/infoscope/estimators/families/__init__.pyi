@@ -1,0 +1,14 @@
+from infoscope.estimators.families.closed_form import Gaussian as Gaussian
+from infoscope.estimators.families.closed_form import Ridge as Ridge
+from infoscope.estimators.families.closed_form import Table as Table
+from infoscope.estimators.families.local import Kernel as Kernel
+from infoscope.estimators.families.local import NearestNeighbours as NearestNeighbours
+from infoscope.estimators.families.logistic import Logistic as Logistic
+from infoscope.estimators.families.networks import Network as Network
+from infoscope.estimators.families.protocol import Family as Family
+from infoscope.estimators.families.registry import FAMILIES as FAMILIES
+from infoscope.estimators.families.registry import as_family as as_family
+from infoscope.estimators.families.scikit import GradientBoosting as GradientBoosting
+from infoscope.estimators.families.scikit import Sklearn as Sklearn
+from infoscope.estimators.families.scikit import tfidf_logistic as tfidf_logistic
+from infoscope.estimators.families.stacked import Stacked as Stacked

@@ -1,0 +1,2 @@
+from infoscope.metrics.v_information.measures import VInformation as VInformation
+from infoscope.metrics.v_information.measures import estimate as estimate

@@ -1,0 +1,56 @@
+"""The public names: listed in docs/api.md as they are, documented, typed, and used on the pages as their types say."""
+
+import importlib.util
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+from infra.site import api
+from tests.test_documents import REPOSITORY, SHOWN, arrays, blocks
+
+NAMES = [(package, name, thing) for package, names in api.public() for name, thing in names.items()]
+SHOWN_PAGES = ("block", "compare", "estimate", "own-estimator", "sweep", "trust")  # that use no more than our names
+OF_CRITICS = '"curve" for class "Estimate"'  # an attribute of what some methods return
+
+
+def test_the_page_lists_what_there_is():
+    """After a change: `python -m infra.site.api`."""
+    assert api.PAGE.read_text() == api.page()
+
+
+def test_every_public_name_has_a_first_sentence():
+    assert len(NAMES) > 250
+    for package, name, thing in NAMES:
+        assert len(api.line(thing)) > 3, (package, name)
+
+
+def test_every_public_function_and_method_is_typed():
+    for package, name, thing in NAMES:
+        methods = vars(thing).items() if inspect.isclass(thing) else ()
+        own = [(of, one) for of, one in methods if inspect.isfunction(one) and of == one.__name__ and of[0] != "_"]
+        for of, function in [(name, thing)] * inspect.isfunction(thing) + own:
+            missing = [
+                one.name
+                for one in inspect.signature(function).parameters.values()
+                if one.annotation is one.empty and one.name != "self"
+            ]
+            assert not missing and "return" in inspect.get_annotations(function), (package, name, of, missing)
+
+
+@pytest.mark.system
+@pytest.mark.skipif(importlib.util.find_spec("pyright") is None, reason="pyright is not installed")
+def test_types_are_those_that_the_pages_use(tmp_path):
+    """pyright, basic: every name resolves, and what README and the pages show fits its types."""
+    given = "from typing import Any\n\n" + "".join(f"{name}: Any = ...\n" for name in arrays())
+    shown = {one.id: given + one.values[0] for one in SHOWN}
+    for name in SHOWN_PAGES:
+        shown[name] = "\n".join(blocks(REPOSITORY / "docs" / "tutorials" / f"{name}.md", " exec.*?"))
+    for place, code in enumerate(shown.values()):
+        (tmp_path / f"shown_{place}.py").write_text(code)
+    stubs = sorted(REPOSITORY.glob("packages/*/src/infoscope/**/*.pyi"))
+    words = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, *stubs, *sorted(tmp_path.glob("*.py"))]
+    done = subprocess.run(list(map(str, words)), cwd=REPOSITORY, capture_output=True, text=True)
+    errors = [line for line in done.stdout.splitlines() if " error: " in line and OF_CRITICS not in line]
+    assert not errors and " warning" in done.stdout, (errors, done.stdout[-500:], done.stderr, list(shown))
