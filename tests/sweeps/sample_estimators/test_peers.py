@@ -17,7 +17,7 @@ from infoscope.estimators import estimate
 from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS, TAKES, as_pairs
 from infoscope.estimators.variables import Continuous, Discrete
 from infra.peers.__main__ import asked
-from sweeps.sample_estimators.peers import PEERS, Peer
+from sweeps.sample_estimators.peers import PEERS, SELECTIONS, Peer
 from sweeps.sample_estimators.peers import _process as processes
 from sweeps.sample_estimators.peers.protocol import CALLS, NO_ERROR, OURS
 from tests.refusals import refused
@@ -82,6 +82,12 @@ def dies():
 def sleeps():
     return lambda x, y, labels, seed: time.sleep(60)
 
+def chooses():
+    def select(x, y, categories, labels, seed):
+        assert x.shape == (50, 2) and y.shape == (50, 1) and categories.tolist() == [False, True] and labels
+        return np.flatnonzero(categories) + seed
+    return select
+
 def needs_more():
     import no_such_package
 """
@@ -132,6 +138,12 @@ def test_what_it_answers_is_handed_on(fake, numbers):
     assert draws[0] == draws[1] != draws[2]
     grouped = estimate(*numbers, method=fake("shapes"), groups=np.arange(50) // 2)
     assert any("no groups" in note for note in grouped.notes)
+
+
+def test_columns_that_it_chooses_come_back(fake, numbers):
+    x, y = numbers
+    places, seconds = fake("chooses").select(x, y > 0, [False, True], True, 3)
+    assert places == [4] and seconds > 0
 
 
 def test_what_it_raises_is_one_sentence(fake, numbers):
@@ -226,7 +238,7 @@ def test_what_is_not_installed_is_named(numbers):
 
 def test_every_peer_is_described_and_pinned():
     calls = runpy.run_path(str(CALLS))
-    for name, peer in PEERS.items():
+    for name, peer in (PEERS | {f"{name}-selection": peer for name, peer in SELECTIONS.items()}).items():
         assert peer.name == name and peer.takes in TAKES and callable(calls[peer.call])
         assert peer.version and peer.source and peer.limit and peer.cost
         if peer.environment:
@@ -262,3 +274,12 @@ def test_installed_peers_measure_a_normal_pair(name):
     found = estimate(*normal_pair(), method=peer)
     assert found.value == pytest.approx(TRUTH, abs=0.2 if name == "latentmi" else 0.1)
     assert (found.interval is None) == (name != "npeet-plus-bootstrap")
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_installed_peers_choose_the_columns_that_depend(name):
+    peer, rng = SELECTIONS[name], np.random.default_rng(0)
+    require_installed(peer)
+    x = np.column_stack([rng.normal(size=(400, 5)), rng.integers(0, 3, 400)])
+    y = x[:, 1] + 2 * (x[:, 5] == 1) + rng.normal(size=400)
+    assert {1, 5} <= {*peer.select(x, y, [False] * 5 + [True], False, 0)[0]}
