@@ -14,8 +14,7 @@ import pandas as pd
 from analysis.common.runs import latest, versions
 from analysis.common.tables import Analysis, Result, text_of
 from infoscope.estimators.result import Estimate, mean_of
-from sweeps.sample_estimators.screening import METHODS, OURS, PAIRS
-from sweeps.sample_estimators.settings import TEST_LEVEL
+from sweeps.sample_estimators.settings import PAIRS, SCREEN, TEST_LEVEL
 
 MOST_FALSE, LEAST_HELD = 0.10, 0.93  # what is wanted
 
@@ -54,7 +53,7 @@ TITLES = {
 def in_all(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """A row for each method: figures, and the same to read."""
     rows, texts = [], []
-    for method in (one for one in METHODS if one in set(runs["method"])):
+    for method in sorted(set(runs["method"]), key=lambda one: (one != SCREEN, one != PAIRS, one)):
         of = runs[runs["method"] == method]
         row = {"method": method, "tables": of["table"].nunique(), "data_sets": len(of)}
         text = {"method": method, "data sets": f"{len(of)} of {row['tables']} tables"}
@@ -109,20 +108,20 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 def said(figures: pd.DataFrame) -> list[str]:
     """Whether the screen is as good as is wanted, and how it compares with each package."""
     of = figures.set_index("method")
-    if OURS not in of.index:
+    if SCREEN not in of.index:
         return []
-    ours, lines = of.loc[OURS], []
+    ours, lines = of.loc[SCREEN], []
     lines.append(
         f"False discoveries of the screen: {ours['false_discoveries']:.1%}, upper limit "
         f"{ours['false_discoveries_high']:.1%} (wanted: at most {MOST_FALSE:.0%})."
     )
-    for method in (OURS, PAIRS):
+    for method in (SCREEN, PAIRS):
         if method in of.index:
             lines.append(
                 f"Intervals that hold the truth, {method}: {of.loc[method, 'held_share']:.1%} (wanted: at least "
                 f"{LEAST_HELD:.0%})."
             )
-    peers = [f"{name} {of.loc[name, 'power']:.1%}" for name in of.index if name not in (OURS, PAIRS)]
+    peers = [f"{name} {of.loc[name, 'power']:.1%}" for name in of.index if name not in (SCREEN, PAIRS)]
     lines.append(f"Power: screen {ours['power']:.1%}" + (f"; {', '.join(peers)}." if peers else "."))
     return lines
 

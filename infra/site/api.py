@@ -1,20 +1,17 @@
-"""Writes docs/api.md, the public names: `python -m infra.site.api`. A test compares the page with what this returns."""
+"""The page of public names, a line each, as the site has it: `python -m infra.site.api` prints it."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import pkgutil
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 PACKAGES = ("data", "estimators", "models", "metrics", "tracking")
 BEGINNING = """# Public names
-
-<!-- written by `python -m infra.site.api`: not to be edited -->
 
 What a later version keeps, or warns of before it changes ([policy](../CONTRIBUTING.md)). Types are checked by pyright;
 arguments, shapes, units and errors are in the docstrings, which the site has as its reference.
@@ -28,7 +25,14 @@ def public() -> Iterator[tuple[str, dict[str, Any]]]:
         folders = [one.name for one in pkgutil.walk_packages(top.__path__, f"{top.__name__}.") if one.ispkg]
         for package in map(importlib.import_module, [top.__name__, *sorted(folders)]):
             if names := getattr(package, "__all__", ()):
-                yield package.__name__, {one: getattr(package, one) for one in sorted(names, key=str.lower)}
+                yield package.__name__, dict(_there(package, sorted(names, key=str.lower)))
+
+
+def _there(package: Any, names: list[str]) -> Iterator[tuple[str, Any]]:
+    """The names that need no library that is not installed."""
+    for name in names:
+        with contextlib.suppress(ModuleNotFoundError):
+            yield name, getattr(package, name)
 
 
 def line(thing: Any) -> str:
@@ -50,4 +54,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    print(page())

@@ -14,6 +14,8 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 
+from infra.site import api
+
 REPOSITORY = Path(__file__).parents[2]
 PROJECT = ("ARCHITECTURE", "CONTRIBUTING", "AGENTS", "CHANGELOG", "CODE_OF_CONDUCT", "SECURITY")  # pages from the root
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)(?=[)#])")
@@ -30,7 +32,7 @@ def on_files(files: Files, config: Any) -> Files:
     listed = "\n".join(f"- [{name.replace('_', ' ').capitalize()}]({name.lower()}.md)" for name in PROJECT)
     texts = {f"project/{name.lower()}.md": (REPOSITORY / f"{name}.md").read_text() for name in PROJECT}
     texts["project/index.md"] = f"# The project\n\n{listed}\n- [Licence](../../LICENSE)\n"
-    texts |= dict(reference())
+    texts |= dict(reference()) | {"api.md": api.page()}
     for page in files.documentation_pages():
         texts.setdefault(page.src_uri, page.content_string)
     for uri, text in list(texts.items()):

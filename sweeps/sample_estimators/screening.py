@@ -25,13 +25,12 @@ from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators.peers import SELECTIONS
-from sweeps.sample_estimators.settings import TEST_LEVEL
+from sweeps.sample_estimators.settings import PAIRS, SCREEN, TEST_LEVEL
 
-OURS, PAIRS = "screen", "pairs"
-METHODS = (OURS, PAIRS, *SELECTIONS)
+METHODS = (SCREEN, PAIRS, *SELECTIONS)
 LAPTOP = dict(tables=tuple(TABLES), methods=METHODS, sets=2)
 PROFILES = {
-    "smoke": Profile(tables=("forms-small", "redundant-small"), methods=(OURS,), sets=1),
+    "smoke": Profile(tables=("forms-small", "redundant-small"), methods=(SCREEN,), sets=1),
     "laptop": Profile(**LAPTOP),
     "paper": Profile(**LAPTOP | dict(sets=10)),
 }
@@ -52,7 +51,7 @@ def check(cell: dict) -> None:
 def cost(cell: dict) -> float:
     """Seconds of one core, roughly."""
     columns = len(TABLES[cell["table"]].columns)
-    return {OURS: 0.1, PAIRS: 0.05 * columns, "boruta": 2.0}.get(cell["method"], 0.2) * columns
+    return {SCREEN: 0.1, PAIRS: 0.05 * columns, "boruta": 2.0}.get(cell["method"], 0.2) * columns
 
 
 def by_screen(known: KnownTable, table: pd.DataFrame, groups: np.ndarray | None, pairs: bool) -> dict[str, float]:
@@ -112,7 +111,7 @@ def trial(pack: Pack, report: Report) -> None:
         known = TABLES[cell["table"]]
         table, groups = known.sample(draws(cell["set"], cell["table"], known.n))
         began = time.perf_counter()
-        if cell["method"] in (OURS, PAIRS):
+        if cell["method"] in (SCREEN, PAIRS):
             found = by_screen(known, table, groups, cell["method"] == PAIRS)
         else:
             found = by_package(cell["method"], known, table, cell["set"])

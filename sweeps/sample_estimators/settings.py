@@ -5,4 +5,5 @@ FORMULAS = {  # that treat labels as numbers, whatever they mean -> their titles
     "labels-as-numbers": "labels as numbers (NPEET mi, cmi)",
     "micd": "entropy difference (NPEET micd)",
 }
-TEST_LEVEL = 0.05  # of the tests of independence
+TEST_LEVEL = 0.05  # of the tests of independence, and the false discovery rate of screens
+SCREEN, PAIRS = "screen", "pairs"  # of a table: every column against the target, and every pair

@@ -8,7 +8,8 @@ from infoscope.data.tasks.tables import TABLES
 from infoscope.metrics import screen
 from infoscope.tracking import Pack
 from sweeps.sample_estimators import screening
-from sweeps.sample_estimators.screening import METHODS, OURS, PROFILES, SWEEP, by_package, trial
+from sweeps.sample_estimators.screening import METHODS, PROFILES, SWEEP, by_package, trial
+from sweeps.sample_estimators.settings import SCREEN
 from tests.sweeps.recorder import Recorder
 
 NAME = "forms-small"
@@ -27,7 +28,7 @@ def test_every_table_meets_every_method():
 def test_a_cell_is_the_screen_of_its_table():
     recorder = Recorder("table", "method")
     trial(Pack(tuple(cells_of(tables=NAME))), recorder)
-    final, known = recorder.finals[NAME, OURS], TABLES[NAME]
+    final, known = recorder.finals[NAME, SCREEN], TABLES[NAME]
     table, _ = known.sample(draws(0, NAME, known.n))
     found = screen(table, "target", angles=known.angles)
     assert final["found"] + final["false"] == len(found.relevant) and final["dependent"] == 4
