@@ -74,6 +74,14 @@ def paused(round: Round, whom: str) -> Strike:
             one.resume()
 
 
+def gcs(round: Round) -> Strike:
+    """Of a local Ray."""
+    yield
+    process = next(one for one in round.processes.members(round.any_driver().process.pid) if one.name() == "gcs_server")
+    kill(process)
+    yield f"{process.pid}"
+
+
 def node(round: Round) -> Strike:
     """The raylet of the second node, which comes back."""
     yield
@@ -202,6 +210,7 @@ FAULTS: Mapping[str, Fault] = {
     "driver-paused": Fault(partial(paused, whom="driver"), sqlite=True),
     "worker": Fault(worker, latest=BUSY, sqlite=True),
     "paused": Fault(partial(paused, whom="worker"), latest=BUSY, sqlite=True),
+    "gcs": Fault(gcs, latest=BUSY, sqlite=True),
     "locked": Fault(locked, sqlite=True),
     "clock": Fault(clock, sqlite=True),
     "server": Fault(server),
@@ -218,5 +227,5 @@ FAULTS: Mapping[str, Fault] = {
     "server-silent": Fault(partial(lies, lie="silent")),
     HISTORY: Fault(None, 0.1, drivers=2, nodes=OWN),
 }
-ALONE = ("machine", "two-drivers", HISTORY)  # not among others
+ALONE = ("gcs", "machine", "two-drivers", HISTORY)  # not among others
 MIXED = [name for name in FAULTS if name not in ALONE]
