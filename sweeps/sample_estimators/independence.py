@@ -2,8 +2,8 @@
 
 Settings of `infoscope.data.tasks.independence`, a null and an alternative each, at the sample size of the setting.
 All tests see the same data sets. Permutations without reuse of a row stand beside the published algorithm with its
-settings (Runge 2018: a fifth of the rows as neighbours, a row's x may be used twice) and beside kernels: HSIC with
-permutations and with its gamma law where nothing is given, KCIT else.
+settings (Runge 2018: a fifth of the rows as neighbours, a row's x may be used twice) and beside `independence_test`,
+which correlates smooth functions of ranks.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import pandas as pd
 from infoscope.checks import one_of
 from infoscope.data.tasks.cases import Generator, draws
 from infoscope.data.tasks.independence import LAWS, law
-from infoscope.estimators.kernel_tests import hsic_test, kcit_test
+from infoscope.estimators.independence import IndependenceTest, independence_test
 from infoscope.estimators.uncertainty import PermutationTest, permutation_test
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators.settings import TEST_LEVEL
 
-Test = Callable[[tuple[Any, ...], int, Generator], PermutationTest]
+Test = Callable[[tuple[Any, ...], int, Generator], PermutationTest | IndependenceTest]
 
 
 def published(variables: tuple[Any, ...], permutations: int, generator: Generator) -> PermutationTest:
@@ -37,11 +37,10 @@ TESTS: dict[str, Test] = {
     "permutation": lambda of, b, g: permutation_test(*of, permutations=b, generator=g),
     "local-permutation": lambda of, b, g: permutation_test(*of, permutations=b, generator=g),
     "local-permutation-published": published,
-    "hsic": lambda of, b, g: hsic_test(*of, permutations=b, generator=g),
-    "hsic-gamma": lambda of, b, g: hsic_test(*of, null="gamma"),
-    "kcit": lambda of, b, g: kcit_test(*of),
+    "smooth": lambda of, b, g: independence_test(*of),
+    "smooth-beyond": lambda of, b, g: independence_test(*of),
 }
-UNCONDITIONAL = ("permutation", "hsic", "hsic-gamma")
+UNCONDITIONAL = ("permutation", "smooth")
 LAPTOP = dict(laws=tuple(LAWS), tests=tuple(TESTS), blocks=(0,), sets=400, large_sets=25, permutations=39)
 PROFILES = {
     "smoke": Profile(**LAPTOP | dict(laws=("number-and-label-0", "linear-1-of-100", "mixed-condition-2"), sets=5)),
@@ -70,7 +69,7 @@ def check(cell: dict) -> None:
 def cost(cell: dict) -> float:
     """Seconds of one core, roughly: of compared distances, or of products of matrices."""
     n = cell["n"]
-    each = 4e-10 * n**3 if cell["test"] == "kcit" else 8e-9 * n**2 * cell["permutations"]
+    each = {"smooth": 0.0, "smooth-beyond": 0.05}.get(cell["test"], 8e-9 * n**2 * cell["permutations"])
     return cell["sets"] * (0.01 + each)
 
 

@@ -1,12 +1,13 @@
 """Rows that depend on others at some lag: series and unnamed groups are seen, independent rows and sorted ones not."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 
 from infoscope.estimators import diagnose
-from infoscope.estimators.kernel_tests import hsic_test
+from infoscope.estimators.independence import independence_test
 from infoscope.estimators.serial import RowsInSequence, serial_dependence
 from infoscope.estimators.uncertainty import permutation_test
 from infoscope.estimators.variables import Continuous, Discrete, as_variable
@@ -175,13 +176,13 @@ def test_diagnoses_know_of_it():
         assert diagnose(*sides, groups=groups).serial is None
 
 
-@pytest.mark.parametrize("test", [permutation_test, hsic_test])
+@pytest.mark.parametrize("test", [partial(permutation_test, permutations=1), independence_test])
 def test_tests_of_independence_warn(test):
     x, y = autoregression(0.9, 300, seed=1), autoregression(0.9, 300, seed=2)
     with pytest.warns(RowsInSequence, match="one another"):
-        test(x, y, permutations=1)
+        test(x, y)
     with pytest.warns(RowsInSequence, match="every 20th row"):
-        test(in_turn(20, 0.9, n=300, seed=1), in_turn(20, 0.9, n=300, seed=2), permutations=1)
+        test(in_turn(20, 0.9, n=300, seed=1), in_turn(20, 0.9, n=300, seed=2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        test(x, draws(5).standard_normal(300), permutations=1)
+        test(x, draws(5).standard_normal(300))

@@ -26,7 +26,7 @@ def test_every_setting_meets_the_tests_that_know_its_condition():
 
 def test_a_row_is_the_test_of_its_data_set():
     recorder = Recorder("test", "dependent")
-    trial(Pack(tuple(cells_of(laws="mixed-condition-2", tests="local-permutation,kcit"))), recorder)
+    trial(Pack(tuple(cells_of(laws="mixed-condition-2", tests="local-permutation,smooth-beyond"))), recorder)
     columns, final = recorder.tables["local-permutation", 1], recorder.finals["local-permutation", 1]
     generator = draws(3, "mixed-condition-2 1", 200)
     x, y, z = law("mixed-condition-2").sample(200, generator, True)
@@ -34,4 +34,4 @@ def test_a_row_is_the_test_of_its_data_set():
     assert (columns["p_value"][3], columns["value"][3]) == (found.p_value, found.observed.value)
     assert final["rejected"] == np.sum(columns["p_value"] <= 0.05)
     assert final["information"] == pytest.approx(np.log(1.16) / 2)
-    assert len(recorder.tables["kcit", 0]["p_value"]) == 5
+    assert len(recorder.tables["smooth-beyond", 0]["p_value"]) == 5

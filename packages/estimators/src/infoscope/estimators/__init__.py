@@ -10,7 +10,7 @@ discrete     entropies of categories from counts
 classifier   cross_fit: a decomposition of information from calibrated classifiers
 families     predictive families
 uncertainty  sampling intervals of nearest-neighbour estimates by half-samples, permutation tests
-kernel_tests hsic_test, kcit_test: kernel tests of independence
+independence independence_test: quick tests of (conditional) independence, also of whole tables
 laws         distributions fitted to typed variables; a held-out lower bound
 units        NATS_PER_BIT
 matmul       float32 products on a CPU

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from infoscope.checks import require_number
 from infoscope.errors import MissingValues, NoVariation, UnknownName, WrongLength
+from infoscope.estimators.independence.association import NUMBER, Smooth, independence, smooth
+from infoscope.estimators.independence.beyond import choose
+from infoscope.estimators.independence.columns import as_column
 from infoscope.estimators.variables import Discrete, aligns, group_codes, single_columns
-from infoscope.metrics.screening.association import NUMBER, Smooth, independence, smooth
-from infoscope.metrics.screening.beyond import choose
-from infoscope.metrics.screening.columns import as_column
 
 FEWEST = 4  # rows, of which the variance over permutations is known
 

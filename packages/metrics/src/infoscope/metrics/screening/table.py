@@ -16,12 +16,12 @@ from scipy.stats import false_discovery_control
 from infoscope.checks import require_number
 from infoscope.errors import Conflict, TooFew, UnknownName
 from infoscope.estimators.arrays.registry import estimate
+from infoscope.estimators.independence.association import independence
+from infoscope.estimators.independence.beyond import choose
+from infoscope.estimators.independence.columns import Column, as_columns, side
 from infoscope.estimators.reading.result import SERIES
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.variables import aligned, bare_columns, group_codes, of_kept
-from infoscope.metrics.screening.association import independence
-from infoscope.metrics.screening.beyond import choose
-from infoscope.metrics.screening.columns import Column, as_columns, side
 from infoscope.metrics.screening.result import Screen, ordered
 
 FEWEST = 20  # rows

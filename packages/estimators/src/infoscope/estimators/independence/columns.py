@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from infoscope.errors import Conflict, InvalidInput, NoVariation, UnknownName
+from infoscope.estimators.independence.association import ANGLE, CATEGORY, NUMBER, WHOLE, Smooth, smooth
 from infoscope.estimators.variables import (
     Angle,
     Continuous,
@@ -21,7 +22,6 @@ from infoscope.estimators.variables import (
     columns,
     factorise,
 )
-from infoscope.metrics.screening.association import ANGLE, CATEGORY, NUMBER, WHOLE, Smooth, smooth
 
 MAX_DISTINCT = 0.5  # categories per row, from which a column names its rows
 

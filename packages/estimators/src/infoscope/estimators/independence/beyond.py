@@ -15,8 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
+from infoscope.estimators.independence.association import (
+    DEGREES,
+    SMALLEST,
+    Smooth,
+    Tested,
+    Values,
+    gathered,
+    of_products,
+)
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.metrics.screening.association import DEGREES, Smooth, Tested, Values, gathered, of_products
 
 MAX_FEATURES = 0.2  # functions of the other columns that are fitted, per row
 TESTED_DEGREES = (1, 2)  # of the normal scores that are tested, by resolution
@@ -94,7 +102,7 @@ def information_of(x: Left, y: Left, groups: Groups = None) -> Estimate:
     """The information, nats, of normal variables with the correlations of what is left, less its bias. Exact where
     columns are normal but for increasing maps; its interval is for the error of sampling rows or groups.
     """
-    (u, _, _), (v, _, _) = (np.linalg.svd(side.scores, full_matrices=False) for side in (x, y))
+    u, v = _directions(x.scores), _directions(y.scores)
     a, correlations, b = np.linalg.svd(u.T @ v, full_matrices=False)
     n, count = len(u), len(correlations)
     squares = np.minimum(correlations, 1 - 1e-9) ** 2
@@ -105,6 +113,12 @@ def information_of(x: Left, y: Left, groups: Groups = None) -> Estimate:
     found = mean_of(local - terms / (2 * (n - x.fitted)), groups)
     error = math.hypot(found.standard_error, math.sqrt(terms / 2) / found.units if found.units else 0.0)
     return Estimate(found.value, error, n=n, method=METHOD, units=found.units)
+
+
+def _directions(columns: Values) -> Values:
+    """Orthonormal columns that span these, without those that nothing is left of."""
+    directions, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    return directions[:, sizes > SMALLEST]
 
 
 @dataclass(frozen=True)
