@@ -94,8 +94,13 @@ def _fitted(given: Sequence[Smooth], n: int) -> Values:
 
 def independence_of(x: Left, y: Left, groups: Groups = None) -> Tested:
     """The test of what is left of two columns."""
-    a, b = (side.scores / np.maximum(np.linalg.norm(side.scores, axis=0), 1e-9) for side in (x, y))
+    a, b = (side.scores / _or_inf(np.linalg.norm(side.scores, axis=0)) for side in (x, y))
     return of_products(a, b, list(zip(x.sizes, y.sizes)), groups, x.fitted)
+
+
+def _or_inf(sizes: Values) -> Values:
+    """Sizes of columns that were orthonormal; infinite where nothing but rounding is left."""
+    return np.where(sizes > SMALLEST, sizes, np.inf)
 
 
 def information_of(x: Left, y: Left, groups: Groups = None) -> Estimate:

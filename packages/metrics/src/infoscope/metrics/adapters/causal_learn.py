@@ -1,4 +1,4 @@
-"""The permutation test of nearest-neighbour information as a test of causal-learn (Zheng et al. 2024)."""
+"""`independence_test` as a test of causal-learn (Zheng et al. 2024)."""
 
 from __future__ import annotations
 
@@ -9,32 +9,35 @@ import numpy as np
 from causallearn.utils.cit import CIT_Base, register_ci_test
 
 from infoscope.errors import NoVariation
-from infoscope.estimators.uncertainty import permutation_test
+from infoscope.estimators.independence import independence_test
 from infoscope.estimators.variables import Discrete
 
 
 class CausalLearnTest(CIT_Base):
-    """`permutation_test` for `pc(data, indep_test="infoscope")` and other searches; called, it returns the p-value.
+    """`independence_test` for `pc(data, indep_test="infoscope")` and other searches; called, it returns the p-value.
 
     data        [n, columns]; floats are numbers, of integers those that look like labels are categories
     discrete    places of columns that are categories whatever their type
     cache_path  a file of p-values, as of causal-learn's own tests
 
-    Other settings, such as permutations, k and groups, are those of `permutation_test`. Where x or y does not vary,
-    or no exchange changes it, the p-value is 1.
+    groups      [n] of dependent rows
+
+    Where x or y does not vary, the p-value is 1.
     """
 
-    def __init__(self, data: np.ndarray, discrete: Sequence[int] = (), cache_path: str | None = None, **settings: Any):
+    def __init__(
+        self, data: np.ndarray, discrete: Sequence[int] = (), cache_path: str | None = None, groups: Any = None
+    ):
         super().__init__(data, cache_path=cache_path)
-        self.check_cache_method_consistent("infoscope", repr((list(discrete), settings)))
-        self.discrete, self.settings = set(discrete), settings
+        self.check_cache_method_consistent("infoscope", repr((list(discrete), groups)))
+        self.discrete, self.groups = set(discrete), groups
 
     def __call__(self, X: int, Y: int, condition_set: Iterable[int] | None = None) -> float:
         x, y, z, key = self.get_formatted_XYZ_and_cachekey(X, Y, condition_set)
         if key not in self.pvalue_cache:
             variables = (self._columns(x), self._columns(y), self._columns(z) if z else None)
             try:
-                self.pvalue_cache[key] = permutation_test(*variables, **self.settings).p_value
+                self.pvalue_cache[key] = independence_test(*variables, groups=self.groups).p_value
             except NoVariation:
                 self.pvalue_cache[key] = 1.0
         return self.pvalue_cache[key]
