@@ -104,13 +104,14 @@ def _or_inf(sizes: Values) -> Values:
 
 
 def information_of(x: Left, y: Left, groups: Groups = None) -> Estimate:
-    """The information, nats, of normal variables with the correlations of what is left, less its bias. Exact where
-    columns are normal but for increasing maps; its interval is for the error of sampling rows or groups.
+    """The information, nats, of normal variables with the leading correlations of what is left, as many as there are
+    scores of the first degree, less its bias. Exact where columns are normal but for increasing maps; its interval is
+    for the error of sampling rows or groups.
     """
     u, v = _directions(x.scores), _directions(y.scores)
     a, correlations, b = np.linalg.svd(u.T @ v, full_matrices=False)
-    n, count = len(u), len(correlations)
-    squares = np.minimum(correlations, 1 - 1e-9) ** 2
+    n, count = len(u), min(len(correlations), x.sizes[0], y.sizes[0])
+    squares = np.minimum(correlations[:count], 1 - SMALLEST) ** 2
     first, second = (side * np.sqrt(n) for side in (u @ a[:, :count], v @ b[:count].T))
     ratio = np.sqrt(squares) * first * second - squares * (first**2 + second**2) / 2
     local = (ratio / (1 - squares) - np.log1p(-squares) / 2).sum(axis=1)
