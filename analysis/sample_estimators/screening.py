@@ -13,41 +13,48 @@ import pandas as pd
 
 from analysis.common.runs import latest, versions
 from analysis.common.tables import Analysis, Result, text_of
-from infoscope.estimators.result import Estimate, mean_of
+from infoscope.estimators.result import mean_of
+from infoscope.metrics.shares import share_interval
 from sweeps.sample_estimators.settings import PAIRS, SCREEN, TEST_LEVEL
 
 MOST_FALSE, LEAST_HELD = 0.10, 0.93  # what is wanted
 
 
-def shares(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with what each found as shares; none where there is nothing to find or to measure."""
-    some, asked, found = runs["dependent"].where(runs["dependent"] > 0), runs.get("intervals"), runs["found"]
+SHARES = {  # title -> what is counted, among what
+    "power": ("found", "dependent"),
+    "false discoveries": ("false", "discovered"),
+    "intervals that hold the truth": ("held", "intervals"),
+    "redundant ones left out": ("spare_left_out", "spare_found"),
+    "needed ones kept": ("needed_kept", "needed_found"),
+}
+
+
+def counted(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with all that `SHARES` counts; of what a method does not say nothing."""
+    runs = runs.reindex(columns=runs.columns.union(["held", "intervals", "spare_kept", "spare_found",
+                                                    "needed_kept", "needed_found"]))  # fmt: skip
     return runs.assign(
-        power=found / some,
-        false_discoveries=runs["false"] / (found + runs["false"]).clip(lower=1),
-        held_share=runs["held"] / asked if asked is not None else np.nan,
-        spare_dropped=_ratio(runs, "spare_kept", "spare_found", but=True),
-        needed_kept_share=_ratio(runs, "needed_kept", "needed_found"),
+        discovered=runs["found"] + runs["false"], spare_left_out=runs["spare_found"] - runs["spare_kept"]
     )
 
 
-def _ratio(runs: pd.DataFrame, part: str, whole: str, but: bool = False) -> pd.Series:
-    if part not in runs:
-        return pd.Series(np.nan, runs.index)
-    share = runs[part] / runs[whole].where(runs[whole] > 0)
-    return 1 - share if but else share
-
-
-def over_tables(runs: pd.DataFrame, column: str) -> Estimate:
-    """The mean over tables of their data sets' mean, with its error over tables."""
-    means = runs.groupby("table")[column].mean().dropna()
-    return mean_of(means.to_numpy()) if len(means) else Estimate(np.nan)
-
-
-TITLES = {
-    "power": "power", "false_discoveries": "false discoveries", "held_share": "intervals that hold the truth",
-    "spare_dropped": "redundant ones left out", "needed_kept_share": "needed ones kept",
-}  # fmt: skip
+def over_tables(runs: pd.DataFrame, part: str, whole: str) -> tuple[float, float, float]:
+    """The mean over tables of their data sets' mean share, and its 95 % interval, tables being independent. Where
+    nothing is discovered nothing is false; any other share of nothing is left out.
+    """
+    empty = 0.0 if whole == "discovered" else np.nan
+    shares = (runs[part] / runs[whole].where(runs[whole] > 0)).where(runs[whole] != 0, empty)
+    known = runs.assign(share=shares).dropna(subset="share")
+    if known.empty:
+        return np.nan, np.nan, np.nan
+    mean = mean_of(known.groupby("table")["share"].mean().to_numpy())
+    items = SimpleNamespace(
+        value=mean.value,
+        standard_error=mean.standard_error,
+        n=int(known[whole].sum()),
+        clusters=known["table"].nunique(),
+    )
+    return mean.value, *share_interval(items)
 
 
 def in_all(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -57,11 +64,10 @@ def in_all(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         of = runs[runs["method"] == method]
         row = {"method": method, "tables": of["table"].nunique(), "data_sets": len(of)}
         text = {"method": method, "data sets": f"{len(of)} of {row['tables']} tables"}
-        for column, title in TITLES.items():
-            share = over_tables(of, column)
-            row |= {column: share.value, f"{column}_low": share.low, f"{column}_high": share.high}
-            known = np.isfinite(share.value)
-            text[title] = f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%})".replace("%", " %") if known else ""
+        for title, (part, whole) in SHARES.items():
+            value, low, high = over_tables(of, part, whole)
+            row |= dict(zip((title, f"{title}_low", f"{title}_high"), (value, low, high)))
+            text[title] = f"{value:.1%} ({low:.1%} to {high:.1%})".replace("%", " %") if np.isfinite(value) else ""
         row["seconds"] = of["took_seconds"].median()
         rows.append(row)
         texts.append(text | {"seconds": f"{row['seconds']:.1f}"})
@@ -71,7 +77,7 @@ def in_all(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """All tables together, and each one."""
     runs, left_out = latest(runs, ())
-    runs = shares(runs)
+    runs = counted(runs)
     figures, text = in_all(runs)
     level = f"{TEST_LEVEL:.0%}"
     caption = [
@@ -85,23 +91,24 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         *said(figures),
         *left_out,
     ]
-    by_table = runs.groupby(["table", "n", "method"], sort=False).agg(
-        data_sets=("set", "size"), dependent=("dependent", "mean"), power=("power", "mean"),
-        false_discoveries=("false_discoveries", "mean"), held_share=("held_share", "mean"),
-        seconds=("took_seconds", "median"),
+    tables = runs.groupby(["table", "n", "method"], sort=False)
+    by_table = tables[["found", "dependent", "false", "discovered", "held", "intervals"]].sum().assign(
+        data_sets=tables.size(), seconds=tables["took_seconds"].median()
     ).reset_index()  # fmt: skip
+
+    def of(part: str, whole: str) -> list[str]:
+        return [f"{a:.0f} of {b:.0f}" if b > 0 else "" for a, b in zip(by_table[part], by_table[whole])]
+
     words = text_of(
         by_table,
-        ["table", "n", "method"],
-        {
-            "dependent": ("dependent", "{:.0f}"),
-            "power": ("power", "{:.2f}", ""),
-            "false discoveries": ("false_discoveries", "{:.2f}"),
-            "hold": ("held_share", "{:.3f}", ""),
-            "seconds": ("seconds", "{:.1f}"),
-        },
+        ["table", "n", "method", "data_sets"],
+        {"found": of("found", "dependent"), "false": of("false", "discovered"), "hold": of("held", "intervals")}
+        | {"seconds": ("seconds", "{:.1f}")},
+    ).rename(columns={"data_sets": "data sets"})
+    each = (
+        "Each table, all of its data sets together. Found: of the columns (or pairs) that depend; false: of those that "
+        "were found; hold: intervals that hold the truth."
     )
-    each = "The same for each table: means over data sets; dependent: columns (or pairs) that depend."
     return [Result("methods", figures, text, caption), Result("tables", by_table, words, [each])]
 
 
@@ -112,15 +119,12 @@ def said(figures: pd.DataFrame) -> list[str]:
         return []
     ours, lines = of.loc[SCREEN], []
     lines.append(
-        f"False discoveries of the screen: {ours['false_discoveries']:.1%}, upper limit "
-        f"{ours['false_discoveries_high']:.1%} (wanted: at most {MOST_FALSE:.0%})."
+        f"False discoveries of the screen: {ours['false discoveries']:.1%}, upper limit "
+        f"{ours['false discoveries_high']:.1%} (wanted: at most {MOST_FALSE:.0%})."
     )
-    for method in (SCREEN, PAIRS):
-        if method in of.index:
-            lines.append(
-                f"Intervals that hold the truth, {method}: {of.loc[method, 'held_share']:.1%} (wanted: at least "
-                f"{LEAST_HELD:.0%})."
-            )
+    held = "intervals that hold the truth"
+    for method in (one for one in (SCREEN, PAIRS) if one in of.index):
+        lines.append(f"{held.capitalize()}, {method}: {of.loc[method, held]:.1%} (wanted: at least {LEAST_HELD:.0%}).")
     peers = [f"{name} {of.loc[name, 'power']:.1%}" for name in of.index if name not in (SCREEN, PAIRS)]
     lines.append(f"Power: screen {ours['power']:.1%}" + (f"; {', '.join(peers)}." if peers else "."))
     return lines
