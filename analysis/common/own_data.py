@@ -42,7 +42,7 @@ EXAMPLES = Path("examples")  # before the name of a table of `infoscope.examples
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # of files that are called .csv and have no commas
 TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold
 QUERY = (  # options that lead to other tables of one file
-    "x", "y", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each",
+    "x", "y", "target", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each",
 )  # fmt: skip
 MAX_DISTINCT_TEXTS = 0.5  # per row; a column with more holds names or free text
 Wrapper = Callable[[Any], Continuous | Discrete | Angle]
@@ -63,6 +63,7 @@ class OwnData:
 ASKED = {  # in each experiment
     "measure": "Own data: how much do two sides share, by several estimators?",
     "represent": "Own data: what does a representation hold, where, and for whom?",
+    "screen": "Own data: which columns of a table depend on a target, or on each other?",
 }
 SIDES = {"x": "PREFIX*: all that begin so; default: array x, or all other columns", "y": "default: y"}
 
@@ -259,13 +260,53 @@ def read_representation(
             raise UnknownName(f"X must name columns of numbers, got {name!r}, whose first row is {first}.")
     blocks = as_blocks({block: np.column_stack([numbers[name] for name in names]) for block, names in parts.items()})
     if each and not is_table:
-        blocks = {
-            f"{name} {place}": column[:, None] for name, block in blocks.items() for place, column in enumerate(block.T)
-        }
+        blocks = {column: values[:, None] for name, block in blocks.items() for column, values in _split(name, block)}
     aims = {name: _block(name, arrays[name], wrappers.get(name), path) for name in targets}
     return OwnRepresentation(
         blocks, aims, *(np.asarray(arrays[name]) if name else None for name in (domain, groups, items)), digest
     )
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTable:
+    """Columns by name, and groups, as `infoscope.metrics.screen` takes them; digest: SHA-256 of the file."""
+
+    columns: dict[str, Any]
+    groups: Any
+    digest: str
+
+
+def read_table(
+    path: Path,
+    x: Sequence[str] = (),
+    target: str = "",
+    groups: str = "",
+    continuous: Sequence[str] = (),
+    discrete: Sequence[str] = (),
+    angles: Sequence[str] = (),
+) -> OwnTable:
+    """The columns of a table, or of the arrays of a .npz, with their missing values. x: names or PREFIX*; default: all.
+
+    Raises InfoscopeError: an unreadable file, an unknown name, a column in two options.
+    """
+    arrays, is_table, digest = _opened(path)
+    if not is_table:
+        arrays = {column: values for name, array in arrays.items() for column, values in _split(name, array)}
+    given = [name for word in x for name in _named(word, arrays, {target, groups})]
+    names = list(dict.fromkeys([*(given or (name for name in arrays if name != groups)), *[target] * bool(target)]))
+    _require(arrays, TARGET=[target] * bool(target), GROUPS=[groups] * bool(groups), X=names)
+    if groups in names:
+        raise UnknownName(f"X and TARGET must name columns that are not in GROUPS, got {groups}.")
+    wrappers = _wrappers(names, "X or TARGET", continuous, discrete, angles)
+    found = {name: wrappers[name](arrays[name]) if name in wrappers else arrays[name] for name in names}
+    return OwnTable(found, arrays[groups] if groups else None, digest)
+
+
+def _split(name: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """The columns of an array [n, d], by its name and their number; any other array under its name."""
+    if values.ndim != 2:
+        return [(name, values)]
+    return [(f"{name} {place}", column) for place, column in enumerate(values.T)]
 
 
 def _wrappers(

@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 
-from infoscope.checks import require_number
+from infoscope.checks import require_int, require_number
 from infoscope.errors import Conflict, TooFew, UnknownName
 from infoscope.estimators.arrays.registry import estimate
 from infoscope.estimators.reading.result import SERIES
@@ -65,6 +65,7 @@ def screen(
     InfoscopeError: an unknown name, dates, infinite values, fewer than 20 rows.
     """
     require_number("level", level, 0, 1, ends=False)
+    require_int("rows", FEWEST if rows is None else rows, FEWEST)
     named, groups = _named(table, groups)
     columns, notes = as_columns(named, continuous, discrete, angles or {})
     if target is not None and target not in columns:
@@ -84,7 +85,7 @@ def screen(
     p, strength = _tests(columns, pairs, codes)
     q = false_discovery_control(p)
     dependent = q <= level
-    readers = _Readers(columns, codes, rows, generator, processes, progress)
+    readers = _Readers(columns, codes, rows, generator, processes, progress, len(pairs))
     readings: dict[tuple[str, ...], Estimate] = {}
     for some in (dependent, ~dependent):
         readings |= readers.read([pair for pair, one in zip(pairs, some) if one])
@@ -149,10 +150,10 @@ class _Readers:
 
     def __init__(
         self, columns: Mapping[str, Column], groups: NDArray[np.int64] | None, rows: int | None,
-        generator: np.random.Generator | None, processes: int, progress: Progress,
+        generator: np.random.Generator | None, processes: int, progress: Progress, total: int,
     ) -> None:  # fmt: skip
         self.columns, self.groups, self.rows, self.generator = columns, groups, rows, generator
-        self.processes, self.progress = processes, progress
+        self.processes, self.progress, self.done, self.total = processes, progress, 0, total
         n = len(next(iter(columns.values())).known)
         units = np.arange(n) if groups is None else groups
         draws = np.random.default_rng(0) if generator is None else generator
@@ -174,7 +175,8 @@ class _Readers:
         reading = Parallel(workers, return_as="generator")(delayed(_reading)(*task) for task in tasks)
         for question, one in zip(questions, reading):
             found[question] = one
-            self.progress(len(found) / len(questions), f"{len(found):,} of {len(questions):,} read")
+            self.done += 1
+            self.progress(self.done / self.total, f"{self.done:,} of {self.total:,} read")
         return found
 
 
