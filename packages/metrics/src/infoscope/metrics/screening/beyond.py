@@ -91,17 +91,18 @@ def independence_of(x: Left, y: Left, groups: Groups = None) -> Tested:
 
 
 def information_of(x: Left, y: Left, groups: Groups = None) -> Estimate:
-    """The information, nats, of normal variables with the correlations of what is left, less its bias. Exact where
-    columns are normal but for increasing maps; its interval is for the error of sampling rows or groups.
+    """The information, nats, of normal variables with the largest correlations of what is left, as many as the smaller
+    side has functions of degree 1 (one of a number, whose others carry no more), less their bias. Right where columns
+    are normal but for increasing maps; its interval is for the error of sampling rows or groups.
     """
     (u, _, _), (v, _, _) = (np.linalg.svd(side.scores, full_matrices=False) for side in (x, y))
     a, correlations, b = np.linalg.svd(u.T @ v, full_matrices=False)
-    n, count = len(u), len(correlations)
-    squares = np.minimum(correlations, 1 - 1e-9) ** 2
+    n, count = len(u), min(x.sizes[0], y.sizes[0], len(correlations))
+    squares = np.minimum(correlations[:count], 1 - 1e-9) ** 2
     first, second = (side * np.sqrt(n) for side in (u @ a[:, :count], v @ b[:count].T))
     ratio = np.sqrt(squares) * first * second - squares * (first**2 + second**2) / 2
     local = (ratio / (1 - squares) - np.log1p(-squares) / 2).sum(axis=1)
-    terms = u.shape[1] * v.shape[1]
+    terms = count * (u.shape[1] + v.shape[1] - count)
     found = mean_of(local - terms / (2 * (n - x.fitted)), groups)
     error = math.hypot(found.standard_error, math.sqrt(terms / 2) / found.units if found.units else 0.0)
     return Estimate(found.value, error, n=n, method=METHOD, units=found.units)
