@@ -58,7 +58,9 @@ def test_constants_names_and_free_texts_are_left_out_with_a_note():
     table = {"one": np.ones(N), "name": [f"patient {place}" for place in range(N)], "x": RNG.normal(size=N)}
     columns, notes = as_columns(table, (), (), {})
     assert list(columns) == ["x"]
-    assert notes[0].startswith("one must vary") and notes[1].startswith("name must have categories that repeat")
+    assert notes[0].startswith("one must have two values or more") and notes[1].startswith(
+        "name must have categories that repeat"
+    )
 
 
 @pytest.mark.parametrize(

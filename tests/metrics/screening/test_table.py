@@ -139,6 +139,15 @@ def test_missing_values_are_left_out_by_pair():
     assert pairs.loc[("a", "site"), "n"] == len(both)
 
 
+def test_pairs_of_few_known_rows_are_left_out_with_a_note():
+    holed = TABLE[["a", "none", "y"]].assign(a=TABLE["a"].where(np.arange(N) < 19))
+    found = screened(holed, angles=None)
+    assert found.table["column"].tolist() == ["none"] and "a and y" in found.notes[0]
+    assert len(screened(holed, None, angles=None).table) == 1
+    with refused("table", "few"):
+        screened(holed[["a", "y"]], angles=None)
+
+
 def test_groups_are_a_name_or_an_array():
     home = np.repeat(np.arange(N // 2), 2)
     named, given = screened(TABLE.assign(home=home), groups="home"), screened(TABLE, groups=home)
@@ -178,6 +187,7 @@ def test_a_generator_draws_rows_and_readings():
         (TABLE[["a"]], None, {"angles": None}, "table", "few"),
         (TABLE.assign(none=np.inf), "y", {}, "none", "missing"),
         (TABLE, "y", {"groups": "home"}, "groups", "name"),
+        (TABLE, "y", {"groups": "y"}, "groups", None),
         (TABLE, "y", {"groups": np.arange(5)}, "groups", None),
         (TABLE, "y", {"continuous": ["hour"]}, "continuous, discrete and angles", None),
         (TABLE, "y", {"discrete": ["z"]}, "continuous, discrete and angles", "name"),

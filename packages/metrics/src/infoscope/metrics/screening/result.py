@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -116,11 +116,11 @@ class Screen(InNotebook):
             lines.append(f"Most information: {', '.join(named)}.")
         if self.target and self.chosen:
             spare = [name for name in self.relevant if name not in self.chosen]
-            lines.append(f"Chosen, because each adds something to the others: {_listed(self.chosen)}.")
+            lines.append(f"Chosen, because each adds something to the others: {listed(self.chosen)}.")
             if spare:
-                lines.append(f"Dependent, but adding nothing to these that could be found: {_listed(spare)}.")
+                lines.append(f"Dependent, but adding nothing to these that could be found: {listed(spare)}.")
         elif not self.target and self.clusters:
-            together = "; ".join(_listed(names) for names in self.clusters[:SHOWN])
+            together = "; ".join(listed(names) for names in self.clusters[:SHOWN])
             lines.append(f"Groups of columns that share most: {together}.")
         return lines
 
@@ -191,8 +191,10 @@ def _with_intervals(rows: pd.DataFrame, of: str, prefix: str = "") -> list[str]:
     return ["" if math.isnan(one) else f"{one:z.2f} ({low:z.2f} to {high:z.2f})" for one, low, high in each]
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+def listed(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    names = list(names)
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
 def ordered(rows: list[Mapping[str, object]]) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from infoscope.estimators.variables import aligned, bare_columns, group_codes, o
 from infoscope.metrics.screening.association import independence
 from infoscope.metrics.screening.beyond import choose
 from infoscope.metrics.screening.columns import Column, as_columns, side
-from infoscope.metrics.screening.result import Screen, ordered
+from infoscope.metrics.screening.result import Screen, listed, ordered
 
 FEWEST = 20  # rows
 LEAST_READ, MOST_READ, READ_IN_ALL = 500, 5_000, 500_000  # rows that are read of a pair, and of all pairs together
@@ -66,6 +66,8 @@ def screen(
     """
     require_number("level", level, 0, 1, ends=False)
     require_int("rows", FEWEST if rows is None else rows, FEWEST)
+    if target is not None and isinstance(groups, str) and target == groups:
+        raise Conflict(f"groups must name another column than target, got {groups!r} for both.")
     named, groups = _named(table, groups)
     columns, notes = as_columns(named, continuous, discrete, angles or {})
     if target is not None and target not in columns:
@@ -82,6 +84,13 @@ def screen(
         count, codes = group_codes(n, groups)
         codes = None if count == n else codes
     pairs = list(combinations(columns, 2)) if target is None else [(name, target) for name in columns if name != target]
+    few = dict.fromkeys(pair for pair in pairs if np.sum(columns[pair[0]].known & columns[pair[1]].known) < FEWEST)
+    if few:
+        named = listed(map(" and ".join, few))
+        notes.append(f"Left out, for fewer than {FEWEST} rows are known in both: {named}.")
+        pairs = [pair for pair in pairs if pair not in few]
+    if not pairs:
+        raise TooFew(f"table must have {FEWEST} rows or more in which both of a pair are known, got none. {notes[-1]}")
     p, strength = _tests(columns, pairs, codes)
     q = false_discovery_control(p)
     dependent = q <= level
@@ -137,8 +146,6 @@ def _tests(
             tested, place = at_once, (places[0][x], places[1][y])
         else:
             rows = columns[x].known & columns[y].known
-            if rows.sum() < FEWEST:
-                continue
             tested = independence([columns[x].smooth(rows)], [columns[y].smooth(rows)], of_kept(groups, rows))
             place = (0, 0)
         p[number], strength[number] = tested.p[place], tested.strength[place]
