@@ -6,7 +6,6 @@ leave a row out of the pairs that they are in; names and free texts are left out
 to send to a colleague, and one run in MLflow.
 """
 
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,13 +14,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from analysis.common.marks import save
-from analysis.common.own_data import TYPES, as_options, listed, options, read_table, record, stem_of
+from analysis.common.own_data import TYPES, as_options, grades, listed, options, read_table, record, stem_of
 from analysis.common.tables import Result, present, printable, require_writable
 from infoscope.checks import require_int
 from infoscope.command_line import command, option
 from infoscope.errors import InvalidInput, WrongType
-from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
-from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.screening import Screen, screen
 
 EXPERIMENT = "screen"
@@ -38,15 +35,15 @@ def result(found: Screen, name: str, digest: str) -> Result:
         what = f"each pair of columns of {name} shares"
     caption = [
         f"How many bits {what}, n = {found.n:,} rows{groups}; in brackets 95 % intervals. Bits: the reading, for the "
-        f"true value (grade A: half its interval is at most {NARROW / NATS_PER_BIT:.2g} bits or {NARROW_SHARE:.0%} of "
-        "the estimate; B: it is wider; C: the data differ from everything simulated). q: the false discovery rate at "
-        f"which a dependence is called; here, at most {found.level:g}."
+        f"true value ({grades()}). q: the false discovery rate at which a dependence is called; here, at most "
+        f"{found.level:g}."
     ]
-    if found.target:
+    if found.chosen:
         caption.append(
             "Chosen: 1, 2, ... in the order of the choice, for each adds something to the others; like: it depends on "
             f"{found.target} but adds nothing that could be found to the chosen ones, of which it depends on this one "
-            "most. Adds: information beyond the (other) chosen ones, as of normal variables."
+            "most. Adds: information beyond the (other) chosen ones, as of normal variables; columns are chosen by a "
+            "test, so this interval may begin below 0."
         )
     if len(shown) < of:
         caption.append(f"The first {len(shown)} of {of:,} are shown; the CSV file has all.")
@@ -56,11 +53,9 @@ def result(found: Screen, name: str, digest: str) -> Result:
 
 def metrics(found: Screen) -> dict[str, float]:
     """Bits and q of the pairs that the table to read shows: a run in MLflow takes a thousand figures at once."""
-    return {
-        re.sub(r"[^\w .:/-]", "_", "/".join([row["column"], *[row["with"]] * (not found.target), of])): float(row[of])
-        for row in found.table.head(len(found.text)).to_dict("records")
-        for of in ("bits", "q")
-    }
+    rows = found.table.head(len(found.text)).to_dict("records")
+    names = ("column",) if found.target else ("column", "with")
+    return {"/".join([*(row[name] for name in names), of]): float(row[of]) for row in rows for of in ("bits", "q")}
 
 
 def progress() -> Callable[[float, str], None]:
@@ -94,12 +89,10 @@ def main(given: SimpleNamespace) -> None:
     written = present(made, lambda _: stem, stem, found.summary)
     print("\n" + "\n".join(map(printable, found.summary)))
     params = {
-        "data": path.name, "sha256": data.digest, "n": found.n, "seed": given.seed, "rows": given.rows or "",
-        "level": given.level, "x": given.x, "target": given.target, "groups": given.groups,
+        "n": found.n, "rows": given.rows or "", "level": given.level, "x": given.x, "target": given.target,
         "dependent": int(found.table["dependent"].sum()), "of": len(found.table), "chosen": ",".join(found.chosen),
-        **{name: getattr(given, name) for name in TYPES},
     }  # fmt: skip
-    record(EXPERIMENT, path.name, params, metrics(found), made, written)
+    record(EXPERIMENT, given, data.digest, params, metrics(found), made, written)
 
 
 COMMAND = command("screen", main, [

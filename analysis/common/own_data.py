@@ -34,6 +34,9 @@ from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import Pairs
 from infoscope.estimators.arrays.registry import diagnose
 from infoscope.estimators.classifier.inputs import as_blocks
+from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
+from infoscope.estimators.result import BITS
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import as_floats, as_variable, bare_columns, columns, quoted
 from infoscope.files import check_csv, read_arrays, read_parquet, reading
 
@@ -42,7 +45,7 @@ EXAMPLES = Path("examples")  # before the name of a table of `infoscope.examples
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # of files that are called .csv and have no commas
 TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold
 QUERY = (  # options that lead to other tables of one file
-    "x", "y", "target", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each",
+    "x", "y", "target", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each", "level",
 )  # fmt: skip
 MAX_DISTINCT_TEXTS = 0.5  # per row; a column with more holds names or free text
 Wrapper = Callable[[Any], Continuous | Discrete | Angle]
@@ -144,17 +147,31 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
+def grades(unit: str = BITS) -> str:
+    """What the grades of the reading mean, for a caption."""
+    half = NARROW / (NATS_PER_BIT if unit == BITS else 1)
+    return (
+        f"grade A: half the interval's width is at most {half:.2g} {unit} or {NARROW_SHARE:.0%} of the estimate; B: it "
+        "is wider; C: the data differ from everything simulated"
+    )
+
+
 def record(
-    experiment: str, name: str, params: Mapping[str, object], metrics: Mapping[str, float], results: Sequence[Result],
-    paths: Sequence[Path],
+    experiment: str, given: SimpleNamespace, digest: str, params: Mapping[str, object], metrics: Mapping[str, float],
+    results: Sequence[Result], paths: Sequence[Path],
 ) -> None:  # fmt: skip
-    """One run in MLflow with its tables and files; says where, or why not."""
+    """One run in MLflow with its tables and files, and with what was given and the data's SHA-256 beside `params`; says
+    where, or why not. Signs that a metric's name may not have become "_".
+    """
     from infoscope.tracking.store.publish import record_run  # MLflow takes two seconds to import
     from infoscope.tracking.store.ui import shown_at
 
-    tables = [result.words for result in results]
+    name, tables = Path(given.data).name, [result.words for result in results]
+    of_all = {"data": name, "sha256": digest, "seed": given.seed, "groups": given.groups}
+    params = {**of_all, **{each: getattr(given, each) for each in TYPES}, **params}
+    named = {re.sub(r"[^\w .:/-]", "_", key): value for key, value in metrics.items()}
     try:
-        page = record_run(experiment, name, params, metrics, tables, paths, ASKED[experiment])
+        page = record_run(experiment, name, params, named, tables, paths, ASKED[experiment])
     except (StoreUnreachable, OSError) as error:
         print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
         return

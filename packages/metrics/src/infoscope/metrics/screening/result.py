@@ -165,7 +165,7 @@ class Screen(InNotebook):
         known = values[np.isfinite(values)]
         image = heat(ax, values, texts, names, names, max(float(known.max(initial=0.0)), 1e-9))
         ax.tick_params(axis="x", rotation=90)
-        ax.figure.colorbar(image, ax=ax, label="information (bits)")
+        ax.figure.colorbar(image, ax=ax, label="information (bits)", aspect=40)
         ax.set_title(f"what each pair shares; columns that share much are neighbours; n = {self.n:,}", fontsize="small")
         return ax
 
