@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 
 # What a person gives reaches the program as it is: neither make nor a shell reads it. Of what is on a person's own file
 # only what is written behind make counts, not what the environment happens to hold: a Y is anybody's.
-ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS PEERS TARGETS DOMAIN ITEMS MODEL
+ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS PEERS TARGET TARGETS DOMAIN ITEMS MODEL
 SETTINGS := PROFILE SET ARGS PORT
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 OTHERS := $(filter-out $(SETTINGS) $(ON_FILES) PYTHON READY SHELL,$(GIVEN))
@@ -27,7 +27,8 @@ given = $(if $(value $2),--$1 "$$$2")
 INFOSCOPE := $(PYTHON) -m infoscope --words "$$ARGS"
 ON_FILE = $(call given,data,DATA) $(call given,x,X) $(call given,y,Y) $(call given,groups,GROUPS) \
   $(call given,continuous,CONTINUOUS) $(call given,discrete,DISCRETE) $(call given,angles,ANGLES) \
-  $(call given,methods,METHODS) $(call given,targets,TARGETS) $(call given,domain,DOMAIN) $(call given,items,ITEMS)
+  $(call given,methods,METHODS) $(call given,target,TARGET) \
+  $(call given,targets,TARGETS) $(call given,domain,DOMAIN) $(call given,items,ITEMS)
 OF_PROFILE = --profile "$$PROFILE" $(call given,set,SET)
 OF_MODEL = $(call given,model,MODEL) $(call given,data,DATA)
 
@@ -37,7 +38,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies docs-results environments export-model golden help measure peers promote represent runs-load runs-save setup sweep-all sweep-status sweep-sync report audit site test test-system test-slow test-gpu bench drill scale infra-secrets ui clean
+.PHONY: check-dependencies docs-results environments export-model golden help measure peers promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report audit site test test-system test-slow test-gpu bench drill scale infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -84,6 +85,9 @@ measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=ex
 
 represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= ITEMS= CONTINUOUS= DISCRETE= ANGLES=pose:360 ARGS=--each)
 	@$(INFOSCOPE) represent $(ON_FILE)
+
+screen: $(READY) ## which columns depend on a target, or on each other (DATA=table.csv, or DATA=examples/genes TARGET=phenotype; X="g*,snp2" GROUPS=household CONTINUOUS= DISCRETE= ANGLES=hour:24 ARGS="--level .1 --rows 2000")
+	@$(INFOSCOPE) screen $(ON_FILE)
 
 audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate
 	@$(INFOSCOPE) audit

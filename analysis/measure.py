@@ -19,11 +19,11 @@ import pandas as pd
 
 from analysis.common.marks import COLOURS, sheet
 from analysis.common.own_data import (
-    TYPES,
     OwnData,
     as_options,
     described,
     given_data,
+    grades,
     listed,
     options,
     record,
@@ -33,10 +33,8 @@ from analysis.common.tables import Result, present, require_writable
 from infoscope.command_line import command, option
 from infoscope.errors import InvalidInput
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
-from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
 from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
-from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.notebook import intervals
 
 EXPERIMENT = "measure"
@@ -77,9 +75,8 @@ def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, uni
             if as_options(note) not in pairs.notes]  # fmt: skip
     caption = [
         f"Mutual information of {described(data, pairs, name)} Intervals: 95 %; of the reading, for the true value "
-        f"(grade A: half its width is at most {NARROW / (NATS_PER_BIT if unit == BITS else 1):.2g} {unit} or "
-        f"{NARROW_SHARE:.0%} of the estimate; B: it is wider; C: the data differ from everything simulated); of the "
-        "others, for the error of sampling rows alone (±: its standard error), without their bias.",
+        f"({grades(unit)}); of the others, for the error of sampling rows alone (±: its standard error), without their "
+        "bias.",
         *pairs.notes,
         *told,
         f"SHA-256 of the data: {data.digest}.",
@@ -155,9 +152,8 @@ def main(given: SimpleNamespace) -> None:
     stem = stem_of("measure", given)
     paths = present([result], lambda _: stem, stem, [sentence])
     params = {
-        "data": path.name, "sha256": data.digest, "n": pairs.n, "seed": given.seed, "x": ",".join(data.columns[0]),
-        "y": ",".join(data.columns[1]), "groups": given.groups, "x_kind": pairs.x.kind, "y_kind": pairs.y.kind,
-        **{name: getattr(given, name) for name in TYPES},
+        "n": pairs.n, "x": ",".join(data.columns[0]), "y": ",".join(data.columns[1]), "x_kind": pairs.x.kind,
+        "y_kind": pairs.y.kind,
         **{f"settings/{answer.method}": answer.estimate.settings for answer in answers},
         "reading": sentence, "grade": found.grade, "reader": found.reader,
     }  # fmt: skip
@@ -166,7 +162,7 @@ def main(given: SimpleNamespace) -> None:
         for row in result.figures.to_dict("records")
         for name in (given.unit, f"{given.unit}_error", f"low_{given.unit}", f"high_{given.unit}", "seconds")
     }
-    record(EXPERIMENT, path.name, params, metrics, [result], paths)
+    record(EXPERIMENT, given, data.digest, params, metrics, [result], paths)
 
 
 COMMAND = command("measure", main, [

@@ -6,7 +6,6 @@ ITEMS names of the rows. Written: tables, a figure, one page to send to a collea
 """
 
 import math
-import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -110,11 +109,9 @@ def main(given: SimpleNamespace) -> int:
     written = present(made, lambda result: named.get(result.name, stem), stem, lead, details, unprinted=("partition",))
     print(f"\n{printable(found)}")
     params = {
-        "data": path.name, "sha256": data.digest, "n": found.n, "seed": given.seed, "rows": given.rows,
-        "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain, "groups": given.groups,
-        **{name: getattr(given, name) for name in TYPES},
+        "n": found.n, "rows": given.rows, "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain,
     }  # fmt: skip
-    record(EXPERIMENT, path.name, params, _metrics(found), made, written)
+    record(EXPERIMENT, given, data.digest, params, _metrics(found), made, written)
     for name, why in found.unanswered.items():
         print(f"error: nothing about {name}, which was asked for: {printable(why)}", file=sys.stderr)
     return FAILED if found.unanswered else 0
@@ -126,7 +123,7 @@ def _say(share: float, what: str) -> None:
 
 def _metrics(found: RepresentationReport) -> dict[str, float]:
     return {
-        re.sub(r"[^\w .:/-]", "_", f"{row['block']}/{row['target']}/{name}_bits"): float(row[f"{name}_bits"])
+        f"{row['block']}/{row['target']}/{name}_bits": float(row[f"{name}_bits"])
         for row in in_bits(found.table).to_dict("records")
         for name in RECORDED
     }

@@ -58,6 +58,8 @@ TASKS = {
     "runs-load": ([], ["runs-load"]),
     "measure": (PAIRS, ["measure", *FILE]),
     "represent": (["DATA=a.csv", "TARGETS=y,$(z)"], ["represent", "--data", "a.csv", "--targets", "y,$(z)"]),
+    "screen": (["DATA=a.csv", "TARGET=$(z)", "GROUPS=g"],
+               ["screen", "--data", "a.csv", "--groups", "g", "--target", "$(z)"]),
     "ui": (["PORT=5001"], ["ui", "--port", "5001"]),
     "promote": ([], ["promote"]),
     "export-model": ([], ["export"]),
@@ -109,8 +111,21 @@ def test_what_is_given_is_no_program(make, text):
     """Neither make nor a shell reads it."""
     _, output = make("sweep-first-one", f"PROFILE={text}", f"SET={text}", f"ARGS={text}")
     assert words_of(output, text) == ["sweep", "first-one", "--profile", text, "--set", text]
-    on_file = ("DATA", "X", "Y", "GROUPS", "CONTINUOUS", "DISCRETE", "ANGLES", "METHODS", "TARGETS", "DOMAIN", "ITEMS")
-    for task in ("measure", "represent"):
+    on_file = (
+        "DATA",
+        "X",
+        "Y",
+        "GROUPS",
+        "CONTINUOUS",
+        "DISCRETE",
+        "ANGLES",
+        "METHODS",
+        "TARGET",
+        "TARGETS",
+        "DOMAIN",
+        "ITEMS",
+    )
+    for task in ("measure", "represent", "screen"):
         words = words_of(make(task, *(f"{name}={text}" for name in on_file))[1])
         assert words[0] == task and words.count(text) == len(on_file) and len(words) == 1 + 2 * len(on_file)
     assert words_of(make(f"table-{text}")[1])[:2] == ["table", text] or "*" in text or "=" in text

@@ -34,6 +34,9 @@ from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import Pairs
 from infoscope.estimators.arrays.registry import diagnose
 from infoscope.estimators.classifier.inputs import as_blocks
+from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
+from infoscope.estimators.result import BITS
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import as_floats, as_variable, bare_columns, columns, quoted
 from infoscope.files import check_csv, read_arrays, read_parquet, reading
 
@@ -42,7 +45,7 @@ EXAMPLES = Path("examples")  # before the name of a table of `infoscope.examples
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # of files that are called .csv and have no commas
 TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold
 QUERY = (  # options that lead to other tables of one file
-    "x", "y", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each",
+    "x", "y", "target", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each", "level",
 )  # fmt: skip
 MAX_DISTINCT_TEXTS = 0.5  # per row; a column with more holds names or free text
 Wrapper = Callable[[Any], Continuous | Discrete | Angle]
@@ -63,6 +66,7 @@ class OwnData:
 ASKED = {  # in each experiment
     "measure": "Own data: how much do two sides share, by several estimators?",
     "represent": "Own data: what does a representation hold, where, and for whom?",
+    "screen": "Own data: which columns of a table depend on a target, or on each other?",
 }
 SIDES = {"x": "PREFIX*: all that begin so; default: array x, or all other columns", "y": "default: y"}
 
@@ -143,17 +147,31 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
+def grades(unit: str = BITS) -> str:
+    """What the grades of the reading mean, for a caption."""
+    half = NARROW / (NATS_PER_BIT if unit == BITS else 1)
+    return (
+        f"grade A: half the interval's width is at most {half:.2g} {unit} or {NARROW_SHARE:.0%} of the estimate; B: it "
+        "is wider; C: the data differ from everything simulated"
+    )
+
+
 def record(
-    experiment: str, name: str, params: Mapping[str, object], metrics: Mapping[str, float], results: Sequence[Result],
-    paths: Sequence[Path],
+    experiment: str, given: SimpleNamespace, digest: str, params: Mapping[str, object], metrics: Mapping[str, float],
+    results: Sequence[Result], paths: Sequence[Path],
 ) -> None:  # fmt: skip
-    """One run in MLflow with its tables and files; says where, or why not."""
+    """One run in MLflow with its tables and files, and with what was given and the data's SHA-256 beside `params`; says
+    where, or why not. Signs that a metric's name may not have become "_".
+    """
     from infoscope.tracking.store.publish import record_run  # MLflow takes two seconds to import
     from infoscope.tracking.store.ui import shown_at
 
-    tables = [result.words for result in results]
+    name, tables = Path(given.data).name, [result.words for result in results]
+    of_all = {"data": name, "sha256": digest, "seed": given.seed, "groups": given.groups}
+    params = {**of_all, **{each: getattr(given, each) for each in TYPES}, **params}
+    named = {re.sub(r"[^\w .:/-]", "_", key): value for key, value in metrics.items()}
     try:
-        page = record_run(experiment, name, params, metrics, tables, paths, ASKED[experiment])
+        page = record_run(experiment, name, params, named, tables, paths, ASKED[experiment])
     except (StoreUnreachable, OSError) as error:
         print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
         return
@@ -259,13 +277,53 @@ def read_representation(
             raise UnknownName(f"X must name columns of numbers, got {name!r}, whose first row is {first}.")
     blocks = as_blocks({block: np.column_stack([numbers[name] for name in names]) for block, names in parts.items()})
     if each and not is_table:
-        blocks = {
-            f"{name} {place}": column[:, None] for name, block in blocks.items() for place, column in enumerate(block.T)
-        }
+        blocks = {column: values[:, None] for name, block in blocks.items() for column, values in _split(name, block)}
     aims = {name: _block(name, arrays[name], wrappers.get(name), path) for name in targets}
     return OwnRepresentation(
         blocks, aims, *(np.asarray(arrays[name]) if name else None for name in (domain, groups, items)), digest
     )
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTable:
+    """Columns by name, and groups, as `infoscope.metrics.screen` takes them; digest: SHA-256 of the file."""
+
+    columns: dict[str, Any]
+    groups: Any
+    digest: str
+
+
+def read_table(
+    path: Path,
+    x: Sequence[str] = (),
+    target: str = "",
+    groups: str = "",
+    continuous: Sequence[str] = (),
+    discrete: Sequence[str] = (),
+    angles: Sequence[str] = (),
+) -> OwnTable:
+    """The columns of a table, or of the arrays of a .npz, with their missing values. x: names or PREFIX*; default: all.
+
+    Raises InfoscopeError: an unreadable file, an unknown name, a column in two options.
+    """
+    arrays, is_table, digest = _opened(path)
+    if not is_table:
+        arrays = {column: values for name, array in arrays.items() for column, values in _split(name, array)}
+    given = [name for word in x for name in _named(word, arrays, {target, groups})]
+    names = list(dict.fromkeys([*(given or (name for name in arrays if name != groups)), *[target] * bool(target)]))
+    _require(arrays, TARGET=[target] * bool(target), GROUPS=[groups] * bool(groups), X=names)
+    if groups in names:
+        raise UnknownName(f"X and TARGET must name columns that are not in GROUPS, got {groups}.")
+    wrappers = _wrappers(names, "X or TARGET", continuous, discrete, angles)
+    found = {name: wrappers[name](arrays[name]) if name in wrappers else arrays[name] for name in names}
+    return OwnTable(found, arrays[groups] if groups else None, digest)
+
+
+def _split(name: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """The columns of an array [n, d], by its name and their number; any other array under its name."""
+    if values.ndim != 2:
+        return [(name, values)]
+    return [(f"{name} {place}", column) for place, column in enumerate(values.T)]
 
 
 def _wrappers(

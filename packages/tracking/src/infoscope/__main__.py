@@ -40,6 +40,7 @@ WORDS = "--words"  # before a text of further words, as a shell would split it
 PROGRAMS = {  # each declares its COMMAND
     "measure": "analysis.measure",
     "represent": "analysis.represent",
+    "screen": "analysis.screen",
     "report": "analysis.report",
     "docs-results": "analysis.docs_results",
     "audit": "analysis.sample_estimators.audit",
@@ -53,6 +54,7 @@ TOLD = {
     "sweep-all": "run every sweep and print its table, then a line for each",
     "measure": "measure what two sides of your own data share: one table, one plot, one run in MLflow",
     "represent": "what a representation of your own holds, where and for whom: a page, a heat map, one run",
+    "screen": "which columns of your own table depend on a target or on each other: a page, a figure, one run",
     "report": "one page of every table and figure of a profile",
     "docs-results": "write the pages of docs/results: tables beside the published ones, a leaderboard",
     "audit": "put estimators of MI, ours and installed ones, through what must not change an estimate",

@@ -115,7 +115,7 @@ def information_of(x: Left, y: Left, groups: Groups = None) -> Estimate:
     first, second = (side * np.sqrt(n) for side in (u @ a[:, :count], v @ b[:count].T))
     ratio = np.sqrt(squares) * first * second - squares * (first**2 + second**2) / 2
     local = (ratio / (1 - squares) - np.log1p(-squares) / 2).sum(axis=1)
-    terms = u.shape[1] * v.shape[1]
+    terms = count * (u.shape[1] + v.shape[1] - count)
     found = mean_of(local - terms / (2 * (n - x.fitted)), groups)
     error = math.hypot(found.standard_error, math.sqrt(terms / 2) / found.units if found.units else 0.0)
     return Estimate(found.value, error, n=n, method=METHOD, units=found.units)

@@ -96,7 +96,7 @@ def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -
         values = factorise(categorical(name, column))[0] if kind == CATEGORY else as_numbers(name, np.asarray(column))
     distinct = len(np.unique(values))
     if distinct < 2:
-        raise NoVariation(f"{name} must vary, got {distinct} value in {len(values):,} rows.")
+        raise NoVariation(f"{name} must have two values or more, got {distinct} in {len(values):,} rows.")
     if kind == CATEGORY and distinct > MAX_DISTINCT * len(values):
         raise NoVariation(f"{name} must have categories that repeat, got {distinct:,} in {len(values):,} rows.")
     all_values = np.zeros(len(given))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from infoscope.estimators.result import BITS
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.notebook import InNotebook, axes, heat
+from infoscope.notebook import InNotebook, as_html, axes, heat, intervals
 
 SHOWN = 8  # columns that a sentence names
+MAX_ROWS = 60  # of the table to read
+MAX_BARS = 40  # of the figure of a target
 MAX_WRITTEN = 16  # columns of a heat map up to which the bits are written into it
 TOGETHER = 0.5  # columns whose information is that of a correlation beyond this are in a cluster
 COLUMNS = {  # of `table`, in bits where the name says so
@@ -81,7 +85,7 @@ class Screen(InNotebook):
         names = list(dict.fromkeys([*self.table["column"], *self.table["with"]]))
         apart = pd.DataFrame(1.0, names, names)
         for row in self.table[self.table["dependent"]].to_dict("records"):
-            close = math.sqrt(-math.expm1(-2 * max(row["bits"], 0.0) * NATS_PER_BIT))
+            close = math.sqrt(-math.expm1(-2 * max(0.0, row["bits"]) * NATS_PER_BIT))  # nan, where not read: 0
             apart.loc[row["column"], row["with"]] = apart.loc[row["with"], row["column"]] = 1 - close
         if len(names) < 3:
             return [names]
@@ -98,7 +102,7 @@ class Screen(InNotebook):
         what = f"on {self.target}" if self.target else "on each other"
         pairs = self.table["dependent"]
         unit = "columns depend" if self.target else "pairs of columns depend"
-        counted = f"{int(pairs.sum())} of {len(pairs)} {unit} {what} at a false discovery rate of {self.level:.0%}"
+        counted = f"{int(pairs.sum()):,} of {len(pairs):,} {unit} {what} at a false discovery rate of {self.level:.0%}"
         lines = [
             f"{counted.replace('%', ' %')} (n = {self.n:,}{f' in {self.groups:,} groups' if self.groups else ''})."
         ]
@@ -112,12 +116,36 @@ class Screen(InNotebook):
             lines.append(f"Most information: {', '.join(named)}.")
         if self.target and self.chosen:
             spare = [name for name in self.relevant if name not in self.chosen]
-            lines.append(f"Each adds something to the others: {_listed(self.chosen)}.")
+            lines.append(f"Chosen, because each adds something to the others: {listed(self.chosen)}.")
             if spare:
-                lines.append(f"Nothing beyond these could be found in: {_listed(spare)}.")
+                lines.append(f"Dependent, but adding nothing to these that could be found: {listed(spare)}.")
         elif not self.target and self.clusters:
-            lines.append("Alike: " + "; ".join(_listed(names) for names in self.clusters[:SHOWN]) + ".")
+            together = "; ".join(listed(names) for names in self.clusters[:SHOWN])
+            lines.append(f"Groups of columns that share most: {together}.")
         return lines
+
+    @property
+    def text(self) -> pd.DataFrame:
+        """The first rows of `table` to read, at most 60: bits with 95 % intervals, of a target with what is chosen."""
+        shown, target = self.table.head(MAX_ROWS), bool(self.target)
+        columns: dict[str, Any] = {
+            "column": shown["column"],
+            **({"type": shown["kind"]} if target else {"with": shown["with"]}),
+            "bits (95 %)": _with_intervals(shown, "bits"),
+            "grade": shown["grade"],
+            **({"n": shown["n"].map("{:,}".format)} if (self.table["n"] < self.n).any() else {}),
+            "q": shown["q"].map("{:.2g}".format),
+        }
+        if target:
+            columns["chosen"] = [
+                f"{place:.0f}" if place > 0 else f"like {like}" if isinstance(like, str) else ""
+                for place, like in zip(shown["chosen"], shown["like"])
+            ]
+            columns["adds bits (95 %)"] = _with_intervals(shown, "adds_bits", "adds_")
+        return pd.DataFrame(columns)
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self).splitlines(), self.text)
 
     def __str__(self) -> str:
         return "\n".join([*self.summary, *self.notes])
@@ -130,35 +158,43 @@ class Screen(InNotebook):
             return self._bars(ax)
         matrix = self.matrix()
         names, values = list(matrix), matrix.to_numpy()
-        size = max(4.0, 0.28 * len(names) + 2)
-        ax = axes(ax, (size + 1, size))
         few = len(names) <= MAX_WRITTEN
+        size = max(4.0, (0.4 if few else 0.2) * len(names) + 2)
+        ax = axes(ax, (size + 1, size))
         texts = [["" if not few or math.isnan(one) else f"{one:.2f}" for one in row] for row in values]
         known = values[np.isfinite(values)]
         image = heat(ax, values, texts, names, names, max(float(known.max(initial=0.0)), 1e-9))
         ax.tick_params(axis="x", rotation=90)
-        ax.figure.colorbar(image, ax=ax, label="information (bits)")
-        ax.set_title(f"n = {self.n:,}", fontsize="small")
+        ax.figure.colorbar(image, ax=ax, label="information (bits)", aspect=40)
+        ax.set_title(f"what each pair shares; columns that share much are neighbours; n = {self.n:,}", fontsize="small")
         return ax
 
     def _bars(self, ax: Any) -> Any:
-        shown = self.table.head(40)
-        ax = axes(ax, (6.4, 1.2 + 0.24 * len(shown)))
-        for place, row in enumerate(shown.to_dict("records")):
-            colour = "C0" if row["chosen"] == row["chosen"] else "C7" if row["dependent"] else "#cccccc"
-            ends = [[row["bits"] - row["low_bits"]], [row["high_bits"] - row["bits"]]]
-            ax.errorbar(row["bits"], place, xerr=ends, fmt="o", color=colour, capsize=2)
-        ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_yticks(range(len(shown)), shown["column"], fontsize="small")
-        ax.set(xlabel=f"information about {self.target} (bits), 95 % interval", ylim=(len(shown) - 0.5, -0.5))
-        ax.set_title(
-            f"blue: adds to the others; grey: depends, adds nothing; pale: not shown; n = {self.n:,}", fontsize="small"
-        )
+        shown = self.table.head(MAX_BARS)
+        estimates = [
+            SimpleNamespace(value=row["bits"], low=row["low_bits"], high=row["high_bits"], unit=BITS)
+            for row in shown.to_dict("records")
+        ]
+        colours = np.where(shown["chosen"].notna(), "C0", np.where(shown["dependent"], "C7", "#cccccc"))
+        ax = axes(ax, (6.4, 1.4 + 0.24 * len(shown)))
+        intervals(ax, list(shown["column"]), estimates, list(colours))
+        ax.set_xlabel(f"information about {self.target} (bits), 95 % interval")
+        first = f"the first {len(shown)} of {len(self.table):,} columns; " if len(shown) < len(self.table) else ""
+        told = "blue: adds to the other blue ones; grey: depends, adds nothing to them;\npale: no dependence found; "
+        ax.set_title(f"{told}{first}n = {self.n:,}", fontsize="small")
         return ax
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+def _with_intervals(rows: pd.DataFrame, of: str, prefix: str = "") -> list[str]:
+    """Figures of rows as 0.24 (0.15 to 0.45); no text where there is none."""
+    each = zip(rows[of], rows[f"{prefix}low_bits"], rows[f"{prefix}high_bits"])
+    return ["" if math.isnan(one) else f"{one:z.2f} ({low:z.2f} to {high:z.2f})" for one, low, high in each]
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    names = list(names)
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
 def ordered(rows: list[Mapping[str, object]]) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 
-from infoscope.checks import require_number
+from infoscope.checks import require_int, require_number
 from infoscope.errors import Conflict, TooFew, UnknownName
 from infoscope.estimators.arrays.registry import estimate
 from infoscope.estimators.independence.association import independence
@@ -22,7 +22,7 @@ from infoscope.estimators.independence.columns import Column, as_columns, side
 from infoscope.estimators.reading.result import SERIES
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.variables import aligned, bare_columns, group_codes, of_kept
-from infoscope.metrics.screening.result import Screen, ordered
+from infoscope.metrics.screening.result import Screen, listed, ordered
 
 FEWEST = 20  # rows
 LEAST_READ, MOST_READ, READ_IN_ALL = 500, 5_000, 500_000  # rows that are read of a pair, and of all pairs together
@@ -65,6 +65,9 @@ def screen(
     InfoscopeError: an unknown name, dates, infinite values, fewer than 20 rows.
     """
     require_number("level", level, 0, 1, ends=False)
+    require_int("rows", FEWEST if rows is None else rows, FEWEST)
+    if target is not None and isinstance(groups, str) and target == groups:
+        raise Conflict(f"groups must name another column than target, got {groups!r} for both.")
     named, groups = _named(table, groups)
     columns, notes = as_columns(named, continuous, discrete, angles or {})
     if target is not None and target not in columns:
@@ -81,10 +84,17 @@ def screen(
         count, codes = group_codes(n, groups)
         codes = None if count == n else codes
     pairs = list(combinations(columns, 2)) if target is None else [(name, target) for name in columns if name != target]
+    few = dict.fromkeys(pair for pair in pairs if np.sum(columns[pair[0]].known & columns[pair[1]].known) < FEWEST)
+    if few:
+        named = listed(map(" and ".join, few))
+        notes.append(f"Left out, for fewer than {FEWEST} rows are known in both: {named}.")
+        pairs = [pair for pair in pairs if pair not in few]
+    if not pairs:
+        raise TooFew(f"table must have {FEWEST} rows or more in which both of a pair are known, got none. {notes[-1]}")
     p, strength = _tests(columns, pairs, codes)
     q = false_discovery_control(p)
     dependent = q <= level
-    readers = _Readers(columns, codes, rows, generator, processes, progress)
+    readers = _Readers(columns, codes, rows, generator, processes, progress, len(pairs))
     readings: dict[tuple[str, ...], Estimate] = {}
     for some in (dependent, ~dependent):
         readings |= readers.read([pair for pair, one in zip(pairs, some) if one])
@@ -136,8 +146,6 @@ def _tests(
             tested, place = at_once, (places[0][x], places[1][y])
         else:
             rows = columns[x].known & columns[y].known
-            if rows.sum() < FEWEST:
-                continue
             tested = independence([columns[x].smooth(rows)], [columns[y].smooth(rows)], of_kept(groups, rows))
             place = (0, 0)
         p[number], strength[number] = tested.p[place], tested.strength[place]
@@ -149,10 +157,10 @@ class _Readers:
 
     def __init__(
         self, columns: Mapping[str, Column], groups: NDArray[np.int64] | None, rows: int | None,
-        generator: np.random.Generator | None, processes: int, progress: Progress,
+        generator: np.random.Generator | None, processes: int, progress: Progress, total: int,
     ) -> None:  # fmt: skip
         self.columns, self.groups, self.rows, self.generator = columns, groups, rows, generator
-        self.processes, self.progress = processes, progress
+        self.processes, self.progress, self.done, self.total = processes, progress, 0, total
         n = len(next(iter(columns.values())).known)
         units = np.arange(n) if groups is None else groups
         draws = np.random.default_rng(0) if generator is None else generator
@@ -174,7 +182,8 @@ class _Readers:
         reading = Parallel(workers, return_as="generator")(delayed(_reading)(*task) for task in tasks)
         for question, one in zip(questions, reading):
             found[question] = one
-            self.progress(len(found) / len(questions), f"{len(found):,} of {len(questions):,} read")
+            self.done += 1
+            self.progress(self.done / self.total, f"{self.done:,} of {self.total:,} read")
         return found
 
 

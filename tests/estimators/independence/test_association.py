@@ -1,0 +1,144 @@
+"""Tests of independence of single columns: exact permutation moments, uniform p-values, what changes none of them."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from infoscope.estimators.independence.association import (
+    ANGLE,
+    CATEGORY,
+    MAX_CATEGORIES,
+    NUMBER,
+    RESOLUTIONS,
+    WHOLE,
+    _variance,
+    combined,
+    independence,
+    smooth,
+)
+
+
+def orthonormal(generator, n, d):
+    columns = generator.normal(size=(n, d))
+    return np.linalg.qr(columns - columns.mean(axis=0))[0]
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (1, 3), (2, 2), (3, 4), (5, 2)])
+def test_mean_and_variance_are_those_over_all_permutations(a, b):
+    generator, n = np.random.default_rng(0), 6
+    x, y = orthonormal(generator, n, a), orthonormal(generator, n, b)
+    sums = np.array([((x.T @ y[list(order)]) ** 2).sum() for order in permutations(range(n))])
+    leverages = [np.array([((side**2).sum(axis=1) ** 2).sum()]) for side in (x, y)]
+    variance = _variance(np.array([a]), leverages[0], np.array([b]), leverages[1], n)
+    assert sums.mean() == pytest.approx(a * b / (n - 1), rel=1e-12)
+    assert sums.var() == pytest.approx(variance.item(), rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("p", [1e-12, 0.001, 0.05, 0.5, 0.9])
+def test_equal_p_values_combined_are_that_p_value(p):
+    taken = np.arange(4.0)[:, None]
+    assert combined(np.full((4, 1), p), taken).item() == pytest.approx(p, rel=1e-6)
+    assert combined(np.full((4, 1), p), np.zeros((4, 1))).item() == pytest.approx(p, rel=1e-6)
+
+
+def drawn(kind, generator, n):
+    """A column of one kind, of an own shape each."""
+    shape = generator.integers(4)
+    if kind == NUMBER:
+        normal = generator.normal(size=n)
+        return [normal, np.exp(normal), generator.standard_t(2, n), np.where(normal > 0, 0, normal)][shape]
+    if kind == WHOLE:
+        return [
+            generator.poisson(0.3, n),
+            generator.poisson(4, n),
+            generator.integers(1, 6, n),
+            generator.random(n) < 0.1,
+        ][shape].astype(float)
+    if kind == CATEGORY:
+        return generator.choice(2 + 6 * shape, n, p=generator.dirichlet(np.full(2 + 6 * shape, 2.0))).astype(float)
+    return generator.vonmises(0, [0.1, 1, 2, 0.5][shape], n) / (2 * np.pi)
+
+
+KINDS = (NUMBER, WHOLE, CATEGORY, ANGLE)
+
+
+def test_p_values_of_independent_columns_are_uniform():
+    """2,025 pairs of 200 rows, of every pair of kinds."""
+    generator = np.random.default_rng(0)
+    x, y = ([smooth(drawn(KINDS[place % 4], generator, 200), KINDS[place % 4]) for place in range(45)] for _ in "xy")
+    p = independence(x, y).p
+    assert 0.03 < np.mean(p < 0.05) < 0.07 and np.mean(p < 0.001) <= 0.004 and 0.4 < np.median(p) < 0.6
+
+
+def test_p_values_of_columns_that_depend_within_groups_alone_are_uniform():
+    """Both columns are nearly constant in a group: as independent rows they would be called dependent."""
+    generator = np.random.default_rng(0)
+    groups = np.repeat(np.arange(100), 5)
+    rows = [generator.normal(size=(40, 100))[:, groups] + 0.3 * generator.normal(size=(40, 500)) for _ in "xy"]
+    x, y = ([smooth(column, NUMBER) for column in side] for side in rows)
+    p, taken_as_independent = independence(x, y, groups).p, independence(x, y).p
+    assert np.mean(p < 0.05) < 0.07 and np.mean(p < 0.001) <= 0.004
+    assert np.mean(taken_as_independent < 0.05) > 0.2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_depends_on_itself(kind):
+    column = smooth(drawn(kind, np.random.default_rng(1), 200), kind)
+    assert independence([column], [column]).p.item() < 1e-20
+
+
+@pytest.mark.parametrize(
+    "form", [lambda x: x, lambda x: x**2, lambda x: np.sin(3 * x), lambda x: (np.abs(x) < 0.5) * 1.0]
+)
+def test_dependence_of_many_shapes_is_found(form):
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=300)
+    y = form(x) + 0.3 * generator.normal(size=300)
+    assert independence([smooth(x, NUMBER)], [smooth(y, NUMBER)]).p.item() < 1e-6
+
+
+def test_pairs_at_once_are_pairs_one_by_one():
+    generator = np.random.default_rng(0)
+    columns = [smooth(drawn(kind, generator, 150), kind) for kind in KINDS * 2]
+    at_once = independence(columns, columns)
+    for row, x in enumerate(columns):
+        for place, y in enumerate(columns):
+            alone = independence([x], [y])
+            assert at_once.p[row, place] == pytest.approx(alone.p.item(), rel=1e-6, abs=1e-30)
+            assert at_once.strength[row, place] == pytest.approx(alone.strength.item(), rel=1e-6, abs=1e-9)
+
+
+def test_functions_are_orthonormal_and_the_scores_polynomials_of_degrees():
+    for kind in KINDS:
+        column = smooth(drawn(kind, np.random.default_rng(3), 200), kind)
+        for functions in (column.functions, column.scores):
+            np.testing.assert_allclose(functions.T @ functions, np.eye(functions.shape[1]), atol=1e-10)
+            np.testing.assert_allclose(functions.sum(axis=0), 0, atol=1e-10)
+        assert max(column.resolutions) <= column.functions.shape[1] and column.degrees[0] == 1
+    assert smooth(np.random.default_rng(0).normal(size=500), NUMBER).resolutions == RESOLUTIONS
+
+
+def test_rare_levels_are_joined():
+    """Of 400 rows, levels of fewer than 20: numbers with a neighbour, categories with each other."""
+    counts = np.repeat([0.0, 1, 2, 3, 9], [200, 150, 40, 8, 2])
+    assert len(np.unique(smooth(counts, WHOLE).functions[:, 0].round(9))) == 3
+    np.testing.assert_allclose(
+        smooth(counts, WHOLE).functions, smooth(np.minimum(counts, 2), WHOLE).functions, atol=1e-12
+    )
+    codes = np.repeat(np.arange(5), [200, 150, 30, 12, 8])
+    joined = np.minimum(codes, 3)
+    assert len(np.unique(smooth(codes, CATEGORY).functions.round(9), axis=0)) == 4
+    np.testing.assert_allclose(
+        smooth(codes, CATEGORY).functions @ smooth(codes, CATEGORY).functions.T,
+        smooth(joined, CATEGORY).functions @ smooth(joined, CATEGORY).functions.T,
+        atol=1e-10,
+    )
+    many = np.random.default_rng(0).integers(0, 40, 4000)
+    assert smooth(many, CATEGORY).functions.shape[1] == MAX_CATEGORIES
+
+
+def test_a_constant_column_has_no_function_and_a_p_value_near_1():
+    constant, other = smooth(np.ones(50), NUMBER), smooth(np.arange(50.0), NUMBER)
+    assert constant.functions.shape == (50, 0)
+    assert independence([constant, other], [other]).p[0, 0] > 0.98

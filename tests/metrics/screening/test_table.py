@@ -1,0 +1,211 @@
+"""A screen of a table of known dependence, and what must not change it: order, names, units, libraries, holes."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from infoscope import examples
+from infoscope.estimators import Angle, Discrete, estimate
+from infoscope.metrics import screen
+from tests.refusals import refused
+
+N = 200
+RNG = np.random.default_rng(0)
+A, B, NOISE = RNG.normal(size=(3, N))
+HOUR = RNG.uniform(0, 24, N)
+TABLE = pd.DataFrame(
+    {
+        "a": A,
+        "blurred": A + 0.7 * RNG.normal(size=N),
+        "b": RNG.poisson(np.exp(0.8 * B + 1)),
+        "site": np.array(["n", "s", "w"])[RNG.integers(0, 3, N)],
+        "hour": HOUR,
+        "none": NOISE,
+        "y": A + B + np.cos(HOUR * np.pi / 12) + 0.5 * RNG.normal(size=N),
+    }
+)
+ANGLES = {"hour": 24.0}
+
+
+def screened(table, target="y", **settings):
+    return screen(table, target, **{"angles": ANGLES, "processes": 1, "rows": 100} | settings)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return screened(TABLE)
+
+
+def figures(found):
+    return found.table.set_index(["column", "with"]).sort_index()
+
+
+def p_values(found):
+    return figures(found)["p"].to_numpy()
+
+
+def test_what_depends_is_found_and_what_adds_nothing_is_not_chosen(found):
+    assert set(found.relevant) == {"a", "b", "hour", "blurred"}
+    assert set(found.chosen) == {"a", "b", "hour"} and found.n == N and found.groups == 0
+    rows = found.table.set_index("column")
+    assert rows.loc["blurred", "like"] == "a" and rows.loc["blurred", "p_beyond"] > 0.05
+    assert rows["chosen"].notna().sum() == 3 and np.isnan(rows.loc["none", "adds_bits"])
+    assert rows["kind"].to_dict() == {
+        "a": "number", "blurred": "number", "b": "whole number", "site": "category", "hour": "angle", "none": "number",
+    }  # fmt: skip
+    assert (rows["rows_read"] == 100).all() and (rows["n"] == N).all()
+
+
+@pytest.mark.parametrize("name", ["genes", "spikes", "survey"])
+def test_examples(name):
+    truth = examples.TRUTH[name]
+    angles = {"orientation": 180.0} if name == "spikes" else {}
+    found = screen(examples.load(name), truth.target, truth.groups or None, angles=angles, rows=50)
+    assert set(found.relevant) == set(truth.relevant)
+    assert set(truth.direct) <= set(found.chosen)
+
+
+def test_a_reading_is_the_estimate_of_the_pair():
+    found = figures(screened(TABLE[["a", "b", "site", "y"]], rows=None, angles=None))
+    for name in ("a", "site"):
+        bits = estimate(TABLE[name], TABLE["y"]).bits
+        row = found.loc[(name, "y")]
+        assert (row["bits"], row["low_bits"], row["high_bits"]) == (bits.value, bits.low, bits.high)
+        assert row["rows_read"] == bits.n
+
+
+def test_every_pair():
+    found = screened(TABLE, None)
+    assert len(found.table) == 21 and found.chosen == [] and found.table["chosen"].isna().all()
+    dependent = found.table.loc[found.table["dependent"], ["column", "with"]]
+    expected = {("a", "blurred"), ("a", "y"), ("b", "y"), ("blurred", "y"), ("hour", "y")}
+    assert set(dependent.itertuples(index=False, name=None)) == expected
+    assert found.clusters and {"a", "blurred"} <= set(found.clusters[0])
+
+
+def test_order_names_units_and_increasing_maps_change_no_p_value(found):
+    changed = TABLE[TABLE.columns[::-1]].assign(
+        a=np.exp(TABLE["a"]),
+        none=1e6 * TABLE["none"] - 3,
+        site=TABLE["site"].map({"n": "zzz", "s": "eee", "w": "mmm"}),
+        hour=TABLE["hour"] * 15,
+        y=TABLE["y"] ** 3,
+    )
+    other = screened(changed, angles={"hour": 360.0})
+    np.testing.assert_allclose(p_values(other), p_values(found), rtol=1e-6)
+    assert set(other.chosen) == set(found.chosen)
+
+
+def test_order_of_rows_changes_no_p_value(found):
+    moved = screened(TABLE.iloc[RNG.permutation(N)].reset_index(drop=True))
+    np.testing.assert_allclose(p_values(moved), p_values(found), rtol=1e-6)
+    assert moved.chosen == found.chosen
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pl.from_pandas(TABLE),
+        pa.Table.from_pandas(TABLE),
+        {name: TABLE[name].to_numpy() for name in TABLE} | {"hour": Angle(HOUR, 24)},
+        {name: TABLE[name].tolist() for name in TABLE},
+    ],
+    ids=["polars", "pyarrow", "wrapped", "lists"],
+)
+def test_tables_of_every_library_give_the_same(table, found):
+    wrapped = isinstance(table, dict) and isinstance(table["hour"], Angle)
+    other = screened(table, angles={} if wrapped else ANGLES)
+    pd.testing.assert_frame_equal(other.table, found.table)
+
+
+def test_an_array_has_numbered_columns():
+    found = screen(TABLE[["a", "none", "y"]].to_numpy(), "2", rows=100, processes=1)
+    assert found.relevant == ["0"]
+
+
+def test_missing_values_are_left_out_by_pair():
+    holed = TABLE.assign(a=TABLE["a"].where(np.arange(N) % 7 != 0), site=TABLE["site"].where(np.arange(N) % 5 != 0))
+    found = figures(screened(holed, rows=None))
+    for name in ("a", "site"):
+        complete = figures(screened(holed[[name, "y"]].dropna().reset_index(drop=True), rows=None, angles={}))
+        one, other = (table.loc[(name, "y")] for table in (found, complete))
+        columns = ["p", "n", "bits", "low_bits", "high_bits", "rows_read"]
+        np.testing.assert_allclose(one[columns].astype(float), other[columns].astype(float), rtol=1e-9)
+        assert one["grade"] == other["grade"] and one["n"] == holed[name].notna().sum()
+    pairs = figures(screened(holed, None))
+    both = holed[["a", "site"]].dropna()
+    assert pairs.loc[("a", "site"), "n"] == len(both)
+
+
+def test_pairs_of_few_known_rows_are_left_out_with_a_note():
+    holed = TABLE[["a", "none", "y"]].assign(a=TABLE["a"].where(np.arange(N) < 19))
+    found = screened(holed, angles=None)
+    assert found.table["column"].tolist() == ["none"] and "a and y" in found.notes[0]
+    assert len(screened(holed, None, angles=None).table) == 1
+    with refused("table", "few"):
+        screened(holed[["a", "y"]], angles=None)
+
+
+def test_groups_are_a_name_or_an_array():
+    home = np.repeat(np.arange(N // 2), 2)
+    named, given = screened(TABLE.assign(home=home), groups="home"), screened(TABLE, groups=home)
+    pd.testing.assert_frame_equal(named.table, given.table)
+    assert named.groups == N // 2
+    alone = screened(TABLE, groups=np.arange(N))
+    assert alone.groups == 0
+
+
+def test_the_level_is_that_of_q(found):
+    assert (found.table["dependent"] == (found.table["q"] <= 0.05)).all()
+    assert set(screened(TABLE, level=1e-9).relevant) <= set(found.relevant)
+
+
+def test_progress_is_told_once_for_each_pair():
+    shares = []
+    screened(TABLE[["a", "none", "site", "y"]], angles=None, progress=lambda share, what: shares.append(share))
+    assert shares == pytest.approx([1 / 3, 2 / 3, 1])
+
+
+def test_a_generator_draws_rows_and_readings():
+    table = TABLE[["a", "none", "y"]]
+    one, same, other = (screened(table, angles=None, generator=np.random.default_rng(seed)) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(one.table, same.table)
+    assert (one.table["bits"] != other.table["bits"]).any() and (p_values(one) == p_values(other)).all()
+
+
+@pytest.mark.parametrize(
+    ("table", "target", "settings", "argument", "code"),
+    [
+        (TABLE, "z", {}, "target", "name"),
+        (TABLE.assign(one=1.0), "one", {}, "target", "name"),
+        (TABLE.assign(name=[f"n{place}" for place in range(N)]), "name", {}, "target", "name"),
+        (TABLE.assign(when=pd.date_range("2020-01-01", periods=N)), "y", {}, "when", "type"),
+        (TABLE.set_axis(["a", "a", *TABLE.columns[2:]], axis=1), "y", {}, "table", None),
+        (TABLE.head(15), "y", {}, "table", "few"),
+        (TABLE[["a"]], None, {"angles": None}, "table", "few"),
+        (TABLE.assign(none=np.inf), "y", {}, "none", "missing"),
+        (TABLE, "y", {"groups": "home"}, "groups", "name"),
+        (TABLE, "y", {"groups": "y"}, "groups", None),
+        (TABLE, "y", {"groups": np.arange(5)}, "groups", None),
+        (TABLE, "y", {"continuous": ["hour"]}, "continuous, discrete and angles", None),
+        (TABLE, "y", {"discrete": ["z"]}, "continuous, discrete and angles", "name"),
+        (TABLE, "y", {"level": 0.0}, "level", None),
+        (TABLE, "y", {"rows": 5}, "rows", None),
+    ],
+)
+def test_bad_input_is_refused(table, target, settings, argument, code):
+    with refused(argument, code):
+        screened(table, target, **settings)
+
+
+def test_free_texts_are_left_out_with_a_note():
+    found = screened(TABLE.assign(name=[f"patient {place}" for place in range(N)], one=1))
+    assert "name" not in set(found.table["column"]) and "one" not in set(found.table["column"])
+    assert sum("It is left out." in note for note in found.notes) == 2
+
+
+def test_a_type_given_by_hand_is_used():
+    table = {"a": TABLE["a"], "b": Discrete(TABLE["b"]), "y": TABLE["y"]}
+    assert screened(table, angles=None).table.set_index("column").loc["b", "kind"] == "category"
