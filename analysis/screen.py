@@ -80,7 +80,7 @@ def main(given: SimpleNamespace) -> None:
         require_writable(stem)
         found = screen(
             data.columns, given.target or None, data.groups, level=given.level, rows=given.rows,
-            generator=np.random.default_rng(given.seed), progress=progress(),
+            generator=np.random.default_rng(given.seed) if given.seed else None, progress=progress(),
         )  # fmt: skip
     except ValueError as error:
         how = " X= chooses columns." if isinstance(error, WrongType) else ""
@@ -100,5 +100,5 @@ COMMAND = command("screen", main, [
     option("target", default="", metavar="NAME", help="column that the others are held against (default: every pair)"),
     option("level", type=float, default=0.05, help="of the false discovery rate (default: 0.05)"),
     option("rows", type=int, help="that the reading of a pair takes at most (default: 5,000, fewer in large tables)"),
-    option("seed", type=int, default=0, help="of these rows and of the readings (default: 0)"),
+    option("seed", type=int, default=0, help="of these rows and of the readings (default: 0, as screen has it)"),
 ], __doc__)  # fmt: skip

@@ -115,7 +115,7 @@ class Screen(InNotebook):
             ]
             lines.append(f"Most information: {', '.join(named)}.")
         if self.target and self.chosen:
-            spare = [name for name in self.relevant if name not in self.chosen]
+            spare = list(self.table.dropna(subset="like")["column"])
             lines.append(f"Chosen, because each adds something to the others: {listed(self.chosen)}.")
             if spare:
                 lines.append(f"Dependent, but adding nothing to these that could be found: {listed(spare)}.")

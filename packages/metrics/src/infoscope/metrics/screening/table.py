@@ -25,6 +25,7 @@ from infoscope.estimators.variables import aligned, bare_columns, group_codes, o
 from infoscope.metrics.screening.result import Screen, listed, ordered
 
 FEWEST = 20  # rows
+MAX_MISSING = 0.2  # share of a column that is offered to the choice, which is made on rows without missing values
 LEAST_READ, MOST_READ, READ_IN_ALL = 500, 5_000, 500_000  # rows that are read of a pair, and of all pairs together
 WORTH_A_PROCESS = 20_000  # rows to be read, from which other processes help
 MAX_NOTES = 6
@@ -219,10 +220,18 @@ def _beside(
     columns: Mapping[str, Column], names: Sequence[str], target: str, groups: NDArray[np.int64] | None, level: float
 ) -> tuple[dict[str, dict[str, object]], list[str]]:
     """What columns that depend on the target, those of most dependence first, add to the chosen ones; and notes."""
+    gaps = [name for name in names if 1 - columns[name].known.mean() > MAX_MISSING]
+    notes = (
+        [f"Not offered to the choice, for more than {MAX_MISSING:.0%} of it is missing: {listed(gaps)}."]
+        if gaps
+        else []
+    )
+    names = [name for name in names if name not in gaps]
     rows = np.all([columns[name].known for name in (*names, target)], axis=0)
-    if rows.sum() < FEWEST:
-        return {}, [f"Nothing is chosen: only {rows.sum()} rows have no missing value."]
-    notes = [] if rows.all() else [f"The choice is made on the {rows.sum():,} rows that have no missing value."]
+    if not names or rows.sum() < FEWEST:
+        return {}, [*notes, f"Nothing is chosen: {rows.sum():,} rows have no missing value in the columns offered."]
+    if not rows.all():
+        notes.append(f"The choice is made on the {rows.sum():,} rows that have no missing value.")
     smooth, kept = {name: columns[name].smooth(rows) for name in names}, of_kept(groups, rows)
     choice = choose(smooth, columns[target].smooth(rows), level, kept)
     found: dict[str, dict[str, object]] = {}
