@@ -41,7 +41,7 @@ from analysis.mi_benchmark import (
 )
 from analysis.partition import domain_partition, partition, tune_domain
 from analysis.representation import resnet_layers
-from analysis.sample_estimators import independence, known_laws, reading, simulations
+from analysis.sample_estimators import independence, known_laws, reading, screening, simulations
 from analysis.usable_information import dataset_difficulty, label_errors, structure_learning, usable_leakage
 from infoscope.command_line import BAD_INPUT, FAILED, command, profile_option
 from infoscope.tracking import attach, parents, runs
@@ -56,7 +56,7 @@ ORDER = (  # the papers', one after the other, then our own
     toy_model, vae_zoo, entanglement_attacks, tune_vae,
     domain_partition, partition, tune_domain,
     dataset_difficulty, label_errors, structure_learning, usable_leakage,
-    known_laws, simulations, reading, independence, resnet_layers,
+    known_laws, simulations, reading, independence, screening, resnet_layers,
 )  # fmt: skip
 FOLDER = Path("runs")
 LARGE = 0.25  # part of the paper's figure, beyond which a difference beyond sampling error is listed

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.errors import NoVariation, TooFew
-from infoscope.estimators.independence.association import Smooth, independence
+from infoscope.estimators.independence.association import Smooth, independence, spanning
 from infoscope.estimators.independence.beyond import beyond, information_of, left
 from infoscope.estimators.independence.columns import as_column
 from infoscope.estimators.result import Estimate
@@ -87,10 +87,10 @@ def together(columns: Sequence[Smooth]) -> Smooth:
             order.append(column.functions[:, before[number] : column.resolutions[place]])
             before[number] = column.resolutions[place]
         resolutions.append(sum(part.shape[1] for part in order))
-    q, r = np.linalg.qr(np.hstack(order))
-    kept = np.abs(np.diag(r)) > 1e-6  # what other columns do not span
+    functions = np.hstack(order)
+    kept = spanning(functions)
     degrees = np.concatenate([column.degrees for column in columns])
     smoothest = np.argsort(degrees, kind="stable")
     scores = np.hstack([column.scores for column in columns])[:, smoothest]
     counts = tuple(int(kept[:count].sum()) for count in resolutions)
-    return Smooth(q[:, kept], counts, scores, degrees[smoothest])
+    return Smooth(np.linalg.qr(functions[:, kept])[0], counts, scores, degrees[smoothest])

@@ -81,10 +81,14 @@ def _at_most(resolutions: Sequence[int], functions: Values) -> tuple[int, ...]:
 
 def _orthonormal(columns: Values) -> Values:
     """The columns made orthonormal, in their order, without what those before them and a constant already span."""
-    n = len(columns)
-    q, r = np.linalg.qr(np.column_stack([np.ones(n), columns]))
-    kept = np.abs(np.diag(r)) > SMALLEST * np.append(np.sqrt(n), np.linalg.norm(columns, axis=0))
-    return q[:, 1:][:, kept[1:]]
+    columns = np.column_stack([np.ones(len(columns)), columns])
+    return np.linalg.qr(columns[:, spanning(columns)])[0][:, 1:]
+
+
+def spanning(columns: Values) -> NDArray[np.bool_]:
+    """Which columns [d] of [n, d] are not spanned by those before them."""
+    triangle = np.linalg.qr(columns, mode="r")
+    return np.abs(np.diag(triangle)) > SMALLEST * np.linalg.norm(columns, axis=0)
 
 
 def _indicators(codes: NDArray[np.intp]) -> Values:

@@ -23,6 +23,7 @@ from infoscope.estimators.independence.association import (
     Values,
     gathered,
     of_products,
+    spanning,
 )
 from infoscope.estimators.result import Estimate, mean_of
 
@@ -88,8 +89,9 @@ def _fitted(given: Sequence[Smooth], n: int) -> Values:
                 if d + e <= DEGREES
             ]
     named.sort(key=lambda one: one[0])
-    features = [column for _, column in named[: max(1, int(MAX_FEATURES * n))]]
-    return np.linalg.qr(np.stack([np.ones(n), *features], axis=1))[0]
+    most = max(1, int(MAX_FEATURES * n))
+    features = np.stack([np.ones(n), *(column for _, column in named[: 2 * most])], axis=1)
+    return np.linalg.qr(features[:, spanning(features)][:, : most + 1])[0]
 
 
 def independence_of(x: Left, y: Left, groups: Groups = None) -> Tested:

@@ -1,0 +1,88 @@
+"""independence_test of two variables, given a third: known dependence, several columns, groups, what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from infoscope.estimators import Angle
+from infoscope.estimators.independence import independence_test
+from infoscope.estimators.independence.arrays import smooth_columns, together
+from infoscope.estimators.independence.association import independence
+from tests.refusals import refused
+
+N = 400
+RNG = np.random.default_rng(0)
+Z = RNG.normal(size=(N, 2))
+E, W = RNG.normal(size=(2, N))
+X, Y = Z.sum(axis=1) + E, np.tanh(Z.sum(axis=1)) + 0.5 * W
+
+
+def test_common_causes_are_seen_through():
+    assert independence_test(X, Y).p_value < 1e-10
+    assert independence_test(X, Y, Z).p_value > 0.05
+    dependent = independence_test(X, Y + 0.3 * E, Z)
+    assert dependent.p_value < 1e-6 and dependent.observed.low > 0
+    assert independence_test(X, Y, Z[:, 0]).p_value < 1e-6
+
+
+def test_information_of_normal_variables_is_their_own():
+    found = independence_test(E, 0.5 * E + W).observed
+    assert found.low <= np.log(1.25) / 2 <= found.high and found.value == pytest.approx(np.log(1.25) / 2, abs=0.05)
+    beyond = independence_test(X, 0.5 * E + W + Z[:, 0], Z).observed
+    assert beyond.low <= np.log(1.25) / 2 <= beyond.high
+
+
+def test_one_column_of_several_is_enough_and_none_is_not():
+    others = RNG.normal(size=(N, 4))
+    assert independence_test(np.column_stack([others, E**2]), E + W).p_value < 1e-3
+    assert independence_test(others, W).p_value > 0.05
+    assert independence_test(pd.DataFrame({"site": pd.cut(E, 3, labels=list("abc")), "w": W}), E).p_value < 1e-10
+
+
+def test_columns_together_span_what_each_spans_once():
+    first, second = smooth_columns("x", np.column_stack([E, W]))
+    both, twice = together([first, second]), together([first, first])
+    assert both.resolutions == (2, 4, 8, 16) and twice.resolutions == first.resolutions
+    np.testing.assert_allclose(both.functions.T @ both.functions, np.eye(16), atol=1e-12)
+    assert independence([twice], [second]).p == pytest.approx(independence([first], [second]).p)
+
+
+def test_an_angle_has_no_ends():
+    hour = RNG.uniform(0, 24, N)
+    near_midnight = np.cos(hour * np.pi / 12) + W
+    turned = [independence_test(Angle((hour + shift) % 24, 24), near_midnight).p_value for shift in (0, 7)]
+    assert turned[0] < 1e-10 and turned[1] == pytest.approx(turned[0], rel=0.5)
+
+
+def test_groups_count_once():
+    """What groups share is no dependence of their rows: 100 groups, with effects of their own in x and in y."""
+    codes = np.repeat(np.arange(100), 4)
+    rejected = []
+    for seed in range(60):
+        draws = np.random.default_rng(seed)
+        x, y = (np.repeat(draws.normal(size=100), 4) + 0.5 * draws.normal(size=N) for _ in range(2))
+        rejected.append([independence_test(x, y, groups=one).p_value <= 0.05 for one in (codes, np.arange(N))])
+    with_groups, without = np.mean(rejected, axis=0)
+    assert with_groups < 0.15 < without
+
+
+def test_what_is_left_of_nothing_is_independent():
+    found = independence_test(E > 0, W, E > 0)
+    assert found.p_value == 1.0 and found.observed.value == pytest.approx(0.0, abs=1e-6)
+    assert "p = 1" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "code"),
+    [
+        ((np.ones(N), W), "x", "constant"),
+        ((E, W[:-1]), "x and y", "length"),
+        ((E, W, Z[:-1]), "x and y and z", "length"),
+        ((E, np.where(W > 1, np.nan, W)), "y", "missing"),
+        ((E, [f"row {place}" for place in range(N)]), "y", "constant"),
+        ((E[:3], W[:3]), "x and y", "few"),
+    ],
+)
+def test_bad_input_is_refused(arguments, name, code):
+    with refused(name, code):
+        independence_test(*arguments)
