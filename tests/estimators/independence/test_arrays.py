@@ -86,3 +86,17 @@ def test_what_is_left_of_nothing_is_independent():
 def test_bad_input_is_refused(arguments, name, code):
     with refused(name, code):
         independence_test(*arguments)
+
+
+def test_a_condition_that_does_not_vary_says_nothing():
+    alone = independence_test(E, E + W)
+    for constant in (np.ones(N), np.column_stack([np.ones(N), np.zeros(N)])):
+        assert independence_test(E, E + W, constant).p_value == alone.p_value
+    assert independence_test(X, Y, np.column_stack([Z, np.ones(N)])).p_value == independence_test(X, Y, Z).p_value
+
+
+def test_many_columns_need_no_table_of_all_their_products():
+    """30 columns a side: 240² products, whose covariance would take 27 GB."""
+    wide = RNG.normal(size=(300, 30))
+    assert independence_test(wide, wide[:, :1] + wide[:, 1:2] ** 2, RNG.normal(size=(300, 2))).p_value < 0.05
+    assert independence_test(wide, RNG.normal(size=(300, 30)), groups=np.arange(300) // 2).p_value > 0.001

@@ -120,20 +120,20 @@ def test_functions_are_orthonormal_and_the_scores_polynomials_of_degrees():
 
 
 def test_rare_levels_are_joined():
-    """Of 400 rows, levels of fewer than 20: numbers with a neighbour, categories with each other."""
+    """Of 400 rows, levels of fewer than 20: numbers with a neighbour, categories at coarse resolutions; of 5."""
     counts = np.repeat([0.0, 1, 2, 3, 9], [200, 150, 40, 8, 2])
     assert len(np.unique(smooth(counts, WHOLE).functions[:, 0].round(9))) == 3
     np.testing.assert_allclose(
         smooth(counts, WHOLE).functions, smooth(np.minimum(counts, 2), WHOLE).functions, atol=1e-12
     )
-    codes = np.repeat(np.arange(5), [200, 150, 30, 12, 8])
-    joined = np.minimum(codes, 3)
-    assert len(np.unique(smooth(codes, CATEGORY).functions.round(9), axis=0)) == 4
-    np.testing.assert_allclose(
-        smooth(codes, CATEGORY).functions @ smooth(codes, CATEGORY).functions.T,
-        smooth(joined, CATEGORY).functions @ smooth(joined, CATEGORY).functions.T,
-        atol=1e-10,
-    )
+    codes = np.repeat(np.arange(6), [200, 146, 30, 12, 8, 4])
+    found = smooth(codes, CATEGORY)
+    assert found.resolutions == (3, 3, 5, 5)
+    for count, levels in ((3, np.minimum(codes, 3)), (5, codes)):
+        functions = found.functions[:, :count]
+        np.testing.assert_allclose(functions.sum(axis=0), 0, atol=1e-10)
+        assert len(np.unique(functions.round(9), axis=0)) == len(np.unique(levels))
+    assert smooth(np.repeat(np.arange(6), [200, 146, 40, 8, 4, 2]), CATEGORY).resolutions == (3, 3, 4, 4)
     many = np.random.default_rng(0).integers(0, 40, 4000)
     assert smooth(many, CATEGORY).functions.shape[1] == MAX_CATEGORIES
 
@@ -142,3 +142,14 @@ def test_a_constant_column_has_no_function_and_a_p_value_near_1():
     constant, other = smooth(np.ones(50), NUMBER), smooth(np.arange(50.0), NUMBER)
     assert constant.functions.shape == (50, 0)
     assert independence([constant, other], [other]).p[0, 0] > 0.98
+
+
+def test_many_small_categories_are_told_apart():
+    """20 levels of 15 rows each: what an analysis of variance finds is found."""
+    found = []
+    for seed in range(40):
+        draws = np.random.default_rng(seed)
+        codes = np.arange(300) % 20
+        y = 0.5 * draws.normal(size=20)[codes] + draws.normal(size=300)
+        found.append(independence([smooth(codes, CATEGORY)], [smooth(y, NUMBER)]).p[0, 0] <= 0.05)
+    assert np.mean(found) > 0.8

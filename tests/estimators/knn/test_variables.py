@@ -381,12 +381,15 @@ def test_numbers_that_repeat_by_their_resolution_are_no_copies(rounded, follows)
 
 def test_zeros_on_both_sides_are_no_copies():
     """Half of 500 rows are 0 on both sides, the others positive and independent: ln 2."""
+    covered = []
     for seed in range(4):
         g = draws(seed)
         x, y = (g.random(500) < 0.5) * g.exponential(size=(2, 500))
         assert copies(as_variable("x", x), as_variable("y", y)) is None
         found = estimate(x, y)
-        assert found.n == 500 and found.low < np.log(2) < found.high and found == pytest.approx(np.log(2), abs=0.1)
+        assert found.n == 500 and found == pytest.approx(np.log(2), abs=0.1)
+        covered.append(found.low < np.log(2) < found.high)
+    assert sum(covered) >= 3  # of four intervals of 95 %
 
 
 @pytest.mark.parametrize("columns", [2, 30])

@@ -41,7 +41,8 @@ class IndependenceTest:
 def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = None) -> IndependenceTest:
     """Tests whether x and y are independent, or independent given z.
 
-    x, y, z  [n] or [n, d], typed by column (`estimators.variables`; whole numbers have an order here)
+    x, y, z  [n] or [n, d], typed by column (`estimators.variables`; whole numbers have an order here); a z that does
+             not vary says nothing
     groups   [n] of rows that depend on one another; groups are independent
 
     Without z sums of squared correlations of smooth functions of ranks are compared with their law over permutations
@@ -49,16 +50,19 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
     (`beyond`; Shah & Peters 2020). RowsInSequence is warned of where rows look like a series. InfoscopeError: as
     `as_variables`, a category of nearly every row, fewer than 4 rows.
     """
-    given = {name: value for name, value in {"x": x, "y": y, "z": z}.items() if value is not None}
-    variables, codes = as_variables(groups, **given)
+    conditions = [] if z is None else smooth_columns("z", z)
+    variables, codes = as_variables(groups, x=x, y=y, **({"z": z} if conditions else {}))
     if variables["x"].n < FEWEST:
         raise TooFew(f"x and y must have at least {FEWEST} rows, got {variables['x'].n}.")
     if codes is None:
         warn_of_series(variables["x"], variables["y"])
-    columns = {name: smooth_columns(name, value) for name, value in given.items()}
-    first, second = together(columns["x"]), together(columns["y"])
-    if z is not None:
-        found = beyond(first, second, columns["z"], LEVEL, codes)
+    sides = {name: smooth_columns(name, value) for name, value in (("x", x), ("y", y))}
+    for name, columns in sides.items():
+        if not columns:
+            raise NoVariation(f"{name} must have a column of values that repeat or of numbers, got none.")
+    first, second = map(together, sides.values())
+    if conditions:
+        found = beyond(first, second, conditions, LEVEL, codes)
         return IndependenceTest(found.p, found.information)
     p = float(independence([first], [second], codes).p[0, 0])
     return IndependenceTest(p, information_of(*left([first, second], []), codes))
@@ -71,8 +75,6 @@ def smooth_columns(name: str, value: Any) -> list[Smooth]:
         with contextlib.suppress(NoVariation):
             column = as_column(name, one)
             found.append(column.smooth(column.known))
-    if not found:
-        raise NoVariation(f"{name} must have a column of values that repeat or of numbers, got none.")
     return found
 
 

@@ -23,7 +23,7 @@ Values = NDArray[np.float64]
 RESOLUTIONS = (1, 2, 4, 8)  # functions of a number
 WAVES = (2, 4, 8, 8)  # functions of an angle: cosine and sine of its multiples
 WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
-MAX_CATEGORIES = 30  # the most frequent, which are told apart
+MAX_CATEGORIES, LEAST_ROWS = 30, 5  # categories that are kept apart: the most frequent, of so many rows; others are one
 LARGEST_P = 0.99  # of one resolution: a p-value near 1 must not outweigh a small one
 SMALLEST = 1e-6  # share of a column that is new, below which it is nothing but rounding
 DEGREES = 4  # of the polynomials of normal scores
@@ -53,14 +53,14 @@ class Smooth:
 def smooth(values: Values, kind: str) -> Smooth:
     """The functions of a column [n] of numbers, whole numbers, angles (in turns) or codes of categories.
 
-    Levels of fewer than sqrt(n) rows are joined: of numbers with a neighbour, of categories with each other. A column
-    that is constant has no function.
+    Levels of numbers of fewer than sqrt(n) rows are joined with a neighbour; categories of fewer than these are left to
+    the finer resolutions, and those of fewer than 5 rows are one. A column that is constant has no function.
     """
     n = len(values)
     if kind == CATEGORY:
-        functions = _indicators(values.astype(np.intp))
+        functions, coarse = _indicators(values.astype(np.intp))
         count = functions.shape[1]
-        return Smooth(functions, (count,) * len(RESOLUTIONS), functions, np.ones(count, np.intp))
+        return Smooth(functions, (coarse, coarse, count, count), functions, np.ones(count, np.intp))
     if kind == ANGLE:
         turns = 2 * np.pi * rankdata(values % 1.0) / n
         waves = [part(k * turns) for k in range(1, max(WAVES) // 2 + 1) for part in (np.cos, np.sin)]
@@ -91,11 +91,14 @@ def spanning(columns: Values) -> NDArray[np.bool_]:
     return np.abs(np.diag(triangle)) > SMALLEST * np.linalg.norm(columns, axis=0)
 
 
-def _indicators(codes: NDArray[np.intp]) -> Values:
+def _indicators(codes: NDArray[np.intp]) -> tuple[Values, int]:
+    """Functions of the categories, the most frequent first, and how many are of those of sqrt(n) rows or more."""
     sizes = np.bincount(codes)
     frequent = np.argsort(-sizes, kind="stable")[:MAX_CATEGORIES]
-    told = frequent[sizes[frequent] >= np.sqrt(len(codes))]
-    return _orthonormal((codes[:, None] == (told if len(told) else frequent[:1])).astype(np.float64))
+    kept = max(1, int((sizes[frequent] >= LEAST_ROWS).sum()))
+    functions = _orthonormal((codes[:, None] == frequent[:kept]).astype(np.float64))
+    coarse = int((sizes[frequent[:kept]] >= np.sqrt(len(codes))).sum())
+    return functions, min(coarse, functions.shape[1])
 
 
 def _without_rare(values: Values) -> Values:
@@ -187,14 +190,14 @@ def _variance(a: Values, leverage_x: Values, b: Values, leverage_y: Values, n: i
 
 
 def combined(p: Values, taken: Values) -> Values:
-    """One p-value of those at each resolution [r, ...]; one that takes what the one before took is left out."""
-    new = np.concatenate([np.ones_like(taken[:1], bool), taken[1:] != taken[:-1]])
+    """One p-value of those at each resolution [r, ...], without one that takes nothing or what the one before took."""
+    new = np.concatenate([np.ones_like(taken[:1], bool), taken[1:] != taken[:-1]]) & (taken.real * taken.imag > 0)
     weights = WEIGHTS[: len(p)].reshape(-1, *[1] * (p.ndim - 1)) * new
     inverse = np.maximum(p, 1e-300) * np.pi
     far = np.where(p < 1e-8, 1 / inverse, np.tan((0.5 - np.clip(p, 1e-8, LARGEST_P)) * np.pi))
-    mean = (weights * far).sum(axis=0) / weights.sum(axis=0)
+    mean = (weights * far).sum(axis=0) / np.maximum(weights.sum(axis=0), 1e-300)
     found = np.where(mean > 1e8, 1 / (np.maximum(mean, 1) * np.pi), 0.5 - np.arctan(mean) / np.pi)
-    return np.where((p > LARGEST_P).all(axis=0), p.max(axis=0), found)
+    return np.where(((p > LARGEST_P) | ~new).all(axis=0), p.max(axis=0), found)
 
 
 def of_products(
@@ -204,18 +207,28 @@ def of_products(
     resolution the first of either that `sizes` says. fitted: functions that were fitted to both before.
     """
     n = len(x)
-    products = x[:, :, None] * y[:, None, :]
-    if groups is not None:
-        sums = np.zeros((int(groups.max()) + 1, *products.shape[1:]))
-        np.add.at(sums, groups, products)
-        products = sums
     p, above = np.ones(len(sizes)), np.zeros(len(sizes))
+    sums = None if groups is None else _sums_of_products(x, y, groups)
     for place, (a, b) in enumerate(sizes):
-        each = products[:, :a, :b].reshape(len(products), -1)
-        if each.any():
-            total = each.sum(axis=0)
-            covariance = each.T @ each * (n / (n - fitted))
-            mean, variance = np.trace(covariance), 2 * (covariance**2).sum()
-            p[place] = gamma.sf(total @ total, mean**2 / variance, scale=variance / mean)
-            above[place] = (total @ total - mean) / np.sqrt(variance)
+        if sums is None and a * b > n:  # squares of sums over rows, from products of rows
+            gram = (x[:, :a] @ x[:, :a].T) * (y[:, :b] @ y[:, :b].T)
+            total, mean, spread = gram.sum(), np.trace(gram), (gram**2).sum()
+        else:
+            each = (x[:, :a, None] * y[:, None, :b] if sums is None else sums[:, :a, :b]).reshape(-1, a * b)
+            total = (each.sum(axis=0) ** 2).sum()
+            gram = each.T @ each if a * b < len(each) else each @ each.T
+            mean, spread = np.trace(gram), (gram**2).sum()
+        if mean > 0:
+            scale = n / (n - fitted)
+            mean, variance = mean * scale, 2 * spread * scale**2
+            p[place] = gamma.sf(total, mean**2 / variance, scale=variance / mean)
+            above[place] = (total - mean) / np.sqrt(variance)
     return Tested(combined(p, np.array([a + 1j * b for a, b in sizes])), above.max())
+
+
+def _sums_of_products(x: Values, y: Values, groups: NDArray[np.int64]) -> Values:
+    """Sums over groups [g, a, b] of products of each column of x [n, a] with each of y [n, b]."""
+    sums = np.zeros((int(groups.max()) + 1, x.shape[1], y.shape[1]))
+    for place, column in enumerate(x.T):
+        np.add.at(sums[:, place], groups, column[:, None] * y)
+    return sums

@@ -27,7 +27,7 @@ from infoscope.estimators.independence.association import (
 )
 from infoscope.estimators.result import Estimate, mean_of
 
-MAX_FEATURES = 0.2  # functions of the other columns that are fitted, per row
+MAX_FEATURES, MAX_FITTED = 0.2, 200  # functions of the other columns that are fitted: per row, and in all
 TESTED_DEGREES = (1, 2)  # of the normal scores that are tested, by resolution
 TREES, LEAF = 40, 5  # of each fit, and rows of a leaf
 METHOD = "partial correlation of normal scores"
@@ -75,22 +75,33 @@ def left_by_trees(columns: Sequence[Left], given: Sequence[Smooth], groups: Grou
 
 def _fitted(given: Sequence[Smooth], n: int) -> Values:
     """Orthonormal [n, f]: a constant, functions of columns and products of two, the smoothest first, at most a fifth of
-    the rows.
+    the rows, and 200.
     """
-    named: list[tuple[int, Values]] = []
-    for place, one in enumerate(given):
-        named += list(zip(one.degrees.tolist(), one.scores.T))
-        named += [(degree, column) for degree, column in enumerate(one.functions.T, 1)]
-        for other in given[:place]:
-            named += [
-                (int(d + e), first * second * np.sqrt(n))
-                for d, first in zip(one.degrees, one.scores.T)
-                for e, second in zip(other.degrees, other.scores.T)
-                if d + e <= DEGREES
-            ]
-    named.sort(key=lambda one: one[0])
-    most = max(1, int(MAX_FEATURES * n))
-    features = np.stack([np.ones(n), *(column for _, column in named[: 2 * most])], axis=1)
+    single = [
+        (degree, place, part, number)
+        for place, one in enumerate(given)
+        for part, degrees in enumerate((one.degrees.tolist(), range(1, one.functions.shape[1] + 1)))
+        for number, degree in enumerate(degrees)
+    ]
+    products = [
+        (int(d + e), place, other, i, j)
+        for place, one in enumerate(given)
+        for other in range(place)
+        for i, d in enumerate(one.degrees)
+        for j, e in enumerate(given[other].degrees)
+        if d + e <= DEGREES
+    ]
+    most = max(1, min(int(MAX_FEATURES * n), MAX_FITTED))
+
+    def feature(where: tuple[int, ...]) -> Values:
+        if len(where) == 4:
+            _, place, part, number = where
+            return (given[place].scores, given[place].functions)[part][:, number]
+        _, place, other, i, j = where
+        return given[place].scores[:, i] * given[other].scores[:, j] * np.sqrt(n)
+
+    chosen = sorted([*single, *products], key=lambda where: where[0])[: 2 * most]
+    features = np.stack([np.ones(n), *map(feature, chosen)], axis=1)
     return np.linalg.qr(features[:, spanning(features)][:, : most + 1])[0]
 
 

@@ -1,4 +1,4 @@
-"""The columns of a table, each with its type, as a screen tests and measures them."""
+"""The columns of a table, each with its type."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Column:
 
 def as_columns(
     table: Mapping[str, Any], continuous: Collection[str], discrete: Collection[str], angles: Mapping[str, float]
-) -> tuple[dict[str, Column], list[str]]:
-    """Columns by name, typed as `estimate` types them, but that whole numbers have an order; and notes on what was left
+) -> tuple[dict[str, Column], dict[str, str]]:
+    """Columns by name, typed as `estimate` types them, but that whole numbers have an order; and why others are left
     out: what is constant, and names or free texts that hardly repeat.
 
     InfoscopeError: an unknown name, a column of two types, dates, texts that are numbers, infinite values.
@@ -64,13 +64,13 @@ def as_columns(
         raise Conflict(f"continuous, discrete and angles must name each column once, got {twice[0]!r} twice.")
     wraps: dict[str, Callable[[Any], Any]] = dict.fromkeys(continuous, Continuous) | dict.fromkeys(discrete, Discrete)
     wraps |= {name: lambda values, period=period: Angle(values, period) for name, period in angles.items()}
-    found, notes = {}, []
+    found, left_out = {}, {}
     for name, value in table.items():
         try:
             found[name] = as_column(name, value, wraps.get(name))
         except NoVariation as error:
-            notes.append(f"{error} It is left out.")
-    return found, notes
+            left_out[name] = str(error)
+    return found, left_out
 
 
 def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -> Column:
@@ -85,6 +85,8 @@ def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -
         raise InvalidInput(f"{name} must be one column, got {len(parts)}.")
     given = pd.Series(parts[0], name=name)
     known = ~pd.isna(given).to_numpy()
+    if not known.any():
+        raise NoVariation(f"{name} must have known values, got none in {len(known):,} rows.")
     typed = given[known]
     if wrap is not None:
         typed = wrap(typed)

@@ -10,7 +10,7 @@ from causallearn.utils.cit import CIT_Base, register_ci_test
 
 from infoscope.errors import NoVariation
 from infoscope.estimators.independence import independence_test
-from infoscope.estimators.variables import Discrete
+from infoscope.estimators.variables import Discrete, as_codes
 
 
 class CausalLearnTest(CIT_Base):
@@ -29,7 +29,9 @@ class CausalLearnTest(CIT_Base):
         self, data: np.ndarray, discrete: Sequence[int] = (), cache_path: str | None = None, groups: Any = None
     ):
         super().__init__(data, cache_path=cache_path)
-        self.check_cache_method_consistent("infoscope", repr((list(discrete), groups)))
+        self.check_cache_method_consistent(
+            "infoscope", repr((list(discrete), None if groups is None else as_codes("groups", groups).tolist()))
+        )
         self.discrete, self.groups = set(discrete), groups
 
     def __call__(self, X: int, Y: int, condition_set: Iterable[int] | None = None) -> float:

@@ -69,7 +69,7 @@ class Screen(InNotebook):
         if self.target:
             return self.table.set_index("column")[[value]].rename(columns={value: self.target})
         names = [name for cluster in self._clusters(2.0) for name in cluster]
-        found = pd.DataFrame(np.nan, names, names)
+        found = pd.DataFrame(np.nan, names, names, float if pd.api.types.is_float_dtype(self.table[value]) else object)
         for first, second, one in self.table[["column", "with", value]].itertuples(index=False):
             found.loc[first, second] = found.loc[second, first] = one
         return found
@@ -77,7 +77,7 @@ class Screen(InNotebook):
     @property
     def clusters(self) -> list[list[str]]:
         """Of every pair: groups of columns that share as much as normal variables of correlation 0.5 on average."""
-        return [names for names in self._clusters(1 - TOGETHER) if len(names) > 1]
+        return [] if self.target else [names for names in self._clusters(1 - TOGETHER) if len(names) > 1]
 
     def _clusters(self, distance: float) -> list[list[str]]:
         from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
@@ -106,7 +106,7 @@ class Screen(InNotebook):
         lines = [
             f"{counted.replace('%', ' %')} (n = {self.n:,}{f' in {self.groups:,} groups' if self.groups else ''})."
         ]
-        strongest = self.table[pairs].head(SHOWN)
+        strongest = self.table[pairs & self.table["bits"].notna()].head(SHOWN)
         if len(strongest):
             named = [
                 f"{row['column']}{'' if self.target else ' and ' + row['with']} {row['bits']:.2f} bits "

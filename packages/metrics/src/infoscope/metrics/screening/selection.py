@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 from sklearn.base import BaseEstimator
@@ -59,7 +60,7 @@ class InformationSelector(SelectorMixin, BaseEstimator):
 
     level           the false discovery rate: of the columns that are kept, the share that is independent of y is at
                     most this on average (Benjamini & Hochberg 1995)
-    drop_redundant  whether only columns are kept that each tell of y beyond the others (`screening.beyond.choose`)
+    drop_redundant  whether only columns are kept that each tell of y beyond the others (`independence.beyond.choose`)
     discrete        which columns are categories: "auto", by their types (`estimators.variables`); or a mask, places or
                     names
 
@@ -77,8 +78,12 @@ class InformationSelector(SelectorMixin, BaseEstimator):
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Tests every column of X [n, d] against y [n]. ValueError: as scikit-learn and `information_scores`."""
         require_number("level", self.level, 0, 1)
+        given = y
         checked, y = validate_data(self, X, y, dtype=None, accept_sparse=["csr", "csc"], ensure_min_samples=FEWEST)
-        columns = single_columns("X", X if hasattr(self, "feature_names_in_") else checked)
+        y = given if isinstance(getattr(given, "dtype", None), pd.CategoricalDtype) else y  # which it makes numbers of
+        columns = single_columns(
+            "X", X if isinstance(X, pd.DataFrame) or hasattr(self, "feature_names_in_") else checked
+        )
         found, of_y = smoothed([Discrete(one) if known else one for one, known in zip(columns, self._discrete())], y)
         codes = None if groups is None else group_codes(len(y), groups)[1]
         tested = independence(found, of_y, codes)
@@ -96,9 +101,12 @@ class InformationSelector(SelectorMixin, BaseEstimator):
         known = np.zeros(self.n_features_in_, bool)
         if isinstance(self.discrete, str) and self.discrete == "auto":
             return known
-        named = np.asarray(self.discrete)
+        named = np.atleast_1d(self.discrete)
         if named.dtype.kind not in "UO":
-            known[named] = True
+            try:
+                known[named] = True
+            except IndexError:
+                raise UnknownName(f"discrete must name columns of X, got {named.tolist()} for {len(known)}.") from None
             return known
         names = getattr(self, "feature_names_in_", np.array([], object))
         if unknown := set(named.tolist()) - set(names):

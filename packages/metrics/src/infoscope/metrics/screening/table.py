@@ -60,20 +60,24 @@ def screen(
     processes   that read; -1: one for each core
     progress    called with the share that is done, and what is
 
-    Every pair has a p-value from all its rows (`association`), its q-value, and the reading of its information. Of a
-    target, those that depend on it are chosen step by step; what each adds to the others is the information of what is
-    left of both beyond these, as of normal variables (`beyond`). Rows in which one of a pair is missing are left out.
+    Every pair has a p-value from all its rows (`independence.association`), its q-value, and the reading of its
+    information. Of a target, those that depend on it are chosen step by step; what each adds to the others is the
+    information of what is left of both beyond these, as of normal variables (`independence.beyond`). Rows in which one
+    of a pair is missing are left out.
     InfoscopeError: an unknown name, dates, infinite values, fewer than 20 rows.
     """
     require_number("level", level, 0, 1, ends=False)
     require_int("rows", FEWEST if rows is None else rows, FEWEST)
-    if target is not None and isinstance(groups, str) and target == groups:
+    if target is not None and np.ndim(groups) == 0 and target == groups:
         raise Conflict(f"groups must name another column than target, got {groups!r} for both.")
+    target = None if target is None else str(target)  # as columns are named
     named, groups = _named(table, groups)
-    columns, notes = as_columns(named, continuous, discrete, angles or {})
+    periods = {str(name): period for name, period in (angles or {}).items()}
+    columns, left_out = as_columns(named, list(map(str, continuous)), list(map(str, discrete)), periods)
     if target is not None and target not in columns:
-        why = next((note for note in notes if note.startswith(f"{target} ")), f"got {target!r}.")
+        why = left_out.get(target, f"got {target!r}.")
         raise UnknownName(f"target must name a column of the table that varies: {why}")
+    notes = [f"{why} It is left out." for why in left_out.values()]
     lengths = {len(column.known) for column in columns.values()}
     if len(columns) < 2 or len(lengths) != 1 or min(lengths) < FEWEST:
         raise TooFew(
@@ -114,7 +118,8 @@ def screen(
 
 def _named(table: Any, groups: Any) -> tuple[dict[str, Any], Any]:
     """Columns by name, in the order of the table's index; and the groups, which may be named."""
-    given, _ = aligned(table=table, groups=None if isinstance(groups, str) else groups)
+    is_name = groups is not None and np.ndim(groups) == 0
+    given, _ = aligned(table=table, groups=None if is_name else groups)
     table = given["table"]
     if isinstance(table, pd.DataFrame):
         named = {str(name): table.iloc[:, place] for place, name in enumerate(table.columns)}
@@ -124,11 +129,11 @@ def _named(table: Any, groups: Any) -> tuple[dict[str, Any], Any]:
         named = {str(name): column for name, column in table.items()}
     else:
         named = {str(place): column for place, column in enumerate(bare_columns("table", table))}
-    if not isinstance(groups, str):
+    if not is_name:
         return named, given["groups"]
-    if groups not in named:
+    if str(groups) not in named:
         raise UnknownName(f"groups must be [n] or name a column of the table, got {groups!r}.")
-    return named, named.pop(groups)
+    return named, named.pop(str(groups))
 
 
 def _tests(
