@@ -17,13 +17,14 @@ from infoscope.estimators.independence.columns import as_column
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.variables import aligns, as_variables, single_columns
+from infoscope.notebook import InNotebook
 
 FEWEST = 4  # rows, of which the variance over permutations is known
 LEVEL = 0.05  # of a dependence beyond z, at which trees are asked, too
 
 
-@dataclass(frozen=True)
-class IndependenceTest:
+@dataclass(frozen=True, repr=False)
+class IndependenceTest(InNotebook):
     """p_value of independence, and `observed`: the information of what is left of x and y, as of normal variables with
     its correlations, with an interval for the error of sampling rows (nats).
     """

@@ -29,10 +29,10 @@ from infoscope.notebook import InNotebook
 class PermutationTest(InNotebook):
     """The result of a test for any information.
 
-    observed   the estimate with its interval, nats; or a kernel statistic, without unit or error
-    null       its values [permutations] under permutation; empty where a distribution is used
-    p_value    (1 + number of null values >= the observed one) / (1 + permutations), or of that distribution
-    exchanged  what was permuted, in words; or the distribution
+    observed   the estimate with its interval, nats
+    null       its values [permutations] under permutation
+    p_value    (1 + number of null values >= the observed one) / (1 + permutations)
+    exchanged  what was permuted, in words
     k_perm     neighbours in z among which x was exchanged; None elsewhere
     """
 
@@ -44,11 +44,11 @@ class PermutationTest(InNotebook):
 
     @property
     def p_error(self) -> float:
-        """Monte Carlo standard error of the p-value: what other permutations would change; 0 where there are none."""
-        return float(np.sqrt(self.p_value * (1 - self.p_value) / len(self.null))) if len(self.null) else 0.0
+        """Monte Carlo standard error of the p-value: what other permutations would change."""
+        return float(np.sqrt(self.p_value * (1 - self.p_value) / len(self.null)))
 
     def __str__(self) -> str:
-        drawn = f"{len(self.null)} permutations of {self.exchanged}" if len(self.null) else self.exchanged
+        drawn = f"{len(self.null)} permutations of {self.exchanged}"
         return f"{self.observed}; p = {self.p_value:.3g} ± {self.p_error:.2g} ({drawn})"
 
 
