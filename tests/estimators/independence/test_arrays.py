@@ -6,7 +6,7 @@ import pytest
 
 from infoscope.estimators import Angle
 from infoscope.estimators.independence import independence_test
-from infoscope.estimators.independence.arrays import smooth_columns, together
+from infoscope.estimators.independence.arrays import joined, smooth_columns
 from infoscope.estimators.independence.association import independence
 from tests.refusals import refused
 
@@ -33,7 +33,8 @@ def test_information_of_normal_variables_is_their_own():
 
 
 def test_one_column_of_several_is_enough_and_none_is_not():
-    others = RNG.normal(size=(N, 4))
+    rng = np.random.default_rng(1)
+    others = rng.normal(size=(N, 4))
     assert independence_test(np.column_stack([others, E**2]), E + W).p_value < 1e-3
     assert independence_test(others, W).p_value > 0.05
     assert independence_test(pd.DataFrame({"site": pd.cut(E, 3, labels=list("abc")), "w": W}), E).p_value < 1e-10
@@ -41,14 +42,15 @@ def test_one_column_of_several_is_enough_and_none_is_not():
 
 def test_columns_together_span_what_each_spans_once():
     first, second = smooth_columns("x", np.column_stack([E, W]))
-    both, twice = together([first, second]), together([first, first])
+    both, twice = joined([first, second]), joined([first, first])
     assert both.resolutions == (2, 4, 8, 16) and twice.resolutions == first.resolutions
     np.testing.assert_allclose(both.functions.T @ both.functions, np.eye(16), atol=1e-12)
     assert independence([twice], [second]).p == pytest.approx(independence([first], [second]).p)
 
 
 def test_an_angle_has_no_ends():
-    hour = RNG.uniform(0, 24, N)
+    rng = np.random.default_rng(1)
+    hour = rng.uniform(0, 24, N)
     near_midnight = np.cos(hour * np.pi / 12) + W
     turned = [independence_test(Angle((hour + shift) % 24, 24), near_midnight).p_value for shift in (0, 7)]
     assert turned[0] < 1e-10 and turned[1] == pytest.approx(turned[0], rel=0.5)
@@ -97,6 +99,7 @@ def test_a_condition_that_does_not_vary_says_nothing():
 
 def test_many_columns_need_no_table_of_all_their_products():
     """30 columns a side: 240² products, whose covariance would take 27 GB."""
-    wide = RNG.normal(size=(300, 30))
-    assert independence_test(wide, wide[:, :1] + wide[:, 1:2] ** 2, RNG.normal(size=(300, 2))).p_value < 0.05
-    assert independence_test(wide, RNG.normal(size=(300, 30)), groups=np.arange(300) // 2).p_value > 0.001
+    rng = np.random.default_rng(1)
+    wide = rng.normal(size=(300, 30))
+    assert independence_test(wide, wide[:, :1] + wide[:, 1:2] ** 2, rng.normal(size=(300, 2))).p_value < 0.05
+    assert independence_test(wide, rng.normal(size=(300, 30)), groups=np.arange(300) // 2).p_value > 0.001

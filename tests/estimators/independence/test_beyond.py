@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from infoscope.estimators.independence.association import CATEGORY, NUMBER, smooth
-from infoscope.estimators.independence.beyond import beyond, choose, information_of, left
+from infoscope.estimators.independence.beyond import beyond, choose, information_of_residuals, residuals
 
 
 def numbers(*columns):
@@ -26,7 +26,7 @@ def test_information_of_normal_columns_is_that_of_their_partial_correlation(slop
     truth, covered, values = math.log1p(slope**2) / 2, 0, []
     for seed in range(200):
         x, y, z = numbers(*partly(np.random.default_rng(seed), 1000, slope))
-        found = information_of(*left([x, y], [z]))
+        found = information_of_residuals(*residuals([x, y], [z]))
         covered += found.low <= truth <= found.high
         values.append(found.value)
     assert covered / 200 >= 0.91 and (covered <= 198 or slope == 0)
@@ -45,8 +45,8 @@ def test_groups_widen_the_interval():
     generator = np.random.default_rng(0)
     x, y, z = (column.repeat(4) for column in partly(generator, 100, 0.5))
     x, y, z = numbers(*(column + 0.01 * generator.normal(size=400) for column in (x, y, z)))
-    sides, groups = left([x, y], [z]), np.arange(400) // 4
-    alone, grouped = information_of(*sides), information_of(*sides, groups)
+    sides, groups = residuals([x, y], [z]), np.arange(400) // 4
+    alone, grouped = information_of_residuals(*sides), information_of_residuals(*sides, groups)
     assert grouped.units == 100 and grouped.standard_error > 1.5 * alone.standard_error
 
 

@@ -32,9 +32,10 @@ def test_types(values, kind):
 
 
 def test_options_and_wrappers_are_the_same():
-    hour = RNG.uniform(0, 24, N)
-    columns, notes = as_columns({"n": np.arange(N) % 7, "m": np.arange(N) % 5, "h": hour}, ["n"], ["m"], {"h": 24})
-    assert [column.kind for column in columns.values()] == ["number", "category", "angle"] and not notes
+    rng = np.random.default_rng(1)
+    hour = rng.uniform(0, 24, N)
+    columns, left_out = as_columns({"n": np.arange(N) % 7, "m": np.arange(N) % 5, "h": hour}, ["n"], ["m"], {"h": 24})
+    assert [column.kind for column in columns.values()] == ["number", "category", "angle"] and not left_out
     np.testing.assert_allclose(columns["h"].values, hour / 24)
 
 
@@ -55,7 +56,8 @@ def test_missing_values_are_not_known(values):
 
 
 def test_constants_names_and_free_texts_are_left_out_with_a_note():
-    table = {"one": np.ones(N), "name": [f"patient {place}" for place in range(N)], "x": RNG.normal(size=N)}
+    rng = np.random.default_rng(1)
+    table = {"one": np.ones(N), "name": [f"patient {place}" for place in range(N)], "x": rng.normal(size=N)}
     columns, left_out = as_columns(table, (), (), {})
     assert list(columns) == ["x"]
     assert list(left_out) == ["one", "name"]
@@ -74,7 +76,7 @@ def test_constants_names_and_free_texts_are_left_out_with_a_note():
 )
 def test_what_cannot_be_used_is_refused(column, argument, code):
     with refused(argument, code):
-        as_columns({"a": column, "b": RNG.normal(size=N)}, (), (), {})
+        as_columns({"a": column, "b": np.random.default_rng(1).normal(size=N)}, (), (), {})
 
 
 def test_types_name_columns_once():
@@ -87,7 +89,8 @@ def test_types_name_columns_once():
 
 
 def test_a_side_is_what_estimate_takes():
-    table = {"a": RNG.normal(size=N), "b": Discrete(RNG.integers(0, 3, N)), "c": RNG.normal(size=N)}
+    rng = np.random.default_rng(1)
+    table = {"a": rng.normal(size=N), "b": Discrete(rng.integers(0, 3, N)), "c": rng.normal(size=N)}
     columns, _ = as_columns(table, (), (), {})
     rows = np.arange(N)
     x, y = side([columns["a"], columns["b"]], rows), side([columns["c"]], rows)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.errors import NoVariation, TooFew
-from infoscope.estimators.independence.association import Smooth, independence, spanning
-from infoscope.estimators.independence.beyond import beyond, information_of, left
+from infoscope.estimators.independence.association import Smooth, independence, independent_columns
+from infoscope.estimators.independence.beyond import beyond, information_of_residuals, residuals
 from infoscope.estimators.independence.columns import as_column
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
@@ -61,12 +61,12 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
     for name, columns in sides.items():
         if not columns:
             raise NoVariation(f"{name} must have a column of values that repeat or of numbers, got none.")
-    first, second = map(together, sides.values())
+    first, second = map(joined, sides.values())
     if conditions:
         found = beyond(first, second, conditions, LEVEL, codes)
         return IndependenceTest(found.p, found.information)
     p = float(independence([first], [second], codes).p[0, 0])
-    return IndependenceTest(p, information_of(*left([first, second], []), codes))
+    return IndependenceTest(p, information_of_residuals(*residuals([first, second], []), codes))
 
 
 def smooth_columns(name: str, value: Any) -> list[Smooth]:
@@ -79,7 +79,7 @@ def smooth_columns(name: str, value: Any) -> list[Smooth]:
     return found
 
 
-def together(columns: Sequence[Smooth]) -> Smooth:
+def joined(columns: Sequence[Smooth]) -> Smooth:
     """The functions of several columns as those of one variable: at each resolution those of every column at it."""
     if len(columns) == 1:
         return columns[0]
@@ -91,7 +91,7 @@ def together(columns: Sequence[Smooth]) -> Smooth:
             before[number] = column.resolutions[place]
         resolutions.append(sum(part.shape[1] for part in order))
     functions = np.hstack(order)
-    kept = spanning(functions)
+    kept = independent_columns(functions)
     degrees = np.concatenate([column.degrees for column in columns])
     smoothest = np.argsort(degrees, kind="stable")
     scores = np.hstack([column.scores for column in columns])[:, smoothest]

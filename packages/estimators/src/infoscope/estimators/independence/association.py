@@ -82,10 +82,10 @@ def _at_most(resolutions: Sequence[int], functions: Values) -> tuple[int, ...]:
 def _orthonormal(columns: Values) -> Values:
     """The columns made orthonormal, in their order, without what those before them and a constant already span."""
     columns = np.column_stack([np.ones(len(columns)), columns])
-    return np.linalg.qr(columns[:, spanning(columns)])[0][:, 1:]
+    return np.linalg.qr(columns[:, independent_columns(columns)])[0][:, 1:]
 
 
-def spanning(columns: Values) -> NDArray[np.bool_]:
+def independent_columns(columns: Values) -> NDArray[np.bool_]:
     """Which columns [d] of [n, d] are not spanned by those before them."""
     triangle = np.linalg.qr(columns, mode="r")
     return np.abs(np.diag(triangle)) > SMALLEST * np.linalg.norm(columns, axis=0)
@@ -135,9 +135,11 @@ def independence(x: Sequence[Smooth], y: Sequence[Smooth], groups: NDArray[np.in
     """Of every column of x [p] with every one of y [q], of the same rows, independent but for their groups [n]."""
     if groups is not None:
         found = [
-            of_products(a.functions, b.functions, list(zip(a.resolutions, b.resolutions)), groups) for a in x for b in y
+            tested_products(a.functions, b.functions, list(zip(a.resolutions, b.resolutions)), groups)
+            for a in x
+            for b in y
         ]
-        return gathered(found, (len(x), len(y)))
+        return stacked_tests(found, (len(x), len(y)))
     squares = _stacked(x).T @ _stacked(y)
     squares *= squares
     n, sums, means, variances, taken = x[0].n, [], [], [], []
@@ -157,7 +159,7 @@ def independence(x: Sequence[Smooth], y: Sequence[Smooth], groups: NDArray[np.in
     return Tested(combined(np.array(p), np.array(taken)), np.max(above, axis=0))
 
 
-def gathered(found: Sequence[Tested], shape: tuple[int, ...]) -> Tested:
+def stacked_tests(found: Sequence[Tested], shape: tuple[int, ...]) -> Tested:
     """Tests of one pair each, in an array."""
     return Tested(*(np.array([getattr(one, name) for one in found]).reshape(shape) for name in ("p", "strength")))
 
@@ -200,7 +202,7 @@ def combined(p: Values, taken: Values) -> Values:
     return np.where(((p > LARGEST_P) | ~new).all(axis=0), p.max(axis=0), found)
 
 
-def of_products(
+def tested_products(
     x: Values, y: Values, sizes: Sequence[tuple[int, int]], groups: NDArray[np.int64] | None, fitted: int = 0
 ) -> Tested:
     """Of functions x [n, a] with y [n, b] by the spread of their products over rows, or groups of them; at each

@@ -21,9 +21,9 @@ from infoscope.estimators.independence.association import (
     Smooth,
     Tested,
     Values,
-    gathered,
-    of_products,
-    spanning,
+    independent_columns,
+    stacked_tests,
+    tested_products,
 )
 from infoscope.estimators.result import Estimate, mean_of
 
@@ -35,7 +35,7 @@ Groups = NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, eq=False)
-class Left:
+class Residuals:
     """What is left of a column's scores [n, e], how many of these each resolution takes, and how many functions were
     fitted to them.
     """
@@ -45,18 +45,20 @@ class Left:
     fitted: int
 
 
-def left(columns: Sequence[Smooth], given: Sequence[Smooth]) -> list[Left]:
+def residuals(columns: Sequence[Smooth], given: Sequence[Smooth]) -> list[Residuals]:
     """What is left of columns beyond functions of others and products of two of these."""
     fitted = _fitted(given, columns[0].n)
     found = []
     for column in columns:
         scores = column.scores[:, column.degrees <= TESTED_DEGREES[-1]]
         sizes = tuple(int((column.degrees <= degree).sum()) for degree in TESTED_DEGREES)
-        found.append(Left(scores - fitted @ (fitted.T @ scores), sizes, fitted.shape[1]))
+        found.append(Residuals(scores - fitted @ (fitted.T @ scores), sizes, fitted.shape[1]))
     return found
 
 
-def left_by_trees(columns: Sequence[Left], given: Sequence[Smooth], groups: Groups = None, seed: int = 0) -> list[Left]:
+def residuals_of_trees(
+    columns: Sequence[Residuals], given: Sequence[Smooth], groups: Groups = None, seed: int = 0
+) -> list[Residuals]:
     """What is left beyond trees of all the others, too, fitted to one half of the rows or groups for the other half."""
     from sklearn.ensemble import ExtraTreesRegressor  # takes a second to import
 
@@ -102,13 +104,13 @@ def _fitted(given: Sequence[Smooth], n: int) -> Values:
 
     chosen = sorted([*single, *products], key=lambda where: where[0])[: 2 * most]
     features = np.stack([np.ones(n), *map(feature, chosen)], axis=1)
-    return np.linalg.qr(features[:, spanning(features)][:, : most + 1])[0]
+    return np.linalg.qr(features[:, independent_columns(features)][:, : most + 1])[0]
 
 
-def independence_of(x: Left, y: Left, groups: Groups = None) -> Tested:
+def tested_residuals(x: Residuals, y: Residuals, groups: Groups = None) -> Tested:
     """The test of what is left of two columns."""
     a, b = (side.scores / _or_inf(np.linalg.norm(side.scores, axis=0)) for side in (x, y))
-    return of_products(a, b, list(zip(x.sizes, y.sizes)), groups, x.fitted)
+    return tested_products(a, b, list(zip(x.sizes, y.sizes)), groups, x.fitted)
 
 
 def _or_inf(sizes: Values) -> Values:
@@ -116,7 +118,7 @@ def _or_inf(sizes: Values) -> Values:
     return np.where(sizes > SMALLEST, sizes, np.inf)
 
 
-def information_of(x: Left, y: Left, groups: Groups = None) -> Estimate:
+def information_of_residuals(x: Residuals, y: Residuals, groups: Groups = None) -> Estimate:
     """The information, nats, of normal variables with the leading correlations of what is left, as many as there are
     scores of the first degree, less its bias. Exact where columns are normal but for increasing maps; its interval is
     for the error of sampling rows or groups.
@@ -150,12 +152,12 @@ class Beyond:
 
 def beyond(x: Smooth, y: Smooth, given: Sequence[Smooth], level: float, groups: Groups = None) -> Beyond:
     """Of one column; with trees where functions alone leave a dependence at the level."""
-    sides = left([x, y], given)
-    tested = independence_of(*sides, groups)
+    sides = residuals([x, y], given)
+    tested = tested_residuals(*sides, groups)
     if given and tested.p <= level:
-        sides = left_by_trees(sides, given, groups)
-        tested = independence_of(*sides, groups)
-    return Beyond(float(tested.p), information_of(*sides, groups))
+        sides = residuals_of_trees(sides, given, groups)
+        tested = tested_residuals(*sides, groups)
+    return Beyond(float(tested.p), information_of_residuals(*sides, groups))
 
 
 @dataclass(frozen=True)
@@ -179,8 +181,8 @@ def choose(offered: Mapping[str, Smooth], y: Smooth, level: float, groups: Group
         return [offered[name] for name in chosen if name != but]
 
     while open_:
-        *columns, of_y = left([*(offered[name] for name in open_), y], given())
-        found = gathered([independence_of(column, of_y, groups) for column in columns], (len(open_),))
+        *columns, of_y = residuals([*(offered[name] for name in open_), y], given())
+        found = stacked_tests([tested_residuals(column, of_y, groups) for column in columns], (len(open_),))
         q = false_discovery_control(found.p)
         open_ = [open_[place] for place in np.argsort(-found.strength) if q[place] <= level]
         while open_:
