@@ -62,12 +62,12 @@ def progress() -> Callable[[float, str], None]:
     """Prints what is done, at the beginning and after each tenth."""
     steps: set[int] = set()
 
-    def told(share: float, what: str) -> None:
+    def say(share: float, what: str) -> None:
         if int(share / STEP) not in steps:
             steps.add(int(share / STEP))
             print(f"{share:.0%}  {what}", file=sys.stderr, flush=True)
 
-    return told
+    return say
 
 
 def main(given: SimpleNamespace) -> None:

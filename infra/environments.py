@@ -34,7 +34,7 @@ EXTRAS = {  # with what each is there for
 }
 PARTS = ("infoscope", "core", "data", "estimators", "metrics", "models", "tracking")
 WITHOUT = ("torch", "ray", "mlflow")  # what an estimate on arrays must not load
-STARTS = 4  # fresh processes; the first compiles, the best of the others is told
+STARTS = 4  # fresh processes; the first compiles, the best of the others is printed
 BLOCK = 512  # bytes, in which the system counts what a file takes
 REASON = 300  # characters of what a program said last
 MEASURED = """

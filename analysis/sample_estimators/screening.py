@@ -17,13 +17,13 @@ from infoscope.estimators.result import mean_of
 from infoscope.metrics.shares import share_interval
 from sweeps.sample_estimators.settings import PAIRS, SCREEN, TEST_LEVEL
 
-MOST_FALSE, LEAST_HELD = 0.10, 0.93  # what is wanted
+MAX_FALSE_DISCOVERIES, MIN_COVERAGE = 0.10, 0.93  # what is wanted
 
 
 SHARES = {  # title -> what is counted, among what
     "power": ("found", "dependent"),
     "false discoveries": ("false", "discovered"),
-    "intervals that hold the truth": ("held", "intervals"),
+    "intervals that cover the true value": ("held", "intervals"),
     "redundant ones left out": ("spare_left_out", "spare_found"),
     "needed ones kept": ("needed_kept", "needed_found"),
 }
@@ -83,8 +83,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     caption = [
         f"What is found in tables of known truth, at a false discovery rate of {level} (boruta as it comes). "
         "Power: of the columns that depend on the target, the share that is found; false discoveries: of what is "
-        "found, the mean share that does not depend on it. Intervals: of the screen's bits, the share that holds the "
-        "truth. Redundant ones tell nothing beyond another column and should be left out of the choice; needed ones "
+        "found, the mean share that does not depend on it. Intervals: of the screen's bits, the share that covers the "
+        "true value. Redundant ones tell nothing beyond another column and should be left out of the choice; needed ones "
         "are sources of the target of which some column was found, and is kept. In brackets 95 % intervals over "
         "tables. Seconds: median of one table, one thread. pairs: every pair of columns.",
         f"Profile {', '.join(sorted(set(runs['profile'])))}; generated data; code {versions(runs)}.",
@@ -102,12 +102,12 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     words = text_of(
         by_table,
         ["table", "n", "method", "data_sets"],
-        {"found": of("found", "dependent"), "false": of("false", "discovered"), "hold": of("held", "intervals")}
+        {"found": of("found", "dependent"), "false": of("false", "discovered"), "cover": of("held", "intervals")}
         | {"seconds": ("seconds", "{:.1f}")},
     ).rename(columns={"data_sets": "data sets"})
     each = (
         "Each table, all of its data sets together. Found: of the columns (or pairs) that depend; false: of those that "
-        "were found; hold: intervals that hold the truth."
+        "were found; cover: intervals that cover the true value."
     )
     return [Result("methods", figures, text, caption), Result("tables", by_table, words, [each])]
 
@@ -120,11 +120,13 @@ def said(figures: pd.DataFrame) -> list[str]:
     ours, lines = of.loc[SCREEN], []
     lines.append(
         f"False discoveries of the screen: {ours['false discoveries']:.1%}, upper limit "
-        f"{ours['false discoveries_high']:.1%} (wanted: at most {MOST_FALSE:.0%})."
+        f"{ours['false discoveries_high']:.1%} (wanted: at most {MAX_FALSE_DISCOVERIES:.0%})."
     )
-    held = "intervals that hold the truth"
+    held = "intervals that cover the true value"
     for method in (one for one in (SCREEN, PAIRS) if one in of.index):
-        lines.append(f"{held.capitalize()}, {method}: {of.loc[method, held]:.1%} (wanted: at least {LEAST_HELD:.0%}).")
+        lines.append(
+            f"{held.capitalize()}, {method}: {of.loc[method, held]:.1%} (wanted: at least {MIN_COVERAGE:.0%})."
+        )
     peers = [f"{name} {of.loc[name, 'power']:.1%}" for name in of.index if name not in (SCREEN, PAIRS)]
     lines.append(f"Power: screen {ours['power']:.1%}" + (f"; {', '.join(peers)}." if peers else "."))
     return lines

@@ -25,15 +25,15 @@ def test_shares_are_means_over_tables_of_what_can_be_found():
     of = figures.set_index("method")
     assert of.loc["screen", "power"] == 1 and of.loc["dcor", "power"] == pytest.approx(0.5)
     assert of.loc["screen", "false discoveries"] == pytest.approx((0 + 1 / 5 + 0 + 1) / 4)
-    assert of.loc["screen", "intervals that hold the truth"] == pytest.approx(0.95)
-    assert np.isnan(of.loc["dcor", "intervals that hold the truth"])
+    assert of.loc["screen", "intervals that cover the true value"] == pytest.approx(0.95)
+    assert np.isnan(of.loc["dcor", "intervals that cover the true value"])
     assert of.loc["screen", "redundant ones left out"] == 0.5 and of.loc["screen", "needed ones kept"] == 1
-    assert of.loc["screen", "seconds"] == 1.5 and text["intervals that hold the truth"].tolist()[1] == ""
+    assert of.loc["screen", "seconds"] == 1.5 and text["intervals that cover the true value"].tolist()[1] == ""
 
 
 def test_the_caption_says_what_is_wanted_and_compares_powers():
     lines = said(in_all(counted(made_up()))[0])
     assert "30.0%" in lines[0] and "at most 10%" in lines[0]
-    assert lines[1].startswith("Intervals that hold the truth, screen: 95.0%")
+    assert lines[1].startswith("Intervals that cover the true value, screen: 95.0%")
     assert lines[-1] == "Power: screen 100.0%; dcor 50.0%."
     assert said(in_all(counted(made_up().query("method == 'dcor'")))[0]) == []

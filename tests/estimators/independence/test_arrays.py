@@ -6,8 +6,9 @@ import pytest
 
 from infoscope.estimators import Angle
 from infoscope.estimators.independence import independence_test
-from infoscope.estimators.independence.arrays import joined, smooth_columns
+from infoscope.estimators.independence.arrays import joined
 from infoscope.estimators.independence.association import independence
+from infoscope.estimators.independence.columns import smooth_column
 from tests.refusals import refused
 
 N = 400
@@ -41,7 +42,7 @@ def test_one_column_of_several_is_enough_and_none_is_not():
 
 
 def test_columns_together_span_what_each_spans_once():
-    first, second = smooth_columns("x", np.column_stack([E, W]))
+    first, second = smooth_column("x", E), smooth_column("x", W)
     both, twice = joined([first, second]), joined([first, first])
     assert both.resolutions == (2, 4, 8, 16) and twice.resolutions == first.resolutions
     np.testing.assert_allclose(both.functions.T @ both.functions, np.eye(16), atol=1e-12)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from infoscope.estimators import Angle, Continuous, Discrete, estimate
-from infoscope.estimators.independence.columns import as_column, as_columns, side
+from infoscope.estimators.independence.columns import as_column, as_columns, smooth_column
 from tests.refusals import refused
 
 RNG = np.random.default_rng(0)
@@ -88,11 +88,15 @@ def test_types_name_columns_once():
             as_columns(table, *types)
 
 
-def test_a_side_is_what_estimate_takes():
+def test_rows_of_a_column_are_what_estimate_takes():
     rng = np.random.default_rng(1)
-    table = {"a": rng.normal(size=N), "b": Discrete(rng.integers(0, 3, N)), "c": rng.normal(size=N)}
+    table = {"b": Discrete(rng.integers(0, 3, N)), "c": rng.normal(size=N)}
     columns, _ = as_columns(table, (), (), {})
-    rows = np.arange(N)
-    x, y = side([columns["a"], columns["b"]], rows), side([columns["c"]], rows)
-    expected = estimate([table["a"], table["b"]], table["c"])
-    assert estimate(x, y).value == pytest.approx(expected.value, rel=1e-12)
+    b, c = (columns[name].typed(np.arange(N)) for name in "bc")
+    assert estimate(b, c).value == pytest.approx(estimate(table["b"], table["c"]).value, rel=1e-12)
+
+
+def test_a_column_that_does_not_vary_has_no_functions():
+    assert smooth_column("a", np.ones(N)) is None and smooth_column("a", np.arange(N) % 3).n == N
+    with refused("a", "missing"):
+        smooth_column("a", [np.nan, *range(N)])

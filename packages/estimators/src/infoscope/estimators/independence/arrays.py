@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,15 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.errors import NoVariation, TooFew
-from infoscope.estimators.independence.association import Smooth, independence, independent_columns
+from infoscope.estimators.independence.association import FEWEST, Smooth, independence, independent_columns
 from infoscope.estimators.independence.beyond import beyond, information_of_residuals, residuals
-from infoscope.estimators.independence.columns import as_column
+from infoscope.estimators.independence.columns import smooth_column
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.variables import aligns, as_variables, single_columns
 from infoscope.notebook import InNotebook
 
-FEWEST = 4  # rows, of which the variance over permutations is known
 LEVEL = 0.05  # of a dependence beyond z, at which trees are asked, too
 
 
@@ -51,32 +49,23 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
     (`beyond`; Shah & Peters 2020). RowsInSequence is warned of where rows look like a series. InfoscopeError: as
     `as_variables`, a category of nearly every row, fewer than 4 rows.
     """
-    conditions = [] if z is None else smooth_columns("z", z)
-    variables, codes = as_variables(groups, x=x, y=y, **({"z": z} if conditions else {}))
+    sides = {"x": x, "y": y} | ({} if z is None else {"z": z})
+    smooth = {name: [smooth_column(name, one) for one in single_columns(name, value)] for name, value in sides.items()}
+    columns = {name: [one for one in found if one is not None] for name, found in smooth.items()}
+    given = columns.get("z", [])
+    variables, codes = as_variables(groups, **{name: value for name, value in sides.items() if name != "z" or given})
     if variables["x"].n < FEWEST:
         raise TooFew(f"x and y must have at least {FEWEST} rows, got {variables['x'].n}.")
+    if none := [name for name in ("x", "y") if not columns[name]]:
+        raise NoVariation(f"{none[0]} must have a column of values that repeat or of numbers, got none.")
     if codes is None:
         warn_of_series(variables["x"], variables["y"])
-    sides = {name: smooth_columns(name, value) for name, value in (("x", x), ("y", y))}
-    for name, columns in sides.items():
-        if not columns:
-            raise NoVariation(f"{name} must have a column of values that repeat or of numbers, got none.")
-    first, second = map(joined, sides.values())
-    if conditions:
-        found = beyond(first, second, conditions, LEVEL, codes)
+    first, second = joined(columns["x"]), joined(columns["y"])
+    if given:
+        found = beyond(first, second, given, LEVEL, codes)
         return IndependenceTest(found.p, found.information)
     p = float(independence([first], [second], codes).p[0, 0])
     return IndependenceTest(p, information_of_residuals(*residuals([first, second], []), codes))
-
-
-def smooth_columns(name: str, value: Any) -> list[Smooth]:
-    """Functions of every column that varies; of a category of nearly every row there are none."""
-    found = []
-    for one in single_columns(name, value):
-        with contextlib.suppress(NoVariation):
-            column = as_column(name, one)
-            found.append(column.smooth(column.known))
-    return found
 
 
 def joined(columns: Sequence[Smooth]) -> Smooth:

@@ -4,8 +4,9 @@ A column becomes a few orthonormal functions: polynomials of the ranks of number
 categories. Where two columns are independent, a sum of squared correlations of their functions has a mean and a
 variance over permutations that are known exactly (Kazi-Aoual et al. 1995, as given by Josse, Pagès & Husson 2008), and
 its law is close to the beta of these. Sums at four resolutions, from one function a side to all, are one p-value by
-the Cauchy combination (Liu & Xie 2020), the coarser ones with more weight. Among rows in groups the mean and variance
-are those of sums over independent groups (Satterthwaite 1946).
+the Cauchy combination (Liu & Xie 2020), the coarser ones with more weight. These are smooth tests (Neyman 1937;
+Kallenberg & Ledwina 1999) for columns of any types, of Pillai's trace. Among rows in groups the mean and variance are
+those of sums over independent groups (Satterthwaite 1946).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ MAX_CATEGORIES, LEAST_ROWS = 30, 5  # categories that are kept apart: the most f
 LARGEST_P = 0.99  # of one resolution: a p-value near 1 must not outweigh a small one
 SMALLEST = 1e-6  # share of a column that is new, below which it is nothing but rounding
 DEGREES = 4  # of the polynomials of normal scores
+FEWEST = 4  # rows, of which the variance over permutations is known
 NUMBER, WHOLE, CATEGORY, ANGLE = "number", "whole number", "category", "angle"
 
 

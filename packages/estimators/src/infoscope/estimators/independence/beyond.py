@@ -1,8 +1,9 @@
 """What columns tell of a target beyond others: tests of conditional independence, and a choice step by step.
 
 Of a column and of the target what is left is compared: their functions less what functions of the other columns,
-products of two of these, and trees of all of them predict (Shah & Peters 2020: the error of both predictions must be
-small). Columns are chosen forwards and dropped backwards (Tsamardinos et al. 2003).
+products of two of these, and trees of all of them predict (the generalised covariance measure, Shah & Peters 2020; the
+error of both predictions must be small). Columns are chosen forwards and dropped backwards, as in the search of a
+Markov blanket (Tsamardinos et al. 2003).
 """
 
 from __future__ import annotations

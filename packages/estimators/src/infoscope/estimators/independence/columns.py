@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from infoscope.errors import Conflict, InvalidInput, NoVariation, UnknownName
+from infoscope.errors import Conflict, InvalidInput, MissingValues, NoVariation, UnknownName
 from infoscope.estimators.independence.association import ANGLE, CATEGORY, NUMBER, WHOLE, Smooth, smooth
 from infoscope.estimators.variables import (
     Angle,
@@ -47,6 +47,10 @@ class Column:
     def smooth(self, rows: NDArray[np.bool_]) -> Smooth:
         """Functions of its values in some of the rows, where it must be known."""
         return smooth(self.values[rows], self.kind)
+
+    def typed(self, rows: NDArray[np.intp]) -> Any:
+        """Some rows of it, as `estimate` takes them."""
+        return self.wrap(self.given.iloc[rows])
 
 
 def as_columns(
@@ -106,9 +110,12 @@ def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -
     return Column(name, kind, all_values, known, given, wrap or (lambda rows: rows))
 
 
-def side(chosen: Sequence[Column], rows: NDArray[np.intp]) -> Any:
-    """Some rows of columns as one side of `estimate`."""
-    plain = [one.given.iloc[rows] for one in chosen if isinstance(one.wrap(one.given[:0]), pd.Series)]
-    typed = [one.wrap(one.given.iloc[rows]) for one in chosen if not isinstance(one.wrap(one.given[:0]), pd.Series)]
-    blocks = [plain[0] if len(plain) == 1 else pd.concat(plain, axis=1), *typed] if plain else typed
-    return blocks[0] if len(blocks) == 1 else blocks
+def smooth_column(name: str, value: Any) -> Smooth | None:
+    """Functions of a column without missing values; None where `as_column` has NoVariation. MissingValues."""
+    try:
+        column = as_column(name, value)
+    except NoVariation:
+        return None
+    if missing := int((~column.known).sum()):
+        raise MissingValues(f"{name} must have no missing values, got {missing:,} of {len(column.known):,}.")
+    return column.smooth(column.known)

@@ -19,7 +19,7 @@ SHOWN = 8  # columns that a sentence names
 MAX_ROWS = 60  # of the table to read
 MAX_BARS = 40  # of the figure of a target
 MAX_WRITTEN = 16  # columns of a heat map up to which the bits are written into it
-TOGETHER = 0.5  # columns whose information is that of a correlation beyond this are in a cluster
+CLUSTER_CORRELATION = 0.5  # columns whose information is that of a correlation beyond this are in a cluster
 COLUMNS = {  # of `table`, in bits where the name says so
     "column": "its name", "with": "the target, or the other column", "kind": "its type",
     "bits": "information, the reading's best guess", "low_bits": "its 95 % interval", "high_bits": "its other end",
@@ -77,7 +77,7 @@ class Screen(InNotebook):
     @property
     def clusters(self) -> list[list[str]]:
         """Of every pair: groups of columns that share as much as normal variables of correlation 0.5 on average."""
-        return [] if self.target else [names for names in self._clusters(1 - TOGETHER) if len(names) > 1]
+        return [] if self.target else [names for names in self._clusters(1 - CLUSTER_CORRELATION) if len(names) > 1]
 
     def _clusters(self, distance: float) -> list[list[str]]:
         from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
@@ -180,8 +180,8 @@ class Screen(InNotebook):
         intervals(ax, list(shown["column"]), estimates, list(colours))
         ax.set_xlabel(f"information about {self.target} (bits), 95 % interval")
         first = f"the first {len(shown)} of {len(self.table):,} columns; " if len(shown) < len(self.table) else ""
-        told = "blue: adds to the other blue ones; grey: depends, adds nothing to them;\npale: no dependence found; "
-        ax.set_title(f"{told}{first}n = {self.n:,}", fontsize="small")
+        colours = "blue: adds to the other blue ones; grey: depends, adds nothing to them;\npale: no dependence found; "
+        ax.set_title(f"{colours}{first}n = {self.n:,}", fontsize="small")
         return ax
 
 

@@ -15,13 +15,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from infoscope.checks import require_number
-from infoscope.errors import MissingValues, NoVariation, UnknownName, WrongLength
-from infoscope.estimators.independence.association import NUMBER, Smooth, independence, smooth
+from infoscope.errors import NoVariation, UnknownName, WrongLength
+from infoscope.estimators.independence.association import FEWEST, NUMBER, Smooth, independence, smooth
 from infoscope.estimators.independence.beyond import choose
-from infoscope.estimators.independence.columns import as_column
+from infoscope.estimators.independence.columns import smooth_column
 from infoscope.estimators.variables import Discrete, aligns, group_codes, single_columns
-
-FEWEST = 4  # rows, of which the variance over permutations is known
 
 
 @aligns("X", "y")
@@ -31,25 +29,17 @@ def information_scores(X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArr
     A strength is in standard deviations above what independent columns have; that of a column that does not vary is 0.
     InfoscopeError: missing values, dates, texts that are numbers, a y that does not vary, fewer than 4 rows.
     """
-    tested = independence(*smoothed(single_columns("X", X), y))
+    tested = independence(*smooth_columns(single_columns("X", X), y))
     return tested.strength[:, 0], tested.p[:, 0]
 
 
-def smoothed(columns: Sequence[Any], y: Any) -> tuple[list[Smooth], list[Smooth]]:
+def smooth_columns(columns: Sequence[Any], y: Any) -> tuple[list[Smooth], list[Smooth]]:
     """Functions of the columns, none of those that do not vary, and of y."""
 
-    def functions(name: str, value: Any) -> Smooth:
-        column = as_column(name, value)
-        if missing := int((~column.known).sum()):
-            raise MissingValues(f"{name} must have no missing values, got {missing:,} of {len(column.known):,}.")
-        return column.smooth(column.known)
-
-    of_y, found = functions("y", y), []
-    for column in columns:
-        try:
-            found.append(functions("X", column))
-        except NoVariation:
-            found.append(smooth(np.zeros(of_y.n), NUMBER))
+    of_y = smooth_column("y", y)
+    if of_y is None:
+        raise NoVariation("y must take two values or more, which repeat where they are categories.")
+    found = [smooth_column("X", column) or smooth(np.zeros(of_y.n), NUMBER) for column in columns]
     if {one.n for one in found} != {of_y.n} or of_y.n < FEWEST:
         raise WrongLength(f"X and y must have the same rows, at least {FEWEST}, got {found[0].n} and {of_y.n}.")
     return found, [of_y]
@@ -84,7 +74,9 @@ class InformationSelector(SelectorMixin, BaseEstimator):
         columns = single_columns(
             "X", X if isinstance(X, pd.DataFrame) or hasattr(self, "feature_names_in_") else checked
         )
-        found, of_y = smoothed([Discrete(one) if known else one for one, known in zip(columns, self._discrete())], y)
+        found, of_y = smooth_columns(
+            [Discrete(one) if known else one for one, known in zip(columns, self._discrete())], y
+        )
         codes = None if groups is None else group_codes(len(y), groups)[1]
         tested = independence(found, of_y, codes)
         self.scores_, self.p_values_ = tested.strength[:, 0], tested.p[:, 0]

@@ -18,7 +18,7 @@ from infoscope.errors import Conflict, TooFew, UnknownName
 from infoscope.estimators.arrays.registry import estimate
 from infoscope.estimators.independence.association import independence
 from infoscope.estimators.independence.beyond import choose
-from infoscope.estimators.independence.columns import Column, as_columns, side
+from infoscope.estimators.independence.columns import Column, as_columns
 from infoscope.estimators.reading.result import SERIES
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.variables import aligned, bare_columns, group_codes, of_kept
@@ -100,19 +100,19 @@ def screen(
     q = false_discovery_control(p)
     dependent = q <= level
     readers = _Readers(columns, codes, rows, generator, processes, progress, len(pairs))
-    readings: dict[tuple[str, ...], Estimate] = {}
+    readings: dict[tuple[str, str], Estimate] = {}
     for some in (dependent, ~dependent):
         readings |= readers.read([pair for pair, one in zip(pairs, some) if one])
     found = [
         _row(columns, pair, readings[pair]) | {"p": p[place], "q": q[place], "dependent": bool(dependent[place])}
         for place, pair in enumerate(pairs)
     ]
-    notes += _told(readings.values())
+    notes += _notes_of_readings(readings.values())
     if target is not None and dependent.any():
         names = [pairs[place][0] for place in np.argsort(-strength) if dependent[place]]
-        beside, said = _beside(columns, names, target, codes, level)
-        notes += said
-        found = [row | beside.get(str(row["column"]), {}) for row in found]
+        added, more_notes = _choice(columns, names, target, codes, level)
+        notes += more_notes
+        found = [row | added.get(str(row["column"]), {}) for row in found]
     return Screen(ordered(found), target or "", level, n, 0 if codes is None else int(codes.max()) + 1, tuple(notes))
 
 
@@ -172,22 +172,22 @@ class _Readers:
         draws = np.random.default_rng(0) if generator is None else generator
         self.order = np.argsort(draws.permutation(int(units.max()) + 1)[units], kind="stable")  # whole groups
 
-    def read(self, questions: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Estimate]:
-        """The reading of each question: the columns before the last one against the last."""
-        most = self.rows or int(np.clip(READ_IN_ALL // max(len(questions), 1), LEAST_READ, MOST_READ))
+    def read(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Estimate]:
+        """The reading of each pair of columns."""
+        most = self.rows or int(np.clip(READ_IN_ALL // max(len(pairs), 1), LEAST_READ, MOST_READ))
         tasks, total = [], 0
-        for question in questions:
-            *x, y = (self.columns[name] for name in question)
-            known = np.all([one.known for one in (*x, y)], axis=0)
+        for pair in pairs:
+            x, y = (self.columns[name] for name in pair)
+            known = x.known & y.known
             rows = np.sort(self.order[known[self.order]][:most])
             seed = 0 if self.generator is None else int(self.generator.integers(1 << 32))
-            tasks.append((side(x, rows), side([y], rows), of_kept(self.groups, rows), seed))
+            tasks.append((x.typed(rows), y.typed(rows), of_kept(self.groups, rows), seed))
             total += len(rows)
         workers = self.processes if total > WORTH_A_PROCESS else 1
         found = {}
         reading = Parallel(workers, return_as="generator")(delayed(_reading)(*task) for task in tasks)
-        for question, one in zip(questions, reading):
-            found[question] = one
+        for pair, one in zip(pairs, reading):
+            found[pair] = one
             self.done += 1
             self.progress(self.done / self.total, f"{self.done:,} of {self.total:,} read")
         return found
@@ -209,19 +209,21 @@ def _row(columns: Mapping[str, Column], pair: tuple[str, str], found: Estimate) 
     }  # fmt: skip
 
 
-def _told(readings: Iterable[Estimate]) -> list[str]:
+def _notes_of_readings(readings: Iterable[Estimate]) -> list[str]:
     """Notes of readings, each once, with how many pairs it is of; but for what is unusual, which is grade C."""
     notes = Counter(note for one in readings for note in dict.fromkeys(one.notes))
-    told = [(note, count) for note, count in notes.most_common() if not note.startswith("These data are unlike")]
-    of_columns = dict.fromkeys(note[3:] for note, _ in told if note.startswith(("x: ", "y: ")))
-    of_pairs = [f"{note} (In {count:,} of the pairs.)" for note, count in told if not note.startswith(("x: ", "y: "))]
+    counted = [(note, count) for note, count in notes.most_common() if not note.startswith("These data are unlike")]
+    of_columns = dict.fromkeys(note[3:] for note, _ in counted if note.startswith(("x: ", "y: ")))
+    of_pairs = [
+        f"{note} (In {count:,} of the pairs.)" for note, count in counted if not note.startswith(("x: ", "y: "))
+    ]
     lines = [*of_pairs, *of_columns][:MAX_NOTES]
     if notes[SERIES]:
         lines.append("p- and q-values take rows as independent, which a series is not: name groups of rows.")
     return lines
 
 
-def _beside(
+def _choice(
     columns: Mapping[str, Column], names: Sequence[str], target: str, groups: NDArray[np.int64] | None, level: float
 ) -> tuple[dict[str, dict[str, object]], list[str]]:
     """What columns that depend on the target, those of most dependence first, add to the chosen ones; and notes."""
