@@ -84,8 +84,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         f"What is found in tables of known truth, at a false discovery rate of {level} (boruta as it comes). "
         "Power: of the columns that depend on the target, the share that is found; false discoveries: of what is "
         "found, the mean share that does not depend on it. Intervals: of the screen's bits, the share that covers the "
-        "true value. Redundant ones tell nothing beyond another column and should be left out of the choice; needed ones "
-        "are sources of the target of which some column was found, and is kept. In brackets 95 % intervals over "
+        "true value. Redundant ones tell nothing beyond another column and should be left out of the choice; needed "
+        "ones are sources of the target of which some column was found, and is kept. In brackets 95 % intervals over "
         "tables. Seconds: median of one table, one thread. pairs: every pair of columns.",
         f"Profile {', '.join(sorted(set(runs['profile'])))}; generated data; code {versions(runs)}.",
         *said(figures),
