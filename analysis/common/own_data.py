@@ -34,7 +34,6 @@ from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import Pairs
 from infoscope.estimators.arrays.registry import diagnose
 from infoscope.estimators.classifier.inputs import as_blocks
-from infoscope.estimators.independence.columns import MAX_DISTINCT
 from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
 from infoscope.estimators.result import BITS
 from infoscope.estimators.units import NATS_PER_BIT
@@ -48,6 +47,7 @@ TYPES = ("continuous", "discrete", "angles")  # options that say what columns ho
 QUERY = (  # options that lead to other tables of one file
     "x", "y", "target", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each", "level",
 )  # fmt: skip
+MAX_DISTINCT_TEXTS = 0.5  # per row; a column with more holds names or free text
 Wrapper = Callable[[Any], Continuous | Discrete | Angle]
 
 
@@ -434,7 +434,7 @@ def _block(name: str, values: Any, wrapper: Wrapper | None, path: Path, rows: An
         elif wrapper is None and not isinstance(column, pd.Categorical) and column.dtype.kind not in "biufc":
             columns("DATA", pd.Series(column, name=name))  # refuses dates, and numbers as texts
             distinct = len(np.unique(np.asarray(column, dtype=str)))
-            if distinct > MAX_DISTINCT * len(column):
+            if distinct > MAX_DISTINCT_TEXTS * len(column):
                 raise Conflict(f"column {name!r} must hold numbers or categories, got {distinct:,} different texts in "
                                f"{len(column):,} rows: embed them first, or leave the column out.")  # fmt: skip
     return wrapper(values.iloc[rows]) if wrapper else values.iloc[rows]
