@@ -1,13 +1,12 @@
 """The pages of docs/results, from what MLflow holds: `make docs-results`, of some analyses with ARGS="known-laws".
 
-A page for every analysis that has finished runs, a leaderboard of the exam of estimators, and the list of all pages.
+A page for every analysis that has finished runs, with long tables as CSV files beside it, and the list of all pages.
 Pages of analyses without runs in this store stay as they are.
 """
 
 import html
 import itertools
 import json
-import math
 import re
 import shlex
 import sys
@@ -19,13 +18,10 @@ from typing import Any
 import click
 import pandas as pd
 
-from analysis.common.runs import latest, versions
-from analysis.common.tables import file_name, published, render, share_text, text_of
+from analysis.common.tables import file_name, published, render, write_csv
 from analysis.report import ORDER, Section, compared, deviations, make_command, name_of, section, title_of
-from analysis.sample_estimators import audit, known_laws
 from infoscope.checks import one_of
 from infoscope.command_line import FAILED, command
-from infoscope.estimators import methods
 from infoscope.tracking import runs
 from infoscope.tracking.archive.lines import SUFFIX
 from infoscope.tracking.status import status
@@ -44,7 +40,6 @@ BESIDE = (
     "run each, without errors. A trial trains all estimators of one configuration; its hours count the waits for other "
     "work beside it."
 )
-UNITS = {"truth": "nats", "bias": "nats", "rmse": "nats", "width": "nats", "seconds": "seconds of one thread"}
 
 
 def main(given: SimpleNamespace) -> int:
@@ -63,8 +58,6 @@ def main(given: SimpleNamespace) -> int:
                 print(f"error: {name}, profile {profile}: {part.problem}", file=sys.stderr)
         if any(part.pictures for _, part in shown):
             print(write(FOLDER / f"{name}.md", page(modules[name], shown).removesuffix("\n")))
-        if modules[name] is known_laws and profiles:
-            print(*leaderboard(), sep="\n")
     print(write(FOLDER / "index.md", "\n".join(index(modules))))
     return FAILED if failed else 0
 
@@ -112,11 +105,15 @@ def profile_part(name: str, experiment: str, profile: str, part: Section) -> dic
     told = json.dumps(facts(profile, part, found)).replace("<", r"\u003c").replace(">", r"\u003e")
     pictures = []
     for picture in part.pictures:
-        drawn = ""
+        drawn = csv = ""
+        stem = file_name("-".join([name, *profile.split(), picture.result.name]))
         if picture.result.draw is not None and not picture.result.quotes:
-            drawn = file_name("-".join([name, *profile.split(), picture.result.name]) + ".png")
+            drawn = f"{stem}.png"
             picture.result.draw(FOLDER / drawn)
-        pictures.append((picture, drawn))
+        if picture.result.folded and not picture.result.quotes:
+            csv = f"{stem}.csv"
+            write_csv(picture.result, FOLDER / csv)
+        pictures.append((picture, drawn, csv))
     return {"profile": profile, "shows": shows, "about": about, "facts": told, "pictures": pictures}
 
 
@@ -181,11 +178,8 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
     yield f"# Results\n\n{MADE}"
     yield (
         "From the runs in MLflow, by `make docs-results`; published figures stand beside ours with standard errors. "
-        "What was not run in full is said so here. Short accounts by hand, with what they mean: "
-        "[table 3](../estimator-choice.md), [table 2](../critic-capacity.md), [independence](../independence.md).\n"
+        "What was not run in full is named. Leaderboard of estimators: [known-laws](known-laws.md).\n"
     )
-    if (FOLDER / "leaderboard.md").exists():
-        yield "**[Leaderboard](leaderboard.md)**: estimators by law and size, to sort.\n"
     rows, beside = [], []
     for name, module in modules.items():
         path, question = FOLDER / f"{name}.md", title_of(module)
@@ -214,77 +208,6 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
                 "mean deviation from the paper's", "largest", "hours of trials")  # fmt: skip
         yield f"\n## Beside the published\n\n{BESIDE}\n"
         yield "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *beside])
-
-
-def leaderboard() -> list[Path]:
-    """Every method on every law at every size that was asked about, as a page to sort, as CSV and as JSON."""
-    found, left_out = latest(runs(known_laws.ANALYSIS.experiment), ())
-    most = found.groupby(known_laws.GROUP)["sets"].transform("max")
-    found = found[found["sets"] == most]  # fewer sets of the same block are the first of these
-    figures = known_laws.pooled(found)
-    figures["rmse"] = figures["squared_error"].map(math.sqrt)
-    drawn = found.groupby(known_laws.GROUP)[["sets", "block"]].agg(lambda values: sorted(set(values)))
-    keys = figures[known_laws.GROUP].itertuples(index=False, name=None)
-    figures["command"] = [reproduced(*key, *drawn.loc[key]) for key in keys]
-    figures = with_findings(figures)
-    ours = {method.name for method in methods()}
-    figures["by"] = ["ours" if name in ours else "yours" if ":" in name else "public" for name in figures["method"]]
-    columns = ["by", *known_laws.GROUP, "truth", "answered", "asked", "bias", "bias_error", "rmse", "covered",
-               "intervals", "width", "seconds", *FINDINGS, "command"]  # fmt: skip
-    figures = figures[columns].sort_values(["collection", "law", "n", "rmse"], kind="stable", ignore_index=True)
-    shown = {
-        "n": ("n", "{:,}"),
-        "truth (nats)": ("truth", "{:.3f}"),
-        "bias (nats)": "bias",
-        "RMSE (nats)": ("rmse", "{:.3f}", "-"),
-        "coverage": [share_text(*pair) for pair in zip(figures["covered"], figures["intervals"])],
-        "width (nats)": ("width", "{:.3f}", "-"),
-        "audit failed": [row.audit_note or f"{row.audit_failed} of {row.audit_asked}" for row in figures.itertuples()],
-        "answered": [f"{row.answered} of {row.asked}" for row in figures.itertuples()],
-        "seconds": ("seconds", "{:.2f}"),
-        "command": ("command", "`{}`"),
-    }
-    text = text_of(figures, ["method", "by", "law", "collection"], shown, "-")
-    said = (
-        "A click on a head sorts. By: ours, or a public package or formula on the same samples. Bias ± its standard "
-        "error over data sets; of one data set there is none. RMSE over the data sets that were answered; their "
-        "squares are in the table `sets` of each run. Coverage: share of 95 % intervals that hold the truth, with the "
-        "95 % Clopper-Pearson interval of that share. Audit failed: of the checks of `make audit`, which are of a "
-        "method whatever the law. Seconds: median of one thread. Profiles "
-        f"{', '.join(sorted(set(found['profile'])))}; code {versions(found)}. {' '.join(left_out)}"
-    )
-    files = "[CSV](leaderboard.csv), [JSON](leaderboard.json)"
-    rows = figures.astype(object).where(figures.notna(), None).to_dict("records")
-    figures.to_csv(FOLDER / "leaderboard.csv", index=False)
-    write(FOLDER / "leaderboard.json", json.dumps({"units": UNITS, "rows": rows}, indent=1))
-    body = f"# Leaderboard\n\n{MADE}\n{escaped(said)} {files}.\n\n{table(text, text.to_numpy())}"
-    return [FOLDER / "leaderboard.csv", FOLDER / "leaderboard.json", write(FOLDER / "leaderboard.md", body)]
-
-
-FINDINGS = ["audit_failed", "audit_asked", "audit_note"]
-
-
-def with_findings(figures: pd.DataFrame) -> pd.DataFrame:
-    """The rows with what the audit found of their methods, or, as a note, why there is nothing."""
-    audited = audit.recorded()
-    rows = []
-    for method in figures["method"]:
-        failed, asked = audited.get(method, (None, None))
-        note = "" if asked else "not run" if method in audit.METHODS else "not audited"
-        rows.append(dict(zip(FINDINGS, (failed, asked, note))))
-    return figures.assign(**pd.DataFrame(rows, columns=FINDINGS, index=figures.index, dtype=object))
-
-
-def reproduced(collection: str, law: str, n: int, method: str, sets: Sequence[int], blocks: Sequence[int]) -> str:
-    """The command that makes one row again."""
-    size = "size_of_items" if collection in (*known_laws.PAIRED, "cost") else "sizes"
-    listed = {"collections": collection, "laws": law, "methods": method, size: n}
-    if size == "sizes":
-        listed["sets"] = sets[-1]
-    listed["blocks"] = ",".join(map(str, blocks))
-    return make_command(
-        known_laws.ANALYSIS.experiment, " ".join([FULL, *(f"{name}={value}" for name, value in listed.items())])
-    )
 
 
 COMMAND = command("docs-results", main, [click.Argument(["names"], nargs=-1)], __doc__)

@@ -270,9 +270,7 @@ def save(result: Result, stem: Path) -> Saved:
         made_home()
     stem.parent.mkdir(parents=True, exist_ok=True)
     csv, tex, *picture = (stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", *PICTURE))
-    said = [*result.caption.splitlines(), *map(str, result.claims)]
-    figures = result.figures.map(no_formula).rename(columns=no_formula).to_csv(index=False)
-    csv.write_text("".join(f"# {line}\n" for line in said) + figures, encoding="utf-8")
+    said = write_csv(result, csv)
     text = result.text.astype(str).map(_latex).rename(columns=_latex)
     table = text.to_latex(index=False, escape=False, caption=_latex(SENTENCE.split(result.caption)[0]))
     tex.write_text("".join(f"% {_latex(line)}\n" for line in said) + table, encoding="utf-8")
@@ -280,6 +278,14 @@ def save(result: Result, stem: Path) -> Saved:
         return Saved(csv, tex)
     result.draw(*picture)
     return Saved(csv, tex, *picture)
+
+
+def write_csv(result: Result, path: Path) -> list[str]:
+    """Writes the figures of a result, its caption and claims as comments before them; returns those lines."""
+    said = [*result.caption.splitlines(), *map(str, result.claims)]
+    figures = result.figures.map(no_formula).rename(columns=no_formula).to_csv(index=False)
+    path.write_text("".join(f"# {line}\n" for line in said) + figures, encoding="utf-8")
+    return said
 
 
 def no_formula(value: Any) -> Any:

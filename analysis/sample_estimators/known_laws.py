@@ -15,6 +15,7 @@ import pandas as pd
 from analysis.common.marks import lines, panel_by_panel, sheet
 from analysis.common.runs import newest, ordered, provenance
 from analysis.common.tables import Analysis, Result, published, share_text, text_of, told
+from analysis.sample_estimators import leaderboard
 
 GROUP = ["collection", "law", "n", "method"]
 PAIRED = ("resampled", "reduction")  # collections of items paired by their labels
@@ -48,28 +49,6 @@ def pooled(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def by_method(figures: pd.DataFrame) -> pd.DataFrame:
-    """One row per collection, method and size: over the laws that it answered, each alike."""
-    rows = []
-    for group, laws in figures.groupby(["collection", "method", "n"], sort=False):
-        known = laws[laws["answered"] > 0]
-        intervals = int(laws["intervals"].sum())
-        row = dict(zip(("collection", "method", "n"), group)) | {"laws": len(laws), "asked": int(laws["asked"].sum())}
-        row |= {"answered": int(laws["answered"].sum()), "intervals": intervals, "covered": int(laws["covered"].sum())}
-        row["rmse"] = math.sqrt(known["squared_error"].mean()) if len(known) else math.nan
-        row["median_bias"] = known["bias"].abs().median()
-        worst = known.loc[known["bias"].abs().idxmax()] if len(known) else {"law": "", "bias": math.nan}
-        row |= {"worst": worst["law"], "worst_bias": worst["bias"]}
-        row["well_covered"] = int((laws["covered"] >= WANTED * laws["intervals"])[laws["intervals"] > 0].sum())
-        row |= {
-            "width": laws["width"].mean(),
-            "seconds": laws["seconds"].median(),
-            "memory_mib": laws["memory_mib"].max(),
-        }
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The tables of those collections that were asked about."""
     runs, left_out = newest(runs, ["law", "n", "method", "block"])
@@ -79,43 +58,12 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     laws = figures[~figures["collection"].isin((*PAIRED, "cost"))]
     results = []
     if len(laws):
-        results += [_methods(laws, words, left_out), _laws(laws, words)]
+        results += [leaderboard.result(laws, words, left_out), _laws(laws, words)]
     if len(paired := figures[figures["collection"].isin(PAIRED)]):
         results.append(_items(paired, words))
     if len(cost := figures[figures["collection"] == "cost"]):
         results.append(_cost(cost, words))
     return results
-
-
-def _methods(laws: pd.DataFrame, words: str, left_out: list[str]) -> Result:
-    figures = by_method(laws)
-    figures = ordered(figures, ["collection", "n", "rmse"], collection=laws["collection"])
-    rows = list(figures.itertuples())
-    columns = {
-        "n": ("n", "{:,}"),
-        "method": "method",
-        "laws": "laws",
-        "answered": [f"{row.answered} of {row.asked}" for row in rows],
-        "RMSE (nats)": ("rmse", "{:.3f}"),
-        "median |bias|": ("median_bias", "{:.3f}"),
-        "largest bias": [f"{row.worst_bias:+.3f} {row.worst}" for row in rows],
-        "coverage": [share_text(row.covered, row.intervals) for row in rows],
-        "laws covered": [f"{row.well_covered} of {row.laws}" if row.intervals else "no interval" for row in rows],
-        "width": ("width", "{:.3f}", "no interval"),
-        "seconds": ("seconds", "{:.2f}"),
-        "MiB": ("memory_mib", "{:.0f}", "not told"),
-    }
-    text = text_of(figures, ["collection"], columns)
-    caption = [
-        "Nats, over the data sets that a method answered; RMSE is the root of the mean over laws, each alike. "
-        "Coverage: share of the 95 % intervals that hold the truth, and the 95 % Clopper-Pearson interval of that "
-        f"share (data sets of one law are no independent laws); laws covered: those with at least {WANTED:.0%}. "
-        "Seconds: median, one thread; MiB: the most that an estimate added. A method that takes "
-        "labels alone is asked about fewer laws.",
-        words,
-        *left_out,
-    ]
-    return Result("methods", figures, text, caption, functools.partial(draw_biases, laws))
 
 
 def _laws(laws: pd.DataFrame, words: str) -> Result:
@@ -134,7 +82,7 @@ def _laws(laws: pd.DataFrame, words: str) -> Result:
         "standard error over data sets, nats, and in brackets the share of intervals that hold the truth. Cover: "
         f"methods whose intervals hold it in at least {WANTED:.0%} of the data sets.\n{words}"
     )
-    return Result("laws", laws, pd.DataFrame(rows), caption)
+    return Result("laws", laws, pd.DataFrame(rows), caption, functools.partial(draw_biases, laws))
 
 
 def _told(row: pd.Series) -> str:

@@ -5,7 +5,6 @@ markup.
 import csv
 import dataclasses
 import itertools
-import json
 import math
 import re
 
@@ -13,9 +12,8 @@ import pandas as pd
 import pytest
 
 from analysis import docs_results, report
-from analysis.common.tables import Result, save
+from analysis.common import tables
 from analysis.mi_benchmark import estimator_choice
-from analysis.sample_estimators import audit, known_laws
 from infoscope.__main__ import _own
 from infoscope.command_line import ended
 from infoscope.tracking.status import Status
@@ -66,7 +64,7 @@ def store(made_up, monkeypatch, tmp_path, sketched):
 def test_what_was_run_has_a_page_and_what_was_not_is_said(store, capsys):
     assert ended(docs_results.COMMAND, []) == 0
     written = {path.name for path in store.glob("*.md")}
-    assert written == {"index.md", "estimator-choice.md", "known-laws.md", "leaderboard.md"}  # smoke only tries things
+    assert written == {"index.md", "estimator-choice.md", "known-laws.md"}  # smoke only tries things
     page = (store / "estimator-choice.md").read_text()
     assert "**Not run**" in page and f"`{SWEEP} PROFILE=paper`" in page
     assert "## Profile laptop" in page and "## Profile smoke" not in page and "published" in page
@@ -169,62 +167,19 @@ def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):
     assert "Quotes items" in page and "| domain |" not in page and not list(store.glob("*.png"))
 
 
-def test_every_row_of_the_leaderboard_names_its_command_and_counts_a_data_set_once(store):
+def test_a_long_table_is_a_file_beside_the_page(store, monkeypatch):
+    monkeypatch.setattr(tables, "FOLDED", 2)
     ended(docs_results.COMMAND, ["known-laws"])
-    rows = list(csv.DictReader((store / "leaderboard.csv").open()))
+    page = (store / "known-laws.md").read_text()
+    (name,) = re.findall(r"\[Table of 3 rows, as CSV\]\((.+\.csv)\)", page)
+    lines = (store / name).read_text().splitlines()
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     assert [(row["law"], row["method"], row["answered"]) for row in rows] == [
         ("a<b>|c", "ksg", "4"),
         ("b", "gcmi", "4"),
         ("c", "mine:half", "4"),
     ]
-    assert [row["by"] for row in rows] == ["ours", "ours", "yours"]
-    told = json.loads((store / "leaderboard.json").read_text())
-    assert [float(row["rmse"]) for row in rows] == pytest.approx([row["rmse"] for row in told["rows"]])
-    assert told["rows"][0]["rmse"] == pytest.approx(math.sqrt(0.02)) and told["units"]["rmse"] == "nats"
-    shown = (store / "leaderboard.md").read_text()
-    assert "75 % (19 to 99)" in shown and "0.100 ± 0.058" in shown
-
-
-def rows_of(store):
-    """The leaderboard by law and method, as CSV has it, JSON has it, and the page shows it."""
-    ended(docs_results.COMMAND, ["known-laws"])
-    table = [line.split(" | ") for line in (store / "leaderboard.md").read_text().splitlines() if line.startswith("|")]
-    shown = [dict(zip(table[0], row)) for row in table[2:]]
-    told = json.loads((store / "leaderboard.json").read_text())["rows"]
-    return {
-        (of["law"], of["method"]): (of, row, page)
-        for of, row, page in zip(csv.DictReader((store / "leaderboard.csv").open()), told, shown, strict=True)
-    }
-
-
-def test_findings_stand_beside_the_estimates_and_blanks_say_why(store):
-    """The audit failed once in two checks of what is asked of numbers."""
-    assert rows_of(store)["a<b>|c", "ksg"][0]["audit_note"] == "not run"
-    checks = [
-        ("infoscope knn", "labels", "passes"),
-        ("infoscope knn", "numbers", "FAILS"),
-        ("other", "labels", "FAILS"),
-    ]
-    figures = pd.DataFrame(checks, columns=["estimator", "y", "verdict"]).replace("FAILS", audit.FAILS)
-    save(Result("audit", figures, figures, "two\nlines"), audit.PATH)
-    rows = rows_of(store)
-    of, told, page = rows["a<b>|c", "ksg"]
-    assert (of["audit_failed"], of["audit_asked"], page["audit failed"]) == ("1", "2", "1 of 2")
-    assert (told["audit_failed"], told["audit_note"], told["by"]) == (1, "", "ours")
-    of, told, page = rows["b", "gcmi"]
-    assert (of["audit_asked"], told["audit_asked"], page["audit failed"]) == ("", None, "not audited")
-
-
-def test_the_command_of_a_row_names_a_cell_of_the_sweep():
-    """What `make` is given plans exactly the cell that it is the row of."""
-    from sweeps.sample_estimators.known_laws import SWEEP
-
-    for key in (("everyday", "sparse-table", 500, "shrinkage"), ("cost", "normal-2-of-20", 5000, "ksg")):
-        text = docs_results.reproduced(*key, sets=[1], blocks=[0])
-        settings = dict(word.split("=") for word in re.search(r"SET='(.*)'", text)[1].split())
-        _, profile = SWEEP.profile(docs_results.FULL, settings)
-        (cell,) = SWEEP.cells(profile)
-        assert tuple(cell[name] for name in known_laws.GROUP) == key and cell["sets"] == 1
+    assert [float(row["squared_error"]) for row in rows] == pytest.approx([0.02] * 3)
 
 
 def test_pages_of_other_stores_stay(store):
@@ -242,4 +197,4 @@ def test_an_unknown_name_is_one_sentence_and_writes_nothing(store, capsys):
 def test_text_of_a_store_is_no_markup(store):
     assert docs_results.escaped("a|b <script> [x](y) `c_d` e_f") == "a\\|b &lt;script&gt; \\[x](y) `c_d` e\\_f"
     ended(docs_results.COMMAND, ["known-laws"])
-    assert "a&lt;b&gt;\\|c" in (store / "leaderboard.md").read_text()
+    assert "a&lt;b&gt;\\|c" in (store / "known-laws.md").read_text()

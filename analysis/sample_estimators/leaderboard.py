@@ -1,0 +1,104 @@
+"""Leaderboard of estimators of mutual information on known distributions: one row per method, and a figure.
+
+Each pair of a distribution and a number of rows counts once. Methods that answered fewer than half of them (those for
+labels only, and those that take minutes) are listed below the table; their figures are in the CSV file.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.common.marks import BLUE, VERMILLION, sheet
+from analysis.common.tables import Result, text_of
+from analysis.sample_estimators import audit
+from infoscope.estimators import methods
+
+BASELINE = "ksg"  # every error is also given as a multiple of its error on the same data
+NOMINAL = 0.95  # coverage of the intervals
+LEAST_SHARE = 0.5  # of the distributions that a method must have answered to be ranked
+
+
+def ranking(figures: pd.DataFrame) -> pd.DataFrame:
+    """One row per method, the smallest median error first. `figures`: one row per distribution, number of rows and
+    method, as `known_laws.pooled` returns them (nats); errors are root mean squares over data sets.
+    """
+    figures = figures.assign(rmse=figures["squared_error"] ** 0.5, coverage=figures["covered"] / figures["intervals"])
+    keys = ["collection", "law", "n"]
+    baseline = figures[figures["method"] == BASELINE].set_index(keys)["rmse"]
+    figures["ratio"] = figures["rmse"] / figures.join(baseline.rename("baseline"), on=keys)["baseline"]
+    ours = {method.name for method in methods()}
+    rows = []
+    for name, every in figures.groupby("method", sort=False):
+        of = every[every["answered"] > 0]
+        covered = of["coverage"].dropna()
+        rows.append({
+            "method": name,
+            "by": "ours" if name in ours else "yours" if ":" in name else "public",
+            "distributions": len(of),
+            "rmse": of["rmse"].median(), "rmse_10": of["rmse"].quantile(0.1), "rmse_90": of["rmse"].quantile(0.9),
+            "ratio": of["ratio"].median(),
+            "coverage": covered.mean(), "coverage_error": covered.std(ddof=1) / math.sqrt(max(1, len(covered))),
+            "width": of["width"].median(), "seconds": of["seconds"].median(),
+        })  # fmt: skip
+    return pd.DataFrame(rows).sort_values("rmse", kind="stable", ignore_index=True)
+
+
+def result(figures: pd.DataFrame, words: str, left_out: Sequence[str]) -> Result:
+    """The table and its figure."""
+    every = len(figures[["collection", "law", "n"]].drop_duplicates())
+    ranked = ranking(figures)
+    few = ranked["distributions"] < LEAST_SHARE * every
+    others = [f"{row.method} ({row.distributions})" for row in ranked[few].itertuples()]
+    ranked = ranked[~few]
+    audited = audit.recorded()
+    columns = {
+        "answered": [f"{count} of {every}" for count in ranked["distributions"]],
+        "error (nats)": ("rmse", "{:.3f}"),
+        "10 to 90 %": [f"{row.rmse_10:.3f} to {row.rmse_90:.3f}" for row in ranked.itertuples()],
+        f"error / {BASELINE}'s": ("ratio", "{:.2f}", "-"),
+        "coverage": [
+            f"{row.coverage:.0%} ± {row.coverage_error:.0%}" if row.coverage >= 0 else "no interval"
+            for row in ranked.itertuples()
+        ],
+        "width (nats)": ("width", "{:.3f}", "-"),
+        "audit failed": [
+            "{} of {}".format(*audited[name]) if name in audited else "not audited" for name in ranked["method"]
+        ],
+        "seconds": ("seconds", "{:.2f}"),
+    }
+    caption = [
+        "Error: root mean square over the data sets of a distribution; the median over distributions and the range of "
+        f"the middle 80 %. Error / {BASELINE}'s: median over the distributions that both answered. Coverage: share of "
+        "95 % intervals that contain the true value, mean over distributions ± its standard error. Width: median of "
+        "the intervals. Audit failed: checks of `make audit`, which holds an estimator to what must not change an "
+        "estimate. Seconds: median, one thread. By: ours, or a public package or formula on the same samples.",
+        words,
+        *left_out,
+    ]
+    if others:
+        caption.append(f"Not ranked, with the distributions they answered: {', '.join(others)}.")
+    return Result(
+        "leaderboard", ranked, text_of(ranked, ["method", "by"], columns), caption, functools.partial(draw, ranked)
+    )
+
+
+def draw(ranked: pd.DataFrame, *paths: Path) -> None:
+    """Error (median, middle 80 % of distributions) and coverage of each method, the smallest error on top."""
+    ranked = ranked.iloc[::-1]
+    with sheet(paths, 1, 2, (8.5, 0.28 * len(ranked) + 1.4), sharey=True, legend_at="") as ((errors, coverage),):
+        places = range(len(ranked))
+        errors.hlines(places, ranked["rmse_10"], ranked["rmse_90"], color=BLUE, linewidth=1.5)
+        errors.plot(ranked["rmse"], places, "o", color=BLUE)
+        errors.set(xscale="log", xlabel="error (nats): median and middle 80 %\nof distributions")
+        errors.set_yticks(places, ranked["method"])
+        coverage.errorbar(
+            ranked["coverage"], places, xerr=ranked["coverage_error"], fmt="o", color=VERMILLION, capsize=2
+        )
+        coverage.axvline(NOMINAL, color="black", linewidth=0.8)
+        coverage.set(
+            xlim=(0, 1),
+            xlabel="share of 95 % intervals that contain the true value\n(line: 0.95; no point: no interval)",
+        )

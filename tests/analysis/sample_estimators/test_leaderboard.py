@@ -1,0 +1,59 @@
+"""The leaderboard: medians over distributions, errors beside the baseline's on the same data, who is ranked."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.common.tables import Result, save
+from analysis.sample_estimators import audit, leaderboard
+from tests.analysis.pictures import drawn
+
+ERRORS = {"ksg": (0.1, 0.2, 0.4, 0.8), "half": (0.05, 0.1, 0.2, 0.4), "mine:new": (0.3,)}  # by method and distribution
+
+
+@pytest.fixture
+def figures():
+    rows = [
+        {
+            "collection": "everyday", "law": f"law {place}", "n": 500, "method": method, "truth": 1.0,
+            "answered": 4, "asked": 4, "squared_error": error**2, "width": 0.5, "seconds": 1.0 + place,
+            "intervals": 0 if method == "half" else 4, "covered": 0 if method == "half" else place,
+        }
+        for method, errors in ERRORS.items()
+        for place, error in enumerate(errors)
+    ]  # fmt: skip
+    refused = dict(rows[0], method="half", law="law 5", answered=0, squared_error=math.nan)
+    return pd.DataFrame([*rows, refused])
+
+
+def test_a_method_is_described_by_its_distributions_alike(figures):
+    ranked = leaderboard.ranking(figures).set_index("method")
+    assert list(ranked.index) == ["half", "mine:new", "ksg"]  # medians .15, .3 and .3
+    ksg = ranked.loc["ksg"]
+    assert ksg["rmse"] == pytest.approx(np.median(ERRORS["ksg"])) and ksg["distributions"] == 4
+    assert ksg["coverage"] == pytest.approx(np.mean([0, 0.25, 0.5, 0.75]))
+    assert ksg["coverage_error"] == pytest.approx(np.std([0, 0.25, 0.5, 0.75], ddof=1) / 2)
+    assert ranked.loc["half", "ratio"] == pytest.approx(0.5) and ksg["ratio"] == pytest.approx(1)
+    assert ranked.loc["mine:new", "ratio"] == pytest.approx(3)  # of the one distribution that it answered
+    assert ranked["by"].to_dict() == {"ksg": "ours", "half": "public", "mine:new": "yours"}
+
+
+def test_who_answered_less_than_half_is_named_below(figures, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = leaderboard.result(figures, "provenance", ["left out"])
+    assert list(result.text["method"]) == ["half", "ksg"]
+    assert "mine:new (1)" in result.caption and "provenance" in result.caption and "left out" in result.caption
+    assert list(result.text["answered"]) == ["4 of 5", "4 of 5"]
+    assert list(result.text["coverage"])[0] == "no interval"
+    assert drawn(save(result, tmp_path / "table"))
+
+
+def test_the_last_audit_is_named(figures, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert set(leaderboard.result(figures, "", []).text["audit failed"]) == {"not audited"}
+    checks = [("infoscope knn", "labels", "passes"), ("infoscope knn", "numbers", audit.FAILS), ("other", "labels", "")]
+    table = pd.DataFrame(checks, columns=["estimator", "y", "verdict"])
+    save(Result("audit", table, table, "two\nlines"), audit.PATH)
+    assert list(leaderboard.result(figures, "", []).text["audit failed"]) == ["not audited", "1 of 2"]
