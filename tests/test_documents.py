@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 REPOSITORY = Path(__file__).parents[1]
-LOGGED = Path(__file__).parent / "tracking" / "logged" / "joint-critic"
+LOGGED = Path(__file__).parent / "tracking" / "logged"
 SMALLER = {"steps=500": "steps=5", "draws=10_000": "draws=1_000"}
 without_site = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is not None, reason="the site build runs them")
 
@@ -40,7 +41,8 @@ def arrays():
     return {
         "z": mean, "labels": labels, "slide": groups, "hospital": domains, "factors": factors, "mean": mean,
         "scale": np.full((n, 2), 0.3), "z_y": z_y, "z_d": z_d, "z_x": generator.normal(size=(n, 1)), "y": labels,
-        "d": domains, "patient": groups, "x": mean,
+        "d": domains, "patient": groups, "x": mean, "run_id": str(LOGGED / "nvae"),
+        "images": torch.as_tensor(generator.normal(size=(n, 5)), dtype=torch.float32),
     }  # fmt: skip
 
 
@@ -48,7 +50,7 @@ def arrays():
 @pytest.mark.parametrize("code", SHOWN)
 def test_what_is_shown_runs(code, monkeypatch):
     """A row of what a sweep has recorded is made up: it names a logged critic."""
-    monkeypatch.setattr("infoscope.tracking.runs", lambda *_: pd.DataFrame({"run_id": [str(LOGGED)]}))
+    monkeypatch.setattr("infoscope.tracking.runs", lambda *_: pd.DataFrame({"run_id": [str(LOGGED / "joint-critic")]}))
     for shown, smaller in SMALLER.items():
         code = code.replace(shown, smaller)
     exec(compile(code, "what is shown", "exec"), arrays())
