@@ -1,7 +1,7 @@
 """Leaderboard of estimators of mutual information on known distributions: one row per method, and a figure.
 
-Each pair of a distribution and a number of rows counts once. Methods that answered fewer than a quarter of them (those for
-labels only, and those that take minutes) are listed below the table; their figures are in the CSV file.
+Each pair of a distribution and a number of rows counts once. Methods that answered fewer than a quarter of them (those
+for labels only, and those that take minutes) are listed below the table; their figures are in the CSV file.
 """
 
 import functools
@@ -22,8 +22,8 @@ LEAST_SHARE = 0.25  # of the distributions that a method must have answered to b
 
 
 def ranking(figures: pd.DataFrame) -> pd.DataFrame:
-    """One row per method, the smallest error relative to the baseline's first. `figures`: one row per distribution, number of rows and
-    method, as `known_laws.pooled` returns them (nats); errors are root mean squares over data sets.
+    """One row per method, the smallest error relative to the baseline's first. `figures`: one row per distribution,
+    number of rows and method, as `known_laws.pooled` returns them (nats); errors are root mean squares over data sets.
     """
     figures = figures.assign(rmse=figures["squared_error"] ** 0.5, coverage=figures["covered"] / figures["intervals"])
     keys = ["collection", "law", "n"]
