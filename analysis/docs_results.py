@@ -181,8 +181,7 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
     yield f"# Results\n\n{MADE}"
     yield (
         "From the runs in MLflow, by `make docs-results`; published figures stand beside ours with standard errors. "
-        "What was not run in full is said so here. Short accounts by hand, with what they mean: "
-        "[table 3](../estimator-choice.md), [table 2](../critic-capacity.md), [independence](../independence.md).\n"
+        "What was not run in full is said so here.\n"
     )
     if (FOLDER / "leaderboard.md").exists():
         yield "**[Leaderboard](leaderboard.md)**: estimators by law and size, to sort.\n"
