@@ -1,6 +1,6 @@
 """What `pip install infoscope` brings: wheels of packages/ in a fresh environment for each Python and extra.
 
-Measures its size, the import, and README's Python of 1,000 pairs; puts the rows into the table of docs/results/environments.md.
+Measures its size, the import, and README's Python of 1,000 pairs; puts the rows into docs/results/environments.md.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[1]
 LOGGED = Path(__file__).parent / "tracking" / "logged" / "joint-critic"
+PROGRAMS = sorted((REPOSITORY / "docs" / "errata").glob("*.py"))
 SMALLER = {"steps=500": "steps=5", "draws=10_000": "draws=1_000"}
 without_site = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is not None, reason="the site build runs them")
 
@@ -26,7 +27,6 @@ SHOWN = [
     for name in ("README.md", "docs/own-data.md", "docs/python.md")
     for number, code in enumerate(blocks(REPOSITORY / name, ""), 1)
 ]
-PROGRAMS = sorted((REPOSITORY / "docs" / "errata").glob("*.py"))
 RUN = [path for path in sorted((REPOSITORY / "docs").rglob("*.md")) if blocks(path, " exec.*?")]
 
 

@@ -105,6 +105,8 @@ def _path(uri: str, link: str) -> str:
 
 
 def _home(path: str) -> str:
+    if path.startswith("docs/errata/"):
+        return path.removeprefix("docs/").replace(".py", ".md")
     if path.startswith("docs/"):
-        return path.removeprefix("docs/").removesuffix(".py") + ".md" * path.endswith(".py")
+        return path.removeprefix("docs/")
     return _HOMES.get(path, f"source/{path}.txt")
