@@ -93,7 +93,7 @@ def programs() -> Iterator[tuple[str, str]]:
         _, words, code = path.read_text().split('"""', 2)
         title, _, text = words.partition("\n")
         shown = f'```python exec="true" source="above" result="text"\n{code.strip()}\n```'
-        yield f"errata/{path.stem}.md", f"# {title}\n\n{text.strip()}\n\n{shown}\n\n[All errata](../errata.md)\n"
+        yield f"errata/{path.stem}.md", f"# {title.rstrip('.')}\n\n{text.strip()}\n\n{shown}\n\n[All errata](../errata.md)\n"
 
 
 _HOMES = {f"{name}.md": f"project/{name.lower()}.md" for name in PROJECT} | {"README.md": "index.md"}
