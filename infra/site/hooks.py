@@ -91,9 +91,9 @@ def programs() -> Iterator[tuple[str, str]]:
     """A page for every program of the errata: its docstring, its source and what it prints."""
     for path in sorted((REPOSITORY / "docs" / "errata").glob("*.py")):
         _, words, code = path.read_text().split('"""', 2)
-        title, _, text = words.partition("\n")
+        title, _, text = words.removesuffix(".").partition(".\n")
         shown = f'```python exec="true" source="above" result="text"\n{code.strip()}\n```'
-        yield f"errata/{path.stem}.md", f"# {title.rstrip('.')}\n\n{text.strip()}\n\n{shown}\n\n[All errata](../errata.md)\n"
+        yield f"errata/{path.stem}.md", f"# {title}\n\n{text.strip()}\n\n{shown}\n\n[All errata](../errata.md)\n"
 
 
 _HOMES = {f"{name}.md": f"project/{name.lower()}.md" for name in PROJECT} | {"README.md": "index.md"}
