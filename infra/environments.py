@@ -1,6 +1,6 @@
 """What `pip install infoscope` brings: wheels of packages/ in a fresh environment for each Python and extra.
 
-Measures its size, the import, and README's Python of 1,000 pairs; puts the rows into the table of docs/environments.md.
+Measures its size, the import, and README's Python of 1,000 pairs; puts the rows into docs/results/environments.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from infoscope.checks import one_of
 from infoscope.command_line import command, option
 
 REPOSITORY = Path(__file__).parents[1]
-PAGE = REPOSITORY / "docs" / "environments.md"
+PAGE = REPOSITORY / "docs" / "results" / "environments.md"
 PYTHONS = ("3.11", "3.12", "3.13")
 OF_TORCH = "from infoscope.estimators import fit_critic\nfrom infoscope.models import VAE\n"
 OF_SWEEPS = "from infoscope.tracking import Sweep, runs\n"

@@ -1,6 +1,6 @@
 """Measures how time and memory grow: estimates by rows and columns, packs by members, sweeps by cells.
 
-Prints the tables of docs/scale.md in Markdown.
+Prints tables in Markdown, which docs/scale.md sums up.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""What README and the pages of docs/ show in Python, run once: README's kind here, on made-up arrays of the shapes that
-it names; tutorials and errata while the site is built (tests/pages/test_site.py), or here where that cannot be.
+"""The Python of README and docs/, run once: README's kind here, on simulated arrays of the shapes that it names;
+tutorials and errata while the site is built (tests/pages/test_site.py), or here where the site cannot be built.
 """
 
 import importlib.util
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 
 REPOSITORY = Path(__file__).parents[1]
 LOGGED = Path(__file__).parent / "tracking" / "logged"
+PROGRAMS = sorted((REPOSITORY / "docs" / "errata").glob("*.py"))
 SMALLER = {"steps=500": "steps=5", "draws=10_000": "draws=1_000"}
 without_site = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is not None, reason="the site build runs them")
 
@@ -65,16 +67,32 @@ def test_what_agents_read_names_what_is_there(path):
 
 
 def test_everything_that_is_promised_is_run():
-    assert len(SHOWN) >= 6 and len(RUN) >= 7
+    assert len(SHOWN) >= 6 and len(RUN) >= 7 and len(PROGRAMS) >= 41
+
+
+def test_every_erratum_has_its_program():
+    """One entry for each program, which checks what the entry says."""
+    linked = re.findall(r"^- .*?\]\((errata/\w+\.py)\)", (REPOSITORY / "docs" / "errata.md").read_text(), re.MULTILINE)
+    assert sorted(linked) == [f"errata/{path.name}" for path in PROGRAMS]
+    assert all("\nassert " in path.read_text().replace("\n    ", "\n") for path in PROGRAMS)
 
 
 @pytest.mark.system
 @without_site
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
 def test_a_page_prints_what_it_tells_of(path, capsys, monkeypatch):
-    """Every block prints something that the site can show; errata assert what they say."""
+    """Every block prints something that the site can show."""
     monkeypatch.chdir(REPOSITORY)
     names = {}
     for code in blocks(path, " exec.*?"):
         exec(compile(code, path.name, "exec"), names)
         assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.system
+@without_site
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_of_the_errata_shows_its_error(path, capsys, monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    runpy.run_path(str(path))
+    assert capsys.readouterr().out.strip()

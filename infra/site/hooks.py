@@ -1,4 +1,4 @@
-"""What the site adds to the pages of docs/: files of the repository that pages link to, and the reference.
+"""What the site adds to the pages of docs/: files that pages link to, programs of the errata, and the reference.
 
 A link out of docs/ works for who reads the repository; on the site the file it names is a page or a text of its own.
 """
@@ -32,7 +32,7 @@ def on_files(files: Files, config: Any) -> Files:
     listed = "\n".join(f"- [{name.replace('_', ' ').capitalize()}]({name.lower()}.md)" for name in PROJECT)
     texts = {f"project/{name.lower()}.md": (REPOSITORY / f"{name}.md").read_text() for name in PROJECT}
     texts["project/index.md"] = f"# The project\n\n{listed}\n- [Licence](../../LICENSE)\n"
-    texts |= dict(reference()) | {"api.md": api.page()}
+    texts |= dict(reference()) | dict(programs()) | {"api.md": api.page()}
     for page in files.documentation_pages():
         texts.setdefault(page.src_uri, page.content_string)
     for uri, text in list(texts.items()):
@@ -87,6 +87,15 @@ def reference() -> Iterator[tuple[str, str]]:
     yield "reference/index.md", "\n".join(listed)
 
 
+def programs() -> Iterator[tuple[str, str]]:
+    """A page for every program of the errata: its docstring, its source and what it prints."""
+    for path in sorted((REPOSITORY / "docs" / "errata").glob("*.py")):
+        _, words, code = path.read_text().split('"""', 2)
+        title, _, text = words.removesuffix(".").partition(".\n")
+        shown = f'```python exec="true" source="above" result="text"\n{code.strip()}\n```'
+        yield f"errata/{path.stem}.md", f"# {title}\n\n{text.strip()}\n\n{shown}\n\n[All errata](../errata.md)\n"
+
+
 _HOMES = {f"{name}.md": f"project/{name.lower()}.md" for name in PROJECT} | {"README.md": "index.md"}
 _ORIGINS = {home: path for path, home in _HOMES.items() if path != "README.md"}
 
@@ -96,6 +105,8 @@ def _path(uri: str, link: str) -> str:
 
 
 def _home(path: str) -> str:
+    if path.startswith("docs/errata/"):
+        return path.removeprefix("docs/").replace(".py", ".md")
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     return _HOMES.get(path, f"source/{path}.txt")

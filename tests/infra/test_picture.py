@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from infra.site import tutorials
 from infra.site.picture import parts
 
 TRUTH = {  # bits: unique of a, redundant, synergistic
@@ -18,3 +19,15 @@ def test_the_parts_of_coins_are_those_of_their_gates(tmp_path):
     for name, terms in TRUTH.items():
         told = [getattr(found[name], term) / math.log(2) for term in ("unique_a", "redundant", "synergistic")]
         assert told == pytest.approx(terms, abs=1e-4)
+
+
+def test_every_tutorial_that_runs_shows_a_small_figure():
+    pages = {path.stem: path.read_text() for path in tutorials.FOLDER.glob("*.md")}
+    assert set(tutorials.FIGURES) == {name for name, text in pages.items() if "python exec" in text}
+    for name in tutorials.FIGURES:
+        assert f"]({name}.png)" in pages[name]
+        assert 5_000 < (tutorials.FOLDER / f"{name}.png").stat().st_size < 60_000, name
+
+
+def test_a_figure_is_drawn_from_the_code_of_its_page(tmp_path):
+    assert tutorials.draw("estimate", tmp_path).stat().st_size > 5_000

@@ -180,7 +180,7 @@ def test_every_task_and_file_that_is_named_exists():
     for path in [*TEXTS, GUIDE]:
         text = path.read_text()
         for task in re.findall(r"\bmake ((?:sweep|table|infra|setup|drill|report|ui|check)[a-z-]*)", text):
-            sweep = task.removeprefix("sweep-").replace("-", "_")
+            sweep = task.removeprefix("sweep-").removeprefix("table-").replace("-", "_")
             assert task in targets or task == "sweep-" or list(REPOSITORY.glob(f"sweeps/*/{sweep}.py")), task
             named += 1
         for file in re.findall(r"\b(?:infra|docs|packages)/[\w./-]*\w", text):
