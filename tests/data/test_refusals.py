@@ -196,9 +196,9 @@ TEXTS = [
     ),
 ]
 LAWS = [
-    *((partial(table.law, "gaussian-3"), "law", "name") for table in (catalogue, beyond_normal, independence)),
-    *((partial(resampled.law, bad), "law", "invalid") for bad in ("mnist-0-1-at-1.1", "mnist-at-x", "mnist-at--1")),
-    *((partial(resampled.law, bad), "law", "invalid") for bad in ("letters-at-1.0", "mnist")),
+    *((partial(table.case, "gaussian-3"), "law", "name") for table in (catalogue, beyond_normal, independence)),
+    *((partial(resampled.case, bad), "law", "invalid") for bad in ("mnist-0-1-at-1.1", "mnist-at-x", "mnist-at--1")),
+    *((partial(resampled.case, bad), "law", "invalid") for bad in ("letters-at-1.0", "mnist")),
     (partial(resampled.level_names, "letters", 3), "pool", "name"),
     (partial(resampled.level_names, "mnist", 1), "count", "range"),
 ]

@@ -16,11 +16,11 @@ from infoscope.estimators import knn
 
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference" / "beyond_normal_tasks.csv"
 GENERATED = [name for laws in catalogue.COLLECTIONS.values() for name in laws if not catalogue.needs_data(name)]
-EVERY = {name: catalogue.law(name) for name in GENERATED}
+EVERY = {name: catalogue.case(name) for name in GENERATED}
 
 
 def drawn(name, n, seed=0):
-    return catalogue.law(name).sample(n, np.random.default_rng(seed))
+    return catalogue.case(name).sample(n, np.random.default_rng(seed))
 
 
 def columns(side):
@@ -37,7 +37,7 @@ def test_the_collections_of_the_exam():
     assert len(names) == len(set(names))
     assert len(GENERATED) == len(names) - 2 - 224  # two laws of everyday and those of resampled items read files
     for name in set(names) - set(GENERATED):
-        assert 0 <= catalogue.law(name).truth()[0] < math.log(10)
+        assert 0 <= catalogue.case(name).truth()[0] < math.log(10)
 
 
 @pytest.mark.parametrize("law", EVERY.values(), ids=EVERY)
@@ -63,7 +63,7 @@ def test_the_truths_of_beyond_normal_are_the_published_ones():
     assert set(published) == set(beyond_normal.NAMES)
     for name, row in published.items():
         x, y = drawn(name, 7)
-        assert catalogue.law(name).truth()[0] == pytest.approx(float(row["mi_nats"]), abs=1e-6)
+        assert catalogue.case(name).truth()[0] == pytest.approx(float(row["mi_nats"]), abs=1e-6)
         assert (x.shape, y.shape) == ((7, int(row["dim_x"])), (7, int(row["dim_y"])))
 
 
@@ -253,7 +253,7 @@ def test_the_mean_log_density_ratio_of_draws_is_the_truth(name):
     """Within 4.5 standard errors, a false alarm of 7e-6, and a thousandth for the grids of the densities."""
     n, ratio = DENSITY_RATIOS[name]
     local = ratio(*drawn(name, n))
-    assert abs(local.mean() - catalogue.law(name).truth()[0]) < 4.5 * local.std() / math.sqrt(n) + 1e-3
+    assert abs(local.mean() - catalogue.case(name).truth()[0]) < 4.5 * local.std() / math.sqrt(n) + 1e-3
 
 
 # --- nearest neighbours, where their own bias is small; of many columns, on the number that y depends on ---
@@ -274,7 +274,7 @@ SUFFICIENT = {
     ],
 )
 def test_neighbours_find_it_in_many_rows(name):
-    of, n = catalogue.law(name), 4000
+    of, n = catalogue.case(name), 4000
     x, *others = of.sample(n, draws(0, name, n))[: 3 if of.measure == "cmi" else 2]
     sides = [SUFFICIENT[name](x) if name in SUFFICIENT else x, *others]
     measure = knn.conditional_mutual_information if of.measure == "cmi" else knn.mutual_information
@@ -288,10 +288,10 @@ def test_neighbours_find_it_in_many_rows(name):
 def test_laws_of_normal_columns_are_determinants():
     a, b = np.linspace(0.3, 0.9, 6), np.linspace(0.8, 0.4, 4)
     logs = [np.linalg.slogdet(np.eye(len(c)) + np.outer(c, c))[1] for c in (a, b, np.concatenate([a, b]))]
-    assert catalogue.law("one-factor-6-4").truth()[0] == pytest.approx(0.5 * (logs[0] + logs[1] - logs[2]), abs=1e-12)
+    assert catalogue.case("one-factor-6-4").truth()[0] == pytest.approx(0.5 * (logs[0] + logs[1] - logs[2]), abs=1e-12)
     x, y = drawn("next-steps-5-3", 50_000)
     logs = [np.linalg.slogdet(np.corrcoef(one.T))[1] for one in (x, y, np.hstack([x, y]))]
-    assert catalogue.law("next-steps-5-3").truth()[0] == pytest.approx(0.5 * (logs[0] + logs[1] - logs[2]), abs=0.015)
+    assert catalogue.case("next-steps-5-3").truth()[0] == pytest.approx(0.5 * (logs[0] + logs[1] - logs[2]), abs=0.015)
 
 
 def test_limits_of_shared_scales():
@@ -317,16 +317,16 @@ def of_table(a, b):
 
 def test_tables_have_the_information_of_their_draws():
     x, y = (side.astype(int) for side in drawn("sparse-table", 400_000))
-    assert of_table(x, y) == pytest.approx(catalogue.law("sparse-table").truth()[0], abs=0.01)
+    assert of_table(x, y) == pytest.approx(catalogue.case("sparse-table").truth()[0], abs=0.01)
     assert len(np.unique(x * 40 + y)) > 1000
     x, y = (np.unique(one, return_inverse=True)[1] for one in drawn("survey", 200_000))
-    assert of_table(x, y) == pytest.approx(catalogue.law("survey").truth()[0], abs=5e-3)
+    assert of_table(x, y) == pytest.approx(catalogue.case("survey").truth()[0], abs=5e-3)
 
 
 def test_parity_is_told_by_two_columns_and_by_neither_alone():
     x, y = drawn("parity-of-signs", 400_000)
     signs = (x[:, :2] > 0).astype(int)
-    assert of_table(signs @ [1, 2], y) == pytest.approx(catalogue.law("parity-of-signs").truth()[0], abs=0.006)
+    assert of_table(signs @ [1, 2], y) == pytest.approx(catalogue.case("parity-of-signs").truth()[0], abs=0.006)
     for column in range(2):
         assert abs(of_table(signs[:, column], y)) < 1e-4
 
@@ -339,13 +339,13 @@ def test_monstrous_tails_are_a_normal_law_behind_their_map():
     for column in range(3):
         found = np.corrcoef(back[0][:, column], back[1][:, column])[0, 1]
         assert found == pytest.approx(0.7, abs=4.5 * (1 - 0.49) / np.sqrt(n))
-    assert catalogue.law("monstrous-tails-3").truth()[0] == pytest.approx(-1.5 * np.log(1 - 0.49))
+    assert catalogue.case("monstrous-tails-3").truth()[0] == pytest.approx(-1.5 * np.log(1 - 0.49))
 
 
 def test_rows_of_a_patient_are_alike_and_any_row_is_normal():
     n = 400_000
     x, y, patient = drawn("patients", n)
-    assert (np.bincount(patient) == 10).all() and catalogue.law("patients").grouped
+    assert (np.bincount(patient) == 10).all() and catalogue.case("patients").grouped
     error = 4.5 * 3 / np.sqrt(n / 10)  # rows of a patient are far from independent
     assert np.corrcoef(x, y)[0, 1] == pytest.approx(0.7, abs=error)
     assert (x.mean(), x.std()) == (pytest.approx(0, abs=error), pytest.approx(1, abs=error))
@@ -354,4 +354,4 @@ def test_rows_of_a_patient_are_alike_and_any_row_is_normal():
     assert patients(rows=4).sample(10, np.random.default_rng(0))[2].tolist() == [0] * 4 + [1] * 4 + [2] * 2
     *_, who = drawn("asked-again", 100)
     assert (np.bincount(who) == 4).all()
-    assert catalogue.law("asked-again").truth()[0] == pytest.approx(0.5 * math.log(1 + 1 / 0.64))
+    assert catalogue.case("asked-again").truth()[0] == pytest.approx(0.5 * math.log(1 + 1 / 0.64))

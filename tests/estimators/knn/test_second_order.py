@@ -7,8 +7,8 @@ import pytest
 
 from infoscope.estimators import knn
 from infoscope.estimators.knn.estimators import (
-    OF_CONDITIONAL,
-    OF_PAIR,
+    CONDITIONAL_MARGINS,
+    PAIR_MARGINS,
     freedom_of,
     independent_rows,
     second_order_error,
@@ -24,8 +24,8 @@ def coins(generator, n, share, number):
 def test_degrees_of_freedom_are_those_of_tables():
     sides = {"x": np.arange(60) % 3, "y": np.arange(60) // 3 % 4, "z": np.arange(60) // 12}
     x, y, z = (as_variable(name, side) for name, side in sides.items())
-    assert freedom_of({"x": x, "y": y}, OF_PAIR) == 2 * 3
-    assert freedom_of({"x": x, "y": y, "z": z}, OF_CONDITIONAL) == 2 * 3 * 5
+    assert freedom_of({"x": x, "y": y}, PAIR_MARGINS) == 2 * 3
+    assert freedom_of({"x": x, "y": y, "z": z}, CONDITIONAL_MARGINS) == 2 * 3 * 5
     assert second_order_error(6, 1000) == pytest.approx(sqrt(2 * 6) / (2 * 1000))
     assert second_order_error(1e9, 1000) == second_order_error(1000, 1000)
 

@@ -20,7 +20,7 @@ from infoscope.estimators.variables import (
     jitter,
     join,
     single_columns,
-    with_masses,
+    with_repeated_values,
     within_steps,
 )
 from tests.estimators.samples import draws, normal_pair, normal_pairs
@@ -271,9 +271,9 @@ def test_noise_within_steps_is_undone_by_rounding():
 
 def test_a_point_mass_becomes_a_category_of_its_own():
     rain = np.where(draws().random(400) < 0.4, 0.0, draws(1).exponential(size=400))
-    found = with_masses(as_variable("x", rain))
+    found = with_repeated_values(as_variable("x", rain))
     assert found.kind == "mixed" and np.array_equal(found.codes == found.codes[rain == 0][0], rain == 0)
-    assert with_masses(as_variable("x", NORMAL)).codes is None
+    assert with_repeated_values(as_variable("x", NORMAL)).codes is None
 
 
 # The order of rows

@@ -94,11 +94,11 @@ def test_a_family_is_read_without_all_its_distributions():
     without = training.without(of, "linear")
     assert not any("linear" in families for families, kept in zip(of.families, without) if kept)
     assert all("linear" in families for families, kept in zip(of.families, without) if not kept)
-    left_out = training.one_family_each(of)
-    assert all(family in families for family, families in zip(left_out, of.families))
-    nothing = left_out == training.NOTHING
-    assert set(training.left_out_with(of)[nothing]) == {"linear", "curved"}  # of no family: with any
-    np.testing.assert_array_equal(training.left_out_with(of)[~nothing], left_out[~nothing])
+    own = training.own_family(of)
+    assert all(family in families for family, families in zip(own, of.families))
+    nothing = own == training.NOTHING
+    assert set(training.held_out_family(of)[nothing]) == {"linear", "curved"}  # of no family: with any
+    np.testing.assert_array_equal(training.held_out_family(of)[~nothing], own[~nothing])
 
 
 def test_new_data_sets_of_the_same_kind_are_covered(trained):

@@ -6,7 +6,7 @@ from scipy import stats
 
 from infoscope.estimators import knn
 from infoscope.estimators.uncertainty.permutation import permutation_test, relabelled
-from infoscope.estimators.uncertainty.subsampling import halves, leave_one_out, subsample
+from infoscope.estimators.uncertainty.subsampling import half_samples, leave_one_out, subsample
 from tests.estimators.samples import draws, normal_pair, sample_of
 from tests.refusals import refused
 
@@ -34,7 +34,7 @@ def test_the_standard_error_by_its_formula():
     """From the definition, on estimates of every half-sample computed one by one."""
     z, labels = mixture(203, 1)
     scaled = (z - z.mean(axis=0)) / z.std(axis=0)
-    plan = halves(203, 20, draws())
+    plan = half_samples(203, 20, draws())
     kept = [member > 0 for member in plan.weights.T]
     each = [float(knn.mutual_information(scaled[rows], labels[rows], margins="given")) for rows in kept]
     found = subsample(z, labels, resamples=plan)
@@ -77,7 +77,7 @@ def test_differences_on_shared_resamples_are_paired():
     """Two blocks that say nearly the same about the labels differ by far less than either is uncertain."""
     z, labels = mixture(600, 7)
     other = z + 0.01 * draws(8).normal(size=z.shape)
-    plan = halves(600, 100, draws())
+    plan = half_samples(600, 100, draws())
     a, b = (subsample(block, labels, resamples=plan) for block in (z, other))
     paired = a - b
     assert paired.value == pytest.approx(a.value - b.value)
@@ -176,7 +176,7 @@ def test_an_estimate_knows_its_estimator_and_what_was_done_differently():
     found = subsample(z, labels)
     assert found.method == plain.method == "Ross" and found.notes == plain.notes and len(found.notes) == 2
     assert found.settings == "k = 5, half-subsamples (100)"
-    plan = halves(300, 20, draws())
+    plan = half_samples(300, 20, draws())
     total = subsample(z, labels, resamples=plan) - subsample(z[:, :1], z[:, 1:], resamples=plan)
     assert total.method == "Ross and KSG 1" and total.notes == plain.notes
     of_bits = subsample(draws(25).integers(0, 2, 100), draws(26).integers(0, 2, 100))
@@ -199,9 +199,9 @@ def test_a_subsample_that_loses_a_class_is_refused():
                                    groups=np.r_[np.repeat(np.arange(9), 10), [9] * 5, [10] * 5]),
      "groups", "length"),
     (lambda x, y: subsample(x, y, groups=[float("nan"), *range(99)]), "groups", "missing"),
-    (lambda x, y: subsample(x, y, resamples=halves(50, 20, draws())), "resamples", "conflict"),
+    (lambda x, y: subsample(x, y, resamples=half_samples(50, 20, draws())), "resamples", "conflict"),
     (lambda x, y: subsample(x, y, resamples=leave_one_out(100, 20, draws())), "resamples", "conflict"),
-    (lambda x, y: subsample(x, y, resamples=halves(100, 20, draws()), groups=np.arange(100)), "groups", "conflict"),
+    (lambda x, y: subsample(x, y, resamples=half_samples(100, 20, draws()), groups=range(100)), "groups", "conflict"),
     (lambda x, y: subsample(x, y, k=50), "k", "range"),
     (lambda x, y: permutation_test(x, y, permutations=0), "permutations", "range"),
 ])  # fmt: skip

@@ -11,7 +11,7 @@ classifier   cross_fit: a decomposition of information from calibrated classifie
 families     predictive families
 uncertainty  sampling intervals of nearest-neighbour estimates by half-samples, permutation tests
 independence independence_test: quick tests of (conditional) independence, also of whole tables
-laws         distributions fitted to typed variables; a held-out lower bound
+distributions distributions fitted to typed variables; a held-out lower bound
 units        NATS_PER_BIT
 matmul       float32 products on a CPU
 """

@@ -143,10 +143,10 @@ def _units(base: float) -> float:
 def _original_mi(k: int, generator: Generator, x: Any, y: Any, z: Any = None) -> float:
     """NPEET's KSG 1, or Frenzel-Pompe given z, nats."""
     _require_same_rows(x=x, y=y, **({} if z is None else {"z": z}))
-    x, y = (_noisy(_rows(side), generator) for side in (x, y))
+    x, y = (_noisy(_rows(variable), generator) for variable in (x, y))
     z = np.empty((len(x), 0)) if z is None else _rows(z)
     radius = _distances(np.hstack([x, y, z]), k)
-    xz, yz = (_mean_digamma(np.hstack([side, z]), radius) for side in (x, y))
+    xz, yz = (_mean_digamma(np.hstack([variable, z]), radius) for variable in (x, y))
     if not z.size:
         return float(digamma(k) + digamma(len(x)) - xz - yz)
     return float(digamma(k) - xz - yz + _mean_digamma(z, radius))

@@ -156,9 +156,7 @@ class TwoClasses:
     def __init__(self, values: torch.Tensor, labels: torch.Tensor, name: str = "pool") -> None:
         classes, counts = labels.unique(return_counts=True)
         if len(classes) != 2:
-            raise InvalidInput(
-                f"{name} must hold exactly two classes, got {classes.tolist()}; use its restrict((a, b))."
-            )
+            raise InvalidInput(f"{name} must hold two classes, got {classes.tolist()}; use its restrict((a, b)).")
         if int(counts.min()) < 2:
             raise TooFew(f"{name} must hold at least two items of each class, got {counts.tolist()}.")
         self.counts: tuple[int, int] = tuple(counts.tolist())

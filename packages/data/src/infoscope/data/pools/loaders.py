@@ -106,7 +106,7 @@ def _torchvision(name: str, folder: Path, split: str, content: str, download: bo
         if not download:
             raise FileNotFoundError(f"{folder / content} must hold the whole {name}, but: {error}.") from error
         raise FileNotFoundError(
-            f"{name} could not be downloaded; {DATA_VARIABLE} can name a folder that holds {content}."
+            f"{name} could not be downloaded; {DATA_VARIABLE} can name a folder with {content}."
         ) from error
 
 

@@ -156,14 +156,9 @@ def _equal_items(items: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
 
 def _check_values(name: str, values: torch.Tensor, dtype: torch.dtype, layout: str, fits: bool) -> None:
     if values.dtype != dtype or not fits or values.numel() == 0:
-        raise WrongShape(
-            f"{name} must be a non-empty {dtype} tensor {layout}, got {values.dtype} of shape {list(values.shape)}."
-        )
+        raise WrongShape(f"{name} must be a non-empty {dtype} {layout}, got {values.dtype} {list(values.shape)}.")
 
 
 def _check_labels(labels: torch.Tensor, n: int) -> None:
     if labels.dtype != torch.int64 or labels.shape != (n,):
-        raise WrongLength(
-            f"labels must be torch.int64 of shape [{n}], one per item, "
-            f"got {labels.dtype} of shape {list(labels.shape)}."
-        )
+        raise WrongLength(f"labels must be torch.int64 [{n}], got {labels.dtype} {list(labels.shape)}.")

@@ -13,11 +13,11 @@ from infoscope.data.prior.draws import Array, Generator, log_uniform, log_unifor
 from infoscope.data.prior.latent import BATCH
 from infoscope.data.prior.maps import Columns, draw_mixing
 from infoscope.data.prior.parts import Part, Request, Sample, categories, numbers
-from infoscope.data.prior.quadrature import PILOT
+from infoscope.data.prior.quadrature import PILOT_ROWS
 from infoscope.data.prior.scalar import label_of_numbers, normal_scores
 
-MOST_CORRELATED = 0.999  # canonical correlation
-FINEST_STEP = 0.6  # largest step, in standard deviations given all other columns
+MAX_CORRELATION = 0.999  # canonical correlation
+MAX_STEP = 0.6  # largest step, in standard deviations given all other columns
 BATCHES = 12  # of the Monte Carlo truth of softmax labels
 
 
@@ -31,14 +31,14 @@ def split(g: Generator, nats: float, most: int) -> Array:
 
 
 def _columns(request: Request, g: Generator) -> tuple[int, int]:
-    limits = [min(most, draws.MOST_COMBINED) for most in request.columns]
+    limits = [min(most, draws.MAX_COMBINED) for most in request.columns]
     x, y = (log_uniform_int(g, 1, most) if g.random() < 0.6 else most for most in limits)
     return x, y
 
 
 def _canonical(p: int, q: int, nats: float, g: Generator) -> tuple[Array, float, list[Columns], Callable]:
-    """Canonical correlations of about `nats` and their information; mixing maps of both sides; draws before these."""
-    rho = np.minimum(np.sqrt(-np.expm1(-2 * split(g, nats, min(p, q)))), MOST_CORRELATED)
+    """Canonical correlations and their information (about `nats`), mixing maps of x and y, draws before these."""
+    rho = np.minimum(np.sqrt(-np.expm1(-2 * split(g, nats, min(p, q)))), MAX_CORRELATION)
 
     def draw(n: int, g: Generator) -> tuple[Array, Array]:
         x, y = g.normal(size=(n, p)), g.normal(size=(n, q))
@@ -49,7 +49,7 @@ def _canonical(p: int, q: int, nats: float, g: Generator) -> tuple[Array, float,
 
 
 def normal(request: Request, g: Generator) -> Part:
-    """A multivariate normal with given canonical correlations, each side mixed by an invertible matrix."""
+    """A multivariate normal with given canonical correlations, x and y each mixed by an invertible matrix."""
     rounded = any(request.tied)
     if rounded and (max(request.columns) == 1 or g.random() < 0.4):
         return normal_scores(request, g, "normal")
@@ -87,7 +87,7 @@ def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
     inverse = np.linalg.inv(mixing)
     alone, beside = (inverse @ (inverse / variance[None, :]).T for variance in (np.ones(len(mixing)), given))
     spread, precision = np.sqrt((mixing**2).sum(axis=0)), np.diag(beside)
-    steps = np.minimum(step * spread, FINEST_STEP / np.sqrt(precision))
+    steps = np.minimum(step * spread, MAX_STEP / np.sqrt(precision))
     return steps, float((steps**2 * (precision - np.diag(alone))).sum() / 24)
 
 
@@ -138,7 +138,7 @@ def softmax_of_several(request: Request, g: Generator) -> Part:
     """A label whose logits are linear in features of several columns: projections, bends and squares of them."""
     if request.columns[0] == 1 or request.tied[0]:
         return label_of_numbers(request, g)
-    columns, classes = log_uniform_int(g, 2, min(request.columns[0], draws.MOST_COMBINED)), int(g.integers(2, 9))
+    columns, classes = log_uniform_int(g, 2, min(request.columns[0], draws.MAX_COMBINED)), int(g.integers(2, 9))
     features, bend = int(g.integers(2, 6)), pick(g, ("linear", "tanh", "square"))
     weights = g.normal(size=(columns, features))
     weights *= g.random(weights.shape) < g.uniform(0.2, 1)
@@ -153,7 +153,7 @@ def softmax_of_several(request: Request, g: Generator) -> Part:
     def ratios(given: Array) -> Array:
         return special.rel_entr(given, given.mean(axis=0)).sum(axis=1)
 
-    pilot = g.normal(size=(PILOT, columns))
+    pilot = g.normal(size=(PILOT_ROWS, columns))
 
     def below(log_strength: Array) -> bool:
         return ratios(probabilities(pilot, np.exp(log_strength))).mean() < request.nats

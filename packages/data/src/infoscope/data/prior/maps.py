@@ -1,4 +1,4 @@
-"""Invertible maps of a side, which keep mutual information: mixing, swirls, coupling layers, monotone maps."""
+"""Invertible maps of x or y, which keep mutual information: mixing, swirls, coupling layers, monotone maps."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from scipy import special
 
 from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, pick
 
-DENSE = 96  # columns up to which a full rotation is drawn; beyond, products of reflections
+MAX_ROTATED = 96  # columns with a full random rotation; above it, products of reflections
 REFLECTIONS = 4
-HEAVY = 12.0  # standardised values beyond it: only maps that compress are used
+MAX_UNCOMPRESSED = 12.0  # standardised value above which only compressing maps are used
 
 Columns = Callable[[Array], Array]
 
 
 def draw_rotation(size: int, g: Generator) -> Columns:
     """A random rotation of `size` columns."""
-    if size <= DENSE:
+    if size <= MAX_ROTATED:
         matrix = np.linalg.qr(g.normal(size=(size, size)))[0]
         return lambda x: x @ matrix
     directions = g.normal(size=(REFLECTIONS, size))
@@ -33,7 +33,7 @@ def draw_rotation(size: int, g: Generator) -> Columns:
 
 
 def draw_mixing(size: int, g: Generator) -> Columns:
-    """An invertible linear map within a side: none, columns that share a few factors, or a rotated spectrum."""
+    """An invertible linear map: none, columns that share a few factors, or a rotated spectrum."""
     kind = pick(g, ("none", "factors", "rotated"))
     if size == 1 or kind == "none":
         return lambda x: x
@@ -98,7 +98,7 @@ MONOTONE = ("cubic", "asinh", "exponential", "tails", "uniform", "wiggly", "bent
 
 def draw_monotone(g: Generator, largest: float) -> tuple[str, Map]:
     """A random increasing map of a standardised column whose `largest` absolute value is about known; its name."""
-    kind = "asinh" if largest > HEAVY else pick(g, MONOTONE)
+    kind = "asinh" if largest > MAX_UNCOMPRESSED else pick(g, MONOTONE)
     a, b = log_uniform(g, 0.3, 3.0), g.uniform(0.1, 0.95)
     maps: dict[str, Map] = {
         "cubic": lambda z: z**3 / 3 + b * z,

@@ -1,4 +1,4 @@
-"""A distribution of known mutual information, and the integrals by which it is known."""
+"""Case: a distribution with known mutual information; and integrals that give it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CELLS_AT_ONCE = 1_000_000  # of quadratures
 
 @dataclass(frozen=True)
 class Case:
-    """A known truth: sample(n, generator) -> variables, and truth() -> (nats, standard error; 0 where exact).
+    """A distribution: sample(n, generator) -> variables, and truth() -> (nats, standard error; 0 where exact).
 
     measure  mi of (x, y); cmi: I(x; y | z); co-information: I(a; t) + I(b; t) - I(a, b; t)
     y        labels, numbers, counts (unbounded labels) or categories (x is labels, too)
@@ -112,5 +112,5 @@ def middles(low: float, high: float, count: int = 1500) -> NDArray:
 
 
 def draws(seed: int, name: str, n: int) -> Generator:
-    """The random stream of a data set: estimators and methods that share a case, size and seed see the same data."""
+    """The random stream of a data set: the same case, size and seed give the same data."""
     return np.random.default_rng([seed, n, *name.encode()])

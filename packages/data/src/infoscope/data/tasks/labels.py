@@ -72,7 +72,7 @@ def uniform_beside_label(classes: int = 5) -> Case:
 
 
 def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
-    """y is the sign, at times wrong, of a product of normal columns: fewer, or any linear score, say nothing."""
+    """y is the sign, at times wrong, of a product of normal columns; fewer columns carry no information."""
     entropy = -wrong * math.log(wrong) - (1 - wrong) * math.log1p(-wrong)
     return response(
         normals(columns),

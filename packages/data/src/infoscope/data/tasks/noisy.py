@@ -196,12 +196,12 @@ def with_noise(draw: Callable[[Generator, tuple[int, ...]], NDArray], quantile: 
     return response(normals(columns), lambda x, g: x + draw(g, x.shape), truth)
 
 
-def scaled(law: stats.rv_continuous, scale: float, columns: int = 1) -> Case:
+def scaled(noise: stats.rv_continuous, scale: float, columns: int = 1) -> Case:
     """y = x + noise of a distribution of scipy's, times a scale."""
     return with_noise(
-        lambda g, size: scale * law.rvs(size=size, random_state=g),
-        lambda shares: scale * law.ppf(shares),
-        float(law.entropy()) + math.log(scale),
+        lambda g, size: scale * noise.rvs(size=size, random_state=g),
+        lambda shares: scale * noise.ppf(shares),
+        float(noise.entropy()) + math.log(scale),
         columns,
     )
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from infoscope.checks import require_number
 from infoscope.errors import TooFew
 from infoscope.estimators.arrays.critics import CriticMethod, Rows, scores_of
-from infoscope.estimators.arrays.fitting import Preparation
+from infoscope.estimators.arrays.fitting import prepared_tensor
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.neural.bounds import BOUNDS, infonce, split
 from infoscope.estimators.neural.critics import Critic
@@ -59,7 +59,7 @@ class Certified(Described):
         unseen, rest = np.split(rows, [round(0.5 * len(rows))])  # half of the rows give the limit
         # the pilot stops the training, and chooses batch and clip
         pilot, training = np.split(rest, [round(0.3 * len(rest))])
-        x, y = (torch.from_numpy(Preparation.fit(side, rest)(side).astype(np.float32)) for side in (pairs.x, pairs.y))
+        x, y = (prepared_tensor(variable, rest) for variable in (pairs.x, pairs.y))
         method = CriticMethod("infonce", self.critic, width=self.width, steps=self.steps)
         stopping = [(x[pilot], y[pilot], pilot)]
         with threads_for(method.work(x.shape[1] + y.shape[1])):
@@ -80,7 +80,7 @@ class Certified(Described):
             settings=f"K = {size}, scores within {clip:g} nats",
             interval=(limit, math.inf),
             notes=(
-                f"I is at least this with a probability of {1 - self.alpha:.0%}, whatever the law of the rows; the "
+                f"I is at least this with a probability of {1 - self.alpha:.0%}, whatever their distribution; the "
                 f"limit cannot exceed log {size} = {math.log(size):.2f} nats.",
             ),
         )

@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from infoscope.checks import require_int, require_number
-from infoscope.estimators.families.laws import CategoricalLaw, without_input
+from infoscope.estimators.families.distributions import Categorical, without_input
 from infoscope.estimators.families.protocol import CLASSES, Features, Predictor, needed
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import as_matrix
@@ -40,15 +40,13 @@ class Logistic:
     def name(self) -> str:
         return f"logistic(penalty={self.penalty:g}{f', degree={self.degree}' if self.degree > 1 else ''})"
 
-    def fit(
-        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
         if x is None:
             return without_input(y, needed(classes))
         inputs, classes = as_matrix("x", x), needed(classes)
         features = Features.of(inputs, self.degree)
         weights, intercepts = fit_logistic(features(inputs), y, classes, self.penalty)
-        return CategoricalLaw(lambda new: log_softmax(features(new) @ weights + intercepts, axis=1))
+        return Categorical(lambda new: log_softmax(features(new) @ weights + intercepts, axis=1))
 
 
 def fit_logistic(x: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> tuple[np.ndarray, np.ndarray]:

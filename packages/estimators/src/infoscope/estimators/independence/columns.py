@@ -23,7 +23,7 @@ from infoscope.estimators.variables import (
     factorise,
 )
 
-MAX_DISTINCT = 0.5  # categories per row, from which a column names its rows
+MAX_DISTINCT = 0.5  # categories per row, above which a column only names its rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +56,8 @@ class Column:
 def as_columns(
     table: Mapping[str, Any], continuous: Collection[str], discrete: Collection[str], angles: Mapping[str, float]
 ) -> tuple[dict[str, Column], dict[str, str]]:
-    """Columns by name, typed as `estimate` types them, but that whole numbers have an order; and why others are left
-    out: what is constant, and names or free texts that hardly repeat.
+    """Columns by name, typed as by `estimate` but with ordered whole numbers; and why others are left out: constants,
+    and names or free texts that hardly repeat.
 
     InfoscopeError: an unknown name, a column of two types, dates, texts that are numbers, infinite values.
     """
