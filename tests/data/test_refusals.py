@@ -195,7 +195,7 @@ TEXTS = [
         for of_pairs in ("hypothesis_only", "premise_only", "raw_overlap", "overlap_level", "overlap_lengths")
     ),
 ]
-LAWS = [
+DISTRIBUTIONS = [
     *((partial(table.case, "gaussian-3"), "law", "name") for table in (catalogue, beyond_normal, independence)),
     *((partial(resampled.case, bad), "law", "invalid") for bad in ("mnist-0-1-at-1.1", "mnist-at-x", "mnist-at--1")),
     *((partial(resampled.case, bad), "law", "invalid") for bad in ("letters-at-1.0", "mnist")),
@@ -206,7 +206,7 @@ LAWS = [
 
 @pytest.mark.parametrize(
     ("call", "argument", "code"),
-    [*PAIRS, *POOLS, *ITEMS, *FACTOR_SETS, *TEXTS, *LAWS],
+    [*PAIRS, *POOLS, *ITEMS, *FACTOR_SETS, *TEXTS, *DISTRIBUTIONS],
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_what_cannot_be_used_is_refused(call, argument, code):

@@ -15,7 +15,7 @@ def component(weight, correlation):
     return Component(weight, np.array([-1, -1]), np.zeros(2), covariance)
 
 
-def test_the_log_ratio_of_one_normal_is_that_of_the_normal_law():
+def test_the_log_ratio_of_one_normal_is_that_of_the_normal_distribution():
     both = Mixture((component(1.0, 0.6),), np.array([0, 1]))
     scores = draws().multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 2000)
     codes = np.full((2000, 2), -1)
@@ -45,7 +45,7 @@ def test_categories_have_the_information_of_their_table():
     np.testing.assert_allclose(local, expected[x, y], atol=1e-10)
 
 
-def test_a_student_copula_has_the_information_of_its_law():
+def test_a_student_copula_has_the_information_of_its_distribution():
     """By the entropies of the multivariate t of identity dispersion: 2 + 2 columns of 2 degrees, 0.193 nats; the mean
     of the log ratio over 40,000 draws within four of its errors.
     """
@@ -62,7 +62,7 @@ def test_a_student_copula_has_the_information_of_its_law():
     (lambda g: (g.normal(size=(4, 1000)) / np.sqrt(g.chisquare(2, 1000))).reshape(2, 2, 1000).transpose(0, 2, 1),
      "Student copula"),
 ])  # fmt: skip
-def test_the_law_that_is_fitted_is_the_one_that_drew(sample, name):
+def test_the_distribution_that_is_fitted_is_the_one_that_drew(sample, name):
     """The right family among all, at fixed seeds; neighbouring degrees of freedom would do as well."""
     x, y = sample(draws(11))
     assert name in distributions.fit((as_variable("x", x), as_variable("y", y)), draws(12)).name
@@ -97,7 +97,7 @@ def test_copies_in_other_folds_do_not_count_as_knowledge():
     assert found.units == 150 and found.value < 4 * found.standard_error + 0.01
 
 
-def test_a_category_that_was_not_fitted_counts_as_nothing():
+def test_a_category_that_was_not_fitted_has_no_information():
     g = draws(8)
     x = g.normal(size=400)
     y = (x > 0).astype(int)

@@ -16,7 +16,7 @@ def columns_of(z):
 def partial_correlation(x, y, z=None):
     """What is left of x and y by least squares on z, correlated."""
     design = np.column_stack([np.ones(len(x)), *([] if z is None else [columns_of(z)])])
-    left = [side - design @ np.linalg.lstsq(design, side, rcond=None)[0] for side in (x, y)]
+    left = [variable - design @ np.linalg.lstsq(design, variable, rcond=None)[0] for variable in (x, y)]
     return np.corrcoef(*left)[0, 1]
 
 
@@ -29,7 +29,7 @@ def test_there_are_twenty_of_every_kind():
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_setting_draws_what_it_says(name):
+def test_a_setting_draws_what_it_states(name):
     of = setting(name)
     for dependent in (False, True):
         x, y, *z = of.sample(60, np.random.default_rng(0), dependent)

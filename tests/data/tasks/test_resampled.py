@@ -61,7 +61,7 @@ def test_items_are_of_their_classes_and_come_once(numbered):
     assert len(set(numbers)) == 2000
 
 
-def test_a_law_draws_labels_whose_information_is_the_floor(numbered):
+def test_a_distribution_draws_labels_whose_information_is_the_floor(numbered):
     name = "mnist-at-2.000"
     x, y = case(name).sample(800, np.random.default_rng(3))
     a, b = x[:, 0].astype(int), y[:, 0].astype(int)
@@ -85,7 +85,7 @@ def test_the_most_rows_leave_every_item_for_one_row(numbered):
         case("mnist-at-1.000").sample(most, np.random.default_rng(seed))
 
 
-def test_levels_reach_from_nothing_to_all_that_labels_carry():
+def test_levels_reach_from_zero_to_the_entropy_of_labels():
     assert (len(NAMES), NAMES[0], NAMES[-1]) == (200, "mnist-0-1-at-0.000", "mnist-0-1-at-1.000")
     assert len(set(NAMES)) == 200
     assert level_names("mnist", 3)[-1] == "mnist-at-3.320"

@@ -23,7 +23,7 @@ def read():
     return estimate(*normal_pair(400, 0.8), "dv", **SMALL)
 
 
-def test_an_estimate_knows_how_its_critics_were_trained(read):
+def test_an_estimate_states_how_its_critics_were_trained(read):
     assert isinstance(read, CriticEstimate) and "dv" in read.method
     assert read.curve.groupby("fold")["kept"].sum().tolist() == [1, 1]
     twice = estimate(*normal_pair(300, 0.8), "dv", restarts=2, **SMALL | {"steps": 8})
@@ -55,7 +55,7 @@ def test_the_interval_reaches_up_to_what_is_reported_of_rows_that_trained():
     assert abs(many.seen - many.value) < 3 * many.standard_error and many.low < TRUTH < many.high + 0.05
 
 
-def test_critics_that_learn_nothing_say_so(read):
+def test_critics_that_learn_nothing_are_noted(read):
     x, y = draws(2).normal(size=(2, 400, 10))
     found = estimate(x, y, "infonce", **SMALL)
     assert abs(found.value) < max(5 * found.standard_error, 0.02)

@@ -61,7 +61,7 @@ def test_each_label_has_its_own_slope():
     assert loss < calibrating_slope(logs, prior, classes)[1] - 0.01
 
 
-def test_what_is_useless_costs_nothing():
+def test_useless_inputs_cost_nothing():
     """z tells of d only. 4 x 3 classes of 50 rows: one factor for all log_odds_parts left I(z; y | d) at -.03 ± .01."""
     rng = np.random.default_rng(3)
     y, d = rng.integers(0, 4, 600), rng.integers(0, 3, 600)

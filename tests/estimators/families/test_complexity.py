@@ -40,7 +40,7 @@ def test_tables_by_all_signs():
     assert abs(value - np.mean(suprema)) < 4 * error
 
 
-def test_the_best_law_of_three_classes_beats_every_law_of_a_grid():
+def test_the_best_distribution_of_three_classes_beats_every_one_of_a_grid():
     rng = np.random.default_rng(2)
     sums = rng.integers(-4, 5, (40, 3)).astype(float)
     sums[0], sums[1], sums[2] = [-1, -3, -2], [0, 0, 0], [100, 1, 1]

@@ -92,7 +92,7 @@ def test_gaussians_of_fitted_variance_give_the_log_of_the_variances():
     assert in_sample(Gaussian(), x, both).value == pytest.approx(truth)
 
 
-def test_logistic_laws_know_the_exact_posterior_of_gaussian_classes():
+def test_logistic_distributions_know_the_exact_posterior_of_gaussian_classes():
     """Classes at -1 and 1 with unit noise: I = ln 2 - E softplus(-2 (1 + noise)); 4 standard errors (6e-5)."""
     rng = np.random.default_rng(4)
     y = rng.integers(2, size=4000)

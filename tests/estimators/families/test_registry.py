@@ -79,7 +79,7 @@ def test_every_measure_takes_an_own_family_and_those_of_scikit_learn(family):
 @pytest.mark.parametrize(
     "estimator", [LogisticRegression(C=0.3), make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0))]
 )
-def test_classifiers_say_what_scikit_learn_says(estimator):
+def test_classifiers_predict_as_scikit_learn(estimator):
     x, y = signs(80)
     family = as_family(estimator)
     assert isinstance(family, Family) and family.outcomes == ("classes",)

@@ -20,7 +20,7 @@ def test_weights_are_those_of_the_mixture_that_was_drawn():
 
 
 @pytest.mark.parametrize("classes", [True, False])
-def test_an_input_that_tells_nothing_costs_next_to_nothing(classes):
+def test_an_uninformative_input_costs_next_to_nothing(classes):
     """Trees by themselves are hurt by noise; within the mixture they are ignored, and distributions sum to 1."""
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(600, 3)), rng.normal(size=600)
@@ -36,7 +36,7 @@ def test_an_input_that_tells_nothing_costs_next_to_nothing(classes):
         assert fitted.log_density(x, y) == pytest.approx(fitted.log_probabilities(x)[np.arange(600), y])
 
 
-def test_it_is_as_good_as_the_better_family_and_knows_half_of_the_rows():
+def test_it_is_as_good_as_the_better_family_with_half_of_the_rows():
     """y is x in normal noise, for which the linear family is right: I = log(2) / 2, and ten columns more are noise."""
     rng = np.random.default_rng(3)
     x = rng.normal(size=(3000, 11))

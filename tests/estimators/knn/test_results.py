@@ -88,7 +88,7 @@ def test_ksg_is_scikit_learns():
 # The result and the errors
 
 
-def test_an_estimate_knows_its_origin():
+def test_an_estimate_states_its_origin():
     x, y = normal_pair(300, 0.7)
     estimate = mutual_information(x, y, k=4, local=True)
     assert (estimate.settings, estimate.n, estimate.method) == ("k = 4", 300, "KSG 1")

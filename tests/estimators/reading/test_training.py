@@ -52,7 +52,7 @@ def test_a_network_is_the_mean_of_its_members_in_numpy():
     np.testing.assert_allclose(mode, again, atol=1e-4)  # the same generator
 
 
-def test_scales_follow_the_noise_on_either_side_and_chances_follow_nothing():
+def test_scales_follow_the_noise_above_and_below_and_the_frequency_of_no_information():
     generator = np.random.default_rng(0)
     rows = generator.normal(size=(4000, 3))
     noise = np.abs(generator.normal(size=4000))
@@ -66,7 +66,7 @@ def test_scales_follow_the_noise_on_either_side_and_chances_follow_nothing():
 
 @pytest.mark.parametrize("below, above", [(0.2, 0.2), (0.1, 0.7), (2.0, 0.3)])
 def test_the_median_halves_the_distribution(below, above):
-    """Of draws: a side by its share of the scales, then half of a Student t."""
+    """Of draws: a variable by its share of the scales, then half of a Student t."""
     generator = np.random.default_rng(0)
     sizes = np.abs(generator.standard_t(DEGREES, 200_000))
     draws = 1.0 + np.where(generator.random(len(sizes)) < below / (below + above), -below, above) * sizes
@@ -74,7 +74,7 @@ def test_the_median_halves_the_distribution(below, above):
     assert np.mean(draws < predicted.median()) == pytest.approx(0.5, abs=0.005)
 
 
-def test_where_nothing_is_more_probable_the_estimate_is_nothing():
+def test_where_no_information_is_more_probable_the_estimate_is_zero():
     parts = np.array([0.1, 0.1]), np.full(2, 0.1), np.full(2, 0.2), np.array([0.4, 0.6])
     value, low, high = reader.interval(np.array([0.5, 0.5]), Prediction(*parts), (2.0, 2.0))
     assert low[0] > 0 and value[1] == low[1] == 0 and high[0] == high[1] > value[0]

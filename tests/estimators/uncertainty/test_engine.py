@@ -118,7 +118,7 @@ def test_every_mixture_of_types_is_exact(data, weights, case):
     assert together[0] == pytest.approx(float(measure(*TYPED[case](data), k=5)), abs=1e-12)
 
 
-def test_lists_that_are_too_short_are_told_and_made_up_for(data, weights, monkeypatch):
+def test_lists_that_are_too_short_are_detected_and_completed(data, weights, monkeypatch):
     sample = sample_of(data["x"], data["y1"])
     alone = [sample.alone(member > 0, 5) for member in weights.T]
     calls = []

@@ -105,13 +105,13 @@ def test_counts_of_categories_have_no_neighbours():
 
 def test_permutation_p_values_have_their_level():
     """No information, 60 tests with 19 permutations: P(p <= 0.1) is 0.1, so 16 or more do with probability 0.0003."""
-    sides = [(draws(seed).normal(size=(60, 2)), draws(seed + 100).integers(0, 3, 60)) for seed in range(60)]
-    assert sum(permutation_test(*both, permutations=19).p_value <= 0.1 for both in sides) < 16
+    variables = [(draws(seed).normal(size=(60, 2)), draws(seed + 100).integers(0, 3, 60)) for seed in range(60)]
+    assert sum(permutation_test(*both, permutations=19).p_value <= 0.1 for both in variables) < 16
 
 
 def test_permutations_find_information_and_never_give_zero():
-    for sides in (gaussian(200, 13, 0.7), mixture(200, 14)):
-        found = permutation_test(*sides, permutations=99)
+    for variables in (gaussian(200, 13, 0.7), mixture(200, 14)):
+        found = permutation_test(*variables, permutations=99)
         assert found.p_value == 0.01 and found.exchanged == "rows" and len(found.null) == 99
         assert abs(found.null.mean()) < 5 * found.null.std() / np.sqrt(99) + 0.02
 
@@ -153,8 +153,8 @@ def test_numbers_that_are_constant_in_each_group_are_exchanged_among_groups():
     g, groups = draws(21), np.repeat(np.arange(30), 4)
     y = g.normal(size=30)
     y, x = y[groups], (y + 0.3 * g.normal(size=30))[groups] + 0.1 * g.normal(size=120)
-    for sides in ((x, y), (y, x)):
-        found = permutation_test(*sides, permutations=39, groups=groups, generator=draws(22))
+    for variables in ((x, y), (y, x)):
+        found = permutation_test(*variables, permutations=39, groups=groups, generator=draws(22))
         assert found.exchanged == "whole groups" and found.p_value == 1 / 40
     useless = permutation_test(x, g.normal(size=30)[groups], permutations=39, groups=groups)
     assert useless.p_value > 1 / 40 and len(np.unique(useless.null)) > 30
@@ -169,7 +169,7 @@ def test_labels_that_vary_within_groups_leave_the_constant_side_to_be_exchanged(
     assert found.exchanged == "whole groups" and found.p_value == 1 / 20
 
 
-def test_an_estimate_knows_its_estimator_and_what_was_done_differently():
+def test_an_estimate_states_its_estimator_and_deviations():
     z, labels = mixture(300, 24)
     labels[:4], labels[4] = 7, 9
     plain = knn.mutual_information(z, labels)

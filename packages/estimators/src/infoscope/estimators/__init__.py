@@ -1,6 +1,6 @@
 """Estimators of mutual information. Everything is in nats.
 
-arrays       estimate(x, y, method=...), normalised, methods, diagnose: every estimator on arrays, called alike
+arrays       estimate(x, y, method=...), normalised, methods, diagnose: all estimators on arrays
 result       Estimate: a number with its error, interval, unit, n, method and notes
 variables    Continuous, Discrete, Angle: column types
 neural       critics, variational bounds, training, held-out estimates, exact critics

@@ -214,11 +214,7 @@ def log_ratios(fitted: Distribution, scores: Scores, codes: Codes) -> NDArray[np
 
 
 def held_out(
-    x: Any,
-    y: Any,
-    groups: ArrayLike | None = None,
-    folds: int = 5,
-    generator: np.random.Generator | None = None,
+    x: Any, y: Any, groups: ArrayLike | None = None, folds: int = 5, generator: np.random.Generator | None = None
 ) -> Estimate:
     """A lower bound on I(x; y), nats, up to its error: InfoNCE (van den Oord et al. 2018) on unseen rows.
 

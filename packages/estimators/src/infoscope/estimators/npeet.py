@@ -40,7 +40,6 @@ from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import Continuous, Discrete, as_variable, as_variables, join, single_columns
 
-NOISE, STRICTNESS = 1e-10, 1e-15  # of NPEET: the width of its noise, and how far inside a radius a point must be
 Terms = list[tuple[int, Estimate]]  # estimates, nats, and the signs with which they are summed
 
 
@@ -174,7 +173,7 @@ def _original_entropy(k: int, generator: Generator, x: Any) -> float:
 
 def _mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
     """Mean digamma of how many points, itself included, are up to radius - 1e-15 away."""
-    closed = np.nextafter(radius - STRICTNESS, np.inf)
+    closed = np.nextafter(radius - 1e-15, np.inf)  # as NPEET
     return float(digamma(1 + count_within(np.ascontiguousarray(points), closed)).mean())
 
 
@@ -192,7 +191,7 @@ def _require_same_rows(**variables: Sequence[Any]) -> None:
 
 
 def _noisy(points: np.ndarray, generator: Generator) -> np.ndarray:
-    return points + NOISE * generator.random(points.shape)
+    return points + 1e-10 * generator.random(points.shape)  # as NPEET
 
 
 def _rows(values: Any) -> np.ndarray:

@@ -18,7 +18,6 @@ from infoscope.notebook import InNotebook
 
 FALSE_ALARM = 0.001  # probability that some lag is significant for a variable without memory
 MIN_INFLATION = 1.5  # of the variance of a correlation of x and y over independent rows; below it the harm is small
-MIN_STANDARD_ERRORS = 3.0  # of an autocorrelation that is included in the inflation
 
 Columns = NDArray[np.float64]
 
@@ -141,7 +140,7 @@ class _Autocorrelations:
         """Variance inflation of a correlation of x and y in every `step`-th row, by significant lags."""
         lags = np.arange(step, self.errors.shape[1] + 1, step)
         product = np.abs(self.correlations[:, lags - 1].prod(axis=0)) * (1 - lags / self.n)
-        return 1 + 2 * float(product[np.abs(self.errors[:, lags - 1]).min(axis=0) >= MIN_STANDARD_ERRORS].sum())
+        return 1 + 2 * float(product[np.abs(self.errors[:, lags - 1]).min(axis=0) >= 3].sum())  # standard errors
 
     def harmful(self) -> bool:
         """Whether some lag is significant in both x and y, and the significant lags inflate the variance."""

@@ -39,7 +39,6 @@ from infoscope.errors import (
 )
 
 _MAX_LABEL_VALUES, _MIN_LABEL_ROWS = 20, 3  # integers of more values are numbers if some are missing or have fewer rows
-_MIN_OCCURRING = 0.9  # share of 0 ... largest that occurs, from which integers look like class labels
 _MIN_REPEATS = 2  # rows per value, on average, from which a column is rounded; whole numbers look like labels
 _LARGEST = 1e150  # numbers beyond it, and spans below its inverse, have no square in float64
 _PERIODS = {
@@ -47,12 +46,9 @@ _PERIODS = {
     "minutes of the day": 1440.0, "seconds of the day": 86_400.0,
 }  # fmt: skip
 _STEP_TOLERANCE = 1e-4  # share of a step, for decimals in float32
-_HEAVY, _HEAVY_BY_ROOT = 0.2, 1.4  # tails are heavy where L-kurtosis > 0.2 + 1.4 / sqrt(n), see `heavy_tails`
 _POINT_MASS = 0.1  # share of the rows at one value from which it is a point mass
-_MIN_DISTINCT = 0.98  # share of distinct values among the other rows, above which point masses become categories
 _MIN_TAIL_ROWS = 20  # below which no tail is heavy
 _MAX_DENSE = 50_000_000  # numbers of a sparse matrix that is made dense
-_MIN_READABLE = 0.9  # share of a column's texts that are numbers or dates, above which the column is
 _MAX_SHOWN = 3  # columns or texts named in a message
 MARGINS = ("auto", "scaled", "rank", "given")
 _DAYS = "such as (t - t.min()) / np.timedelta64(1, 'D') for days since the first"
@@ -239,7 +235,7 @@ class _Integers:
         if self.count <= _MAX_LABEL_VALUES:
             return False
         least, most = self.numbers.min(), self.numbers.max()
-        consecutive = least >= 0 and self.count >= _MIN_OCCURRING * (most + 1)
+        consecutive = least >= 0 and self.count >= 0.9 * (most + 1)  # of 0 ... largest occur
         return len(self.numbers) < _MIN_LABEL_ROWS * self.count or not consecutive
 
 
@@ -328,7 +324,7 @@ def _number_notes(name: str, places: Sequence[str]) -> tuple[str, ...]:
     if len(places) > 1:
         more = ", ..." if len(places) > _MAX_SHOWN else ""
         named = f"{len(places)} columns ({', '.join(places[:_MAX_SHOWN])}{more}) have"
-    return (f"{name}: {named} whole numbers, treated as numbers (wrap in Discrete for categories).",)
+    return (f"{name}: {named} whole numbers, treated as numbers (for categories, wrap it in Discrete).",)
 
 
 def as_codes(name: str, value: Any) -> np.ndarray:
@@ -400,7 +396,7 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
             few = len(others) < _MIN_TAIL_ROWS or others[0] == others[-1]
             rows[place] = max(len(others), 1)
             kurtosis[place] = 0 if few else l_kurtosis(others[:, None])[0]
-    return kurtosis > _HEAVY + _HEAVY_BY_ROOT / np.sqrt(rows)
+    return kurtosis > 0.2 + 1.4 / np.sqrt(rows)
 
 
 def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
@@ -545,7 +541,7 @@ def with_repeated_values(variable: Variable) -> Variable:
         values, which, sizes = np.unique(column, return_inverse=True, return_counts=True)
         common = np.flatnonzero(sizes >= max(_POINT_MASS * len(column), 2))
         others = np.delete(sizes, common)
-        if len(common) and len(others) > _MIN_DISTINCT * others.sum():
+        if len(common) and len(others) > 0.98 * others.sum():
             codes.append(np.where(np.isin(which, common), which, len(values)))
     if len(codes) == (variable.codes is not None):
         return variable
@@ -758,7 +754,7 @@ def require_names(name: str, column: ArrayLike, place: str) -> None:
         ("dates or times", _DATE, f"read them with pandas.to_datetime and turn them into numbers, {_DAYS}"),
     ):
         reads = counts.index.map(lambda one, form=form: bool(form.fullmatch(one.strip().translate(_PLAIN)))).to_numpy()
-        if counts[reads].sum() <= _MIN_READABLE * counts.sum():
+        if counts[reads].sum() <= 0.9 * counts.sum():
             continue
         if what == "numbers" and len(counts) <= _MAX_LABEL_VALUES and all(one.isdecimal() for one in counts.index):
             return

@@ -13,8 +13,6 @@ from infoscope.checks import require_int, require_number
 from infoscope.data.pools.canvas import Canvas
 from infoscope.errors import Conflict, InvalidInput, MissingValues, WrongLength, WrongShape
 
-_PLANES_AT_ONCE = 512
-
 
 class _Pool:
     """The part that both kinds of pool share, whatever their items are."""
@@ -118,7 +116,7 @@ class ImagePool(_Pool):
         planes = self.images if self.images.ndim == 3 else self.images.movedim(3, 1)
         canvas = Canvas(tuple(planes.shape[-2:]), (1, 1, 1), (height, width))
         planes = planes.reshape(-1, planes.shape[-2] * planes.shape[-1])
-        numbers = torch.arange(len(planes), device=planes.device).split(_PLANES_AT_ONCE)
+        numbers = torch.arange(len(planes), device=planes.device).split(512)
         resized = [canvas.compose(planes, some[:, None]).byte() for some in numbers]
         return torch.cat(resized).view(len(self.images), -1, height, width)
 

@@ -18,17 +18,12 @@ from infoscope.data.prior.noise import laplace_cdf
 from infoscope.data.prior.parts import Part, Request, Sample, categories, joined, numbers
 from infoscope.data.prior.quadrature import Observation, draw_observation
 
-BATCH, MAX_BATCHES = 5_000, 24  # rows of a Monte Carlo batch, and batches
+BATCH = 5_000  # rows of a Monte Carlo batch
 TARGET_ERROR = (0.0008, 0.004)  # nats, or share of the result, at which sampling ends
-MAX_CONTROLLED_NATS = 0.5  # up to which the control variate is used
-CURVE_STATES, FIELD_SIDE = 40, 9  # states of a position on a line, and along a square
+CURVE_STATES = 40  # states of a position on a line
 ANGLES = 2 * np.pi * np.arange(48) / 48  # states of an angle
 IMAGE_SIZES = (6, 16)  # least and largest height of an image, pixels
 DRAWN_SHAPES = ("normal", "normal", "t", "Laplace", "Gumbel")
-MAX_SHAPED_COLUMNS = 24  # with noise other than normal
-MAX_CATEGORIES = 300
-MAX_CELLS = 1_500  # of several category columns, up to which the truth is from a table
-MAX_ITEMS = 12  # category columns that depend on one state
 
 
 SHAPES: dict[str, tuple[Callable, Callable, Callable]] = {  # draws; log density less a constant; distribution function
@@ -112,7 +107,7 @@ class Labels:
     @property
     def cells(self) -> Array | None:
         """P(labels of all columns | state) [states, cells]; None where the cells are too many for a table."""
-        if np.prod([float(channel.shape[1]) for channel in self.channels]) > MAX_CELLS:
+        if np.prod([float(channel.shape[1]) for channel in self.channels]) > 1_500:
             return None
         together = self.channels[0]
         for channel in self.channels[1:]:
@@ -229,7 +224,7 @@ def _log_ratios(table: Array, log_x: Callable, log_y: Callable, x: Sample, y: Sa
 def monte_carlo(log_ratios: Callable[[Generator], Array], g: Generator) -> tuple[float, float]:
     """The mean of log ratios L and its standard error; 1 - exp(-L) is the control variate where its mean is 0."""
     logs = np.zeros(0)
-    for _ in range(MAX_BATCHES):
+    for _ in range(24):  # batches, at most
         logs = np.concatenate([logs, log_ratios(g)])
         values = _controlled(logs) if (logs < 0).any() else logs
         mean, error = mean_and_error(values)
@@ -246,7 +241,7 @@ def _controlled(logs: Array) -> Array:
     """
     control = -np.expm1(-np.clip(logs, -30, None))
     error = control.std() / np.sqrt(len(logs))
-    if logs.mean() > MAX_CONTROLLED_NATS or not 0 < abs(control.mean()) < 3 * error:
+    if logs.mean() > 0.5 or not 0 < abs(control.mean()) < 3 * error:
         return logs
     return logs - np.cov(logs, control)[0, 1] / control.var() * control
 
@@ -257,7 +252,7 @@ def _columns(g: Generator, centres: Array, separation: float, tied: bool) -> Col
     centres = centres - centres.mean(axis=0)
     spread = np.sqrt((centres**2).sum(axis=1).mean())
     centres = centres * separation / max(spread, 1e-9)
-    shape = pick(g, DRAWN_SHAPES) if centres.shape[1] <= MAX_SHAPED_COLUMNS else "normal"
+    shape = pick(g, DRAWN_SHAPES) if centres.shape[1] <= 24 else "normal"
     scales = np.exp(g.normal(0, 0.3, centres.shape)) if g.random() < 0.25 else np.ones((1, centres.shape[1]))
     plain = Columns(centres, scales, shape, log_uniform(g, 2.5, 10.0))
     if not tied:
@@ -425,7 +420,7 @@ def shared_factors(request: Request, g: Generator) -> Part:
 
 def _images(request: Request, g: Generator) -> Part:
     side = int(g.integers(IMAGE_SIZES[0], min(IMAGE_SIZES[1], int(np.sqrt(request.columns[0]))) + 1))
-    along = np.linspace(0, 1, FIELD_SIDE)
+    along = np.linspace(0, 1, 9)  # positions along a side of the image
     positions = np.stack([c.ravel() for c in np.meshgrid(along, along)], axis=1)
     pixels = np.stack([c.ravel() for c in np.meshgrid(np.linspace(0, 1, side), np.linspace(0, 1, side))], axis=1)
     distance = ((positions[:, None] - pixels) ** 2).sum(axis=2)
@@ -486,7 +481,7 @@ def weakened(table: Array, nats: float) -> Array:
 def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
     """A joint table of two categories with about `nats` in common where it can have them."""
     least = int(np.ceil(np.exp(min(nats, 4.5))))
-    x_size = log_uniform_int(g, max(2, least), MAX_CATEGORIES if g.random() < 0.35 else max(12, 3 * least))
+    x_size = log_uniform_int(g, max(2, least), 300 if g.random() < 0.35 else max(12, 3 * least))
     y_size = x_size if g.random() < 0.4 else log_uniform_int(g, 2, max(12, x_size))
     kind = pick(g, ("function", "neighbours", "random table"))
     margin = draw_margin(g, x_size)
@@ -555,7 +550,7 @@ def hidden_classes(request: Request, g: Generator) -> Part:
     emissions = []
     for classes, (kind, most, tied) in zip(table.shape, request.sides):
         items = []
-        for _ in range(_draw_informative_columns(g, min(most, MAX_ITEMS))):
+        for _ in range(_draw_informative_columns(g, min(most, 12))):
             levels = log_uniform_int(g, max(2, least), 24)
             weights = log_uniform(g, 0.02, 1.0) * levels * draw_margin(g, levels)
             items.append(g.dirichlet(weights + 0.01, size=classes))

@@ -16,10 +16,6 @@ from infoscope.data.prior.parts import Part, Request, Sample, categories, number
 from infoscope.data.prior.quadrature import PILOT_ROWS
 from infoscope.data.prior.scalar import label_of_numbers, normal_scores
 
-MAX_CORRELATION = 0.999  # canonical correlation
-MAX_STEP = 0.6  # largest step, in standard deviations given all other columns
-BATCHES = 12  # of the Monte Carlo truth of softmax labels
-
 
 def split(g: Generator, nats: float, most: int) -> Array:
     """Information of each canonical pair: in one, a few (low rank), all alike (dense), or decaying."""
@@ -38,7 +34,7 @@ def _columns(request: Request, g: Generator) -> tuple[int, int]:
 
 def _canonical(p: int, q: int, nats: float, g: Generator) -> tuple[Array, float, list[Columns], Callable]:
     """Canonical correlations and their information (about `nats`), mixing maps of x and y, draws before these."""
-    rho = np.minimum(np.sqrt(-np.expm1(-2 * split(g, nats, min(p, q)))), MAX_CORRELATION)
+    rho = np.minimum(np.sqrt(-np.expm1(-2 * split(g, nats, min(p, q)))), 0.999)
 
     def draw(n: int, g: Generator) -> tuple[Array, Array]:
         x, y = g.normal(size=(n, p)), g.normal(size=(n, q))
@@ -87,7 +83,7 @@ def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
     inverse = np.linalg.inv(mixing)
     alone, beside = (inverse @ (inverse / variance[None, :]).T for variance in (np.ones(len(mixing)), given))
     spread, precision = np.sqrt((mixing**2).sum(axis=0)), np.diag(beside)
-    steps = np.minimum(step * spread, MAX_STEP / np.sqrt(precision))
+    steps = np.minimum(step * spread, 0.6 / np.sqrt(precision))  # of a standard deviation given all other columns
     return steps, float((steps**2 * (precision - np.diag(alone))).sum() / 24)
 
 
@@ -166,7 +162,7 @@ def softmax_of_several(request: Request, g: Generator) -> Part:
         return numbers(x), categories((g.random((n, 1)) > levels).sum(axis=1))
 
     def truth(g: Generator) -> tuple[float, float]:
-        given = np.concatenate([probabilities(g.normal(size=(BATCH, columns)), strength) for _ in range(BATCHES)])
+        given = np.concatenate([probabilities(g.normal(size=(BATCH, columns)), strength) for _ in range(12)])
         return mean_and_error(ratios(given))
 
     text = f"{classes} classes by softmax of {features} {bend} features of {columns} columns, strength {strength:.2g}"

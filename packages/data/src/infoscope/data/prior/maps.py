@@ -9,19 +9,15 @@ from scipy import special
 
 from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, pick
 
-MAX_ROTATED = 96  # columns with a full random rotation; above it, products of reflections
-REFLECTIONS = 4
-MAX_UNCOMPRESSED = 12.0  # standardised value above which only compressing maps are used
-
 Columns = Callable[[Array], Array]
 
 
 def draw_rotation(size: int, g: Generator) -> Columns:
     """A random rotation of `size` columns."""
-    if size <= MAX_ROTATED:
+    if size <= 96:  # else products of reflections
         matrix = np.linalg.qr(g.normal(size=(size, size)))[0]
         return lambda x: x @ matrix
-    directions = g.normal(size=(REFLECTIONS, size))
+    directions = g.normal(size=(4, size))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
 
     def reflect(x: Array) -> Array:
@@ -98,7 +94,7 @@ MONOTONE = ("cubic", "asinh", "exponential", "tails", "uniform", "wiggly", "bent
 
 def draw_monotone(g: Generator, largest: float) -> tuple[str, Map]:
     """A random increasing map of a standardised column whose `largest` absolute value is about known; its name."""
-    kind = "asinh" if largest > MAX_UNCOMPRESSED else pick(g, MONOTONE)
+    kind = "asinh" if largest > 12.0 else pick(g, MONOTONE)  # only compressing maps of heavy tails
     a, b = log_uniform(g, 0.3, 3.0), g.uniform(0.1, 0.95)
     maps: dict[str, Map] = {
         "cubic": lambda z: z**3 / 3 + b * z,

@@ -22,8 +22,6 @@ LEVELS = (3, 12)  # ordered levels of one column
 LIMIT = (0.05, 0.65)  # share of values at a detection limit
 MARGIN_CELLS = 8  # of a rounded column beyond the range of the pilot values
 COARSE, FINE = (64, 120), (400, 900)  # nodes of the score, cells of y
-SMALL_QUANTILE = 0.01  # of |y|, below which cells have equal widths where the scale of y varies
-REFINEMENTS = 2  # doublings of nodes and cells
 PILOT_ROWS = 2_000  # for the range of y and the cells of observations
 MAX_SCORE = 6.0  # normal score up to which there are nodes
 OVERHANG = 1.25  # range of the cells over that of the pilot values, after asinh
@@ -115,12 +113,13 @@ class ScoredPair:
 def information(pair: ScoredPair, x_seen: Observation | None, y_seen: Observation | None, pilot_y: Array) -> float:
     """I(observed x; observed y) in nats; refined until nodes and cells no longer matter, NaN where they do."""
     sizes = FINE
-    for _ in range(REFINEMENTS + 1):
+    for _ in range(3):  # nodes and cells are doubled twice
         joint, x_free, y_free = _joint(pair, x_seen, y_seen, pilot_y, sizes)
         nats = table_information(joint)
         nodes_error = 0.0
         if x_free.sum() > 2:
-            halved = joint * _every_second(x_free)[:, None]
+            weights = np.where(x_free, np.where(np.cumsum(x_free) % 2 == 1, 2.0, 0.0), 1.0)  # every second node
+            halved = joint * weights[:, None]
             nodes_error = abs(nats - table_information(halved / halved.sum())) / 3
         cells_error = 0.0
         if y_free.sum() > 4:
@@ -171,7 +170,7 @@ def _cells(pair: ScoredPair, seen: Observation | None, pilot: Array, cells: int)
         return cuts, cuts
     middle = 0.0 if pair.about_zero else np.median(pilot)
     away = np.abs(pilot - middle)
-    width = np.quantile(away, SMALL_QUANTILE) if pair.about_zero else max(np.median(away), 0.1 * pilot.std())
+    width = np.quantile(away, 0.01) if pair.about_zero else max(np.median(away), 0.1 * pilot.std())
     low, high = np.arcsinh((pilot.min() - middle) / width), np.arcsinh((pilot.max() - middle) / width)
     mesh = middle + width * np.sinh(np.linspace(OVERHANG * low, OVERHANG * high, cells - 1))
     return np.union1d(mesh, cuts), cuts
@@ -195,11 +194,6 @@ def _merged(joint: Array, free: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bo
     new[1:] = ~(free[1:] & free[:-1] & (order[1:] % 2 == 1))
     starts = np.flatnonzero(new)
     return np.add.reduceat(joint, starts, axis=1), free[starts]
-
-
-def _every_second(free: NDArray[np.bool_]) -> Array:
-    """Weights (0, 1 or 2) of rows that leave out every second continuous one."""
-    return np.where(free, np.where(np.cumsum(free) % 2 == 1, 2.0, 0.0), 1.0)
 
 
 def score_of(predictor: Predictor, values: Array) -> Array:

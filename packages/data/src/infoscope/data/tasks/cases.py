@@ -17,7 +17,6 @@ Pair = tuple[NDArray, NDArray]
 Draw = Callable[[int, Generator], tuple[Any, ...]]
 NOISE = 0.5 * math.log(2 * math.pi * math.e)  # entropy of a standard normal variable, nats
 DRAWS = 400_000  # of Monte Carlo truths
-CELLS_AT_ONCE = 1_000_000  # of quadratures
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def normal_mixture(points: NDArray, centres: ArrayLike, weights: ArrayLike, spre
     centres, weights, spread = np.broadcast_arrays(*(np.asarray(a, float) for a in (centres, weights, spread)))
     weights = weights / weights.sum() / (spread * np.sqrt(2 * np.pi))
     density = []
-    for part in np.array_split(points, 1 + points.size * centres.size // CELLS_AT_ONCE):
+    for part in np.array_split(points, 1 + points.size * centres.size // 1_000_000):
         exponents = (part[:, None] - centres) / spread
         exponents *= exponents
         exponents *= -0.5

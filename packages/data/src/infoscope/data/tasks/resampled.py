@@ -28,7 +28,6 @@ POOLS: dict[str, Callable] = {
     "imdb-bert": lambda: data.imdb_embeddings(),
 }
 CLASSES = {"mnist-0-1": 2, "mnist": 10, "cifar10": 10, "imdb-bert": 2}
-_LEVELS = 200  # of Gowri et al.
 _MARGIN = 5.5  # standard deviations of the number of items of a class in a sample
 
 
@@ -41,7 +40,7 @@ def level_names(pool: str, count: int) -> tuple[str, ...]:
     )
 
 
-NAMES = level_names("mnist-0-1", _LEVELS)
+NAMES = level_names("mnist-0-1", 200)
 
 
 def case(name: str) -> Case:

@@ -22,10 +22,8 @@ Values = NDArray[np.float64]
 GRID = np.linspace(0, 1, 401)[:-1] + 1 / 800  # a source, in cells of equal probability
 NUMBER_CELLS = 500  # of the grid of a number
 NOISE_RANGE = 6.0  # standard deviations of noise that a grid covers
-SUM_STEPS = 2_000  # of the sum of effects in a target
 MAX_COUNT = 60
 GROUP_SHARE = 0.3  # of the variance of a source's normal score that is common to a group
-GROUP_ROWS = 5
 
 
 @dataclass(frozen=True)
@@ -186,7 +184,7 @@ class KnownTable:
     def sample(self, generator: Generator) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
         sources = 1 + max(source for source, _ in self.columns.values())
         scores = generator.normal(size=(self.n, sources))
-        groups = np.arange(self.n) // GROUP_ROWS if self.grouped else None
+        groups = np.arange(self.n) // 5 if self.grouped else None
         if groups is not None:
             common = generator.normal(size=(groups.max() + 1, sources))[groups]
             scores = np.sqrt(GROUP_SHARE) * common + np.sqrt(1 - GROUP_SHARE) * scores
@@ -217,7 +215,7 @@ class KnownTable:
         own = effects.pop(source)
         low = sum(values.min() for values in effects.values())
         high = sum(values.max() for values in effects.values())
-        step = max((high + own.max() - low - own.min()) / SUM_STEPS, 1e-6)
+        step = max((high + own.max() - low - own.min()) / 2_000, 1e-6)
         rest = np.ones(1)
         for values in effects.values():  # the distribution of the others' sum, in steps
             place = np.round((values - values.min()) / step).astype(int)

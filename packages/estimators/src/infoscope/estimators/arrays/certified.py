@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from torch import Tensor
 
 from infoscope.checks import require_number
 from infoscope.errors import TooFew
@@ -18,7 +17,6 @@ from infoscope.estimators.arrays.critics import CriticMethod, Rows, scores_of
 from infoscope.estimators.arrays.fitting import prepared_tensor
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.neural.bounds import BOUNDS, infonce, split
-from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.threads import threads_for
 
@@ -64,7 +62,13 @@ class Certified(Described):
         stopping = [(x[pilot], y[pilot], pilot)]
         with threads_for(method.work(x.shape[1] + y.shape[1])):
             fit = method.fit(BOUNDS["infonce"], Rows(x[training], y[training], training), stopping, generator)
-            tests, certain = (_matrices(fit.critic, x[some], y[some]) for some in (pilot, unseen))
+            tests, certain = (
+                [
+                    scores_of(fit.critic, x[rows], y[rows]).matrix.numpy().astype(np.float32)
+                    for rows in np.array_split(some, math.ceil(len(some) / 512))  # scores in memory at once
+                ]
+                for some in (pilot, unseen)
+            )
         tried = {
             (size, clip): _limit(tests, size, clip, self.alpha, generator)
             for size in self.batches if min(map(len, tests)) >= 4 * size
@@ -84,14 +88,6 @@ class Certified(Described):
                 f"limit cannot exceed log {size} = {math.log(size):.2f} nats.",
             ),
         )
-
-
-def _matrices(critic: Critic, x: Tensor, y: Tensor, at_once: int = 512) -> list[NDArray[np.float32]]:
-    """Scores of all pairs within parts of at most so many rows, in the order of the rows."""
-    return [
-        scores_of(critic, x[rows], y[rows]).matrix.numpy().astype(np.float32)
-        for rows in np.array_split(np.arange(len(x)), math.ceil(len(x) / at_once))
-    ]
 
 
 def _limit(

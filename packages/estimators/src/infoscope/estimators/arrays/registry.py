@@ -155,11 +155,7 @@ METHODS = Methods()
 
 @overload
 def estimate(
-    x: Any,
-    y: Any,
-    method: None = None,
-    groups: ArrayLike | None = None,
-    generator: np.random.Generator | None = None,
+    x: Any, y: Any, method: None = None, groups: ArrayLike | None = None, generator: np.random.Generator | None = None
 ) -> Reading: ...
 
 

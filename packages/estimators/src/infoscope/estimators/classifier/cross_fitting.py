@@ -22,12 +22,7 @@ from scipy.special import log_softmax
 
 from infoscope.errors import Conflict, InvalidInput, NoVariation, OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.classifier.information import (
-    Calibration,
-    Information,
-    Names,
-    as_tuple,
-)
+from infoscope.estimators.classifier.information import Calibration, Information, Names, as_tuple
 from infoscope.estimators.classifier.inputs import (
     JointLabels,
     as_blocks,
@@ -40,8 +35,6 @@ from infoscope.estimators.families.protocol import ClassPredictor, Family, fit_e
 from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import aligns
-
-SLOPE_LIMITS = (-1.0, 10.0)  # with separable labels the slope is unbounded
 
 Array = NDArray[np.float64]
 
@@ -77,7 +70,7 @@ def calibrating_slopes(parts: Array, prior: Array, classes: NDArray[np.int64]) -
         expected = (features @ (odds / totals[:, None]).ravel()).astype(np.float64) / m
         return value, expected - chosen
 
-    limits = [SLOPE_LIMITS] * len(parts)
+    limits = [(-1.0, 10.0)] * len(parts)  # with separable labels slopes would be unbounded
     with threads_for(parts.size):
         found = minimize(loss, np.ones(len(parts)), jac=True, bounds=limits, options={"ftol": 1e-8})
     return found.x, float(found.fun)

@@ -154,11 +154,7 @@ class Kernel(_Local):
 
 
 def kernel_means(
-    rows: np.ndarray,
-    inputs: np.ndarray,
-    targets: np.ndarray,
-    bandwidths: list[float],
-    groups: np.ndarray | None = None,
+    rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, bandwidths: list[float], groups: np.ndarray | None = None
 ) -> list[np.ndarray]:
     """Nadaraya-Watson means of targets [n, q] at rows [m, d] by bandwidth; no row is predicted by its own group."""
     prior = targets.mean(axis=0)

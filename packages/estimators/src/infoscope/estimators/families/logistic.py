@@ -15,9 +15,6 @@ from infoscope.estimators.families.protocol import CLASSES, Features, Predictor,
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import as_matrix
 
-MAX_GRADIENT = 1e-6  # nats per row: a fit stops when no derivative is larger
-MAX_ITERATIONS = 1000  # of L-BFGS
-
 
 @dataclass(frozen=True)
 class Logistic:
@@ -61,7 +58,7 @@ def fit_logistic(x: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> 
     if len(present) > 1:
         scaling = Features.of(x, 1)
         with threads_for(x.size * len(present)):
-            model = LogisticRegression(C=1.0 / penalty, tol=MAX_GRADIENT, max_iter=MAX_ITERATIONS).fit(scaling(x), y)
+            model = LogisticRegression(C=1.0 / penalty, tol=1e-6, max_iter=1000).fit(scaling(x), y)
         own = present[1:] if len(present) == 2 else present
         weights[:, own] = model.coef_.T / scaling.scale[:, None]
         intercepts[own] = model.intercept_ - scaling.centre @ weights[:, own]

@@ -18,12 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from infoscope.checks import require_int, require_number
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.distributions import (
-    Categorical,
-    FlooredNormal,
-    with_absent,
-    without_input,
-)
+from infoscope.estimators.families.distributions import Categorical, FlooredNormal, with_absent, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor
 from infoscope.estimators.variables import as_matrix
 
@@ -149,11 +144,7 @@ def tfidf_logistic(penalty: float = 1.0, ngrams: int = 1, least_documents: int =
     """
     require_number("penalty", penalty, ends=False)
     words = TfidfVectorizer(
-        ngram_range=(1, ngrams),
-        min_df=least_documents,
-        sublinear_tf=True,
-        token_pattern=r"\b\w+\b",
-        dtype=np.float64,
+        ngram_range=(1, ngrams), min_df=least_documents, sublinear_tf=True, token_pattern=r"\b\w+\b", dtype=np.float64
     )
     steps = [("words", words), ("classifier", LogisticRegression(C=1.0 / penalty, max_iter=1000))]
     return Sklearn(Pipeline(steps), f"tfidf-logistic(penalty={penalty:g}, ngrams={ngrams})")

@@ -28,9 +28,7 @@ from infoscope.estimators.independence.association import (
 )
 from infoscope.estimators.result import Estimate, mean_of
 
-MAX_FEATURES, MAX_FITTED = 0.2, 200  # fitted functions of the other columns: per row, and in all
 TESTED_DEGREES = (1, 2)  # of the normal scores that are tested, by resolution
-TREES, MIN_LEAF_ROWS = 40, 5  # per fit, and rows per leaf
 METHOD = "partial correlation of normal scores"
 Groups = NDArray[np.int64] | None
 
@@ -67,7 +65,7 @@ def residuals_of_trees(
     before = np.hstack([column.scores for column in columns])
     after = before.copy()
     for train in (half, ~half):
-        trees = ExtraTreesRegressor(TREES, min_samples_leaf=MIN_LEAF_ROWS, random_state=seed)
+        trees = ExtraTreesRegressor(40, min_samples_leaf=5, random_state=seed)
         trees.fit(inputs[train], before[train] if before.shape[1] > 1 else before[train, 0])
         after[~train] -= trees.predict(inputs[~train]).reshape(-1, before.shape[1])
     ends = np.cumsum([column.scores.shape[1] for column in columns])
@@ -92,7 +90,7 @@ def _fitted_functions(given: Sequence[Smooth], n: int) -> Values:
         for j, e in enumerate(given[other].degrees)
         if d + e <= MAX_DEGREE
     ]
-    most = max(1, min(int(MAX_FEATURES * n), MAX_FITTED))
+    most = max(1, min(int(0.2 * n), 200))  # fitted functions
 
     def feature(where: tuple[int, ...]) -> Values:
         if len(where) == 4:
@@ -108,12 +106,9 @@ def _fitted_functions(given: Sequence[Smooth], n: int) -> Values:
 
 def tested_residuals(x: Residuals, y: Residuals, groups: Groups = None) -> Tested:
     """The test of the residuals of two columns."""
-    a, b = (variable.scores / _infinite_if_rounding(np.linalg.norm(variable.scores, axis=0)) for variable in (x, y))
+    sizes = (np.linalg.norm(variable.scores, axis=0) for variable in (x, y))
+    a, b = (one.scores / np.where(size > MIN_NEW_SHARE, size, np.inf) for one, size in zip((x, y), sizes))
     return tested_products(a, b, list(zip(x.sizes, y.sizes)), groups, x.fitted)
-
-
-def _infinite_if_rounding(sizes: Values) -> Values:
-    return np.where(sizes > MIN_NEW_SHARE, sizes, np.inf)
 
 
 def information_of_residuals(x: Residuals, y: Residuals, groups: Groups = None) -> Estimate:
@@ -195,6 +190,5 @@ def choose(offered: Mapping[str, Smooth], y: Smooth, level: float, groups: Group
             break
         chosen.remove(worst)
     return Choice(
-        tuple(chosen),
-        {name: beyond(column, y, given(but=name), level, groups) for name, column in offered.items()},
+        tuple(chosen), {name: beyond(column, y, given(but=name), level, groups) for name, column in offered.items()}
     )

@@ -23,8 +23,6 @@ from infoscope.estimators.variables import (
     factorise,
 )
 
-MAX_DISTINCT = 0.5  # categories per row, above which a column only names its rows
-
 
 @dataclass(frozen=True, eq=False)
 class Column:
@@ -103,7 +101,7 @@ def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -
     distinct = len(np.unique(values))
     if distinct < 2:
         raise NoVariation(f"{name} must have two values or more, got {distinct} in {len(values):,} rows.")
-    if kind == CATEGORY and distinct > MAX_DISTINCT * len(values):
+    if kind == CATEGORY and distinct > 0.5 * len(values):  # it only names the rows
         raise NoVariation(f"{name} must have categories that repeat, got {distinct:,} in {len(values):,} rows.")
     all_values = np.zeros(len(given))
     all_values[known] = values

@@ -44,7 +44,6 @@ from infoscope.estimators.variables import (
 NORMAL_QUARTILES = 2 * ndtri(0.75)  # interquartile range of a normal distribution, in standard deviations
 MAX_CHANCE_TIES = 8  # tied samples among normal scores that occur by chance at any n (one or two on average)
 MAX_TIED_SHARE = 0.01  # of the samples; up to it only the tied samples are counted with their radius
-MIN_ROUNDED_SHARE = 0.3  # of the rows with a repeated value, above which a variable is rounded
 
 
 @dataclass(frozen=True)
@@ -68,14 +67,7 @@ class Spheres:
 
 
 def mutual_information(
-    x: Any,
-    y: Any,
-    k: int = 5,
-    *,
-    method: str = "ksg1",
-    margins: str = "auto",
-    groups: Any = None,
-    local: bool = False,
+    x: Any, y: Any, k: int = 5, *, method: str = "ksg1", margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
     """I(x; y), nats.
 
@@ -322,7 +314,7 @@ def rounded_variables(named: Mapping[str, Variable]) -> list[str]:
     tied = {name: float(np.mean(np.bincount(of)[of] > 1)) for name, of in codes.items()}
     if min(tied.values()) > MAX_TIED_SHARE:
         return []
-    return [name for name, share in tied.items() if share > MIN_ROUNDED_SHARE]
+    return [name for name, share in tied.items() if share > 0.3]  # of the rows with a repeated value
 
 
 def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bool) -> np.ndarray:

@@ -25,12 +25,9 @@ if TYPE_CHECKING:  # arrays imports torch
 
 VERSION = 3
 KS = (1, 3, 5, 10, 20)  # neighbours
-DIMENSION_NEIGHBOURS = 10  # whose distances give the intrinsic dimension
 MIN_ESTIMATE_ROWS = 10
 MAX_EXTRA_ROWS = 2_000  # for estimates of permuted rows, of unbroken ties, and of categories as columns
-MAX_DISTANCE_ROWS = 300  # for the distance correlation
 PRIOR_ROWS = (0.5, 2, 8, 32, 128)  # pseudo-rows with the frequencies of all rows, added to each category
-TAIL_SHARE = 0.1  # of the rows in a tail
 
 HELD_OUT = (
     "component_ksg_1", "component_ksg_2", "quadratic_ksg_1", "tree_ksg_more", "label_linear", "label_quadratic",
@@ -198,7 +195,7 @@ def _ksg_among(sample: Sample, rows: Values, ks: tuple[int, ...]) -> Values:
 
 def _knn(sample: Sample) -> Figures:
     x, y = ((one.dithered, one.codes) for one in sample.variables)
-    around = local_information(x, y, sample.groups, KS, DIMENSION_NEIGHBOURS)
+    around = local_information(x, y, sample.groups, KS, 10)  # the dimension is from 10 neighbours
     value = mean_of_rows(around.local)
     found = {f"ksg_{k}": each for k, each in zip(KS, value)}
     halves = [np.flatnonzero(rows) for rows in (sample.half, ~sample.half)]
@@ -209,7 +206,10 @@ def _knn(sample: Sample) -> Figures:
     if any(one.dithered is not one.scores for one in sample.variables):
         found["ksg_5_tied"] = _ksg_of_part(sample, [(one.scores, one.codes) for one in sample.variables])
     if any(one.codes is not None and not one.is_label for one in sample.variables):
-        found["ksg_5_soft"] = _ksg_of_part(sample, [(one.with_indicators(), None) for one in sample.variables])
+        found["ksg_5_soft"] = _ksg_of_part(
+            sample,
+            [(np.hstack([one.dithered, one.linear[:, one.scores.shape[1] :] > 0]), None) for one in sample.variables],
+        )
     return found | _local_values(sample, around.local[:, 2]) | _dimensions(sample, around)
 
 
@@ -309,7 +309,7 @@ def _gaussian_of_label(u: Values, codes: Values) -> float:
 
 def _distances(sample: Sample) -> Figures:
     """Distance correlation without bias, of distances between rows (Szekely & Rizzo 2014)."""
-    rows = sample.generator.permutation(sample.n)[:MAX_DISTANCE_ROWS]
+    rows = sample.generator.permutation(sample.n)[:300]
     m = len(rows)
     if m < MIN_ESTIMATE_ROWS:
         return {}
@@ -350,7 +350,7 @@ def _copula(sample: Sample) -> Figures:
     strength = screening(sample.variables, np.arange(sample.n))
     place = np.unravel_index(int(strength.argmax()), strength.shape)
     x, y = (one.scores[:, column] for one, column in zip(sample.variables, place))
-    tails = [(each <= np.quantile(each, TAIL_SHARE), each >= np.quantile(each, 1 - TAIL_SHARE)) for each in (x, y)]
+    tails = [(each <= np.quantile(each, 0.1), each >= np.quantile(each, 1 - 0.1)) for each in (x, y)]
     corners = [np.mean(a & b) / np.sqrt(max(a.mean() * b.mean(), 1e-9)) for a in tails[0] for b in tails[1]]
     squares = float(np.corrcoef(x**2, y**2)[0, 1])
     return {"squares": squares, "corner_most": max(corners), "corner_least": min(corners)}

@@ -14,16 +14,10 @@ from infoscope.estimators.reading.figures_sample import (
     untied,
 )
 
-MAX_FOLD_ROWS = 1_500  # of a fold, in which neighbours are searched
-MIN_FOLD_ROWS = 15
 LOCAL_NEAR, LOCAL_POINTS = 30, 300  # neighbours in a local covariance, and rows with one
 TREE_COUNT, TREE_SETTINGS = 20, {"max_depth": 12, "min_samples_leaf": 5, "max_features": 1.0}
 MAX_TREE_COLUMNS = 48  # inputs of trees: the columns most correlated with the target
-MAX_CLASSES = 48  # of a label; the rarer ones are one class
 MAX_TARGETS = 3  # columns of a variable up to which they are predicted themselves; else its leading components
-MAX_PAIRS = 4  # matched pairs of columns
-TEMPERATURES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4)  # factors of log odds
-PRIOR_SHARES = (0.01, 0.05, 0.2, 0.5, 0.8, 1.0)  # of the class frequencies in predicted probabilities
 LARGEST_CORRELATION = 1 - 1e-9
 
 Values, Figures = np.ndarray, dict[str, float]
@@ -33,12 +27,9 @@ Numbers = tuple[Values, Values | None]
 def held_out(sample: Sample) -> Figures:
     """Mean over both halves, of all that is finite."""
     found: dict[str, list[float]] = {}
-    columns = (
-        [one.linear for one in sample.variables],
-        [one.quadratic() for one in sample.variables],
-    )
+    columns = ([one.linear for one in sample.variables], [one.quadratic() for one in sample.variables])
     for train, test in sample.folds():
-        if min(train.sum(), test.sum()) < MIN_FOLD_ROWS:
+        if min(train.sum(), test.sum()) < 15:  # rows
             continue
         fold = Fold(sample, np.flatnonzero(train), np.flatnonzero(test), *columns)
         for part in (fold.components, fold.pairs, fold.predictions):
@@ -64,7 +55,7 @@ class Fold:
 
     def __init__(self, sample: Sample, train: Values, test: Values, linear: list[Values], quadratic: list[Values]):
         self.sample, self.train, self.test, self.linear, self.quadratic = sample, train, test, linear, quadratic
-        self.near = test[:MAX_FOLD_ROWS]
+        self.near = test[:1_500]  # rows in which neighbours are searched
         self.u, self.v = self._components(linear)
         self.richer = any(more is not less for more, less in zip(quadratic, linear))
         self.u2, self.v2 = self._components(quadratic) if self.richer else (self.u, self.v)
@@ -136,7 +127,7 @@ class Fold:
             return {}
         strength = screening(variables, self.train)
         values = []
-        for _ in range(min(MAX_PAIRS, *strength.shape)):
+        for _ in range(min(4, *strength.shape)):
             i, j = np.unravel_index(int(strength.argmax()), strength.shape)
             if strength[i, j] < 0:
                 break
@@ -196,7 +187,7 @@ class Fold:
     def _label(self, label: PreparedVariable, columns: Values, components: tuple[Values, Values]) -> Figures:
         """Entropy of a label less held-out cross-entropies."""
         sizes = np.bincount(label.codes)
-        frequent = np.argsort(-sizes, kind="stable")[:MAX_CLASSES]
+        frequent = np.argsort(-sizes, kind="stable")[:48]  # the rarer ones are one class
         code_of = np.full(len(sizes), len(frequent))
         code_of[frequent] = np.arange(len(frequent))
         codes = code_of[label.codes]  # rare ones together
@@ -212,7 +203,7 @@ class Fold:
     def _discriminant(self, u: Values, codes: Values, prior: Values, pooled: bool) -> float:
         logs = _posteriors(u[self.train], codes[self.train], u[self.test], len(prior), pooled)
         logs -= logs.max(axis=1, keepdims=True)
-        chances = (np.exp(factor * logs) for factor in TEMPERATURES)
+        chances = (np.exp(factor * logs) for factor in (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4))
         held = codes[self.test]
         return max(gain(each / each.sum(axis=1, keepdims=True), held, prior) for each in chances)
 
@@ -243,7 +234,7 @@ def gain(chances: Values, codes: Values, prior: Values) -> float:
     """Entropy of frequencies less cross-entropy of probabilities [n, classes], mixed with the prior as is best."""
     own, base = np.maximum(chances[np.arange(len(codes)), codes], 0), prior[codes]
     totals = np.maximum(np.maximum(chances, 0).sum(axis=1), 1e-12)
-    logs = [np.log((1 - share) * own / totals + share * base).mean() for share in PRIOR_SHARES]
+    logs = [np.log((1 - share) * own / totals + share * base).mean() for share in (0.01, 0.05, 0.2, 0.5, 0.8, 1.0)]
     return float(max(logs) - xlogy(prior, prior).sum())
 
 

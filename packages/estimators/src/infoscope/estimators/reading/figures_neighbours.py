@@ -32,13 +32,7 @@ class Neighbours:
     distances: tuple[Values, Values, Values]
 
 
-def neighbours(
-    x: Numbers,
-    y: Numbers,
-    groups: Values | None,
-    ks: tuple[int, ...],
-    near: int = 0,
-) -> Neighbours:
+def neighbours(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0) -> Neighbours:
     """Of x and y, each numbers [n, d] and codes [n] or None; ids and distances of the `near` nearest rows."""
     n = len(x[0])
     points = [np.ascontiguousarray(variable[0].T, dtype=np.float32) for variable in (x, y)]

@@ -16,15 +16,8 @@ if TYPE_CHECKING:  # arrays imports torch
     from infoscope.estimators.arrays.protocol import Pairs
 
 MAX_ROWS, MAX_PARTS = 5_000, 8  # rows of a part, and parts
-MAX_INDICATORS = 60  # most frequent categories that become columns of 0 and 1
-MIN_CATEGORY_ROWS = 3  # of a category that becomes a column
-MAX_LEVELS = 100  # distinct rows of numbers that are also treated as categories
-MIN_LEVEL_ROWS = 3  # rows per level, on average
 MAX_COMPONENTS = 6  # canonical components
-MAX_COLUMNS_FOR_PRODUCTS, MAX_COLUMNS_FOR_SQUARES = 8, 60
-MAX_EXACT_COLUMNS = 64  # up to which all singular vectors are computed
 CORRELATION_RIDGE = 1e-9  # added to the diagonal of correlation matrices
-BLOCK_ITERATIONS = 6
 
 Values = np.ndarray
 
@@ -50,16 +43,12 @@ class PreparedVariable:
         """The scores without ties, and codes or None, of some rows."""
         return self.dithered[rows], None if self.codes is None else self.codes[rows]
 
-    def with_indicators(self) -> Values:
-        """Scores without ties, and the linear columns of categories at a distance of 1 from one another."""
-        return np.hstack([self.dithered, self.linear[:, self.scores.shape[1] :] > 0])
-
     def quadratic(self) -> Values:
         """The linear columns and squares, and products of few columns."""
         scores, count = self.scores, self.scores.shape[1]
-        if not 0 < count <= MAX_COLUMNS_FOR_SQUARES:
+        if not 0 < count <= 60:
             return self.linear
-        first, second = np.triu_indices(count) if count <= MAX_COLUMNS_FOR_PRODUCTS else (np.arange(count),) * 2
+        first, second = np.triu_indices(count) if count <= 8 else (np.arange(count),) * 2
         return np.hstack([self.linear, scaled(scores[:, first] * scores[:, second])])
 
 
@@ -156,8 +145,8 @@ def untied(columns: Values, generator: np.random.Generator) -> Values:
 
 def _indicators(codes: Values) -> Values:
     sizes = np.bincount(codes)
-    frequent = np.argsort(-sizes, kind="stable")[:MAX_INDICATORS]
-    kept = frequent[sizes[frequent] >= min(MIN_CATEGORY_ROWS, sizes.max())]
+    frequent = np.argsort(-sizes, kind="stable")[:60]  # the most frequent categories
+    kept = frequent[sizes[frequent] >= min(3, sizes.max())]
     kept = kept[1:] if len(kept) == len(sizes) > 1 else kept  # the others imply it
     return scaled((codes[:, None] == kept).astype(float))
 
@@ -166,7 +155,7 @@ def _levels(scores: Values, codes: Values | None) -> Values | None:
     """Codes of distinct rows where these are few, or of categories alone."""
     if not scores.shape[1]:
         return codes
-    most = min(MAX_LEVELS, len(scores) // MIN_LEVEL_ROWS)
+    most = min(100, len(scores) // 3)  # three rows per level
     if len(np.unique(scores[:, 0])) > most:
         return None
     levels = row_codes(Variable(scores, codes, 1))
@@ -200,9 +189,9 @@ def canonical(x: Values, y: Values, generator: np.random.Generator) -> tuple[Val
     cross = solve_triangular(left, x.T @ y / n, lower=True)
     cross = solve_triangular(right, cross.T, lower=True).T
     count = min(*cross.shape, MAX_COMPONENTS)
-    if min(cross.shape) > MAX_EXACT_COLUMNS:  # block power iteration
+    if min(cross.shape) > 64:  # block power iteration
         block = generator.standard_normal((cross.shape[1], 2 * MAX_COMPONENTS))
-        for _ in range(BLOCK_ITERATIONS):
+        for _ in range(6):
             block = np.linalg.qr(cross.T @ (cross @ block))[0]
         u, s, v = np.linalg.svd(cross @ block, full_matrices=False)
         v = v @ block.T

@@ -20,7 +20,6 @@ A, B, C = "A", "B", "C"
 NARROW, NARROW_SHARE = 0.1, 0.25  # largest half width of grade A: nats, or share of the estimate
 BASELINE = "lower_bound"  # the figure that is corrected
 RELATIVE_ABOVE = 0.05  # nats, above which errors are relative
-MAX_FEW_COLUMNS = 11  # numeric columns of x and y in the cells of few columns
 NEAREST = 5  # simulated data sets whose mean distance measures how unusual a sample is
 MAX_DISTANCE = 5.0  # standard deviations that a single figure can add to a distance
 
@@ -145,7 +144,7 @@ def baseline(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def cells(rows: NDArray[np.float64], types: Sequence[str]) -> list[str]:
     """The cell of the calibration of each sample [m]: the type of the pair, and few or many numeric columns."""
     columns = rows[:, [figures.NAMES.index(name) for name in ("numbers_more", "numbers_fewer")]]
-    few = np.expm1(np.nan_to_num(columns)).sum(axis=1) <= MAX_FEW_COLUMNS + 0.5
+    few = np.expm1(np.nan_to_num(columns)).sum(axis=1) < 11.5  # up to 11 numeric columns in x and y
     return [f"{type}, {'few' if one else 'many'} columns" for type, one in zip(types, few)]
 
 

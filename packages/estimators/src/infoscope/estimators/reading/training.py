@@ -42,15 +42,10 @@ from infoscope.estimators.reading.simulated import Simulated
 from infoscope.estimators.result import LEVEL
 
 CONFIDENCE = 0.9  # that intervals cover at least the share LEVEL
-UNUSUAL_LEVEL = 0.99  # quantile of the distances among simulated data sets beyond which one is unusual
 FACTORS = tuple(np.geomspace(1.2, 12, 24).tolist())  # of the scales below and above the mode, for grade A
-MAX_REFERENCES = 1000  # simulated data sets of a cell to which distances are measured
 NOTHING = "nothing"  # the family of distributions without information
-NO_INFORMATION = 0.005  # nats, up to which there is no information
-WIDTH, DROPOUT, EPOCHS, BATCH, LEARNING_RATE, DECAY = 192, 0.25, 30, 256, 3e-3, 1e-2  # of a network and its training
-MIN_BATCH = 32
+WIDTH, DROPOUT, EPOCHS, LEARNING_RATE = 192, 0.25, 30, 3e-3  # of a network and its training
 LOG_SCALES = (-5.0, 3.0)  # limits of predicted log scales
-VALIDATION_SHARE = 0.1  # of the data sets, on which the best epoch is chosen
 MEMBERS = 5  # networks of a reader
 Progress = Callable[[float, str], None]
 Factors = dict[str, tuple[float, float]]  # by grade
@@ -66,7 +61,7 @@ def train(
     """
     rows = simulated.figures.astype(np.float64)
     base, truth, held_out = baseline(rows), simulated.facts["truth"].to_numpy(), held_out_family(simulated)
-    wanted = np.stack([np.log((truth + RELATIVE_ABOVE) / (base + RELATIVE_ABOVE)), truth <= NO_INFORMATION], axis=1)
+    wanted = np.stack([np.log((truth + RELATIVE_ABOVE) / (base + RELATIVE_ABOVE)), truth <= 0.005], axis=1)
     parts, far = np.empty((4, len(rows))), np.ones(len(rows), bool)
     families = np.unique(held_out)
     for done, family in enumerate(families):
@@ -111,17 +106,16 @@ def _trained(
     """The weights [in, out] and biases [1, out] of the layers of one network, at its best epoch."""
     drawn = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(given), generator=drawn)
-    validation, rows = order.split(
-        [max(1, int(VALIDATION_SHARE * len(given))), len(given) - max(1, int(VALIDATION_SHARE * len(given)))]
-    )
+    held_out = max(1, len(given) // 10)
+    validation, rows = order[:held_out], order[held_out:]
     linear = [nn.Linear(*sizes) for sizes in ((given.shape[1], WIDTH), (WIDTH, WIDTH), (WIDTH, 4))]
     for layer in linear:
         nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=drawn)
         nn.init.zeros_(layer.bias)
     optimiser = torch.optim.AdamW(
-        [part for layer in linear for part in layer.parameters()], LEARNING_RATE, weight_decay=DECAY
+        [part for layer in linear for part in layer.parameters()], LEARNING_RATE, weight_decay=1e-2
     )
-    batch = min(BATCH, max(MIN_BATCH, len(rows) // 100))  # so that few data sets have enough steps
+    batch = min(256, max(32, len(rows) // 100))  # so that few data sets have enough steps
     steps = EPOCHS * -(-len(rows) // batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps)
 
@@ -206,11 +200,11 @@ def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> S
     columns = np.flatnonzero(np.isfinite(rows).mean(axis=0) > 0.5)
     centre, spread = np.nanmean(rows[:, columns], axis=0), np.nanstd(rows[:, columns], axis=0)
     columns, centre, spread = (part[spread > 0] for part in (columns, centre, spread))
-    kept = rows[generator.permutation(len(rows))[:MAX_REFERENCES]]
+    kept = rows[generator.permutation(len(rows))[:1000]]
     around = Surroundings(columns.astype(np.int16), centre.astype(np.float32), spread.astype(np.float32),
                           np.empty((0, len(columns)), np.float16), np.float64(math.inf))  # fmt: skip
     around = replace(around, points=around.scaled(kept).astype(np.float16))
-    return replace(around, limit=np.float64(np.quantile(around.distances(kept), UNUSUAL_LEVEL)))
+    return replace(around, limit=np.float64(np.quantile(around.distances(kept), 0.99)))
 
 
 def calibrated(
