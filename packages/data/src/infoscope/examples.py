@@ -41,11 +41,11 @@ TRUTH = {
 
 
 def spikes(seed: int = 0) -> pd.DataFrame:
-    """600 trials in which 12 neurons see a grating: spike counts, with ties and many zeros.
+    """Responses of 12 neurons to a grating in 600 trials: spike counts, with ties and many zeros.
 
     trial        1, 2, ...; nothing changes over trials
     orientation  of the grating, degrees, 0 to 165 by 15: an axis, so 180 is 0 again
-    contrast     0.1, 0.3 or 1, whatever the orientation
+    contrast     0.1, 0.3 or 1, independent of the orientation
     n01 ... n06  Poisson counts tuned to an axis each, from sharply (n01) to hardly (n06); higher with contrast
     n07, n08     counts that depend on contrast alone
     n09 ... n11  counts that depend on neither; like those before, they vary with the arousal of the trial

@@ -1,6 +1,6 @@
 """NPEET's function names, argument order and base 2 (NPEET: Ver Steeg, MIT licence), on the estimators of `knn`.
 
-Every function does what its name says; where it differs from NPEET:
+Differences from NPEET:
 
     columns       in mi, cmi, entropy, centropy, tc, ctc and corex integers, booleans and strings are categories; NPEET
                   takes their codes as numbers. A name with c or d says what the columns are
@@ -79,7 +79,7 @@ def _function(
     name: str, measure: Callable[..., Terms], kinds: str, arguments: str, meaning: str,
     original: Callable[..., float] | None = None,
 ) -> Callable[..., float]:  # fmt: skip
-    """NPEET's function of a name; kinds: c or d for x and for y, or nothing where the values say it.
+    """NPEET's function of a name; kinds: c or d for x and for y, or empty: types from the values.
 
     Its arguments (z may be left out of those of mi), then k (unless all are categories), base, warning (of mixed kinds)
     and, with NPEET's own formula, compat and generator by name.
@@ -172,13 +172,13 @@ def _original_entropy(k: int, generator: Generator, x: Any) -> float:
 
 
 def _mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
-    """Mean digamma of how many points, itself included, are up to radius - 1e-15 away."""
+    """Mean digamma of the number of points within radius - 1e-15, itself included."""
     closed = np.nextafter(radius - 1e-15, np.inf)  # as NPEET
     return float(digamma(1 + count_within(np.ascontiguousarray(points), closed)).mean())
 
 
 def _distances(points: np.ndarray, k: int) -> np.ndarray:
-    """Of each point to its k-th neighbour [n]."""
+    """The distance of each point to its k-th neighbour [n]."""
     if require_int("k", k, 1) >= len(points):
         raise OutOfRange(f"k must be below the number of rows, {len(points)}, got {k}.")
     return nearest(np.ascontiguousarray(points), k).distances[:, -1]

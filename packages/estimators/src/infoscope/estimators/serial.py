@@ -53,7 +53,7 @@ class SerialDependence(InNotebook):
 
 
 def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
-    """The lag at which rows are alike, or opposite, in both x and y; None where that is not detected. Deterministic.
+    """The lag at which rows are similar, or opposite, in both x and y; None: not detected. Deterministic.
 
     Autocorrelations at all lags up to half the rows, of ranks and of indicators of categories, given sort values and
     the other variable's categories: both must be significant at one lag, and the variance inflation 1 + 2 sum |r_x r_y|

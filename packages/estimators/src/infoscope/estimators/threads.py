@@ -35,7 +35,7 @@ def threads_for(multiplications: int) -> Iterator[None]:
 
 
 def threads() -> int:
-    """How many threads this process has: torch's number where it is loaded, else OMP_NUM_THREADS, else cores."""
+    """Threads of this process: torch's number if it is loaded, else OMP_NUM_THREADS, else the number of cores."""
     torch = sys.modules.get("torch")
     return torch.get_num_threads() if torch else int(os.environ.get("OMP_NUM_THREADS", 0)) or os.cpu_count() or 1
 

@@ -197,7 +197,7 @@ def as_variables(groups: Any = None, /, **given: Any) -> tuple[dict[str, Variabl
 
 
 def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
-    """How many groups there are, and the code of each row's, int64 [n]. WrongLength; MissingValues: missing names."""
+    """The number of groups, and the group's code of each row, int64 [n]. WrongLength; MissingValues: missing names."""
     codes = as_codes("groups", groups)
     if codes.shape != (n,):
         raise WrongLength(f"groups must have one entry for each of the {n} rows, got shape {codes.shape}.")

@@ -28,7 +28,7 @@ _PROTOCOLS = {  # interpolation of Pillow, and which digits of MNIST
 }
 _DOMAIN_COLOURS = ("blue", "green", "yellow", "cyan", "magenta", "orange")
 _COLOURED = ((0, 1, 2, 3, 4), (2, 3, 4, 5, 6), (4, 5, 6, 7, 8), (6, 7, 8, 9, 0), (8, 9, 0, 1, 2), (0, 2, 4, 6, 8))
-# What each colour multiplies red, green and blue by, in twentieths (whole numbers, so that no pixel depends on
+# Factors of red, green and blue for each colour, in twentieths (whole numbers, so that no pixel depends on
 # rounding): its own channels by 1.5 and the others by 0.5, orange by 1.5, 0.9 and 0.15.
 _GAINS = {
     "grey": (20, 20, 20),

@@ -212,7 +212,7 @@ def patch_size(pool: ImagePool, name: str = "pool") -> tuple[int, int]:
 
 
 def _branch_of(generator: torch.Generator) -> torch.Generator:
-    """A stream of its own that the generator's state determines; the generator does not advance."""
+    """A separate stream that the generator's state determines; the generator does not advance."""
     copy = generator.clone_state()
     seed = torch.randint(2**63 - 1, (), generator=copy, device=copy.device)
     return torch.Generator(copy.device).manual_seed(seed.item())

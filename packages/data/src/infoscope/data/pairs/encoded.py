@@ -1,4 +1,4 @@
-"""Pairs seen through an encoder."""
+"""Pairs after an encoder."""
 
 from __future__ import annotations
 

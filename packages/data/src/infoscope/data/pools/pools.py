@@ -15,7 +15,7 @@ from infoscope.errors import Conflict, InvalidInput, MissingValues, WrongLength,
 
 
 class _Pool:
-    """The part that both kinds of pool share, whatever their items are."""
+    """Common part of pools of images and of embeddings."""
 
     labels: torch.Tensor
     name: str
@@ -59,7 +59,7 @@ class _Pool:
         return replace(self, **items, labels=self.labels[kept], name=self.name + suffix)
 
     def _parts(self, argument: str, value: float, held_out: torch.Tensor, names: tuple[str, str]) -> tuple[Self, Self]:
-        """What is not held out, and what is; Conflict, in terms of `argument`, unless both have every class."""
+        """The other items and those held out; Conflict, naming `argument`, unless both have every class."""
         parts = (~held_out, held_out)
         classes = [self.labels[kept.to(self.labels.device)].unique().tolist() for kept in parts]
         if any(left != list(self.classes) for left in classes):

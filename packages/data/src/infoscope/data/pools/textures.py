@@ -9,7 +9,7 @@ import torch
 from infoscope.checks import require_int
 from infoscope.data.pools.pools import ImagePool
 
-# Of photographs, the amplitude falls as a power of the frequency that differs from scene to scene (Field 1987; van der
+# In photographs, the amplitude falls as a power of the frequency, which differs between scenes (Field 1987; van der
 # Schaaf and van Hateren 1996). All ranges are set by what the training images of CIFAR-10 show at 32 x 32 pixels.
 _COLOUR = 0.3  # weight of the channels' own patterns beside the common one
 

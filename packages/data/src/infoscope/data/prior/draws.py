@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Generator = np.random.Generator
 Array = NDArray[np.float64]
 Map = Callable[[Array], Array]
-MAX_COMBINED = 64  # columns of x or y that carry information together
+MAX_COMBINED = 64  # columns of x or y that are informative together
 
 
 def mean_and_error(values: Array) -> tuple[float, float]:

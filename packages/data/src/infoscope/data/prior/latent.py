@@ -16,10 +16,9 @@ from infoscope.data.information import bisected, table_information
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, mean_and_error, pick
 from infoscope.data.prior.noise import laplace_cdf
 from infoscope.data.prior.parts import Part, Request, Sample, categories, joined, numbers
-from infoscope.data.prior.quadrature import Observation, draw_observation
+from infoscope.data.prior.quadrature import TOLERANCE, Observation, draw_observation
 
 BATCH = 5_000  # rows of a Monte Carlo batch
-TARGET_ERROR = (0.0008, 0.004)  # nats, or share of the result, at which sampling ends
 CURVE_STATES = 40  # states of a position on a line
 ANGLES = 2 * np.pi * np.arange(48) / 48  # states of an angle
 IMAGE_SIZES = (6, 16)  # least and largest height of an image, pixels
@@ -183,7 +182,7 @@ def cell_sampler(table: Array) -> Callable[[int, Generator], tuple[NDArray, NDAr
 def latent_part(
     family: str, text: str, table: Array, x: Emission, y: Emission, tied: tuple[bool, bool] = (False, False)
 ) -> Part:
-    """The subsystem of a table P(a, b) and the emissions of x and y; ties are those asked for and of counts."""
+    """The subsystem of a table P(a, b) and the emissions of x and y; ties are those requested and those of counts."""
     states = cell_sampler(table)
 
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
@@ -228,7 +227,7 @@ def monte_carlo(log_ratios: Callable[[Generator], Array], g: Generator) -> tuple
         logs = np.concatenate([logs, log_ratios(g)])
         values = _controlled(logs) if (logs < 0).any() else logs
         mean, error = mean_and_error(values)
-        if error <= max(TARGET_ERROR[0], TARGET_ERROR[1] * mean):
+        if error <= max(TOLERANCE[0], TOLERANCE[1] * mean):
             break
     return mean, error
 
@@ -236,8 +235,8 @@ def monte_carlo(log_ratios: Callable[[Generator], Array], g: Generator) -> tuple
 def _controlled(logs: Array) -> Array:
     """Log ratios less their regression on the control variate.
 
-    E exp(-L) is the mass of p(x) p(y) where p(x, y) > 0: below 1 where pairs are impossible, and hard to sample where
-    they are rare. So the control is used only for little information and where its mean is 0 within its error.
+    E exp(-L) is the probability under p(x) p(y) of p(x, y) > 0: below 1 where pairs are impossible, and hard to sample
+    where they are rare. So the control is used only for little information and where its mean is 0 within its error.
     """
     control = -np.expm1(-np.clip(logs, -30, None))
     error = control.std() / np.sqrt(len(logs))
@@ -289,7 +288,7 @@ def _counts(g: Generator, centres: Array, separation: float) -> Counts:
 def _emission(
     g: Generator, kind: str, centres: Array, nats: float, tied: bool, counts: bool = False, coarse: bool = False
 ) -> Emission:
-    """Columns, labels or both, with which the states can carry about `nats`."""
+    """Columns, labels or both, for which the states have an information of about `nats`."""
     separation = np.sqrt(np.expm1(2 * nats)) * np.exp(g.normal(0.2, 0.25))
     if kind == "categories":
         return _labels(g, len(centres), coarse)
@@ -359,7 +358,7 @@ def on_circle(angles: Array) -> Array:
 
 
 def rings_and_tori(request: Request, g: Generator) -> Part:
-    """Angles on circles: y's angle is a multiple of x's plus noise, both seen with noise in the plane."""
+    """Angles on circles: y's angle is a multiple of x's plus noise, both with noise in the plane."""
     winding = int(g.integers(1, 4)) * int(g.choice([-1, 1]))
     concentration = log_uniform(g, 0.5, 60.0)
     table = np.exp(concentration * (np.cos(ANGLES - winding * ANGLES[:, None]) - 1))
@@ -403,7 +402,7 @@ def tori(request: Request, g: Generator) -> Part:
 
 
 def shared_factors(request: Request, g: Generator) -> Part:
-    """One latent position seen twice: curves in many columns, images of a bump, its coordinates or its class."""
+    """One latent position, observed twice: curves in many columns, images of a bump, its coordinates or class."""
     if request.columns[0] >= IMAGE_SIZES[0] ** 2 and request.x != "categories" and g.random() < 0.6:
         return _images(request, g)
     position = np.linspace(-1, 1, CURVE_STATES)
@@ -463,7 +462,7 @@ def questionnaires(request: Request, g: Generator) -> Part:
 
 # --- channels between categories -----------------------------------------------------------------------------------
 def draw_margin(g: Generator, size: int) -> Array:
-    """Probabilities of categories: alike, random, or Zipf."""
+    """Probabilities of categories: equal, random, or Zipf."""
     kind = pick(g, ("alike", "random", "Zipf"))
     if kind == "alike":
         return np.full(size, 1 / size)

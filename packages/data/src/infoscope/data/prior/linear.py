@@ -18,7 +18,7 @@ from infoscope.data.prior.scalar import label_of_numbers, normal_scores
 
 
 def split(g: Generator, nats: float, most: int) -> Array:
-    """Information of each canonical pair: in one, a few (low rank), all alike (dense), or decaying."""
+    """Information of each canonical pair: in one, a few (low rank), all equal (dense), or decaying."""
     kind = pick(g, ("one", "few", "dense", "decaying"))
     rank = {"one": 1, "few": int(g.integers(1, 6)), "dense": most, "decaying": most}[kind]
     rank = min(rank, most)

@@ -25,7 +25,7 @@ COARSE, FINE = (64, 120), (400, 900)  # nodes of the score, cells of y
 PILOT_ROWS = 2_000  # for the range of y and the cells of observations
 MAX_SCORE = 6.0  # normal score up to which there are nodes
 OVERHANG = 1.25  # range of the cells over that of the pilot values, after asinh
-TOLERANCE = (0.0008, 0.004)  # nats, or share of the result: allowed error of a quadrature
+TOLERANCE = (0.0008, 0.004)  # nats, or share of the result: allowed error of a truth
 
 
 # --- observation ---------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def information(pair: ScoredPair, x_seen: Observation | None, y_seen: Observatio
 def _joint(
     pair: ScoredPair, x_seen: Observation | None, y_seen: Observation | None, pilot_y: Array, sizes: tuple[int, int]
 ) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
-    """The joint table of score and y, and which of its rows and columns stand for continuous values."""
+    """The joint table of score and y, and which of its rows and columns are of continuous values."""
     z_edges = np.linspace(-MAX_SCORE, MAX_SCORE, sizes[0] + 1)[1:-1]
     x_cuts = np.zeros(0)
     if x_seen is not None:

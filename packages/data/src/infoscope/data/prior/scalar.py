@@ -279,7 +279,7 @@ def ordered_levels(request: Request, g: Generator) -> Part:
 def censored_times(request: Request, g: Generator) -> Part:
     """Weibull times of a hazard that depends on the score, censored at random.
 
-    y is coded as time, negative where censored; kind both shows the time and whether the event was seen, kind numbers
+    y is coded as time, negative where censored; kind both has the time and whether the event occurred, kind numbers
     the time alone.
     """
     predictor, (name, function) = _predictor(request, g), draw_function(g)

@@ -130,7 +130,7 @@ def _mapped(name: str, x: NDArray, y: NDArray) -> Pair:
 
 
 def _spiral(v: NDArray, plane: tuple[int, int]) -> NDArray:
-    """Every row turned in a plane of two coordinates by its squared norm / dim."""
+    """Every row rotated in the plane of two coordinates by its squared norm / dim."""
     a, b = plane
     angle = (v**2).sum(axis=1) / v.shape[1]
     turned = v.copy()

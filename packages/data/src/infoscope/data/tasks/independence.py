@@ -51,7 +51,7 @@ def cube(values: NDArray) -> NDArray:
 
 
 def mean_of(z: NDArray) -> NDArray:
-    """The columns of z in one, at variance 1; 0 of none."""
+    """The columns of z combined into one of variance 1; 0 without columns."""
     return z.sum(axis=1) / math.sqrt(max(1, z.shape[1]))
 
 
@@ -81,7 +81,7 @@ def given(
 
 
 def circle(rows: int, noise: float) -> IndependenceSetting:
-    """Points of a circle and noise: no correlation. Independent: the same of two circles."""
+    """Points of a circle plus noise, uncorrelated. Independent: coordinates of two circles."""
 
     def sample(n: int, g: Generator, dependent: bool) -> tuple[NDArray, NDArray]:
         one, other = g.uniform(0, 2 * np.pi, (2, n))

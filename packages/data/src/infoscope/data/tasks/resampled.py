@@ -67,7 +67,7 @@ def case(name: str) -> Case:
 
 
 def floor(name: str, n: int, generator: Generator) -> float:
-    """Plug-in information of the labels in n draws, nats: what an ideal estimate from the items would give."""
+    """Plug-in information of the labels in n draws, nats: the estimate with perfect knowledge of the labels."""
     pool, _, bits = name.rpartition("-at-")
     count = CLASSES[pool]
     a, b = coupled_labels(n, count, kept_share(float(bits) / _BITS, count), generator)
@@ -82,7 +82,7 @@ def coupled_information(kept: float, count: int) -> float:
 
 
 def kept_share(nats: float, count: int) -> float:
-    """The share of labels that are kept at which `count` equal classes share `nats`."""
+    """The share of kept labels at which `count` equal classes have information `nats`."""
     if nats <= 0:
         return 0.0
     if nats >= math.log(count):

@@ -55,7 +55,7 @@ def with_noise(sd: float) -> Channel:
 
 
 def in_levels(ends: tuple[float, ...]) -> Channel:
-    """Whole numbers 1, 2, ... by where between the ends the source lies."""
+    """Whole numbers 1, 2, ...: the interval between the ends in which the source lies."""
     return Channel(
         "whole number",
         lambda u, g: 1 + np.searchsorted(ends, u),
@@ -229,7 +229,7 @@ class KnownTable:
 
 
 def information_of(first: Callable[[Values], Values] | None, second: Values) -> float:
-    """I, nats, of two channels of one source: the first as a function of it (None: the source itself), the second as
+    """I, nats, of two channels of one source: the first as a function (None: the source itself), the second as
     probabilities [GRID, cells].
     """
     cells = np.eye(len(GRID)) if first is None else first(GRID)
@@ -241,8 +241,8 @@ def information_of(first: Callable[[Values], Values] | None, second: Values) -> 
 def _table(
     name: str, n: int, target: str, effects: str, relevant: str, noise: str, copies: int = 1, **settings: bool | float
 ) -> KnownTable:
-    """A table. effects: a function and a weight for each source of the target; relevant: channels that show one of
-    these after the other, again from the first; noise: channels of other sources, `copies` successive ones of each.
+    """A table. effects: function and weight of each source of the target; relevant: channels of these sources in turn;
+    noise: channels of other sources, `copies` successive ones of each.
     """
     words = effects.split()
     forms = {place: (form, float(weight)) for place, (form, weight) in enumerate(zip(words[::2], words[1::2]))}

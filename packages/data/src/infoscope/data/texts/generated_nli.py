@@ -109,7 +109,7 @@ def pairs_of(labels: list[int], cued: list[bool], choices: Choices) -> list[tupl
 
 
 def _pair(label: int, cued: bool, one: Choices) -> tuple[str, str]:
-    """One pair; the attribute that the hypothesis claims and its value are uniform whatever the label."""
+    """One pair; the attribute that the hypothesis claims and its value are uniform for any label."""
     stated = [attribute for attribute in range(3) if attribute != one.omitted]
     if one.swapped:
         stated.reverse()

@@ -232,7 +232,7 @@ class _WithPossibleCategories(_CountMethod):
             require_int("categories", count, 1)
 
     def possible(self, table: Table) -> tuple[int, int]:
-        """How many categories of x and of y are possible. OutOfRange: fewer than occur."""
+        """Numbers of possible categories of x and of y. OutOfRange: fewer than occur."""
         occur = len(table.counts[0]), len(table.counts[1])
         found = self.categories or occur
         if found[0] < occur[0] or found[1] < occur[1]:

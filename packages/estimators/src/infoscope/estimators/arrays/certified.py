@@ -27,7 +27,7 @@ class Certified(Described):
 
     A critic is trained on half of the units and clipped to [-c, c]. InfoNCE values of batches of K unseen rows are
     bounded with expectation at most I (Poole et al. 2019, eq. 12); `limit_of_mean` gives the limit. K and c are chosen
-    on rows that the limit does not see; of a group, one row is used. No such limit can exceed O(log n) (McAllester &
+    on other rows than the limit; one row per group is used. No such limit can exceed O(log n) (McAllester &
     Stratos 2020).
 
     batches, clips  K and c (nats) to choose from
@@ -126,7 +126,7 @@ def limit_of_mean(values: NDArray[np.float64], alpha: float) -> float:
     stakes = np.sqrt(2 * math.log(1 / alpha) / (m * before))
 
     def log_gain(mean: float) -> float:
-        """The log capital, of which at most half is staked at once, over that which rejects the mean."""
+        """Log of the capital over that which rejects the mean; at most half is staked at a time."""
         staked = np.minimum(stakes, 0.5 / mean)
         each = np.log1p(staked * (values - mean)).sum(axis=1)
         return float(np.logaddexp.reduce(each)) - math.log(len(each) / alpha)

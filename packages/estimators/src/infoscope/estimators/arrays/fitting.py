@@ -123,7 +123,7 @@ class Chain(nn.Module):
 
 
 class Context(nn.Module):
-    """What a context [m, c] adds to the layers of a `Chain`: linear and by two hidden layers; nothing at first."""
+    """Terms that a context [m, c] adds to the layers of a `Chain`: linear and by two hidden layers; 0 initially."""
 
     def __init__(
         self, inputs: int, width: int, sizes: tuple[int, ...], places: Tensor, generator: torch.Generator

@@ -140,7 +140,7 @@ class CrossPredictor(nn.Module):
         return self.encoders[0](x), self.encoders[1](y)
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
-        """[m]: mean squared errors of x and y from each code, with equal weights whatever their widths."""
+        """[m]: mean squared errors of x and y from each code, with equal weights for any widths."""
         both, wide = torch.cat([x, y], 1), x.shape[1]
         errors = [(decoder(code) - both) ** 2 for decoder, code in zip(self.decoders, self(x, y))]
         return sum(error[:, :wide].mean(1) + error[:, wide:].mean(1) for error in errors)

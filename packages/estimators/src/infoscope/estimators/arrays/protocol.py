@@ -74,7 +74,7 @@ class Pairs:
 
 
 def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
-    """x and y as a checked sample; see `estimate` for what is taken and what is refused."""
+    """x and y as a checked sample; accepted inputs and errors as in `estimate`."""
     variables, codes = as_variables(groups, x=x, y=y)
     left, right = variables.values()
     for name, variable in variables.items():
@@ -93,7 +93,7 @@ class Method(Protocol):
 
     @property
     def name(self) -> str:
-        """What results call it."""
+        """Its name in results."""
         ...
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:

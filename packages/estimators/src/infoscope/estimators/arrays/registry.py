@@ -288,7 +288,7 @@ class MethodList(InNotebook, tuple[Described, ...]):
 
 
 def methods() -> MethodList:
-    """Every method that `estimate` knows by name: inputs, large-sample limit, cost and source."""
+    """The methods of `estimate` by name: inputs, large-sample limit, cost and source."""
     return MethodList(METHODS.values())
 
 

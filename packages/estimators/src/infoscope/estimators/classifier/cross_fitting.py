@@ -254,7 +254,9 @@ def row_marginals(logs: np.ndarray, joint: JointLabels) -> dict[frozenset[str], 
 
 
 def expected_calibration_error(logs: np.ndarray, classes: np.ndarray) -> float:
-    """Of held-out log q [n, classes], over up to 15 bins of equally many rows (Guo et al. 2017)."""
+    """Expected calibration error of held-out log q [n, classes], over up to 15 bins of equally many rows (Guo et al.
+    2017).
+    """
     top = logs.max(axis=1)
     gap = (logs.argmax(axis=1) == classes) - np.exp(top)
     misses = np.bincount(_equal_bins(top, min(15, len(classes))), gap)

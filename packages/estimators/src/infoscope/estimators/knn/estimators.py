@@ -356,7 +356,7 @@ def others_and_self(n: int, groups: np.ndarray | None) -> int | np.ndarray:
 
 
 def require_repeats(**variables: Variable) -> None:
-    """ValueError for a discrete variable whose categories never repeat: it carries no information but n."""
+    """ValueError for a discrete variable whose categories never repeat."""
     for name, variable in variables.items():
         if variable.kind == "discrete" and variable.categories == variable.n > 1:
             raise NoVariation(

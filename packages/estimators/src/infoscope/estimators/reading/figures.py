@@ -325,7 +325,7 @@ def _distances(sample: Sample) -> Figures:
 
 
 def _kurtosis(sample: Sample) -> Figures:
-    """Of numbers and numbers: 0 where the copula is Gaussian."""
+    """Joint kurtosis of two variables of numbers; 0 for a Gaussian copula."""
     if any(one.codes is not None for one in sample.variables):
         return {}
     scores = [one.scores for one in sample.variables]
@@ -357,7 +357,7 @@ def _copula(sample: Sample) -> Figures:
 
 
 def _categories(sample: Sample) -> Figures:
-    """Of tables of categories, or of few distinct rows of numbers."""
+    """Figures from tables of categories, or of few distinct rows of numbers."""
     x, y = (one.levels for one in sample.variables)
     if x is None or y is None:
         return {}

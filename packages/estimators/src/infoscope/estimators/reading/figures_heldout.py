@@ -46,7 +46,7 @@ def in_order(name: str, values: list[float]) -> Figures:
 
 
 def information(correlation: Values | float) -> Values | float:
-    """Of normal variables with this correlation; 0 for negative ones."""
+    """Information of normal variables with this correlation; 0 for negative ones."""
     return -0.5 * np.log1p(-(np.clip(correlation, 0, LARGEST_CORRELATION) ** 2))
 
 
@@ -67,7 +67,7 @@ class Fold:
         return x @ a, y @ b
 
     def ksg(self, *variables: Numbers) -> float:
-        """Of numbers, with ties broken at random, and codes of all rows, among held-out rows."""
+        """KSG estimate from held-out rows of numbers, with ties broken at random, and codes."""
         rows, generator = self.near, self.sample.generator
         x, y = (
             (untied(points[rows], generator), None if codes is None else codes[rows]) for points, codes in variables

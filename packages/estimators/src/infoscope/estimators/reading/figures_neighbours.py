@@ -33,7 +33,7 @@ class Neighbours:
 
 
 def neighbours(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0) -> Neighbours:
-    """Of x and y, each numbers [n, d] and codes [n] or None; ids and distances of the `near` nearest rows."""
+    """Counts for x and y, each numbers [n, d] and codes [n] or None; ids and distances of the `near` nearest rows."""
     n = len(x[0])
     points = [np.ascontiguousarray(variable[0].T, dtype=np.float32) for variable in (x, y)]
     codes = [np.zeros(n, np.int32) if variable[1] is None else variable[1].astype(np.int32) for variable in (x, y)]
@@ -240,7 +240,7 @@ def _tied(ordered, at, limit):
 def _search(both, in_x, in_y, ks, counts, ids, found, x_found, y_found):
     """Fills what `_scan` does, of rows in order (`_ordered`): counts [n, ks, (joint, x, y, closed)], ids, distances."""
     near = ids.shape[1]
-    most = max(ks.max(), near) + 1  # with the next one, which tells of ties
+    most = max(ks.max(), near) + 1  # with the next one, which shows ties
     nearest, names, ignored = np.empty(most, np.float32), np.empty(most, np.int32), np.empty(near, np.int32)
     for at, i in enumerate(both[1]):
         held = _nearest(both, at, True, nearest, names)

@@ -1,4 +1,4 @@
-"""Nearest-neighbour estimates of many subsamples at once, each with the number it would have alone.
+"""Nearest-neighbour estimates of many subsamples at once, each equal to the estimate of the subsample alone.
 
 Weights [n, B] of 0 or 1 define the subsamples; columns are standardised once, by the whole sample.
 """
