@@ -33,12 +33,20 @@ from scipy.special import digamma
 from sklearn.neighbors import KDTree
 
 from infoscope.checks import require_int
-from infoscope.errors import InvalidInput, MissingValues, OutOfRange, WrongLength
+from infoscope.errors import InvalidInput, OutOfRange, WrongLength
 from infoscope.estimators import knn
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import Continuous, Discrete, as_variable, as_variables, join, single_columns
+from infoscope.estimators.variables import (
+    Continuous,
+    Discrete,
+    as_matrix,
+    as_variable,
+    as_variables,
+    join,
+    single_columns,
+)
 
 Terms = list[tuple[int, Estimate]]  # estimates, nats, and the signs with which they are summed
 
@@ -142,8 +150,8 @@ def _units(base: float) -> float:
 def _original_mi(k: int, generator: Generator, x: Any, y: Any, z: Any = None) -> float:
     """NPEET's KSG 1, or Frenzel-Pompe given z, nats."""
     _require_same_rows(x=x, y=y, **({} if z is None else {"z": z}))
-    x, y = (_noisy(_rows(variable), generator) for variable in (x, y))
-    z = np.empty((len(x), 0)) if z is None else _rows(z)
+    x, y = (_noisy(variable, generator) for variable in (x, y))
+    z = np.empty((len(x), 0)) if z is None else as_matrix("values", z)
     radius = _distances(np.hstack([x, y, z]), k)
     xz, yz = (_mean_digamma(np.hstack([variable, z]), radius) for variable in (x, y))
     if not z.size:
@@ -154,7 +162,8 @@ def _original_mi(k: int, generator: Generator, x: Any, y: Any, z: Any = None) ->
 def _original_micd(k: int, generator: Generator, x: Any, y: Any) -> float:
     """NPEET's |H(x) - sum p(y) H(x | y)|, nats; a class of at most k samples counts with H(x)."""
     _require_same_rows(x=x, y=y)
-    x, labels = _rows(x), np.unique(np.asarray(y).reshape(len(y), -1), axis=0, return_inverse=True)[1].reshape(-1)
+    x = as_matrix("values", x)
+    labels = np.unique(np.asarray(y).reshape(len(y), -1), axis=0, return_inverse=True)[1].reshape(-1)
     of_all = _original_entropy(k, generator, x)
     conditional = 0.0
     for label in range(labels.max() + 1):
@@ -166,7 +175,7 @@ def _original_micd(k: int, generator: Generator, x: Any, y: Any) -> float:
 
 def _original_entropy(k: int, generator: Generator, x: Any) -> float:
     """NPEET's Kozachenko-Leonenko, nats."""
-    x = _noisy(_rows(x), generator)
+    x = _noisy(x, generator)
     n, dim = x.shape
     return float(digamma(n) - digamma(k) + dim * np.log(2 * _distances(x, k)).mean())
 
@@ -190,20 +199,12 @@ def _require_same_rows(**variables: Sequence[Any]) -> None:
         raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
 
 
-def _noisy(points: np.ndarray, generator: Generator) -> np.ndarray:
+def _noisy(values: Any, generator: Generator) -> np.ndarray:
+    points = as_matrix("values", values)
     return points + 1e-10 * generator.random(points.shape)  # as NPEET
 
 
-def _rows(values: Any) -> np.ndarray:
-    """float64 [n, d], finite."""
-    array = np.asarray(values, dtype=np.float64)
-    array = array.reshape(len(array), -1)
-    if not np.isfinite(array).all():
-        raise MissingValues(f"values must be finite, got {(~np.isfinite(array)).sum()} NaN or infinite values.")
-    return array
-
-
-_TOTAL, _EXPLAINED = "Total correlation of the columns of xs", "What of the total correlation of xs ys explains"
+_TOTAL, _EXPLAINED = "Total correlation of the columns of xs", "Part of the total correlation of xs that ys explains"
 mi = _function("mi", _mi, "", "x y z", "I(x; y), or I(x; y | z).", _original_mi)
 cmi = _function("cmi", _mi, "", "x y z", "I(x; y | z).", _original_mi)
 entropy = _function("entropy", _entropy, "", "x", "H(x).", _original_entropy)

@@ -40,7 +40,7 @@ BIMODAL = (((0.3, 0.0), (0.7, 5.0)), ((0.5, -1.0), (0.5, 3.0)))  # (weight, mean
 
 def case(name: str) -> Case:
     """The distribution of one of NAMES: sample(n, generator) -> (x [n, dim], y [n, dim]), and its truth in nats."""
-    one_of("law", name, NAMES)
+    one_of("distribution", name, NAMES)
     base = next(base for base in BASES if name.endswith(base))
     maps = [part for part in name.removesuffix(base).split("-") if part]
     draw, truth = _base(base)

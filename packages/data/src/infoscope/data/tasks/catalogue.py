@@ -176,7 +176,7 @@ def case(name: str) -> Case:
         return resampled.case(name)
     if name in beyond_normal.NAMES:
         return beyond_normal.case(name)
-    raise UnknownName(f"law must be in one of the collections {', '.join(COLLECTIONS)}, got {name!r}.")
+    raise UnknownName(f"distribution must be in one of the collections {', '.join(COLLECTIONS)}, got {name!r}.")
 
 
 def needs_data(name: str) -> bool:

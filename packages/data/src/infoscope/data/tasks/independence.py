@@ -129,4 +129,4 @@ SETTINGS: dict[str, IndependenceSetting] = {
 
 def setting(name: str) -> IndependenceSetting:
     """The setting of a name. ValueError for an unknown one."""
-    return SETTINGS[one_of("law", name, SETTINGS)]
+    return SETTINGS[one_of("setting", name, SETTINGS)]

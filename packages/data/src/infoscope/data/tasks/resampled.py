@@ -55,7 +55,9 @@ def case(name: str) -> Case:
         nats = math.nan
     if pool not in POOLS or not 0 <= nats < math.log(CLASSES[pool]) + 1e-9:
         pools = ", ".join(POOLS)
-        raise InvalidInput(f"law must be <pool>-at-<bits>, pool one of {pools}, bits of its labels, got {name!r}.")
+        raise InvalidInput(
+            f"distribution must be <pool>-at-<bits>, pool one of {pools}, bits of its labels, got {name!r}."
+        )
     count = CLASSES[pool]
     kept = kept_share(nats, count)
 

@@ -82,7 +82,7 @@ def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     root = data_root(root)
     if root is None:
         if split not in _GLUE_SPLITS:
-            raise FileNotFoundError(f"split must be train or test to be downloaded, got {split!r}: GLUE has no such.")
+            raise FileNotFoundError(f"split must be train or test to be downloaded, got {split!r}: GLUE has no other.")
         stored = downloaded("sst2", "nyu-mll/glue", _GLUE_SPLITS[split], "sst2")
         texts, labels = list(stored["sentence"]), list(stored["label"])
     else:

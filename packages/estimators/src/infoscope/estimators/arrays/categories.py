@@ -104,7 +104,6 @@ class _CountMethod(Described):
         raise NotImplementedError
 
     def described(self, table: Table, rows: float) -> str:
-        """Settings, in title."""
         return ""
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:

@@ -186,7 +186,7 @@ class Critic(nn.Module):
 
 
 def _layers(critic: Critic) -> list[StackedLinear]:
-    """Its affine maps in order, those of its second network last."""
+    """The affine maps of a critic in order, those of its second network last."""
     return [module for module in critic.modules() if isinstance(module, StackedLinear)]
 
 

@@ -29,7 +29,6 @@ def _hidden_outputs(left: Tensor, right: Tensor, layers: Sequence[Tensor]) -> It
 
 
 def _relu_backward_(gradient: Tensor, output: Tensor) -> Tensor:
-    """Zeroes the gradient in place where the rectified output is zero."""
     return torch.ops.aten.threshold_backward.grad_input(gradient, output, 0, grad_input=gradient)
 
 

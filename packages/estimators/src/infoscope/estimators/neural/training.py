@@ -308,7 +308,7 @@ class Training:
         self._record_objectives()
 
     def _record_objectives(self) -> None:
-        """Notes with the critic under which objective it was trained; a critic without parameters is not trained."""
+        """Records in the critic the objectives it was trained under; a critic without parameters is not trained."""
         if self._done and any(True for _ in self.critic.parameters()):
             self.critic.trained_under(self._objectives)
 

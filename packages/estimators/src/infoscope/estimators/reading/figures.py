@@ -2,7 +2,7 @@
 
 Every figure is computed from normal scores of the ranks and from codes of categories, so units, monotone maps of single
 columns, names of categories and the order of rows and columns do not matter. Figures that differ between x and y are
-kept as the larger and the smaller one. Information is in nats, and bounded by what so many rows can show.
+kept as the larger and the smaller one. Information is in nats, and limited by what this number of rows can show.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HELD_OUT = (
 MEANING: Mapping[str, str] = {
     "lower_bound": "largest of the held-out and the nearest-neighbour estimates, at least 0, nats",
     "log_rows": "log of the number of rows (of a part of at most 5,000)",
-    "log_rows_per_group": "log of rows per group; 0 where every row is its own",
+    "log_rows_per_group": "log of rows per group; 0 without groups",
     "numbers_more": "log(1 + numeric columns) of the variable with more",
     "numbers_fewer": "log(1 + numeric columns) of the variable with fewer",
     "classes_more": "log of the number of joint categories, larger of the two variables",
@@ -59,10 +59,10 @@ MEANING: Mapping[str, str] = {
     "ksg_3_half": "KSG estimate, k = 3, mean of two halves",
     "ksg_10_half": "KSG estimate, k = 10, mean of two halves",
     "ksg_3_quarter": "KSG estimate, k = 3, mean of two quarters",
-    "ksg_3_permuted": "KSG estimate, k = 3, pairing destroyed",
-    "ksg_10_permuted": "KSG estimate, k = 10, pairing destroyed",
-    "ksg_5_tied": "KSG estimate, k = 5, of tied values as they are (Mesner & Shalizi 2019)",
-    "ksg_5_soft": "KSG estimate, k = 5, categories beside numbers as columns of 0 and 1 instead of strata",
+    "ksg_3_permuted": "KSG estimate, k = 3, of permuted y",
+    "ksg_10_permuted": "KSG estimate, k = 10, of permuted y",
+    "ksg_5_tied": "KSG estimate, k = 5, with ties (Mesner & Shalizi 2019)",
+    "ksg_5_soft": "KSG estimate, k = 5, with categories beside numbers as columns of 0 and 1",
     "ksg_error": "standard error of the KSG estimate, k = 5",
     "local_spread": "standard deviation of local KSG values, k = 5",
     "local_skewness": "skewness of local KSG values, k = 5",
@@ -79,8 +79,8 @@ MEANING: Mapping[str, str] = {
     "canonical_count": "canonical correlations beyond those of independent columns",
     "heldout_gaussian": "Gaussian information of up to 6 held-out canonical components",
     "heldout_first": "Gaussian information of the first held-out canonical component",
-    "heldout_quadratic": "the same with squares and products of columns",
-    "heldout_quadratic_first": "the same of the first component with squares and products",
+    "heldout_quadratic": "Gaussian information of held-out components with squares and products of columns",
+    "heldout_quadratic_first": "Gaussian information of the first such component",
     "component_ksg_1": "KSG of the first held-out canonical components, k = 5",
     "component_ksg_2": "KSG of 2 + 2 held-out canonical components, k = 5",
     "component_ksg_3": "KSG of 3 + 3 held-out canonical components, k = 5",
@@ -89,27 +89,27 @@ MEANING: Mapping[str, str] = {
     "best_pair": "KSG of the pair of columns chosen on other rows, k = 5",
     "matched_pairs": "sum of KSG over up to 4 matched pairs of columns chosen on other rows",
     "local_gaussian": "mean Gaussian information within neighbourhoods of 30 rows, 2 + 2 components",
-    "local_anisotropy": "mean log ratio of the axes of these neighbourhoods",
+    "local_anisotropy": "mean log ratio of the axes of neighbourhoods of 30 rows",
     "tree_prediction_more": "Gaussian information of held-out predictions of trees, better direction",
     "tree_prediction_fewer": "Gaussian information of held-out predictions of trees, other direction",
-    "tree_ksg_more": "KSG of held-out predictions of trees and the predicted, k = 5, better direction",
-    "tree_ksg_fewer": "KSG of held-out predictions of trees and the predicted, k = 5, other direction",
+    "tree_ksg_more": "KSG of held-out predictions of trees and their target, k = 5, better direction",
+    "tree_ksg_fewer": "KSG of held-out predictions of trees and their target, k = 5, other direction",
     "label_linear": "entropy of the label less held-out cross-entropy of a linear discriminant",
     "label_quadratic": "entropy of the label less held-out cross-entropy of a quadratic discriminant",
     "label_trees": "entropy of the label less held-out cross-entropy of trees",
     "kurtosis_joint": "kurtosis of the scores of x and y together (Mardia 1970) over that of normal variables, less 1",
-    "kurtosis_more": "the same of the variable with more",
-    "kurtosis_fewer": "the same of the variable with less",
+    "kurtosis_more": "the same of x or y alone, larger of the two",
+    "kurtosis_fewer": "the same of x or y alone, smaller of the two",
     "distance_correlation": "distance correlation, without bias, of at most 300 rows",
     "squares": "correlation of squared scores of the best pair of columns",
-    "corner_most": "share of the tails that meet in the fullest corner of the best pair",
-    "corner_least": "share of the tails that meet in the emptiest corner of the best pair",
+    "corner_most": "share of a tail that is in a tail of the other column, best pair of columns, largest of four",
+    "corner_least": "share of a tail that is in a tail of the other column, best pair of columns, smallest of four",
     "plug_in": "plug-in estimate of categories or few distinct values, nats",
-    "chao_shen": "Chao-Shen estimate of the same",
-    "table_gain_more": "information of one of these about the other on held-out rows, better direction",
-    "table_gain_fewer": "information of one of these about the other on held-out rows, other direction",
-    "plug_in_permuted": "plug-in estimate with the pairing destroyed",
-    "chao_shen_permuted": "Chao-Shen estimate with the pairing destroyed",
+    "chao_shen": "Chao-Shen estimate of categories or few distinct values, nats",
+    "table_gain_more": "information of one table variable about the other on held-out rows, better direction",
+    "table_gain_fewer": "information of one table variable about the other on held-out rows, other direction",
+    "plug_in_permuted": "plug-in estimate with permuted y",
+    "chao_shen_permuted": "Chao-Shen estimate with permuted y",
     "unseen": "share of rows alone in their cell",
 }  # fmt: skip
 NAMES: tuple[str, ...] = tuple(MEANING)
@@ -334,7 +334,7 @@ def _kurtosis(sample: Sample) -> Figures:
 
 
 def _mardia_excess(columns: Values) -> float:
-    """Mean squared square of Mahalanobis lengths over p (p + 2), less 1; nan for more columns than half of the rows."""
+    """Mardia's kurtosis over p (p + 2), less 1; nan for more columns than half of the rows."""
     n, p = columns.shape
     if n < 2 * p + 4:
         return np.nan

@@ -226,7 +226,7 @@ def _column(one: PreparedVariable, place: int) -> Numbers:
 
 
 def _held_information(u: Values, v: Values) -> float:
-    """Gaussian information of held-out components: of the leading one, or of all, whichever is more."""
+    """Gaussian information of held-out components: the largest over the numbers of leading components."""
     return max(gaussian_information(u[:, :count], v[:, :count]) for count in range(1, u.shape[1] + 1))
 
 

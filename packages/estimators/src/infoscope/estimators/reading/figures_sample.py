@@ -108,7 +108,7 @@ def prepare(pairs: Pairs, generator: np.random.Generator) -> Sample:
 
 
 def _order(variable: PreparedVariable) -> tuple[float, ...]:
-    """A sort key that is the same whichever variable is called x."""
+    """A sort key that does not depend on which variable is x."""
     checksum = np.arange(1, len(variable.scores) + 1) @ variable.linear[:, :1]
     return (-variable.scores.shape[1], -variable.categories, *checksum)
 
@@ -125,7 +125,7 @@ def _prepared(variable: Variable) -> PreparedVariable:
 
 
 def _dithered(variable: PreparedVariable, generator: np.random.Generator) -> PreparedVariable:
-    """With ties of the scores broken at random, in every column on its own."""
+    """Scores with ties broken at random, independently in every column."""
     tied = [place for place, column in enumerate(variable.scores.T) if len(np.unique(column)) < len(column)]
     if not tied:
         return variable
