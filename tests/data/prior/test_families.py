@@ -25,7 +25,7 @@ def request(x="numbers", y="numbers", nats=0.5, columns=(1, 1), tied=(False, Fal
 
 
 def pilot_of(pair, g):
-    return pair.draw(pair.predictor.sample(quadrature.PILOT, g)[1], g)
+    return pair.draw(pair.predictor.sample(quadrature.PILOT_ROWS, g)[1], g)
 
 
 def codes(sample, cells=CELLS):

@@ -8,7 +8,7 @@ import torch
 from matplotlib.figure import Figure
 
 from infoscope.estimators import estimate
-from infoscope.estimators.arrays.critics import CriticEstimate, CriticMethod, Rows, _independent
+from infoscope.estimators.arrays.critics import CriticEstimate, CriticMethod, Rows, _independent_batches
 from infoscope.estimators.arrays.protocol import as_pairs
 from tests.estimators.samples import draws, normal_information, normal_pair
 from tests.refusals import refused
@@ -106,7 +106,7 @@ def test_batches_hold_one_row_of_a_unit():
     drawn = [rows.sample(30, torch.Generator().manual_seed(seed))[0] for seed in range(400)]
     assert all(len(set(units[batch.flatten().int()])) == 30 for batch in drawn)
     assert np.bincount(torch.cat(drawn).flatten().int(), minlength=len(units)).min() > 0
-    batches = list(_independent(np.repeat(np.arange(100), 2), [x[:1].expand(200, 1)] * 2, 2048, draws()))
+    batches = list(_independent_batches(np.repeat(np.arange(100), 2), *[x[:1].expand(200, 1)] * 2, 2048, draws()))
     assert sorted(np.concatenate([places for *_, places in batches])) == list(range(200))
     assert all(len(set(places // 2)) == len(places) for *_, places in batches)
     for among in (37, 1_000_000):

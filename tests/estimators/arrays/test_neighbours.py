@@ -38,14 +38,14 @@ def test_boxes_by_hand():
     variables = np.abs(away).max(axis=0)
     axes = np.linalg.eigh(away.T @ away)[1]
     expected = np.log(np.abs(away @ axes).max(axis=0)).sum() - np.log(variables).sum()
-    assert neighbours._log_shares(away[None], (1, 1)) == pytest.approx(expected)
-    assert neighbours._log_shares(np.zeros((1, 4, 2)), (1, 1)) == 0
+    assert neighbours._log_volume_ratios(away[None], (1, 1)) == pytest.approx(expected)
+    assert neighbours._log_volume_ratios(np.zeros((1, 4, 2)), (1, 1)) == 0
 
 
 def test_one_box_in_200_of_even_neighbours_is_smaller_than_alpha():
     """20,000 other boxes: 100 expected, 60 to 145 but for one run in 10,000."""
     even = draws(1).uniform(-1, 1, (20_000, 10, 4))
-    below = neighbours._log_shares(even, (2, 2)) < np.log(neighbours._alpha(10, (2, 2)))
+    below = neighbours._log_volume_ratios(even, (2, 2)) < np.log(neighbours._alpha_of_even_density(10, (2, 2)))
     assert 60 <= below.sum() <= 145
 
 

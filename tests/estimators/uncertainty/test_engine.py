@@ -122,9 +122,9 @@ def test_lists_that_are_too_short_are_detected_and_completed(data, weights, monk
     sample = sample_of(data["x"], data["y1"])
     alone = [sample.alone(member > 0, 5) for member in weights.T]
     calls = []
-    full_row = _engine.Engine.full_row
+    full_row = _engine.Engine.add_from_full_row
     monkeypatch.setattr(_engine, "list_length", lambda *counts: 8)
-    monkeypatch.setattr(_engine.Engine, "full_row", lambda *a: (calls.append(a), full_row(*a))[1])
+    monkeypatch.setattr(_engine.Engine, "add_from_full_row", lambda *a: (calls.append(a), full_row(*a))[1])
     np.testing.assert_allclose(resampled(sample, weights, 5), alone, rtol=0, atol=1e-12)
     assert len(calls) == N  # in 8 others, one of 100 halves lacks 5 for every row
 
