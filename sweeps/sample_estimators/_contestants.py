@@ -93,7 +93,7 @@ def own_source(method: str) -> dict[str, str]:
 
 def sits(method: str, law: str) -> bool:
     """Whether a method takes variables like those of a law. ValueError for an unknown method or law."""
-    case, (x, y, _) = catalogue.law(law), _sides(law)
+    case, (x, y, _) = catalogue.case(law), _sides(law)
     if method in FORMULAS:
         mixed = case.y in ("labels", "counts") and x == "continuous"
         return mixed and (method == "labels-as-numbers" or case.measure == "mi")
@@ -136,7 +136,7 @@ def warm(method: str) -> None:
     if method in PEERS:
         PEERS[method].start()
         return
-    case, generator = catalogue.law("gaussian-2"), np.random.default_rng(0)
+    case, generator = catalogue.case("gaussian-2"), np.random.default_rng(0)
     with contextlib.suppress(ValueError):  # it takes labels alone
         answer(method, case, case.sample(200, generator), generator)
 
@@ -172,7 +172,7 @@ def _sides(law: str) -> tuple[str, str, int]:
     """The kinds of the first two variables of a law (`Variable.kind`), and the columns of the wider."""
     if catalogue.needs_data(law):
         return "continuous", "continuous", _COLUMNS[-1]
-    case = catalogue.law(law)
+    case = catalogue.case(law)
     typed = _typed(case, case.sample(int(min(200, catalogue.most_rows(law))), np.random.default_rng(0)))
     pairs = as_pairs(*typed[:2])
     return pairs.x.kind, pairs.y.kind, max(pairs.x.dim, pairs.y.dim)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from infoscope.checks import one_of
 from infoscope.data.tasks.cases import Generator, draws
-from infoscope.data.tasks.independence import LAWS, law
+from infoscope.data.tasks.independence import SETTINGS, setting
 from infoscope.estimators.independence import IndependenceTest, independence_test
 from infoscope.estimators.uncertainty import PermutationTest, permutation_test
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid
@@ -41,7 +41,7 @@ TESTS: dict[str, Test] = {
     "smooth-beyond": lambda of, b, g: independence_test(*of),
 }
 UNCONDITIONAL = ("permutation", "smooth")
-LAPTOP = dict(laws=tuple(LAWS), tests=tuple(TESTS), blocks=(0,), sets=400, large_sets=25, permutations=39)
+LAPTOP = dict(laws=tuple(SETTINGS), tests=tuple(TESTS), blocks=(0,), sets=400, large_sets=25, permutations=39)
 PROFILES = {
     "smoke": Profile(**LAPTOP | dict(laws=("number-and-label-0", "linear-1-of-100", "mixed-condition-2"), sets=5)),
     "laptop": Profile(**LAPTOP),
@@ -53,14 +53,14 @@ LARGE = 1000  # rows from which on a profile has `large_sets`
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per setting, null or alternative, test that knows its condition, and block of data sets."""
     for cell in grid(law=list(profile.laws), test=list(profile.tests), dependent=[0, 1], block=list(profile.blocks)):
-        of = law(cell["law"])
+        of = setting(cell["law"])
         if (of.columns == 0) == (cell["test"] in UNCONDITIONAL):
             sets = profile.sets if of.rows < LARGE else profile.large_sets
             yield cell | {"columns": of.columns, "n": of.rows, "sets": sets, "permutations": profile.permutations}
 
 
 def check(cell: dict) -> None:
-    law(cell["law"])
+    setting(cell["law"])
     one_of("test", cell["test"], TESTS)
     least = round(1 / TEST_LEVEL) - 1
     require_minimum(cell, {"sets": 2, "block": 0, "permutations": least, "n": 50})
@@ -76,7 +76,7 @@ def cost(cell: dict) -> float:
 def trial(pack: Pack, report: Report) -> None:
     """Tests every data set of the cells, and reports how many were rejected."""
     for done, cell in enumerate(pack.cells):
-        of, rows = law(cell["law"]), []
+        of, rows = setting(cell["law"]), []
         for number in range(cell["sets"]):
             seed = cell["block"] * cell["sets"] + number
             generator = draws(seed, f"{cell['law']} {cell['dependent']}", cell["n"])
@@ -109,7 +109,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("laws", "tests", "blocks"),
     data=lambda cell: (datasets.law(f"{cell['law']} (generated)", law=cell["law"], dependent=cell["dependent"]),),
-    choices={"laws": tuple(LAWS), "tests": tuple(TESTS)},
+    choices={"laws": tuple(SETTINGS), "tests": tuple(TESTS)},
     replicates=("block",),
     check=check,
     cost=cost,

@@ -130,7 +130,7 @@ def there(of_law: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
 
 
 def check(cell: dict) -> None:
-    catalogue.law(cell["law"])
+    catalogue.case(cell["law"])
     require_minimum(cell, {"n": 50, "sets": 1, "block": 0})
     if cell["method"] in PEERS and not PEERS[cell["method"]].installed():
         raise InvalidInput(f"method must be installed (make peers), got {cell['method']!r}.")
@@ -145,7 +145,7 @@ def cost(cell: dict) -> float:
 def trial(pack: Pack, report: Report) -> None:
     """Estimates every data set of the cells, and reports bias, spread, coverage, seconds and memory."""
     for done, cell in enumerate(pack.cells):
-        law, rows = catalogue.law(cell["law"]), []
+        law, rows = catalogue.case(cell["law"]), []
         warm(cell["method"])
         truth, truth_error = law.truth()
         for number in range(cell["sets"]):

@@ -33,7 +33,7 @@ from sweeps.checks import require_minimum
 
 ROWS = (100, 5000)  # of a data set, log-uniform
 ANY = "any type"
-ALL_COLUMNS = 2 * composition.MOST_COLUMNS
+ALL_COLUMNS = 2 * composition.MAX_COLUMNS
 LAPTOP = dict(blocks=tuple(range(100)), sets=100, most_columns=ALL_COLUMNS, only=ANY)
 PROFILES = {
     "smoke": Profile(**LAPTOP | dict(blocks=(0, 1, 2), sets=30)),

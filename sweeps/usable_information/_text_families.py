@@ -23,7 +23,7 @@ from infoscope import models
 from infoscope.data.texts.transformations import sides, tokens
 from infoscope.errors import InvalidInput, UnknownName
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.laws import CategoricalLaw, without_input
+from infoscope.estimators.families.distributions import Categorical, without_input
 from infoscope.estimators.families.protocol import CLASSES, needed
 from infoscope.estimators.families.scikit import Sklearn
 from infoscope.estimators.result import clustered_error
@@ -42,7 +42,7 @@ Texts = Sequence[str] | Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
-class Member(CategoricalLaw):
+class Member(Categorical):
     """A fitted member, with the classifier behind it."""
 
     classifier: models.SequenceClassifier

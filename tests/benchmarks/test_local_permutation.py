@@ -16,7 +16,7 @@ from scipy.special import digamma
 from scipy.stats import rankdata
 
 from infoscope.data.tasks.cases import draws
-from infoscope.data.tasks.independence import law
+from infoscope.data.tasks.independence import setting
 from infoscope.estimators.uncertainty import permutation_test
 from infoscope.metrics.shares import clopper_pearson
 from tests.benchmarks.timing import seconds, show
@@ -56,7 +56,7 @@ def ours(x: NDArray, y: NDArray, z: NDArray, permutations: int, generator: np.ra
 
 def rejected(name: str, dependent: bool, sets: Sequence[int], test: Test, permutations: int = 39) -> int:
     """In how many data sets independence is rejected."""
-    of, count = law(name), 0
+    of, count = setting(name), 0
     for seed in sets:
         generator = draws(seed, f"{name} {int(dependent)}", of.rows)
         count += test(*of.sample(of.rows, generator, dependent), permutations, generator) <= LEVEL
@@ -72,7 +72,7 @@ def share(count: int, of: int) -> str:
 def test_size_and_power_beside_the_plain_algorithm(name):
     found = {of: [rejected(name, dependent, range(SETS), of) for dependent in (False, True)] for of in (ours, plain)}
     told = {of.__name__: " / ".join(share(count, SETS) for count in counts) for of, counts in found.items()}
-    show(name, rows=law(name).rows, sets=SETS, **told)
+    show(name, rows=setting(name).rows, sets=SETS, **told)
     size, power = found[ours]
     assert clopper_pearson(size, SETS, 0.95)[0] <= LEVEL
     low, high = (clopper_pearson(count, SETS, 0.95) for count in (power, found[plain][1]))
@@ -82,7 +82,7 @@ def test_size_and_power_beside_the_plain_algorithm(name):
 @pytest.mark.parametrize(("rows", "permutations"), [(200, 199), (500, 199), (2000, 19)])
 def test_time_beside_the_plain_algorithm(rows, permutations):
     """Processor time, three columns of z."""
-    x, y, z = law("linear-3").sample(rows, np.random.default_rng(0), True)
+    x, y, z = setting("linear-3").sample(rows, np.random.default_rng(0), True)
     ours(x, y, z, 1, np.random.default_rng(0))  # compiles
     took, plainly = (
         seconds(lambda: test(x, y, z, permutations, np.random.default_rng(1)))  # noqa: B023

@@ -12,7 +12,7 @@ import pytest
 from infoscope.estimators import knn
 from infoscope.estimators.uncertainty._engine import Sample, resampled
 from infoscope.estimators.uncertainty.permutation import permutation_test
-from infoscope.estimators.uncertainty.subsampling import halves, subsample
+from infoscope.estimators.uncertainty.subsampling import half_samples, subsample
 from tests.benchmarks.timing import Call, median, ratios
 
 pytestmark = pytest.mark.bench
@@ -29,7 +29,7 @@ def data() -> dict[str, np.ndarray]:
 
 
 def engine(*variables: np.ndarray) -> Call:
-    plan = halves(N, HALVES, np.random.default_rng(1))
+    plan = half_samples(N, HALVES, np.random.default_rng(1))
     weights = np.hstack([np.ones((N, 1), np.uint8), plan.weights])
     sample, _ = Sample.of(*variables)
     return lambda: resampled(sample, weights, K)

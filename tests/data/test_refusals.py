@@ -195,10 +195,13 @@ TEXTS = [
         for of_pairs in ("hypothesis_only", "premise_only", "raw_overlap", "overlap_level", "overlap_lengths")
     ),
 ]
-LAWS = [
-    *((partial(table.law, "gaussian-3"), "law", "name") for table in (catalogue, beyond_normal, independence)),
-    *((partial(resampled.law, bad), "law", "invalid") for bad in ("mnist-0-1-at-1.1", "mnist-at-x", "mnist-at--1")),
-    *((partial(resampled.law, bad), "law", "invalid") for bad in ("letters-at-1.0", "mnist")),
+DISTRIBUTIONS = [
+    *((partial(table.case, "gaussian-3"), "distribution", "name") for table in (catalogue, beyond_normal)),
+    (partial(independence.setting, "gaussian-3"), "setting", "name"),
+    *(
+        (partial(resampled.case, bad), "distribution", "invalid")
+        for bad in ("mnist-0-1-at-1.1", "mnist-at-x", "mnist-at--1", "letters-at-1.0", "mnist")
+    ),
     (partial(resampled.level_names, "letters", 3), "pool", "name"),
     (partial(resampled.level_names, "mnist", 1), "count", "range"),
 ]
@@ -206,7 +209,7 @@ LAWS = [
 
 @pytest.mark.parametrize(
     ("call", "argument", "code"),
-    [*PAIRS, *POOLS, *ITEMS, *FACTOR_SETS, *TEXTS, *LAWS],
+    [*PAIRS, *POOLS, *ITEMS, *FACTOR_SETS, *TEXTS, *DISTRIBUTIONS],
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_what_cannot_be_used_is_refused(call, argument, code):

@@ -26,6 +26,6 @@ def normal_information(correlation, dim=1):
     return -dim / 2 * np.log(1 - correlation**2)
 
 
-def sample_of(*sides):
+def sample_of(*variables):
     """x, y and perhaps z as the checked sample that `uncertainty` measures."""
-    return Sample.of(*sides)[0]
+    return Sample.of(*variables)[0]

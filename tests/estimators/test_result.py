@@ -93,7 +93,7 @@ def test_numbers_shift_and_scale():
     assert float(sum([estimate, estimate])) == 2.0
 
 
-def test_what_is_not_paired_has_no_error_and_says_why():
+def test_unpaired_values_have_no_error_and_a_note_why():
     x, y = mean_of(rows(2)[0]), mean_of(rows(3, n=50)[0])
     apart = x - y
     assert np.isnan(apart.standard_error) and apart.notes[-1] == UNPAIRED and np.isnan(apart.low)

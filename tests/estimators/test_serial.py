@@ -61,7 +61,7 @@ def test_series_in_turn_are_seen(units, n):
 
 
 @pytest.mark.parametrize("units", [20, 37, 101, 250])
-def test_whoever_takes_turns_is_seen(units):
+def test_units_in_turn_are_detected(units):
     """Levels of half the variance: ranks correlate by (6 / pi) arcsin(1 / 4) = 0.48 at that lag, the root of n - lag
     times which is the figure, but for the draw of levels."""
     seen = found(in_turn(units, 0.7, seed=1), Discrete(in_turn(units, 0.7, seed=2) > 0))
@@ -111,8 +111,8 @@ def test_one_side_without_memory_is_enough():
     assert found(in_turn(20, 0.9), draws(1).standard_normal(N)) is None
 
 
-def test_independent_rows_are_hardly_ever_told():
-    """A side without memory is beyond the limit at some lag in one data set of 1,000, beside a walk and whatever else;
+def test_independent_rows_are_hardly_ever_reported():
+    """A variable without memory is beyond the limit at some lag in one data set of 1,000, also beside a random walk;
     more than two of 300 come by chance once in 280 times."""
     g = draws(5)
     noise, walks = g.standard_normal((300, 2, 200)), np.cumsum(g.standard_normal((300, 200)), axis=1)

@@ -1,4 +1,4 @@
-"""CRMNIST: every pixel against Pillow, the law of colours, and what makes class and domain independent."""
+"""CRMNIST: every pixel against Pillow, the distribution of colours, and what makes class and domain independent."""
 
 import numpy as np
 import pytest

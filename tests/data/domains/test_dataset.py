@@ -58,7 +58,7 @@ def test_images_are_floats_between_0_and_1(index):
     np.testing.assert_allclose(images.numpy(), IMAGES[[3, 0, 3]] / 255.0, atol=1e-7)
 
 
-def test_a_slice_a_mask_and_nothing_choose_images():
+def test_images_are_chosen_by_slice_mask_or_not_at_all():
     data = twelve()
     assert torch.equal(data.images(slice(2, 9, 3)), data.images([2, 5, 8]))
     assert torch.equal(data.images(np.arange(12) > 9), data.images([10, 11]))
@@ -155,7 +155,7 @@ class TestSplit:
         assert split.test.groups.tolist() == slides[d == 2].tolist()
         assert len(split.train) + len(split.validation) == 40
 
-    def test_the_protocol_of_the_literature_shares_groups_and_says_so(self):
+    def test_the_protocol_of_the_literature_shares_groups_with_a_warning(self):
         split = crossed().split(1, None, generator(), disjoint=False)
         assert split.validation is None
         assert len(split.test) == 60 and len(split.train) == 120

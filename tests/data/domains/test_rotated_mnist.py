@@ -17,8 +17,7 @@ NOISE = ImagePool(
 
 
 @pytest.mark.parametrize(
-    ("protocol", "pillows"),
-    [("diva", Image.Resampling.NEAREST), ("domainbed", Image.Resampling.BILINEAR)],
+    ("protocol", "pillows"), [("diva", Image.Resampling.NEAREST), ("domainbed", Image.Resampling.BILINEAR)]
 )
 def test_every_pixel_is_pillows(protocol, pillows):
     data = rotated_mnist(protocol=protocol, base=NOISE, per_class=5)

@@ -60,7 +60,7 @@ def test_a_thinner_grid_has_the_images_of_the_full_one():
     assert torch.equal(thinned.images(some), thin.images(some))
 
 
-def test_images_depend_on_nothing_but_their_index():
+def test_images_depend_on_their_index_only():
     """The same alone, in another order, in a batch of more than are rendered at once, and from another data set."""
     dataset = sprites(resolution=32)
     some = np.random.default_rng(1).choice(len(dataset), 2000)

@@ -75,7 +75,7 @@ def test_log_ratio_over_every_pair(crossover):
 def test_log_ratio_takes_leading_axes():
     source = ChannelPairs(4, 0.2)
     generator = torch.Generator().manual_seed(0)
-    x, y = (side.view(2, 3, 5, 4) for side in source.sample(30, generator))
+    x, y = (variable.view(2, 3, 5, 4) for variable in source.sample(30, generator))
     ratio = source.log_ratio(x, y)
     assert ratio.shape == (2, 3, 5, 5)
     assert torch.equal(ratio[1, 2], source.log_ratio(x[1, 2], y[1, 2]))

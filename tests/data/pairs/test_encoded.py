@@ -1,4 +1,4 @@
-"""Encoded pairs: the map of each side, its lengths, its device and its gradients."""
+"""Encoded pairs: the maps of x and y, their dimensions, devices and gradients."""
 
 import torch
 from torch import nn

@@ -52,7 +52,7 @@ def test_x_is_the_first_half_of_one_draw():
 def test_mean_log_ratio_is_the_information(bits):
     """The log ratio of a pair has variance dim * correlation^2; two-sided false-alarm rate 1e-6."""
     n, source = 20_000, GaussianPairs(10, mutual_information=bits * math.log(2))
-    x, y = (side.view(-1, 50, 10) for side in source.sample(n, generator()))
+    x, y = (variable.view(-1, 50, 10) for variable in source.sample(n, generator()))
     density = source.log_ratio(x, y).diagonal(dim1=1, dim2=2).double()
     limit = norm.isf(FALSE_ALARM / 2) * math.sqrt(10 * source.correlation**2 / n)
     assert abs(density.mean().item() - source.mutual_information) < limit
@@ -60,7 +60,7 @@ def test_mean_log_ratio_is_the_information(bits):
 
 def test_log_ratio_is_the_ratio_of_densities():
     source = correlated(2, 0.7)
-    x, y = (side.double() for side in source.sample(6, generator()))
+    x, y = (variable.double() for variable in source.sample(6, generator()))
     covariance = [[1, 0, 0.7, 0], [0, 1, 0, 0.7], [0.7, 0, 1, 0], [0, 0.7, 0, 1]]
     for i in range(6):
         for j in range(6):

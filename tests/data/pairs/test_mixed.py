@@ -1,4 +1,4 @@
-"""Pairs of an image and a text: both sides, and the joint distribution of the items."""
+"""Pairs of an image and a text: x and y, and the joint distribution of the items."""
 
 import pytest
 import torch

@@ -105,5 +105,5 @@ def test_scenes_are_drawn_uniformly_and_apart():
     tables = [(10 * x + other).bincount(minlength=100).view(10, 10).numpy() for other in (y, later)]
     tables.append((10 * label + x).bincount(minlength=20).view(2, 10).numpy())
     p_values = [chi2_contingency(table).pvalue for table in tables]
-    p_values += [chisquare(side.bincount(minlength=10)).pvalue for side in (x, y)]
+    p_values += [chisquare(variable.bincount(minlength=10)).pvalue for variable in (x, y)]
     assert min(p_values) > FALSE_ALARM / len(p_values)

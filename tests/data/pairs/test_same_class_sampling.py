@@ -17,14 +17,14 @@ PAIRS = 20_000
 
 
 def drawn(domain: str, crossover: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """The item numbers of 20,000 pairs, int64 [20000, 9] on each side."""
+    """The item numbers of 20,000 pairs, int64 [20000, 9] of x and of y."""
     generator = torch.Generator().manual_seed(5)
     if domain == "images":
         pool = ImagePool(torch.arange(ITEMS, dtype=torch.uint8).view(-1, 1, 1), LABELS, "numbers")
         pairs = ImagePairs(pool, grid=(1, 3, 3), size=3, crossover=crossover).sample(PAIRS, generator)
-        return tuple((255 * side).round().long() for side in pairs)
+        return tuple((255 * variable).round().long() for variable in pairs)
     pool = EmbeddingPool(torch.arange(float(ITEMS)).view(-1, 1), LABELS, "numbers")
-    return tuple(side.long() for side in TextPairs(pool, SOURCES, crossover=crossover).sample(PAIRS, generator))
+    return tuple(variable.long() for variable in TextPairs(pool, SOURCES, crossover=crossover).sample(PAIRS, generator))
 
 
 def joint_probabilities(crossover: float) -> torch.Tensor:
@@ -59,7 +59,7 @@ def test_joint_distribution_of_the_items(domain, crossover):
 @pytest.mark.parametrize("domain", ["images", "text"])
 def test_sources_are_independent(domain):
     """Chi-square of (label, flip) of two sources, uniform labels and independent flips; false-alarm rate 1e-6."""
-    x, y = (LABELS[side] for side in drawn(domain, 0.15))
+    x, y = (LABELS[variable] for variable in drawn(domain, 0.15))
     state = 2 * x + (x ^ y)
     counts = (4 * state[:, 2] + state[:, 7]).bincount(minlength=16).double()
     one = torch.tensor([0.85, 0.15, 0.85, 0.15], dtype=torch.float64) / 2

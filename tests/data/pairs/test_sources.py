@@ -45,10 +45,10 @@ class TestEverySource:
     def test_shapes_and_types(self, source, dim, n):
         assert isinstance(source, KnownPairSource)
         assert (source.dim_x, source.dim_y) == (dim, dim)
-        for side in source.sample(n, generator()):
-            assert side.shape == (n, dim)
-            assert side.dtype == torch.float32
-            assert side.is_contiguous()
+        for variable in source.sample(n, generator()):
+            assert variable.shape == (n, dim)
+            assert variable.dtype == torch.float32
+            assert variable.is_contiguous()
 
     def test_same_seed_same_pairs(self, source, dim):
         first, again, other = (source.sample(20, generator(seed)) for seed in (3, 3, 4))
@@ -93,13 +93,13 @@ class TestEveryLabelledSource:
         for _ in range(2):
             x, y, *labels = source.sample_labelled(9, labelled)
             assert all(torch.equal(a, b) for a, b in zip((x, y), source.sample(9, plain), strict=True))
-            assert all(side.shape == (9, 6) and side.dtype == torch.bool for side in labels)
+            assert all(variable.shape == (9, 6) and variable.dtype == torch.bool for variable in labels)
 
     def test_labels_and_information_are_those_of_the_bare_channel(self, source):
         assert source.mutual_information == channel_information(0.1, 6)
         bits = ChannelPairs(6, 0.1).sample(50, generator())
-        for side, expected in zip(source.sample_labelled(50, generator())[2:], bits, strict=True):
-            assert torch.equal(side.float(), expected)
+        for variable, expected in zip(source.sample_labelled(50, generator())[2:], bits, strict=True):
+            assert torch.equal(variable.float(), expected)
 
 
 def test_labels_are_those_of_the_items():
@@ -111,7 +111,7 @@ def test_labels_are_those_of_the_items():
         MixedPairs(images, vectors, (1, 2, 3), 0.2, size=(4, 6)),
         TextPairs(vectors, 6, 0.2),
     ):
-        sides = source.sample_labelled(50, generator())
-        for values, labels in zip(sides[:2], sides[2:], strict=True):
+        variables = source.sample_labelled(50, generator())
+        for values, labels in zip(variables[:2], variables[2:], strict=True):
             read = values if values.shape[1] == 6 else values.view(-1, 4, 6)[:, ::2, ::2].reshape(-1, 6)
             assert torch.equal(read, labels.float())

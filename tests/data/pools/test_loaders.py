@@ -73,7 +73,7 @@ def test_digits_are_those_of_scikit_learn():
     assert pool.images.max() == 255
 
 
-def test_zeros_and_ones_of_the_digits_can_be_told_apart():
+def test_zeros_and_ones_of_the_digits_can_be_distinguished():
     """The premise of the nominal information: a nearest neighbour among the others is of the same class."""
     pool = digits().restrict((0, 1))
     x = pool.images.flatten(1).double()

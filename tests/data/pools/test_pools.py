@@ -12,7 +12,7 @@ LABELS = torch.tensor([2, 0, 1, 2])
 IMAGES = torch.arange(4, dtype=torch.uint8).view(4, 1, 1)
 
 
-def test_restrict_keeps_the_items_of_the_classes_and_says_so():
+def test_restrict_keeps_the_items_of_the_classes_and_names_them():
     pool = ImagePool(IMAGES, LABELS, "four", synthetic=True).restrict((2, 1))
     assert pool.images.flatten().tolist() == [0, 2, 3]
     assert pool.labels.tolist() == [2, 1, 2]

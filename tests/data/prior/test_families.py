@@ -25,7 +25,7 @@ def request(x="numbers", y="numbers", nats=0.5, columns=(1, 1), tied=(False, Fal
 
 
 def pilot_of(pair, g):
-    return pair.draw(pair.predictor.sample(quadrature.PILOT, g)[1], g)
+    return pair.draw(pair.predictor.sample(quadrature.PILOT_ROWS, g)[1], g)
 
 
 def codes(sample, cells=CELLS):
@@ -45,7 +45,7 @@ def table(x, y, cells=CELLS):
 def of_codes(a, b):
     joint = np.zeros((a.max() + 1, b.max() + 1))
     np.add.at(joint, (a, b), 1)
-    filled = [(side > 0).sum() for side in (joint, joint.sum(1), joint.sum(0))]
+    filled = [(variable > 0).sum() for variable in (joint, joint.sum(1), joint.sum(0))]
     return quadrature.table_information(joint / joint.sum()) - (filled[0] - filled[1] - filled[2] + 1) / (2 * len(a))
 
 
@@ -97,7 +97,9 @@ def test_unordered_categories_agree_with_the_table_of_many_draws(seed):
         part = maker(request("categories", "categories", (0.1, 0.4, 1.2)[seed], (2, 2)), generator(seed, 4))
         truth, error = part.truth(generator(2))
         assert error == 0
-        drawn = (np.unique(side.labels, axis=0, return_inverse=True)[1] for side in part.draw(4 * ROWS, generator(3)))
+        drawn = (
+            np.unique(variable.labels, axis=0, return_inverse=True)[1] for variable in part.draw(4 * ROWS, generator(3))
+        )
         assert of_codes(*drawn) == pytest.approx(truth, abs=0.004 + 0.01 * truth)
 
 

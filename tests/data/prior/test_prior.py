@@ -36,7 +36,7 @@ print([(d(i).truth, d(i).sample(5, np.random.default_rng(2))[0].numbers.sum()) f
     assert out.strip() == str(here)
 
 
-def test_shares_of_types_ties_and_nothing(prior):
+def test_shares_of_types_ties_and_independence(prior):
     shares = {kind: np.mean([d.type == kind for d in prior]) for kind in TYPES}
     assert shares["numbers"] == pytest.approx(0.55, abs=0.1) and shares["labels"] == pytest.approx(0.2, abs=0.08)
     assert shares["categories"] == pytest.approx(0.1, abs=0.06) and shares["mixed"] == pytest.approx(0.15, abs=0.07)
@@ -61,10 +61,14 @@ def test_samples_are_finite_and_have_their_type(prior):
     for d in prior:
         x, y = d.sample(100, np.random.default_rng(d.number))
         kinds = [("numbers",) * (s.numbers.shape[1] > 0) + ("categories",) * (s.labels.shape[1] > 0) for s in (x, y)]
-        for side, columns in zip((x, y), d.columns):
-            assert side.numbers.dtype == np.float64 and side.labels.dtype == np.int64 and len(side.labels) == 100
-            assert side.numbers.shape[1] + side.labels.shape[1] == columns <= 600
-            assert np.isfinite(side.numbers).all() and (np.abs(side.numbers) < 1e12).all()
+        for variable, columns in zip((x, y), d.columns):
+            assert (
+                variable.numbers.dtype == np.float64
+                and variable.labels.dtype == np.int64
+                and len(variable.labels) == 100
+            )
+            assert variable.numbers.shape[1] + variable.labels.shape[1] == columns <= 600
+            assert np.isfinite(variable.numbers).all() and (np.abs(variable.numbers) < 1e12).all()
         plain = {("numbers",): "numbers", ("categories",): "categories"}
         expected = "mixed" if max(map(len, kinds)) > 1 else "labels" if kinds[0] != kinds[1] else plain[kinds[0]]
         assert d.type == expected and all(0 <= idle <= c for idle, c in zip(d.idle, d.columns))
@@ -72,10 +76,10 @@ def test_samples_are_finite_and_have_their_type(prior):
 
 def test_columns_vary(prior):
     for d in prior[:80]:
-        for side in d.sample(2_000, np.random.default_rng(d.number)):
-            assert all(np.ptp(column) > 0 for column in [*side.numbers.T, *side.labels.T]), d.description
-            if not d.tied and side.numbers.shape[1] and d.type == "numbers":
-                assert min(len(np.unique(column)) for column in side.numbers.T) > 1_990, d.description
+        for variable in d.sample(2_000, np.random.default_rng(d.number)):
+            assert all(np.ptp(column) > 0 for column in [*variable.numbers.T, *variable.labels.T]), d.description
+            if not d.tied and variable.numbers.shape[1] and d.type == "numbers":
+                assert min(len(np.unique(column)) for column in variable.numbers.T) > 1_990, d.description
 
 
 def coded(column):
@@ -98,12 +102,12 @@ def test_no_pair_of_columns_exceeds_the_truth(prior):
 
 
 def test_information_adds_over_subsystems():
-    """Four columns a side of which the table of both pairs is the sum of their own."""
+    """Four columns of x and of y; the information in the table of both pairs is the sum of each pair's."""
     g = np.random.default_rng(7)
     request = Request("categories", "categories", 0.3, (1, 1), (False, False))
     parts = [latent.discrete_channel(request, np.random.default_rng(seed)) for seed in (1, 2)]
     (a, b), (c, d) = (part.draw(2_000_000, g) for part in parts)
-    x, y = (np.unique(joined(side).labels, axis=0, return_inverse=True)[1] for side in ([a, c], [b, d]))
+    x, y = (np.unique(joined(variable).labels, axis=0, return_inverse=True)[1] for variable in ([a, c], [b, d]))
     joint = np.zeros((x.max() + 1, y.max() + 1))
     np.add.at(joint, (x, y), 1 / 2_000_000)
     assert table_information(joint) == pytest.approx(sum(part.truth(g)[0] for part in parts), abs=0.012)

@@ -1,4 +1,4 @@
-"""Known laws: what every one of them promises, and its truth by another route than its own."""
+"""Known distributions: what each of them states, and its information computed in another way."""
 
 import csv
 import math
@@ -15,44 +15,48 @@ from infoscope.data.tasks.numeric import frank_log_density, patients, shared_spr
 from infoscope.estimators import knn
 
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference" / "beyond_normal_tasks.csv"
-GENERATED = [name for laws in catalogue.COLLECTIONS.values() for name in laws if not catalogue.needs_data(name)]
-EVERY = {name: catalogue.law(name) for name in GENERATED}
+GENERATED = [
+    name for distributions in catalogue.COLLECTIONS.values() for name in distributions if not catalogue.needs_data(name)
+]
+EVERY = {name: catalogue.case(name) for name in GENERATED}
 
 
 def drawn(name, n, seed=0):
-    return catalogue.law(name).sample(n, np.random.default_rng(seed))
+    return catalogue.case(name).sample(n, np.random.default_rng(seed))
 
 
-def columns(side):
-    return np.column_stack(list(side.values()) if isinstance(side, dict) else [side])
+def columns(variable):
+    return np.column_stack(list(variable.values()) if isinstance(variable, dict) else [variable])
 
 
 def test_the_collections_of_the_exam():
-    sizes = {name: len(laws) for name, laws in catalogue.COLLECTIONS.items()}
+    sizes = {name: len(distributions) for name, distributions in catalogue.COLLECTIONS.items()}
     assert sizes.pop("known-truth") > 10 and sizes == {
         "beyond-normal": 40, "everyday": 12, "late": 12, "later": 12, "latest": 12, "edges": 14, "unseen": 29,
         "resampled": 200, "reduction": 24, "real-tables": 10, "cost": 3,
     }  # fmt: skip
-    names = [name for laws in catalogue.COLLECTIONS.values() for name in laws]
+    names = [name for distributions in catalogue.COLLECTIONS.values() for name in distributions]
     assert len(names) == len(set(names))
-    assert len(GENERATED) == len(names) - 2 - 224  # two laws of everyday and those of resampled items read files
+    assert (
+        len(GENERATED) == len(names) - 2 - 224
+    )  # two distributions of everyday and those of resampled items read files
     for name in set(names) - set(GENERATED):
-        assert 0 <= catalogue.law(name).truth()[0] < math.log(10)
+        assert 0 <= catalogue.case(name).truth()[0] < math.log(10)
 
 
-@pytest.mark.parametrize("law", EVERY.values(), ids=EVERY)
-def test_a_law_draws_what_it_says(law):
+@pytest.mark.parametrize("distribution", EVERY.values(), ids=EVERY)
+def test_a_distribution_draws_what_it_states(distribution):
     """n finite rows that depend on the seed alone, y as declared, and a truth known to a few thousandths."""
-    first, again, other = (law.sample(60, np.random.default_rng(seed)) for seed in (3, 3, 4))
+    first, again, other = (distribution.sample(60, np.random.default_rng(seed)) for seed in (3, 3, 4))
     for one, two in zip(first, again):
         values = columns(one)
         assert len(values) == 60 and np.array_equal(values, columns(two))
         assert values.dtype.kind in "OSU" or np.isfinite(values.astype(float)).all()
     assert any(not np.array_equal(columns(one), columns(two)) for one, two in zip(first, other))
-    assert (law.y == "numbers") == (np.asarray(first[1]).dtype.kind == "f")
-    truth, error = law.truth()
+    assert (distribution.y == "numbers") == (np.asarray(first[1]).dtype.kind == "f")
+    truth, error = distribution.truth()
     assert -0.7 < truth < 8 and 0 <= error < 0.003
-    assert truth > -1e-6 or law.measure == "co-information"
+    assert truth > -1e-6 or distribution.measure == "co-information"
 
 
 def test_the_truths_of_beyond_normal_are_the_published_ones():
@@ -63,7 +67,7 @@ def test_the_truths_of_beyond_normal_are_the_published_ones():
     assert set(published) == set(beyond_normal.NAMES)
     for name, row in published.items():
         x, y = drawn(name, 7)
-        assert catalogue.law(name).truth()[0] == pytest.approx(float(row["mi_nats"]), abs=1e-6)
+        assert catalogue.case(name).truth()[0] == pytest.approx(float(row["mi_nats"]), abs=1e-6)
         assert (x.shape, y.shape) == ((7, int(row["dim_x"])), (7, int(row["dim_y"])))
 
 
@@ -83,8 +87,8 @@ def test_maps_keep_the_ranks_of_what_they_move():
 
 def test_bimodal_columns_have_the_stated_margins():
     """Kolmogorov-Smirnov at 1e-4 each."""
-    for side, parts in zip(drawn("1v1-bimodal-0.75", 4000), beyond_normal.BIMODAL):
-        levels = sum(weight * stats.norm.cdf(side[:, 0] - mean) for weight, mean in parts)
+    for variable, parts in zip(drawn("1v1-bimodal-0.75", 4000), beyond_normal.BIMODAL):
+        levels = sum(weight * stats.norm.cdf(variable[:, 0] - mean) for weight, mean in parts)
         assert stats.kstest(levels, "uniform").pvalue > 1e-4
 
 
@@ -253,7 +257,7 @@ def test_the_mean_log_density_ratio_of_draws_is_the_truth(name):
     """Within 4.5 standard errors, a false alarm of 7e-6, and a thousandth for the grids of the densities."""
     n, ratio = DENSITY_RATIOS[name]
     local = ratio(*drawn(name, n))
-    assert abs(local.mean() - catalogue.law(name).truth()[0]) < 4.5 * local.std() / math.sqrt(n) + 1e-3
+    assert abs(local.mean() - catalogue.case(name).truth()[0]) < 4.5 * local.std() / math.sqrt(n) + 1e-3
 
 
 # --- nearest neighbours, where their own bias is small; of many columns, on the number that y depends on ---
@@ -274,28 +278,28 @@ SUFFICIENT = {
     ],
 )
 def test_neighbours_find_it_in_many_rows(name):
-    of, n = catalogue.law(name), 4000
+    of, n = catalogue.case(name), 4000
     x, *others = of.sample(n, draws(0, name, n))[: 3 if of.measure == "cmi" else 2]
-    sides = [SUFFICIENT[name](x) if name in SUFFICIENT else x, *others]
+    variables = [SUFFICIENT[name](x) if name in SUFFICIENT else x, *others]
     measure = knn.conditional_mutual_information if of.measure == "cmi" else knn.mutual_information
-    found = measure(*(knn.Discrete(one) if one.dtype.kind in "iU" else knn.Continuous(one) for one in sides))
+    found = measure(*(knn.Discrete(one) if one.dtype.kind in "iU" else knn.Continuous(one) for one in variables))
     assert abs(found - of.truth()[0]) < 4.5 * found.standard_error + 0.03
 
 
 # --- correlations, tables and symmetries ---
 
 
-def test_laws_of_normal_columns_are_determinants():
+def test_normal_columns_have_the_information_of_their_determinants():
     a, b = np.linspace(0.3, 0.9, 6), np.linspace(0.8, 0.4, 4)
     logs = [np.linalg.slogdet(np.eye(len(c)) + np.outer(c, c))[1] for c in (a, b, np.concatenate([a, b]))]
-    assert catalogue.law("one-factor-6-4").truth()[0] == pytest.approx(0.5 * (logs[0] + logs[1] - logs[2]), abs=1e-12)
+    assert catalogue.case("one-factor-6-4").truth()[0] == pytest.approx(0.5 * (logs[0] + logs[1] - logs[2]), abs=1e-12)
     x, y = drawn("next-steps-5-3", 50_000)
     logs = [np.linalg.slogdet(np.corrcoef(one.T))[1] for one in (x, y, np.hstack([x, y]))]
-    assert catalogue.law("next-steps-5-3").truth()[0] == pytest.approx(0.5 * (logs[0] + logs[1] - logs[2]), abs=0.015)
+    assert catalogue.case("next-steps-5-3").truth()[0] == pytest.approx(0.5 * (logs[0] + logs[1] - logs[2]), abs=0.015)
 
 
 def test_limits_of_shared_scales():
-    """Without correlation a shared spread is the Student law of Beyond Normal; of no spread, volatility is nothing."""
+    """Without correlation, a shared spread is the Student distribution of Beyond Normal; without spread, I = 0."""
     assert shared_spread(3, 3, 2.0, 0.0).truth()[0] == pytest.approx(0.29092192268276484, abs=1e-9)
     assert abs(shared_volatility(3, 0.01).truth()[0]) < 1e-3
 
@@ -316,36 +320,36 @@ def of_table(a, b):
 
 
 def test_tables_have_the_information_of_their_draws():
-    x, y = (side.astype(int) for side in drawn("sparse-table", 400_000))
-    assert of_table(x, y) == pytest.approx(catalogue.law("sparse-table").truth()[0], abs=0.01)
+    x, y = (variable.astype(int) for variable in drawn("sparse-table", 400_000))
+    assert of_table(x, y) == pytest.approx(catalogue.case("sparse-table").truth()[0], abs=0.01)
     assert len(np.unique(x * 40 + y)) > 1000
     x, y = (np.unique(one, return_inverse=True)[1] for one in drawn("survey", 200_000))
-    assert of_table(x, y) == pytest.approx(catalogue.law("survey").truth()[0], abs=5e-3)
+    assert of_table(x, y) == pytest.approx(catalogue.case("survey").truth()[0], abs=5e-3)
 
 
-def test_parity_is_told_by_two_columns_and_by_neither_alone():
+def test_parity_depends_on_two_columns_and_on_neither_alone():
     x, y = drawn("parity-of-signs", 400_000)
     signs = (x[:, :2] > 0).astype(int)
-    assert of_table(signs @ [1, 2], y) == pytest.approx(catalogue.law("parity-of-signs").truth()[0], abs=0.006)
+    assert of_table(signs @ [1, 2], y) == pytest.approx(catalogue.case("parity-of-signs").truth()[0], abs=0.006)
     for column in range(2):
         assert abs(of_table(signs[:, column], y)) < 1e-4
 
 
-def test_monstrous_tails_are_a_normal_law_behind_their_map():
+def test_monstrous_tails_are_a_normal_distribution_behind_their_map():
     n = 400_000
     x, y = drawn("monstrous-tails-3", n)
     assert np.abs(x).max() > 1e6  # of 1.2 million values; |v| > 3.8 is sure to be among them
-    back = [np.sign(side) * np.sqrt(np.log1p(np.abs(side))) for side in (x, y)]
+    back = [np.sign(variable) * np.sqrt(np.log1p(np.abs(variable))) for variable in (x, y)]
     for column in range(3):
         found = np.corrcoef(back[0][:, column], back[1][:, column])[0, 1]
         assert found == pytest.approx(0.7, abs=4.5 * (1 - 0.49) / np.sqrt(n))
-    assert catalogue.law("monstrous-tails-3").truth()[0] == pytest.approx(-1.5 * np.log(1 - 0.49))
+    assert catalogue.case("monstrous-tails-3").truth()[0] == pytest.approx(-1.5 * np.log(1 - 0.49))
 
 
 def test_rows_of_a_patient_are_alike_and_any_row_is_normal():
     n = 400_000
     x, y, patient = drawn("patients", n)
-    assert (np.bincount(patient) == 10).all() and catalogue.law("patients").grouped
+    assert (np.bincount(patient) == 10).all() and catalogue.case("patients").grouped
     error = 4.5 * 3 / np.sqrt(n / 10)  # rows of a patient are far from independent
     assert np.corrcoef(x, y)[0, 1] == pytest.approx(0.7, abs=error)
     assert (x.mean(), x.std()) == (pytest.approx(0, abs=error), pytest.approx(1, abs=error))
@@ -354,4 +358,4 @@ def test_rows_of_a_patient_are_alike_and_any_row_is_normal():
     assert patients(rows=4).sample(10, np.random.default_rng(0))[2].tolist() == [0] * 4 + [1] * 4 + [2] * 2
     *_, who = drawn("asked-again", 100)
     assert (np.bincount(who) == 4).all()
-    assert catalogue.law("asked-again").truth()[0] == pytest.approx(0.5 * math.log(1 + 1 / 0.64))
+    assert catalogue.case("asked-again").truth()[0] == pytest.approx(0.5 * math.log(1 + 1 / 0.64))

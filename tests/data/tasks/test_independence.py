@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infoscope.data.tasks.independence import LAWS, given, law
+from infoscope.data.tasks.independence import SETTINGS, given, setting
 
 
 def columns_of(z):
@@ -16,21 +16,21 @@ def columns_of(z):
 def partial_correlation(x, y, z=None):
     """What is left of x and y by least squares on z, correlated."""
     design = np.column_stack([np.ones(len(x)), *([] if z is None else [columns_of(z)])])
-    left = [side - design @ np.linalg.lstsq(design, side, rcond=None)[0] for side in (x, y)]
+    left = [variable - design @ np.linalg.lstsq(design, variable, rcond=None)[0] for variable in (x, y)]
     return np.corrcoef(*left)[0, 1]
 
 
 def test_there_are_twenty_of_every_kind():
-    assert len(LAWS) == 20
-    assert {of.shape for of in LAWS.values()} == {"linear", "post-nonlinear", "circle"}
-    assert {of.columns for of in LAWS.values()} >= {0, 1, 2, 3, 5, 10}
-    assert min(of.rows for of in LAWS.values()) == 100 and max(of.rows for of in LAWS.values()) == 2000
-    assert any("mixed" in of.types for of in LAWS.values()) and any("label" in of.types for of in LAWS.values())
+    assert len(SETTINGS) == 20
+    assert {of.shape for of in SETTINGS.values()} == {"linear", "post-nonlinear", "circle"}
+    assert {of.columns for of in SETTINGS.values()} >= {0, 1, 2, 3, 5, 10}
+    assert min(of.rows for of in SETTINGS.values()) == 100 and max(of.rows for of in SETTINGS.values()) == 2000
+    assert any("mixed" in of.types for of in SETTINGS.values()) and any("label" in of.types for of in SETTINGS.values())
 
 
-@pytest.mark.parametrize("name", LAWS)
-def test_a_setting_draws_what_it_says(name):
-    of = law(name)
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_draws_what_it_states(name):
+    of = setting(name)
     for dependent in (False, True):
         x, y, *z = of.sample(60, np.random.default_rng(0), dependent)
         assert len(x) == len(y) == 60 and len(z) == (of.columns > 0)
@@ -42,27 +42,27 @@ def test_a_setting_draws_what_it_says(name):
     assert (same[1] != y).any()
 
 
-LINEAR = [name for name, of in LAWS.items() if of.shape == "linear" and np.isfinite(of.information)]
+LINEAR = [name for name, of in SETTINGS.items() if of.shape == "linear" and np.isfinite(of.information)]
 
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_linear_settings_have_their_information(name):
     """-log(1 - r^2) / 2 of the partial correlation r; five standard errors at 40,000 rows are 0.025 in r."""
-    of = law(name)
+    of = setting(name)
     r = partial_correlation(*of.sample(40_000, np.random.default_rng(1), True))
     assert len(LINEAR) >= 7 and r == pytest.approx(np.sqrt(1 - np.exp(-2 * of.information)), abs=0.025)
     assert abs(partial_correlation(*of.sample(40_000, np.random.default_rng(2), False))) < 0.025
 
 
 def test_labels_lose_information():
-    assert np.isnan(law("labels-1").information) and given(1, 100, 1.0).information == pytest.approx(np.log(2) / 2)
+    assert np.isnan(setting("labels-1").information) and given(1, 100, 1.0).information == pytest.approx(np.log(2) / 2)
 
 
 def test_the_circle_has_no_correlation_but_of_squares():
     """cov(cos^2, sin^2) = -1 / 8; the variance of (cos + e)^2 is 1 / 8 + 2 s^2 + 2 s^4 at noise s = 0.3."""
     expected = -0.125 / (0.125 + 2 * 0.09 + 2 * 0.09**2)
-    x, y = law("circle-0").sample(40_000, np.random.default_rng(3), True)
+    x, y = setting("circle-0").sample(40_000, np.random.default_rng(3), True)
     assert abs(np.corrcoef(x, y)[0, 1]) < 0.025
     assert np.corrcoef(x**2, y**2)[0, 1] == pytest.approx(expected, abs=0.025)
-    x, y = law("circle-0").sample(40_000, np.random.default_rng(3), False)
+    x, y = setting("circle-0").sample(40_000, np.random.default_rng(3), False)
     assert abs(np.corrcoef(x**2, y**2)[0, 1]) < 0.025

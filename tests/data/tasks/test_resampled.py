@@ -10,12 +10,12 @@ from infoscope.data import ImagePool, crossover_for
 from infoscope.data.tasks import resampled
 from infoscope.data.tasks.resampled import (
     NAMES,
+    case,
     coupled_information,
     coupled_labels,
     floor,
     items,
     kept_share,
-    law,
     level_names,
 )
 from tests.refusals import refused
@@ -61,32 +61,32 @@ def test_items_are_of_their_classes_and_come_once(numbered):
     assert len(set(numbers)) == 2000
 
 
-def test_a_law_draws_labels_whose_information_is_the_floor(numbered):
+def test_a_distribution_draws_labels_whose_information_is_the_floor(numbered):
     name = "mnist-at-2.000"
-    x, y = law(name).sample(800, np.random.default_rng(3))
+    x, y = case(name).sample(800, np.random.default_rng(3))
     a, b = x[:, 0].astype(int), y[:, 0].astype(int)
     joint = np.bincount(a * 10 + b, minlength=100).reshape(10, 10) / 800
     there = joint > 0
     product = joint.sum(1, keepdims=True) * joint.sum(0)
     plug_in = (joint[there] * np.log((joint / product)[there])).sum()
     assert floor(name, 800, np.random.default_rng(3)) == pytest.approx(plug_in)
-    assert law(name).truth() == (pytest.approx(2 * math.log(2)), 0.0)
+    assert case(name).truth() == (pytest.approx(2 * math.log(2)), 0.0)
 
 
 def test_too_many_rows_for_the_items_are_refused(numbered):
     with refused("n", "few"):
-        law("mnist-at-1.000").sample(1600, np.random.default_rng(0))
+        case("mnist-at-1.000").sample(1600, np.random.default_rng(0))
 
 
 def test_the_most_rows_leave_every_item_for_one_row(numbered):
     most = resampled.most_rows("mnist")  # 300 items of each of ten classes: 220 are wanted on average
     assert most == 1000 or most == 1100
     for seed in range(20):
-        law("mnist-at-1.000").sample(most, np.random.default_rng(seed))
+        case("mnist-at-1.000").sample(most, np.random.default_rng(seed))
 
 
-def test_levels_reach_from_nothing_to_all_that_labels_carry():
+def test_levels_reach_from_zero_to_the_entropy_of_labels():
     assert (len(NAMES), NAMES[0], NAMES[-1]) == (200, "mnist-0-1-at-0.000", "mnist-0-1-at-1.000")
     assert len(set(NAMES)) == 200
     assert level_names("mnist", 3)[-1] == "mnist-at-3.320"
-    assert all(np.isfinite(law(name).truth()[0]) for name in NAMES)
+    assert all(np.isfinite(case(name).truth()[0]) for name in NAMES)

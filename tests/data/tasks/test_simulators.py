@@ -1,4 +1,4 @@
-"""Simulated trees and videos: the laws that they say they have."""
+"""Simulated trees and videos: the distributions that they say they have."""
 
 import math
 
@@ -8,7 +8,7 @@ import pytest
 from infoscope.data.tasks.simulators import discretised_logistic, gaussian_hub, moving_digits
 
 
-def test_the_gaussian_hub_has_the_laws_it_says():
+def test_the_gaussian_hub_has_the_stated_distributions():
     """Variances 1/8 and (0.1 j)^2, to 5 % (5 standard deviations at 20,000 draws, 6e-7)."""
     tree = gaussian_hub(20_000, 5, np.random.default_rng(4))
     hub = tree.variables[:, 0]
@@ -18,13 +18,13 @@ def test_the_gaussian_hub_has_the_laws_it_says():
     assert tree.parents.tolist() == [-1, 0, 0, 0, 0]
 
 
-def test_the_discretised_logistic_has_the_laws_it_says():
-    """Given X_0 the law of X_j: cell probabilities of a logistic of scale 0.5 about (x_0 + j) mod 7; 5 sd (6e-7)."""
+def test_the_discretised_logistic_has_the_stated_distributions():
+    """X_j given X_0: cell probabilities of a logistic of scale 0.5 about (x_0 + j) mod 7; 5 sd (6e-7)."""
     tree = discretised_logistic(40_000, 3, 7, 0.5, np.random.default_rng(5))
     given = tree.variables[tree.variables[:, 0] == 6]
-    law = np.bincount(given[:, 2], minlength=7) / len(given)
+    distribution = np.bincount(given[:, 2], minlength=7) / len(given)
     edges = 1 / (1 + np.exp(-(np.r_[-np.inf, np.arange(6) + 0.5, np.inf] - 1) / 0.5))
-    assert np.abs(law - np.diff(edges)).max() < 5 * 0.5 / math.sqrt(len(given))
+    assert np.abs(distribution - np.diff(edges)).max() < 5 * 0.5 / math.sqrt(len(given))
 
 
 def test_images_as_large_as_the_picture_do_not_move():

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.data.tasks.tables import CHANNELS, EFFECTS, GRID, TABLES, WITHIN, KnownTable
+from infoscope.data.tasks.tables import CHANNELS, EFFECTS, GRID, TABLES, KnownTable
 
 
 def table(effects, channels, target="number", **settings):
@@ -102,8 +102,8 @@ def test_a_sample_has_its_columns_rows_and_holes(name):
 def test_rows_of_a_group_are_alike_and_others_are_not():
     made = table({0: ("line", 1.0)}, [(0, "normal")], grouped=True)
     sample, groups = made.sample(np.random.default_rng(0))
-    assert np.bincount(groups).tolist() == [WITHIN] * (made.n // WITHIN)
-    scores = sample["c0"].to_numpy().reshape(-1, WITHIN)
+    assert np.bincount(groups).tolist() == [5] * (made.n // 5)
+    scores = sample["c0"].to_numpy().reshape(-1, 5)
     assert np.corrcoef(scores[:, 0], scores[:, 1])[0, 1] == pytest.approx(0.3, abs=0.02)
     assert np.corrcoef(scores[:-1, 0], scores[1:, 0])[0, 1] == pytest.approx(0, abs=0.02)
     assert scores.std() == pytest.approx(1, abs=0.02)

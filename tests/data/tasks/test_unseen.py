@@ -1,6 +1,6 @@
-"""Truths of the held-out laws, against what a fine table of many draws says.
+"""Truths of the held-out distributions, against what a fine table of many draws says.
 
-Most density ratios depend on one number of either side (a score, a radius, a sum): the table of those two numbers has
+Most density ratios depend on one number of x and one of y (a score, a radius, a sum): the table of these numbers has
 all of the information, so it checks what is drawn and the truth together.
 """
 
@@ -36,15 +36,15 @@ def table(x, y, count):
     p = joint / joint.sum()
     there = p > 0
     plain = (p[there] * np.log((p / (p.sum(1, keepdims=True) * p.sum(0)))[there])).sum()
-    filled = [(side > 0).sum() for side in (joint, joint.sum(1), joint.sum(0))]
+    filled = [(variable > 0).sum() for variable in (joint, joint.sum(1), joint.sum(0))]
     return plain - (filled[0] - filled[1] - filled[2] + 1) / (2 * len(a))
 
 
-def turned_back(side, dim, pairs, name):
-    """The first hidden column of a side of woven laws."""
+def turned_back(variable, dim, pairs, name):
+    """The first hidden column of x or y of a woven distribution."""
     g = np.random.default_rng([dim, pairs])
     rotations = [np.linalg.qr(g.normal(size=(dim, dim)))[0] for _ in range(2)]
-    return (side @ rotations["xy".index(name)].T)[:, 0]
+    return (variable @ rotations["xy".index(name)].T)[:, 0]
 
 
 def same(v):
@@ -92,7 +92,7 @@ def test_a_fine_table_of_draws_has_the_information(name):
 
 
 @pytest.mark.parametrize("name, dim, pairs, count", [("woven-frank-6", 6, 3, 60), ("woven-circles-10", 10, 4, 150)])
-def test_a_hidden_pair_of_a_woven_law_has_its_share(name, dim, pairs, count):
+def test_a_hidden_pair_of_a_woven_distribution_has_its_share(name, dim, pairs, count):
     x, y = UNSEEN[name].sample(ROWS, np.random.default_rng(12))
     shown = table(turned_back(x, dim, pairs, "x"), turned_back(y, dim, pairs, "y"), count)
     assert pairs * shown == pytest.approx(UNSEEN[name].truth()[0], abs=pairs * TOLERANCE)
@@ -109,27 +109,27 @@ def test_a_correlation_that_moves_leaves_y_normal():
 
 
 def test_a_composition_has_the_mean_density_ratio_of_its_draws():
-    """Over the sums of either side, which are parts of a Dirichlet of three."""
-    x, y = (side.sum(axis=1) for side in UNSEEN["composition"].sample(ROWS, np.random.default_rng(18)))
+    """Over the sums of x and of y, which are parts of a Dirichlet of three."""
+    x, y = (variable.sum(axis=1) for variable in UNSEEN["composition"].sample(ROWS, np.random.default_rng(18)))
     joint = stats.dirichlet([3.5, 4.0, 0.7]).logpdf(np.array([x, y, 1 - x - y]) / (x + y + (1 - x - y)))
     ratio = joint - stats.beta.logpdf(x, 3.5, 4.7) - stats.beta.logpdf(y, 4.0, 4.2)
     assert ratio.mean() == pytest.approx(UNSEEN["composition"].truth()[0], abs=5 * ratio.std() / np.sqrt(ROWS))
 
 
 def test_a_surface_of_more_noise_is_that_of_a_table():
-    law = noisy.surface(0.1)
-    x, y = law.sample(ROWS, np.random.default_rng(14))
-    assert table(x[:, 0] * x[:, 1] + x[:, 2], y, 100) == pytest.approx(law.truth()[0], abs=TOLERANCE)
+    distribution = noisy.surface(0.1)
+    x, y = distribution.sample(ROWS, np.random.default_rng(14))
+    assert table(x[:, 0] * x[:, 1] + x[:, 2], y, 100) == pytest.approx(distribution.truth()[0], abs=TOLERANCE)
 
 
 def test_a_complex_square_of_more_noise_is_that_of_a_histogram():
     """Entropy of a histogram of y less that of the noise."""
-    law = numeric.complex_square(0.2)
-    _, y = law.sample(ROWS, np.random.default_rng(15))
+    distribution = numeric.complex_square(0.2)
+    _, y = distribution.sample(ROWS, np.random.default_rng(15))
     counts, *edges = np.histogram2d(*y.T, bins=80)
     area = np.prod([edge[1] - edge[0] for edge in edges])
     entropy = stats.entropy(counts.ravel()) + np.log(area) + (counts > 0).sum() / (2 * ROWS)
-    assert entropy - np.log(2 * np.pi * np.e * 0.2**2) == pytest.approx(law.truth()[0], abs=TOLERANCE)
+    assert entropy - np.log(2 * np.pi * np.e * 0.2**2) == pytest.approx(distribution.truth()[0], abs=TOLERANCE)
 
 
 def test_the_parts_of_coarse_and_fine_add_up():
@@ -143,7 +143,7 @@ def test_the_parts_of_coarse_and_fine_add_up():
     assert shown == pytest.approx(UNSEEN["coarse-and-fine"].truth()[0], abs=TOLERANCE)
 
 
-def test_a_rare_event_tells_what_it_says():
+def test_a_rare_event_has_the_stated_information():
     """Which square, by a table; inside the rare one y lies within a thousandth of x, in the other anywhere."""
     x, y = UNSEEN["rare-event"].sample(ROWS, np.random.default_rng(17))
     event = x > 1.5

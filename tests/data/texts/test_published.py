@@ -130,7 +130,7 @@ def test_downloaded_phrases(hub):
     assert sst2("test").texts == ["good"]
 
 
-def test_a_hub_that_is_not_reached_is_told(hub):
+def test_a_hub_that_is_not_reached_is_reported(hub):
     def fail(name, configuration, split):
         raise ConnectionError("no network")
 

@@ -83,7 +83,7 @@ def test_overlap_counts_without_regard_to_case():
     assert overlap_level(QUARTERS) == ["none", "low", "medium", "high", "high"]
 
 
-def test_every_transformation_gives_as_many_texts_and_changes_nothing_given():
+def test_every_transformation_keeps_the_number_of_texts_and_its_input():
     pairs = [*PAIRS, ("A cat.", "An animal.")]
     before = list(pairs)
     for name in (*TRANSFORMATIONS, "shuffled"):

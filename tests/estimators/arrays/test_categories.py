@@ -101,12 +101,12 @@ def test_names_orders_and_sides_do_not_matter(method):
     x, y = sample(TABLE, 400)
     found, order = estimate(x, y, method), draws(1).permutation(400)
     names = np.array(["c", "a", "b"])
-    for sides in (
+    for variables in (
         (Discrete(names[x.values]), Discrete(7 - 3 * y.values)),
         (Discrete(x.values[order]), Discrete(y.values[order])),
         (y, x),
     ):
-        other = estimate(*sides, method)
+        other = estimate(*variables, method)
         assert other.value == pytest.approx(found.value) and other.units == 400
         assert other.standard_error == pytest.approx(found.standard_error, rel=1e-6)
 
@@ -159,7 +159,7 @@ def test_copies_in_groups_are_no_rows(method):
     x, y = sample(TABLE, 200)
     once = estimate(x, y, method)
     groups = np.repeat(np.arange(200), 5)
-    five = estimate(*(Discrete(np.repeat(side.values, 5)) for side in (x, y)), method, groups=groups)
+    five = estimate(*(Discrete(np.repeat(variable.values, 5)) for variable in (x, y)), method, groups=groups)
     assert five.units == 200 and five.standard_error == pytest.approx(once.standard_error, rel=0.2)
     if method in ("miller-madow", "chao-shen", "shrinkage", "nsb"):  # corrected as of 200 rows
         assert five.value == pytest.approx(once.value, abs=1e-3 if method == "chao-shen" else 1e-6)

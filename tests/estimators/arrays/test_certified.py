@@ -24,7 +24,7 @@ from tests.refusals import refused
 )
 @pytest.mark.parametrize("n", [20, 100])
 def test_a_limit_is_above_the_mean_no_more_often_than_alpha(draw, n):
-    """600 samples, alpha .1: more than that only by chance; false alarm 1e-4 for each law."""
+    """600 samples, alpha .1: more than that only by chance; false alarm 1e-4 for each distribution."""
     rng = np.random.default_rng(0)
     mean = np.mean(draw(np.random.default_rng(1), 2_000_000))
     above = sum(limit_of_mean(draw(rng, n), 0.1) > mean for _ in range(600))

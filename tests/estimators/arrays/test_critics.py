@@ -8,7 +8,7 @@ import torch
 from matplotlib.figure import Figure
 
 from infoscope.estimators import estimate
-from infoscope.estimators.arrays.critics import CriticEstimate, CriticMethod, Rows, _independent
+from infoscope.estimators.arrays.critics import CriticEstimate, CriticMethod, Rows, _independent_batches
 from infoscope.estimators.arrays.protocol import as_pairs
 from tests.estimators.samples import draws, normal_information, normal_pair
 from tests.refusals import refused
@@ -23,7 +23,7 @@ def read():
     return estimate(*normal_pair(400, 0.8), "dv", **SMALL)
 
 
-def test_an_estimate_knows_how_its_critics_were_trained(read):
+def test_an_estimate_states_how_its_critics_were_trained(read):
     assert isinstance(read, CriticEstimate) and "dv" in read.method
     assert read.curve.groupby("fold")["kept"].sum().tolist() == [1, 1]
     twice = estimate(*normal_pair(300, 0.8), "dv", restarts=2, **SMALL | {"steps": 8})
@@ -55,7 +55,7 @@ def test_the_interval_reaches_up_to_what_is_reported_of_rows_that_trained():
     assert abs(many.seen - many.value) < 3 * many.standard_error and many.low < TRUTH < many.high + 0.05
 
 
-def test_critics_that_learn_nothing_say_so(read):
+def test_critics_that_learn_nothing_are_noted(read):
     x, y = draws(2).normal(size=(2, 400, 10))
     found = estimate(x, y, "infonce", **SMALL)
     assert abs(found.value) < max(5 * found.standard_error, 0.02)
@@ -106,7 +106,7 @@ def test_batches_hold_one_row_of_a_unit():
     drawn = [rows.sample(30, torch.Generator().manual_seed(seed))[0] for seed in range(400)]
     assert all(len(set(units[batch.flatten().int()])) == 30 for batch in drawn)
     assert np.bincount(torch.cat(drawn).flatten().int(), minlength=len(units)).min() > 0
-    batches = list(_independent(np.repeat(np.arange(100), 2), [x[:1].expand(200, 1)] * 2, 2048, draws()))
+    batches = list(_independent_batches(np.repeat(np.arange(100), 2), *[x[:1].expand(200, 1)] * 2, 2048, draws()))
     assert sorted(np.concatenate([places for *_, places in batches])) == list(range(200))
     assert all(len(set(places // 2)) == len(places) for *_, places in batches)
     for among in (37, 1_000_000):

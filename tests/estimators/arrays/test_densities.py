@@ -1,4 +1,4 @@
-"""Density networks: which side is predicted, mixed sides, and that their densities are densities."""
+"""Density networks: which variable is predicted, mixed variables, and densities that integrate to one."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from tests.refusals import refused
 SMALL = {"width": 24, "folds": 2, "schedule": Schedule(learning_rate=5e-3, epochs=25, patience=4)}
 
 
-def test_club_is_above_the_information_and_says_of_what_it_bounds():
+def test_club_is_above_the_information_and_states_what_it_bounds():
     found = estimate(*normal_pairs(1200, 0.6), "club", **SMALL)
     assert found == pytest.approx(0.6**2 / (1 - 0.6**2), abs=0.12)  # its value for the true q, not the truth
     assert found > normal_information(0.6) + 0.1 and "q(y|x)" in found.notes[0]
@@ -38,21 +38,21 @@ def test_mixed_sides_are_a_chain_of_category_and_number():
     label = g.integers(0, 2, 1200)
     x = np.where(label == 1, 8.0, 0.0) + g.normal(size=1200)
     number = 0.6 * (x - 8 * label) + 0.8 * g.normal(size=1200)
-    side = pd.DataFrame({"label": np.array(["a", "b"])[label], "value": number})
+    variable = pd.DataFrame({"label": np.array(["a", "b"])[label], "value": number})
     truth = np.log(2) + normal_information(0.6)
-    assert estimate(x, side, "doe", **SMALL) == pytest.approx(truth, abs=0.12)
+    assert estimate(x, variable, "doe", **SMALL) == pytest.approx(truth, abs=0.12)
 
 
 def test_the_side_that_is_predicted_is_labels_then_that_of_fewer_columns():
     g = draws(2)
     wide, narrow, label = g.normal(size=(50, 4)), g.normal(size=(50, 1)), np.array(["a", "b"])[g.integers(0, 2, 50)]
-    for x, y, side in (
+    for x, y, variable in (
         (wide, narrow, "y"),
         (narrow, wide, "x"),
         (label, narrow, "x"),
         (wide, wide + g.normal(size=(50, 4)), "y"),
     ):
-        assert estimate(x, y, "doe", folds=2, schedule=Schedule(epochs=1)).settings == f"q of {side}, 2 folds"
+        assert estimate(x, y, "doe", folds=2, schedule=Schedule(epochs=1)).settings == f"q of {variable}, 2 folds"
 
 
 def test_no_row_is_compared_with_its_own_group():

@@ -31,7 +31,7 @@ def test_the_denoiser_begins_right_for_normal_columns_and_context_adds_nothing()
 
 
 def test_of_a_number_and_a_label_the_number_is_noised():
-    """Of two normal laws two deviations apart: .337 nats."""
+    """Of two normal distributions two deviations apart: .337 nats."""
     g = draws(5)
     label = g.integers(0, 2, 500)
     small = {"width": 32, "draws": 8, "schedule": Schedule(learning_rate=5e-3, epochs=15, patience=4)}

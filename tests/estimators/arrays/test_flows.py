@@ -1,4 +1,4 @@
-"""Flows of both sides: closed forms, the identity at first, and Jacobians."""
+"""Flows of x and y: closed forms, the identity at first, and Jacobians."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Normal laws, copulas and fitted laws: closed forms, what must not change them, bias and coverage."""
+"""Normal and fitted distributions and copulas: closed forms, invariances, bias and coverage."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_closed_forms(method, correlation, dim):
     assert found.standard_error < 0.1 and len(found.influence) == 4000
 
 
-def test_a_normal_law_by_hand():
+def test_a_normal_distribution_by_hand():
     """-1/2 ln(1 - r²) of the sample's r, less 1/2 (psi((n-1)/2) - psi((n-2)/2))."""
     x, y = normal_pairs(30, 0.5)
     r = np.corrcoef(x[:, 0], y[:, 0])[0, 1]
@@ -45,13 +45,13 @@ def test_no_bias_is_left_with_few_rows(method, correlation):
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
 def test_intervals_cover(method, correlation):
     """200 samples of 500 rows of 2 x 2: 95 % covered; fewer than 176 in one of 16,000 runs. More at independence, where
-    the error is that of both sides' chi-squared.
+    the error is that of the chi-squared of x and y.
     """
     found = [estimate(*normal_pairs(500, correlation, 2, seed), method) for seed in range(200)]
     assert sum(one.low <= normal_information(correlation, 2) <= one.high for one in found) >= 176
 
 
-def test_an_error_of_ranks_knows_other_copulas():
+def test_the_error_of_ranks_holds_for_other_copulas():
     """A Student copula of 3 degrees, 200 samples of 500: the error is that of the estimates' spread, to a fifth."""
     found = []
     for seed in range(200):
@@ -71,7 +71,7 @@ def test_orders_and_signs_do_not_matter(method):
         assert method not in CLOSED or again.standard_error == pytest.approx(found.standard_error, rel=1e-6)
 
 
-def test_a_normal_law_has_no_axes_and_a_copula_no_units():
+def test_a_normal_distribution_has_no_axes_and_a_copula_no_units():
     x, y = normal_pairs(300, 0.6, 3)
     normal, copula = (estimate(x, y, method) for method in CLOSED)
     assert estimate(x @ draws(2).normal(size=(3, 3)), y, "gaussian") == pytest.approx(normal.value)
@@ -83,7 +83,7 @@ def test_a_normal_law_has_no_axes_and_a_copula_no_units():
 
 def test_a_copula_is_a_bound_of_single_columns_alone():
     """y = x² + noise has information and no correlation. And x = (a, s a) of a random sign s, y = x + noise: I(x; y) <=
-    H(s) + I(a; y | s) = ln 2 + 1/2 ln(1 + 2 / .01), which is 3.34, where the normal law of these covariances has 4.62.
+    H(s) + I(a; y | s) = ln 2 + 1/2 ln(1 + 2 / .01) = 3.34; normal distributions with these covariances have 4.62.
     """
     x = draws(3).normal(size=2000)
     assert estimate(x, x**2 + 0.1 * draws(4).normal(size=2000), "gcmi") < 0.05
@@ -98,8 +98,8 @@ def labelled(n, shift, seed=0, dim=1):
     return draws(seed + 1000).normal(size=(n, dim)) + shift * y[:, None], Discrete(y)
 
 
-def test_labels_on_one_side():
-    """Two normals two apart: I = .337 (by quadrature). Ranks and a normal law of each label find less, not much."""
+def test_one_variable_of_labels():
+    """Two normals two apart: I = .337 (by quadrature). Ranks with a normal of each label find a little less."""
     x, y = labelled(20_000, 2.0)
     found = estimate(x, y, "gcmi")
     assert 0.3 < found < 0.337 + 4 * found.standard_error
@@ -150,7 +150,7 @@ X, Y = normal_pairs(50, 0.6, 3)
         (*draws().normal(size=(2, 200, 90)), "student-copula", "x and y", "few"),
     ],
 )
-def test_what_a_normal_law_does_not_take(x, y, method, argument, code):
+def test_what_a_normal_distribution_does_not_take(x, y, method, argument, code):
     with refused(argument, code):
         estimate(x, y, method)
 
@@ -165,7 +165,7 @@ def test_a_student_copula_sees_what_correlations_do_not():
 
 
 def test_a_mixture_sees_clusters():
-    """Two clusters on a diagonal, ln 2 but for their overlap: a single normal law of the scores finds .26."""
+    """Two clusters on a diagonal, ln 2 but for their overlap: a single normal distribution of the scores finds .26."""
     g = draws(8)
     x, y = 4 * g.choice([-1, 1], (500, 1)) + g.normal(size=(2, 500, 1))
     assert estimate(x, y, "gcmi") + 0.1 < estimate(x, y, "gaussian-mixture", folds=3) < 0.75

@@ -29,16 +29,16 @@ def test_three_columns_on_each_side(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_many_columns_around_one_shared_factor(name):
-    """40 columns on each side are one factor and noise: neighbours in all of them miss most of it."""
+    """40 columns of x and of y are one factor and noise: neighbours in all of them miss most of it."""
     g = draws(1)
-    sides = normal_pairs(1000, 0.9, seed=1)
-    x, y = (one * g.normal(size=40) + 0.3 * g.normal(size=(1000, 40)) for one in sides)
+    variables = normal_pairs(1000, 0.9, seed=1)
+    x, y = (one * g.normal(size=40) + 0.3 * g.normal(size=(1000, 40)) for one in variables)
     found = estimate(x, y, name, **SMALL[name])
     assert mutual_information(x, y) < found == pytest.approx(normal_information(0.9), abs=0.15)
 
 
 def test_components_hold_most_variance_and_do_not_depend_on_the_pairing():
-    x, y = (np.hstack([50 * side, draws(2).normal(size=(400, 30))]) for side in normal_pairs(400, 0.9))
+    x, y = (np.hstack([50 * variable, draws(2).normal(size=(400, 30))]) for variable in normal_pairs(400, 0.9))
     for settings, count in (({"margins": "given"}, 1), ({}, 8), ({"components": 2}, 2)):
         for other in (y, draws(3).permutation(y)):
             found = estimate(x, other, "reduced-ksg", **settings)
@@ -60,7 +60,7 @@ def test_codes_do_not_see_the_rows_that_are_measured():
     ("n", "levels", "room"), [(2000, (0.2,), 0.05), pytest.param(5000, (0.05, 0.2, 0.5), 0.025, marks=pytest.mark.slow)]
 )
 def test_pairs_of_mnist_digits_with_coupled_labels(n, levels, room):
-    """The benchmark of Gowri et al. 2024: digits 0 and 1, 784 pixels a side, labels coupled at three of its levels."""
+    """The benchmark of Gowri et al. 2024: digits 0 and 1, 784 pixels each, labels coupled at three of its levels."""
     data = pytest.importorskip("infoscope.data")
     pool = data.mnist("train")
     images, labels = pool.images.reshape(len(pool.images), -1).double().numpy() / 255, np.asarray(pool.labels)
@@ -69,12 +69,12 @@ def test_pairs_of_mnist_digits_with_coupled_labels(n, levels, room):
         g = draws(level)
         left = np.arange(n) % 2
         right = np.where(g.random(n) < flips, 1 - left, left)
-        sides = [np.empty((n, 784)) for _ in range(2)]
+        variables = [np.empty((n, 784)) for _ in range(2)]
         for digit in (0, 1):
             items = g.permutation(np.flatnonzero(labels == digit))
-            sides[0][left == digit] = images[items[: n // 2]]
-            sides[1][right == digit] = images[np.resize(items[n // 2 :], (right == digit).sum())]
-        sides = [Continuous(side[:, np.ptp(side, axis=0) > 0]) for side in sides]
+            variables[0][left == digit] = images[items[: n // 2]]
+            variables[1][right == digit] = images[np.resize(items[n // 2 :], (right == digit).sum())]
+        variables = [Continuous(variable[:, np.ptp(variable, axis=0) > 0]) for variable in variables]
         truth = 1 + sum(p * np.log2(p) for p in (flips, 1 - flips))
-        errors.append(abs(estimate(*sides, "reduced-ksg", margins="given") / NATS_PER_BIT - truth))
+        errors.append(abs(estimate(*variables, "reduced-ksg", margins="given") / NATS_PER_BIT - truth))
     assert np.mean(errors) < room

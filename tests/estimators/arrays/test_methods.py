@@ -71,16 +71,16 @@ def test_a_closed_form(name):
 
 
 @pytest.mark.parametrize("name", [name for name in NUMERIC if not is_bound(name) or name in ("infonce-anchor", "dv")])
-def test_nothing_is_found_where_there_is_nothing(name):
-    """Independent sides of 3 and 2 columns: the closed forms of normal laws and of q of club know nothing else."""
+def test_independent_variables_have_no_information(name):
+    """Independent x and y of 3 and 2 columns."""
     x, y = draws(5).normal(size=(2, 300, 3))
     found = estimate(x, y[:, :2], name, **SETTINGS.get(name, {}))
     assert found < 5 * (0.0 if math.isnan(found.standard_error) else found.standard_error) + 0.06
-    assert found > -0.3  # what bounds of a fitted law lose
+    assert found > -0.3  # what bounds of a fitted distribution lose
 
 
 @pytest.mark.parametrize("name", NUMERIC)
-def test_units_carry_nothing(name):
+def test_units_do_not_change_estimates(name):
     x, y = normal_pairs(200, 0.6, 2)
     found = brief(x, y, name)
     for units in (100, [1, 100]):
@@ -99,7 +99,7 @@ def test_a_generator_repeats_everything_and_another_does_not(name):
 
 @pytest.mark.parametrize("name", NUMERIC)
 def test_errors_count_groups(name):
-    x, y = (np.repeat(side, 2, axis=0) for side in normal_pairs(200, 0.6))
+    x, y = (np.repeat(variable, 2, axis=0) for variable in normal_pairs(200, 0.6))
     noise = 1e-3 * draws(1).normal(size=(2, 400, 1))
     found = brief(x + noise[0], y + noise[1], name, np.repeat(np.arange(200), 2))
     if name == "certified":  # one row of a group is used
@@ -138,13 +138,13 @@ def test_labels_on_either_side(name):
 @pytest.mark.parametrize("name", METHODS)
 def test_types_that_a_method_does_not_take_are_refused(name):
     g = draws()
-    sides = {"continuous": g.normal(size=60), "discrete": Discrete(g.integers(0, 2, 60))}
-    sides["mixed"] = [Continuous(g.normal(size=60)), Discrete(g.integers(0, 2, 60))]
-    for x in sides:
-        for y in sides:
+    variables = {"continuous": g.normal(size=60), "discrete": Discrete(g.integers(0, 2, 60))}
+    variables["mixed"] = [Continuous(g.normal(size=60)), Discrete(g.integers(0, 2, 60))]
+    for x in variables:
+        for y in variables:
             if not takes_kinds(METHODS[name].takes, x, y):
                 with refused("method", "type"):
-                    estimate(sides[x], sides[y], name)
+                    estimate(variables[x], variables[y], name)
 
 
 @pytest.mark.parametrize(

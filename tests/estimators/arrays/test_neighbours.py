@@ -16,7 +16,7 @@ def test_ksg_is_that_of_knn(name, form):
     x, y = normal_pairs(300, 0.6)
     found = estimate(x, y, name, k=4)
     assert found.value == knn.mutual_information(x, y, 4, method=form).value and len(found.local) == 300
-    coarse = np.round(x, 1), np.round(y, 1)  # rounded on both sides: nothing is added
+    coarse = np.round(x, 1), np.round(y, 1)  # both rounded: no noise is added
     assert estimate(*coarse, name).value == knn.mutual_information(*coarse, method=form).value
 
 
@@ -35,17 +35,17 @@ def test_boxes_by_hand():
     """Four neighbours on a diagonal of slope 1, at 1 and 2 either way and .1 off it."""
     along, across = np.array([1, 1]) / np.sqrt(2), np.array([1, -1]) / np.sqrt(2)
     away = np.array([along + 0.1 * across, 2 * along - 0.1 * across, -along - 0.1 * across, -2 * along + 0.1 * across])
-    sides = np.abs(away).max(axis=0)
+    variables = np.abs(away).max(axis=0)
     axes = np.linalg.eigh(away.T @ away)[1]
-    expected = np.log(np.abs(away @ axes).max(axis=0)).sum() - np.log(sides).sum()
-    assert neighbours._log_shares(away[None], (1, 1)) == pytest.approx(expected)
-    assert neighbours._log_shares(np.zeros((1, 4, 2)), (1, 1)) == 0
+    expected = np.log(np.abs(away @ axes).max(axis=0)).sum() - np.log(variables).sum()
+    assert neighbours._log_volume_ratios(away[None], (1, 1)) == pytest.approx(expected)
+    assert neighbours._log_volume_ratios(np.zeros((1, 4, 2)), (1, 1)) == 0
 
 
 def test_one_box_in_200_of_even_neighbours_is_smaller_than_alpha():
     """20,000 other boxes: 100 expected, 60 to 145 but for one run in 10,000."""
     even = draws(1).uniform(-1, 1, (20_000, 10, 4))
-    below = neighbours._log_shares(even, (2, 2)) < np.log(neighbours._alpha(10, (2, 2)))
+    below = neighbours._log_volume_ratios(even, (2, 2)) < np.log(neighbours._alpha_of_even_density(10, (2, 2)))
     assert 60 <= below.sum() <= 145
 
 
@@ -77,7 +77,7 @@ def test_weights_reduce_the_bias():
 @pytest.mark.parametrize("name", ["ksg-lnc", "kl-weighted"])
 def test_groups_are_no_neighbours(name):
     """Each of 300 rows nearly four times: their agreement does not count."""
-    x, y = (np.repeat(side, 4, axis=0) for side in normal_pairs(300, 0.6))
+    x, y = (np.repeat(variable, 4, axis=0) for variable in normal_pairs(300, 0.6))
     noise = 1e-6 * draws(3).normal(size=(2, 1200, 1))
     found = estimate(x + noise[0], y + noise[1], name, groups=np.repeat(np.arange(300), 4))
     assert found.units == 300 and abs(found - normal_information(0.6)) < 4 * found.standard_error + 0.05
@@ -90,7 +90,7 @@ def test_heavy_tails_are_ranked_and_noted():
 
 
 def test_neighbours_at_distance_0_have_no_entropy():
-    x, y = (1.5 * np.round(side) for side in normal_pairs(300, 0.6))
+    x, y = (1.5 * np.round(variable) for variable in normal_pairs(300, 0.6))
     with refused("x and y", "invalid"):
         estimate(x, y, "kl-weighted")
 
@@ -134,17 +134,17 @@ def rounded_information(rho, step):
     return (xlogy(cells, cells).T @ weights - xlogy(weights @ cells, weights @ cells)).sum()
 
 
-@pytest.mark.parametrize(("rho", "step", "side"), [(0.9, 0.1, "x"), (0.0, 0.5, "y"), (0.6, 0.5, "x")])
-def test_one_side_rounded(rho, step, side):
+@pytest.mark.parametrize(("rho", "step", "variable"), [(0.9, 0.1, "x"), (0.0, 0.5, "y"), (0.6, 0.5, "x")])
+def test_one_rounded_variable(rho, step, variable):
     """The mean of 20 samples within .022 of the information of the rounded numbers: closed counts at ties are .025 to
     .062 too high (by chance .007 off on average, more than .02 in 1 of 100 cases)."""
     found = []
     for seed in range(20):
         x, y = normal_pair(700, rho, seed=seed)
-        sides = (Continuous(np.round(x / step) * step), y)
-        found.append(estimate(*(sides if side == "x" else sides[::-1]), method="ksg"))
+        variables = (Continuous(np.round(x / step) * step), y)
+        found.append(estimate(*(variables if variable == "x" else variables[::-1]), method="ksg"))
     assert np.mean(found) == pytest.approx(rounded_information(rho, step), abs=0.022)
-    assert all(f"{side} are rounded" in one.notes[0] for one in found)
+    assert all(f"{variable} are rounded" in one.notes[0] for one in found)
 
 
 def test_too_few_groups_for_half_samples_are_noted():

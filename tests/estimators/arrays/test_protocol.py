@@ -54,7 +54,7 @@ def test_duplicated_rows_say_what_the_rows_say_once():
 
 
 def test_copies_are_no_information():
-    """Independent sides; taken for rows of their own, copies are .4 nats with an interval far from 0."""
+    """Independent x and y; taken for independent rows, copies give .4 nats with an interval far from 0."""
     x, y = oversampled(draws())
     assert estimate(x, y).low == 0.0 and estimate(x, y, "ksg").low > 0.2
 
@@ -80,7 +80,7 @@ def test_a_series_is_noted_where_no_method_is_named():
     assert not any("alike" in note for note in estimate(*walks, method="ksg").notes)
 
 
-def test_nothing_to_say_of_independent_rows():
+def test_independent_rows_have_no_notes():
     found = diagnose(*normal_pair(500, 0.6, seed=3))
     assert found.pairs.notes == () and found.duplicates == 0 and found.serial is None and str(found)
 

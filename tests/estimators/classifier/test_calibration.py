@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import special
 
-from infoscope.estimators.classifier.cross_fitting import calibrating_slope, calibrating_slopes, cross_fit, evidence
+from infoscope.estimators.classifier.cross_fitting import (
+    calibrating_slope,
+    calibrating_slopes,
+    cross_fit,
+    log_odds_parts,
+)
 from infoscope.estimators.classifier.inputs import as_joint_labels
 
 log_softmax = functools.partial(special.log_softmax, axis=1)
@@ -22,7 +27,7 @@ def test_parts_add_up_to_the_log_odds(sizes):
     rng = np.random.default_rng(0)
     joint = joint_of(*sizes)
     prior, logs = log_softmax(rng.normal(size=(1, joint.count))), log_softmax(rng.normal(size=(50, joint.count)))
-    parts = evidence(logs, prior[0], joint)
+    parts = log_odds_parts(logs, prior[0], joint)
     assert len(parts) == 2 ** len(sizes) - 1
     np.testing.assert_allclose(parts.sum(axis=0), logs - prior, atol=1e-12)
 
@@ -33,7 +38,7 @@ def test_parts_of_independent_evidence():
     joint = joint_of(3, 2)
     of_y, of_d = log_softmax(rng.normal(size=(20, 3))), log_softmax(rng.normal(size=(20, 2)))
     logs = of_y[:, joint.values["y"]] + of_d[:, joint.values["d"]]
-    parts = evidence(logs, np.full(6, -np.log(6)), joint)
+    parts = log_odds_parts(logs, np.full(6, -np.log(6)), joint)
     np.testing.assert_allclose(parts[0], of_y[:, joint.values["y"]] + np.log(3), atol=1e-12)
     np.testing.assert_allclose(parts[2], 0, atol=1e-12)
 
@@ -51,13 +56,13 @@ def test_each_label_has_its_own_slope():
     noise = log_softmax(rng.normal(size=(n, 3)))
     doubled = log_softmax(2 * of_d)
     logs = noise[:, joint.values["y"]] + doubled[:, joint.values["d"]]
-    slopes, loss = calibrating_slopes(evidence(logs, prior, joint), prior, classes)
+    slopes, loss = calibrating_slopes(log_odds_parts(logs, prior, joint), prior, classes)
     np.testing.assert_allclose(slopes[:2], [0, 0.5], atol=0.05)
     assert loss < calibrating_slope(logs, prior, classes)[1] - 0.01
 
 
-def test_what_is_useless_costs_nothing():
-    """z tells of d only. 4 x 3 classes of 50 rows: one factor for all evidence left I(z; y | d) at -.03 ± .01."""
+def test_useless_inputs_cost_nothing():
+    """z tells of d only. 4 x 3 classes of 50 rows: one factor for all log_odds_parts left I(z; y | d) at -.03 ± .01."""
     rng = np.random.default_rng(3)
     y, d = rng.integers(0, 4, 600), rng.integers(0, 3, 600)
     z = 2 * np.eye(3)[d] + rng.normal(size=(600, 3))

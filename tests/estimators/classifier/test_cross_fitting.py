@@ -70,8 +70,7 @@ GATES = {"xor": (np.bitwise_xor, -LN2), "and": (np.bitwise_and, 0.56233514 - LN2
 
 
 @pytest.mark.parametrize(
-    ("gate", "family"),
-    [(gate, family) for gate in (*GATES, "copy") for family in ("logistic", "knn")],
+    ("gate", "family"), [(gate, family) for gate in (*GATES, "copy") for family in ("logistic", "knn")]
 )
 def test_gates(gate, family):
     """Positive is redundancy. Within 4 standard errors (false alarms 6e-5 each) plus 0.01 nats of smoothing."""

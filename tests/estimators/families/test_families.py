@@ -20,7 +20,7 @@ from infoscope.estimators.families import (
     Table,
     tfidf_logistic,
 )
-from infoscope.estimators.families.laws import FLOOR
+from infoscope.estimators.families.distributions import FLOOR
 from infoscope.estimators.families.protocol import fit_each
 from infoscope.metrics.v_information.measures import estimate
 from tests.refusals import refused
@@ -92,7 +92,7 @@ def test_gaussians_of_fitted_variance_give_the_log_of_the_variances():
     assert in_sample(Gaussian(), x, both).value == pytest.approx(truth)
 
 
-def test_logistic_laws_know_the_exact_posterior_of_gaussian_classes():
+def test_logistic_distributions_know_the_exact_posterior_of_gaussian_classes():
     """Classes at -1 and 1 with unit noise: I = ln 2 - E softplus(-2 (1 + noise)); 4 standard errors (6e-5)."""
     rng = np.random.default_rng(4)
     y = rng.integers(2, size=4000)
@@ -132,7 +132,7 @@ def test_a_class_missing_from_a_training_set_has_no_probability(width):
 @named(CLASSIFIERS)
 def test_classifiers_find_what_is_there_and_no_more(family):
     """Held out: at most the true information and at least half of it, each + 4 standard errors (6e-5); in noise never
-    more than 4 of them: what is not there can only be lost. And laws sum to one."""
+    more than 4 of them: what is not there can only be lost. And distributions sum to one."""
     rng = np.random.default_rng(8)
     y = rng.integers(2, size=600)
     x = np.column_stack([2.0 * y - 1 + rng.normal(size=600), rng.normal(size=600)])
@@ -174,7 +174,7 @@ def test_regressions_find_the_information_of_a_gaussian_pair(family):
 
 
 def test_neighbours_at_the_same_distance_count_alike_whatever_their_order():
-    """Nothing to tell rows apart: the law without an input, though the rows are sorted by class."""
+    """Nothing to tell rows apart: the distribution without an input, though the rows are sorted by class."""
     y = np.repeat([0, 1, 2], [60, 90, 150])
     blind = NearestNeighbours(7).fit(np.zeros((300, 2)), y, 3)
     np.testing.assert_allclose(np.exp(blind.log_probabilities(np.zeros((4, 2)))), [[0.2, 0.3, 0.5]] * 4, atol=1e-12)
@@ -185,7 +185,7 @@ def test_neighbours_at_the_same_distance_count_alike_whatever_their_order():
 
 
 def test_a_floor_of_densities_bounds_what_an_outlier_costs():
-    """A prediction far off costs at most -ln(floor) nats more than the law without an input."""
+    """A prediction far off costs at most -ln(floor) nats more than the distribution without an input."""
     rng = np.random.default_rng(13)
     x = rng.normal(size=(200, 1))
     y = x + 0.01 * rng.normal(size=(200, 1))
@@ -219,7 +219,7 @@ def test_the_variance_around_neighbours_is_that_of_rows_of_other_groups():
         distance = np.linalg.norm(scaled - scaled[row], axis=1)
         near = [other for other in np.argsort(distance) if groups[other] != groups[row]][:2]
         residuals.append(y[row, 0] - (y[near, 0].sum() + y.mean()) / 3)
-    assert fit.law.covariance == pytest.approx(np.array([[np.mean(np.square(residuals))]]))
+    assert fit.informed.covariance == pytest.approx(np.array([[np.mean(np.square(residuals))]]))
 
 
 def test_the_order_of_rows_does_not_change_a_kernel():
@@ -281,7 +281,7 @@ def test_texts_are_a_family_whose_words_are_those_of_the_training_texts():
     assert estimate(tfidf_logistic(), short, y).value == pytest.approx(estimate(tfidf_logistic(), texts, y).value)
 
 
-LINE, HALVES = np.arange(9.0), np.arange(9) % 2
+LINE, HALF_SAMPLES = np.arange(9.0), np.arange(9) % 2
 
 
 @pytest.mark.parametrize(
@@ -301,9 +301,9 @@ LINE, HALVES = np.arange(9.0), np.arange(9) % 2
         (lambda: Gaussian().fit(np.array([1.0, np.nan]), np.ones((2, 1))), "x", "missing"),
         (lambda: Gaussian().fit(LINE, LINE[:, None] * 0.7 + 0.1), "variance", "type"),
         (lambda: Gaussian().fit(LINE, (LINE**3 % 7)[:, None] * np.ones(2)), "variance", "type"),
-        (lambda: Kernel().fit(LINE, HALVES, 2, np.zeros(9)), "groups", "range"),
+        (lambda: Kernel().fit(LINE, HALF_SAMPLES, 2, np.zeros(9)), "groups", "range"),
         (lambda: NearestNeighbours().fit(LINE, LINE[:, None], None, np.zeros(9)), "groups", "range"),
-        (lambda: Logistic().fit(LINE, HALVES, 2).log_density(LINE[:4], HALVES[:3]), "x", "invalid"),
+        (lambda: Logistic().fit(LINE, HALF_SAMPLES, 2).log_density(LINE[:4], HALF_SAMPLES[:3]), "x", "invalid"),
     ],
 )
 def test_impossible_settings_are_refused(make, argument, code):
@@ -321,8 +321,8 @@ def test_trees_of_components_see_the_leading_ones_alone(classes):
 
     def log_density(columns, most):
         family = GradientBoosting(rounds=10, components=most)
-        law = family.fit(x[:300, columns], y[:300], classes, None, rng)
-        return float(np.mean(law.log_density(x[300:, columns], y[300:])))
+        fitted = family.fit(x[:300, columns], y[:300], classes, None, rng)
+        return float(np.mean(fitted.log_density(x[300:, columns], y[300:])))
 
     without, every, narrow = log_density(range(8), 3), log_density(range(8), 8), log_density([0, 1, 5], 3)
     assert every > without + 0.3 and narrow > without + 0.3

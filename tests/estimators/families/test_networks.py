@@ -44,5 +44,5 @@ def test_one_step_of_all_rows_is_the_gradient_of_the_log_loss():
     assert np.allclose(log_softmax(first, axis=-1), first)
 
 
-def test_families_without_epochs_are_told_apart():
+def test_families_without_epochs_are_distinguished():
     assert isinstance(Network(), Epochwise) and not isinstance(Logistic(), Epochwise)

@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 from infoscope.estimators.classifier import cross_fit
 from infoscope.estimators.families import FAMILIES, Family, Sklearn, as_family
-from infoscope.estimators.families.laws import without_input
+from infoscope.estimators.families.distributions import without_input
 from infoscope.metrics.decodable import decodable_information_of_items
 from infoscope.metrics.v_information import estimate, pvi
 from infoscope.metrics.v_information.leakage import usable_leakage
@@ -61,7 +61,7 @@ def signs(n=300):
     "family", [Threshold(), LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())]
 )
 def test_every_measure_takes_an_own_family_and_those_of_scikit_learn(family):
-    """What is there to be found: within 4 standard errors (6e-5), and 0.05 that the logistic laws cannot state."""
+    """What is there to be found: within 4 standard errors (6e-5), and 0.05 that logistic regression misses."""
     x, y = signs()
     fitted = cross_fit(x, y, family=family).information("z", "y")
     usable = estimate(family, x, y)
@@ -79,7 +79,7 @@ def test_every_measure_takes_an_own_family_and_those_of_scikit_learn(family):
 @pytest.mark.parametrize(
     "estimator", [LogisticRegression(C=0.3), make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0))]
 )
-def test_classifiers_say_what_scikit_learn_says(estimator):
+def test_classifiers_predict_as_scikit_learn(estimator):
     x, y = signs(80)
     family = as_family(estimator)
     assert isinstance(family, Family) and family.outcomes == ("classes",)
@@ -95,14 +95,14 @@ def test_regressors_are_the_mean_of_a_gaussian(columns):
     """The mean is scikit-learn's fit of all rows."""
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(60, 2)), rng.normal(size=(60, columns))
-    law = Sklearn(LinearRegression()).fit(x, y).law
-    np.testing.assert_allclose(law.mean(x), LinearRegression().fit(x, y).predict(x))
+    fitted = Sklearn(LinearRegression()).fit(x, y).informed
+    np.testing.assert_allclose(fitted.mean(x), LinearRegression().fit(x, y).predict(x))
     free = as_family(LinearRegression())
-    assert free.outcomes == ("numbers",) and free.fit(x, y).law.covariance.shape == (columns, columns)
+    assert free.outcomes == ("numbers",) and free.fit(x, y).informed.covariance.shape == (columns, columns)
     assert free.fit(None, y).log_density(None, y).mean() == without_input(y, None).log_density(None, y).mean()
     copies = np.repeat(np.arange(30), 2)
-    exact = free.fit(x[copies], y[copies], None, copies).law.covariance  # residuals without a row's own copies
-    assert exact == pytest.approx(free.fit(x[copies], y[copies]).law.covariance, rel=0.5)
+    exact = free.fit(x[copies], y[copies], None, copies).informed.covariance  # residuals without a row's own copies
+    assert exact == pytest.approx(free.fit(x[copies], y[copies]).informed.covariance, rel=0.5)
 
 
 def test_a_family_is_named_or_made():

@@ -17,10 +17,10 @@ def drawn(n=40, columns=3, seed=0):
 def test_weights_and_residuals_are_those_of_least_penalised_squares(penalty, columns):
     """Each row left out, with the scale of the inputs as it is; also where columns are more than rows."""
     x, y = drawn(columns=columns)
-    law = Ridge(penalty).fit(x, y)
+    fitted = Ridge(penalty).fit(x, y)
     standard, centred = (x - x.mean(axis=0)) / x.std(axis=0), y - y.mean(axis=0)
     gram = standard.T @ standard + penalty * np.eye(columns)
-    np.testing.assert_allclose(law.mean(x) - y.mean(axis=0), standard @ np.linalg.solve(gram, standard.T @ centred))
+    np.testing.assert_allclose(fitted.mean(x) - y.mean(axis=0), standard @ np.linalg.solve(gram, standard.T @ centred))
     design = np.hstack([np.ones((40, 1)), standard])
     ridge = penalty * np.diag([0.0] + [1.0] * columns)
     left_out = []
@@ -29,19 +29,19 @@ def test_weights_and_residuals_are_those_of_least_penalised_squares(penalty, col
         some = design[others]
         weights = np.linalg.solve(some.T @ some + ridge, some.T @ y[others])
         left_out.append(y[row] - design[row] @ weights)
-    np.testing.assert_allclose(law.covariance, np.transpose(left_out) @ left_out / 40, rtol=1e-6)
+    np.testing.assert_allclose(fitted.covariance, np.transpose(left_out) @ left_out / 40, rtol=1e-6)
 
 
-def test_many_columns_make_no_law_too_sure_of_itself():
-    """30 of noise, 60 rows: unseen rows have the variance that the law states, which the residuals of the fit have not
-    by a factor of about (1 - 1/2)^2. 2,000 unseen rows: a share has an error of .03, and that of the law .18.
+def test_many_columns_do_not_make_the_variance_too_small():
+    """30 of noise, 60 rows: unseen rows have the variance that the fit states, which the residuals of the fit have not
+    by a factor of about (1 - 1/2)^2. 2,000 unseen rows: a share has an error of .03, and that of the fit .18.
     """
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(2060, 30)), rng.normal(size=(2060, 1))
-    law = Ridge(1e-4).fit(x[:60], y[:60])
-    unseen = np.mean((y[60:] - law.mean(x[60:])) ** 2)
-    assert law.covariance[0, 0] == pytest.approx(unseen, rel=0.6)
-    assert law.covariance[0, 0] > 2 * np.mean((y[:60] - law.mean(x[:60])) ** 2)
+    fitted = Ridge(1e-4).fit(x[:60], y[:60])
+    unseen = np.mean((y[60:] - fitted.mean(x[60:])) ** 2)
+    assert fitted.covariance[0, 0] == pytest.approx(unseen, rel=0.6)
+    assert fitted.covariance[0, 0] > 2 * np.mean((y[:60] - fitted.mean(x[:60])) ** 2)
 
 
 def test_what_it_needs():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from infoscope.estimators.families import Gaussian, GradientBoosting, Logistic, Stacked
-from infoscope.estimators.families.stacked import likeliest_weights, set_aside
+from infoscope.estimators.families.stacked import maximum_likelihood_weights, validation_half
 from infoscope.metrics.v_information.measures import estimate
 from tests.refusals import refused
 
@@ -14,14 +14,14 @@ def test_weights_are_those_of_the_mixture_that_was_drawn():
     rng = np.random.default_rng(0)
     y = rng.normal(size=4000) + 4.0 * (rng.random(4000) < 0.7)
     logs = np.column_stack([-0.5 * (y - centre) ** 2 for centre in (0.0, 4.0)])
-    assert np.exp(likeliest_weights(logs)) == pytest.approx([0.3, 0.7], abs=0.03)
+    assert np.exp(maximum_likelihood_weights(logs)) == pytest.approx([0.3, 0.7], abs=0.03)
     impossible = np.vstack([logs, np.full((5, 2), -np.inf)])
-    assert likeliest_weights(impossible) == pytest.approx(likeliest_weights(logs))
+    assert maximum_likelihood_weights(impossible) == pytest.approx(maximum_likelihood_weights(logs))
 
 
 @pytest.mark.parametrize("classes", [True, False])
-def test_an_input_that_tells_nothing_costs_next_to_nothing(classes):
-    """Trees by themselves are hurt by noise; within the mixture they are ignored, and laws sum to 1."""
+def test_an_uninformative_input_costs_next_to_nothing(classes):
+    """Trees by themselves are hurt by noise; within the mixture they are ignored, and distributions sum to 1."""
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(600, 3)), rng.normal(size=600)
     y = (y > 0).astype(int) if classes else y
@@ -31,22 +31,22 @@ def test_an_input_that_tells_nothing_costs_next_to_nothing(classes):
     )
     assert alone < -0.02 < -0.01 < mixed < 0.01
     if classes:
-        law = Stacked((linear,)).fit(x, y, 2, None, rng)
-        assert np.exp(law.log_probabilities(x)).sum(axis=1) == pytest.approx(1.0)
-        assert law.log_density(x, y) == pytest.approx(law.log_probabilities(x)[np.arange(600), y])
+        fitted = Stacked((linear,)).fit(x, y, 2, None, rng)
+        assert np.exp(fitted.log_probabilities(x)).sum(axis=1) == pytest.approx(1.0)
+        assert fitted.log_density(x, y) == pytest.approx(fitted.log_probabilities(x)[np.arange(600), y])
 
 
-def test_it_is_as_good_as_the_better_family_and_knows_half_of_the_rows():
+def test_it_is_as_good_as_the_better_family_with_half_of_the_rows():
     """y is x in normal noise, for which the linear family is right: I = log(2) / 2, and ten columns more are noise."""
     rng = np.random.default_rng(3)
     x = rng.normal(size=(3000, 11))
     y = (x[:, 0] + rng.normal(size=3000))[:, None]
-    law = Stacked((Gaussian(), Gaussian(degree=0))).fit(x[:400], y[:400], None, None, rng)
+    fitted = Stacked((Gaussian(), Gaussian(degree=0))).fit(x[:400], y[:400], None, None, rng)
     unseen = x[400:], y[400:]
-    null = law.laws[0].log_density(None, unseen[1])
-    whole, half = ((one.log_density(*unseen) - null).mean() for one in (law, law.half))
+    null = fitted.members[0].log_density(None, unseen[1])
+    whole, half = ((one.log_density(*unseen) - null).mean() for one in (fitted, fitted.half))
     assert whole == pytest.approx(np.log(2) / 2, abs=0.06) and 0.0 < whole - half < 0.06
-    assert np.exp(law.log_weights[1]) > 0.9
+    assert np.exp(fitted.log_weights[1]) > 0.9
 
 
 def test_the_first_families_are_mixed_as_if_they_were_alone():
@@ -58,7 +58,7 @@ def test_the_first_families_are_mixed_as_if_they_were_alone():
     alone = Stacked(linear).fit(x, y, 2, None, np.random.default_rng(5))
     for one, other in ((both.first, alone), (both.first.half, alone.half)):
         np.testing.assert_allclose(one.log_probabilities(x), other.log_probabilities(x))
-    assert alone.first is None and len(both.laws) == 4
+    assert alone.first is None and len(both.members) == 4
 
 
 def test_half_of_the_rows_misses_no_class():
@@ -66,10 +66,12 @@ def test_half_of_the_rows_misses_no_class():
     y, groups = np.repeat([0, 1, 2], [60, 6, 1]), np.arange(67)
     groups[60:66] = [60, 60, 60, 63, 63, 63]
     for seed in range(30):
-        aside = set_aside(y, 3, groups, np.random.default_rng(seed))
-        assert set(y[~aside]) == {0, 1, 2} and 29 <= aside.sum() <= 36
-        assert all(len(set(aside[groups == one])) == 1 for one in groups)
-    assert set_aside(np.array([0, 1]), 2, np.arange(2), np.random.default_rng(0)).sum() == 1  # one row has to weigh
+        held = validation_half(y, 3, groups, np.random.default_rng(seed))
+        assert set(y[~held]) == {0, 1, 2} and 29 <= held.sum() <= 36
+        assert all(len(set(held[groups == one])) == 1 for one in groups)
+    assert (
+        validation_half(np.array([0, 1]), 2, np.arange(2), np.random.default_rng(0)).sum() == 1
+    )  # one row has to weigh
 
 
 @pytest.mark.parametrize("family", [Logistic(), GradientBoosting(rounds=3)])

@@ -69,7 +69,7 @@ def test_groups_count_once():
     assert with_groups < 0.15 < without
 
 
-def test_what_is_left_of_nothing_is_independent():
+def test_residuals_of_constants_are_independent():
     found = independence_test(E > 0, W, E > 0)
     assert found.p_value == 1.0 and found.observed.value == pytest.approx(0.0, abs=1e-6)
     assert "p = 1" in str(found)
@@ -91,7 +91,7 @@ def test_bad_input_is_refused(arguments, name, code):
         independence_test(*arguments)
 
 
-def test_a_condition_that_does_not_vary_says_nothing():
+def test_a_constant_condition_changes_nothing():
     alone = independence_test(E, E + W)
     for constant in (np.ones(N), np.column_stack([np.ones(N), np.zeros(N)])):
         assert independence_test(E, E + W, constant).p_value == alone.p_value
@@ -99,7 +99,7 @@ def test_a_condition_that_does_not_vary_says_nothing():
 
 
 def test_many_columns_need_no_table_of_all_their_products():
-    """30 columns a side: 240² products, whose covariance would take 27 GB."""
+    """30 columns of x and of y: 240² products, whose covariance would take 27 GB."""
     rng = np.random.default_rng(1)
     wide = rng.normal(size=(300, 30))
     assert independence_test(wide, wide[:, :1] + wide[:, 1:2] ** 2, rng.normal(size=(300, 2))).p_value < 0.05

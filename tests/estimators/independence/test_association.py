@@ -29,7 +29,7 @@ def test_mean_and_variance_are_those_over_all_permutations(a, b):
     generator, n = np.random.default_rng(0), 6
     x, y = orthonormal(generator, n, a), orthonormal(generator, n, b)
     sums = np.array([((x.T @ y[list(order)]) ** 2).sum() for order in permutations(range(n))])
-    leverages = [np.array([((side**2).sum(axis=1) ** 2).sum()]) for side in (x, y)]
+    leverages = [np.array([((variable**2).sum(axis=1) ** 2).sum()]) for variable in (x, y)]
     variance = _variance(np.array([a]), leverages[0], np.array([b]), leverages[1], n)
     assert sums.mean() == pytest.approx(a * b / (n - 1), rel=1e-12)
     assert sums.var() == pytest.approx(variance.item(), rel=1e-9, abs=1e-14)
@@ -76,7 +76,7 @@ def test_p_values_of_columns_that_depend_within_groups_alone_are_uniform():
     generator = np.random.default_rng(0)
     groups = np.repeat(np.arange(100), 5)
     rows = [generator.normal(size=(40, 100))[:, groups] + 0.3 * generator.normal(size=(40, 500)) for _ in "xy"]
-    x, y = ([smooth(column, NUMBER) for column in side] for side in rows)
+    x, y = ([smooth(column, NUMBER) for column in variable] for variable in rows)
     p, taken_as_independent = independence(x, y, groups).p, independence(x, y).p
     assert np.mean(p < 0.05) < 0.07 and np.mean(p < 0.001) <= 0.004
     assert np.mean(taken_as_independent < 0.05) > 0.2
@@ -144,7 +144,7 @@ def test_a_constant_column_has_no_function_and_a_p_value_near_1():
     assert independence([constant, other], [other]).p[0, 0] > 0.98
 
 
-def test_many_small_categories_are_told_apart():
+def test_many_small_categories_are_distinguished():
     """20 levels of 15 rows each: what an analysis of variance finds is found."""
     found = []
     for seed in range(40):

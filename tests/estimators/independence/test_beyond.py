@@ -45,8 +45,8 @@ def test_groups_widen_the_interval():
     generator = np.random.default_rng(0)
     x, y, z = (column.repeat(4) for column in partly(generator, 100, 0.5))
     x, y, z = numbers(*(column + 0.01 * generator.normal(size=400) for column in (x, y, z)))
-    sides, groups = residuals([x, y], [z]), np.arange(400) // 4
-    alone, grouped = information_of_residuals(*sides), information_of_residuals(*sides, groups)
+    variables, groups = residuals([x, y], [z]), np.arange(400) // 4
+    alone, grouped = information_of_residuals(*variables), information_of_residuals(*variables, groups)
     assert grouped.units == 100 and grouped.standard_error > 1.5 * alone.standard_error
 
 

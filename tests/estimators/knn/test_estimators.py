@@ -187,7 +187,7 @@ def test_discrete_and_uniform_mixture():
 @pytest.mark.parametrize("scale", [0.1, 1 / 3, 1e-7])
 def test_ties_survive_scaling(scale):
     """Multiples of 0.1 are unequally spaced in float64 and float32; their ties are those of the whole numbers."""
-    x, y = (np.round(4 * side) for side in normal_pair(1000, 0.8, 0))
+    x, y = (np.round(4 * variable) for variable in normal_pair(1000, 0.8, 0))
     reference = mutual_information(x, y)
     assert reference.method == "Mesner-Shalizi"
     for moved in (x * scale, (x * scale).astype(np.float32), 7 - x * scale):
@@ -195,7 +195,7 @@ def test_ties_survive_scaling(scale):
 
 
 def test_zero_inflated_margins():
-    """Half of both sides is exactly 0, independently: no information; KSG would find several nats."""
+    """Half of x and half of y are exactly 0, independently: no information; KSG would find several nats."""
     estimates = []
     for seed in range(10):
         x, y = np.maximum(np.random.default_rng(seed).normal(size=(2, 1000)), 0)
@@ -217,7 +217,7 @@ def test_a_rare_tie_changes_its_own_sample_only():
 # Invariances
 
 
-def test_names_and_order_of_classes_carry_nothing():
+def test_names_and_order_of_classes_do_not_matter():
     z, labels, _ = mixture(800, 12, 6, 0)
     d = np.random.default_rng(2).integers(0, 3, 800)
     names = np.array(["ash", "oak", "elm", "fir", "yew", "box"])
@@ -231,8 +231,8 @@ def test_names_and_order_of_classes_carry_nothing():
 
 
 @pytest.mark.parametrize("scale", [1e-10, 0.01, 100.0, 1e3, 1e12])
-def test_scales_carry_nothing(scale):
-    """Margins are standardised, radii strict at any size: rescaling a side or a column changes no count."""
+def test_scales_do_not_matter(scale):
+    """Margins are standardised, radii strict at any size: rescaling a variable or a column changes no count."""
     generator = np.random.default_rng(0)
     x = generator.normal(size=(500, 5))
     y = x[:, 0] + generator.normal(size=500)

@@ -56,7 +56,7 @@ def test_groups_of_one_row_change_nothing():
 def test_copies_within_groups_are_counted_once():
     """Every row twice: .7 for .347 without groups."""
     x, y = gaussian_pair(400, 0)
-    twice = [np.tile(side, 2) for side in (x, y)]
+    twice = [np.tile(variable, 2) for variable in (x, y)]
     labels = (y > 0).astype(int)
     groups = np.tile(np.arange(400), 2)
     plain = mutual_information(x, y)

@@ -88,7 +88,7 @@ def test_ksg_is_scikit_learns():
 # The result and the errors
 
 
-def test_an_estimate_knows_its_origin():
+def test_an_estimate_states_its_origin():
     x, y = normal_pair(300, 0.7)
     estimate = mutual_information(x, y, k=4, local=True)
     assert (estimate.settings, estimate.n, estimate.method) == ("k = 4", 300, "KSG 1")
@@ -114,7 +114,7 @@ def test_small_classes_use_the_neighbours_they_have():
     assert float(estimate) == float(mutual_information(z[:-1], labels[:-1]))
 
 
-NUMBERS, HALVES = np.arange(10.0) ** 1.5, np.arange(10) % 2
+NUMBERS, HALF_SAMPLES = np.arange(10.0) ** 1.5, np.arange(10) % 2
 
 
 @pytest.mark.parametrize(
@@ -128,14 +128,14 @@ NUMBERS, HALVES = np.arange(10.0) ** 1.5, np.arange(10) % 2
         (lambda: total_correlation([NUMBERS, [0] * 9 + [1]]), "columns[1]", "constant"),
         (lambda: co_information(NUMBERS, NUMBERS, [0] * 9 + [1]), "target", "constant"),
         (lambda: mutual_information(NUMBERS, NUMBERS, method="ksg3"), "method", "invalid"),
-        (lambda: mutual_information(NUMBERS, HALVES, method="ksg2"), "method", "invalid"),
+        (lambda: mutual_information(NUMBERS, HALF_SAMPLES, method="ksg2"), "method", "invalid"),
         (lambda: total_correlation(NUMBERS), "columns", "range"),
         (lambda: entropy(np.repeat(NUMBERS, 7)), "x", "range"),
         (lambda: mutual_information(NUMBERS, NUMBERS, margins="ranked"), "margins", "name"),
         (lambda: entropy(NUMBERS, margins="rank"), "margins", "name"),
         (lambda: mutual_information(NUMBERS, NUMBERS, groups=np.zeros(10)), "groups", "length"),
         (lambda: mutual_information(NUMBERS, NUMBERS, groups=np.arange(9)), "groups", "length"),
-        (lambda: mutual_information(NUMBERS, HALVES, groups=HALVES), "groups", "constant"),
+        (lambda: mutual_information(NUMBERS, HALF_SAMPLES, groups=HALF_SAMPLES), "groups", "constant"),
     ],
 )
 def test_bad_input_is_named(call, argument, code):

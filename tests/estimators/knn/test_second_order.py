@@ -7,8 +7,8 @@ import pytest
 
 from infoscope.estimators import knn
 from infoscope.estimators.knn.estimators import (
-    OF_CONDITIONAL,
-    OF_PAIR,
+    CONDITIONAL_MARGINS,
+    PAIR_MARGINS,
     freedom_of,
     independent_rows,
     second_order_error,
@@ -22,10 +22,10 @@ def coins(generator, n, share, number):
 
 
 def test_degrees_of_freedom_are_those_of_tables():
-    sides = {"x": np.arange(60) % 3, "y": np.arange(60) // 3 % 4, "z": np.arange(60) // 12}
-    x, y, z = (as_variable(name, side) for name, side in sides.items())
-    assert freedom_of({"x": x, "y": y}, OF_PAIR) == 2 * 3
-    assert freedom_of({"x": x, "y": y, "z": z}, OF_CONDITIONAL) == 2 * 3 * 5
+    variables = {"x": np.arange(60) % 3, "y": np.arange(60) // 3 % 4, "z": np.arange(60) // 12}
+    x, y, z = (as_variable(name, variable) for name, variable in variables.items())
+    assert freedom_of({"x": x, "y": y}, PAIR_MARGINS) == 2 * 3
+    assert freedom_of({"x": x, "y": y, "z": z}, CONDITIONAL_MARGINS) == 2 * 3 * 5
     assert second_order_error(6, 1000) == pytest.approx(sqrt(2 * 6) / (2 * 1000))
     assert second_order_error(1e9, 1000) == second_order_error(1000, 1000)
 
@@ -43,8 +43,8 @@ def test_copies_in_groups_are_no_rows():
         (knn.mutual_information, 2, 0.0),
         (knn.conditional_mutual_information, 3, 0.0),
         (knn.co_information, 3, 0.0),
-        (lambda *sides: knn.total_correlation(list(sides)), 3, 0.0),
-        (lambda *sides: subsample(*sides, resamples=40), 2, 0.0),
+        (lambda *variables: knn.total_correlation(list(variables)), 3, 0.0),
+        (lambda *variables: subsample(*variables, resamples=40), 2, 0.0),
         (knn.entropy, 1, log(2)),
     ],
 )
@@ -54,7 +54,7 @@ def test_intervals_hold_the_truth_where_influence_vanishes(measure, number, trut
     assert sum(not one.low <= truth <= one.high for one in found) <= 8
 
 
-def test_intervals_of_rare_categories_hold_nothing():
+def test_intervals_of_rare_categories_hold_zero():
     """60 pairs of independent events of 7 %, 200 rows: each is found together in one row."""
     found = [knn.mutual_information(*coins(np.random.default_rng(seed), 200, 0.07, 2)) for seed in range(60)]
     assert sum(not one.low <= 0.0 <= one.high for one in found) <= 8

@@ -20,7 +20,7 @@ from infoscope.estimators.variables import (
     jitter,
     join,
     single_columns,
-    with_masses,
+    with_repeated_values,
     within_steps,
 )
 from tests.estimators.samples import draws, normal_pair, normal_pairs
@@ -106,7 +106,7 @@ def test_several_integers_are_numbers_where_their_table_is_sparse():
     x, y = likert()
     assert as_variable("x", x).categories == len(np.unique(x, axis=0))
     found, groups = as_variables(x=x, y=y)
-    assert [side.kind for side in found.values()] == ["continuous"] * 2 and groups is None
+    assert [variable.kind for variable in found.values()] == ["continuous"] * 2 and groups is None
     whole, real = estimate(x, y, "ksg"), estimate(x.astype(float), y.astype(float), "ksg")
     assert whole.value == pytest.approx(real.value, abs=1e-12)
     assert whole < 0.5 * estimate(Discrete(x), Discrete(y), "ksg")  # of cells that hold hardly a row each
@@ -271,18 +271,18 @@ def test_noise_within_steps_is_undone_by_rounding():
 
 def test_a_point_mass_becomes_a_category_of_its_own():
     rain = np.where(draws().random(400) < 0.4, 0.0, draws(1).exponential(size=400))
-    found = with_masses(as_variable("x", rain))
+    found = with_repeated_values(as_variable("x", rain))
     assert found.kind == "mixed" and np.array_equal(found.codes == found.codes[rain == 0][0], rain == 0)
-    assert with_masses(as_variable("x", NORMAL)).codes is None
+    assert with_repeated_values(as_variable("x", NORMAL)).codes is None
 
 
 # The order of rows
 
 
-def shuffled(side, seed=2):
+def shuffled(variable, seed=2):
     """A Series [n] with names of rows, and the same in another order."""
-    named = pd.Series(side, index=[f"row {i}" for i in range(len(side))])
-    return named, named.iloc[draws(seed).permutation(len(side))]
+    named = pd.Series(variable, index=[f"row {i}" for i in range(len(variable))])
+    return named, named.iloc[draws(seed).permutation(len(variable))]
 
 
 def test_pandas_rows_of_the_same_names_are_put_in_one_order():
@@ -301,7 +301,7 @@ def test_pandas_rows_of_the_same_names_are_put_in_one_order():
 
 
 def test_names_of_rows_that_repeat_are_refused_in_another_order():
-    x, y = (pd.Series(side, index=np.arange(300) // 2) for side in normal_pair(300, 0.8))
+    x, y = (pd.Series(variable, index=np.arange(300) // 2) for variable in normal_pair(300, 0.8))
     with refused("y", "order"):
         estimate(x, y.iloc[draws(2).permutation(300)])
     assert estimate(x, y).n == 300
@@ -380,7 +380,7 @@ def test_numbers_that_repeat_by_their_resolution_are_no_copies(rounded, follows)
 
 
 def test_zeros_on_both_sides_are_no_copies():
-    """Half of 500 rows are 0 on both sides, the others positive and independent: ln 2."""
+    """Half of 500 rows are 0 in x and y, the others positive and independent: ln 2."""
     covered = []
     for seed in range(4):
         g = draws(seed)

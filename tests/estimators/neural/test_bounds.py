@@ -153,12 +153,14 @@ def test_flo_by_loops_and_at_its_optimum():
 
 @pytest.mark.parametrize("name", ["infonce-anchor", "dime-kl", "dime-gan", "dime-hellinger"])
 def test_the_optimum_is_the_log_ratio(name):
-    """The mean gradient over 20,000 batches of a law of 2 x 2 symbols is zero there and nowhere else. False alarms:
+    """The mean gradient over 20,000 batches of pairs of 2 x 2 symbols is zero there and nowhere else. False alarms:
     9 entries, 5 standard errors, 5e-6.
     """
-    law = torch.tensor([[0.45, 0.15], [0.1, 0.3]], dtype=torch.float64)
-    ratio = (law / (law.sum(1, keepdim=True) * law.sum(0))).log()
-    drawn = torch.multinomial(law.flatten(), 20_000 * 5, replacement=True, generator=torch.Generator().manual_seed(3))
+    distribution = torch.tensor([[0.45, 0.15], [0.1, 0.3]], dtype=torch.float64)
+    ratio = (distribution / (distribution.sum(1, keepdim=True) * distribution.sum(0))).log()
+    drawn = torch.multinomial(
+        distribution.flatten(), 20_000 * 5, replacement=True, generator=torch.Generator().manual_seed(3)
+    )
     x, y = (drawn // 2).view(-1, 5), (drawn % 2).view(-1, 5)
     objective = BOUNDS[name].objective
     for shift, zero in ((0.0, True), (0.4, False)):

@@ -115,7 +115,7 @@ def test_layer_counts_of_the_paper(depth):
 @pytest.mark.parametrize("kind", ["bilinear", "separable", "joint"])
 def test_initial_distribution_is_that_of_torch_linear(kind):
     """Bounds and variance of U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for every parameter; the joint critic's first layer
-    sees both sides. False alarms: the tolerance is 6 standard errors of the variance, under 1e-7 for all parameters."""
+    sees x and y. False alarms: the tolerance is 6 standard errors of the variance, under 1e-7 for all parameters."""
     critic = make_critic(kind, 40, 60, width=50, generator=seeded(11))
     for name, parameter in critic.named_parameters():
         fan_in = {"map_y": 60, "embed_x.layers.0": 40, "embed_y.layers.0": 60, "first_x": 100, "first_y": 100}.get(

@@ -30,7 +30,10 @@ def test_it_is_the_plain_loop(kind):
     found = held_out(SOURCE, critic, ALL, 40, 5, seeded(2))
 
     stream = seeded(2)
-    scores = [critic(*(side.to(critic.dtype or side.dtype) for side in SOURCE.sample(40, stream))) for _ in range(5)]
+    scores = [
+        critic(*(variable.to(critic.dtype or variable.dtype) for variable in SOURCE.sample(40, stream)))
+        for _ in range(5)
+    ]
     assert list(found) == ALL
     for name, got in found.items():
         values = [BOUNDS[name].estimate(s.double()).item() for s in scores]
@@ -84,7 +87,7 @@ def test_what_was_learnt_holds_on_fresh_pairs():
 def test_scores_without_gradients_equal_those_with(monkeypatch):
     """The joint critic's two ways, several blocks and the last one partial; no layer's output of all pairs is kept."""
     critic = make_critic("joint", 2, 2, width=16).double()
-    x, y = (side.double() for side in SOURCE.sample(70, seeded(7)))
+    x, y = (variable.double() for variable in SOURCE.sample(70, seeded(7)))
     expected = critic(x, y).detach()
     monkeypatch.setattr(PairwiseLayers, "apply", lambda *_: pytest.fail())
     with torch.no_grad():
@@ -168,7 +171,7 @@ class FreeCritic(SeparableCritic):
 
 @pytest.mark.parametrize("objective", OPEN)
 @pytest.mark.parametrize("bound", NEEDED)
-def test_a_bound_is_read_where_the_training_says_enough_and_refused_elsewhere(objective, bound):
+def test_a_bound_is_read_from_sufficient_training_and_refused_elsewhere(objective, bound):
     """What is read off an optimum is the truth (js: low by 1/e nats; infonce: at most log n), to 5 standard errors."""
     critic = FreeCritic(1, 1, depth=2, width=2, embed=32, objectives=[objective])
     if OPEN[objective] > NEEDED[bound] and objective != bound:
@@ -180,7 +183,7 @@ def test_a_bound_is_read_where_the_training_says_enough_and_refused_elsewhere(ob
     assert found.value == pytest.approx(truth, abs=5 * found.standard_error + 0.02) and found.notes == ()
 
 
-def test_every_member_knows_its_own_objective_and_a_later_training_counts():
+def test_every_member_keeps_its_own_objective_and_a_later_training_counts():
     critic = make_critic("joint", 1, 1, width=8, members=2, generator=seeded(0))
     assert critic.objectives is None
     fit_critic(PAIRS, critic, ["dv", ("js", "smile-5")], 2, batch=8)

@@ -43,7 +43,7 @@ def test_a_training_is_the_plain_loop(name):
     bound, stream, expected, state = BOUNDS[name], seeded(1), [], None
     optimiser = torch.optim.Adam(plain.parameters(), lr=1e-2, fused=False)
     for _ in range(8):
-        x, y = (side.double() for side in SOURCE.sample(8, stream))
+        x, y = (variable.double() for variable in SOURCE.sample(8, stream))
         scores = split(plain(x, y), plain.second_scores(x, y))
         expected.append(bound.estimate(scores).item())
         value, state = bound.objective(scores, bound.objective.start(scores.matrix) if state is None else state)

@@ -149,16 +149,16 @@ SIDES = {
 @pytest.mark.parametrize("n", [12, 200])
 def test_search_in_the_order_of_a_column_finds_what_a_pass_over_all_pairs_finds(x, y, n):
     draws = np.random.default_rng(n)
-    sides = SIDES[x](n, draws), SIDES[y](n, draws)
+    variables = SIDES[x](n, draws), SIDES[y](n, draws)
     for ks, near in (((1, 3, 20), 10), ((5,), 0)):
-        quick = neighbours(*sides, None, ks, near)
-        slow = neighbours(*sides, np.arange(n), ks, near)  # groups of a row each
+        quick = neighbours(*variables, None, ks, near)
+        slow = neighbours(*variables, np.arange(n), ks, near)  # groups of a row each
         for a, b in zip((quick.local, quick.ids, *quick.distances), (slow.local, slow.ids, *slow.distances)):
             np.testing.assert_array_equal(a, b)
 
 
 def test_one_pass_for_all_k_costs_less_than_five():
-    x, y = (side.reshape(2000, -1) for side in normal(2000, 5))
+    x, y = (variable.reshape(2000, -1) for variable in normal(2000, 5))
     local_information((x, None), (y, None), None, (1,))
     seconds = {}
     for ks in ((1,), (1, 3, 5, 10, 20)) * 2:

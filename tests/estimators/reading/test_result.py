@@ -66,17 +66,17 @@ def test_a_notebook_shows_the_line_and_folds_the_table(found):
 def test_every_type_of_pair_has_a_reading(x, y, type):
     """A label is 1 bit at most."""
     left, right = normal_pairs(300, 0.7)
-    sides = (
+    variables = (
         x(left[:, 0] if x is not Discrete else left[:, 0] > 0),
         y(right[:, 0] if y is not Discrete else right[:, 0] > 0),
     )
-    assert type_of(as_pairs(*sides)) == type
-    read = estimate(*sides)
+    assert type_of(as_pairs(*variables)) == type
+    read = estimate(*variables)
     assert 0.0 <= read.low <= read.value <= read.high and read.grade in ("A", "B", "C")
     assert read.low <= normal_information(0.7)
 
 
-def test_nothing_below_zero_and_nothing_found_where_there_is_nothing():
+def test_estimates_are_not_negative_and_zero_without_information():
     generator = np.random.default_rng(4)
     for columns in (1, 6):
         read = estimate(generator.normal(size=(800, columns)), generator.normal(size=800))
@@ -99,7 +99,7 @@ def test_the_same_rows_give_the_same_reading(found):
     assert (again.value, again.low, again.high) == (found.value, found.low, found.high)
 
 
-def test_the_packaged_reader_says_what_it_was_trained_on():
+def test_the_packaged_reader_states_what_it_was_trained_on():
     card = packaged().card
     assert (
         card["sets"] > 1000

@@ -52,7 +52,7 @@ def test_a_network_is_the_mean_of_its_members_in_numpy():
     np.testing.assert_allclose(mode, again, atol=1e-4)  # the same generator
 
 
-def test_scales_follow_the_noise_on_either_side_and_chances_follow_nothing():
+def test_scales_follow_the_noise_above_and_below_and_the_frequency_of_no_information():
     generator = np.random.default_rng(0)
     rows = generator.normal(size=(4000, 3))
     noise = np.abs(generator.normal(size=4000))
@@ -66,7 +66,7 @@ def test_scales_follow_the_noise_on_either_side_and_chances_follow_nothing():
 
 @pytest.mark.parametrize("below, above", [(0.2, 0.2), (0.1, 0.7), (2.0, 0.3)])
 def test_the_median_halves_the_distribution(below, above):
-    """Of draws: a side by its share of the scales, then half of a Student t."""
+    """Of draws: a variable by its share of the scales, then half of a Student t."""
     generator = np.random.default_rng(0)
     sizes = np.abs(generator.standard_t(DEGREES, 200_000))
     draws = 1.0 + np.where(generator.random(len(sizes)) < below / (below + above), -below, above) * sizes
@@ -74,7 +74,7 @@ def test_the_median_halves_the_distribution(below, above):
     assert np.mean(draws < predicted.median()) == pytest.approx(0.5, abs=0.005)
 
 
-def test_where_nothing_is_more_probable_the_estimate_is_nothing():
+def test_where_no_information_is_more_probable_the_estimate_is_zero():
     parts = np.array([0.1, 0.1]), np.full(2, 0.1), np.full(2, 0.2), np.array([0.4, 0.6])
     value, low, high = reader.interval(np.array([0.5, 0.5]), Prediction(*parts), (2.0, 2.0))
     assert low[0] > 0 and value[1] == low[1] == 0 and high[0] == high[1] > value[0]
@@ -94,11 +94,11 @@ def test_a_family_is_read_without_all_its_distributions():
     without = training.without(of, "linear")
     assert not any("linear" in families for families, kept in zip(of.families, without) if kept)
     assert all("linear" in families for families, kept in zip(of.families, without) if not kept)
-    left_out = training.one_family_each(of)
-    assert all(family in families for family, families in zip(left_out, of.families))
-    nothing = left_out == training.NOTHING
-    assert set(training.left_out_with(of)[nothing]) == {"linear", "curved"}  # of no family: with any
-    np.testing.assert_array_equal(training.left_out_with(of)[~nothing], left_out[~nothing])
+    own = training.own_family(of)
+    assert all(family in families for family, families in zip(own, of.families))
+    nothing = own == training.NOTHING
+    assert set(training.held_out_family(of)[nothing]) == {"linear", "curved"}  # of no family: with any
+    np.testing.assert_array_equal(training.held_out_family(of)[~nothing], own[~nothing])
 
 
 def test_new_data_sets_of_the_same_kind_are_covered(trained):

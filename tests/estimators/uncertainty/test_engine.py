@@ -7,7 +7,7 @@ from scipy.special import digamma
 from infoscope.estimators import knn
 from infoscope.estimators.uncertainty import _engine
 from infoscope.estimators.uncertainty._engine import resampled
-from infoscope.estimators.uncertainty.subsampling import halves, leave_one_out
+from infoscope.estimators.uncertainty.subsampling import half_samples, leave_one_out
 from infoscope.estimators.variables import Continuous, Discrete
 from tests.estimators.samples import draws, sample_of
 from tests.refusals import refused
@@ -118,13 +118,13 @@ def test_every_mixture_of_types_is_exact(data, weights, case):
     assert together[0] == pytest.approx(float(measure(*TYPED[case](data), k=5)), abs=1e-12)
 
 
-def test_lists_that_are_too_short_are_told_and_made_up_for(data, weights, monkeypatch):
+def test_lists_that_are_too_short_are_detected_and_completed(data, weights, monkeypatch):
     sample = sample_of(data["x"], data["y1"])
     alone = [sample.alone(member > 0, 5) for member in weights.T]
     calls = []
-    full_row = _engine.Engine.full_row
+    full_row = _engine.Engine.add_from_full_row
     monkeypatch.setattr(_engine, "list_length", lambda *counts: 8)
-    monkeypatch.setattr(_engine.Engine, "full_row", lambda *a: (calls.append(a), full_row(*a))[1])
+    monkeypatch.setattr(_engine.Engine, "add_from_full_row", lambda *a: (calls.append(a), full_row(*a))[1])
     np.testing.assert_allclose(resampled(sample, weights, 5), alone, rtol=0, atol=1e-12)
     assert len(calls) == N  # in 8 others, one of 100 halves lacks 5 for every row
 
@@ -157,13 +157,13 @@ def test_k_must_be_below_the_smallest_subsample(data, weights):
 
 
 def test_halves_hold_half_the_rows_once():
-    plan = halves(101, 20, draws())
+    plan = half_samples(101, 20, draws())
     assert plan.weights.shape == (101, 20) and set(plan.weights.sum(axis=0)) == {50} and plan.weights.max() == 1
 
 
 def test_groups_are_drawn_as_wholes():
     groups = np.repeat(np.arange(30), 4)
-    for plan in (halves(120, 15, draws(), groups), leave_one_out(120, 10, draws(), groups)):
+    for plan in (half_samples(120, 15, draws(), groups), leave_one_out(120, 10, draws(), groups)):
         by_group = plan.weights.reshape(30, 4, -1)
         assert (by_group == by_group[:, :1]).all() and plan.units == 30
 
@@ -174,10 +174,10 @@ def test_blocks_divide_the_rows():
 
 
 @pytest.mark.parametrize(("call", "argument", "code"), [
-    (lambda: halves(7, 20, draws()), "rows", "few"),
-    (lambda: halves(20, 20, draws(), np.repeat([0, 1], 10)), "groups", "few"),
-    (lambda: halves(20, 5, draws()), "count", "range"),
-    (lambda: halves(20, 20, draws(), np.zeros(19)), "groups", "length"),
+    (lambda: half_samples(7, 20, draws()), "rows", "few"),
+    (lambda: half_samples(20, 20, draws(), np.repeat([0, 1], 10)), "groups", "few"),
+    (lambda: half_samples(20, 5, draws()), "count", "range"),
+    (lambda: half_samples(20, 20, draws(), np.zeros(19)), "groups", "length"),
     (lambda: leave_one_out(20, 3, draws()), "blocks", "range"),
 ])  # fmt: skip
 def test_what_cannot_be_drawn_is_one_sentence(call, argument, code):

@@ -8,7 +8,7 @@ import pytest
 from infoscope.estimators import knn
 from infoscope.estimators.knn import Continuous, Discrete
 from infoscope.estimators.uncertainty import permutation_test
-from infoscope.estimators.uncertainty._local import local_permutations, permuted_estimates, take_turns
+from infoscope.estimators.uncertainty._local import draw_in_turn, local_permutations, permuted_estimates
 from tests.estimators.samples import draws, sample_of
 from tests.refusals import refused
 
@@ -70,7 +70,7 @@ def test_permutations_are_those_of_the_published_algorithm():
     choices = np.argsort(abs(np.subtract.outer(*[g.normal(size=200)] * 2)), axis=1)[:, :6]
     for _ in range(5):
         order, mixed = g.permutation(200), g.permuted(choices, axis=1)
-        take_turns(order, mixed, drawn)
+        draw_in_turn(order, mixed, drawn)
         assert drawn.tolist() == published(order, mixed.tolist())
 
 

@@ -21,7 +21,7 @@ def test_what_is_exchanged():
     assert kind == WHOLES and (drawn.reshape(20, 3) == drawn[::3, None]).all() and (drawn != target).any()
     for stratum in (0, 1):
         assert drawn[strata == stratum].sum() == target[strata == stratum].sum()
-    with refused("the permuted side", "constant"):
+    with refused("the permuted variable", "constant"):
         exchange(strata, strata, None)
 
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from infoscope.estimators import knn
 from infoscope.estimators.uncertainty.permutation import permutation_test, relabelled
-from infoscope.estimators.uncertainty.subsampling import halves, leave_one_out, subsample
+from infoscope.estimators.uncertainty.subsampling import half_samples, leave_one_out, subsample
 from tests.estimators.samples import draws, normal_pair, sample_of
 from tests.refusals import refused
 
@@ -34,7 +34,7 @@ def test_the_standard_error_by_its_formula():
     """From the definition, on estimates of every half-sample computed one by one."""
     z, labels = mixture(203, 1)
     scaled = (z - z.mean(axis=0)) / z.std(axis=0)
-    plan = halves(203, 20, draws())
+    plan = half_samples(203, 20, draws())
     kept = [member > 0 for member in plan.weights.T]
     each = [float(knn.mutual_information(scaled[rows], labels[rows], margins="given")) for rows in kept]
     found = subsample(z, labels, resamples=plan)
@@ -77,7 +77,7 @@ def test_differences_on_shared_resamples_are_paired():
     """Two blocks that say nearly the same about the labels differ by far less than either is uncertain."""
     z, labels = mixture(600, 7)
     other = z + 0.01 * draws(8).normal(size=z.shape)
-    plan = halves(600, 100, draws())
+    plan = half_samples(600, 100, draws())
     a, b = (subsample(block, labels, resamples=plan) for block in (z, other))
     paired = a - b
     assert paired.value == pytest.approx(a.value - b.value)
@@ -105,13 +105,13 @@ def test_counts_of_categories_have_no_neighbours():
 
 def test_permutation_p_values_have_their_level():
     """No information, 60 tests with 19 permutations: P(p <= 0.1) is 0.1, so 16 or more do with probability 0.0003."""
-    sides = [(draws(seed).normal(size=(60, 2)), draws(seed + 100).integers(0, 3, 60)) for seed in range(60)]
-    assert sum(permutation_test(*both, permutations=19).p_value <= 0.1 for both in sides) < 16
+    variables = [(draws(seed).normal(size=(60, 2)), draws(seed + 100).integers(0, 3, 60)) for seed in range(60)]
+    assert sum(permutation_test(*both, permutations=19).p_value <= 0.1 for both in variables) < 16
 
 
 def test_permutations_find_information_and_never_give_zero():
-    for sides in (gaussian(200, 13, 0.7), mixture(200, 14)):
-        found = permutation_test(*sides, permutations=99)
+    for variables in (gaussian(200, 13, 0.7), mixture(200, 14)):
+        found = permutation_test(*variables, permutations=99)
         assert found.p_value == 0.01 and found.exchanged == "rows" and len(found.null) == 99
         assert abs(found.null.mean()) < 5 * found.null.std() / np.sqrt(99) + 0.02
 
@@ -153,8 +153,8 @@ def test_numbers_that_are_constant_in_each_group_are_exchanged_among_groups():
     g, groups = draws(21), np.repeat(np.arange(30), 4)
     y = g.normal(size=30)
     y, x = y[groups], (y + 0.3 * g.normal(size=30))[groups] + 0.1 * g.normal(size=120)
-    for sides in ((x, y), (y, x)):
-        found = permutation_test(*sides, permutations=39, groups=groups, generator=draws(22))
+    for variables in ((x, y), (y, x)):
+        found = permutation_test(*variables, permutations=39, groups=groups, generator=draws(22))
         assert found.exchanged == "whole groups" and found.p_value == 1 / 40
     useless = permutation_test(x, g.normal(size=30)[groups], permutations=39, groups=groups)
     assert useless.p_value > 1 / 40 and len(np.unique(useless.null)) > 30
@@ -169,14 +169,14 @@ def test_labels_that_vary_within_groups_leave_the_constant_side_to_be_exchanged(
     assert found.exchanged == "whole groups" and found.p_value == 1 / 20
 
 
-def test_an_estimate_knows_its_estimator_and_what_was_done_differently():
+def test_an_estimate_states_its_estimator_and_deviations():
     z, labels = mixture(300, 24)
     labels[:4], labels[4] = 7, 9
     plain = knn.mutual_information(z, labels)
     found = subsample(z, labels)
     assert found.method == plain.method == "Ross" and found.notes == plain.notes and len(found.notes) == 2
     assert found.settings == "k = 5, half-subsamples (100)"
-    plan = halves(300, 20, draws())
+    plan = half_samples(300, 20, draws())
     total = subsample(z, labels, resamples=plan) - subsample(z[:, :1], z[:, 1:], resamples=plan)
     assert total.method == "Ross and KSG 1" and total.notes == plain.notes
     of_bits = subsample(draws(25).integers(0, 2, 100), draws(26).integers(0, 2, 100))
@@ -199,9 +199,9 @@ def test_a_subsample_that_loses_a_class_is_refused():
                                    groups=np.r_[np.repeat(np.arange(9), 10), [9] * 5, [10] * 5]),
      "groups", "length"),
     (lambda x, y: subsample(x, y, groups=[float("nan"), *range(99)]), "groups", "missing"),
-    (lambda x, y: subsample(x, y, resamples=halves(50, 20, draws())), "resamples", "conflict"),
+    (lambda x, y: subsample(x, y, resamples=half_samples(50, 20, draws())), "resamples", "conflict"),
     (lambda x, y: subsample(x, y, resamples=leave_one_out(100, 20, draws())), "resamples", "conflict"),
-    (lambda x, y: subsample(x, y, resamples=halves(100, 20, draws()), groups=np.arange(100)), "groups", "conflict"),
+    (lambda x, y: subsample(x, y, resamples=half_samples(100, 20, draws()), groups=range(100)), "groups", "conflict"),
     (lambda x, y: subsample(x, y, k=50), "k", "range"),
     (lambda x, y: permutation_test(x, y, permutations=0), "permutations", "range"),
 ])  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.estimators.families.laws import CategoricalLaw
+from infoscope.estimators.families.distributions import Categorical
 from infoscope.metrics.v_information.difficulty import TOKENS, token_artefacts
 from infoscope.metrics.v_information.hardness import hardest, slices
 from tests.refusals import refused
@@ -45,10 +45,10 @@ def counting_predictor(weights):
         odds = np.array([sum(weights.get(token, 0.0) for token in text.split()) for text in texts])
         return -np.logaddexp(0.0, np.stack([odds, -odds], axis=1))
 
-    return CategoricalLaw(predict)
+    return Categorical(predict)
 
 
-sure_of_zero = CategoricalLaw(lambda texts: np.tile([0.0, -np.inf], (len(texts), 1)))
+sure_of_zero = Categorical(lambda texts: np.tile([0.0, -np.inf], (len(texts), 1)))
 
 
 def test_a_token_helps_by_what_its_absence_costs():
@@ -90,7 +90,7 @@ def test_the_tokens_of_cola_are_as_many_as_published():
     if not folder.is_dir():
         pytest.skip("no CoLA")
     texts = [line.split("\t")[3] for line in (folder / "in_domain_dev.tsv").read_text("utf-8").splitlines()]
-    always = CategoricalLaw(lambda texts: np.full((len(texts), 2), -math.log(2)))
+    always = Categorical(lambda texts: np.full((len(texts), 2), -math.log(2)))
     ways = TOKENS.findall, str.split
     counts = [token_artefacts(always, texts, np.zeros(len(texts), int), tokens=way)["token"] for way in ways]
     assert [found.nunique() for found in counts] == [109, 97]

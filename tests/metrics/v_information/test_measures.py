@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from infoscope.estimators.families.closed_form import Gaussian, Table
-from infoscope.estimators.families.laws import CategoricalLaw
+from infoscope.estimators.families.distributions import Categorical
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
 from infoscope.estimators.families.scikit import GradientBoosting
@@ -138,7 +138,7 @@ def test_calibration_error_by_hand(correct):
     """
     x = np.repeat([0, 1], [600, 900])
     logs = np.log([[0.5, 0.5], [0.1, 0.9]])
-    fixed = Fixed(CategoricalLaw(lambda new: logs[:1] if new is None else logs[new]))
+    fixed = Fixed(Categorical(lambda new: logs[:1] if new is None else logs[new]))
     y = np.r_[np.zeros(600, dtype=int), correct]
     found = estimate(fixed, x, y, "in-sample", floor=0.0).calibration
     assert found.expected_error == pytest.approx((600 * 0.5 + 900 * 0.2) / 1500)

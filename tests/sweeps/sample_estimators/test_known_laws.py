@@ -58,7 +58,7 @@ def test_an_own_function_sits_and_is_run_again_where_it_changed(monkeypatch, tmp
     trial(Pack((cell,)), recorder)
     (final,) = recorder.finals.values()
     assert final["answered"] == 10 and final["intervals"] == 0
-    assert final["bias"] == pytest.approx(0.5 - catalogue.law(cell["law"]).truth()[0])
+    assert final["bias"] == pytest.approx(0.5 - catalogue.case(cell["law"]).truth()[0])
     with refused("method", "name"):
         SWEEP.profile("laptop", {"methods": "of_mine:other"})
 
@@ -82,7 +82,7 @@ def test_figures_are_those_of_the_data_sets():
     (cell,) = cells_of(laws="1v1-normal-0.75", methods="ksg", blocks="1")
     recorder = Recorder()
     trial(Pack((cell,)), recorder)
-    law, by_hand = catalogue.law("1v1-normal-0.75"), []
+    law, by_hand = catalogue.case("1v1-normal-0.75"), []
     for seed in (3, 4, 5):
         generator = draws(seed, "1v1-normal-0.75", 500)
         by_hand.append(estimate(*law.sample(500, generator), "ksg", generator=generator))
@@ -97,16 +97,16 @@ def test_figures_are_those_of_the_data_sets():
 
 
 def test_groups_are_handed_on():
-    generator, law = np.random.default_rng(0), catalogue.law("patients")
+    generator, law = np.random.default_rng(0), catalogue.case("patients")
     assert answer("ksg", law, law.sample(400, generator), generator).units == 40
 
 
 def test_formulas_are_asked_as_their_users_ask():
-    law, generator = catalogue.law("mixture-2"), np.random.default_rng(0)
+    law, generator = catalogue.case("mixture-2"), np.random.default_rng(0)
     x, y = law.sample(300, generator)
     found = answer("micd", law, (x, y), generator)
     assert float(found) == pytest.approx(npeet.micd(x, y, k=5, base=np.e, compat=True)) and math.isnan(found.low)
-    law = catalogue.law("mixture-given-2")
+    law = catalogue.case("mixture-given-2")
     variables = law.sample(300, generator)
     assert float(answer("ksg", law, variables, generator)) == pytest.approx(
         float(knn.conditional_mutual_information(variables[0], *(knn.Discrete(one) for one in variables[1:]), k=5))

@@ -10,7 +10,7 @@ import torch
 from transformers import PreTrainedTokenizerFast
 
 from infoscope import data, models
-from infoscope.estimators.families.laws import without_input
+from infoscope.estimators.families.distributions import without_input
 from infoscope.estimators.families.protocol import ClassPredictor
 from infoscope.metrics import v_information
 from infoscope.metrics.v_information import difficulty

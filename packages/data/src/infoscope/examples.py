@@ -1,6 +1,6 @@
-"""Three made tables to try everything on, and what is true of them: spikes, genes, survey; numpy and pandas alone.
+"""Three generated example tables, and what is true of them: spikes, genes, survey; numpy and pandas alone.
 
-Nothing in them was measured anywhere. `TRUTH` says of each which column is the target and which others depend on it.
+Nothing in them was measured. `TRUTH` names the target of each and the columns that depend on it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from infoscope.errors import UnknownName
 class Truth(NamedTuple):
     """What is true of a table.
 
-    target    the column that others may tell of
+    target    the target column
     relevant  columns that depend on it
-    direct    those from which the target was made, or that were made from it; others of `relevant` go with them
+    direct    those from which the target was made, or that were made from it; others are correlated with these
     groups    the column that names dependent rows; "" where rows are independent
     """
 
@@ -41,11 +41,11 @@ TRUTH = {
 
 
 def spikes(seed: int = 0) -> pd.DataFrame:
-    """600 trials in which 12 neurons see a grating: spike counts, with ties and many zeros.
+    """Responses of 12 neurons to a grating in 600 trials: spike counts, with ties and many zeros.
 
     trial        1, 2, ...; nothing changes over trials
     orientation  of the grating, degrees, 0 to 165 by 15: an axis, so 180 is 0 again
-    contrast     0.1, 0.3 or 1, whatever the orientation
+    contrast     0.1, 0.3 or 1, independent of the orientation
     n01 ... n06  Poisson counts tuned to an axis each, from sharply (n01) to hardly (n06); higher with contrast
     n07, n08     counts that depend on contrast alone
     n09 ... n11  counts that depend on neither; like those before, they vary with the arousal of the trial
@@ -74,7 +74,7 @@ def genes(seed: int = 0) -> pd.DataFrame:
     sex            f or m: shifts genes 21 to 25
     g01 ... g40    log expression, as measured
     snp1 ... snp6  genotypes: 0, 1 or 2 copies of the rarer allele; snp2 adds to the phenotype
-    phenotype      a number made of g03, g13 and snp2; the other genes of their modules tell of it as well: redundancy
+    phenotype      a number made of g03, g13 and snp2; the other genes of their modules are redundant
     """
     generator = np.random.default_rng(seed)
     rows = 300
@@ -107,8 +107,8 @@ def survey(seed: int = 0) -> pd.DataFrame:
     household = np.repeat(np.arange(homes), rows // homes)
     shared, logged = generator.normal(size=(2, homes))[:, household]
     exact = 30_000 * np.exp(0.5 * logged)
-    heaped = (generator.random(homes) < 2 / 3)[household]
-    income = np.where(heaped, 5_000 * np.round(exact / 5_000), np.round(exact, -1)).astype(int)
+    rounded = (generator.random(homes) < 2 / 3)[household]
+    income = np.where(rounded, 5_000 * np.round(exact / 5_000), np.round(exact, -1)).astype(int)
     service, politics = generator.normal(size=(2, rows))
     latent = np.vstack([service] * 3 + [politics] * 3 + [np.zeros(rows)] * 2)
     noise = generator.normal(size=(8, rows)) * np.array([[0.6]] * 6 + [[1.0]] * 2)

@@ -4,22 +4,22 @@ Sources of pairs, each with `sample(n, generator, device)`, `mutual_information`
 KnownPairSource, LabelledSource):
     GaussianPairs    correlated normal vectors
     ChannelPairs     bare labels through a binary symmetric channel (crossover_for, channel_information)
-    ImagePairs       images composed of patches of shared classes, over backgrounds if asked
+    ImagePairs       images composed of patches of shared classes, optionally over backgrounds
     TextPairs        concatenated text embeddings of shared classes
     MixedPairs       an image and a text
     EncodedPairs     any of these after an encoder
 Pools of labelled items (ImagePool, EmbeddingPool):
-    digits, mnist, cifar10, textures, imdb_embeddings    the first and textures need no download
+    digits, mnist, cifar10, textures, imdb_embeddings    digits and textures need no download
 Labelled texts (LabelledTexts):
     imdb, sst2, cola, nli      published data sets
     sentences, generated_reviews, generated_nli    synthetic; `hypothesis_information` of the last is known
     transformations            each keeps one attribute of a text
 Images with known factors (FactorDataset):
-    dsprites, sprites, factor_data    sprites are synthetic; factor_data is dSprites where it is there
+    dsprites, sprites, factor_data    sprites are synthetic; factor_data: dSprites if it is installed, else sprites
 Items of a class, a domain and a group (DomainDataset, DomainSplit):
     crmnist, rotated_mnist     digits rotated (and coloured) by domain
-    camelyon17                 patches of lymph nodes as WILDS cuts them
-Where they are: data_root, the folder of real data, named by INFOSCOPE_DATA
+    camelyon17                 patches of lymph nodes (WILDS)
+The folder of real data: data_root, from the environment variable INFOSCOPE_DATA
 """
 
 from infoscope.late import exports

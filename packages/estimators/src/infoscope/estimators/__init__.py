@@ -1,6 +1,6 @@
 """Estimators of mutual information. Everything is in nats.
 
-arrays       estimate(x, y, method=...), normalised, methods, diagnose: every estimator on arrays, called alike
+arrays       estimate(x, y, method=...), normalised, methods, diagnose: all estimators on arrays
 result       Estimate: a number with its error, interval, unit, n, method and notes
 variables    Continuous, Discrete, Angle: column types
 neural       critics, variational bounds, training, held-out estimates, exact critics
@@ -11,7 +11,7 @@ classifier   cross_fit: a decomposition of information from calibrated classifie
 families     predictive families
 uncertainty  sampling intervals of nearest-neighbour estimates by half-samples, permutation tests
 independence independence_test: quick tests of (conditional) independence, also of whole tables
-laws         distributions fitted to typed variables; a held-out lower bound
+distributions distributions fitted to typed variables; a held-out lower bound
 units        NATS_PER_BIT
 matmul       float32 products on a CPU
 """

@@ -19,25 +19,25 @@ from infoscope.errors import InvalidInput, OutOfRange
 
 
 def plug_in(counts: ArrayLike) -> float:
-    shares = _shares_of(checked(counts))
+    shares = _frequencies(as_counts(counts))
     return float(-(shares * np.log(shares)).sum())
 
 
 def chao_shen(counts: ArrayLike) -> float:
-    """The entropy, nats; where every row is alone in its category, one is taken for a pair: else nothing is seen."""
-    counts = checked(counts)
+    """The entropy, nats; if every row is alone in its category, one counts as a pair, so that coverage is above 0."""
+    counts = as_counts(counts)
     n = counts.sum()
     if len(counts) == 1:
         return 0.0
     alone = (counts == 1).sum()
-    shares = _shares_of(counts) * (1 - min(alone, n - 1) / n)
+    shares = _frequencies(counts) * (1 - min(alone, n - 1) / n)
     seen = -np.expm1(n * np.log1p(-shares))
     return float(-(shares * np.log(shares) / seen).sum())
 
 
 def shrinkage(counts: ArrayLike, categories: int | None = None, weight: float | None = None) -> float:
-    """Of frequencies drawn by `weight`; None: by their own `shrinkage_weight`."""
-    counts = checked(counts, whole=False)
+    """The entropy of frequencies shrunk by `weight` (None: `shrinkage_weight`) towards equal ones, nats."""
+    counts = as_counts(counts, whole=False)
     categories = _possible(counts, categories)
     weight = shrinkage_weight(counts, categories) if weight is None else weight
     shares = (1 - weight) * counts / counts.sum() + weight / categories
@@ -46,20 +46,20 @@ def shrinkage(counts: ArrayLike, categories: int | None = None, weight: float | 
 
 
 def shrinkage_weight(counts: ArrayLike, categories: int | None = None) -> float:
-    """How far frequencies are drawn towards equal ones, 0 to 1; 1 for a single row and for counts that are equal."""
-    counts = checked(counts, whole=False)
-    n, shares, categories = counts.sum(), _shares_of(counts), _possible(counts, categories)
+    """The weight of equal frequencies, 0 to 1; 1 for a single row and for equal counts."""
+    counts = as_counts(counts, whole=False)
+    n, shares, categories = counts.sum(), _frequencies(counts), _possible(counts, categories)
     away = ((shares - 1 / categories) ** 2).sum() + (categories - len(counts)) / categories**2
     noise = 1 - (shares**2).sum()
     return 1.0 if noise >= (n - 1) * away else float(noise / ((n - 1) * away))
 
 
 def nsb(counts: ArrayLike, categories: int | None = None, steps: int = 400) -> tuple[float, NDArray[np.float64]]:
-    """The posterior mean of the entropy of `categories` possible ones, and its change with a further row of each [m].
+    """Posterior mean of the entropy of `categories` possible ones, nats, and its change with one more row of each [m].
 
     Symmetric Dirichlet prior with pseudocount b weighted by d E[H] / db, integrated over `steps` values of ln b.
     """
-    counts = checked(counts, whole=False)
+    counts = as_counts(counts, whole=False)
     categories = _possible(counts, categories)
     if categories == 1:
         return 0.0, np.zeros(1)
@@ -68,14 +68,14 @@ def nsb(counts: ArrayLike, categories: int | None = None, steps: int = 400) -> t
     for _ in range(3):
         grid = np.linspace(low, high, steps)
         log_weights = _log_posterior(np.exp(grid), sizes, many, categories)
-        kept = np.flatnonzero(log_weights > log_weights.max() - 35.0)  # what is below adds nothing
+        kept = np.flatnonzero(log_weights > log_weights.max() - 35.0)  # smaller ones do not matter
         low, high = grid[max(kept[0] - 1, 0)], grid[min(kept[-1] + 1, steps - 1)]
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     means, slopes = _given_pseudocount(np.exp(grid), sizes, many, categories)
     mean = weights @ means
-    pull = digamma(sizes + np.exp(grid)[:, None]) - digamma(counts.sum() + categories * np.exp(grid))[:, None]
-    slopes = weights @ (slopes + (means - mean)[:, None] * pull)
+    score = digamma(sizes + np.exp(grid)[:, None]) - digamma(counts.sum() + categories * np.exp(grid))[:, None]
+    slopes = weights @ (slopes + (means - mean)[:, None] * score)
     return float(mean), slopes[which.reshape(-1)]
 
 
@@ -102,20 +102,19 @@ def _given_pseudocount(
 
 
 def _possible(counts: NDArray[np.float64], categories: int | None) -> int:
-    """How many categories are possible. ValueError: fewer than occur."""
     categories = len(counts) if categories is None else require_int("categories", categories, 1)
     if categories < len(counts):
         raise OutOfRange(f"categories must be at least the {len(counts)} that occur, got {categories}.")
     return categories
 
 
-def _shares_of(counts: ArrayLike) -> NDArray[np.float64]:
-    counts = checked(counts, whole=False)
+def _frequencies(counts: ArrayLike) -> NDArray[np.float64]:
+    counts = as_counts(counts, whole=False)
     return counts / counts.sum()
 
 
-def checked(counts: ArrayLike, whole: bool = True) -> NDArray[np.float64]:
-    """float64 [m], zeros left out. ValueError: not one axis, nothing counted, or what is no count."""
+def as_counts(counts: ArrayLike, whole: bool = True) -> NDArray[np.float64]:
+    """Positive counts as float64 [m]. ValueError: not one axis, all 0, or not counts."""
     counts = np.asarray(counts, dtype=np.float64)
     if (
         counts.ndim != 1
@@ -125,5 +124,5 @@ def checked(counts: ArrayLike, whole: bool = True) -> NDArray[np.float64]:
         or not 0 < counts.sum() < np.inf
     ):
         kind = "whole numbers" if whole else "finite and at least 0"
-        raise InvalidInput(f"counts must be {kind} [m] that are not all 0, got {counts.tolist()!r:.80}.")
+        raise InvalidInput(f"counts must be {kind} [m] and not all 0, got {counts.tolist()!r:.80}.")
     return counts[counts > 0]

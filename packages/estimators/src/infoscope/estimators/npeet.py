@@ -1,6 +1,6 @@
 """NPEET's function names, argument order and base 2 (NPEET: Ver Steeg, MIT licence), on the estimators of `knn`.
 
-Every function does what its name says; where it differs from NPEET:
+Differences from NPEET:
 
     columns       in mi, cmi, entropy, centropy, tc, ctc and corex integers, booleans and strings are categories; NPEET
                   takes their codes as numbers. A name with c or d says what the columns are
@@ -33,14 +33,21 @@ from scipy.special import digamma
 from sklearn.neighbors import KDTree
 
 from infoscope.checks import require_int
-from infoscope.errors import InvalidInput, MissingValues, OutOfRange, WrongLength
+from infoscope.errors import InvalidInput, OutOfRange, WrongLength
 from infoscope.estimators import knn
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import Continuous, Discrete, as_variable, as_variables, join, single_columns
+from infoscope.estimators.variables import (
+    Continuous,
+    Discrete,
+    as_matrix,
+    as_variable,
+    as_variables,
+    join,
+    single_columns,
+)
 
-NOISE, STRICTNESS = 1e-10, 1e-15  # of NPEET: the width of its noise, and how far inside a radius a point must be
 Terms = list[tuple[int, Estimate]]  # estimates, nats, and the signs with which they are summed
 
 
@@ -80,7 +87,7 @@ def _function(
     name: str, measure: Callable[..., Terms], kinds: str, arguments: str, meaning: str,
     original: Callable[..., float] | None = None,
 ) -> Callable[..., float]:  # fmt: skip
-    """NPEET's function of a name; kinds: c or d for x and for y, or nothing where the values say it.
+    """NPEET's function of a name; kinds: c or d for x and for y, or empty: types from the values.
 
     Its arguments (z may be left out of those of mi), then k (unless all are categories), base, warning (of mixed kinds)
     and, with NPEET's own formula, compat and generator by name.
@@ -143,10 +150,10 @@ def _units(base: float) -> float:
 def _original_mi(k: int, generator: Generator, x: Any, y: Any, z: Any = None) -> float:
     """NPEET's KSG 1, or Frenzel-Pompe given z, nats."""
     _require_same_rows(x=x, y=y, **({} if z is None else {"z": z}))
-    x, y = (_noisy(_rows(side), generator) for side in (x, y))
-    z = np.empty((len(x), 0)) if z is None else _rows(z)
+    x, y = (_noisy(variable, generator) for variable in (x, y))
+    z = np.empty((len(x), 0)) if z is None else as_matrix("values", z)
     radius = _distances(np.hstack([x, y, z]), k)
-    xz, yz = (_mean_digamma(np.hstack([side, z]), radius) for side in (x, y))
+    xz, yz = (_mean_digamma(np.hstack([variable, z]), radius) for variable in (x, y))
     if not z.size:
         return float(digamma(k) + digamma(len(x)) - xz - yz)
     return float(digamma(k) - xz - yz + _mean_digamma(z, radius))
@@ -155,7 +162,8 @@ def _original_mi(k: int, generator: Generator, x: Any, y: Any, z: Any = None) ->
 def _original_micd(k: int, generator: Generator, x: Any, y: Any) -> float:
     """NPEET's |H(x) - sum p(y) H(x | y)|, nats; a class of at most k samples counts with H(x)."""
     _require_same_rows(x=x, y=y)
-    x, labels = _rows(x), np.unique(np.asarray(y).reshape(len(y), -1), axis=0, return_inverse=True)[1].reshape(-1)
+    x = as_matrix("values", x)
+    labels = np.unique(np.asarray(y).reshape(len(y), -1), axis=0, return_inverse=True)[1].reshape(-1)
     of_all = _original_entropy(k, generator, x)
     conditional = 0.0
     for label in range(labels.max() + 1):
@@ -167,19 +175,19 @@ def _original_micd(k: int, generator: Generator, x: Any, y: Any) -> float:
 
 def _original_entropy(k: int, generator: Generator, x: Any) -> float:
     """NPEET's Kozachenko-Leonenko, nats."""
-    x = _noisy(_rows(x), generator)
+    x = _noisy(x, generator)
     n, dim = x.shape
     return float(digamma(n) - digamma(k) + dim * np.log(2 * _distances(x, k)).mean())
 
 
 def _mean_digamma(points: np.ndarray, radius: np.ndarray) -> float:
-    """Mean digamma of how many points, itself included, are up to radius - 1e-15 away."""
-    closed = np.nextafter(radius - STRICTNESS, np.inf)
+    """Mean digamma of the number of points within radius - 1e-15, itself included."""
+    closed = np.nextafter(radius - 1e-15, np.inf)  # as NPEET
     return float(digamma(1 + count_within(np.ascontiguousarray(points), closed)).mean())
 
 
 def _distances(points: np.ndarray, k: int) -> np.ndarray:
-    """Of each point to its k-th neighbour [n]."""
+    """The distance of each point to its k-th neighbour [n]."""
     if require_int("k", k, 1) >= len(points):
         raise OutOfRange(f"k must be below the number of rows, {len(points)}, got {k}.")
     return nearest(np.ascontiguousarray(points), k).distances[:, -1]
@@ -191,20 +199,12 @@ def _require_same_rows(**variables: Sequence[Any]) -> None:
         raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
 
 
-def _noisy(points: np.ndarray, generator: Generator) -> np.ndarray:
-    return points + NOISE * generator.random(points.shape)
+def _noisy(values: Any, generator: Generator) -> np.ndarray:
+    points = as_matrix("values", values)
+    return points + 1e-10 * generator.random(points.shape)  # as NPEET
 
 
-def _rows(values: Any) -> np.ndarray:
-    """float64 [n, d], finite."""
-    array = np.asarray(values, dtype=np.float64)
-    array = array.reshape(len(array), -1)
-    if not np.isfinite(array).all():
-        raise MissingValues(f"values must be finite, got {(~np.isfinite(array)).sum()} NaN or infinite values.")
-    return array
-
-
-_TOTAL, _EXPLAINED = "Total correlation of the columns of xs", "What of the total correlation of xs ys explains"
+_TOTAL, _EXPLAINED = "Total correlation of the columns of xs", "Part of the total correlation of xs that ys explains"
 mi = _function("mi", _mi, "", "x y z", "I(x; y), or I(x; y | z).", _original_mi)
 cmi = _function("cmi", _mi, "", "x y z", "I(x; y | z).", _original_mi)
 entropy = _function("entropy", _entropy, "", "x", "H(x).", _original_entropy)

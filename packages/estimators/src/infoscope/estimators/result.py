@@ -17,15 +17,8 @@ from infoscope.notebook import InNotebook, axes, intervals
 
 LEVEL = 0.95
 NATS, BITS, SHARE = "nats", "bits", "1"
-UNPAIRED = (
-    "Its standard error is not known: without values row by row nothing says how the two estimates depend on one "
-    "another."
-)
-
-LARGEST = (
-    "How the information and its whole depend on one another is not known: the standard error is the largest there can "
-    "be."
-)
+UNPAIRED = "Its standard error is unknown: the two estimates have no values by row that show how they depend."
+LARGEST = "The dependence of numerator and denominator is unknown: the standard error is the largest possible one."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,13 +28,13 @@ class Estimate(InNotebook, float):
     value           not clipped; nan where there is none (notes give the reason)
     standard_error  0 for a closed form, nan where unknown
     unit            "nats", "bits", what a share is of, or "1"
-    units           independent units (groups, runs) that the error counts; None: the n rows
+    units           independent units (groups, runs) behind the error; None: the n rows
     method          the estimator, by its authors' names
     degrees         of freedom of the Student t interval; inf: normal
     interval        95 %, where it is not value -+ quantile times standard_error
     local           [rows] values whose mean it is; nan at rows left out
-    influence       [units] first-order contributions whose root sum of squares is the standard error, by which sums and
-                    differences of estimates on the same rows have theirs
+    influence       [units] first-order contributions; their root sum of squares is the standard error, also of sums and
+                    differences of estimates on the same rows
 
     `a + b`, `a - b`, `2 * a`, `a / 2` and `-a` are estimates; any other arithmetic is that of floats.
     """
@@ -77,8 +70,7 @@ class Estimate(InNotebook, float):
         return quantile(self.degrees) * self.standard_error
 
     @property
-    def _beyond(self) -> float:
-        """The variance that the influence does not explain."""
+    def _unexplained_variance(self) -> float:
         explained = float(np.sum(self.influence**2))
         return 0.0 if self.standard_error**2 <= explained * (1.0 + 1e-9) else self.standard_error**2 - explained
 
@@ -94,7 +86,7 @@ class Estimate(InNotebook, float):
     def as_unit(self, unit: str) -> Estimate:
         """The same in nats or bits. ValueError for another unit, and for shares, which have none."""
         if unit not in (NATS, BITS) or self.unit not in (NATS, BITS):
-            raise InvalidInput(f"unit must be nats or bits, and of information, got {unit!r} of {self.unit!r}.")
+            raise InvalidInput(f"unit must be nats or bits, from nats or bits, got {unit!r} from {self.unit!r}.")
         if unit == self.unit:
             return self
         return self.bits if unit == BITS else replace(NATS_PER_BIT * plain(self), unit=NATS)
@@ -106,9 +98,7 @@ class Estimate(InNotebook, float):
         not above 0, other units.
         """
         if not whole.value > 0 or whole.unit != self.unit:
-            raise OutOfRange(
-                f"whole must be above 0 and in {self.unit}, got {whole.value:g} {whole.unit}: nothing is a share of it."
-            )
+            raise OutOfRange(f"whole must be above 0 and in {self.unit}, got {whole.value:g} {whole.unit}.")
         share, notes = self.value / whole.value, (*self.notes, *whole.notes)
         part = plain(self) / whole.value - plain(whole) * (share / whole.value)  # first order, around 0
         error, ends = part.standard_error, None
@@ -172,8 +162,8 @@ class Estimate(InNotebook, float):
         paired = paired and len(self.influence) == len(other.influence)
         influence = self.influence + sign * other.influence if paired else None
         error = math.nan
-        if paired:  # what an error holds beyond its influence is a possible bias, and no row's
-            error = math.sqrt(float(np.sum(influence**2)) + self._beyond + other._beyond)
+        if paired:  # what the influence does not explain is possible bias
+            error = math.sqrt(float(np.sum(influence**2)) + self._unexplained_variance + other._unexplained_variance)
         elif self.standard_error == 0.0 or other.standard_error == 0.0:
             error = max(self.standard_error, other.standard_error)
         local = None
@@ -260,20 +250,16 @@ class Estimates:
 
 
 def plain(estimate: Estimate) -> Estimate:
-    """The estimate alone, of a subclass that knows more."""
+    """The estimate without the fields of its subclass."""
     if type(estimate) is Estimate:
         return estimate
     return Estimate(*(getattr(estimate, name) for name in Estimate.__dataclass_fields__))
 
 
 def mean_of(
-    values: ArrayLike,
-    groups: NDArray[np.int64] | None = None,
-    unit: str = NATS,
-    method: str = "",
-    notes: tuple[str, ...] = (),
-    settings: str = "",
-) -> Estimate:
+    values: ArrayLike, groups: NDArray[np.int64] | None = None, unit: str = NATS, method: str = "",
+    notes: tuple[str, ...] = (), settings: str = "",
+) -> Estimate:  # fmt: skip
     """The mean of values [n], its standard error robust to groups (codes 0, 1, ... [n]), Student t with groups - 1.
 
     One group, or one row, has no error: nan. A nan among the values makes the mean nan.
@@ -282,18 +268,9 @@ def mean_of(
     influence = mean_influence(values, groups)
     units = len(influence)
     return Estimate(
-        float(values.mean()),
-        root_sum_squares(influence),
-        unit,
-        len(values),
-        method,
-        notes,
-        settings,
-        units,
-        units - 1,
-        local=values,
-        influence=influence,
-    )
+        float(values.mean()), root_sum_squares(influence), unit, len(values), method, notes, settings, units, units - 1,
+        local=values, influence=influence,
+    )  # fmt: skip
 
 
 def means_of(values: NDArray[np.float64], method: str = "") -> Estimates:
@@ -302,7 +279,7 @@ def means_of(values: NDArray[np.float64], method: str = "") -> Estimates:
 
 
 def undefined(reason: str, unit: str = NATS, n: int | None = None, method: str = "") -> Estimate:
-    """No number, and why."""
+    """An estimate without a value, and the reason."""
     return Estimate(math.nan, math.nan, unit, n, method, (reason,))
 
 

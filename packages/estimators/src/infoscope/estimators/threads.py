@@ -1,4 +1,4 @@
-"""How many threads a step of linear algebra is worth."""
+"""The number of threads for a step of linear algebra."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from threadpoolctl import ThreadpoolController
 
-MINIMUM = 1 << 20  # multiplications from which on a faster product outweighs its dearer call (10 microseconds)
+MINIMUM = 1 << 20  # multiplications, above which a faster product outweighs its slower call (10 microseconds)
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def threads_for(multiplications: int) -> Iterator[None]:
     if multiplications >= MINIMUM:
         yield
         return
-    torch = sys.modules.get("torch")  # where nobody has loaded it, it has no threads
+    torch = sys.modules.get("torch")  # if it is not loaded, it has no threads
     threads = torch.get_num_threads() if torch else 0
     if threads == 1:
         yield
@@ -35,7 +35,7 @@ def threads_for(multiplications: int) -> Iterator[None]:
 
 
 def threads() -> int:
-    """How many threads this process has: torch's number where it is loaded, else OMP_NUM_THREADS, else cores."""
+    """Threads of this process: torch's number if it is loaded, else OMP_NUM_THREADS, else the number of cores."""
     torch = sys.modules.get("torch")
     return torch.get_num_threads() if torch else int(os.environ.get("OMP_NUM_THREADS", 0)) or os.cpu_count() or 1
 

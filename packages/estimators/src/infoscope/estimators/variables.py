@@ -38,22 +38,18 @@ from infoscope.errors import (
     WrongType,
 )
 
-_FEW_VALUES, _FEW_ROWS = 20, 3  # integers of more values are numbers if they leave some out, or have fewer rows each
-_RUNS_ON = 0.9  # share of 0 ... largest that occurs, from which integers look like class labels
-_FEW_REPEATS = 2  # values that repeat this often on average are ties by design; whole ones look like labels
-_LARGEST = 1e150  # numbers beyond it have no square in float64, and spans below its inverse have none either
+_MAX_LABEL_VALUES, _MIN_LABEL_ROWS = 20, 3  # integers of more values are numbers if some are missing or have fewer rows
+_MIN_REPEATS = 2  # rows per value, on average, from which a column is rounded; whole numbers look like labels
+_LARGEST = 1e150  # numbers beyond it, and spans below its inverse, have no square in float64
 _PERIODS = {
     "axes in degrees": 180.0, "angles in degrees": 360.0, "angles in radians": 2 * math.pi, "hours": 24.0,
     "minutes of the day": 1440.0, "seconds of the day": 86_400.0,
 }  # fmt: skip
-_OFF_LATTICE = 1e-4  # of a step: the rounding of decimals in float32
-_HEAVY, _HEAVY_BY_ROOT = 0.2, 1.4  # L-kurtosis beyond which tails are heavy: 0.2 + 1.4 / sqrt(n), see `heavy_tails`
-_POINT_MASS = 0.1  # share of the rows at one value from which it is a point mass, and no part of a tail
-_MIN_DISTINCT = 0.98  # share of the other rows with values of their own, from which point masses become categories
-_FEWEST_FOR_TAILS = 20  # rows: with fewer, no tail is seen
-_DENSE = 50_000_000  # numbers that a sparse matrix may have when it is written out
-_TEXTS_READ = 0.9  # of a column's texts: numbers or dates beyond it, with some that are not, such as "?"
-_SHOWN = 3  # columns or texts that a message names
+_STEP_TOLERANCE = 1e-4  # share of a step, for decimals in float32
+_POINT_MASS = 0.1  # share of the rows at one value from which it is a point mass
+_MIN_TAIL_ROWS = 20  # below which no tail is heavy
+_MAX_DENSE = 50_000_000  # numbers of a sparse matrix that is made dense
+_MAX_SHOWN = 3  # columns or texts named in a message
 MARGINS = ("auto", "scaled", "rank", "given")
 _DAYS = "such as (t - t.min()) / np.timedelta64(1, 'D') for days since the first"
 _TIMES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")  # as pandas calls types
@@ -85,7 +81,7 @@ class Continuous:
 
 @dataclass(frozen=True, eq=False)
 class Discrete:
-    """Every column of `values` [n] or [n, d] is a category; only equality counts, never order or distance."""
+    """Every column of `values` [n] or [n, d] is a category, without order or distance."""
 
     values: Any
 
@@ -145,10 +141,10 @@ class Variable:
         return largest * np.sqrt(np.mean((centred / largest) ** 2, axis=0))
 
     def standardised(self) -> Variable:
-        """The same with every continuous column at standard deviation 1 and its mean near 0; ties stay ties."""
+        """The variable with continuous columns of standard deviation 1 and mean near 0; ties stay ties."""
         moved = (self.continuous - self.continuous.mean(axis=0)) / self.scales()
         for place, column in enumerate(self.continuous.T):
-            steps = _lattice(column)
+            steps = _in_steps(column)
             if steps is not None:
                 moved[:, place] = (steps - np.round(steps.mean())) * short(1 / steps.std())
         return replace(self, continuous=moved)
@@ -192,7 +188,7 @@ def as_variables(groups: Any = None, /, **given: Any) -> tuple[dict[str, Variabl
     found = {name: one if isinstance(one, Variable) else one.variable(cells) for name, one in typed.items()}
     for name, other in moved.items():
         if name in found:
-            note = f"The rows of {name} are put in the order of the index of {other}."
+            note = f"The rows of {name} are reordered by the index of {other}."
             found[name] = replace(found[name], notes=(*found[name].notes, note))
     lengths = {name: one.n for name, one in found.items()}
     if len(set(lengths.values())) != 1:
@@ -201,7 +197,7 @@ def as_variables(groups: Any = None, /, **given: Any) -> tuple[dict[str, Variabl
 
 
 def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
-    """How many groups there are, and the code of each row's, int64 [n]. WrongLength; MissingValues: missing names."""
+    """The number of groups, and the group's code of each row, int64 [n]. WrongLength; MissingValues: missing names."""
     codes = as_codes("groups", groups)
     if codes.shape != (n,):
         raise WrongLength(f"groups must have one entry for each of the {n} rows, got shape {codes.shape}.")
@@ -226,7 +222,7 @@ def as_variable(name: str, value: Any) -> Variable:
 
 @dataclass(frozen=True, eq=False)
 class _Integers:
-    """A column of integers that nobody typed: its name, numbers float64 [n], codes [n] and number of values."""
+    """A column of integers without a given type: its name, numbers float64 [n], codes [n] and number of values."""
 
     place: str
     numbers: np.ndarray
@@ -236,16 +232,16 @@ class _Integers:
     @property
     def look_numeric(self) -> bool:
         """Whether these are numbers rather than class labels: see `as_variable`."""
-        if self.count <= _FEW_VALUES:
+        if self.count <= _MAX_LABEL_VALUES:
             return False
         least, most = self.numbers.min(), self.numbers.max()
-        runs_on = least >= 0 and self.count >= _RUNS_ON * (most + 1)
-        return len(self.numbers) < _FEW_ROWS * self.count or not runs_on
+        consecutive = least >= 0 and self.count >= 0.9 * (most + 1)  # of 0 ... largest occur
+        return len(self.numbers) < _MIN_LABEL_ROWS * self.count or not consecutive
 
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """The typed columns of a variable, before it is decided what its integers are."""
+    """The typed columns of a variable, before its integers are taken as numbers or categories."""
 
     name: str
     rows: int
@@ -259,9 +255,7 @@ class _Columns:
         found = columns(name, value)
         lengths = {len(column) for _, column, _ in found}
         if len(lengths) != 1 or 0 in lengths:
-            raise WrongLength(
-                f"{name} must have at least one row, and columns of one length, got lengths {sorted(lengths)}."
-            )
+            raise WrongLength(f"{name} must have rows, and columns of one length, got lengths {sorted(lengths)}.")
         if lengths == {1}:
             raise TooFew(f"{name} must have at least two rows, got 1.")
         numbers, labels, integers, constant, whole, circles = [], [], [], [], [], []
@@ -276,20 +270,20 @@ class _Columns:
                 integers.append(_Integers(place, values, *factorise(column)))
             else:
                 numbers.append(values)
-            if not wrapped and (circle := _circle(values)):
+            if not wrapped and (circle := _period_name(values)):
                 circles.append((place, circle))
             if not wrapped and typed is Continuous and _look_like_labels(values):
                 whole.append(place)
         alike = f"column {constant[0]} is" if len(constant) == 1 else f"{len(constant)} columns are"
         if not (numbers or labels or integers):
             raise NoVariation(f"{name} must vary, got {alike} constant in all {lengths.pop()} rows.")
-        notes = (f"{name}: {alike} constant in all rows, left out.",) if constant else ()
-        notes += _taken_as_numbers(name, whole)
+        notes = (f"{name}: {alike} constant and left out.",) if constant else ()
+        notes += _number_notes(name, whole)
         if circles:
             place, circle = circles[0]
             period = _PERIODS[circle]
             notes += (
-                f"{name}: column {place} fills a range of {period:g}; of {circle} give Angle(values, {period:g}).",
+                f"{name}: column {place} fills a range of {period:g}; for {circle} use Angle(values, {period:g}).",
             )
         return cls(name, lengths.pop(), numbers, labels, integers, notes)
 
@@ -301,9 +295,9 @@ class _Columns:
     def variable(self, cells: int) -> Variable:
         """The variable, where the table of all categories of all variables has so many cells."""
         alone = len(self.integers) == 1 and not self.labels
-        crowded = not alone and self.rows < _FEW_ROWS * cells
+        crowded = not alone and self.rows < _MIN_LABEL_ROWS * cells
         numeric = [column for column in self.integers if crowded or column.look_numeric]
-        notes = self.notes + _taken_as_numbers(self.name, [column.place for column in numeric])
+        notes = self.notes + _number_notes(self.name, [column.place for column in numeric])
         labels = [column.codes for column in self.integers if column not in numeric]
         codes, categories = joint_codes(self.labels + labels)
         numbers = self.numbers + [column.numbers for column in numeric]
@@ -311,8 +305,8 @@ class _Columns:
         return Variable(np.ascontiguousarray(stacked), codes, categories, notes=notes)
 
 
-def _circle(column: np.ndarray) -> str | None:
-    """What the values of a column [n] may be that fill a period from 0 on or around it, to either end; else None."""
+def _period_name(column: np.ndarray) -> str | None:
+    """The unit in which the values of a column [n] fill a period from 0 on or around 0, to both ends; else None."""
     low, high = float(column.min()), float(column.max())
     for name, period in _PERIODS.items():
         for start in (0.0, -period / 2):
@@ -323,15 +317,14 @@ def _circle(column: np.ndarray) -> str | None:
     return None
 
 
-def _taken_as_numbers(name: str, places: Sequence[str]) -> tuple[str, ...]:
-    """A note on columns of whole numbers that might be labels."""
+def _number_notes(name: str, places: Sequence[str]) -> tuple[str, ...]:
     if not places:
         return ()
     named = f"column {places[0]} has"
     if len(places) > 1:
-        more = ", ..." if len(places) > _SHOWN else ""
-        named = f"{len(places)} columns ({', '.join(places[:_SHOWN])}{more}) have"
-    return (f"{name}: {named} whole numbers, taken as numbers (Discrete: as categories).",)
+        more = ", ..." if len(places) > _MAX_SHOWN else ""
+        named = f"{len(places)} columns ({', '.join(places[:_MAX_SHOWN])}{more}) have"
+    return (f"{name}: {named} whole numbers, treated as numbers (for categories, wrap it in Discrete).",)
 
 
 def as_codes(name: str, value: Any) -> np.ndarray:
@@ -348,7 +341,7 @@ def single_columns(name: str, value: Any) -> list[Any]:
 
 
 def join(*variables: Variable) -> Variable:
-    """The variables side by side, as one: numeric columns stacked, categories joined."""
+    """One variable of all columns: numeric columns stacked, categories joined."""
     codes, categories = joint_codes([variable.codes for variable in variables if variable.codes is not None])
     return Variable(
         np.hstack([variable.continuous for variable in variables]),
@@ -380,7 +373,7 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
     if rest.dim:
         ranked.continuous[:, ~heavy] = rest.standardised().continuous
     which = f"{heavy.sum()} of {len(heavy)} continuous columns of {name}" if len(heavy) > 1 else f"Values of {name}"
-    note = f"{which} with heavy tails or outliers, which would set the scale: normal scores of ranks are used."
+    note = f"{which} with heavy tails or outliers, which would dominate the scale: normal scores are used."
     return replace(ranked, notes=(*variable.notes, note))
 
 
@@ -390,7 +383,7 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
     L-kurtosis (Hosking 1990) above 0.2 + 1.4 / sqrt(n) (normal .12, Laplace .24), without point masses.
     """
     n = len(columns)
-    if n < _FEWEST_FOR_TAILS:
+    if n < _MIN_TAIL_ROWS:
         return np.zeros(columns.shape[1], bool)
     ordered = np.sort(columns, axis=0)
     repeated = np.mean(ordered[1:] == ordered[:-1], axis=0) >= _POINT_MASS
@@ -400,10 +393,10 @@ def heavy_tails(columns: np.ndarray) -> np.ndarray:
         values, counts = np.unique(ordered[:, place], return_counts=True)
         if counts.max() > _POINT_MASS * n:
             others = ordered[ordered[:, place] != values[counts.argmax()], place]
-            few = len(others) < _FEWEST_FOR_TAILS or others[0] == others[-1]
+            few = len(others) < _MIN_TAIL_ROWS or others[0] == others[-1]
             rows[place] = max(len(others), 1)
             kurtosis[place] = 0 if few else l_kurtosis(others[:, None])[0]
-    return kurtosis > _HEAVY + _HEAVY_BY_ROOT / np.sqrt(rows)
+    return kurtosis > 0.2 + 1.4 / np.sqrt(rows)
 
 
 def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
@@ -435,13 +428,13 @@ def aligned(**given: Any) -> tuple[dict[str, Any], dict[str, str]]:
             continue
         if not reference.is_unique:
             raise WrongOrder(
-                f"{name} must have its rows in the order of {first}, got the same index in another order, with labels "
-                "that repeat: give arrays (to_numpy()) that are to be matched by position."
+                f"{name} must have its rows in the order of {first}, got the same index in another order, with "
+                "repeated labels: give arrays (to_numpy()) to match rows by position."
             )
         moved[name] = first
     reference = known[0][1] if known else None
-    found = {name: _changed(value, partial(_as_pandas, name, index=reference)) for name, value in given.items()}
-    return found | {name: _changed(found[name], partial(_reordered, reference=reference)) for name in moved}, moved
+    found = {name: _mapped(value, partial(_as_pandas, name, index=reference)) for name, value in given.items()}
+    return found | {name: _mapped(found[name], partial(_reordered, reference=reference)) for name in moved}, moved
 
 
 def aligns(*names: str) -> Callable:
@@ -463,9 +456,9 @@ def aligns(*names: str) -> Callable:
 
 
 def _tables(value: Any) -> list[pd.DataFrame | pd.Series]:
-    """Every data frame and Series of pandas in a value."""
+    """The pandas data frames and Series in a value."""
     found: list[Any] = []
-    _changed(value, found.append)
+    _mapped(value, found.append)
     return [one for one in found if isinstance(one, (pd.DataFrame, pd.Series))]
 
 
@@ -504,26 +497,26 @@ def _as_pandas(name: str, one: Any, index: pd.Index | None = None) -> Any:
 
 
 def _series(column: nw.Series, index: pd.Index) -> pd.Series:
-    """The column as pandas has it: categories as categories, missing numbers as NaN."""
+    """The column as a pandas Series: categories stay categories, missing numbers are NaN."""
     if column.dtype in (nw.Categorical, nw.Enum):
         return pd.Series(pd.Categorical(column.to_list()), index)
     plain = column.dtype.is_numeric() and column.dtype not in (nw.Int128, nw.UInt128)
     return pd.Series(column.to_numpy() if plain else column.to_list(), index)
 
 
-def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The value with `change` applied to it, or to everything that it wraps or is a list or mapping of."""
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """`change` applied to the value, or to everything that it wraps or is a list or mapping of."""
     if isinstance(value, (list, tuple)):
-        return [_changed(part, change) for part in value] if _has_parts(value) else change(value)
+        return [_mapped(part, change) for part in value] if _has_parts(value) else change(value)
     if isinstance(value, (Continuous, Discrete, Angle)):
-        return replace(value, values=_changed(value.values, change))
+        return replace(value, values=_mapped(value.values, change))
     if isinstance(value, Mapping) and not sparse.issparse(value):  # a sparse matrix of keys is a dict
-        return {name: _changed(part, change) for name, part in value.items()}
+        return {name: _mapped(part, change) for name, part in value.items()}
     return change(value)
 
 
 def _has_parts(value: Any) -> bool:
-    """Whether a value is a list of blocks, and not one of numbers or texts."""
+    """Whether a value is a list of blocks, rather than one of numbers or texts."""
     return isinstance(value, (list, tuple)) and len(value) > 0 and not isinstance(value[0], _PLAIN_ITEMS)
 
 
@@ -537,20 +530,18 @@ def jitter(values: np.ndarray, generator: np.random.Generator, relative: float =
     spread = Variable(numbers, None, 1).scales().reshape(values.shape[1:])
     width = relative * spread
     if np.any(width < 4 * np.spacing(np.abs(values).max(axis=0))):
-        raise OutOfRange(
-            f"relative must exceed the resolution of the numbers, got {relative!r}: centre the values first."
-        )
+        raise OutOfRange(f"relative must exceed the resolution of the numbers, got {relative!r}: centre the values.")
     return values + width * generator.uniform(-0.5, 0.5, values.shape)
 
 
-def with_masses(variable: Variable) -> Variable:
-    """The same with a category for each point mass of a tenth of the rows or more; information is unchanged."""
+def with_repeated_values(variable: Variable) -> Variable:
+    """The variable with a category for each value of a tenth of the rows or more; the information is unchanged."""
     codes = [] if variable.codes is None else [variable.codes]
     for column in variable.continuous.T:
         values, which, sizes = np.unique(column, return_inverse=True, return_counts=True)
         common = np.flatnonzero(sizes >= max(_POINT_MASS * len(column), 2))
         others = np.delete(sizes, common)
-        if len(common) and len(others) > _MIN_DISTINCT * others.sum():
+        if len(common) and len(others) > 0.98 * others.sum():
             codes.append(np.where(np.isin(which, common), which, len(values)))
     if len(codes) == (variable.codes is not None):
         return variable
@@ -559,22 +550,22 @@ def with_masses(variable: Variable) -> Variable:
 
 
 def within_steps(variable: Variable, generator: np.random.Generator) -> Variable:
-    """The same with uniform noise within the step of every rounded column; information is unchanged."""
+    """The variable with uniform noise within the step of every rounded column; the information is unchanged."""
     moved = variable.continuous.copy()
     for column in moved.T:
-        steps = _lattice(column)
+        steps = _in_steps(column)
         if steps is not None:
             column += np.ptp(column) / steps.max() * generator.uniform(-0.5, 0.5, len(column))
     return replace(variable, continuous=moved)
 
 
-def _lattice(column: np.ndarray) -> np.ndarray | None:
+def _in_steps(column: np.ndarray) -> np.ndarray | None:
     """The column [n] in whole steps from its least value, if its values repeat and are equally spaced; else None."""
     first = column[:1000]
     if len(np.unique(first)) == len(first):  # of values that repeat, some would have
         return None
     distinct = np.unique(column)
-    return _whole_steps(column, distinct) if len(column) >= _FEW_REPEATS * len(distinct) else None
+    return _whole_steps(column, distinct) if len(column) >= _MIN_REPEATS * len(distinct) else None
 
 
 def _whole_steps(column: np.ndarray, distinct: np.ndarray) -> np.ndarray | None:
@@ -583,7 +574,7 @@ def _whole_steps(column: np.ndarray, distinct: np.ndarray) -> np.ndarray | None:
     step = (distinct[-1] - distinct[0]) / np.round((distinct[-1] - distinct[0]) / step)
     steps = (column - distinct[0]) / step
     whole = np.round(steps)
-    return whole if np.abs(steps - whole).max() < _OFF_LATTICE and whole.max() < 2**30 else None
+    return whole if np.abs(steps - whole).max() < _STEP_TOLERANCE and whole.max() < 2**30 else None
 
 
 def row_codes(*variables: Variable) -> np.ndarray:
@@ -597,7 +588,7 @@ def row_codes(*variables: Variable) -> np.ndarray:
 
 
 def copies(*variables: Variable) -> np.ndarray | None:
-    """Codes [n] of equal rows if these are copies, else None: some unrounded column repeats in equal rows only."""
+    """Codes [n] of equal rows if they are copies, as some unrounded column repeats in them only; else None."""
     codes = row_codes(*variables)
     rows, n = int(codes.max()) + 1, len(codes)
     if rows == n:
@@ -615,8 +606,8 @@ def copies(*variables: Variable) -> np.ndarray | None:
 
 
 def _rounded(values: np.ndarray, n: int) -> bool:
-    """Whether sorted different values are rounded so coarsely, to equal steps or to significant digits (decimal or
-    binary), that n numbers repeat by chance: to no more of them than there are pairs of rows.
+    """Whether sorted distinct values are rounded, to equal steps or significant (decimal or binary) digits, so coarsely
+    that n numbers repeat by chance: to no more levels than there are pairs of rows.
     """
     steps = _whole_steps(values, values)
     if steps is not None and steps.max() <= n**2:
@@ -625,7 +616,7 @@ def _rounded(values: np.ndarray, n: int) -> bool:
     for base in (10.0, 2.0):
         kept = base ** (math.floor(2 * math.log(n, base)) - 1)
         mantissas = sizes / base ** np.floor(np.log(sizes) / math.log(base)) * kept
-        if np.abs(mantissas - np.round(mantissas)).max() < _OFF_LATTICE:
+        if np.abs(mantissas - np.round(mantissas)).max() < _STEP_TOLERANCE:
             return True
     return False
 
@@ -671,7 +662,7 @@ def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
 
 
 def _places(value: Any, count: int) -> list[str]:
-    """What messages call the columns of a value: their quoted names, or their numbers."""
+    """The quoted names of the columns of a value, or their numbers, for messages."""
     named: list[str] = []
     for block in value if isinstance(value, (list, tuple)) and _has_parts(value) else [value]:
         for one in _tables(block):
@@ -694,11 +685,8 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
     if isinstance(getattr(value, "dtype", None), pd.CategoricalDtype):
         return [pd.Categorical(value)]
     if sparse.issparse(value):
-        if np.prod(value.shape, dtype=float) > _DENSE:
-            raise WrongShape(
-                f"{name} must have at most {_DENSE:,} numbers as a sparse matrix, got shape {value.shape}: reduce its "
-                "columns first."
-            )
+        if np.prod(value.shape, dtype=float) > _MAX_DENSE:
+            raise WrongShape(f"{name} must have at most {_MAX_DENSE:,} numbers if sparse, got shape {value.shape}.")
         value = value.toarray()
     torch = sys.modules.get("torch")  # not loaded for this, which takes seconds: then there is no tensor
     if torch and isinstance(value, torch.Tensor):
@@ -732,7 +720,7 @@ def require_unmasked(name: str, value: Any) -> None:
 
 
 def _inferred(name: str, column: _Column, place: str) -> type:
-    """Continuous, Discrete or int, from the column's type; `place` is what errors call the column."""
+    """Continuous, Discrete or int, from the column's type; `place` is its name in errors."""
     if isinstance(column, pd.Categorical):
         return Discrete
     if column.dtype.kind == "f":
@@ -754,8 +742,7 @@ def _inferred(name: str, column: _Column, place: str) -> type:
         return int
     _require_real(name, column)
     raise WrongType(
-        f"{name} must hold numbers (continuous) or integers, booleans and strings (discrete), got a column of {kind}; "
-        "wrap it in Continuous or Discrete."
+        f"{name} must hold numbers or categories, got a column of {kind}; wrap it in Continuous or Discrete."
     )
 
 
@@ -767,23 +754,22 @@ def require_names(name: str, column: ArrayLike, place: str) -> None:
         ("dates or times", _DATE, f"read them with pandas.to_datetime and turn them into numbers, {_DAYS}"),
     ):
         reads = counts.index.map(lambda one, form=form: bool(form.fullmatch(one.strip().translate(_PLAIN)))).to_numpy()
-        if counts[reads].sum() <= _TEXTS_READ * counts.sum():
+        if counts[reads].sum() <= 0.9 * counts.sum():
             continue
-        if what == "numbers" and len(counts) <= _FEW_VALUES and all(one.isdecimal() for one in counts.index):
+        if what == "numbers" and len(counts) <= _MAX_LABEL_VALUES and all(one.isdecimal() for one in counts.index):
             return
-        plain = reads & _plain(counts.index) if what == "numbers" else reads
+        plain = reads & _are_numbers(counts.index) if what == "numbers" else reads
         example, others = (
             (counts.index[plain][0], counts[~plain]) if plain.any() else (counts.index[reads][0], counts[~reads])
         )
-        beside = f", and beside them {quoted(others)}" if len(others) else ""
+        beside = f", and also {quoted(others)}" if len(others) else ""
         raise WrongType(
             f"{name} must be numbers or names of categories, but column {place} holds {what} as texts, such as "
             f"{example!r}{beside}: {how}; if they are names, wrap it in Discrete."
         )
 
 
-def _plain(texts: pd.Index) -> np.ndarray:
-    """Which texts [n] are numbers as Python writes them."""
+def _are_numbers(texts: pd.Index) -> np.ndarray:
     return ~np.isnan(np.asarray(pd.to_numeric(texts, errors="coerce"), dtype=np.float64))
 
 
@@ -796,8 +782,8 @@ def _counts(texts: np.ndarray) -> pd.Series:
 
 def quoted(counts: pd.Series) -> str:
     """Texts with how often each occurs: 'a' (12), 'b' (3); of many, the first."""
-    named = ", ".join(f"{text!r} ({count:,})" for text, count in counts[:_SHOWN].items())
-    return named + (f" and {len(counts) - _SHOWN:,} more" if len(counts) > _SHOWN else "")
+    named = ", ".join(f"{text!r} ({count:,})" for text, count in counts[:_MAX_SHOWN].items())
+    return named + (f" and {len(counts) - _MAX_SHOWN:,} more" if len(counts) > _MAX_SHOWN else "")
 
 
 def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
@@ -820,7 +806,7 @@ def as_floats(name: str, column: _Column) -> np.ndarray:
     values = np.asarray(column)
     kind = pd.api.types.infer_dtype(values) if values.dtype.kind in "OUSMm" else ""
     if values.dtype.kind in "US" or kind in _TIMES or (kind and any(isinstance(v, (str, bytes)) for v in values)):
-        how = f": turn them into numbers, {_DAYS}" if kind in _TIMES else _unreadable(values)
+        how = f": turn them into numbers, {_DAYS}" if kind in _TIMES else _unreadable_texts(values)
         raise WrongType(f"{name} must be numbers to be continuous, got a column of {kind}{how}.")
     if values.dtype.kind in "cO":
         _require_real(name, values)
@@ -832,10 +818,10 @@ def as_floats(name: str, column: _Column) -> np.ndarray:
         raise WrongType(f"{name} must be numbers to be continuous, got {values.dtype}: {error}.") from None
 
 
-def _unreadable(values: np.ndarray) -> str:
-    """Which texts among values [n] are no numbers, as the end of a sentence."""
+def _unreadable_texts(values: np.ndarray) -> str:
+    """The end of a sentence on texts among values [n] that are no numbers."""
     counts = _counts(values)
-    bad = counts[~_plain(counts.index)]
+    bad = counts[~_are_numbers(counts.index)]
     return f", with {quoted(bad)}: make them numbers or leave their rows out" if len(bad) else ": make them numbers"
 
 
@@ -850,15 +836,15 @@ def as_matrix(name: str, value: Any) -> np.ndarray:
         matrix = np.column_stack(found)
     if not matrix.size:
         raise WrongShape(f"{name} must be [n] or [n, d] with at least one row and column, got shape {matrix.shape}.")
-    return _measurable(name, matrix)
+    return _require_measurable(name, matrix)
 
 
 def as_numbers(name: str, column: _Column) -> np.ndarray:
-    """The column as numbers float64 [n]: see `_measurable`."""
-    return _measurable(name, as_floats(name, column))
+    """The column as numbers float64 [n]: see `_require_measurable`."""
+    return _require_measurable(name, as_floats(name, column))
 
 
-def _measurable(name: str, numbers: np.ndarray) -> np.ndarray:
+def _require_measurable(name: str, numbers: np.ndarray) -> np.ndarray:
     """The numbers [n] or [n, d]. InfoscopeError unless finite, and constant or of a representable variance."""
     if bad := int((~np.isfinite(numbers)).sum()):
         raise MissingValues(f"{name} must be finite, got {bad:,} NaN or infinite values.")
@@ -867,9 +853,8 @@ def _measurable(name: str, numbers: np.ndarray) -> np.ndarray:
     if np.any(wrong := (largest > _LARGEST) | ((spans > 0) & (spans < 1 / _LARGEST))):
         place = np.flatnonzero(wrong)[0]
         raise OutOfRange(
-            f"{name} must be of a size between {1 / _LARGEST:g} and {_LARGEST:g}, got a column that reaches "
-            f"{np.ravel(largest)[place]:g} and spans {np.ravel(spans)[place]:g}: choose another unit, which changes no "
-            "information between variables."
+            f"{name} must be of a size between {1 / _LARGEST:g} and {_LARGEST:g}, got a column up to "
+            f"{np.ravel(largest)[place]:g} with a range of {np.ravel(spans)[place]:g}: choose another unit."
         )
     return numbers
 
@@ -890,7 +875,7 @@ def categorical(name: str, column: _Column) -> np.ndarray:
 
 def _look_like_labels(numbers: np.ndarray) -> bool:
     """Whether a continuous column [n] holds few distinct whole numbers that repeat."""
-    if np.mod(numbers[:100], 1).any() or np.mod(numbers, 1).any():  # the first few mostly tell
+    if np.mod(numbers[:100], 1).any() or np.mod(numbers, 1).any():  # the first few mostly decide
         return False
     distinct = len(np.unique(numbers))
-    return 1 < distinct <= _FEW_VALUES and len(numbers) >= _FEW_REPEATS * distinct
+    return 1 < distinct <= _MAX_LABEL_VALUES and len(numbers) >= _MIN_REPEATS * distinct

@@ -17,7 +17,7 @@ from infoscope.files import reading
 
 _SPLITS = {"train": 0, "id_val": 1, "test": 2, "val": 3}  # the codes of WILDS
 _DOMAINS = tuple(f"hospital {number}" for number in range(5))
-_OUT_OF_DOMAIN = {1: "val", 2: "test"}  # hospitals, which the table does not tell from the others
+_OUT_OF_DOMAIN = {1: "val", 2: "test"}  # hospitals, which the table does not mark
 FOLDER = "camelyon17_v1.0"
 _PATCH = ("patient", "node", "x_coord", "y_coord")
 _NUMBERS = ("tumor", "slide", "center", "split")

@@ -159,7 +159,7 @@ class DomainDataset:
         )
 
     def resized(self, size: int | Sequence[int]) -> Self:
-        """The same items with images of this side, or (height, width): bicubic and antialiased, made when asked for.
+        """The same items with images of this side, or (height, width): bicubic and antialiased, made on demand.
 
         Raises ValueError for features and for a size that is not of positive whole numbers.
         """
@@ -197,11 +197,10 @@ class DomainDataset:
             chosen = chosen.astype(np.int64) if not chosen.size else chosen
             fits = chosen.ndim == 1 and chosen.dtype.kind in "iu" and bool(((chosen >= 0) & (chosen < n)).all())
         if not fits:
-            raise WrongShape(
-                f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, "
-                f"got {chosen.dtype} of shape {list(chosen.shape)}"
-                + (f" from {chosen.min()} to {chosen.max()}." if chosen.size and chosen.dtype.kind in "iu" else ".")
-            )
+            got = f"{chosen.dtype} {list(chosen.shape)}"
+            if chosen.size and chosen.dtype.kind in "iu":
+                got += f" from {chosen.min()} to {chosen.max()}"
+            raise WrongShape(f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, got {got}.")
         return np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
 
     def _domain(self, domain: str | int) -> int:
@@ -219,8 +218,8 @@ class DomainDataset:
             lacking = np.setdiff1d(codes[outside], codes[train])
             if len(lacking):
                 raise TooFew(
-                    f"validation and test must leave every {what} in training, but of {len(np.unique(self.groups))} "
-                    f"groups none with {what} {[names[one] for one in lacking]} is left for it."
+                    f"validation and test must leave every {what} in training, got none of "
+                    f"{len(np.unique(self.groups))} groups for {what} {[names[one] for one in lacking]}."
                 )
 
 
@@ -239,10 +238,8 @@ def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
     except (TypeError, ValueError, RuntimeError) as error:
         raise WrongType(f"x must be an array of images or features, got {type(x).__name__}.") from error
     if values.ndim not in (2, 3, 4) or not values.numel() or values.is_complex() or values.dtype == torch.bool:
-        raise WrongShape(
-            "x must be images [N, H, W] or [N, C, H, W] or features [N, p], at least one, "
-            f"got {values.dtype} of shape {list(values.shape)}."
-        )
+        layouts = "images [N, H, W] or [N, C, H, W], or features [N, p]"
+        raise WrongShape(f"x must be {layouts}, got {values.dtype} {list(values.shape)}.")
     if values.is_floating_point() and not bool(values.isfinite().all()):
         bad = int((~values.flatten(1).isfinite().all(1)).sum())
         raise MissingValues(f"x must be finite, but {bad} of its {len(values)} items are not.")
@@ -253,9 +250,7 @@ def _values(x: np.ndarray | torch.Tensor) -> torch.Tensor:
     if values.dtype != torch.uint8:
         if not values.is_floating_point() or values.min() < 0.0 or values.max() > 1.0:
             low, high = (limit.item() for limit in values.double().aminmax())
-            raise OutOfRange(
-                f"x must be images of uint8 or of floats in [0, 1], got {values.dtype} from {low:g} to {high:g}."
-            )
+            raise OutOfRange(f"x must be uint8 or floats in [0, 1], got {values.dtype} from {low:g} to {high:g}.")
         values = values.float()
     return values[:, None] if values.ndim == 3 else values
 
@@ -271,18 +266,13 @@ def coded(
     if values.dtype == object and all(isinstance(value, str) for value in values.flat):
         values = values.astype(str)
     if values.dtype.kind not in "biuU" or values.shape != (n,):
-        raise WrongLength(
-            f"{argument} must be {n} whole numbers or strings, one per item, got {values.dtype} of shape "
-            f"{list(values.shape)}."
-        )
+        raise WrongLength(f"{argument} must be {n} whole numbers or strings, got {values.dtype} {list(values.shape)}.")
     if names is None:
         distinct, codes = np.unique(values, return_inverse=True)
         return codes.astype(np.int64), tuple(map(str, distinct.tolist()))
     if values.dtype.kind == "U" or values.min() < 0 or values.max() >= len(names):
-        raise WrongLength(
-            f"{argument} must be codes from 0 to {len(names) - 1}, one for each of the {len(names)} names given, "
-            f"got values from {values.min()} to {values.max()}."
-        )
+        got = f"{values.min()} to {values.max()}"
+        raise WrongLength(f"{argument} must be codes from 0 to {len(names) - 1}, places in the given names, got {got}.")
     return values.astype(np.int64), tuple(map(str, names))
 
 
@@ -338,10 +328,8 @@ def assign(
         parts["train"], parts["validation"] = trained & ~in_validation[code], trained & in_validation[code]
     for part, items in parts.items():
         if not items.any():
-            raise TooFew(
-                f"validation {validation!r} and test {test!r} must leave items in every part, but of {len(group)} "
-                f"groups none is left for {part}."
-            )
+            given = f"validation {validation!r} and test {test!r}"
+            raise TooFew(f"{given} must leave items in every part, got none of {len(group)} groups for {part}.")
     positions = {part: np.flatnonzero(items) for part, items in parts.items()}
     return _Assignment(positions["train"], positions.get("validation"), positions["test"])
 

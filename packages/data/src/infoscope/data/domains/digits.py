@@ -28,8 +28,7 @@ _PROTOCOLS = {  # interpolation of Pillow, and which digits of MNIST
 }
 _DOMAIN_COLOURS = ("blue", "green", "yellow", "cyan", "magenta", "orange")
 _COLOURED = ((0, 1, 2, 3, 4), (2, 3, 4, 5, 6), (4, 5, 6, 7, 8), (6, 7, 8, 9, 0), (8, 9, 0, 1, 2), (0, 2, 4, 6, 8))
-_RED_CLASS = 7  # red in the domains that do not give it their own colour
-# What each colour multiplies red, green and blue by, in twentieths (whole numbers, so that no pixel depends on
+# Factors of red, green and blue for each colour, in twentieths (whole numbers, so that no pixel depends on
 # rounding): its own channels by 1.5 and the others by 0.5, orange by 1.5, 0.9 and 0.15.
 _GAINS = {
     "grey": (20, 20, 20),
@@ -157,8 +156,8 @@ def crmnist(
     digit, d = np.tile(kept, domains), np.repeat(np.arange(domains), n)
     classes, y = np.unique(labels), labels[digit]
     colours = tuple(_GAINS)
-    if_coloured = np.array([
-        [domain + 1 if one in subset else colours.index("red") * (one == _RED_CLASS)
+    if_coloured = np.array([  # class 7 is red unless the domain gives it its own colour
+        [domain + 1 if one in subset else colours.index("red") * (one == 7)
          for domain, subset in enumerate(_COLOURED)]
         for one in classes.tolist()
     ])  # fmt: skip
@@ -213,7 +212,8 @@ def base_digits(
     elif base not in (None, _BUNDLED):
         raise WrongType(f"base must be an ImagePool, {_BUNDLED!r} or None, got {base!r}.")
     elif base == _BUNDLED or data_root(root) is None:
-        pools = [_bundled()]
+        pool = digits()  # in a black frame, so that no rotation cuts anything off
+        pools = [replace(pool, images=torch.nn.functional.pad(pool.images, (2, 2, 2, 2)))]
     else:
         pools = [mnist(split, root) for split in splits]
     height, width = check_size(size)
@@ -224,13 +224,6 @@ def base_digits(
     ]
     name = "+".join(dict.fromkeys(pool.name for pool in pools))
     return torch.cat(images).cpu().numpy(), torch.cat([pool.labels for pool in pools]).cpu().numpy(), name
-
-
-def _bundled() -> ImagePool:
-    """The bundled digits in a black frame of two pixels, 12 x 12: they fill their 8 x 8 pixels, and half the diagonal
-    of those is 5.7, so that no rotation cuts anything off."""
-    pool = digits()
-    return replace(pool, images=torch.nn.functional.pad(pool.images, (2, 2, 2, 2)))
 
 
 def source_pixels(height: int, width: int, degrees: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Sources of the images of a domain data set: an array in memory, files read when they are asked for, a rendering.
+"""Sources of the images of a domain data set: an array in memory, files read on demand, a rendering.
 
 Each is a callable that takes row numbers, int64 [b], and gives uint8 (0 to 255) or float32 (0 to 1) [b, C, H, W].
 """
@@ -58,10 +58,8 @@ class ImageFiles:
             except (OSError, ValueError, SyntaxError) as error:  # Pillow's of a PNG is a SyntaxError
                 raise UnreadableFile(f"{self.root / path} must be a whole image, but: {error}.") from error
         if pixels.shape[:2] != self.size:
-            raise WrongShape(
-                f"{self.root / path} must be of {' x '.join(map(str, self.size))} pixels as the first image, "
-                f"got {pixels.shape[0]} x {pixels.shape[1]}."
-            )
+            sizes = [" x ".join(map(str, size)) for size in (self.size, pixels.shape[:2])]
+            raise WrongShape(f"{self.root / path} must have the {sizes[0]} pixels of the first image, got {sizes[1]}.")
         return pixels
 
 

@@ -40,9 +40,7 @@ class FactorDataset:
         if codes.ndim != 2 or codes.size == 0 or codes.dtype.kind not in "iu":
             raise WrongShape(f"factors must be whole numbers [N, K], got {codes.dtype} of shape {list(codes.shape)}.")
         if len(set(self.factor_names)) != len(self.factor_names) or len(self.factor_names) != codes.shape[1]:
-            raise WrongLength(
-                f"factor_names must be {codes.shape[1]} different names, one per factor, got {list(factor_names)}."
-            )
+            raise WrongLength(f"factor_names must be {codes.shape[1]} different names, got {list(factor_names)}.")
         known = map(np.arange, codes.max(axis=0) + 1) if factor_values is None else map(np.asarray, factor_values)
         self.factor_values = tuple(known)
         self._check_codes(codes)
@@ -97,7 +95,7 @@ class FactorDataset:
 
     def resized(self, size: int | tuple[int, int]) -> FactorDataset:
         """The same data set at a smaller size, a side or (height, width) in pixels, by averaging over the area of each
-        new pixel; done when images are asked for. Raises ValueError when size is not smaller or equal.
+        new pixel; done on demand. Raises ValueError when size is not smaller or equal.
         """
         height, width = check_size(size)
         channels, old_height, old_width = self.image_shape
@@ -122,10 +120,8 @@ class FactorDataset:
             raise WrongLength(f"factor_values must be {codes.shape[1]} sequences, got {len(self.factor_values)}.")
         for name, column, values in zip(self.factor_names, codes.T, self.factor_values):
             if column.min() < 0 or column.max() >= len(values):
-                raise OutOfRange(
-                    f"factors must be codes 0..{len(values) - 1} of {name!r}, which has {len(values)} factor_values, "
-                    f"got {column.min()} to {column.max()}."
-                )
+                got = f"{column.min()} to {column.max()}"
+                raise OutOfRange(f"factors must be codes 0..{len(values) - 1} of {name!r}, got {got}.")
 
 
 def _area_weights(old: int, new: int) -> torch.Tensor:

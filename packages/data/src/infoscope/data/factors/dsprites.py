@@ -80,7 +80,7 @@ def _bit_reader(path: Path, n: int) -> Reader:
         shape, by_column, dtype = header(stream)
         if by_column or dtype != np.uint8 or len(shape) != 3 or shape[0] != n:
             raise UnreadableFile(
-                f"imgs is {dtype} {list(shape)}{', by column' * by_column} and not uint8 [{n}, H, W], by row"
+                f"imgs is {dtype} {list(shape)}{', by column' * by_column}, not uint8 [{n}, H, W] by row"
             )
         _, height, width = shape
         area = height * width

@@ -17,13 +17,8 @@ SHAPES = ("square", "ellipse", "heart")
 
 # Lengths are in sides of the image, at scale 1. They were fitted to the published images, whose outlines are vectors
 # that the pixels of many orientations and positions fix to about 0.0001.
-_SQUARE = 0.15  # half a side
-_ELLIPSE = (0.1994, 0.1128)  # half-axes, the longer one horizontal at orientation 0
-_HEART_WIDTH = 0.15  # half of it
 _HEART_UNIT = 0.3 / 29.0
-_HEART_RISE = 0.0225
 _REACH = 0.2122  # from the centre to the farthest point of any outline, a corner of the square
-_AT_ONCE = 256  # images whose windows fit into a processor's cache
 
 
 def sprites(
@@ -80,7 +75,7 @@ def _render(
     area = resolution * resolution
     images = torch.zeros(len(shape) * area)
     for code, outline in enumerate((_in_square, _in_ellipse, _in_heart)):
-        for members in torch.from_numpy(np.flatnonzero(shape == code)).split(_AT_ONCE):
+        for members in torch.from_numpy(np.flatnonzero(shape == code)).split(256):
             pixels, u, v = _windows(scale[members], turn[members], x[members], y[members], resolution)
             places = pixels.add_(members[:, None] * area).flatten()
             images.scatter_(0, places, outline(u, v).float().flatten())
@@ -112,11 +107,11 @@ def _window(position: torch.Tensor, width: int, resolution: int) -> tuple[torch.
 
 
 def _in_square(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    return torch.maximum(u.abs_(), v.abs_()) <= _SQUARE
+    return torch.maximum(u.abs_(), v.abs_()) <= 0.15  # half a side
 
 
 def _in_ellipse(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    long, short = _ELLIPSE
+    long, short = (0.1994, 0.1128)  # half-axes, the longer one horizontal at orientation 0
     return u.square_().mul_(long**-2).addcmul_(v, v, value=short**-2) <= 1.0
 
 
@@ -125,8 +120,8 @@ def _in_heart(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
 
     At an x, y is 4 - 2 c^2 - 8 c^4 +- (19 c - 8 c^3), c^2 = 1 - |x / 16|^(2/3); c is NaN beyond the width.
     """
-    c2 = 1.0 - u.abs_().mul_(1.0 / _HEART_WIDTH).pow_(2.0 / 3.0)
+    c2 = 1.0 - u.abs_().mul_(1.0 / 0.15).pow_(2.0 / 3.0)
     even = 4.0 - c2 * (2.0 + 8.0 * c2)
     odd = c2.sqrt() * (19.0 - 8.0 * c2)
-    height = v.add_(_HEART_RISE).mul_(-1.0 / _HEART_UNIT)
+    height = v.add_(0.0225).mul_(-1.0 / _HEART_UNIT)
     return height.sub_(even).abs_() <= odd

@@ -30,10 +30,8 @@ def crossover_for(mutual_information: float, sources: int) -> float:
     sources = require_int("sources", sources)
     per_source = mutual_information / sources
     if not 0.0 <= per_source <= _LN2 * (1.0 + _AT_MAXIMUM):
-        raise OutOfRange(
-            f"mutual_information must be from 0 to {sources * _LN2:.6g} nats ({sources} bits, one per source), "
-            f"got {mutual_information!r}."
-        )
+        most = f"{sources * _LN2:.6g} nats ({sources} bits)"
+        raise OutOfRange(f"mutual_information must be from 0 to {most}, got {mutual_information!r}.")
     if per_source == 0.0:
         return 0.5
     if per_source >= _LN2 * (1.0 - _AT_MAXIMUM):

@@ -156,9 +156,7 @@ class TwoClasses:
     def __init__(self, values: torch.Tensor, labels: torch.Tensor, name: str = "pool") -> None:
         classes, counts = labels.unique(return_counts=True)
         if len(classes) != 2:
-            raise InvalidInput(
-                f"{name} must hold exactly two classes, got {classes.tolist()}; use its restrict((a, b))."
-            )
+            raise InvalidInput(f"{name} must hold two classes, got {classes.tolist()}; use its restrict((a, b)).")
         if int(counts.min()) < 2:
             raise TooFew(f"{name} must hold at least two items of each class, got {counts.tolist()}.")
         self.counts: tuple[int, int] = tuple(counts.tolist())
@@ -214,7 +212,7 @@ def patch_size(pool: ImagePool, name: str = "pool") -> tuple[int, int]:
 
 
 def _branch_of(generator: torch.Generator) -> torch.Generator:
-    """A stream of its own that the generator's state determines; the generator does not advance."""
+    """A separate stream that the generator's state determines; the generator does not advance."""
     copy = generator.clone_state()
     seed = torch.randint(2**63 - 1, (), generator=copy, device=copy.device)
     return torch.Generator(copy.device).manual_seed(seed.item())

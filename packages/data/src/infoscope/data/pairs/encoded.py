@@ -1,4 +1,4 @@
-"""Pairs seen through an encoder."""
+"""Pairs after an encoder."""
 
 from __future__ import annotations
 
@@ -41,10 +41,8 @@ class EncodedPairs:
     def _code(self, values: torch.Tensor) -> torch.Tensor:
         code = self._on(values.device)(values)
         if code.ndim != 2 or len(code) != len(values) or not code.is_floating_point():
-            raise WrongShape(
-                f"encoder must map [{len(values)}, d] to floating [{len(values)}, e], "
-                f"got {code.dtype} of shape {list(code.shape)}."
-            )
+            n, got = len(values), f"{code.dtype} {list(code.shape)}"
+            raise WrongShape(f"encoder must map [{n}, d] to floating [{n}, e], got {got}.")
         return code.float()
 
     def _on(self, device: torch.device) -> Encoder:

@@ -26,10 +26,8 @@ class GaussianPairs:
         self.dim = self.dim_x = self.dim_y = require_int("dim", dim)
         greatest = -self.dim * math.log(_LEAST_NOISE)
         if not 0.0 <= mutual_information <= greatest:
-            raise OutOfRange(
-                f"mutual_information must be from 0 to {greatest:.4g} nats for dim={dim} "
-                f"(beyond it float32 loses the noise), got {mutual_information!r}."
-            )
+            most = f"{greatest:.4g} nats for dim={dim} (float32)"
+            raise OutOfRange(f"mutual_information must be from 0 to {most}, got {mutual_information!r}.")
         self.mutual_information = float(mutual_information)
         self.correlation = math.sqrt(-math.expm1(-2.0 * self.mutual_information / self.dim))
         self._noise = math.exp(-self.mutual_information / self.dim)

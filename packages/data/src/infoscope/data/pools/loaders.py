@@ -100,20 +100,16 @@ def _torchvision(name: str, folder: Path, split: str, content: str, download: bo
     from torchvision import datasets  # only when it is needed: it takes a second to import
 
     try:
-        with _alone(folder / f"{name}.lock") if download else contextlib.nullcontext():
+        if download:
+            folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / f"{name}.lock") if download else contextlib.nullcontext():  # one process downloads
             return getattr(datasets, name)(folder, train=split == "train", download=download)
     except (OSError, RuntimeError) as error:
         if not download:
             raise FileNotFoundError(f"{folder / content} must hold the whole {name}, but: {error}.") from error
         raise FileNotFoundError(
-            f"{name} could not be downloaded; {DATA_VARIABLE} can name a folder that holds {content}."
+            f"{name} could not be downloaded; {DATA_VARIABLE} can name a folder with {content}."
         ) from error
-
-
-def _alone(path: Path) -> FileLock:
-    """One process of a machine downloads, while the others wait."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return FileLock(path)
 
 
 # --- IDX files, the format of MNIST: bytes with their shape in front (LeCun, Cortes and Burges 1998) -----------------

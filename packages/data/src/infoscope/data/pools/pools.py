@@ -13,11 +13,9 @@ from infoscope.checks import require_int, require_number
 from infoscope.data.pools.canvas import Canvas
 from infoscope.errors import Conflict, InvalidInput, MissingValues, WrongLength, WrongShape
 
-_PLANES_AT_ONCE = 512
-
 
 class _Pool:
-    """The part that both kinds of pool share, whatever their items are."""
+    """Common part of pools of images and of embeddings."""
 
     labels: torch.Tensor
     name: str
@@ -61,7 +59,7 @@ class _Pool:
         return replace(self, **items, labels=self.labels[kept], name=self.name + suffix)
 
     def _parts(self, argument: str, value: float, held_out: torch.Tensor, names: tuple[str, str]) -> tuple[Self, Self]:
-        """What is not held out, and what is; Conflict, in terms of `argument`, unless both have every class."""
+        """The other items and those held out; Conflict, naming `argument`, unless both have every class."""
         parts = (~held_out, held_out)
         classes = [self.labels[kept.to(self.labels.device)].unique().tolist() for kept in parts]
         if any(left != list(self.classes) for left in classes):
@@ -118,7 +116,7 @@ class ImagePool(_Pool):
         planes = self.images if self.images.ndim == 3 else self.images.movedim(3, 1)
         canvas = Canvas(tuple(planes.shape[-2:]), (1, 1, 1), (height, width))
         planes = planes.reshape(-1, planes.shape[-2] * planes.shape[-1])
-        numbers = torch.arange(len(planes), device=planes.device).split(_PLANES_AT_ONCE)
+        numbers = torch.arange(len(planes), device=planes.device).split(512)
         resized = [canvas.compose(planes, some[:, None]).byte() for some in numbers]
         return torch.cat(resized).view(len(self.images), -1, height, width)
 
@@ -156,14 +154,9 @@ def _equal_items(items: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
 
 def _check_values(name: str, values: torch.Tensor, dtype: torch.dtype, layout: str, fits: bool) -> None:
     if values.dtype != dtype or not fits or values.numel() == 0:
-        raise WrongShape(
-            f"{name} must be a non-empty {dtype} tensor {layout}, got {values.dtype} of shape {list(values.shape)}."
-        )
+        raise WrongShape(f"{name} must be a non-empty {dtype} {layout}, got {values.dtype} {list(values.shape)}.")
 
 
 def _check_labels(labels: torch.Tensor, n: int) -> None:
     if labels.dtype != torch.int64 or labels.shape != (n,):
-        raise WrongLength(
-            f"labels must be torch.int64 of shape [{n}], one per item, "
-            f"got {labels.dtype} of shape {list(labels.shape)}."
-        )
+        raise WrongLength(f"labels must be torch.int64 [{n}], got {labels.dtype} {list(labels.shape)}.")

@@ -9,13 +9,8 @@ import torch
 from infoscope.checks import require_int
 from infoscope.data.pools.pools import ImagePool
 
-# Of photographs, the amplitude falls as a power of the frequency that differs from scene to scene (Field 1987; van der
+# In photographs, the amplitude falls as a power of the frequency, which differs between scenes (Field 1987; van der
 # Schaaf and van Hateren 1996). All ranges are set by what the training images of CIFAR-10 show at 32 x 32 pixels.
-_STEEPNESS = (1.0, 2.1)
-_STRETCH = (1.0, 3.0)  # how much longer than wide the shapes are, along one direction of the image
-_CONTRAST = (25.0, 80.0)  # standard deviation of the brightness within an image, grey levels
-_BRIGHTNESS = (70.0, 175.0)  # its mean, grey levels
-_TINT = 20.0  # standard deviation of the mean of a channel about the brightness, grey levels
 _COLOUR = 0.3  # weight of the channels' own patterns beside the common one
 
 
@@ -33,7 +28,7 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
     def normal(*shape: int) -> torch.Tensor:
         return torch.randn(shape, generator=generator, device=device)
 
-    steepness, stretch, direction = uniform(*_STEEPNESS), uniform(*_STRETCH), uniform(0.0, math.pi)
+    steepness, stretch, direction = uniform(1.0, 2.1), uniform(1.0, 3.0), uniform(0.0, math.pi)
     down = torch.fft.fftfreq(size, device=device)[:, None] * size
     across = torch.fft.rfftfreq(size, device=device) * size
     along = across * direction.cos() + down * direction.sin()
@@ -43,6 +38,6 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
     patterns = torch.fft.irfft2(torch.fft.rfft2(normal(n, 4, size, size)) * amplitude, s=(size, size))
     patterns /= patterns.std((-2, -1), keepdim=True)
     colours = (patterns[:, :1] + _COLOUR * patterns[:, 1:]) / math.sqrt(1.0 + _COLOUR**2)
-    images = uniform(*_BRIGHTNESS) + _TINT * normal(n, 3, 1, 1) + uniform(*_CONTRAST) * colours
+    images = uniform(70.0, 175.0) + 20.0 * normal(n, 3, 1, 1) + uniform(25.0, 80.0) * colours
     pixels = images.round_().clamp_(0, 255).byte().movedim(1, 3).contiguous().cpu()
     return ImagePool(pixels, torch.zeros(n, dtype=torch.int64), "generated-textures", synthetic=True)

@@ -1,8 +1,8 @@
 """The prior: an open, versioned collection of random distributions with known mutual information.
 
 distribution(number)   the distribution of a number: its draws and its true value in nats
-FAMILIES               what its subsystems are made of
-TYPES                  what the two sides of a pair can be
+FAMILIES               families of the subsystems
+TYPES                  types of x and y
 VERSION                raised whenever draws or truths change
 """
 

@@ -24,15 +24,10 @@ PART_SHARES = {  # by type: shares of distributions of 1, 2, 3 and 4 subsystems
     "categories": (0.75, 0.17, 0.05, 0.03),
     "mixed": (0.5, 0.3, 0.13, 0.07),
 }
-NOTHING_SHARE = 0.15  # distributions in which nothing is shared
-TIED_SHARE = 0.18  # of the distributions of numbers in which parts are observed
-MOST_COLUMNS = 512  # number columns of a side
-MOST_NATS = 6.0
-WEAK, STRONG = 0.22, 0.18  # shares of distributions with .01 to .2 nats, and with up to 6
-IDLE_SHARE = 0.6  # of the sides that are filled up with idle columns
-MAP_GROUPS = 6  # monotone maps of a side, each of some of its columns
-PILOT = 256  # rows from which locations and scales of columns are taken
-ERROR_ALLOWED = (0.0015, 0.007)  # nats, or share of the truth
+MAX_COLUMNS = 512  # number columns of x or of y
+MAX_MONOTONE_MAPS = 6  # per variable, each of some columns
+PILOT_ROWS = 256  # for locations and scales of columns
+MAX_TRUTH_ERROR = (0.0015, 0.007)  # nats, or share of the truth
 
 Maker = Callable[[Request, Generator], Part]
 
@@ -78,8 +73,8 @@ FAMILIES = (*dict.fromkeys(family for family, *_ in MAKERS), "nothing")
 class Distribution:
     """A distribution of the prior with its mutual information.
 
-    Types: numbers on both sides; labels (numbers alone on one side, categories alone on the other); categories on both
-    sides; mixed (anything else).
+    Types: numbers (in x and y); labels (numbers alone in one, categories alone in the other); categories (in x and y);
+    mixed (anything else).
     """
 
     number: int
@@ -106,19 +101,21 @@ def distribution(number: int) -> Distribution:
     parts, truth, error = _draw_parts(kind, empty, g, of_truth)
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
-    sides = [_Side(parts, side, g, of_pilot) for side in (0, 1)]
+    variables = [_VariableMaker(parts, place, g, of_pilot) for place in (0, 1)]
 
     def draw(n: int, generator: Generator) -> tuple[Sample, Sample]:
         drawn = [part.draw(n, generator) for part in parts]
-        x, y = (side.finished([pair[i] for pair in drawn], n, generator) for i, side in enumerate(sides))
+        x, y = (variable.finished([pair[i] for pair in drawn], n, generator) for i, variable in enumerate(variables))
         return x, y
 
     text = " + ".join(f"[{part.family}: {part.description}]" for part in parts)
-    text += "".join(f"; {name}: {side.description}" for name, side in zip("xy", sides) if side.description)
+    text += "".join(
+        f"; {name}: {variable.description}" for name, variable in zip("xy", variables) if variable.description
+    )
     return Distribution(
         number, tuple(sorted({part.family for part in parts})), kind, text, truth, error,
-        (sides[0].columns, sides[1].columns), any(side.tied.any() for side in sides),
-        (sides[0].idle, sides[1].idle), draw,
+        (variables[0].columns, variables[1].columns), any(variable.tied.any() for variable in variables),
+        (variables[0].idle, variables[1].idle), draw,
     )  # fmt: skip
 
 
@@ -128,40 +125,40 @@ def type_of(number: int) -> str:
 
 
 def first_columns(number: int) -> int:
-    """Number columns of the subsystems that are drawn first for a number: quick, as nothing is asked of their truth."""
+    """Number columns of the subsystems drawn first for a number; quick, as no truth is computed."""
     g = np.random.default_rng([VERSION, require_int("number", number, 0), 0])
     kind, _ = _draw_outline(g)
     drawn = [part.draw(2, np.random.default_rng(0)) for part in _draw_composition(kind, g)[0]]
-    return sum(side.numbers.shape[1] for sides in drawn for side in sides)
+    return sum(variable.numbers.shape[1] for pair in drawn for variable in pair)
 
 
 # --- subsystems ----------------------------------------------------------------------------------------------------
 def _draw_outline(g: Generator) -> tuple[str, bool]:
-    """The type, and whether nothing is shared."""
-    return str(g.choice(TYPES, p=list(TYPE_SHARES.values()))), bool(g.random() < NOTHING_SHARE)
+    """The type, and whether x and y are independent."""
+    return str(g.choice(TYPES, p=list(TYPE_SHARES.values()))), bool(g.random() < 0.15)
 
 
 def _draw_nats(g: Generator) -> float:
-    """Information aimed at: weak, medium or strong; ties, noise and limits of a family may lower it."""
+    """Target information: weak, medium or strong; ties, noise and limits of a family may lower it."""
     chance = g.random()
-    if chance < WEAK:
+    if chance < 0.22:
         return log_uniform(g, 0.01, 0.2)
-    return float(g.uniform(0.05, 2.8) if chance < 1 - STRONG else g.uniform(1.5, 5.0))
+    return float(g.uniform(0.05, 2.8) if chance < 0.82 else g.uniform(1.5, 5.0))
 
 
 def _draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
-    """Kinds of x and y of every subsystem, such that the pair has the type."""
+    """Kinds of x and y of every subsystem that give the type."""
     if kind != "mixed":
         return [{"numbers": NN, "labels": NC, "categories": CC}[kind]] * count
     while True:
         kinds = [list(KINDS[g.integers(len(KINDS))]) for _ in range(count)]
         drawn = [tuple(k[::-1] if g.random() < 0.5 else k) for k in kinds]
-        if any("both" in side or len(set(side)) == 2 for side in zip(*drawn)):
+        if any("both" in kind or len(set(kind)) == 2 for kind in zip(*drawn)):
             return drawn
 
 
 def _draw_parts(kind: str, empty: bool, g: Generator, of_truth: Generator) -> tuple[list[Part], float, float]:
-    """Subsystems of a type with their information; drawn again where it is too much or too inexact."""
+    """Subsystems of a type with their information; redrawn where it is too large or too inexact."""
     while True:
         parts, draw_again = _draw_composition(kind, g)
         if empty:
@@ -169,16 +166,16 @@ def _draw_parts(kind: str, empty: bool, g: Generator, of_truth: Generator) -> tu
             return [_independent(*pair) for pair in zip(parts, others)], 0.0, 0.0
         truths = [part.truth(of_truth) for part in parts]
         truth, error = sum(t for t, _ in truths), float(np.sqrt(sum(e**2 for _, e in truths)))
-        if truth <= MOST_NATS and error <= max(ERROR_ALLOWED[0], ERROR_ALLOWED[1] * truth):
+        if truth <= 6.0 and error <= max(MAX_TRUTH_ERROR[0], MAX_TRUTH_ERROR[1] * truth):
             return parts, max(float(truth), 0.0), error
 
 
 def _draw_composition(kind: str, g: Generator) -> tuple[list[Part], Callable[[], list[Part]]]:
-    """Subsystems of a type, and what draws others of the same kinds and aims."""
+    """Subsystems of a type, and a function that draws others of the same kinds and target information."""
     count = int(g.choice((1, 2, 3, 4), p=PART_SHARES[kind]))
     nats = _draw_nats(g) * g.dirichlet(np.full(count, 1.5))
     kinds = _draw_kinds(kind, count, g)
-    tied = g.random() < TIED_SHARE
+    tied = g.random() < 0.18  # numbers are rounded, censored or limited
 
     def draw() -> list[Part]:
         return [_draw_part(pair, float(aim), count, tied, g) for pair, aim in zip(kinds, nats)]
@@ -187,20 +184,19 @@ def _draw_composition(kind: str, g: Generator) -> tuple[list[Part], Callable[[],
 
 
 def _draw_part(kinds: tuple[str, str], nats: float, count: int, tied: bool, g: Generator) -> Part:
-    """One subsystem of the kinds of x and y."""
     usable = [entry for entry in MAKERS if kinds in entry[2] or kinds[::-1] in entry[2]]
     weights = np.array([entry[3] for entry in usable])
     _, maker, known, _ = usable[g.choice(len(usable), p=weights / weights.sum())]
     flip = kinds not in known or (kinds[::-1] in known and g.random() < 0.5)
-    asked = kinds[::-1] if flip else kinds
-    columns = tuple(min(MOST_COLUMNS // count, log_uniform_int(g, 1, MOST_COLUMNS)) for _ in range(2))
-    sides = ((True, True), (True, False), (False, True))[g.choice(3, p=[0.5, 0.2, 0.3])]
-    part = maker(Request(asked[0], asked[1], nats, columns, sides if tied else (False, False)), g)
+    ordered = kinds[::-1] if flip else kinds
+    columns = tuple(min(MAX_COLUMNS // count, log_uniform_int(g, 1, MAX_COLUMNS)) for _ in range(2))
+    tied_variables = ((True, True), (True, False), (False, True))[g.choice(3, p=[0.5, 0.2, 0.3])]
+    part = maker(Request(ordered[0], ordered[1], nats, columns, tied_variables if tied else (False, False)), g)
     return part.exchanged() if flip else part
 
 
 def _independent(of_x: Part, of_y: Part) -> Part:
-    """x of one subsystem beside y of another: nothing is shared."""
+    """x of one subsystem with y of another: independent."""
 
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
         return of_x.draw(n, g)[0], of_y.draw(n, g)[1]
@@ -211,7 +207,7 @@ def _independent(of_x: Part, of_y: Part) -> Part:
 
 # --- idle columns --------------------------------------------------------------------------------------------------
 def _draw_idle_numbers(count: int, tied: bool, g: Generator) -> tuple[Callable[[int, Generator], Array], bool]:
-    """Independent number columns of a few shapes, sometimes with common factors, sometimes observed."""
+    """Idle number columns of a few shapes, sometimes with common factors, sometimes rounded or censored."""
     if count == 1 or g.random() < 0.4:
         noises = [draw_noise(g) for _ in range(min(count, 12))]
         seen = [draw_observation(g, noise.sample(500, g)) if tied else None for noise in noises]
@@ -236,31 +232,30 @@ def _draw_idle_numbers(count: int, tied: bool, g: Generator) -> tuple[Callable[[
 
 
 def _draw_idle_categories(count: int, g: Generator) -> Callable[[int, Generator], Sample]:
-    """Independent category columns."""
     margins = [np.cumsum(latent.draw_margin(g, int(g.integers(2, 9))))[:-1] for _ in range(count)]
     return lambda n, g: categories(np.stack([np.searchsorted(margin, g.random(n)) for margin in margins], axis=1))
 
 
-# --- sides ---------------------------------------------------------------------------------------------------------
-class _Side:
-    """One side of a distribution: idle columns beside those of the subsystems, maps, scales, and an order."""
+# --- x and y ---------------------------------------------------------------------------------------------------------
+class _VariableMaker:
+    """x or y of a distribution: the columns of the subsystems and idle ones, under maps, scales and a permutation."""
 
-    def __init__(self, parts: list[Part], side: int, g: Generator, of_pilot: Generator) -> None:
+    def __init__(self, parts: list[Part], place: int, g: Generator, of_pilot: Generator) -> None:
         self.draw_idle: list[Callable[[int, Generator], Sample]] = []
         self.idle, words = 0, []
-        pilots = [part.draw(PILOT, of_pilot)[side] for part in parts]
-        self.tied = np.repeat([part.tied[side] for part in parts], [pilot.numbers.shape[1] for pilot in pilots])
+        pilots = [part.draw(PILOT_ROWS, of_pilot)[place] for part in parts]
+        self.tied = np.repeat([part.tied[place] for part in parts], [pilot.numbers.shape[1] for pilot in pilots])
         labels = sum(pilot.labels.shape[1] for pilot in pilots)
-        if g.random() < IDLE_SHARE:
+        if g.random() < 0.6:
             if len(self.tied):
-                self._add_numbers(g)
+                self._add_idle_numbers(g)
             if labels and g.random() < 0.15:
                 idle_labels = log_uniform_int(g, 1, 12)
                 self.draw_idle.append(_draw_idle_categories(idle_labels, g))
                 self.idle, labels = self.idle + idle_labels, labels + idle_labels
         if self.idle:
             words.append(f"{self.idle} idle columns")
-        pilot = joined(pilots + [draw_idle(PILOT, of_pilot) for draw_idle in self.draw_idle])
+        pilot = joined(pilots + [draw_idle(PILOT_ROWS, of_pilot) for draw_idle in self.draw_idle])
         self.columns = pilot.numbers.shape[1] + pilot.labels.shape[1]
         self.block, self.block_map = np.zeros(0, int), None
         self._draw_maps(pilot.numbers, g, words)
@@ -268,8 +263,8 @@ class _Side:
         self.codes = [g.permutation(int(column.max()) + 400) if len(column) else None for column in pilot.labels.T]
         self.description = ", ".join(words)
 
-    def _add_numbers(self, g: Generator) -> None:
-        wanted = log_uniform_int(g, 1, MOST_COLUMNS) - len(self.tied)
+    def _add_idle_numbers(self, g: Generator) -> None:
+        wanted = log_uniform_int(g, 1, MAX_COLUMNS) - len(self.tied)
         if wanted < 1:
             return
         draw, seen = _draw_idle_numbers(wanted, bool(self.tied.any() and g.random() < 0.6), g)
@@ -294,7 +289,7 @@ class _Side:
         self.monotone: list[tuple[NDArray, maps.Map]] = []
         chance = g.choice([0.0, 0.3, 1.0], p=[0.5, 0.2, 0.3])
         bent = g.permutation(free[g.random(len(free)) < chance])
-        for group in (*(bent[i::MAP_GROUPS] for i in range(MAP_GROUPS)), np.flatnonzero(self.tied)[:1]):
+        for group in (*(bent[i::MAX_MONOTONE_MAPS] for i in range(MAX_MONOTONE_MAPS)), np.flatnonzero(self.tied)[:1]):
             if len(group) and (not self.tied[group[0]] or g.random() < 0.3):
                 kind, function = maps.draw_monotone(g, float(np.abs(values[:, group]).max()))
                 self.monotone.append((group, function))
@@ -306,7 +301,7 @@ class _Side:
         self.scale, self.offset = np.where(plain, 1.0, self.scale), np.where(plain, 0.0, self.offset)
 
     def finished(self, drawn: list[Sample], n: int, g: Generator) -> Sample:
-        """The side's columns of what the subsystems drew."""
+        """The variable's columns from the draws of the subsystems."""
         raw = joined(drawn + [draw_idle(n, g) for draw_idle in self.draw_idle])
         values = (raw.numbers - self.middle) / self.spread
         if self.block_map is not None:

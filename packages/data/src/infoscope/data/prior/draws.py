@@ -1,4 +1,4 @@
-"""Random parameters and means, which all families use."""
+"""Random parameters and means."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Generator = np.random.Generator
 Array = NDArray[np.float64]
 Map = Callable[[Array], Array]
-MOST_COMBINED = 64  # columns of a side that carry information together
+MAX_COMBINED = 64  # columns of x or y that are informative together
 
 
 def mean_and_error(values: Array) -> tuple[float, float]:

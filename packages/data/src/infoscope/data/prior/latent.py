@@ -16,19 +16,13 @@ from infoscope.data.information import bisected, table_information
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, mean_and_error, pick
 from infoscope.data.prior.noise import laplace_cdf
 from infoscope.data.prior.parts import Part, Request, Sample, categories, joined, numbers
-from infoscope.data.prior.quadrature import Observation, draw_observation
+from infoscope.data.prior.quadrature import TOLERANCE, Observation, draw_observation
 
-BATCH, MOST_BATCHES = 5_000, 24  # rows of one Monte Carlo batch; batches
-ERROR_WANTED = (0.0008, 0.004)  # nats, or share of the result, at which batches end
-CONTROLLED = 0.5  # nats up to which the control variate is used
-CURVE_STATES, FIELD_SIDE = 40, 9  # states of a position on a line, in a square
+BATCH = 5_000  # rows of a Monte Carlo batch
+CURVE_STATES = 40  # states of a position on a line
 ANGLES = 2 * np.pi * np.arange(48) / 48  # states of an angle
-PIXELS = (6, 16)  # side of an image
+IMAGE_SIZES = (6, 16)  # least and largest height of an image, pixels
 DRAWN_SHAPES = ("normal", "normal", "t", "Laplace", "Gumbel")
-MOST_SHAPED = 24  # columns with noise other than normal, or observed
-MOST_CATEGORIES = 300
-MOST_CELLS = 1_500  # of several category columns, up to which a table gives the truth
-MOST_ITEMS = 12  # category columns of a side that one state informs
 
 
 SHAPES: dict[str, tuple[Callable, Callable, Callable]] = {  # draws; log density less a constant; distribution function
@@ -86,15 +80,21 @@ class Columns:
             if seen is not None:
                 levels = cdf((seen.edges[:, None] - centre) / scale, self.dof)
                 interval = seen.interval(values[:, column])
-                masses = np.log(np.maximum(np.diff(levels, axis=0, prepend=0.0, append=1.0), 1e-300))[interval]
-                logs = masses if seen.atoms.all() else np.where(seen.atoms[interval][:, None], masses, logs)
+                log_probabilities = np.log(np.maximum(np.diff(levels, axis=0, prepend=0.0, append=1.0), 1e-300))[
+                    interval
+                ]
+                logs = (
+                    log_probabilities
+                    if seen.atoms.all()
+                    else np.where(seen.atoms[interval][:, None], log_probabilities, logs)
+                )
             total += logs
         return total
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Category columns, independent given the state: of each a noisy channel P(label | state) [states, labels]."""
+    """Category columns, independent given the state: each a noisy channel P(label | state) [states, labels]."""
 
     channels: tuple[Array, ...]
 
@@ -106,7 +106,7 @@ class Labels:
     @property
     def cells(self) -> Array | None:
         """P(labels of all columns | state) [states, cells]; None where the cells are too many for a table."""
-        if np.prod([float(channel.shape[1]) for channel in self.channels]) > MOST_CELLS:
+        if np.prod([float(channel.shape[1]) for channel in self.channels]) > 1_500:
             return None
         together = self.channels[0]
         for channel in self.channels[1:]:
@@ -182,7 +182,7 @@ def cell_sampler(table: Array) -> Callable[[int, Generator], tuple[NDArray, NDAr
 def latent_part(
     family: str, text: str, table: Array, x: Emission, y: Emission, tied: tuple[bool, bool] = (False, False)
 ) -> Part:
-    """The subsystem of a table P(a, b) and the emissions of both sides; ties are those asked for and of counts."""
+    """The subsystem of a table P(a, b) and the emissions of x and y; ties are those requested and those of counts."""
     states = cell_sampler(table)
 
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
@@ -223,11 +223,11 @@ def _log_ratios(table: Array, log_x: Callable, log_y: Callable, x: Sample, y: Sa
 def monte_carlo(log_ratios: Callable[[Generator], Array], g: Generator) -> tuple[float, float]:
     """The mean of log ratios L and its standard error; 1 - exp(-L) is the control variate where its mean is 0."""
     logs = np.zeros(0)
-    for _ in range(MOST_BATCHES):
+    for _ in range(24):  # batches, at most
         logs = np.concatenate([logs, log_ratios(g)])
         values = _controlled(logs) if (logs < 0).any() else logs
         mean, error = mean_and_error(values)
-        if error <= max(ERROR_WANTED[0], ERROR_WANTED[1] * mean):
+        if error <= max(TOLERANCE[0], TOLERANCE[1] * mean):
             break
     return mean, error
 
@@ -235,12 +235,12 @@ def monte_carlo(log_ratios: Callable[[Generator], Array], g: Generator) -> tuple
 def _controlled(logs: Array) -> Array:
     """Log ratios less their regression on the control variate.
 
-    E exp(-L) is the mass of p(x) p(y) where p(x, y) > 0: below 1 where pairs are impossible, and hard to sample where
-    they are rare. So the control is used only for little information and where its mean is 0 within its error.
+    E exp(-L) is the probability under p(x) p(y) of p(x, y) > 0: below 1 where pairs are impossible, and hard to sample
+    where they are rare. So the control is used only for little information and where its mean is 0 within its error.
     """
     control = -np.expm1(-np.clip(logs, -30, None))
     error = control.std() / np.sqrt(len(logs))
-    if logs.mean() > CONTROLLED or not 0 < abs(control.mean()) < 3 * error:
+    if logs.mean() > 0.5 or not 0 < abs(control.mean()) < 3 * error:
         return logs
     return logs - np.cov(logs, control)[0, 1] / control.var() * control
 
@@ -251,7 +251,7 @@ def _columns(g: Generator, centres: Array, separation: float, tied: bool) -> Col
     centres = centres - centres.mean(axis=0)
     spread = np.sqrt((centres**2).sum(axis=1).mean())
     centres = centres * separation / max(spread, 1e-9)
-    shape = pick(g, DRAWN_SHAPES) if centres.shape[1] <= MOST_SHAPED else "normal"
+    shape = pick(g, DRAWN_SHAPES) if centres.shape[1] <= 24 else "normal"
     scales = np.exp(g.normal(0, 0.3, centres.shape)) if g.random() < 0.25 else np.ones((1, centres.shape[1]))
     plain = Columns(centres, scales, shape, log_uniform(g, 2.5, 10.0))
     if not tied:
@@ -288,7 +288,7 @@ def _counts(g: Generator, centres: Array, separation: float) -> Counts:
 def _emission(
     g: Generator, kind: str, centres: Array, nats: float, tied: bool, counts: bool = False, coarse: bool = False
 ) -> Emission:
-    """Columns, labels or both, such that the states can carry about `nats`."""
+    """Columns, labels or both, for which the states have an information of about `nats`."""
     separation = np.sqrt(np.expm1(2 * nats)) * np.exp(g.normal(0.2, 0.25))
     if kind == "categories":
         return _labels(g, len(centres), coarse)
@@ -316,26 +316,26 @@ def draw_table(g: Generator, x_states: int, y_states: int, nats: float) -> Array
     return table / table.sum()
 
 
-def _informative(g: Generator, most: int) -> int:
-    """How many columns carry information: few, or as many as there may be."""
+def _draw_informative_columns(g: Generator, most: int) -> int:
+    """The number of informative columns: few, or the largest allowed."""
     return log_uniform_int(g, 1, max(1, most)) if g.random() < 0.6 else max(1, most)
 
 
 def clusters(request: Request, g: Generator) -> Part:
-    """Mixtures and grids of clusters on both sides with a joint table of the components' probabilities."""
+    """Mixtures and grids of clusters in x and y with a joint table of the components' probabilities."""
     least = int(np.ceil(np.exp(min(request.nats, 2.3)) * 1.2))
     x_states, y_states = (int(g.integers(max(2, least), max(14, least + 2))) for _ in range(2))
     table = draw_table(g, x_states, y_states, request.nats)
-    sides = []
+    emissions = []
     for states, (kind, most, tied) in zip(table.shape, request.sides):
-        columns = _informative(g, min(most, 12))
+        columns = _draw_informative_columns(g, min(most, 12))
         centres = g.normal(size=(states, columns))
         if g.random() < 0.3:
             side = int(np.ceil(np.sqrt(states)))
             grid = np.stack(np.divmod(g.permutation(states), side), axis=1).astype(float)
             centres = grid[:, : min(2, columns)]
-        sides.append(_emission(g, kind, centres, request.nats + 0.6, tied))
-    return latent_part("clusters", "clusters", table, sides[0], sides[1], request.tied)
+        emissions.append(_emission(g, kind, centres, request.nats + 0.6, tied))
+    return latent_part("clusters", "clusters", table, emissions[0], emissions[1], request.tied)
 
 
 def labelled_clusters(request: Request, g: Generator) -> Part:
@@ -343,7 +343,9 @@ def labelled_clusters(request: Request, g: Generator) -> Part:
     least = int(np.ceil(np.exp(min(request.nats, 2.5)) * 1.3))
     classes = int(g.integers(max(2, least), max(9, least + 3)))
     prior = g.dirichlet(np.full(classes, log_uniform(g, 0.8, 20.0))) + 0.01
-    centres = g.normal(size=(classes, _informative(g, min(request.columns[0], 12 if request.tied[0] else 128))))
+    centres = g.normal(
+        size=(classes, _draw_informative_columns(g, min(request.columns[0], 12 if request.tied[0] else 128)))
+    )
     x = _emission(g, request.x, centres, request.nats, request.tied[0], counts=g.random() < 0.15)
     return latent_part(
         "labelled_clusters", "classes", np.diag(prior / prior.sum()), x, Labels((np.eye(classes),)), request.tied
@@ -356,19 +358,19 @@ def on_circle(angles: Array) -> Array:
 
 
 def rings_and_tori(request: Request, g: Generator) -> Part:
-    """Angles on circles: y's angle is a multiple of x's plus noise, both seen with noise in the plane."""
+    """Angles on circles: y's angle is a multiple of x's plus noise, both with noise in the plane."""
     winding = int(g.integers(1, 4)) * int(g.choice([-1, 1]))
     concentration = log_uniform(g, 0.5, 60.0)
     table = np.exp(concentration * (np.cos(ANGLES - winding * ANGLES[:, None]) - 1))
     table /= table.sum()
-    sides = []
+    emissions = []
     for kind, most, tied in request.sides:
         centres = on_circle(ANGLES)[:, :most]
         if most > 3 and g.random() < 0.4:
             centres = np.hstack([centres, on_circle(int(g.integers(2, 4)) * ANGLES)])
-        sides.append(_emission(g, kind, centres, request.nats + 0.7, tied, coarse=True))
+        emissions.append(_emission(g, kind, centres, request.nats + 0.7, tied, coarse=True))
     text = f"angles, winding {winding}, concentration {concentration:.2g}"
-    return latent_part("rings_and_tori", text, table, sides[0], sides[1], request.tied)
+    return latent_part("rings_and_tori", text, table, emissions[0], emissions[1], request.tied)
 
 
 def tori(request: Request, g: Generator) -> Part:
@@ -400,24 +402,24 @@ def tori(request: Request, g: Generator) -> Part:
 
 
 def shared_factors(request: Request, g: Generator) -> Part:
-    """One latent position seen twice: curves in many columns, images of a bump, its coordinates or its class."""
-    if request.columns[0] >= PIXELS[0] ** 2 and request.x != "categories" and g.random() < 0.6:
+    """One latent position, observed twice: curves in many columns, images of a bump, its coordinates or class."""
+    if request.columns[0] >= IMAGE_SIZES[0] ** 2 and request.x != "categories" and g.random() < 0.6:
         return _images(request, g)
     position = np.linspace(-1, 1, CURVE_STATES)
     prior = np.exp(-0.5 * (position * g.uniform(0, 2.5)) ** 2)
     table = np.diag(prior / prior.sum())
-    sides = []
+    emissions = []
     for kind, most, tied in request.sides:
-        columns = _informative(g, min(most, 12 if tied else 96))
+        columns = _draw_informative_columns(g, min(most, 12 if tied else 96))
         frequencies = g.uniform(0.3, log_uniform(g, 0.6, 4.0), columns)
         centres = np.sin(np.pi * frequencies * position[:, None] + g.uniform(0, 2 * np.pi, columns))
-        sides.append(_emission(g, kind, centres, request.nats + 0.5, tied, coarse=True))
-    return latent_part("shared_factors", "curves of one position", table, sides[0], sides[1], request.tied)
+        emissions.append(_emission(g, kind, centres, request.nats + 0.5, tied, coarse=True))
+    return latent_part("shared_factors", "curves of one position", table, emissions[0], emissions[1], request.tied)
 
 
 def _images(request: Request, g: Generator) -> Part:
-    side = int(g.integers(PIXELS[0], min(PIXELS[1], int(np.sqrt(request.columns[0]))) + 1))
-    along = np.linspace(0, 1, FIELD_SIDE)
+    side = int(g.integers(IMAGE_SIZES[0], min(IMAGE_SIZES[1], int(np.sqrt(request.columns[0]))) + 1))
+    along = np.linspace(0, 1, 9)  # positions along a side of the image
     positions = np.stack([c.ravel() for c in np.meshgrid(along, along)], axis=1)
     pixels = np.stack([c.ravel() for c in np.meshgrid(np.linspace(0, 1, side), np.linspace(0, 1, side))], axis=1)
     distance = ((positions[:, None] - pixels) ** 2).sum(axis=2)
@@ -434,15 +436,15 @@ def _images(request: Request, g: Generator) -> Part:
 
 def tuned_counts(request: Request, g: Generator) -> Part:
     """Count columns (neurons) tuned to an angle, against that angle, its sector or other neurons."""
-    sides = []
+    emissions = []
     for kind, most, neurons in zip((request.x, request.y), request.columns, (True, g.random() < 0.4)):
-        columns = _informative(g, min(most, 64))
+        columns = _draw_informative_columns(g, min(most, 64))
         centres = np.cos(ANGLES[:, None] - g.uniform(0, 2 * np.pi, columns)) * np.exp(g.normal(0, 0.3, columns))
         if not neurons:
             centres = on_circle(ANGLES)[:, :most]
-        sides.append(_emission(g, kind, centres, request.nats + 0.5, False, counts=neurons, coarse=True))
+        emissions.append(_emission(g, kind, centres, request.nats + 0.5, False, counts=neurons, coarse=True))
     table = np.eye(len(ANGLES)) / len(ANGLES)
-    return latent_part("counts", "tuning to an angle", table, sides[0], sides[1], (False, False))
+    return latent_part("counts", "tuning to an angle", table, emissions[0], emissions[1], (False, False))
 
 
 def questionnaires(request: Request, g: Generator) -> Part:
@@ -450,17 +452,17 @@ def questionnaires(request: Request, g: Generator) -> Part:
     trait = np.linspace(-3, 3, CURVE_STATES)
     rho = np.sqrt(-np.expm1(-2 * (request.nats + 0.2)))
     table = np.exp(-(trait[:, None] ** 2 + trait**2 - 2 * rho * trait[:, None] * trait) / 2 / (1 - rho**2))
-    sides = []
+    emissions = []
     for kind, most, tied in zip((request.x, request.y), request.columns, (True, request.tied[1])):
-        loadings = g.uniform(0.3, 1.5, _informative(g, min(most, 24)))
-        sides.append(_emission(g, kind, trait[:, None] * loadings, request.nats + 1.0, tied, coarse=True))
+        loadings = g.uniform(0.3, 1.5, _draw_informative_columns(g, min(most, 24)))
+        emissions.append(_emission(g, kind, trait[:, None] * loadings, request.nats + 1.0, tied, coarse=True))
     table /= table.sum()
-    return latent_part("ordered_levels", "items of a trait", table, sides[0], sides[1], (True, request.tied[1]))
+    return latent_part("ordered_levels", "items of a trait", table, emissions[0], emissions[1], (True, request.tied[1]))
 
 
 # --- channels between categories -----------------------------------------------------------------------------------
 def draw_margin(g: Generator, size: int) -> Array:
-    """Probabilities of categories: alike, random, or Zipf."""
+    """Probabilities of categories: equal, random, or Zipf."""
     kind = pick(g, ("alike", "random", "Zipf"))
     if kind == "alike":
         return np.full(size, 1 / size)
@@ -478,7 +480,7 @@ def weakened(table: Array, nats: float) -> Array:
 def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
     """A joint table of two categories with about `nats` in common where it can have them."""
     least = int(np.ceil(np.exp(min(nats, 4.5))))
-    x_size = log_uniform_int(g, max(2, least), MOST_CATEGORIES if g.random() < 0.35 else max(12, 3 * least))
+    x_size = log_uniform_int(g, max(2, least), 300 if g.random() < 0.35 else max(12, 3 * least))
     y_size = x_size if g.random() < 0.4 else log_uniform_int(g, 2, max(12, x_size))
     kind = pick(g, ("function", "neighbours", "random table"))
     margin = draw_margin(g, x_size)
@@ -499,13 +501,16 @@ def discrete_channel(request: Request, g: Generator) -> Part:
     """Two categories with a known joint table; as numbers, the codes are spread as ordered values."""
     text, table = draw_channel(g, request.nats)
     cells = cell_sampler(table)
-    sides = [(request.x, np.sort(g.normal(size=table.shape[0]))), (request.y, np.sort(g.normal(size=table.shape[1])))]
+    emissions = [
+        (request.x, np.sort(g.normal(size=table.shape[0]))),
+        (request.y, np.sort(g.normal(size=table.shape[1]))),
+    ]
     whole = g.random() < 0.6
 
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
         x, y = (
             categories(codes) if kind == "categories" else numbers(codes.astype(float) if whole else values[codes])
-            for codes, (kind, values) in zip(cells(n, g), sides)
+            for codes, (kind, values) in zip(cells(n, g), emissions)
         )
         return x, y
 
@@ -530,31 +535,33 @@ def associations(request: Request, g: Generator) -> Part:
         lambda log: table_information(of(np.exp(log))) < request.nats, np.log(0.01), np.log(30.0), 30
     )
     text = f"{scores} scores of {x_size} and {y_size} categories"
-    sides = [Labels((np.eye(size),)) for size in (x_size, y_size)]
-    return latent_part("associations", text, of(float(np.exp(strength))), sides[0], sides[1])
+    emissions = [Labels((np.eye(size),)) for size in (x_size, y_size)]
+    return latent_part("associations", text, of(float(np.exp(strength))), emissions[0], emissions[1])
 
 
 def hidden_classes(request: Request, g: Generator) -> Part:
     """Category columns of hidden classes (latent class analysis, Lazarsfeld & Henry 1968): each column has its own
-    probabilities in every class, and the classes of both sides have a table.
+    probabilities in every class, and the classes of x and y have a table.
     """
     least = int(np.ceil(1.3 * np.exp(min(request.nats, 2.3))))
     x_classes, y_classes = (int(g.integers(max(2, least), max(9, least + 3))) for _ in range(2))
     table = weakened(draw_table(g, x_classes, y_classes, request.nats), 2 * request.nats)
-    sides = []
+    emissions = []
     for classes, (kind, most, tied) in zip(table.shape, request.sides):
         items = []
-        for _ in range(_informative(g, min(most, MOST_ITEMS))):
+        for _ in range(_draw_informative_columns(g, min(most, 12))):
             levels = log_uniform_int(g, max(2, least), 24)
             weights = log_uniform(g, 0.02, 1.0) * levels * draw_margin(g, levels)
             items.append(g.dirichlet(weights + 0.01, size=classes))
         labels = Labels(tuple(items))
         if kind == "both":
-            columns = _columns(g, g.normal(size=(classes, _informative(g, min(most, 12)))), request.nats + 0.6, tied)
-            sides.append(Several(columns, labels))
+            columns = _columns(
+                g, g.normal(size=(classes, _draw_informative_columns(g, min(most, 12)))), request.nats + 0.6, tied
+            )
+            emissions.append(Several(columns, labels))
         else:
-            sides.append(labels)
-    return latent_part("hidden_classes", "hidden classes", table, sides[0], sides[1], request.tied)
+            emissions.append(labels)
+    return latent_part("hidden_classes", "hidden classes", table, emissions[0], emissions[1], request.tied)
 
 
 def look_up(request: Request, g: Generator) -> Part:
@@ -583,6 +590,6 @@ def look_up(request: Request, g: Generator) -> Part:
         numeric = count if request.x == "numbers" else int(g.integers(1, count))
         x = _columns(g, codes[:, :numeric].astype(float), log_uniform(g, 4.0, 30.0), request.tied[0])
         x = x if numeric == count else Several(x, Labels(items[numeric:]))
-    centres = g.normal(size=(states.max() + 1, _informative(g, min(request.columns[1], 12))))
+    centres = g.normal(size=(states.max() + 1, _draw_informative_columns(g, min(request.columns[1], 12))))
     y = _emission(g, request.y, centres, request.nats + 1.0, request.tied[1])
     return latent_part("look_up", f"{kind} of {' x '.join(map(str, sizes))} levels", table, x, y, request.tied)

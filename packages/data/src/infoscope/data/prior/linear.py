@@ -13,16 +13,12 @@ from infoscope.data.prior.draws import Array, Generator, log_uniform, log_unifor
 from infoscope.data.prior.latent import BATCH
 from infoscope.data.prior.maps import Columns, draw_mixing
 from infoscope.data.prior.parts import Part, Request, Sample, categories, numbers
-from infoscope.data.prior.quadrature import PILOT
+from infoscope.data.prior.quadrature import PILOT_ROWS
 from infoscope.data.prior.scalar import label_of_numbers, normal_scores
-
-MOST_CORRELATED = 0.999  # canonical correlation
-FINEST_STEP = 0.6  # largest step, in standard deviations given all other columns
-BATCHES = 12  # of the Monte Carlo truth of softmax labels
 
 
 def split(g: Generator, nats: float, most: int) -> Array:
-    """Information of each canonical pair: in one, a few (low rank), all alike (dense), or decaying."""
+    """Information of each canonical pair: in one, a few (low rank), all equal (dense), or decaying."""
     kind = pick(g, ("one", "few", "dense", "decaying"))
     rank = {"one": 1, "few": int(g.integers(1, 6)), "dense": most, "decaying": most}[kind]
     rank = min(rank, most)
@@ -31,14 +27,14 @@ def split(g: Generator, nats: float, most: int) -> Array:
 
 
 def _columns(request: Request, g: Generator) -> tuple[int, int]:
-    limits = [min(most, draws.MOST_COMBINED) for most in request.columns]
+    limits = [min(most, draws.MAX_COMBINED) for most in request.columns]
     x, y = (log_uniform_int(g, 1, most) if g.random() < 0.6 else most for most in limits)
     return x, y
 
 
 def _canonical(p: int, q: int, nats: float, g: Generator) -> tuple[Array, float, list[Columns], Callable]:
-    """Canonical correlations of about `nats` and their information; mixing maps of both sides; draws before these."""
-    rho = np.minimum(np.sqrt(-np.expm1(-2 * split(g, nats, min(p, q)))), MOST_CORRELATED)
+    """Canonical correlations and their information (about `nats`), mixing maps of x and y, draws before these."""
+    rho = np.minimum(np.sqrt(-np.expm1(-2 * split(g, nats, min(p, q)))), 0.999)
 
     def draw(n: int, g: Generator) -> tuple[Array, Array]:
         x, y = g.normal(size=(n, p)), g.normal(size=(n, q))
@@ -49,7 +45,7 @@ def _canonical(p: int, q: int, nats: float, g: Generator) -> tuple[Array, float,
 
 
 def normal(request: Request, g: Generator) -> Part:
-    """A multivariate normal with given canonical correlations, each side mixed by an invertible matrix."""
+    """A multivariate normal with given canonical correlations, x and y each mixed by an invertible matrix."""
     rounded = any(request.tied)
     if rounded and (max(request.columns) == 1 or g.random() < 0.4):
         return normal_scores(request, g, "normal")
@@ -87,7 +83,7 @@ def _rounding(mixing: Array, rho: Array, step: float) -> tuple[Array, float]:
     inverse = np.linalg.inv(mixing)
     alone, beside = (inverse @ (inverse / variance[None, :]).T for variance in (np.ones(len(mixing)), given))
     spread, precision = np.sqrt((mixing**2).sum(axis=0)), np.diag(beside)
-    steps = np.minimum(step * spread, FINEST_STEP / np.sqrt(precision))
+    steps = np.minimum(step * spread, 0.6 / np.sqrt(precision))  # of a standard deviation given all other columns
     return steps, float((steps**2 * (precision - np.diag(alone))).sum() / 24)
 
 
@@ -138,7 +134,7 @@ def softmax_of_several(request: Request, g: Generator) -> Part:
     """A label whose logits are linear in features of several columns: projections, bends and squares of them."""
     if request.columns[0] == 1 or request.tied[0]:
         return label_of_numbers(request, g)
-    columns, classes = log_uniform_int(g, 2, min(request.columns[0], draws.MOST_COMBINED)), int(g.integers(2, 9))
+    columns, classes = log_uniform_int(g, 2, min(request.columns[0], draws.MAX_COMBINED)), int(g.integers(2, 9))
     features, bend = int(g.integers(2, 6)), pick(g, ("linear", "tanh", "square"))
     weights = g.normal(size=(columns, features))
     weights *= g.random(weights.shape) < g.uniform(0.2, 1)
@@ -153,7 +149,7 @@ def softmax_of_several(request: Request, g: Generator) -> Part:
     def ratios(given: Array) -> Array:
         return special.rel_entr(given, given.mean(axis=0)).sum(axis=1)
 
-    pilot = g.normal(size=(PILOT, columns))
+    pilot = g.normal(size=(PILOT_ROWS, columns))
 
     def below(log_strength: Array) -> bool:
         return ratios(probabilities(pilot, np.exp(log_strength))).mean() < request.nats
@@ -166,7 +162,7 @@ def softmax_of_several(request: Request, g: Generator) -> Part:
         return numbers(x), categories((g.random((n, 1)) > levels).sum(axis=1))
 
     def truth(g: Generator) -> tuple[float, float]:
-        given = np.concatenate([probabilities(g.normal(size=(BATCH, columns)), strength) for _ in range(BATCHES)])
+        given = np.concatenate([probabilities(g.normal(size=(BATCH, columns)), strength) for _ in range(12)])
         return mean_and_error(ratios(given))
 
     text = f"{classes} classes by softmax of {features} {bend} features of {columns} columns, strength {strength:.2g}"

@@ -1,4 +1,4 @@
-"""Invertible maps of a side, which keep mutual information: mixing, swirls, coupling layers, monotone maps."""
+"""Invertible maps of x or y, which keep mutual information: mixing, swirls, coupling layers, monotone maps."""
 
 from __future__ import annotations
 
@@ -9,19 +9,15 @@ from scipy import special
 
 from infoscope.data.prior.draws import Array, Generator, Map, log_uniform, pick
 
-DENSE = 96  # columns up to which a full rotation is drawn; beyond, products of reflections
-REFLECTIONS = 4
-HEAVY = 12.0  # standardised values beyond it: only maps that compress are used
-
 Columns = Callable[[Array], Array]
 
 
 def draw_rotation(size: int, g: Generator) -> Columns:
     """A random rotation of `size` columns."""
-    if size <= DENSE:
+    if size <= 96:  # else products of reflections
         matrix = np.linalg.qr(g.normal(size=(size, size)))[0]
         return lambda x: x @ matrix
-    directions = g.normal(size=(REFLECTIONS, size))
+    directions = g.normal(size=(4, size))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
 
     def reflect(x: Array) -> Array:
@@ -33,7 +29,7 @@ def draw_rotation(size: int, g: Generator) -> Columns:
 
 
 def draw_mixing(size: int, g: Generator) -> Columns:
-    """An invertible linear map within a side: none, columns that share a few factors, or a rotated spectrum."""
+    """An invertible linear map: none, columns that share a few factors, or a rotated spectrum."""
     kind = pick(g, ("none", "factors", "rotated"))
     if size == 1 or kind == "none":
         return lambda x: x
@@ -98,7 +94,7 @@ MONOTONE = ("cubic", "asinh", "exponential", "tails", "uniform", "wiggly", "bent
 
 def draw_monotone(g: Generator, largest: float) -> tuple[str, Map]:
     """A random increasing map of a standardised column whose `largest` absolute value is about known; its name."""
-    kind = "asinh" if largest > HEAVY else pick(g, MONOTONE)
+    kind = "asinh" if largest > 12.0 else pick(g, MONOTONE)  # only compressing maps of heavy tails
     a, b = log_uniform(g, 0.3, 3.0), g.uniform(0.1, 0.95)
     maps: dict[str, Map] = {
         "cubic": lambda z: z**3 / 3 + b * z,

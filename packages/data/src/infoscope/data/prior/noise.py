@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from infoscope.data.prior.draws import MOST_COMBINED, Array, Generator, Map, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.draws import MAX_COMBINED, Array, Generator, Map, log_uniform, log_uniform_int, pick
 
 SCORES = np.linspace(-6.0, 6.0, 241)  # normal scores at which a function's mean and spread are taken
 
@@ -48,7 +48,7 @@ def standardised(function: Map, at: Array = SCORES) -> Map:
 
 # --- noise ---------------------------------------------------------------------------------------------------------
 def draw_noise(g: Generator) -> Noise:
-    """One of nine noise shapes with random parameters; a skewed one points to either side."""
+    """One of nine noise shapes with random parameters; a skewed one has a random sign."""
     noise = NOISES[pick(g, sorted(NOISES))](g)
     if g.random() < 0.5:
         return noise
@@ -187,7 +187,7 @@ def open_uniform(size: int | tuple[int, ...], g: Generator) -> Array:
 
 def projected_predictor(g: Generator, most: int) -> Predictor:
     """Normal columns of which one projection, or their distance from the origin, is the score."""
-    columns = log_uniform_int(g, 2, min(MOST_COMBINED, max(2, most)))
+    columns = log_uniform_int(g, 2, min(MAX_COMBINED, max(2, most)))
     if g.random() < 0.3:
         name = f"radius of {columns} columns"
         quantile = lambda u: np.sqrt(2 * special.gammaincinv(columns / 2, u))  # noqa: E731

@@ -1,4 +1,4 @@
-"""Independent subsystems of a distribution, and the two sides of a sample."""
+"""Independent subsystems of a distribution, and samples of x and y."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXCHANGED = " (x and y exchanged)"  # end of a description
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One side of a sample: numbers [n, p] and category codes [n, q]; p or q may be 0."""
+    """A sample of x or y: numbers [n, p] and category codes [n, q]; p or q may be 0."""
 
     numbers: NDArray[np.float64]
     labels: NDArray[np.int64]
@@ -23,7 +23,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Request:
-    """What a subsystem should be: kinds are numbers, categories or both; `columns` are the most number columns."""
+    """A requested subsystem: kinds (numbers, categories or both), nats, largest numbers of number columns, ties."""
 
     x: str
     y: str
@@ -55,17 +55,17 @@ class Part:
 
 
 def numbers(columns: Array) -> Sample:
-    """A side of numbers alone; [n] is one column."""
+    """A sample of numbers alone; [n] is one column."""
     columns = columns[:, None] if columns.ndim == 1 else columns
     return Sample(np.ascontiguousarray(columns, dtype=float), np.empty((len(columns), 0), np.int64))
 
 
 def categories(codes: NDArray) -> Sample:
-    """A side of categories alone; [n] is one column."""
+    """A sample of categories alone; [n] is one column."""
     codes = codes[:, None] if codes.ndim == 1 else codes
     return Sample(np.empty((len(codes), 0)), codes.astype(np.int64))
 
 
 def joined(samples: list[Sample]) -> Sample:
-    """Columns of several samples of the same rows side by side."""
+    """The columns of several samples of the same rows."""
     return Sample(np.concatenate([s.numbers for s in samples], 1), np.concatenate([s.labels for s in samples], 1))

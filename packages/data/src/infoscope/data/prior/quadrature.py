@@ -20,14 +20,12 @@ from infoscope.data.prior.parts import Part, Request, Sample, categories, number
 KINDS = ("rounding", "limit", "censoring", "levels")
 LEVELS = (3, 12)  # ordered levels of one column
 LIMIT = (0.05, 0.65)  # share of values at a detection limit
-MARGIN = 8  # rounded cells beyond the outermost pilot values
+MARGIN_CELLS = 8  # of a rounded column beyond the range of the pilot values
 COARSE, FINE = (64, 120), (400, 900)  # nodes of the score, cells of y
-SMALL = 0.01  # quantile of |y| below which cells are alike where the scale of y varies
-REFINEMENTS = 2  # doublings of nodes and cells
-PILOT = 2_000  # draws that set the range of y and the cells of observation
-REACH = 6.0  # normal scores between which the nodes lie
-OVERHANG = 1.25  # cells extend so much further (in asinh) than the pilot draws
-TOLERANCE = (0.0008, 0.004)  # nats, or share of the result: allowed error of a quadrature
+PILOT_ROWS = 2_000  # for the range of y and the cells of observations
+MAX_SCORE = 6.0  # normal score up to which there are nodes
+OVERHANG = 1.25  # range of the cells over that of the pilot values, after asinh
+TOLERANCE = (0.0008, 0.004)  # nats, or share of the result: allowed error of a truth
 
 
 # --- observation ---------------------------------------------------------------------------------------------------
@@ -67,8 +65,8 @@ def draw_observation(g: Generator, pilot: Array, kind: str | None = None) -> Obs
     low, high = np.quantile(pilot, [0.01, 0.99])
     if kind == "rounding":
         width = (high - low) / log_uniform(g, 4, 60)  # cells within the central 98 %
-        first = np.floor(max(pilot.min(), low - 3 * (high - low)) / width) - MARGIN
-        last = np.ceil(min(pilot.max(), high + 3 * (high - low)) / width) + MARGIN
+        first = np.floor(max(pilot.min(), low - 3 * (high - low)) / width) - MARGIN_CELLS
+        last = np.ceil(min(pilot.max(), high + 3 * (high - low)) / width) + MARGIN_CELLS
         values = np.arange(first, last + 1) * width
         return Observation("rounded", (values[1:] + values[:-1]) / 2, np.ones(len(values), bool), values)
     below, above = log_uniform(g, *LIMIT), log_uniform(g, *LIMIT) / 2
@@ -115,12 +113,13 @@ class ScoredPair:
 def information(pair: ScoredPair, x_seen: Observation | None, y_seen: Observation | None, pilot_y: Array) -> float:
     """I(observed x; observed y) in nats; refined until nodes and cells no longer matter, NaN where they do."""
     sizes = FINE
-    for _ in range(REFINEMENTS + 1):
+    for _ in range(3):  # nodes and cells are doubled twice
         joint, x_free, y_free = _joint(pair, x_seen, y_seen, pilot_y, sizes)
         nats = table_information(joint)
         nodes_error = 0.0
         if x_free.sum() > 2:
-            halved = joint * _every_second(x_free)[:, None]
+            weights = np.where(x_free, np.where(np.cumsum(x_free) % 2 == 1, 2.0, 0.0), 1.0)  # every second node
+            halved = joint * weights[:, None]
             nodes_error = abs(nats - table_information(halved / halved.sum())) / 3
         cells_error = 0.0
         if y_free.sum() > 4:
@@ -140,19 +139,19 @@ def information(pair: ScoredPair, x_seen: Observation | None, y_seen: Observatio
 def _joint(
     pair: ScoredPair, x_seen: Observation | None, y_seen: Observation | None, pilot_y: Array, sizes: tuple[int, int]
 ) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
-    """The joint table of score and y, and which of its rows and columns stand for continuous values."""
-    z_edges = np.linspace(-REACH, REACH, sizes[0] + 1)[1:-1]
+    """The joint table of score and y, and which of its rows and columns are of continuous values."""
+    z_edges = np.linspace(-MAX_SCORE, MAX_SCORE, sizes[0] + 1)[1:-1]
     x_cuts = np.zeros(0)
     if x_seen is not None:
         x_cuts = score_of(pair.predictor, x_seen.edges)
-        z_edges = np.union1d(z_edges, x_cuts[np.abs(x_cuts) < REACH])
-    ends = np.concatenate([[-REACH], z_edges, [REACH]])
-    masses = np.diff(special.ndtr(np.concatenate([[-np.inf], z_edges, [np.inf]])))
+        z_edges = np.union1d(z_edges, x_cuts[np.abs(x_cuts) < MAX_SCORE])
+    ends = np.concatenate([[-MAX_SCORE], z_edges, [MAX_SCORE]])
+    probabilities = np.diff(special.ndtr(np.concatenate([[-np.inf], z_edges, [np.inf]])))
     middles = (ends[1:] + ends[:-1]) / 2
     score = pair.predictor.quantile(special.ndtr(middles))
     y_edges, y_cuts = _cells(pair, y_seen, pilot_y, sizes[1])
     given = np.diff(pair.cdf(y_edges, score[:, None]), axis=1, prepend=0.0, append=1.0)
-    joint = masses[:, None] * np.maximum(given, 0.0)
+    joint = probabilities[:, None] * np.maximum(given, 0.0)
     y_ends = np.concatenate([y_edges[:1] - 1, y_edges]) if len(y_edges) else np.zeros(1)
     y_middles = (y_ends + np.concatenate([y_edges, y_edges[-1:] + 1])) / 2
     joint, x_free = _grouped(joint, x_seen, np.searchsorted(x_cuts, middles))
@@ -171,7 +170,7 @@ def _cells(pair: ScoredPair, seen: Observation | None, pilot: Array, cells: int)
         return cuts, cuts
     middle = 0.0 if pair.about_zero else np.median(pilot)
     away = np.abs(pilot - middle)
-    width = np.quantile(away, SMALL) if pair.about_zero else max(np.median(away), 0.1 * pilot.std())
+    width = np.quantile(away, 0.01) if pair.about_zero else max(np.median(away), 0.1 * pilot.std())
     low, high = np.arcsinh((pilot.min() - middle) / width), np.arcsinh((pilot.max() - middle) / width)
     mesh = middle + width * np.sinh(np.linspace(OVERHANG * low, OVERHANG * high, cells - 1))
     return np.union1d(mesh, cuts), cuts
@@ -197,11 +196,6 @@ def _merged(joint: Array, free: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bo
     return np.add.reduceat(joint, starts, axis=1), free[starts]
 
 
-def _every_second(free: NDArray[np.bool_]) -> Array:
-    """Weights (0, 1 or 2) of rows that leave out every second continuous one."""
-    return np.where(free, np.where(np.cumsum(free) % 2 == 1, 2.0, 0.0), 1.0)
-
-
 def score_of(predictor: Predictor, values: Array) -> Array:
     """The normal scores at which the predictor's quantile function reaches `values`."""
     ends = np.full(len(values), -8.0), np.full(len(values), 8.0)
@@ -225,7 +219,7 @@ def scored_part(
     Where ties or categories are requested, the columns are observed (as few ordered levels if `levels`); `decode`
     makes columns of coded y.
     """
-    score = predictor.sample(PILOT, g)[1]
+    score = predictor.sample(PILOT_ROWS, g)[1]
     strength = calibrated(build, score, request.nats, strengths, g)
     pair = build(strength)
     pilot = pair.draw(score, g)

@@ -28,8 +28,8 @@ from infoscope.data.prior.noise import (
 from infoscope.data.prior.parts import Part, Request, Sample
 from infoscope.data.prior.quadrature import ScoredPair, scored_part
 
-NOISE_STRENGTHS = (0.02, 60.0)  # spread of the signal over the spread of the noise
-MOST_COUNTS = 400  # counts beyond it are one value
+NOISE_STRENGTHS = (0.02, 60.0)  # signal-to-noise ratio of the standard deviations
+MAX_COUNTS = 400  # larger counts are one value
 NORMAL_X = single_column("normal x", special.ndtri, lambda n, g: g.normal(size=n))
 
 
@@ -221,9 +221,9 @@ def counts(request: Request, g: Generator) -> Part:
         def draw(score: Array, g: Generator) -> Array:
             rates = rate(score)
             rates = rates if np.isinf(size) else rates * g.gamma(size, size=len(score)) / size
-            return np.minimum(np.where(g.random(len(score)) < zeros, 0, g.poisson(rates)), MOST_COUNTS - 1.0)
+            return np.minimum(np.where(g.random(len(score)) < zeros, 0, g.poisson(rates)), MAX_COUNTS - 1.0)
 
-        return ScoredPair(predictor, cdf, draw, lattice=MOST_COUNTS)
+        return ScoredPair(predictor, cdf, draw, lattice=MAX_COUNTS)
 
     kind = "Poisson" if np.isinf(size) else f"negative binomial({size:.2g})"
     text = f"{kind} counts, mean {mean:.2g}, {zeros:.0%} more zeros, rate exp({name})"
@@ -269,7 +269,7 @@ def _labels(family: str, request: Request, g: Generator, predictor: Predictor, c
 
 
 def ordered_levels(request: Request, g: Generator) -> Part:
-    """Ordered levels (Likert items, genotypes) of a pair of numbers, on one or both sides."""
+    """Ordered levels (Likert items, genotypes) of a pair of numbers, in x, y or both."""
     request = replace(request, columns=(1, 1), tied=(g.random() < 0.6, True))
     if g.random() < 0.5:
         return normal_scores(request, g, "ordered_levels", levels=True)
@@ -279,7 +279,7 @@ def ordered_levels(request: Request, g: Generator) -> Part:
 def censored_times(request: Request, g: Generator) -> Part:
     """Weibull times of a hazard that depends on the score, censored at random.
 
-    y is coded as time, negative where censored; kind both shows the time and whether the event was seen, kind numbers
+    y is coded as time, negative where censored; kind both has the time and whether the event occurred, kind numbers
     the time alone.
     """
     predictor, (name, function) = _predictor(request, g), draw_function(g)

@@ -1,4 +1,4 @@
-"""The 40 distributions of Czyż, Grabowski, Vogt, Beerenwinkel & Marx 2023, "Beyond Normal", invertible maps of known.
+"""The 40 distributions of Czyż, Grabowski, Vogt, Beerenwinkel & Marx 2023, "Beyond Normal": maps of simple ones.
 
 Names as in the package benchmark-mi; true values from closed forms.
 """
@@ -38,9 +38,9 @@ NAMES = (*BASES, *MAPPED)
 BIMODAL = (((0.3, 0.0), (0.7, 5.0)), ((0.5, -1.0), (0.5, 3.0)))  # (weight, mean) of unit normals, of x and of y
 
 
-def law(name: str) -> Case:
+def case(name: str) -> Case:
     """The distribution of one of NAMES: sample(n, generator) -> (x [n, dim], y [n, dim]), and its truth in nats."""
-    one_of("law", name, NAMES)
+    one_of("distribution", name, NAMES)
     base = next(base for base in BASES if name.endswith(base))
     maps = [part for part in name.removesuffix(base).split("-") if part]
     draw, truth = _base(base)
@@ -102,7 +102,7 @@ def _additive(width: float, n: int, g: Generator) -> Pair:
 
 
 def _bimodal(x: NDArray, y: NDArray) -> Pair:
-    return tuple(_quantile(stats.norm.cdf(side), parts) for side, parts in zip((x, y), BIMODAL))
+    return tuple(_quantile(stats.norm.cdf(of), parts) for of, parts in zip((x, y), BIMODAL))
 
 
 def _quantile(level: NDArray, parts: tuple[tuple[float, float], ...]) -> NDArray:
@@ -130,7 +130,7 @@ def _mapped(name: str, x: NDArray, y: NDArray) -> Pair:
 
 
 def _spiral(v: NDArray, plane: tuple[int, int]) -> NDArray:
-    """Every row turned in a plane of two coordinates by its squared norm / dim."""
+    """Every row rotated in the plane of two coordinates by its squared norm / dim."""
     a, b = plane
     angle = (v**2).sum(axis=1) / v.shape[1]
     turned = v.copy()

@@ -1,8 +1,8 @@
-"""Tables of measurements that scikit-learn brings, with a variable of known information made from their rows.
+"""Tables of measurements bundled with scikit-learn, with a variable y of known information made from their rows.
 
 x is a table (its distinct rows, each drawn at most once, without constant columns). The rows' first principal component
-decides y: a group, one of four with equally many rows, that is kept or replaced by any (I of the groups, by the
-channel); or its normal score with normal noise (I of two correlated normal variables).
+determines y: a group, one of four of equal size, kept or replaced by a random one (I of that channel); or its normal
+score with normal noise (I of two correlated normal variables).
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ def drawn(table: str, n: int, g: Generator) -> Pair:
 
 
 def most_rows(name: str) -> int:
-    """How many rows a sample of a case can have."""
+    """The largest sample of a case."""
     return len(_rows(name.rpartition("-and-")[0])[0])
 
 
 @functools.cache
 def _rows(table: str) -> tuple[NDArray, NDArray]:
-    """The distinct rows in an order that says nothing about them, and their scores."""
+    """The distinct rows, sorted by value, and their scores."""
     rows = np.unique(TABLES[table]()["data"].astype(np.float64), axis=0)
     rows = rows[:, (rows != rows[0]).any(axis=0)]
     scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)

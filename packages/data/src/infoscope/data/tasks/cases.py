@@ -1,4 +1,4 @@
-"""A distribution of known mutual information, and the integrals by which it is known."""
+"""Case: a distribution with known mutual information; and integrals that give it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ Pair = tuple[NDArray, NDArray]
 Draw = Callable[[int, Generator], tuple[Any, ...]]
 NOISE = 0.5 * math.log(2 * math.pi * math.e)  # entropy of a standard normal variable, nats
 DRAWS = 400_000  # of Monte Carlo truths
-CELLS_AT_ONCE = 1_000_000  # of quadratures
 
 
 @dataclass(frozen=True)
 class Case:
-    """A known truth: sample(n, generator) -> variables, and truth() -> (nats, standard error; 0 where exact).
+    """A distribution: sample(n, generator) -> variables, and truth() -> (nats, standard error; 0 where exact).
 
     measure  mi of (x, y); cmi: I(x; y | z); co-information: I(a; t) + I(b; t) - I(a, b; t)
     y        labels, numbers, counts (unbounded labels) or categories (x is labels, too)
@@ -81,7 +80,7 @@ def normal_mixture(points: NDArray, centres: ArrayLike, weights: ArrayLike, spre
     centres, weights, spread = np.broadcast_arrays(*(np.asarray(a, float) for a in (centres, weights, spread)))
     weights = weights / weights.sum() / (spread * np.sqrt(2 * np.pi))
     density = []
-    for part in np.array_split(points, 1 + points.size * centres.size // CELLS_AT_ONCE):
+    for part in np.array_split(points, 1 + points.size * centres.size // 1_000_000):
         exponents = (part[:, None] - centres) / spread
         exponents *= exponents
         exponents *= -0.5
@@ -112,5 +111,5 @@ def middles(low: float, high: float, count: int = 1500) -> NDArray:
 
 
 def draws(seed: int, name: str, n: int) -> Generator:
-    """The random stream of a data set: estimators and methods that share a case, size and seed see the same data."""
+    """The random stream of a data set: the same case, size and seed give the same data."""
     return np.random.default_rng([seed, n, *name.encode()])

@@ -1,4 +1,4 @@
-"""Settings that examine tests of independence, each with x and y independent (given z), and with them dependent.
+"""Settings to examine tests of independence: a null (x and y independent given z) and an alternative each.
 
 x = left(a(z) + e), y = right(b(z) + effect e + w), e and w normal: I(x; y | z) = log(1 + effect^2) / 2; labels: less.
 """
@@ -20,7 +20,7 @@ Map = Callable[[NDArray], NDArray]
 
 
 @dataclass(frozen=True)
-class IndependenceLaw:
+class IndependenceSetting:
     """A null and an alternative: sample(n, generator, dependent) -> (x, y) or (x, y, z); whole numbers are labels.
 
     `columns` is the number of z's, `rows` the sample size, `information` (nats) the alternative's; nan: unknown.
@@ -51,14 +51,14 @@ def cube(values: NDArray) -> NDArray:
 
 
 def mean_of(z: NDArray) -> NDArray:
-    """The columns of z in one, at variance 1; 0 of none."""
+    """The columns of z combined into one of variance 1; 0 without columns."""
     return z.sum(axis=1) / math.sqrt(max(1, z.shape[1]))
 
 
 def given(
     columns: int, rows: int, effect: float, *, left: Map = identity, right: Map = identity, a: Map = mean_of,
     b: Map = mean_of, labels: int = 0,
-) -> IndependenceLaw:  # fmt: skip
+) -> IndependenceSetting:  # fmt: skip
     """`columns` normal columns of z, and `labels` more of three categories that shift x and y."""
 
     def sample(n: int, g: Generator, dependent: bool) -> tuple[Any, ...]:
@@ -74,21 +74,21 @@ def given(
     lossy = {left, right} & {halves, thirds}
     types = "labels" if len(lossy) and left is not identity else "number and label" if lossy else "numbers"
     linear = {left, right, a, b} <= {identity, mean_of} | lossy
-    return IndependenceLaw(
+    return IndependenceSetting(
         "linear" if linear else "post-nonlinear", types + (", mixed z" if labels else ""), columns + labels, rows,
         math.nan if lossy else math.log1p(effect**2) / 2, sample,
     )  # fmt: skip
 
 
-def circle(rows: int, noise: float) -> IndependenceLaw:
-    """Points of a circle and noise: no correlation. Independent: the same of two circles."""
+def circle(rows: int, noise: float) -> IndependenceSetting:
+    """Points of a circle plus noise, uncorrelated. Independent: coordinates of two circles."""
 
     def sample(n: int, g: Generator, dependent: bool) -> tuple[NDArray, NDArray]:
         one, other = g.uniform(0, 2 * np.pi, (2, n))
         e, w = noise * g.normal(size=(2, n))
         return np.cos(one) + e, np.sin(one if dependent else other) + w
 
-    return IndependenceLaw("circle", "numbers", 0, rows, math.nan, sample)
+    return IndependenceSetting("circle", "numbers", 0, rows, math.nan, sample)
 
 
 def sines(z: NDArray) -> NDArray:
@@ -103,7 +103,7 @@ def first(z: NDArray) -> NDArray:
     return z[:, 0]
 
 
-LAWS: dict[str, IndependenceLaw] = {
+SETTINGS: dict[str, IndependenceSetting] = {
     "linear-0": given(0, 100, 0.35),
     "circle-0": circle(200, 0.3),
     "labels-0": given(0, 200, 0.5, left=thirds, right=halves),
@@ -127,6 +127,6 @@ LAWS: dict[str, IndependenceLaw] = {
 }
 
 
-def law(name: str) -> IndependenceLaw:
+def setting(name: str) -> IndependenceSetting:
     """The setting of a name. ValueError for an unknown one."""
-    return LAWS[one_of("law", name, LAWS)]
+    return SETTINGS[one_of("setting", name, SETTINGS)]

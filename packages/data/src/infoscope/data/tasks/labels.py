@@ -72,7 +72,7 @@ def uniform_beside_label(classes: int = 5) -> Case:
 
 
 def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
-    """y is the sign, at times wrong, of a product of normal columns: fewer, or any linear score, say nothing."""
+    """y is the sign of a product of normal columns, sometimes wrong; fewer columns have no information."""
     entropy = -wrong * math.log(wrong) - (1 - wrong) * math.log1p(-wrong)
     return response(
         normals(columns),
@@ -83,7 +83,7 @@ def parity_of_signs(columns: int, signs: int = 2, wrong: float = 0.1) -> Case:
 
 
 def label_of_one_of(dim: int, apart: float = 1.5) -> Case:
-    """A fair label moves one of `dim` normal columns."""
+    """A balanced label moves one of `dim` normal columns."""
 
     def sample(n: int, g: Generator) -> Pair:
         y, x = g.integers(0, 2, n), g.normal(size=(n, dim))
@@ -98,7 +98,7 @@ def label_of_one_of(dim: int, apart: float = 1.5) -> Case:
 
 
 def five_classes(dim: int = 8, apart: float = 0.9) -> Case:
-    """Five classes of uneven shares, normal in eight columns; Monte Carlo."""
+    """Five classes of unequal shares, normal in eight columns; Monte Carlo."""
     shares = np.array([0.35, 0.25, 0.2, 0.12, 0.08])
     of_class = apart * np.random.default_rng(5).normal(size=(5, dim))
 
@@ -115,7 +115,7 @@ def five_classes(dim: int = 8, apart: float = 0.9) -> Case:
 
 
 def four_clouds(dim: int = 8, away: float = 1.2) -> Case:
-    """Four classes at the corners of a square; six of eight columns are idle."""
+    """Four classes at the corners of a square; six of eight columns are irrelevant."""
 
     def sample(n: int, g: Generator) -> Pair:
         corner = g.integers(0, 2, (n, 2))
@@ -128,7 +128,7 @@ def four_clouds(dim: int = 8, away: float = 1.2) -> Case:
 
 
 def rings(noise: float = 0.35) -> Case:
-    """The label is one of three rings about the same centre."""
+    """The label is one of three rings with a common centre."""
     radii = np.array([1.5, 2.5, 3.5])
 
     def sample(n: int, g: Generator) -> Pair:
@@ -175,7 +175,7 @@ def label_of_score(weights: tuple[float, ...], cuts: tuple[float, ...], curve: C
 
 
 def product_label(dim: int = 5, steepness: float = 2.0) -> Case:
-    """A label whose log odds are the product of two columns and a third; two more are idle."""
+    """A label with log odds x1 x2 + x3; two more columns are irrelevant."""
 
     def sample(n: int, g: Generator) -> Pair:
         x = g.normal(size=(n, dim))
@@ -234,7 +234,7 @@ def table_of(joint: NDArray, x_names: NDArray, y_names: NDArray) -> Case:
 
 
 def confusion(classes: int = 8, right: float = 0.6) -> Case:
-    """Classes of falling shares and what somebody takes them for: right, else mostly one of the next two."""
+    """Classes of decreasing shares and noisy readings of them: right, else mostly one of the next two."""
     shares = 0.8 ** np.arange(classes)
     taken = np.full((classes, classes), 0.1 / classes)
     for one in range(classes):
@@ -247,7 +247,7 @@ def confusion(classes: int = 8, right: float = 0.6) -> Case:
 
 
 def survey(kept: float = 0.5) -> Case:
-    """Answers to two questions, five and seven of them, unordered."""
+    """Answers to two unordered questions with five and seven options."""
     rest = math.sqrt(1 - kept**2)
     first, second = np.array([-1.2, -0.3, 0.4, 1.3]), np.array([-1.6, -1.0, -0.4, 0.1, 0.8, 1.5])
     inner = np.diff(special.ndtr((np.r_[-np.inf, second, np.inf] - kept * X[:, None]) / rest), axis=1)
@@ -257,7 +257,7 @@ def survey(kept: float = 0.5) -> Case:
 
 
 def questionnaire(correlation: float = 0.6) -> Case:
-    """Two answers on scales of five and four, from one normal distribution, taken as categories."""
+    """Two answers on scales of five and four, from one bivariate normal, treated as categories."""
     cuts = np.array([-1.2, -0.4, 0.3, 1.1]), np.array([-0.8, 0.2, 1.0])
 
     def sample(n: int, g: Generator) -> Pair:
@@ -277,7 +277,7 @@ def questionnaire(correlation: float = 0.6) -> Case:
 
 # --- co-information ------------------------------------------------------------------------------------------------
 def gate(operation: Callable[[NDArray, NDArray], NDArray]) -> Case:
-    """Two fair bits and a gate: co-information from the truth table."""
+    """Two independent fair bits and the output of a gate: co-information from the truth table."""
 
     def sample(n: int, g: Generator) -> tuple[NDArray, NDArray, NDArray]:
         a, b = g.integers(0, 2, n), g.integers(0, 2, n)
@@ -292,7 +292,7 @@ def gate(operation: Callable[[NDArray, NDArray], NDArray]) -> Case:
 
 
 def copied() -> Case:
-    """The same fair bit three times: all of it is redundant."""
+    """The same fair bit three times: all information is redundant."""
 
     def sample(n: int, g: Generator) -> tuple[NDArray, NDArray, NDArray]:
         bit = g.integers(0, 2, n)

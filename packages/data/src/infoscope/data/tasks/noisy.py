@@ -1,4 +1,6 @@
-"""Distributions of known mutual information in which y is a function of x and noise: normal, of other shapes, even."""
+"""Distributions of known mutual information in which y is a function of x plus noise: normal, uniform or of another
+shape.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,13 @@ WEIGHTS = stats.norm.pdf(X) / stats.norm.pdf(X).sum()
 # --- a function and noise ------------------------------------------------------------------------------------------
 def normal_noise(draw: Callable[[int, Generator], NDArray], signal: Callable[[NDArray], NDArray], noise: float,
                  values: NDArray, weights: NDArray, points: NDArray | None = None) -> Case:  # fmt: skip
-    """y = signal(x) + noise * normal; weighted values of the signal, and points of the density of y."""
+    """y = signal(x) + noise * normal; values and weights of the signal, and points for the density of y."""
     truth = lambda: through_noise(noise, values, weights, points)  # noqa: E731
     return response(draw, lambda x, g: signal(x) + noise * g.normal(size=len(x)), truth)
 
 
 def cubic_wave(noise: float = 0.8) -> Case:
-    """y = x³ - 2 x + noise: two turns, steep ends."""
+    """y = x³ - 2 x + noise."""
     wave = lambda x: x**3 - 2 * x  # noqa: E731
     x, tails = np.linspace(-6, 6, 6001), (np.linspace(-220, -12, 4000)[:-1], np.linspace(12, 220, 4000)[1:])
     y = np.concatenate([tails[0], np.linspace(-12, 12, 4001), tails[1]])
@@ -43,13 +45,13 @@ def cubic_wave(noise: float = 0.8) -> Case:
 
 
 def square_of_one(dim: int = 12, noise: float = 0.5) -> Case:
-    """y is the square of one of twelve columns, and noise."""
+    """y is the square of one of twelve columns, plus noise."""
     x, y = np.linspace(-6, 6, 2401), np.linspace(-4, 40, 8801)
     return normal_noise(normals(dim), lambda x: x[:, dim // 2] ** 2, noise, x**2, stats.norm.pdf(x), y)
 
 
 def radius(dim: int = 3, noise: float = 0.3) -> Case:
-    """y is how far a normal point is from the middle, and noise."""
+    """y is the norm of a normal vector, plus noise."""
     r, y = np.linspace(0, 9, 1801), np.linspace(-3, 12, 3001)
     return normal_noise(normals(dim), lambda x: np.linalg.norm(x, axis=1), noise, r, stats.chi.pdf(r, dim), y)
 
@@ -68,7 +70,7 @@ def largest_of(dim: int, noise: float = 0.1) -> Case:
 
 
 def surface(noise: float = 0.005) -> Case:
-    """x uniform in the cube, y = x1 x2 + x3 with hardly any noise; P(x1 x2 < p) = p (1 - log p)."""
+    """x uniform in the cube, y = x1 x2 + x3 with little noise; P(x1 x2 < p) = p (1 - log p)."""
     values = middles(0, 2, 2000)
     ends = np.clip([values, values - 1], 0, 1)
     below = ends - special.xlogy(ends, ends)
@@ -86,7 +88,7 @@ def zero_or_gamma(zeros: float = 0.4) -> Case:
 
 
 def reported_ages(slope: float = 0.9) -> Case:
-    """Ages in years, of which a third of the people round theirs to tens, and a measurement that rises with them."""
+    """Ages in years, which a third of the people round to tens, and a measurement that increases with age."""
     ages = np.arange(18, 91)
     shares = np.zeros(101)
     np.add.at(shares, ages, 0.65 / len(ages))
@@ -104,7 +106,7 @@ def product_among(dim: int, noise: float = 0.3) -> Case:
 
 
 def regimes(dim: int = 5, noise: float = 0.5) -> Case:
-    """Which of two columns y follows is decided by a third; two more are idle."""
+    """The sign of one column decides on which of two others y depends; two more are irrelevant."""
     y = np.linspace(-14, 14, 5601)
     density = sum(stats.norm.pdf(y, 0, math.hypot(slope, noise)) for slope in (1.5, 0.5)) / 2
     follow = lambda x: np.where(x[:, 0] > 0, 1.5 * x[:, 1], 0.5 * x[:, 2])  # noqa: E731
@@ -124,7 +126,7 @@ def growing_noise() -> Case:
 
 
 def crossed(noise: float = 0.5) -> Case:
-    """y is x or -x, as a coin falls, and noise."""
+    """y is x or -x, at random, plus noise."""
 
     def truth() -> float:
         y, x = np.linspace(-10, 10, 4001), np.linspace(-6, 6, 1201)
@@ -137,7 +139,7 @@ def crossed(noise: float = 0.5) -> Case:
 
 
 def changing_scale(slope: float = 0.7) -> Case:
-    """The spread of y, and nothing else of it, depends on x."""
+    """Only the spread of y depends on x."""
 
     def truth() -> float:
         logs = np.linspace(-40, 12, 20_801)
@@ -160,7 +162,7 @@ def product_noise() -> Case:
 
 
 def mixed_columns() -> Case:
-    """x is a category and a number, y the sum of their effects, and noise."""
+    """x is a category and a number, y the sum of their effects plus noise."""
     means, slope, noise = np.array([-2.0, 0.0, 1.5]), 0.8, 0.7
 
     def sample(n: int, g: Generator) -> tuple[dict[str, NDArray], NDArray]:
@@ -175,7 +177,9 @@ def mixed_columns() -> Case:
 
 
 def waiting_times(pairs: int = 3, idle: int = 3) -> Case:
-    """y = x + noise for some columns, all exponential: I is Euler's constant for each; others of x are idle."""
+    """y = x + noise for some columns, all exponential: I is Euler's constant for each; other columns of x are
+    irrelevant.
+    """
     return response(
         lambda n, g: g.exponential(size=(n, pairs + idle)),
         lambda x, g: x[:, :pairs] + g.exponential(size=(len(x), pairs)),
@@ -186,7 +190,7 @@ def waiting_times(pairs: int = 3, idle: int = 3) -> Case:
 # --- noise of other shapes, and sharp edges ------------------------------------------------------------------------
 def with_noise(draw: Callable[[Generator, tuple[int, ...]], NDArray], quantile: Callable, entropy: float,
                columns: int = 1) -> Case:  # fmt: skip
-    """y = x + noise, x normal, by column; noise by draw(generator, size), its quantile function and entropy (nats)."""
+    """y = x + noise by column, x normal; noise: draw(generator, size), its quantile function and entropy (nats)."""
 
     def truth() -> float:
         noise = quantile((np.arange(4000) + 0.5) / 4000)
@@ -196,18 +200,18 @@ def with_noise(draw: Callable[[Generator, tuple[int, ...]], NDArray], quantile: 
     return response(normals(columns), lambda x, g: x + draw(g, x.shape), truth)
 
 
-def scaled(law: stats.rv_continuous, scale: float, columns: int = 1) -> Case:
-    """y = x + noise of a distribution of scipy's, times a scale."""
+def scaled(noise: stats.rv_continuous, scale: float, columns: int = 1) -> Case:
+    """y = x + scale * noise, noise a distribution of scipy."""
     return with_noise(
-        lambda g, size: scale * law.rvs(size=size, random_state=g),
-        lambda shares: scale * law.ppf(shares),
-        float(law.entropy()) + math.log(scale),
+        lambda g, size: scale * noise.rvs(size=size, random_state=g),
+        lambda shares: scale * noise.ppf(shares),
+        float(noise.entropy()) + math.log(scale),
         columns,
     )
 
 
 def two_bands(apart: float = 0.7, width: float = 0.4) -> Case:
-    """y is x up or down by .7, and even noise that does not fill the gap: two bands with four edges."""
+    """y is x plus or minus .7, plus uniform noise: two bands with four edges."""
 
     def quantile(shares: NDArray) -> NDArray:
         upper = shares > 0.5
@@ -217,7 +221,7 @@ def two_bands(apart: float = 0.7, width: float = 0.4) -> Case:
 
 
 def even_and_wider(least: float = 0.2, slope: float = 0.5) -> Case:
-    """y = x + even noise, the wider the farther x is from 0."""
+    """y = x + uniform noise, wider for larger |x|."""
 
     def width(x: NDArray) -> NDArray:
         return least + slope * np.abs(x)

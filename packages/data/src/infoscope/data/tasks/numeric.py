@@ -47,7 +47,7 @@ def gaussian_given(dim: int) -> Case:
 
 
 def coupled(dim: int, correlation: float, pairs: int | None = None, then: Callable[[NDArray], NDArray] | None = None):
-    """Normal columns [n, dim] of x and y, the first `pairs` of them correlated, and a map of each."""
+    """Normal x and y [n, dim], the first `pairs` columns correlated one to one; `then` maps x and y."""
     pairs = dim if pairs is None else pairs
 
     def sample(n: int, g: Generator) -> Pair:
@@ -68,19 +68,19 @@ def one_of_several(dim: int, correlation: float) -> Case:
 
 
 def one_factor(dim_x: int = 6, dim_y: int = 4) -> Case:
-    """Every column is one shared factor and its own noise; margins cubed."""
+    """Every column is a common factor plus noise; the columns of x are cubed."""
     a, b = np.linspace(0.3, 0.9, dim_x), np.linspace(0.8, 0.4, dim_y)
 
     def sample(n: int, g: Generator) -> Pair:
         f = g.normal(size=(n, 1))
         return (f * a + g.normal(size=(n, dim_x))) ** 3, f * b + g.normal(size=(n, dim_y))
 
-    x, y = (a**2).sum(), (b**2).sum()  # what is known of the factor from either side
+    x, y = (a**2).sum(), (b**2).sum()  # signal-to-noise ratios of the factor in x and in y
     return known(sample, 0.5 * math.log((1 + x) * (1 + y) / (1 + x + y)))
 
 
 def next_steps(before: int = 5, after: int = 3, kept: float = 0.8) -> Case:
-    """Five values of an autoregression, and the next three: all that they share is in the last."""
+    """x: five successive values of an autoregression; y: the next three, which depend on the last of x alone."""
 
     def draw(n: int, g: Generator) -> NDArray:
         series = g.normal(size=(n, before + after))
@@ -92,7 +92,7 @@ def next_steps(before: int = 5, after: int = 3, kept: float = 0.8) -> Case:
 
 
 def patients(rows: int = 10, shared: float = 0.6, correlation: float = 0.7) -> Case:
-    """Two correlated normal columns, `rows` of each patient, a `shared` part of whose variances is the patient's."""
+    """Two correlated normal columns, `rows` per patient; a share `shared` of each variance is between patients."""
 
     def sample(n: int, g: Generator) -> tuple[NDArray, NDArray, NDArray]:
         patient = np.arange(n) // rows
@@ -116,8 +116,7 @@ def repeated_measurements(times: int = 4, between: float = 0.5, noise: float = 0
 
 
 def moving_correlation(largest: float = 0.95) -> Case:
-    """y's correlation with the first column of x is 0.95 sin(pi v) of the second, uniform on (-1, 1); y is normal
-    given v, so I is the mean of -log(1 - r^2) / 2 over v."""
+    """The correlation of y and x1 is 0.95 sin(pi x2), x2 uniform on (-1, 1): I is the mean of -log(1 - r^2) / 2."""
 
     def sample(n: int, g: Generator) -> Pair:
         x = np.column_stack([g.normal(size=n), g.uniform(-1, 1, n)])
@@ -155,8 +154,10 @@ def lobes() -> Case:
 
 
 def crossed_corners(apart: float = 2.0) -> Case:
-    """x and y near corners (+-2, +-2) with unit noise; the signs of x multiply to the same as those of y, and nothing
-    else is shared. The density ratio is 1 + the product of tanh(2 v) over the four columns; Monte Carlo."""
+    """x and y near corners (+-2, +-2) with unit noise; only the products of their signs are equal.
+
+    The density ratio is 1 + the product of tanh(2 v) over the four columns; Monte Carlo.
+    """
 
     def draw(n: int, g: Generator) -> NDArray:
         signs = g.choice([-1.0, 1.0], (n, 4))
@@ -171,12 +172,12 @@ def crossed_corners(apart: float = 2.0) -> Case:
 
 # --- sharp edges ---------------------------------------------------------------------------------------------------
 def below() -> Case:
-    """x is even on [0, 1], y even on [0, x]: I = Euler's constant, for h(y) = -psi(2) and h(y|x) = E ln x = -1."""
+    """x uniform on [0, 1], y uniform on [0, x]: I = Euler's constant, as h(y) = -psi(2) and h(y | x) = E ln x = -1."""
     return response(lambda n, g: g.random(n), lambda x, g: x * g.random(len(x)), np.euler_gamma)
 
 
 def disc() -> Case:
-    """A point of a disc, even: I = ln pi - 1, for a coordinate is a semicircle's with h = ln pi - 1/2. Uncorrelated."""
+    """The coordinates of a uniform point of a disc, uncorrelated: I = ln pi - 1."""
 
     def sample(n: int, g: Generator) -> Pair:
         radius, angle = np.sqrt(g.random(n)), 2 * math.pi * g.random(n)
@@ -186,18 +187,19 @@ def disc() -> Case:
 
 
 def in_order() -> Case:
-    """The lesser and the greater of two even numbers: I = 1 - ln 2, for either has h = 1/2 - ln 2, both -ln 2."""
+    """The smaller and the larger of two uniform numbers: I = 1 - ln 2."""
     return known(lambda n, g: tuple(np.sort(g.random((2, n)), axis=0)), 1 - math.log(2))
 
 
 def triangle() -> Case:
-    """The greater and the lesser of two even numbers, uniform on 0 < y < x < 1: an edge from corner to corner."""
+    """The larger and the smaller of two uniform numbers, (x, y) uniform on 0 < y < x < 1: I = 1 - ln 2."""
     return known(lambda n, g: tuple(np.sort(g.random((n, 2)), axis=1).T[::-1]), 1 - math.log(2))
 
 
 def coarse_and_fine(cells: int = 30, kept: float = 0.7, window: float = 0.1) -> Case:
-    """x = cell + place, y = cell, redrawn now and then, + place moved within a window of a tenth, wrapped in the cell:
-    I of the cells - log window."""
+    """x = cell + place; y = cell (sometimes redrawn) + place moved within a window, modulo 1: I of the cells - log
+    window.
+    """
 
     def sample(n: int, g: Generator) -> Pair:
         cell, place = g.integers(0, cells, n), g.random(n)
@@ -209,7 +211,7 @@ def coarse_and_fine(cells: int = 30, kept: float = 0.7, window: float = 0.1) -> 
 
 
 def rare_event(share: float = 0.02, window: float = 1e-3) -> Case:
-    """Independent uniforms, but in 2 % of rows x determines y to a thousandth: H(share) - share log window."""
+    """Independent uniforms, except that x determines y to a thousandth in 2 % of rows: H(share) - share log window."""
 
     def sample(n: int, g: Generator) -> Pair:
         event, (x, y) = g.random(n) < share, g.random((2, n))
@@ -281,7 +283,7 @@ def frank_information(theta: float) -> float:
 
 
 def frank(theta: float, *quantiles: Callable[[NDArray], NDArray]) -> Case:
-    """Frank's copula, which has no tails, with the margins of these quantile functions."""
+    """Frank's copula, without tail dependence, with the margins of these quantile functions."""
     return known(
         lambda n, g: tuple(quantile(u) for quantile, u in zip(quantiles, frank_draws(n, g, theta))),
         lambda: frank_information(theta),
@@ -289,7 +291,7 @@ def frank(theta: float, *quantiles: Callable[[NDArray], NDArray]) -> Case:
 
 
 def composition(parts: tuple[float, ...] = (2.0, 1.5, 3.0, 1.0), rest: float = 0.7) -> Case:
-    """Shares of a whole: two and two more of five of a Dirichlet; closed form, as its parts are Dirichlet."""
+    """x and y: two parts each of a Dirichlet with five parts; closed form, as sums of parts are Dirichlet."""
 
     def entropy(some: tuple[float, ...]) -> float:
         return stats.dirichlet([*some, sum(parts) + rest - sum(some)]).entropy()
@@ -300,7 +302,7 @@ def composition(parts: tuple[float, ...] = (2.0, 1.5, 3.0, 1.0), rest: float = 0
 
 # --- angles and circles --------------------------------------------------------------------------------------------
 def angles(concentration: float = 3.0, centred: bool = False) -> Case:
-    """Two directions, y that of x and von Mises noise, as numbers from 0 to 2 pi that go round; centred: from -pi."""
+    """Two directions, y = x plus von Mises noise, from 0 to 2 pi; centred: from -pi to pi."""
 
     def sample(n: int, g: Generator) -> Pair:
         if centred:
@@ -314,7 +316,7 @@ def angles(concentration: float = 3.0, centred: bool = False) -> Case:
 
 
 def circle_draws(n: int, g: Generator, noise: float) -> Pair:
-    """The two coordinates of points of a circle, each with normal noise."""
+    """The coordinates of points on a circle, each with normal noise."""
     angle = 2 * np.pi * g.random(n)
     return np.cos(angle) + noise * g.normal(size=n), np.sin(angle) + noise * g.normal(size=n)
 
@@ -328,13 +330,12 @@ def circle_information(noise: float) -> float:
 
 
 def circle(noise: float = 0.2) -> Case:
-    """The two coordinates of a point of a circle, each with normal noise."""
+    """The coordinates of a point on a circle, each with normal noise."""
     return known(lambda n, g: circle_draws(n, g, noise), lambda: circle_information(noise))
 
 
 def complex_square(noise: float = 0.01) -> Case:
-    """x uniform in the unit disk, y its square as a complex number, with noise in both coordinates; the modulus of the
-    square is uniform and its angle as well, which leaves a quadrature over two radii."""
+    """x uniform in the unit disc, y = x^2 as a complex number plus noise; quadrature over two radii."""
 
     def sample(n: int, g: Generator) -> Pair:
         z = np.sqrt(g.random(n)) * np.exp(2j * np.pi * g.random(n))
@@ -354,7 +355,7 @@ def complex_square(noise: float = 0.01) -> Case:
 
 
 def woven(dim: int, pairs: int, pair: Callable[[int, Generator], Pair], truth: Callable[[], float]) -> Case:
-    """Independent pairs among independent columns, x and y each behind a rotation: the sum over pairs."""
+    """Independent pairs among independent columns; x and y are rotated. I is the sum over pairs."""
     g = np.random.default_rng([dim, pairs])
     rotations = [np.linalg.qr(g.normal(size=(dim, dim)))[0] for _ in range(2)]
 
@@ -380,7 +381,7 @@ def shared_spread(dim_x: int = 2, dim_y: int = 3, degrees: float = 4.0, correlat
 
 
 def shared_volatility(dim: int, spread: float) -> Case:
-    """Uncorrelated normal columns, all times one lognormal number of the row; entropies by the density of length."""
+    """Uncorrelated normal columns times one lognormal number per row; entropies from the density of the length."""
 
     def entropy(columns: int) -> float:
         logs = np.linspace(-8, 8, 1601) * spread
@@ -399,7 +400,7 @@ def shared_volatility(dim: int, spread: float) -> Case:
 
 # --- rounding, censoring, counts -----------------------------------------------------------------------------------
 def rounded_gaussian(nats: float = 0.5, grid: float = 0.5) -> Case:
-    """Two correlated normals, rounded to a grid (in standard deviations): ties everywhere."""
+    """Two correlated normals, rounded to a grid (in standard deviations)."""
     correlation, noise = np.sqrt(1 - np.exp(-2 * nats)), np.exp(-nats)
 
     def sample(n: int, g: Generator) -> Pair:
@@ -420,12 +421,12 @@ def rounded_gaussian(nats: float = 0.5, grid: float = 0.5) -> Case:
 
 
 def numbered_cells(levels: int = 6) -> Case:
-    """Two independent categories, given as numbers: nearly every row has k others at distance 0."""
+    """Two independent categories given as numbers: nearly every row has k others at distance 0."""
     return known(lambda n, g: tuple(g.integers(0, levels, (2, n)) + 0.5), 0.0)
 
 
 def censored(kept: float = 0.7) -> Case:
-    """y is correlated with x, and 0 where it would be less: half of the rows."""
+    """y is correlated with x and recorded as 0 where it is negative."""
     rest = math.sqrt(1 - kept**2)
 
     def truth() -> float:
@@ -439,7 +440,7 @@ def censored(kept: float = 0.7) -> Case:
 
 
 def both_censored(kept: float = 0.8, limit: float = 0.0) -> Case:
-    """Two correlated normals, each recorded as the limit where it would be less; parts of the plane by quadrature."""
+    """Two correlated normals, each recorded as the limit where it is below; quadrature over parts of the plane."""
     rest = math.sqrt(1 - kept**2)
 
     def sample(n: int, g: Generator) -> Pair:
@@ -462,7 +463,7 @@ def both_censored(kept: float = 0.8, limit: float = 0.0) -> Case:
 
 
 def clipped(kept: float = 0.8, end: float = 1.0) -> Case:
-    """y is correlated with x and cut off at both ends, as a sensor would: a third of the rows."""
+    """y is correlated with x and clipped at both ends, in a third of the rows."""
     rest = math.sqrt(1 - kept**2)
 
     def truth() -> float:
@@ -476,7 +477,7 @@ def clipped(kept: float = 0.8, end: float = 1.0) -> Case:
 
 
 def amounts(steepness: float = 1.5, slope: float = 0.5, noise: float = 0.7) -> Case:
-    """What is spent: nothing by half of the people, else a lognormal amount; both depend on x."""
+    """y is 0 in half of the rows and else lognormal; probability and mean depend on x."""
 
     def sample(n: int, g: Generator) -> Pair:
         x, z = g.normal(size=(2, n))
@@ -504,7 +505,7 @@ def gamma_counts(shape: float = 2.0, scale: float = 2.0) -> Case:
 
 
 def counts_of_one(dim: int = 3, slope: float = 0.8) -> Case:
-    """Poisson counts, as numbers, whose rate is the exponential of one of three columns."""
+    """Poisson counts, as numbers, with the exponential of one of three columns as rate."""
 
     def truth() -> float:
         given = stats.poisson.pmf(np.arange(900), np.exp(slope * X)[:, None])
@@ -534,7 +535,7 @@ def zero_inflated_poisson(zeros: float = 0.15) -> Case:
 
 
 def grades(dim: int = 6, useful: int = 3, kept: float = 0.8) -> Case:
-    """Seven ordered grades, taken as numbers, of the mean of three of six columns and noise."""
+    """Seven ordered grades, as numbers, of the mean of three of six columns plus noise."""
     cuts = np.array([-1.5, -0.9, -0.3, 0.3, 0.9, 1.5])
 
     def sample(n: int, g: Generator) -> Pair:
@@ -552,9 +553,9 @@ def grades(dim: int = 6, useful: int = 3, kept: float = 0.8) -> Case:
     return known(sample, truth)
 
 
-# --- nothing shared ------------------------------------------------------------------------------------------------
+# --- independent ---------------------------------------------------------------------------------------------------
 def nothing(dim: int = 6) -> Case:
-    """Columns that depend on one another within x and within y, with x and y independent."""
+    """Columns that depend on one another within x and within y; x and y are independent."""
 
     def sample(n: int, g: Generator) -> Pair:
         x, y = (g.normal(size=(n, dim)) + g.normal(size=(n, 1)) for _ in range(2))
@@ -564,7 +565,7 @@ def nothing(dim: int = 6) -> Case:
 
 
 def clouds_and_tails(dim_x: int = 4, dim_y: int = 3) -> Case:
-    """Columns in two clouds in x, heavy tails in y, independent."""
+    """x in two clusters, y with heavy tails, independent."""
 
     def sample(n: int, g: Generator) -> Pair:
         x = g.choice([-2.0, 2.0], (n, 1)) + g.normal(size=(n, dim_x))
@@ -574,7 +575,7 @@ def clouds_and_tails(dim_x: int = 4, dim_y: int = 3) -> Case:
 
 
 def tails_and_amounts() -> Case:
-    """Heavy tails in x, amounts with many zeros in y, independent."""
+    """x with heavy tails, y with many zeros, independent."""
     return response(
         lambda n, g: g.normal(size=(n, 2)) / np.sqrt(g.chisquare(2, (n, 1)) / 2),
         lambda x, g: np.where(g.random(len(x)) < 0.4, np.exp(g.normal(size=len(x))), 0.0),

@@ -28,8 +28,7 @@ POOLS: dict[str, Callable] = {
     "imdb-bert": lambda: data.imdb_embeddings(),
 }
 CLASSES = {"mnist-0-1": 2, "mnist": 10, "cifar10": 10, "imdb-bert": 2}
-_LEVELS = 200  # of Gowri et al.
-_SURE = 5.5  # standard deviations of how many items of a class a sample takes
+_MARGIN = 5.5  # standard deviations of the number of items of a class in a sample
 
 
 def level_names(pool: str, count: int) -> tuple[str, ...]:
@@ -41,10 +40,10 @@ def level_names(pool: str, count: int) -> tuple[str, ...]:
     )
 
 
-NAMES = level_names("mnist-0-1", _LEVELS)
+NAMES = level_names("mnist-0-1", 200)
 
 
-def law(name: str) -> Case:
+def case(name: str) -> Case:
     """The distribution "<pool>-at-<bits>": sample(n, generator) -> (x [n, d], y [n, e]) float64, truth in nats.
 
     ValueError: not such a name, or too many bits. FileNotFoundError on sampling without the data.
@@ -55,9 +54,9 @@ def law(name: str) -> Case:
     except ValueError:
         nats = math.nan
     if pool not in POOLS or not 0 <= nats < math.log(CLASSES[pool]) + 1e-9:
+        pools = ", ".join(POOLS)
         raise InvalidInput(
-            f"law must be <pool>-at-<bits> with a pool of {', '.join(POOLS)} and bits that its labels can carry, "
-            f"got {name!r}."
+            f"distribution must be <pool>-at-<bits>, pool one of {pools}, bits of its labels, got {name!r}."
         )
     count = CLASSES[pool]
     kept = kept_share(nats, count)
@@ -70,7 +69,7 @@ def law(name: str) -> Case:
 
 
 def floor(name: str, n: int, generator: Generator) -> float:
-    """Plug-in information of the labels in n draws, nats: no estimate from items can be closer on average."""
+    """Plug-in information of the labels in n draws, nats: the estimate with perfect knowledge of the labels."""
     pool, _, bits = name.rpartition("-at-")
     count = CLASSES[pool]
     a, b = coupled_labels(n, count, kept_share(float(bits) / _BITS, count), generator)
@@ -85,7 +84,7 @@ def coupled_information(kept: float, count: int) -> float:
 
 
 def kept_share(nats: float, count: int) -> float:
-    """The share of labels that are kept at which `count` equal classes share `nats`."""
+    """The share of kept labels at which `count` equal classes have information `nats`."""
     if nats <= 0:
         return 0.0
     if nats >= math.log(count):
@@ -100,10 +99,10 @@ def coupled_labels(n: int, count: int, kept: float, g: Generator) -> Pair:
 
 
 def most_rows(pool: str) -> int:
-    """How many rows a sample of a pool can have, in hundreds. FileNotFoundError where the data are not there."""
+    """The largest sample of a pool, in hundreds. FileNotFoundError where the data are not there."""
     _, of_class = _sorted(pool)
     fewest = min(stop - start for start, stop in of_class)
-    wanted = ((math.sqrt(_SURE**2 + 4 * fewest) - _SURE) / 2) ** 2  # and _SURE of its standard deviations make `fewest`
+    wanted = ((math.sqrt(_MARGIN**2 + 4 * fewest) - _MARGIN) / 2) ** 2  # plus the margin this is `fewest`
     return int(wanted * len(of_class) / 2) // 100 * 100
 
 
@@ -117,13 +116,11 @@ def items(pool: str, a: NDArray, b: NDArray, g: Generator) -> Pair:
     for label, (start, stop) in enumerate(of_class):
         wanted = np.flatnonzero(np.concatenate([a, b]) == label)
         if len(wanted) > stop - start:
-            raise TooFew(
-                f"n must leave every item for one row: {pool} has {stop - start:,} items of class {label}, "
-                f"{len(wanted):,} wanted."
-            )
+            has = f"{stop - start:,} items of class {label}"
+            raise TooFew(f"n must use every item once: {pool} has {has}, got {len(wanted):,} rows.")
         rows[wanted] = start + g.permutation(stop - start)[: len(wanted)]
-    sides = values[rows[: len(a)]], values[rows[len(a) :]]
-    return tuple(side[:, (side != side[0]).any(axis=0)].astype(np.float64) for side in sides)
+    x, y = values[rows[: len(a)]], values[rows[len(a) :]]
+    return tuple(of[:, (of != of[0]).any(axis=0)].astype(np.float64) for of in (x, y))
 
 
 @functools.cache

@@ -35,7 +35,7 @@ def gaussian_hub(n: int, m: int, generator: np.random.Generator) -> Simulated:
 def discrete_star(n: int, m: int, states: int, generator: np.random.Generator) -> Simulated:
     """X_0 uniform over `states`; X_j given X_0 by a table whose rows are uniform over the simplex; integers [n, m]."""
     hub = generator.integers(require_int("states", states, 2), size=n)
-    children = [drawn(generator.dirichlet(np.ones(states), states)[hub], generator) for _ in range(m - 1)]
+    children = [draw_classes(generator.dirichlet(np.ones(states), states)[hub], generator) for _ in range(m - 1)]
     return Simulated(np.column_stack([hub, *children]), star(m))
 
 
@@ -47,13 +47,13 @@ def discretised_logistic(n: int, m: int, states: int, scale: float, generator: n
     children = []
     for j in range(1, m):
         below = expit((edges - ((hub + j) % states)[:, None]) / scale)
-        children.append(drawn(np.diff(below, axis=1, prepend=0.0, append=1.0), generator))
+        children.append(draw_classes(np.diff(below, axis=1, prepend=0.0, append=1.0), generator))
     return Simulated(np.column_stack([hub, *children]), star(m))
 
 
-def drawn(laws: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def draw_classes(shares: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """One class from every distribution [n, classes], int64 [n]."""
-    above = generator.random((len(laws), 1)) > laws[:, :-1].cumsum(axis=1)
+    above = generator.random((len(shares), 1)) > shares[:, :-1].cumsum(axis=1)
     return above.sum(axis=1)
 
 
@@ -109,9 +109,7 @@ def moving_digits(
     """
     images = np.asarray(images, dtype=np.float32)
     if images.ndim != 3 or max(images.shape[1:]) > size:
-        raise WrongShape(
-            f"images must be [k, h, w] of at most {size} by {size} pixels, got shape {list(images.shape)}."
-        )
+        raise WrongShape(f"images must be [k, h, w] of at most {size} pixels a side, got shape {list(images.shape)}.")
     room = size - np.array(images.shape[1:])
     videos = np.zeros((sequences, frames, size, size), dtype=np.float32)
     for video in videos:

@@ -1,9 +1,9 @@
 """Tables of mixed columns whose information about a target, and about each other, is known.
 
-A table has independent uniform sources. Each column shows one of them through a channel: as it is under an increasing
-map, with noise, in levels, as a count, a category or an angle. The target adds up functions of some sources and noise.
-Columns of these sources are relevant, the others are not; several columns may show one source, and only one of them
-tells all of it. I of any pair is that of the two channels on a grid of the source, the other sources summed out.
+A table has independent uniform sources. Each column is the output of a channel with one source as its input: an
+increasing map, noise, levels, a count, a category or an angle. The target is a sum of functions of some sources, and
+noise. Columns of these sources are relevant, the others are not; several columns may have the same source. I of any
+pair is that of the two channels on a grid of the source, summed over the other sources.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ from scipy import special, stats
 Generator = np.random.Generator
 Values = NDArray[np.float64]
 GRID = np.linspace(0, 1, 401)[:-1] + 1 / 800  # a source, in cells of equal probability
-CELLS = 500  # of a number
-REACH = 6.0  # standard deviations of noise that a grid of numbers covers
-STEPS = 2_000  # of the sum of the sources in a target
-MOST = 60  # of a count
-GROUP_SHARE = 0.3  # of a source's normal score that rows of a group have in common
-WITHIN = 5  # rows of a group
+NUMBER_CELLS = 500  # of the grid of a number
+NOISE_RANGE = 6.0  # standard deviations of noise that a grid covers
+MAX_COUNT = 60
+GROUP_SHARE = 0.3  # of the variance of a source's normal score that is common to a group
 
 
 @dataclass(frozen=True)
 class Channel:
-    """How a column shows a source u: draws of it, and its probabilities [GRID, cells]; None: it shows u itself.
+    """A channel from a source u to a column: its draws, and its probabilities [GRID, cells]; None: invertible.
 
     kind  number, whole number, category or angle (of period 360)
     """
@@ -40,7 +38,7 @@ class Channel:
     cells: Callable[[Values], Values] | None
 
 
-def shown(form: Callable[[Values], Values], kind: str = "number") -> Channel:
+def invertible(form: Callable[[Values], Values], kind: str = "number") -> Channel:
     """The source itself, under an increasing map."""
     return Channel(kind, lambda u, g: form(u), None)
 
@@ -50,14 +48,14 @@ def with_noise(sd: float) -> Channel:
 
     def cells(u: Values) -> Values:
         centres = special.ndtri(u)
-        points = np.linspace(-3.2 - REACH * sd, 3.2 + REACH * sd, CELLS)
+        points = np.linspace(-3.2 - NOISE_RANGE * sd, 3.2 + NOISE_RANGE * sd, NUMBER_CELLS)
         return _normal(points - centres[:, None], sd)
 
     return Channel("number", lambda u, g: special.ndtri(u) + sd * g.normal(size=len(u)), cells)
 
 
 def in_levels(ends: tuple[float, ...]) -> Channel:
-    """Whole numbers 1, 2, ... by where between the ends the source lies."""
+    """Whole numbers 1, 2, ...: the interval between the ends in which the source lies."""
     return Channel(
         "whole number",
         lambda u, g: 1 + np.searchsorted(ends, u),
@@ -74,7 +72,7 @@ def counted(scale: float, level: float) -> Channel:
     return Channel(
         "whole number",
         lambda u, g: g.poisson(rate(u)),
-        lambda u: stats.poisson.pmf(np.arange(MOST), rate(u)[:, None]),
+        lambda u: stats.poisson.pmf(np.arange(MAX_COUNT), rate(u)[:, None]),
     )
 
 
@@ -98,9 +96,9 @@ def _normal(away: Values, sd: float) -> Values:
 
 
 CHANNELS: Mapping[str, Channel] = {
-    "normal": shown(special.ndtri),
-    "skewed": shown(lambda u: np.exp(special.ndtri(u))),
-    "tails": shown(lambda u: stats.t.ppf(u, 2)),
+    "normal": invertible(special.ndtri),
+    "skewed": invertible(lambda u: np.exp(special.ndtri(u))),
+    "tails": invertible(lambda u: stats.t.ppf(u, 2)),
     "noisy": with_noise(0.5),
     "blurred": with_noise(1.0),
     "levels": in_levels((0.1, 0.3, 0.6, 0.85)),
@@ -109,7 +107,7 @@ CHANNELS: Mapping[str, Channel] = {
     "spikes": counted(0.7, 1.5),
     "labels": labelled(4, 2.0),
     "sites": labelled(8, 1.5),
-    "angle": shown(lambda u: 360 * u, "angle"),
+    "angle": invertible(lambda u: 360 * u, "angle"),
 }
 EFFECTS: Mapping[str, Callable[[Values], Values]] = {
     "line": special.ndtri,
@@ -121,16 +119,16 @@ EFFECTS: Mapping[str, Callable[[Values], Values]] = {
 """Functions of a source, of mean 0 and variance 1."""
 
 
-def _of_sum(total: Values, target: str) -> Values:
+def _target_given_sum(total: Values, target: str) -> Values:
     """Probabilities [len(total), cells] of the target at each sum of effects."""
     if target in ("number", "levels"):
-        points = np.linspace(total[0] - REACH, total[-1] + REACH, CELLS)
+        points = np.linspace(total[0] - NOISE_RANGE, total[-1] + NOISE_RANGE, NUMBER_CELLS)
         cells = _normal(points - total[:, None], 1.0)
         if target == "number":
             return cells
         return np.stack([cells[:, level == np.searchsorted(LEVELS, points)].sum(axis=1) for level in range(5)], axis=1)
     if target == "count":
-        return stats.poisson.pmf(np.arange(MOST), np.exp(0.6 * total + 0.5)[:, None])
+        return stats.poisson.pmf(np.arange(MAX_COUNT), np.exp(0.6 * total + 0.5)[:, None])
     chance = special.expit(1.5 * total)
     return np.stack([1 - chance, chance], axis=1)
 
@@ -153,7 +151,7 @@ class KnownTable:
     pairs of names, 0 where a pair is not in it.
 
     columns  name -> (source, channel); effects: source -> (function, weight); target: number, levels, count or label
-    n        rows; grouped: five rows of a group are alike; missing: share of the values that is
+    n        rows; grouped: groups of five dependent rows; missing: share of missing values
     """
 
     name: str
@@ -171,7 +169,7 @@ class KnownTable:
 
     @property
     def spare(self) -> list[str]:
-        """Relevant columns that add nothing to another, which shows their source itself."""
+        """Relevant columns that add nothing to another column, an invertible map of their source."""
         whole = {source for source, channel in self.columns.values() if CHANNELS[channel].cells is None}
         return [name for name in self.relevant if self.columns[name][0] in whole and self.cells(name) is not None]
 
@@ -186,7 +184,7 @@ class KnownTable:
     def sample(self, generator: Generator) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
         sources = 1 + max(source for source, _ in self.columns.values())
         scores = generator.normal(size=(self.n, sources))
-        groups = np.arange(self.n) // WITHIN if self.grouped else None
+        groups = np.arange(self.n) // 5 if self.grouped else None
         if groups is not None:
             common = generator.normal(size=(groups.max() + 1, sources))[groups]
             scores = np.sqrt(GROUP_SHARE) * common + np.sqrt(1 - GROUP_SHARE) * scores
@@ -217,13 +215,13 @@ class KnownTable:
         own = effects.pop(source)
         low = sum(values.min() for values in effects.values())
         high = sum(values.max() for values in effects.values())
-        step = max((high + own.max() - low - own.min()) / STEPS, 1e-6)
+        step = max((high + own.max() - low - own.min()) / 2_000, 1e-6)
         rest = np.ones(1)
         for values in effects.values():  # the distribution of the others' sum, in steps
             place = np.round((values - values.min()) / step).astype(int)
             rest = np.convolve(rest, np.bincount(place) / len(place))
         total = low + own.min() + step * np.arange(len(rest) + int((own.max() - own.min()) / step) + 2)
-        of_sum = _of_sum(total, self.target)
+        of_sum = _target_given_sum(total, self.target)
         place = np.round((own - own.min()) / step).astype(int)
         distinct, of_place = np.unique(place, return_inverse=True)
         given = np.array([rest @ of_sum[start : start + len(rest)] for start in distinct])
@@ -231,7 +229,7 @@ class KnownTable:
 
 
 def information_of(first: Callable[[Values], Values] | None, second: Values) -> float:
-    """I, nats, of two channels of one source: the first as a function of it (None: the source itself), the second as
+    """I, nats, of two channels of one source: the first as a function (None: the source itself), the second as
     probabilities [GRID, cells].
     """
     cells = np.eye(len(GRID)) if first is None else first(GRID)
@@ -240,11 +238,11 @@ def information_of(first: Callable[[Values], Values] | None, second: Values) -> 
     return float(special.rel_entr(joint, margins).sum())
 
 
-def _made(
+def _table(
     name: str, n: int, target: str, effects: str, relevant: str, noise: str, copies: int = 1, **settings: bool | float
 ) -> KnownTable:
-    """A table. effects: a function and a weight for each source of the target; relevant: channels that show one of
-    these after the other, again from the first; noise: channels of other sources, `copies` successive ones of each.
+    """A table. effects: function and weight of each source of the target; relevant: channels of these sources in turn;
+    noise: channels of other sources, `copies` successive ones of each.
     """
     words = effects.split()
     forms = {place: (form, float(weight)) for place, (form, weight) in enumerate(zip(words[::2], words[1::2]))}
@@ -258,25 +256,25 @@ _MIXED = "normal levels labels counts skewed noisy sites tails halves spikes blu
 _ONE, _TWO, _ALIKE = _MIXED + "normal normal levels counts", _MIXED * 2, "normal noisy blurred levels " * 5
 _FORMS, _FOUR = "line .6 square .6 wave .7 step .6", "normal skewed tails normal "
 _ALL = (
-    _made("lines", 500, "number", "line .5 line .3 line .2", "normal normal normal", "normal " * 30),
-    _made("forms", 1000, "number", _FORMS, _FOUR, _TWO),
-    _made("forms-small", 300, "number", _FORMS, _FOUR, _ONE),
-    _made("weak", 2000, "number", "line .25 " * 4, "normal skewed levels counts", _TWO),
-    _made("weak-large", 5000, "number", "line .12 " * 4, "normal skewed levels labels", _TWO),
-    _made("redundant", 1000, "number", "line .7 line .5", "normal normal noisy blurred levels counts", _ALIKE, 4),
-    _made("redundant-small", 300, "number", "line .9 square .7", "normal skewed noisy noisy levels levels", _ALIKE, 4),
-    _made("redundant-large", 5000, "number", _FORMS, _FOUR + "noisy noisy blurred spikes", _TWO, 2),
-    _made("grouped", 1000, "number", "line .6 square .6", "normal levels noisy counts", _TWO, grouped=True),
-    _made("grouped-labels", 2000, "label", "line .8 line .5", "normal labels levels counts", _TWO, grouped=True),
-    _made("two-classes", 500, "label", "line 1 step .7 line .5", "normal skewed counts", _TWO),
-    _made("two-classes-large", 5000, "label", "line .3 square .3 wave .4", "normal tails normal", _TWO),
-    _made("spikes", 1000, "count", "round .8 line .5", "angle spikes", _TWO),
-    _made("spikes-small", 300, "count", "round 1 line .6", "angle normal", _ONE),
-    _made("survey", 1000, "levels", "line .6 line .4 round .5", "levels levels labels", "levels " * 20 + _MIXED),
-    _made("survey-missing", 2000, "levels", "line .5 step .5", "levels normal counts skewed", _TWO, missing=0.05),
-    _made("counts", 2000, "count", "line .4 " * 3, "counts spikes halves", "counts " * 15 + "spikes " * 15),
-    _made("sites", 1000, "number", "round .6 round .4", "labels sites sites labels", "sites " * 10 + _MIXED),
-    _made("nothing", 500, "number", "line 0", "", _TWO),
-    _made("half", 1000, "number", "line .3 " * 12, _MIXED, _MIXED),
+    _table("lines", 500, "number", "line .5 line .3 line .2", "normal normal normal", "normal " * 30),
+    _table("forms", 1000, "number", _FORMS, _FOUR, _TWO),
+    _table("forms-small", 300, "number", _FORMS, _FOUR, _ONE),
+    _table("weak", 2000, "number", "line .25 " * 4, "normal skewed levels counts", _TWO),
+    _table("weak-large", 5000, "number", "line .12 " * 4, "normal skewed levels labels", _TWO),
+    _table("redundant", 1000, "number", "line .7 line .5", "normal normal noisy blurred levels counts", _ALIKE, 4),
+    _table("redundant-small", 300, "number", "line .9 square .7", "normal skewed noisy noisy levels levels", _ALIKE, 4),
+    _table("redundant-large", 5000, "number", _FORMS, _FOUR + "noisy noisy blurred spikes", _TWO, 2),
+    _table("grouped", 1000, "number", "line .6 square .6", "normal levels noisy counts", _TWO, grouped=True),
+    _table("grouped-labels", 2000, "label", "line .8 line .5", "normal labels levels counts", _TWO, grouped=True),
+    _table("two-classes", 500, "label", "line 1 step .7 line .5", "normal skewed counts", _TWO),
+    _table("two-classes-large", 5000, "label", "line .3 square .3 wave .4", "normal tails normal", _TWO),
+    _table("spikes", 1000, "count", "round .8 line .5", "angle spikes", _TWO),
+    _table("spikes-small", 300, "count", "round 1 line .6", "angle normal", _ONE),
+    _table("survey", 1000, "levels", "line .6 line .4 round .5", "levels levels labels", "levels " * 20 + _MIXED),
+    _table("survey-missing", 2000, "levels", "line .5 step .5", "levels normal counts skewed", _TWO, missing=0.05),
+    _table("counts", 2000, "count", "line .4 " * 3, "counts spikes halves", "counts " * 15 + "spikes " * 15),
+    _table("sites", 1000, "number", "round .6 round .4", "labels sites sites labels", "sites " * 10 + _MIXED),
+    _table("nothing", 500, "number", "line 0", "", _TWO),
+    _table("half", 1000, "number", "line .3 " * 12, _MIXED, _MIXED),
 )
 TABLES: Mapping[str, KnownTable] = {table.name: table for table in _ALL}

@@ -30,10 +30,8 @@ class LabelledTexts:
     def __post_init__(self) -> None:
         n = len(self.texts)
         if self.labels.dtype != torch.int64 or self.labels.shape != (n,) or n == 0:
-            raise WrongLength(
-                f"labels must be torch.int64 of shape [{n}], one per text and at least one, "
-                f"got {self.labels.dtype} of shape {list(self.labels.shape)}."
-            )
+            got = f"{self.labels.dtype} {list(self.labels.shape)}"
+            raise WrongLength(f"labels must be torch.int64 [{n}], one or more, got {got}.")
         found = self.labels.unique().tolist()
         if not set(found) <= set(range(len(self.classes))):
             raise OutOfRange(f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, got {found}.")
@@ -87,9 +85,7 @@ class LabelledTexts:
 
     def _side(self, place: int) -> list[str]:
         if not self.of_pairs:
-            raise InvalidInput(
-                f"texts must be pairs to have premises and hypotheses, but those of {self.name} are not."
-            )
+            raise InvalidInput(f"texts must be pairs, got single texts in {self.name}.")
         return [pair[place] for pair in self.texts]
 
 

@@ -61,7 +61,7 @@ class Choices(NamedTuple):
     subject: torch.Tensor
     omitted: torch.Tensor
     swapped: torch.Tensor
-    asked: torch.Tensor
+    claim: torch.Tensor
     value: torch.Tensor
     shift: torch.Tensor
     wording: torch.Tensor
@@ -109,14 +109,16 @@ def pairs_of(labels: list[int], cued: list[bool], choices: Choices) -> list[tupl
 
 
 def _pair(label: int, cued: bool, one: Choices) -> tuple[str, str]:
-    """One pair; the attribute that the hypothesis claims and its value are uniform whatever the label."""
-    told = [attribute for attribute in range(3) if attribute != one.omitted]
+    """One pair; the attribute that the hypothesis claims and its value are uniform for any label."""
+    stated = [attribute for attribute in range(3) if attribute != one.omitted]
     if one.swapped:
-        told.reverse()
-    phrases = [ATTRIBUTES[attribute][one.value[attribute]][one.wording[place]] for place, attribute in enumerate(told)]
+        stated.reverse()
+    phrases = [
+        ATTRIBUTES[attribute][one.value[attribute]][one.wording[place]] for place, attribute in enumerate(stated)
+    ]
     subject = SUBJECTS[one.subject]
     premise = f"{subject[0].upper()}{subject[1:]} is {phrases[0]}, {phrases[1]}."
-    claimed = one.omitted if label == NEUTRAL else told[one.asked]
+    claimed = one.omitted if label == NEUTRAL else stated[one.claim]
     value = one.value[claimed]
     if label == CONTRADICTION:
         value = (value + one.shift) % len(ATTRIBUTES[claimed])

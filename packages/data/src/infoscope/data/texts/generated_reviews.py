@@ -82,7 +82,9 @@ def sentences(per_class: int = 2000, *, generator: torch.Generator) -> tuple[lis
     for slots in (_NEUTRAL | _UNFAVOURABLE, _NEUTRAL | _FAVOURABLE):
         greatest = len(_TEMPLATES) * min(_variants(template, slots) for template in _TEMPLATES)
         if per_class > greatest:
-            raise OutOfRange(f"per_class must be at most {greatest}, as the grammar has no more, got {per_class}.")
+            raise OutOfRange(
+                f"per_class must be at most {greatest}, the number of sentences in the grammar, got {per_class}."
+            )
         for position, template in enumerate(_TEMPLATES):
             share = (per_class + position) // len(_TEMPLATES)
             order = torch.randperm(_variants(template, slots), generator=generator, device=generator.device)

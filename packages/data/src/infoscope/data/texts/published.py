@@ -82,7 +82,7 @@ def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     root = data_root(root)
     if root is None:
         if split not in _GLUE_SPLITS:
-            raise FileNotFoundError(f"split must be train or test to be downloaded, got {split!r}: GLUE has no such.")
+            raise FileNotFoundError(f"split must be train or test to be downloaded, got {split!r}: GLUE has no other.")
         stored = downloaded("sst2", "nyu-mll/glue", _GLUE_SPLITS[split], "sst2")
         texts, labels = list(stored["sentence"]), list(stored["label"])
     else:
@@ -168,9 +168,7 @@ def read_table(path: Path, columns: Sequence[str], header: bool) -> list[dict[st
     _some(path, rows)
     first = 1 if header else 0
     if header and rows[:1] != [list(columns)]:
-        raise UnreadableFile(
-            f"{path}, line 1, must be the header {' '.join(columns)}, got {' '.join(rows[0])[:100]!r}."
-        )
+        raise UnreadableFile(f"{path}, line 1, must be {' '.join(columns)}, got {' '.join(rows[0])[:100]!r}.")
     for number, row in enumerate(rows[first:], first + 1):
         if len(row) != len(columns):
             raise UnreadableFile(f"{path}, line {number}, must have the {len(columns)} columns {', '.join(columns)}.")
@@ -199,11 +197,11 @@ def downloaded(folder: str, source: str, split: str, configuration: str | None =
         from datasets import load_dataset  # only to download
     except ImportError as error:
         raise FileNotFoundError(
-            f"{DATA_VARIABLE} must name a folder that holds {folder}, or `datasets` be installed."
+            f"{DATA_VARIABLE} must name a folder with {folder}, or `datasets` be installed."
         ) from error
     try:
         return load_dataset(source, configuration, split=split)
     except (OSError, ConnectionError) as error:
         raise FileNotFoundError(
-            f"{source} could not be downloaded; {DATA_VARIABLE} can name a folder that holds {folder}."
+            f"{source} could not be downloaded; {DATA_VARIABLE} can name a folder with {folder}."
         ) from error

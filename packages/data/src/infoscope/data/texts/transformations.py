@@ -1,7 +1,7 @@
 """Transformations of labelled texts, each of which keeps one attribute of the input (Ethayarajh et al. 2022, table 7).
 
-The V-information of a transformed input shows how much of the label that attribute carries. Tokens are words and single
-punctuation marks, compared without case. By name: `transformed`, TRANSFORMATIONS. To slice by: `lengths`,
+The V-information of a transformed input shows how informative that attribute is about the label. Tokens are words and
+single punctuation marks, compared without case. By name: `transformed`, TRANSFORMATIONS. To slice by: `lengths`,
 `overlap_lengths`, `overlap_fractions`.
 """
 
@@ -123,7 +123,7 @@ def lengths(texts: Texts) -> np.ndarray:
 
 
 def overlap_lengths(pairs: Texts) -> np.ndarray:
-    """How many different tokens both texts of a pair have, int64 [n] (figure 5)."""
+    """The number of different tokens that both texts of a pair have, int64 [n] (figure 5)."""
     return np.array([len(_types(premise) & _types(hypothesis)) for premise, hypothesis in _pairs(pairs)])
 
 

@@ -1,10 +1,10 @@
-"""Estimators of mutual information on arrays, all called alike.
+"""Estimators of mutual information on arrays.
 
 registry    estimate(x, y, method=..., groups=None, ...) -> Estimate; methods(), METHODS; normalised, diagnose
 protocol    Method: what an estimator must have; Pairs: the checked sample that it is given
 fitting     splits, prepared columns, training of networks
 
-Every other module is a family of estimators, and holds its METHODS.
+Every other module contains a family of estimators, in METHODS.
 """
 
 from infoscope.late import exports

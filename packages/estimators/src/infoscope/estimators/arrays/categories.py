@@ -1,8 +1,8 @@
-"""Categories against categories: H(x) + H(y) - H(x, y) of counts.
+"""Two categorical variables: H(x) + H(y) - H(x, y) from counts.
 
-Few rows a cell bias the plug-in estimate upwards by more than (cells - 1) / (2 n). The standard error includes what a
-method gives for permuted categories, and its distance from one that allows for unseen cells. It is at least that of
-independent variables (2 n times the estimate chi-squared).
+With few rows per cell the plug-in estimate is too high by more than (cells - 1) / (2 n). The standard error includes
+the method's estimate for permuted categories and its distance from a method that allows for unseen cells. It is at
+least that of independent variables (2 n times the estimate is chi-squared).
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Table:
         x, y, cells = self.counts
         return cells[self.cells] * self.n / (x[self.x] * y[self.y])
 
-    def worth(self, rows: float) -> tuple[Values, Values, Values]:
-        """The same counts of so many rows as theirs amount to."""
+    def scaled_to(self, rows: float) -> tuple[Values, Values, Values]:
+        """The counts scaled to a total of so many rows."""
         return tuple(counts * (rows / self.n) for counts in self.counts)
 
     def rows_of(self, x: Values, y: Values, cells: Values) -> Values:
-        """H(x) + H(y) - H(x, y), row by row [n], of what there is for every category."""
+        """H(x) + H(y) - H(x, y) of every row [n], from the values of the categories of x, of y and of the cells."""
         return x[self.x] + y[self.y] - cells[self.cells]
 
     def independent_rows(self, groups: NDArray | None) -> float:
@@ -90,20 +90,20 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class _OfCounts(Described):
-    """Base: a measure of tables."""
+class _CountMethod(Described):
+    """Base: an estimate from a table of counts."""
 
     takes: ClassVar[str] = CATEGORIES
     limit: ClassVar[str] = "I"
-    words: ClassVar[str]
-    other: ClassVar[str] = ""  # another method that allows for unseen cells, where this one does
+    cost: ClassVar[str] = "n log n; 0.01 s for 100 x 100 cells"
+    title: ClassVar[str]
+    cross_check: ClassVar[str] = ""  # another method that allows for unseen cells
 
     def measure(self, table: Table, rows: float) -> Measured:
-        """Of a table whose rows amount to so many independent ones."""
+        """The estimate from a table whose rows have the information of so many independent ones."""
         raise NotImplementedError
 
-    def said(self, table: Table, rows: float) -> str:
-        """Settings, in words."""
+    def described(self, table: Table, rows: float) -> str:
         return ""
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
@@ -113,53 +113,57 @@ class _OfCounts(Described):
         rows = table.independent_rows(pairs.groups)
         found = self.measure(table, rows)
         influence = mean_influence(found.influence, pairs.groups)
-        bias, apart = self._of_permuted(table, generator), self._from_other(table, rows, found.value)
+        bias, distance = (
+            self._bias_when_permuted(table, generator),
+            self._distance_to_cross_check(table, rows, found.value),
+        )
         notes: tuple[str, ...] = ()
         if rows < table.n:
-            notes = (f"Rows of a group depend on one another: they scatter cells like {rows:,.0f} independent rows.",)
+            notes = (
+                f"Rows of a group depend on one another: the counts vary like those of {rows:,.0f} independent rows.",
+            )
         freedom = (pairs.x.categories - 1) * (pairs.y.categories - 1)
         error = max(root_sum_squares(influence), sqrt(freedom / 2) / rows)
         return Estimate(
             found.value,
-            hypot(error, bias, apart),
+            hypot(error, bias, distance),
             n=table.n,
-            method=self.words,
+            method=self.title,
             notes=notes,
-            settings=self.said(table, rows),
+            settings=self.described(table, rows),
             units=len(influence),
             degrees=len(influence) - 1 if len(influence) > 1 else nan,
             local=found.local,
             influence=influence,
         )
 
-    def _of_permuted(
+    def _bias_when_permuted(
         self, table: Table, generator: np.random.Generator, permutations: int = 16, least: float = 0.02
     ) -> float:
         """The mean for permuted categories, nats, where it is above `least` and 3 standard errors; else 0."""
         x, y, _ = table.counts
-        if (len(x) - 1) * (len(y) - 1) <= 2 * table.n * least:  # then even plain frequencies give less
+        if (len(x) - 1) * (len(y) - 1) <= 2 * table.n * least:  # then even the plug-in estimate is lower
             return 0.0
         permuted = (Table(table.x, generator.permutation(table.y)) for _ in range(permutations))
         drawn = [self.measure(one, table.n).value for one in permuted]
         bias, error = float(np.mean(drawn)), float(np.std(drawn)) / sqrt(permutations)
         return bias if abs(bias) > max(least, 3.0 * error) else 0.0
 
-    def _from_other(self, table: Table, rows: float, value: float) -> float:
+    def _distance_to_cross_check(self, table: Table, rows: float, value: float) -> float:
         """The distance to a method that allows for unseen cells, nats, where over 5 % of rows are alone in theirs."""
-        alone = float(np.mean(np.rint(table.worth(rows)[2])[table.cells] <= 1))
-        if not self.other or alone <= 0.05:
+        alone = float(np.mean(np.rint(table.scaled_to(rows)[2])[table.cells] <= 1))
+        if not self.cross_check or alone <= 0.05:
             return 0.0
-        return abs(next(one for one in METHODS if one.name == self.other).measure(table, rows).value - value)
+        return abs(next(one for one in METHODS if one.name == self.cross_check).measure(table, rows).value - value)
 
 
 @dataclass(frozen=True)
-class PlugIn(_OfCounts):
+class PlugIn(_CountMethod):
     """The information of the observed frequencies: too high with few rows a cell."""
 
     name: ClassVar[str] = "plug-in"
-    cost: ClassVar[str] = "n log n; 0.01 s for 100 x 100 cells"
     source: ClassVar[str] = "Roulston 1999, for bias and error"
-    words: ClassVar[str] = "plug-in"
+    title: ClassVar[str] = "plug-in"
 
     def measure(self, table: Table, rows: float) -> Measured:
         local = np.log(table.ratios)
@@ -167,13 +171,12 @@ class PlugIn(_OfCounts):
 
 
 @dataclass(frozen=True)
-class MillerMadow(_OfCounts):
+class MillerMadow(_CountMethod):
     """The plug-in estimate, less (cells - categories of x - categories of y + 1) / (2 n), of those that occur."""
 
     name: ClassVar[str] = "miller-madow"
-    cost: ClassVar[str] = "n log n; 0.01 s for 100 x 100 cells"
     source: ClassVar[str] = "Miller 1955"
-    words: ClassVar[str] = "Miller-Madow"
+    title: ClassVar[str] = "Miller-Madow"
 
     def measure(self, table: Table, rows: float) -> Measured:
         x, y, cells = (len(counts) for counts in table.counts)
@@ -183,7 +186,7 @@ class MillerMadow(_OfCounts):
 
 @dataclass(frozen=True)
 class Grassberger(Described):
-    """Digamma of counts in the place of logarithms: what `knn` gives for categories, groups included."""
+    """Digamma of counts instead of logarithms: the estimate of `knn` for categories, groups included."""
 
     name: ClassVar[str] = "grassberger"
     takes: ClassVar[str] = CATEGORIES
@@ -197,24 +200,24 @@ class Grassberger(Described):
 
 
 @dataclass(frozen=True)
-class ChaoShen(_OfCounts):
+class ChaoShen(_CountMethod):
     """Entropies that allow for unseen categories, by the share of rows alone in theirs. Error by the jackknife."""
 
     name: ClassVar[str] = "chao-shen"
     cost: ClassVar[str] = "n log n; 0.1 s for 100 x 100 cells"
     source: ClassVar[str] = "Chao & Shen 2003, eqs. 5 and 7"
-    words: ClassVar[str] = "Chao-Shen"
-    other: ClassVar[str] = "nsb"
+    title: ClassVar[str] = "Chao-Shen"
+    cross_check: ClassVar[str] = "nsb"
 
     def measure(self, table: Table, rows: float) -> Measured:
-        whole = [np.maximum(1.0, np.rint(counts)) for counts in table.worth(rows)]
+        whole = [np.maximum(1.0, np.rint(counts)) for counts in table.scaled_to(rows)]
         x, y, cells = map(discrete.chao_shen, whole)
-        return Measured(x + y - cells, table.rows_of(*map(_left_out, whole)))
+        return Measured(x + y - cells, table.rows_of(*map(_jackknife_values, whole)))
 
 
 @dataclass(frozen=True)
-class _OfPossible(_OfCounts):
-    """Base: measures that need to know how many categories of x and of y are possible; None: those that occur."""
+class _WithPossibleCategories(_CountMethod):
+    """Base: estimates that need the numbers of possible categories of x and of y; None: those that occur."""
 
     categories: tuple[int, int] | None = None
 
@@ -228,7 +231,7 @@ class _OfPossible(_OfCounts):
             require_int("categories", count, 1)
 
     def possible(self, table: Table) -> tuple[int, int]:
-        """How many categories of x and of y are possible. OutOfRange: fewer than occur."""
+        """Numbers of possible categories of x and of y. OutOfRange: fewer than occur."""
         occur = len(table.counts[0]), len(table.counts[1])
         found = self.categories or occur
         if found[0] < occur[0] or found[1] < occur[1]:
@@ -237,7 +240,7 @@ class _OfPossible(_OfCounts):
 
 
 @dataclass(frozen=True)
-class Shrinkage(_OfPossible):
+class Shrinkage(_WithPossibleCategories):
     """Information of a table shrunk towards equal cells: low with few rows a cell. The error ignores the fit of the
     shrinkage. `categories`: how many of x and of y are possible; None: those that occur.
     """
@@ -245,16 +248,16 @@ class Shrinkage(_OfPossible):
     name: ClassVar[str] = "shrinkage"
     cost: ClassVar[str] = "n log n; 0.03 s for 100 x 100 cells"
     source: ClassVar[str] = "Hausser & Strimmer 2009, section 2"
-    words: ClassVar[str] = "James-Stein"
-    other: ClassVar[str] = "nsb"
+    title: ClassVar[str] = "James-Stein"
+    cross_check: ClassVar[str] = "nsb"
 
-    def said(self, table: Table, rows: float) -> str:
-        weight = discrete.shrinkage_weight(table.worth(rows)[2], int(np.prod(self.possible(table))))
+    def described(self, table: Table, rows: float) -> str:
+        weight = discrete.shrinkage_weight(table.scaled_to(rows)[2], int(np.prod(self.possible(table))))
         return f"{weight:.2f} of the way to equal cells"
 
     def measure(self, table: Table, rows: float) -> Measured:
         of_x, of_y = self.possible(table)
-        weight = discrete.shrinkage_weight(table.worth(rows)[2], of_x * of_y)
+        weight = discrete.shrinkage_weight(table.scaled_to(rows)[2], of_x * of_y)
         possible = list(zip(table.counts, (of_x, of_y, of_x * of_y)))
         x, y, cells = (discrete.shrinkage(counts, count, weight) for counts, count in possible)
         shares = ((1 - weight) * counts / table.n + weight / count for counts, count in possible)
@@ -262,7 +265,7 @@ class Shrinkage(_OfPossible):
 
 
 @dataclass(frozen=True)
-class Nsb(_OfPossible):
+class Nsb(_WithPossibleCategories):
     """Three posterior means under a nearly uniform prior of the entropy.
 
     `categories`: how many of x and of y are possible; None: those that occur.
@@ -271,21 +274,21 @@ class Nsb(_OfPossible):
     name: ClassVar[str] = "nsb"
     cost: ClassVar[str] = "n log n + different counts by 400 steps; 0.4 s for 100 x 100 cells"
     source: ClassVar[str] = "Nemenman, Shafee & Bialek 2002; Wolpert & Wolf 1995"
-    words: ClassVar[str] = "NSB"
-    other: ClassVar[str] = "chao-shen"
+    title: ClassVar[str] = "NSB"
+    cross_check: ClassVar[str] = "chao-shen"
 
-    def said(self, table: Table, rows: float) -> str:
+    def described(self, table: Table, rows: float) -> str:
         of_x, of_y = self.possible(table)
         return f"K = {of_x:,} x {of_y:,} possible cells"
 
     def measure(self, table: Table, rows: float) -> Measured:
         of_x, of_y = self.possible(table)
-        found = [discrete.nsb(*each) for each in zip(table.worth(rows), (of_x, of_y, of_x * of_y))]
+        found = [discrete.nsb(*each) for each in zip(table.scaled_to(rows), (of_x, of_y, of_x * of_y))]
         (x, y, cells), slopes = zip(*found)
         return Measured(x + y - cells, rows * table.rows_of(*slopes))
 
 
-def _left_out(counts: Values) -> Values:
+def _jackknife_values(counts: Values) -> Values:
     """-(n - 1) times Chao & Shen's entropy without one row of each category [m], whose differences are influences."""
     sizes, which = np.unique(counts, return_inverse=True)
     values = np.empty(len(sizes))

@@ -10,15 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from torch import Tensor
 
 from infoscope.checks import require_number
 from infoscope.errors import TooFew
 from infoscope.estimators.arrays.critics import CriticMethod, Rows, scores_of
-from infoscope.estimators.arrays.fitting import Preparation
+from infoscope.estimators.arrays.fitting import prepared_tensor
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.neural.bounds import BOUNDS, infonce, split
-from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.threads import threads_for
 
@@ -29,7 +27,7 @@ class Certified(Described):
 
     A critic is trained on half of the units and clipped to [-c, c]. InfoNCE values of batches of K unseen rows are
     bounded with expectation at most I (Poole et al. 2019, eq. 12); `limit_of_mean` gives the limit. K and c are chosen
-    on rows that the limit does not see; of a group, one row is used. No such limit can exceed O(log n) (McAllester &
+    on other rows than the limit; one row per group is used. No such limit can exceed O(log n) (McAllester &
     Stratos 2020).
 
     batches, clips  K and c (nats) to choose from
@@ -59,12 +57,18 @@ class Certified(Described):
         unseen, rest = np.split(rows, [round(0.5 * len(rows))])  # half of the rows give the limit
         # the pilot stops the training, and chooses batch and clip
         pilot, training = np.split(rest, [round(0.3 * len(rest))])
-        x, y = (torch.from_numpy(Preparation.fit(side, rest)(side).astype(np.float32)) for side in (pairs.x, pairs.y))
+        x, y = (prepared_tensor(variable, rest) for variable in (pairs.x, pairs.y))
         method = CriticMethod("infonce", self.critic, width=self.width, steps=self.steps)
         stopping = [(x[pilot], y[pilot], pilot)]
         with threads_for(method.work(x.shape[1] + y.shape[1])):
             fit = method.fit(BOUNDS["infonce"], Rows(x[training], y[training], training), stopping, generator)
-            tests, certain = (_matrices(fit.critic, x[some], y[some]) for some in (pilot, unseen))
+            tests, certain = (
+                [
+                    scores_of(fit.critic, x[rows], y[rows]).matrix.numpy().astype(np.float32)
+                    for rows in np.array_split(some, math.ceil(len(some) / 512))  # scores in memory at once
+                ]
+                for some in (pilot, unseen)
+            )
         tried = {
             (size, clip): _limit(tests, size, clip, self.alpha, generator)
             for size in self.batches if min(map(len, tests)) >= 4 * size
@@ -80,18 +84,10 @@ class Certified(Described):
             settings=f"K = {size}, scores within {clip:g} nats",
             interval=(limit, math.inf),
             notes=(
-                f"I is at least this with a probability of {1 - self.alpha:.0%}, whatever the law of the rows; the "
+                f"I is at least this with a probability of {1 - self.alpha:.0%}, whatever their distribution; the "
                 f"limit cannot exceed log {size} = {math.log(size):.2f} nats.",
             ),
         )
-
-
-def _matrices(critic: Critic, x: Tensor, y: Tensor, at_once: int = 512) -> list[NDArray[np.float32]]:
-    """Scores of all pairs within parts of at most so many rows, in the order of the rows."""
-    return [
-        scores_of(critic, x[rows], y[rows]).matrix.numpy().astype(np.float32)
-        for rows in np.array_split(np.arange(len(x)), math.ceil(len(x) / at_once))
-    ]
 
 
 def _limit(
@@ -130,7 +126,7 @@ def limit_of_mean(values: NDArray[np.float64], alpha: float) -> float:
     stakes = np.sqrt(2 * math.log(1 / alpha) / (m * before))
 
     def log_gain(mean: float) -> float:
-        """The log capital, of which at most half is staked at once, over that which rejects the mean."""
+        """Log of the capital over that which rejects the mean; at most half is staked at a time."""
         staked = np.minimum(stakes, 0.5 / mean)
         each = np.log1p(staked * (values - mean)).sum(axis=1)
         return float(np.logaddexp.reduce(each)) - math.log(len(each) / alpha)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from infoscope.errors import InvalidInput, OutOfRange
-from infoscope.estimators.arrays.fitting import Preparation, Split, splits, torch_generator
+from infoscope.estimators.arrays.fitting import Split, prepared_tensor, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.neural.bounds import Bound, Scores, as_bound, split
 from infoscope.estimators.neural.critics import Critic, make_critic
@@ -29,8 +29,8 @@ from infoscope.estimators.threads import threads_for
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.notebook import axes
 
-_EVALUATIONS = 40  # of the longest training
-_FEWEST = 16  # independent rows of a batch, or of a read-out
+_MAX_JUDGEMENTS = 40  # times at which unseen rows judge a training
+_MIN_UNITS = 16  # independent rows of a batch or a read-out
 _LIMITS = {
     "nwj": "lower bound; I with a rich critic",
     "js": "I - 1/e nats with a rich critic",
@@ -57,7 +57,7 @@ _SOURCES = {
 class CriticEstimate(Estimate):
     """An estimate by critics, and how they were trained.
 
-    seen   what the critics report on their training rows, nats: too high, an upper end for more data
+    seen   the critics' report on their training rows, nats: too high, an upper limit for more data
     curve  a row for every judgement: fold, restart, step, training (mean report since the last, nats), judged (the
            objective on unseen rows), kept (whether the weights were taken)
     """
@@ -129,21 +129,18 @@ class CriticMethod(Described):
         with threads_for(self.work(pairs.x.dim + pairs.y.dim)):
             for fold, part in enumerate(splits(pairs, self.folds, generator)):
                 parts.append(self._fold(fold, bound, pairs, part, generator))
-        return _together(self, bound, pairs, parts)
+        return _combined(self, bound, pairs, parts)
 
     def work(self, columns: int) -> int:
-        """The multiplications by which a thread more is worth its waiting: a sixteenth of those of a step's layer."""
+        """Multiplications that decide on the number of threads: a sixteenth of those of a layer in a step."""
         return self.batch * self.width * max(self.batch, self.width, columns) // 16
 
     def _fold(self, fold: int, bound: Bound, pairs: Pairs, part: Split, generator: np.random.Generator) -> _Fold:
-        sides = []
-        for side in (pairs.x, pairs.y):
-            prepared = Preparation.fit(side, part.seen, self.margins, self.components)(side)
-            sides.append(torch.from_numpy(prepared.astype(np.float32)))
-        training = Rows(*(side[part.training] for side in sides), pairs.units[part.training])
-        known = _some(part.training, pairs.units, len(part.held), generator)
+        x, y = (prepared_tensor(variable, part.seen, self.margins, self.components) for variable in (pairs.x, pairs.y))
+        training = Rows(x[part.training], y[part.training], pairs.units[part.training])
+        known = _rows_of_some_units(part.training, pairs.units, len(part.held), generator)
         stopping, held, seen = (
-            list(_independent(pairs.units[rows], [side[rows] for side in sides], at_once, generator))
+            list(_independent_batches(pairs.units[rows], x[rows], y[rows], at_once, generator))
             # rows whose pairs are scored at once: 2,048 take 32 MiB; judgements are many, and fewer rows are faster
             for rows, at_once in ((part.stopping, 512), (part.held, 2048), (known, 2048))
         )
@@ -153,7 +150,7 @@ class CriticMethod(Described):
         return _Fold.read(bound, best.critic, held, seen, pairs.units[part.held], pd.concat(curves), generator)
 
     def fit(self, bound: Bound, rows: Rows, stopping: list[Batch], generator: np.random.Generator) -> Fit:
-        """A critic trained on `rows` and stopped early by what its objective is worth on `stopping`."""
+        """A critic trained on `rows` and stopped early by its objective on `stopping`."""
         draws = torch_generator(generator)
         critic = make_critic(
             self.critic, rows.dim_x, rows.dim_y, self.depth, self.width, self.embed, generator=draws,
@@ -165,7 +162,7 @@ class CriticMethod(Described):
             rows, critic, bound, self.steps, batch=min(self.batch, rows.units), learning_rate=self.learning_rate,
             generator=draws,
         )  # fmt: skip
-        pause = math.ceil(self.steps / _EVALUATIONS)
+        pause = math.ceil(self.steps / _MAX_JUDGEMENTS)
         curve, weights = [(0, math.nan, _judge(bound, critic, stopping))], [_weights_of(critic)]
         while training.done < training.total:
             before = training.done
@@ -174,7 +171,7 @@ class CriticMethod(Described):
             curve.append((training.done, reported, _judge(bound, critic, stopping)))
             weights.append(_weights_of(critic))
             best = _best([judged for *_, judged in curve])
-            if len(curve) - 1 - best > _EVALUATIONS // 4:
+            if len(curve) - 1 - best > _MAX_JUDGEMENTS // 4:
                 break
         best = _best([judged for *_, judged in curve])
         critic.load_state_dict(weights[best])
@@ -182,7 +179,7 @@ class CriticMethod(Described):
         return Fit(critic, curve[best][2], table.assign(kept=np.arange(len(curve)) == best))
 
 
-def _some(
+def _rows_of_some_units(
     rows: NDArray[np.intp], units: NDArray[np.intp], count: int, generator: np.random.Generator
 ) -> NDArray[np.intp]:
     """The first `count` of these rows with units in random order, all of a unit together."""
@@ -196,7 +193,7 @@ Batch = tuple[Tensor, Tensor, NDArray[np.intp]]  # x, y and the places of indepe
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A trained critic, what its objective is worth on the rows that stopped it, and its curve."""
+    """A trained critic, its objective on the rows that stopped it, and its curve."""
 
     critic: Critic
     judged: float
@@ -211,10 +208,9 @@ class Rows:
         codes = np.unique(units, return_inverse=True)[1]
         sizes = np.bincount(codes)
         self.units = len(sizes)
-        if self.units < _FEWEST:
+        if self.units < _MIN_UNITS:
             raise OutOfRange(
-                f"groups must be at least {_FEWEST} among the rows that train a critic, got {self.units}: use a method "
-                "without negatives, such as ksg."
+                f"groups must be at least {_MIN_UNITS} in training for a critic, got {self.units}: use method ksg."
             )
         order = torch.from_numpy(np.argsort(codes, kind="stable"))
         self._x, self._y = x[order], y[order]
@@ -232,15 +228,15 @@ class Rows:
     def sample(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
         """n different rows, at most `units`; of several rows of a unit, one."""
         if self._sizes is None:
-            chosen = _different(n, self.units, generator)
-        else:  # a unit by its size, so that every row counts alike
+            chosen = _distinct_numbers(n, self.units, generator)
+        else:  # a unit by its size, so that every row is equally likely
             units = torch.multinomial(self._sizes.double(), n, generator=generator)
             within = torch.rand(n, generator=generator, dtype=torch.float64) * self._sizes[units]
             chosen = self._starts[units] + within.long()
         return self._x[chosen].to(device), self._y[chosen].to(device)
 
 
-def _different(n: int, among: int, generator: torch.Generator) -> Tensor:
+def _distinct_numbers(n: int, among: int, generator: torch.Generator) -> Tensor:
     """n different numbers below `among` [n]."""
     if 4 * n * n > among:
         return torch.randperm(among, generator=generator)[:n]
@@ -250,8 +246,8 @@ def _different(n: int, among: int, generator: torch.Generator) -> Tensor:
             return chosen
 
 
-def _independent(
-    units: NDArray[np.intp], sides: list[Tensor], at_once: int, generator: np.random.Generator
+def _independent_batches(
+    units: NDArray[np.intp], x: Tensor, y: Tensor, at_once: int, generator: np.random.Generator
 ) -> Iterator[Batch]:
     """All rows in batches of at most `at_once` that hold one row of a unit. ValueError: such batches are too small."""
     order = generator.permutation(len(units))
@@ -264,14 +260,14 @@ def _independent(
     for number in range(int(layer.max()) + 1):
         rows = order[layer == number]
         batches += [rows] if len(rows) < 2 else np.array_split(rows, math.ceil(len(rows) / at_once))
-    usable = [rows for rows in batches if len(rows) >= _FEWEST]
+    usable = [rows for rows in batches if len(rows) >= _MIN_UNITS]
     if sum(map(len, usable)) < 0.9 * len(units):
         raise InvalidInput(
             f"groups must be many and of like sizes for a critic, whose batches hold one row of a group: got "
             f"{codes.max() + 1} groups for {len(units)} rows; use a method without negatives, such as ksg."
         )
     for rows in usable:
-        yield sides[0][rows], sides[1][rows], rows
+        yield x[rows], y[rows], rows
 
 
 def scores_of(critic: Critic, x: Tensor, y: Tensor) -> Scores:
@@ -311,8 +307,8 @@ class _Fold:
     curve: pd.DataFrame
 
     @property
-    def learnt(self) -> bool:
-        """Whether some training of it has left its first weights, if it has any to train."""
+    def was_trained(self) -> bool:
+        """Whether training improved on the first weights, if there are any."""
         return bool((self.curve["kept"] & (self.curve["step"] > 0)).any() or (self.curve["step"] == 0).all())
 
     @classmethod
@@ -347,7 +343,7 @@ class _Fold:
         return cls(whole[0] / whole[1], float(seen), influence, int(whole[1]), largest, curve)
 
 
-def _together(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fold]) -> CriticEstimate:
+def _combined(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fold]) -> CriticEstimate:
     """The mean over held-out parts, with sampling error by the jackknife and training error by the spread of folds.
 
     Degrees of freedom by Welch and Satterthwaite. The interval extends to the report on training rows.
@@ -375,25 +371,25 @@ def _together(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
     seen = float(shares @ np.array([fold.seen for fold in folds]))
     curve = pd.concat([fold.curve for fold in folds], ignore_index=True)
     curve = curve[["fold", "restart", *(name for name in curve if name not in ("fold", "restart"))]]
-    learnt = CriticEstimate(**found, notes=_notes(bound, values, largest, folds), seen=seen, curve=curve)
-    if not seen > learnt.value:
-        return learnt
-    notes = learnt.notes
-    if seen - learnt.value > learnt.standard_error:
+    mean = CriticEstimate(**found, notes=_notes(bound, values, largest, folds), seen=seen, curve=curve)
+    if not seen > mean.value:
+        return mean
+    notes = mean.notes
+    if seen - mean.value > mean.standard_error:
         notes += (
-            f"Of rows that trained them the critics report {seen:.3g} nats: in part they learnt single rows, so the "
-            "estimate is too low, and its interval reaches up to that.",
+            f"On their training rows the critics report {seen:.3g} nats: they partly fit single rows, so the estimate "
+            "is too low, and its interval extends up to that.",
         )
-    return replace(learnt, notes=notes, interval=(learnt.low, seen + learnt.high - learnt.value))
+    return replace(mean, notes=notes, interval=(mean.low, seen + mean.high - mean.value))
 
 
 def _notes(bound: Bound, values: NDArray[np.float64], largest: int, folds: list[_Fold]) -> tuple[str, ...]:
     notes = [f"The folds' estimates are {values.min():.3g} to {values.max():.3g} nats."]
-    idle = sum(not fold.learnt for fold in folds)
+    idle = sum(not fold.was_trained for fold in folds)
     if idle:
         notes.append(
-            f"In {idle} of {len(folds)} folds training found nothing that unseen rows bear out, and the first weights "
-            "were kept: so little, or so few rows, that critics cannot tell."
+            f"In {idle} of {len(folds)} folds training found no dependence that holds on unseen rows, and the first "
+            "weights were kept: the dependence is too weak, or the rows are too few, for critics."
         )
     ceiling = math.log(largest)
     if bound.name == "js":

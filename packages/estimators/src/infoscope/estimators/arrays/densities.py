@@ -31,7 +31,7 @@ from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
 
-_RARE = 0.5  # rows that are added to every category, so that none has probability 0
+_PSEUDOCOUNT = 0.5  # rows added to every category, so that none has probability 0
 
 
 class Mixtures(nn.Module):
@@ -70,7 +70,7 @@ class Bins(nn.Module):
         super().__init__()
         self.before = before
         self.chain = Chain(before + len(counts), counts.shape[1], width, draw)
-        frequencies = np.where(counts > 0, counts, _RARE)
+        frequencies = np.where(counts > 0, counts, _PSEUDOCOUNT)
         start = np.log(frequencies / frequencies.sum(1, keepdims=True))
         self.chain.biases[2].data.view(self.chain.columns, -1)[before:] = torch.as_tensor(start, dtype=torch.float32)
         self.chain.out.data.mul_(0.1)  # near the frequencies at first
@@ -87,7 +87,7 @@ class Labels(nn.Module):
     def __init__(self, counts: NDArray, width: int, draw: torch.Generator) -> None:
         super().__init__()
         self.chain = Chain(1, len(counts), width, draw)
-        frequencies = torch.as_tensor(counts + _RARE, dtype=torch.float32)
+        frequencies = torch.as_tensor(counts + _PSEUDOCOUNT, dtype=torch.float32)
         self.chain.biases[2].data.copy_((frequencies / frequencies.sum()).log())
         nn.init.zeros_(self.chain.out)
 
@@ -157,8 +157,8 @@ class Densities(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        side, target = min(("y", pairs.y), ("x", pairs.x), key=lambda one: (one[1].dim > 0, one[1].dim))
-        seen = pairs.x if side == "y" else pairs.y
+        predicted, target = min(("y", pairs.y), ("x", pairs.x), key=lambda one: (one[1].dim > 0, one[1].dim))
+        seen = pairs.x if predicted == "y" else pairs.y
         values = np.empty(pairs.n)
         for split in splits(pairs, self.folds, generator):
             own = np.random.default_rng(int(generator.integers(2**63)))
@@ -166,7 +166,7 @@ class Densities(Described):
             marginal, conditional = self._fitted(sample, counts, numbers, split, torch_generator(own))
             values[split.held] = self._values(sample, marginal, conditional, pairs, split, own)
         return mean_of(
-            values, pairs.groups, method=self.called, settings=f"q of {side}, {self.folds} folds", notes=self.noted
+            values, pairs.groups, method=self.called, settings=f"q of {predicted}, {self.folds} folds", notes=self.noted
         )
 
     def _sample(self, seen: Variable, target: Variable, split: Split) -> tuple[Sample, NDArray | None, NDArray | None]:
@@ -198,33 +198,26 @@ class Densities(Described):
             numbers = Bins(before, of_bins, self.width, draw)
         elif columns:
             numbers = Mixtures(before, columns, self.components, self.width, draw)
-        training, stopping = torch.as_tensor(split.training), torch.as_tensor(split.stopping)
         marginal = Density(labels, numbers)
         if columns and not (isinstance(numbers, Bins) and columns == 1 and not before):  # else frequencies are the fit
-            self.schedule.fit(marginal, lambda rows: -marginal(sample, rows), training, stopping, draw)
+            self.schedule.fit(marginal, lambda rows: -marginal(sample, rows), split.training, split.stopping, draw)
         conditional = marginal.given(sample.context.shape[1], draw)
         for name, parameter in conditional.named_parameters():
             parameter.requires_grad_(name.endswith("direct"))
-        for _ in range(2):  # linear shifts first: in many columns the rest learns noise sooner than law
-            self.schedule.fit(conditional, lambda rows: -conditional(sample, rows), training, stopping, draw)
+        for _ in range(2):  # linear shifts first: in many columns the rest fits noise first
+            self.schedule.fit(
+                conditional, lambda rows: -conditional(sample, rows), split.training, split.stopping, draw
+            )
             conditional.requires_grad_(True)
         return marginal, conditional
 
-    def _values(
-        self,
-        sample: Sample,
-        marginal: Density,
-        conditional: Density,
-        pairs: Pairs,
-        split: Split,
-        generator: np.random.Generator,
-    ) -> NDArray[np.float64]:
-        """What each held-out row adds [m], nats."""
+    def _values(self, sample, marginal, conditional, pairs, split, generator) -> NDArray[np.float64]:
+        """The value of every held-out row [m], nats."""
         raise NotImplementedError
 
 
-def _asked(density: Density, sample: Sample, rows: NDArray) -> NDArray[np.float64]:
-    return evaluated(lambda some: density(sample, some), torch.as_tensor(rows)).numpy()
+def _log_q(density: Density, sample: Sample, rows: NDArray) -> NDArray[np.float64]:
+    return evaluated(lambda some: density(sample, some), rows).numpy()
 
 
 @dataclass(frozen=True)
@@ -232,13 +225,13 @@ class DifferenceOfEntropies(Densities):
     """Cross-entropy of q(y) less that of q(y|x)."""
 
     name: ClassVar[str] = "doe"
-    limit: ClassVar[str] = "I, if the family of densities holds the law"
+    limit: ClassVar[str] = "I, if the density family contains the distribution"
     cost: ClassVar[str] = "n times epochs; 15 s"
     source: ClassVar[str] = "McAllester & Stratos 2020, difference of entropies"
     called: ClassVar[str] = "DoE"
 
     def _values(self, sample, marginal, conditional, pairs, split, generator):
-        return _asked(conditional, sample, split.held) - _asked(marginal, sample, split.held)
+        return _log_q(conditional, sample, split.held) - _log_q(marginal, sample, split.held)
 
 
 @dataclass(frozen=True)
@@ -248,7 +241,7 @@ class BarberAgakov(Densities):
     k: int = 5
 
     name: ClassVar[str] = "ba"
-    limit: ClassVar[str] = "lower bound, if H(y) by neighbours is right, which it is in few columns"
+    limit: ClassVar[str] = "lower bound if H(y) by nearest neighbours is right, as in few columns"
     cost: ClassVar[str] = "n times epochs; 16 s"
     source: ClassVar[str] = "Barber & Agakov 2003, lower bound; Kozachenko & Leonenko 1987 for H(y)"
     called: ClassVar[str] = "Barber-Agakov"
@@ -258,14 +251,14 @@ class BarberAgakov(Densities):
 
     def _values(self, sample, marginal, conditional, pairs, split, generator):
         codes = None if sample.codes is None else sample.codes.numpy().astype(np.intp)
-        side = Variable(sample.numbers.double().numpy(), codes, 1 if codes is None else int(codes.max()) + 1)
+        target = Variable(sample.numbers.double().numpy(), codes, 1 if codes is None else int(codes.max()) + 1)
         try:
-            found = knn.entropy(side, self.k, margins="given", groups=pairs.groups, local=True)
+            found = knn.entropy(target, self.k, margins="given", groups=pairs.groups, local=True)
         except ValueError as error:
-            raise InvalidInput(f"method must fit x and y: {self.name} needs the entropy of one side; {error}") from None
+            raise InvalidInput(f"method must fit x and y: {self.name} needs an entropy; {error}") from None
         entropy = found.local[split.held]
         entropy[np.isnan(entropy)] = np.nanmean(found.local)  # of rows alone in their category
-        return _asked(conditional, sample, split.held) + entropy
+        return _log_q(conditional, sample, split.held) + entropy
 
 
 @dataclass(frozen=True)
@@ -283,7 +276,7 @@ class Club(Densities):
 
     def _values(self, sample, marginal, conditional, pairs, split, generator):
         logs = self._of_others(sample, conditional, pairs, split, generator)
-        return _asked(conditional, sample, split.held) - np.nanmean(logs, axis=0)
+        return _log_q(conditional, sample, split.held) - np.nanmean(logs, axis=0)
 
     def _of_others(
         self, sample: Sample, conditional: Density, pairs: Pairs, split: Split, generator: np.random.Generator
@@ -300,10 +293,7 @@ class Club(Densities):
                 with torch.no_grad():
                     log_q[apart] = conditional(sample, *rows).double().numpy()
         if np.isnan(logs).all(axis=0).any():
-            raise TooFew(
-                f"groups must be at least two among the rows that {self.name} compares with one another, got a row "
-                "with its own group only; use fewer folds."
-            )
+            raise TooFew(f"groups must be at least two in every fold for {self.name}, got one; use fewer folds.")
         return logs
 
 
@@ -321,7 +311,7 @@ class LeaveOneOut(Club):
         logs = self._of_others(sample, conditional, pairs, split, generator)
         compared = (~np.isnan(logs)).sum(axis=0)
         mean = np.logaddexp.reduce(np.where(np.isnan(logs), -np.inf, logs), axis=0) - np.log(compared)
-        return _asked(conditional, sample, split.held) - mean
+        return _log_q(conditional, sample, split.held) - mean
 
 
 @dataclass(frozen=True)
@@ -331,7 +321,7 @@ class JointEntropies(DifferenceOfEntropies):
     bins: int = 16
 
     name: ClassVar[str] = "njee"
-    limit: ClassVar[str] = "I of the bins; lower bound where the predicted side is categories or one column"
+    limit: ClassVar[str] = "I of the bins; lower bound where the predicted variable is categories or one column"
     cost: ClassVar[str] = "n times epochs; 3 s"
     source: ClassVar[str] = "Shalev, Painsky & Ben-Gal 2022, joint and conditional entropy"
     called: ClassVar[str] = "NJEE"

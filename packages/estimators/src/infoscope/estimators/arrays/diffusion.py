@@ -19,7 +19,14 @@ import torch
 from torch import Tensor, nn
 
 from infoscope.errors import OutOfRange, WrongType
-from infoscope.estimators.arrays.fitting import Preparation, Schedule, Split, evaluated, splits, torch_generator
+from infoscope.estimators.arrays.fitting import (
+    Schedule,
+    Split,
+    evaluated,
+    prepared_tensor,
+    splits,
+    torch_generator,
+)  # fmt: skip
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.result import Estimate, mean_of
@@ -98,50 +105,42 @@ class Minde(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        sides = {"y": pairs.y, "x": pairs.x}
-        side = min(sides, key=lambda name: (not sides[name].dim, sides[name].codes is not None, sides[name].dim))
-        target, (seen,) = sides.pop(side), sides.values()
+        given = {"y": (pairs.y, pairs.x), "x": (pairs.x, pairs.y)}
+        noised = min(
+            given, key=lambda name: (not given[name][0].dim, given[name][0].codes is not None, given[name][0].dim)
+        )
+        target, seen = given[noised]
         if not target.dim:
-            raise WrongType(
-                f"method must fit the types of x and y: {self.name} noises numbers, got a discrete x and a discrete y."
-            )
+            raise WrongType(f"method must fit the types of x and y: {self.name} needs numbers, got categories in both.")
         values = np.empty(pairs.n)
         for split in splits(pairs, self.folds, generator):
             values[split.held] = self._fold(seen, target, split, torch_generator(generator))
-        return mean_of(
-            values, pairs.groups, method=self.called, settings=f"{side} noised, {self.draws} draws, {self.folds} folds"
-        )
+        settings = f"{noised} noised, {self.draws} draws, {self.folds} folds"
+        return mean_of(values, pairs.groups, method=self.called, settings=settings)
 
     def _fold(self, seen: Variable, target: Variable, split: Split, draw: torch.Generator) -> np.ndarray:
-        context, columns = (
-            torch.as_tensor(Preparation.fit(side, split.training, self.margins)(side), dtype=torch.float32)
-            for side in (seen, target)
-        )
+        context, columns = (prepared_tensor(variable, split.training, self.margins) for variable in (seen, target))
         network = Denoiser(columns.shape[1], context.shape[1], self.width, draw)
-        training, stopping = torch.as_tensor(split.training), torch.as_tensor(split.stopping)
         # noise is new every time: at least 30 steps between two looks at the rows that stop the training
-        often = training.repeat(-(-30 * self.schedule.batch // len(training)))
+        often = torch.as_tensor(split.training).repeat(-(-30 * self.schedule.batch // len(split.training)))
         fixed = self._drawn(len(columns), columns.shape[1], draw)  # the same noise after every epoch, and for both
 
-        def errors(rows: Tensor, informed: bool) -> Tensor:
+        def errors(rows: Tensor, given: Tensor | None) -> Tensor:
             levels = self._levels(torch.rand(len(rows), 1, generator=draw))
             noise = torch.randn(len(rows), columns.shape[1], generator=draw)
-            guess = network(_noised(columns[rows], levels, noise), levels, context[rows] if informed else None)
+            guess = network(_noised(columns[rows], levels, noise), levels, None if given is None else given[rows])
             return ((noise - guess) ** 2).sum(1)
 
-        def fixed_errors(rows: Tensor, informed: bool) -> Tensor:
-            return self._each(network, columns, context if informed else None, rows, fixed)[0]
-
-        for informed, part in ((False, network.added), (True, network.alone)):
+        for given, fixed_part in ((None, network.added), (context, network.alone)):
             network.requires_grad_(True)
-            part.requires_grad_(False)
+            fixed_part.requires_grad_(False)
             self.schedule.fit(
                 network,
-                lambda rows, informed=informed: errors(rows, informed),
+                lambda rows, given=given: errors(rows, given),
                 often,
-                stopping,
+                split.stopping,
                 draw,
-                lambda rows, informed=informed: fixed_errors(rows, informed),
+                lambda rows, given=given: self._each(network, columns, given, rows, fixed)[0],
             )
 
         def values(rows: Tensor) -> Tensor:
@@ -149,10 +148,10 @@ class Minde(Described):
             informed, better = self._each(network, columns, context, rows, fixed)
             return 0.5 * (self.span[1] - self.span[0]) * self._gain(alone, informed, guess, better)
 
-        return evaluated(values, torch.as_tensor(split.held)).numpy()
+        return evaluated(values, split.held).numpy()
 
     def _gain(self, alone: Tensor, informed: Tensor, guess: Tensor, better: Tensor) -> Tensor:
-        """What a row adds at a level [m], of squared errors [m] and guesses [m, draws, d] without and with context."""
+        """The value of a row at a noise level [m], from squared errors and guesses without and with context."""
         return ((guess - better) ** 2).sum(2).mean(1)
 
     def _drawn(self, rows: int, columns: int, draw: torch.Generator) -> _Noise:
@@ -184,7 +183,7 @@ class Mmg(Minde):
     """MMG: the drop of the squared error of denoising by the other variable. Settings as `Minde`."""
 
     name: ClassVar[str] = "mmg"
-    limit: ClassVar[str] = "I, within the span of noise; lower the worse the network with both sides"
+    limit: ClassVar[str] = "I, within the span of noise; too low where the network with both variables is poor"
     source: ClassVar[str] = "Guo, Shamai & Verdu 2005, by denoising networks"
     called: ClassVar[str] = "MMSE gap"
 

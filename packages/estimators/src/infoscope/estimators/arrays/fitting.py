@@ -1,4 +1,4 @@
-"""What fitted methods share: rows and columns prepared by training rows alone, masked networks, and their training."""
+"""Shared by methods that are trained: splits, columns prepared on training rows alone, masked networks, a schedule."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import MARGINS, Variable, heavy_tails
 
+Rows = NDArray[np.intp] | Tensor  # indices
+
 
 @dataclass(frozen=True)
 class Schedule:
-    """Settings of a training; patience is how many epochs without progress on the rows set aside end it."""
+    """Settings of a training; patience: epochs without progress on the validation rows after which it stops."""
 
     learning_rate: float = 5e-3
     batch: int = 256
@@ -42,21 +44,21 @@ class Schedule:
         self,
         network: nn.Module,
         loss: Callable[[Tensor], Tensor],
-        training: Tensor,
-        stopping: Tensor,
+        training: Rows,
+        stopping: Rows,
         generator: torch.Generator,
         check: Callable[[Tensor], Tensor] | None = None,
     ) -> float:
-        """Trains in place, keeps the weights that did best on `stopping`, the first included; their mean loss there.
+        """Trains in place and keeps the weights with the least mean loss on `stopping`, the first included; that loss.
 
         `loss` maps rows (indices) to losses [m]; `check` is what is averaged over `stopping`, None: the loss.
         ValueError where none was finite.
         """
-        check = loss if check is None else check
+        check, training = loss if check is None else check, torch.as_tensor(training)
         trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
         optimiser = torch.optim.AdamW(trained, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
         with threads_for(self.batch * sum(parameter.numel() for parameter in trained)):
-            best, since = averaged(check, stopping), 0
+            best, since = float(evaluated(check, stopping).mean()), 0
             best = best if np.isfinite(best) else float("inf")
             kept = copy.deepcopy(network.state_dict())
             for _ in range(self.epochs):
@@ -64,7 +66,7 @@ class Schedule:
                     optimiser.zero_grad()
                     loss(rows).mean().backward()
                     optimiser.step()
-                value, since = averaged(check, stopping), since + 1
+                value, since = float(evaluated(check, stopping).mean()), since + 1
                 if value < best:
                     best, kept, since = value, copy.deepcopy(network.state_dict()), 0
                 if since >= self.patience:
@@ -75,15 +77,10 @@ class Schedule:
         return best
 
 
-def averaged(loss: Callable[[Tensor], Tensor], rows: Tensor) -> float:
-    """The mean loss over rows, without gradients."""
-    return float(evaluated(loss, rows).mean())
-
-
-def evaluated(values: Callable[[Tensor], Tensor], rows: Tensor, at_once: int = 4096) -> Tensor:
+def evaluated(values: Callable[[Tensor], Tensor], rows: Rows, at_once: int = 4096) -> Tensor:
     """values(rows) float64 [m] of many rows, some at a time, without gradients."""
     with torch.no_grad():
-        return torch.cat([values(some).double() for some in rows.split(at_once)])
+        return torch.cat([values(some).double() for some in torch.as_tensor(rows).split(at_once)])
 
 
 class Chain(nn.Module):
@@ -126,7 +123,7 @@ class Chain(nn.Module):
 
 
 class Context(nn.Module):
-    """What a context [m, c] adds to the layers of a `Chain`: linear and by two hidden layers; nothing at first."""
+    """Terms that a context [m, c] adds to the layers of a `Chain`: linear and by two hidden layers; 0 initially."""
 
     def __init__(
         self, inputs: int, width: int, sizes: tuple[int, ...], places: Tensor, generator: torch.Generator
@@ -164,9 +161,7 @@ def splits(pairs: Pairs, folds: int, generator: np.random.Generator) -> Iterator
     for fold in range(folds):
         outside = generator.permutation(np.unique(pairs.units[fold_of != fold]))
         if len(outside) < 2:
-            raise OutOfRange(
-                f"groups must be at least 2 beside each of {folds} folds, one to train and one to stop, got 1."
-            )
+            raise OutOfRange(f"groups must be at least 2 outside each of {folds} folds, to train and to stop, got 1.")
         stops = np.isin(pairs.units, outside[: max(1, round(0.2 * len(outside)))])
         held = fold_of == fold
         yield Split(*(np.flatnonzero(rows) for rows in (~held & ~stops, stops, held)))
@@ -175,6 +170,11 @@ def splits(pairs: Pairs, folds: int, generator: np.random.Generator) -> Iterator
 def torch_generator(generator: np.random.Generator) -> torch.Generator:
     """A generator for torch, seeded by the next number of `generator`."""
     return torch.Generator().manual_seed(int(generator.integers(2**63)))
+
+
+def prepared_tensor(variable: Variable, rows: NDArray, margins: str = "auto", components: int | None = None) -> Tensor:
+    """All rows of a variable as `Preparation.fit(variable, rows, ...)` makes them, float32 [n, d]."""
+    return torch.from_numpy(Preparation.fit(variable, rows, margins, components)(variable).astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +269,6 @@ def _leading(columns: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     else:
         vectors = np.linalg.svd(columns, full_matrices=False)[2][:count].T
     sizes = np.abs(vectors)
-    largest = (sizes > (1 - 1e-6) * sizes.max(axis=0)).argmax(
-        axis=0
-    )  # the first of equal ones, whatever their rounding
+    # the first of equal ones, whatever their rounding
+    largest = (sizes > (1 - 1e-6) * sizes.max(axis=0)).argmax(axis=0)
     return vectors * np.sign(vectors[largest, np.arange(count)])  # else signs are the library's choice

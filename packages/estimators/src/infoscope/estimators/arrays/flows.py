@@ -1,4 +1,4 @@
-"""Flows that make x and y normal, so that their dependence is left in correlations."""
+"""Normalising flows of x and y, after which their dependence is a few correlations."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from scipy.optimize import minimize_scalar
 from torch import Tensor, nn
 from torch.nn import functional
 
-from infoscope.estimators.arrays.fitting import Chain, Preparation, Schedule, Split, evaluated, splits, torch_generator
+from infoscope.estimators.arrays.fitting import (
+    Chain,
+    Schedule,
+    Split,
+    evaluated,
+    prepared_tensor,
+    splits,
+    torch_generator,
+)  # fmt: skip
 from infoscope.estimators.arrays.protocol import NUMBERS, Described, Pairs
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.estimators.variables import Variable
 
-_REACH = 4.0  # of a spline to either side of 0, in standard deviations; beyond it is the identity
-_LEAST = 1e-3  # width, height and slope of a spline's pieces
-_NEARLY_ONE = 1.0 - 1e-6  # a correlation of 1 has no density
+_SPLINE_REACH = 4.0  # standard deviations from 0 beyond which a spline is the identity
+_MIN_PIECE = 1e-3  # least width, height and slope of a piece of a spline
+_MAX_CORRELATION = 1.0 - 1e-6  # a correlation of 1 has no density
 
 
 class Spline(nn.Module):
@@ -35,14 +42,14 @@ class Spline(nn.Module):
         """The values [m, d] moved, and log of the derivative of the whole map [m]."""
         wide, left = _pieces(self.widths)
         high, low = _pieces(self.heights)
-        start = np.log(np.expm1(1.0 - _LEAST))
-        slopes = functional.pad(_LEAST + functional.softplus(self.slopes + start), (1, 1), value=1.0)
+        start = np.log(np.expm1(1.0 - _MIN_PIECE))
+        slopes = functional.pad(_MIN_PIECE + functional.softplus(self.slopes + start), (1, 1), value=1.0)
         columns = values.T.contiguous()
-        place = torch.searchsorted(left[:, 1:].contiguous(), columns.clamp(-_REACH, _REACH).detach())
+        place = torch.searchsorted(left[:, 1:].contiguous(), columns.clamp(-_SPLINE_REACH, _SPLINE_REACH).detach())
         wide, left, high, low, before, after = (
             of.gather(1, place) for of in (wide, left, high, low, slopes[:, :-1], slopes[:, 1:])
         )
-        inside = columns.abs() < _REACH
+        inside = columns.abs() < _SPLINE_REACH
         share = torch.where(inside, (columns - left) / wide, 0.5)
         rest, rise = share * (1 - share), high / wide
         below = rise + (before + after - 2 * rise) * rest
@@ -53,8 +60,8 @@ class Spline(nn.Module):
 
 def _pieces(free: Tensor) -> tuple[Tensor, Tensor]:
     """Sizes of pieces [d, p] that fill the reach, and where each begins."""
-    sizes = 2 * _REACH * (_LEAST + (1 - _LEAST * free.shape[1]) * free.softmax(1))
-    return sizes, functional.pad(sizes.cumsum(1)[:, :-1], (1, 0)) - _REACH
+    sizes = 2 * _SPLINE_REACH * (_MIN_PIECE + (1 - _MIN_PIECE * free.shape[1]) * free.softmax(1))
+    return sizes, functional.pad(sizes.cumsum(1)[:, :-1], (1, 0)) - _SPLINE_REACH
 
 
 class Flow(nn.Module):
@@ -94,18 +101,18 @@ class Coupled(nn.Module):
 
     def couple(self, base: tuple[Tensor, Tensor], stopping: tuple[Tensor, Tensor]) -> None:
         """Rotates x and y to singular vectors of their cross-covariance; keeps the pairs that hold on `stopping`."""
-        u, v = (side - side.mean(0) for side in base)
+        u, v = (columns - columns.mean(0) for columns in base)
         left, values, right = torch.linalg.svd(u.T @ v / len(u))
         self.rotations = [left, right.T]
-        values = values.clamp(max=_NEARLY_ONE)
-        pairs = [side @ turn[:, : len(values)] for side, turn in zip(stopping, self.rotations)]
-        gains = torch.stack([log_ratio(*(side[:, :count] for side in pairs), values[:count]).mean()
+        values = values.clamp(max=_MAX_CORRELATION)
+        pairs = [columns @ turn[:, : len(values)] for columns, turn in zip(stopping, self.rotations)]
+        gains = torch.stack([log_ratio(*(columns[:, :count] for columns in pairs), values[:count]).mean()
                              for count in range(len(values) + 1)])  # fmt: skip
         self.free = nn.Parameter(torch.atanh(values[: int(gains.argmax())]))
 
     def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The normal columns of x and y, rotated, and log of the Jacobian of both maps [m]."""
-        (u, of_x), (v, of_y) = (flow(side) for flow, side in zip(self.flows, (x, y)))
+        (u, of_x), (v, of_y) = (flow(columns) for flow, columns in zip(self.flows, (x, y)))
         return u @ self.rotations[0], v @ self.rotations[1], of_x + of_y
 
     def ratio(self, x: Tensor, y: Tensor, slope: float = 1.0) -> Tensor:
@@ -154,7 +161,7 @@ class Mienf(Described):
 
     name: ClassVar[str] = "mienf"
     takes: ClassVar[str] = NUMBERS
-    limit: ClassVar[str] = "lower bound, if flows make each side normal; I, if they make both so jointly"
+    limit: ClassVar[str] = "lower bound, if x and y become normal; I if they become jointly normal"
     cost: ClassVar[str] = "n times epochs; 10 s"
     source: ClassVar[str] = "Butakov et al. 2024, normalising flows of both margins"
     least: ClassVar[Mapping[str, int]] = {"blocks": 0, "pieces": 2}
@@ -165,56 +172,46 @@ class Mienf(Described):
         for split in splits(pairs, self.folds, generator):
             values[split.held], correlations = self._fold(pairs, split, torch_generator(generator))
             kept.append(str(correlations))
-        return mean_of(
-            values,
-            pairs.groups,
-            method="MIENF",
-            settings=f"{' or '.join(dict.fromkeys(kept))} correlations, {self.folds} folds",
-        )
+        settings = f"{' or '.join(dict.fromkeys(kept))} correlations, {self.folds} folds"
+        return mean_of(values, pairs.groups, method="MIENF", settings=settings)
 
     def _fold(self, pairs: Pairs, split: Split, draw: torch.Generator) -> tuple[np.ndarray, int]:
-        """What each held-out row adds [m], nats, and how many correlations are kept."""
-        sides = [self._scores(side, split) for side in (pairs.x, pairs.y)]
-        coupled = self._fitted(sides, split, draw)
-        slope = _slope(coupled, sides, torch.as_tensor(split.stopping))
-        found = evaluated(
-            lambda rows: coupled.ratio(*(side[rows] for side in sides), slope), torch.as_tensor(split.held)
-        )
-        return found.numpy(), len(coupled.free)
+        """The log ratio of every held-out row [m], nats, and how many correlations are kept."""
+        x, y = (prepared_tensor(variable, split.training, "rank") for variable in (pairs.x, pairs.y))
+        coupled = self._fitted(x, y, split, draw)
+        slope = _slope(coupled, x, y, split)
+        return evaluated(lambda rows: coupled.ratio(x[rows], y[rows], slope), split.held).numpy(), len(coupled.free)
 
-    def _scores(self, side: Variable, split: Split) -> Tensor:
-        """Normal scores of all columns, by the training rows."""
-        return torch.as_tensor(Preparation.fit(side, split.training, "rank")(side), dtype=torch.float32)
-
-    def _fitted(self, sides: list[Tensor], split: Split, draw: torch.Generator) -> Coupled:
-        training, stopping = torch.as_tensor(split.training), torch.as_tensor(split.stopping)
+    def _fitted(self, x: Tensor, y: Tensor, split: Split, draw: torch.Generator) -> Coupled:
         flows = []
-        for side in sides:
-            columns = side.shape[1]
-            flow = Flow(columns, self.blocks if columns > 1 else 0, self.width, self.pieces, draw)
+        for columns in (x, y):
+            count = columns.shape[1]
+            flow = Flow(count, self.blocks if count > 1 else 0, self.width, self.pieces, draw)
 
-            def loss(rows: Tensor, flow: Flow = flow, side: Tensor = side) -> Tensor:
-                values, logs = flow(side[rows])
+            def loss(rows: Tensor, flow: Flow = flow, columns: Tensor = columns) -> Tensor:
+                values, logs = flow(columns[rows])
                 return _minus_log_normal(values) - logs
 
-            self.schedule.fit(flow, loss, training, stopping, draw)
+            self.schedule.fit(flow, loss, split.training, split.stopping, draw)
             flows.append(flow)
-        coupled = Coupled(tuple(flows), tuple(side.shape[1] for side in sides))
+        coupled = Coupled(tuple(flows), (x.shape[1], y.shape[1]))
         with torch.no_grad():
-            coupled.couple(
-                *(tuple(flow(side[rows])[0] for flow, side in zip(flows, sides)) for rows in (training, stopping))
+            base, stopping = (
+                tuple(flow(columns[rows])[0] for flow, columns in zip(flows, (x, y)))
+                for rows in (split.training, split.stopping)
             )
-        self.schedule.fit(coupled, lambda rows: coupled.loss(*(side[rows] for side in sides)), training, stopping, draw)
+            coupled.couple(base, stopping)
+        self.schedule.fit(coupled, lambda rows: coupled.loss(x[rows], y[rows]), split.training, split.stopping, draw)
         return coupled
 
 
-def _slope(coupled: Coupled, sides: list[Tensor], rows: Tensor) -> float:
-    """The factor in [0, 1] on all correlations that is best on `rows`."""
+def _slope(coupled: Coupled, x: Tensor, y: Tensor, split: Split) -> float:
+    """The factor in [0, 1] on all correlations with the least loss on the rows that stop the training."""
     if not len(coupled.free):
         return 1.0
 
     def loss(slope: float) -> float:
-        return -float(evaluated(lambda some: coupled.ratio(*(side[some] for side in sides), slope), rows).mean())
+        return -float(evaluated(lambda rows: coupled.ratio(x[rows], y[rows], slope), split.stopping).mean())
 
     found = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-3})
     return 1.0 if loss(1.0) <= found.fun else float(found.x)

@@ -1,8 +1,8 @@
-"""Normal distributions: of the numbers, of their ranks, and mixtures of them.
+"""Normal distributions of the numbers, of their normal scores, and mixtures.
 
 The bias of log determinants of n rows is removed exactly (Wishart). The standard error is that of the mean of the local
-log ratios, but at least that of independent variables, where 2 n times the estimate is chi-squared. Groups count as the
-number of independent rows with the same scatter of covariances.
+log ratios, but at least that of independent variables, where 2 n times the estimate is chi-squared. With groups, n is
+the number of independent rows whose covariances vary as much.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.special import digamma
 
 from infoscope.errors import NoVariation, TooFew
-from infoscope.estimators import laws
+from infoscope.estimators import distributions
 from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS, Described, Pairs
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
 from infoscope.estimators.variables import joint_codes
@@ -30,20 +30,25 @@ class Gaussian(Described):
 
     name: ClassVar[str] = "gaussian"
     takes: ClassVar[str] = NUMBERS
-    limit: ClassVar[str] = "I if the law is normal"
+    limit: ClassVar[str] = "I if the distribution is normal"
     cost: ClassVar[str] = "n d²; 0.03 s"
     source: ClassVar[str] = "Cover & Thomas 2006, theorem 8.4.1; bias: Misra, Singh & Demchuk 2005"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        values = np.hstack([(side.continuous - side.continuous.mean(axis=0)) / side.scales() for side in _sides(pairs)])
-        local, _, rows = _of_columns(values, pairs)
-        return _finished(local, None, pairs.x.dim * pairs.y.dim, rows, pairs, "normal law")
+        values = np.hstack(
+            [
+                (variable.continuous - variable.continuous.mean(axis=0)) / variable.scales()
+                for variable in (pairs.x, pairs.y)
+            ]
+        )
+        local, _, rows = _local_information(values, pairs)
+        return _mean_with_error(local, None, pairs.x.dim * pairs.y.dim, rows, pairs, "normal distribution")
 
 
 @dataclass(frozen=True)
 class Gcmi(Described):
-    """The same of normal scores: changed by no monotone map of a column.
+    """The same of normal scores, which no monotone map of a column changes.
 
     With labels 1/2 (ln det S - sum p ln det S of a label), less its bias. A lower bound where the numbers of x or of y
     are a single column without ties; with several columns on both it may exceed I.
@@ -51,23 +56,23 @@ class Gcmi(Described):
 
     name: ClassVar[str] = "gcmi"
     takes: ClassVar[str] = NUMBERS_OR_LABELS
-    limit: ClassVar[str] = "lower bound if a side of numbers is one column; I if the copula is normal"
+    limit: ClassVar[str] = "lower bound if x or y is one column of numbers; I if the copula is normal"
     cost: ClassVar[str] = "n d² + d n log n; 0.1 s"
     source: ClassVar[str] = "Ince et al. 2017"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        sides = [side for side in _sides(pairs) if side.dim]
-        scores = np.hstack([side.rank_normal().continuous for side in sides])
-        if len(sides) == 2:
-            local, slopes, rows = _of_columns(scores, pairs)
+        variables = [variable for variable in (pairs.x, pairs.y) if variable.dim]
+        scores = np.hstack([variable.rank_normal().continuous for variable in variables])
+        if len(variables) == 2:
+            local, slopes, rows = _local_information(scores, pairs)
             freedom = pairs.x.dim * pairs.y.dim
         else:
-            labels = next(side for side in _sides(pairs) if not side.dim)
-            local, slopes, rows = _of_labels(scores, labels.codes, pairs.groups)
+            labels = next(variable for variable in (pairs.x, pairs.y) if not variable.dim)
+            local, slopes, rows = _local_information_of_labels(scores, labels.codes, pairs.groups)
             freedom = (labels.categories - 1) * scores.shape[1] * (scores.shape[1] + 3) // 2
-        influence = local + _of_ranking(scores, slopes)
-        return _finished(local, influence, freedom, rows, pairs, "Gaussian copula")
+        influence = local + _influence_through_ranks(scores, slopes)
+        return _mean_with_error(local, influence, freedom, rows, pairs, "Gaussian copula")
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class _CrossFitted(Described):
     folds: int = 5
 
     takes: ClassVar[str] = NUMBERS
-    family: ClassVar[str] = laws.ANY
+    family: ClassVar[str] = distributions.ANY
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
@@ -85,12 +90,13 @@ class _CrossFitted(Described):
         folds, columns = pairs.folds(self.folds, generator), pairs.x.dim + pairs.y.dim
         if (rows := pairs.n - int(np.bincount(folds).max())) <= columns:
             raise TooFew(
-                f"x and y must have more rows than columns for {self.name}, got {rows} rows of {columns} columns "
-                "outside a fold."
+                f"x and y must have more rows outside a fold than columns, got {rows} rows of {columns} columns."
             )
-        for law, rows, scores, codes in laws.cross_fitted(_sides(pairs), folds, generator, self.family):
-            values[rows] = laws.log_ratio(law, scores, codes)
-            names.append(law.name)
+        for fitted, rows, scores, codes in distributions.cross_fitted(
+            (pairs.x, pairs.y), folds, generator, self.family
+        ):
+            values[rows] = distributions.log_ratio(fitted, scores, codes)
+            names.append(fitted.name)
         method = " or ".join(sorted(set(names)))
         return mean_of(values, pairs.groups, method=method, settings=f"{self.folds} folds")
 
@@ -103,7 +109,7 @@ class GaussianMixture(_CrossFitted):
     limit: ClassVar[str] = "I if the normal scores follow a mixture of at most 32 normals"
     cost: ClassVar[str] = "n d² by components and folds; 1 s, 2 s in 2 columns"
     source: ClassVar[str] = "McAllester & Stratos 2020, with mixtures"
-    family: ClassVar[str] = laws.MIXTURES
+    family: ClassVar[str] = distributions.MIXTURES
 
 
 @dataclass(frozen=True)
@@ -111,15 +117,15 @@ class StudentCopula(_CrossFitted):
     """The copula of a multivariate Student distribution, of 1 to 10 degrees of freedom."""
 
     name: ClassVar[str] = "student-copula"
-    limit: ClassVar[str] = "I if the copula is that of a Student law of at most 10 degrees"
+    limit: ClassVar[str] = "I if the copula is that of a Student distribution of at most 10 degrees"
     cost: ClassVar[str] = "n d² by folds; 3 s"
     source: ClassVar[str] = "Demarta & McNeil 2005; Lindskog, McNeil & Schmock 2003 for Kendall's tau"
-    family: ClassVar[str] = laws.STUDENT
+    family: ClassVar[str] = distributions.STUDENT
 
 
 @dataclass(frozen=True)
-class FittedLaw(Described):
-    """InfoNCE of fitted distributions on unseen rows: `laws.held_out`. At most ln 100. `folds` are of whole groups."""
+class FittedDistributions(Described):
+    """InfoNCE of fitted distributions on held-out rows (`distributions.held_out`), at most ln 100."""
 
     folds: int = 5
 
@@ -127,39 +133,37 @@ class FittedLaw(Described):
     takes: ClassVar[str] = ANY
     limit: ClassVar[str] = "lower bound"
     cost: ClassVar[str] = "n d² by folds; 3 s"
-    source: ClassVar[str] = "van den Oord et al. 2018, eq. 4; distributions: infoscope.estimators.laws"
+    source: ClassVar[str] = "van den Oord et al. 2018, eq. 4; distributions: infoscope.estimators.distributions"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        return laws.held_out(pairs.x, pairs.y, pairs.groups, self.folds, generator)
+        return distributions.held_out(pairs.x, pairs.y, pairs.groups, self.folds, generator)
 
 
-def _sides(pairs: Pairs):
-    return pairs.x, pairs.y
-
-
-def _of_columns(values: Values, pairs: Pairs) -> tuple[Values, Values, float]:
+def _local_information(values: Values, pairs: Pairs) -> tuple[Values, Values, float]:
     """Unbiased local information [n], nats, of standardised columns [n, d]; its gradient [n, d]; independent rows."""
     edge = pairs.x.dim
     both, inverse = _log_density(values)
     rows = _independent_rows(values @ cholesky(inverse, lower=True), pairs.groups)
-    local, slopes, bias = both, -values @ inverse, -_bias(values.shape[1], rows)
+    local, slopes, bias = both, -values @ inverse, -_log_det_bias(values.shape[1], rows)
     for part in (slice(0, edge), slice(edge, None)):
         alone, inverse = _log_density(values[:, part])
         local = local - alone
         slopes[:, part] += values[:, part] @ inverse
-        bias += _bias(len(inverse), rows)
+        bias += _log_det_bias(len(inverse), rows)
     return local - 0.5 * bias, slopes, rows
 
 
-def _of_labels(scores: Values, codes: NDArray[np.intp], groups: NDArray | None) -> tuple[Values, Values, float]:
+def _local_information_of_labels(
+    scores: Values, codes: NDArray[np.intp], groups: NDArray | None
+) -> tuple[Values, Values, float]:
     """The same of normal scores [n, d] and labels [n]."""
     n, dim = scores.shape
     sizes = np.bincount(codes)
     if sizes.min() <= dim:
         raise TooFew(
-            f"every label must have more rows than there are columns ({dim}) for a normal law of its own, got "
-            f"{np.sum(sizes <= dim)} of {len(sizes)} labels with fewer; merge labels, or reduce the columns."
+            f"every label must have more rows than there are columns, {dim}, got {np.sum(sizes <= dim)} of "
+            f"{len(sizes)} labels with fewer; merge labels, or reduce the columns."
         )
     alone, inverse = _log_density(scores)
     local, slopes, white = -alone, scores @ inverse, np.empty_like(scores)
@@ -172,7 +176,7 @@ def _of_labels(scores: Values, codes: NDArray[np.intp], groups: NDArray | None) 
         white[rows] = centred @ cholesky(inverse, lower=True)
     within = None if groups is None else joint_codes([groups, codes])[0]
     share = _independent_rows(white, within) / n
-    bias = _bias(dim, share * n) - sum(size / n * _bias(dim, share * size) for size in sizes)
+    bias = _log_det_bias(dim, share * n) - sum(size / n * _log_det_bias(dim, share * size) for size in sizes)
     return local - 0.5 * bias, slopes, share * n
 
 
@@ -180,28 +184,22 @@ def _log_density(values: Values) -> tuple[Values, Values]:
     """Log density [n], up to a constant, of normal centred values [n, d]; inverse covariance. ValueError: singular."""
     n, dim = values.shape
     if n <= dim:
-        raise TooFew(f"x and y must have more rows than columns for a normal law, got {n} rows of {dim} columns.")
+        raise TooFew(f"x and y must have more rows than columns, got {n} rows of {dim} columns.")
     covariance = values.T @ values / n
     spread = np.sqrt(np.diag(covariance))
     rank = np.linalg.matrix_rank(covariance / spread / spread[:, None], hermitian=True) if spread.all() else 0
     if rank < dim:
-        raise NoVariation(
-            f"x and y must have no column that follows from others without error (a normal law has none, or infinite, "
-            f"information there), got covariances of rank {rank} for {dim} columns."
-        )
+        raise NoVariation(f"x and y must have linearly independent columns, got covariances of rank {rank} for {dim}.")
     factor = cholesky(covariance, lower=True)
     inverse = cho_solve((factor, True), np.eye(dim))
     squares = np.einsum("na,ab,nb->n", values, inverse, values, optimize=True)
     return -0.5 * squares - np.log(np.diag(factor)).sum(), 0.5 * (inverse + inverse.T)
 
 
-def _bias(dim: int, rows: float) -> float:
+def _log_det_bias(dim: int, rows: float) -> float:
     """Mean of ln det of the covariance (over n) of normal rows less the true ln det (Misra et al. 2005)."""
     if rows <= dim:
-        raise TooFew(
-            f"groups must amount to more independent rows than there are columns for a normal law, got {rows:.1f} for "
-            f"{dim} columns."
-        )
+        raise TooFew(f"groups must amount to more than {dim} independent rows (the columns), got {rows:.1f}.")
     return float(digamma((rows - np.arange(1, dim + 1)) / 2).sum() + dim * np.log(2 / rows))
 
 
@@ -220,7 +218,7 @@ def _independent_rows(white: Values, groups: NDArray | None) -> float:
     return n * single / together
 
 
-def _of_ranking(scores: Values, slopes: Values) -> Values:
+def _influence_through_ranks(scores: Values, slopes: Values) -> Values:
     """Influence of a row through the ranks of others [n] (Ruymgaart et al. 1972), for slopes [n, d] in the scores."""
     n = len(scores)
     order = np.argsort(scores, axis=0, kind="stable")
@@ -232,13 +230,15 @@ def _of_ranking(scores: Values, slopes: Values) -> Values:
     return (moved - moved.mean(axis=0)).sum(axis=1)
 
 
-def _finished(
+def _mean_with_error(
     local: Values, influence: Values | None, freedom: int, rows: float, pairs: Pairs, method: str
 ) -> Estimate:
     """The mean of local values; error by `influence` (None: of the mean), at least that of independent variables."""
     notes: tuple[str, ...] = ()
     if pairs.groups is not None:
-        notes = (f"Its bias is that of {rows:,.0f} independent rows, as which the groups scatter covariances.",)
+        notes = (
+            f"Its bias is that of {rows:,.0f} independent rows, whose covariances vary as much as those of the groups.",
+        )
     found = mean_of(local, pairs.groups, method=method, notes=notes)
     if influence is not None:
         influence = mean_influence(influence, pairs.groups)
@@ -246,4 +246,4 @@ def _finished(
     return replace(found, standard_error=max(found.standard_error, np.sqrt(freedom / 2) / rows))
 
 
-METHODS: tuple[Described, ...] = (Gaussian(), Gcmi(), GaussianMixture(), StudentCopula(), FittedLaw())
+METHODS: tuple[Described, ...] = (Gaussian(), Gcmi(), GaussianMixture(), StudentCopula(), FittedDistributions())

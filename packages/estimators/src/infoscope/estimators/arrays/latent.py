@@ -1,7 +1,7 @@
-"""KSG in few columns, for variables of many columns whose dependence is in few.
+"""KSG in few columns, for variables with many columns that depend through few.
 
-Encoders are fitted to some rows and KSG applied to others; principal components are those of all rows. Intervals are of
-sampling error only, by half-samples. `estimate(x, y)` without a method gives one for the true value.
+Encoders are fitted to some rows and KSG is applied to others; principal components are those of all rows. Intervals
+are of sampling error only, by half-samples. `estimate(x, y)` without a method gives one for the true value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from infoscope.estimators.arrays.fitting import Preparation, Schedule, Split, splits, torch_generator
+from infoscope.estimators.arrays.fitting import (
+    Preparation,
+    Schedule,
+    Split,
+    prepared_tensor,
+    splits,
+    torch_generator,
+)  # fmt: skip
 from infoscope.estimators.arrays.neighbours import with_half_samples
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.families.networks import fully_connected
@@ -25,9 +32,9 @@ from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, root_sum_squares
 from infoscope.estimators.variables import Variable, of_kept
 
-_FIGURES = re.compile(r"[-+]?\d[\d.,]*")
-_CODES = "The interval is of the codes that were learnt: of what they leave out of x and y it knows nothing."
-_COMPONENTS = "The interval is of leading components: of what the others share it knows nothing."
+_NUMBERS_IN_NOTES = re.compile(r"[-+]?\d[\d.,]*")
+_CODES = "The interval is for the information of the learned codes; what they leave out of x and y is not included."
+_COMPONENTS = "The interval is for the leading components; what the other components share is not included."
 
 
 def reduced(variable: Variable, columns: NDArray[np.float64], rows: NDArray) -> Variable:
@@ -36,15 +43,12 @@ def reduced(variable: Variable, columns: NDArray[np.float64], rows: NDArray) -> 
 
 
 def rotated(
-    pairs: Pairs,
-    folds: Sequence[tuple[NDArray, Variable, Variable]],
-    k: int,
-    generator: np.random.Generator,
-    **said: str,
-) -> Estimate:
+    pairs: Pairs, folds: Sequence[tuple[NDArray, Variable, Variable]], k: int, generator: np.random.Generator,
+    method: str, settings: str,
+) -> Estimate:  # fmt: skip
     """KSG of the held-out rows of each fold (indices, x, y) in its own columns, and the mean over all rows.
 
-    Errors are those of new rows in the same columns (`sampling`), not of other columns.
+    Errors are those of new rows in the same columns (`with_half_samples`), not of other columns.
     """
     local, found, units = np.full(pairs.n, np.nan), [], []
     for held, x, y in folds:
@@ -54,23 +58,26 @@ def rotated(
         local[held] = one.local
         found.append(one)
         units.append(np.unique(pairs.units[held[~np.isnan(one.local)]]))
-    return replace(_mean(found, np.argsort(np.concatenate(units))), n=pairs.n, local=local, **said)
+    mean = _mean_over_folds(found, np.argsort(np.concatenate(units)))
+    return replace(mean, n=pairs.n, local=local, method=method, settings=settings)
 
 
-def _mean(found: Sequence[Estimate], order: NDArray[np.intp]) -> Estimate:
+def _mean_over_folds(found: Sequence[Estimate], order: NDArray[np.intp]) -> Estimate:
     """The mean over all rows of estimates on different rows, weighted by rows; `order` is that of their units."""
     if len(found) == 1:
         return found[0]
     shares = np.array([one.n for one in found]) / sum(one.n for one in found)
     value = float(shares @ [one.value for one in found])
     error, degrees = root_sum_squares(shares * [one.standard_error for one in found]), sum(one.degrees for one in found)
-    error = max(error, float(np.std(found, ddof=1)) / sqrt(len(found)))  # each fold has learnt columns of its own
+    error = max(error, float(np.std(found, ddof=1)) / sqrt(len(found)))  # each fold has its own columns
     return replace(
         found[0],
         value=value,
         standard_error=error,
         degrees=degrees,
-        notes=tuple({_FIGURES.sub("", note): note for one in found for note in one.notes}.values()),  # one of each kind
+        notes=tuple(
+            {_NUMBERS_IN_NOTES.sub("", note): note for one in found for note in one.notes}.values()
+        ),  # one of each kind
         units=len(order),
         influence=np.concatenate([share * one.influence for share, one in zip(shares, found)])[order],
     )
@@ -99,27 +106,20 @@ class ReducedKsg(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        x, y = (self._columns(side) for side in (pairs.x, pairs.y))
+        x, y = (self._columns(variable) for variable in (pairs.x, pairs.y))
         every = np.arange(pairs.n)
-        counts = " and ".join(str(columns.shape[1]) for columns in (x, y))
-        sides = reduced(pairs.x, x, every), reduced(pairs.y, y, every)
-        found = rotated(
-            pairs,
-            [(every, *sides)],
-            self.k,
-            generator,
-            method="KSG 1 on principal components",
-            settings=f"{counts} components, k = {self.k}",
-        )
+        settings = f"{x.shape[1]} and {y.shape[1]} components, k = {self.k}"
+        fold = every, reduced(pairs.x, x, every), reduced(pairs.y, y, every)
+        found = rotated(pairs, [fold], self.k, generator, "KSG 1 on principal components", settings)
         if x.shape[1] + y.shape[1] == pairs.x.dim + pairs.y.dim:
             return found
         return replace(found, notes=(*found.notes, _COMPONENTS))
 
-    def _columns(self, side: Variable) -> NDArray[np.float64]:
+    def _columns(self, variable: Variable) -> NDArray[np.float64]:
         """The leading components [n, p] of the numbers of one variable."""
-        if not side.dim:
-            return np.empty((side.n, 0))
-        bare, wanted = replace(side, codes=None, categories=1), self.components or side.dim
+        if not variable.dim:
+            return np.empty((variable.n, 0))
+        bare, wanted = replace(variable, codes=None, categories=1), self.components or variable.dim
         columns = Preparation.fit(bare, slice(None), self.margins, wanted)(bare)
         if self.components is None:
             held = np.cumsum(columns.var(axis=0))
@@ -140,7 +140,7 @@ class CrossPredictor(nn.Module):
         return self.encoders[0](x), self.encoders[1](y)
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
-        """[m]: mean squared errors of x and y from each code, with equal weights whatever their widths."""
+        """[m]: mean squared errors of x and y from each code, with equal weights for any widths."""
         both, wide = torch.cat([x, y], 1), x.shape[1]
         errors = [(decoder(code) - both) ** 2 for decoder, code in zip(self.decoders, self(x, y))]
         return sum(error[:, :wide].mean(1) + error[:, wide:].mean(1) for error in errors)
@@ -178,42 +178,27 @@ class Latent(Described):
         for split in splits(pairs, self.folds, generator):
             x, y = self._codes(pairs, split, torch_generator(generator))
             folds.append((split.held, reduced(pairs.x, x, split.held), reduced(pairs.y, y, split.held)))
-        found = rotated(
-            pairs,
-            folds,
-            self.k,
-            generator,
-            method="LMI",
-            settings=f"{self.size} latent columns, k = {self.k}, {self.folds} folds",
-        )
+        settings = f"{self.size} latent columns, k = {self.k}, {self.folds} folds"
+        found = rotated(pairs, folds, self.k, generator, "LMI", settings)
         return replace(found, notes=(*found.notes, _CODES))
 
     def _codes(self, pairs: Pairs, split: Split, draw: torch.Generator) -> list[NDArray[np.float64]]:
         """The codes of x and y for all rows [n, size], at standard deviation 1; none for categories alone."""
-        sides = [
-            torch.as_tensor(
-                Preparation.fit(side, split.training, self.margins, self.components if side.dim else None)(side),
-                dtype=torch.float32,
-            )
-            for side in (pairs.x, pairs.y)
+        columns = [
+            prepared_tensor(variable, split.training, self.margins, self.components if variable.dim else None)
+            for variable in (pairs.x, pairs.y)
         ]
-        # of unit variance as a whole, not in each: a component counts by what it explains
-        sides = [side / side[split.training].var(0).mean().sqrt() for side in sides]
-        network = CrossPredictor(*(side.shape[1] for side in sides), self.size, self.width, draw)
-        self.schedule.fit(
-            network,
-            lambda rows: network.loss(*(side[rows] for side in sides)),
-            torch.as_tensor(split.training),
-            torch.as_tensor(split.stopping),
-            draw,
-        )
+        # of unit variance as a whole, not in each: a component is weighted by what it explains
+        x, y = (each / each[split.training].var(0).mean().sqrt() for each in columns)
+        network = CrossPredictor(x.shape[1], y.shape[1], self.size, self.width, draw)
+        self.schedule.fit(network, lambda rows: network.loss(x[rows], y[rows]), split.training, split.stopping, draw)
         codes = []
-        for encoder, columns, side in zip(network.encoders, sides, (pairs.x, pairs.y)):
-            if not side.dim:
+        for encoder, each, variable in zip(network.encoders, (x, y), (pairs.x, pairs.y)):
+            if not variable.dim:
                 codes.append(np.empty((pairs.n, 0)))
                 continue
             with torch.no_grad():
-                found = encoder(columns).double().numpy()
+                found = encoder(each).double().numpy()
             spread = found[split.training].std(axis=0)
             codes.append(found / np.where(spread > 0.0, spread, 1.0))
         return codes

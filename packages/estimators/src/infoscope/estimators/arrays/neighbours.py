@@ -21,7 +21,7 @@ from infoscope.estimators.arrays.protocol import ANY, NUMBERS, Described, Pairs
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.search import nearest
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
-from infoscope.estimators.variables import Variable, join, of_kept, prepared, with_masses, within_steps
+from infoscope.estimators.variables import Variable, join, of_kept, prepared, with_repeated_values, within_steps
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Ksg(Described):
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
         if pairs.x.dim and pairs.y.dim and self.form == "ksg1":
-            pairs = replace(pairs, x=with_masses(pairs.x), y=with_masses(pairs.y))
-        draws, notes = _within_steps(pairs, generator)
+            pairs = replace(pairs, x=with_repeated_values(pairs.x), y=with_repeated_values(pairs.y))
+        draws, notes = _with_noise_in_steps(pairs, generator)
         each = [
             knn.mutual_information(
                 one.x, one.y, self.k, method=self.form, margins=self.margins, groups=one.groups, local=True
@@ -53,25 +53,27 @@ class Ksg(Described):
         return with_half_samples(found, draws[0], generator, self.k, self.margins)
 
 
-def _within_steps(pairs: Pairs, generator: np.random.Generator, count: int = 5) -> tuple[list[Pairs], tuple[str, ...]]:
-    """The pairs; where one variable alone is rounded, several draws of noise within its steps, and a note."""
+def _with_noise_in_steps(
+    pairs: Pairs, generator: np.random.Generator, count: int = 5
+) -> tuple[list[Pairs], tuple[str, ...]]:
+    """The pairs; where only one variable is rounded, several draws with noise within its steps, and a note."""
     if not (pairs.x.dim and pairs.y.dim):
         return [pairs], ()
-    coarse = knn.coarse_alone({"x": pairs.x, "y": pairs.y})
+    coarse = knn.rounded_variables({"x": pairs.x, "y": pairs.y})
     draws = [
         replace(pairs, **{name: within_steps(getattr(pairs, name), generator) for name in coarse})
         for _ in range(count if coarse else 1)
     ]
-    if not coarse or knn.coarse_alone({"x": draws[0].x, "y": draws[0].y}):  # ties that are no rounding
+    if not coarse or knn.rounded_variables({"x": draws[0].x, "y": draws[0].y}):  # ties that are no rounding
         return [pairs], ()
     return draws, (
-        f"Values of {coarse[0]} are rounded, those of the other side are not: the estimate is of the rounded ones, "
-        f"with even noise within a step to part ties (the mean of {count} draws), which changes no information.",
+        f"Values of {coarse[0]} are rounded, those of the other variable are not: ties are broken by uniform noise "
+        f"within a step (the mean of {count} draws), which changes no information.",
     )
 
 
 def _mean_of_draws(each: list[Estimate], notes: tuple[str, ...]) -> Estimate:
-    """The mean of estimates of the same rows with other noise. Its error is that of one: it holds the noise, too."""
+    """The mean of estimates with different noise; its error is that of one, which includes the noise."""
     local = np.mean([one.local for one in each], axis=0)
     found = max(each, key=lambda one: one.standard_error)
     shared = dict.fromkeys(note for one in each for note in one.notes)
@@ -80,7 +82,7 @@ def _mean_of_draws(each: list[Estimate], notes: tuple[str, ...]) -> Estimate:
 
 @dataclass(frozen=True)
 class Ksg2(Ksg):
-    """KSG 2: rectangles in the place of squares. Settings as those of `Ksg`."""
+    """KSG 2: rectangles instead of squares. Settings as those of `Ksg`."""
 
     name: ClassVar[str] = "ksg-2"
     takes: ClassVar[str] = NUMBERS
@@ -130,26 +132,25 @@ class KsgLnc(_Corrected):
         dims = (pairs.x.dim, pairs.y.dim)
         if require_int("k", self.k, 1) < sum(dims):
             raise OutOfRange(
-                f"k must be at least the {sum(dims)} columns of x and y together, got {self.k}: fewer neighbours span "
-                "no box; reduce the columns, or give k."
+                f"k must be at least {sum(dims)}, the columns of x and y, got {self.k}; reduce the columns or give k."
             )
         plain = knn.mutual_information(
             pairs.x, pairs.y, self.k, method="ksg2", margins=self.margins, groups=pairs.groups, local=True
         )
         kept = np.isfinite(plain.local)
-        sides = (prepared(side, self.margins).continuous[kept] for side in (pairs.x, pairs.y))
-        points = np.hstack(list(sides))
+        variables = (prepared(variable, self.margins).continuous[kept] for variable in (pairs.x, pairs.y))
+        points = np.hstack(list(variables))
         groups = of_kept(pairs.groups, kept)
         ids = nearest(points, self.k, groups=groups).ids
         parts = -(-points.shape[1] * ids.size // 2_000_000)  # in memory at once
         shares = np.concatenate([
-            _log_shares(points[ids[rows]] - points[rows, None], dims)
+            _log_volume_ratios(points[ids[rows]] - points[rows, None], dims)
             for rows in np.array_split(np.arange(len(points)), parts)
         ])  # fmt: skip
         whole = (ids >= 0).all(axis=1)
-        if groups is not None:  # neighbours of one group lie beside one another, and fill no box
+        if groups is not None:  # neighbours of one group lie together and fill no box
             whole &= (np.diff(np.sort(groups[ids], axis=1), axis=1) > 0).all(axis=1)
-        alpha = _alpha(self.k, dims) if self.alpha is None else self.alpha
+        alpha = _alpha_of_even_density(self.k, dims) if self.alpha is None else self.alpha
         smaller = whole & (shares < np.log(alpha))
         local = plain.local.copy()
         local[kept] -= np.where(smaller, shares, 0.0)
@@ -169,7 +170,7 @@ class KsgLnc(_Corrected):
 class KlWeighted(_Corrected):
     """H(x) + H(y) - H(x, y) of nearest neighbours, weighted over their number so that leading biases cancel.
 
-    Weights up to k cancel at most d / 4 powers of the radius, as many as a root sum of squares `largest` allows.
+    Weights on up to k neighbours cancel d / 4 powers of the radius, or as many as their norm `largest` allows.
     """
 
     k: int = 20
@@ -186,35 +187,34 @@ class KlWeighted(_Corrected):
         if not self.largest >= 1:
             raise OutOfRange(f"largest must be at least 1, got {self.largest!r}.")
         knn.checked(self.k, pairs.n, self.margins, pairs.groups)
-        sides = [prepared(side, self.margins, name) for name, side in (("x", pairs.x), ("y", pairs.y))]
-        joint = join(*sides)
+        variables = [prepared(variable, self.margins, name) for name, variable in (("x", pairs.x), ("y", pairs.y))]
+        joint = join(*variables)
         if _weights(self.k, joint.dim, self.largest)[2] == 0 < joint.dim // 4:
-            raise OutOfRange(
-                f"x and y must have fewer columns for {self.name}, got {joint.dim}: weights of k = {self.k} neighbours "
-                "cancel none of the biases there."
-            )
+            raise OutOfRange(f"x and y must have fewer columns for {self.name} with k = {self.k}, got {joint.dim}.")
         local = -self._local_entropy(joint, pairs.groups)
-        for side in sides:
-            local += self._local_entropy(side, pairs.groups)
+        for variable in variables:
+            local += self._local_entropy(variable, pairs.groups)
         method = "weighted Kozachenko-Leonenko" + (", rank-normal margins" if joint.ranked else "")
         return mean_of(local, pairs.groups, method=method, notes=joint.notes, settings=f"k = {self.k}")
 
-    def _local_entropy(self, side: Variable, groups: np.ndarray | None) -> np.ndarray:
+    def _local_entropy(self, variable: Variable, groups: np.ndarray | None) -> np.ndarray:
         """H row by row [n], nats, in the unit of the scaled columns, which cancels."""
-        numbers, weights, _ = _weights(self.k, side.dim, self.largest)
-        found = nearest(side.continuous, self.k, groups=groups).distances[:, numbers - 1]
+        numbers, weights, _ = _weights(self.k, variable.dim, self.largest)
+        found = nearest(variable.continuous, self.k, groups=groups).distances[:, numbers - 1]
         if not (found > 0).all() or not np.isfinite(found).all():
             short = np.sum(~((found > 0) & np.isfinite(found)).all(axis=1))
             raise InvalidInput(
                 f"x and y must have k = {self.k} neighbours of every row, in other groups and not at distance 0, got "
                 f'{short} rows without; break ties with variables.jitter, or use method="ksg".'
             )
-        others = knn.everyone(side.n, groups) - 1
-        logs = side.dim * np.log(2 * found) + np.log(np.broadcast_to(others, side.n))[:, None] - digamma(numbers)
+        others = knn.others_and_self(variable.n, groups) - 1
+        logs = (
+            variable.dim * np.log(2 * found) + np.log(np.broadcast_to(others, variable.n))[:, None] - digamma(numbers)
+        )
         return logs @ weights
 
 
-def _log_shares(away: np.ndarray, dims: tuple[int, int]) -> np.ndarray:
+def _log_volume_ratios(away: np.ndarray, dims: tuple[int, int]) -> np.ndarray:
     """Log volume [n] of the principal-axes box of differences away [n, k, d] less that of their rectangle; 0: none."""
     extent = np.abs(away)
     with np.errstate(divide="ignore"):
@@ -227,12 +227,12 @@ def _log_shares(away: np.ndarray, dims: tuple[int, int]) -> np.ndarray:
 
 
 @cache
-def _alpha(k: int, dims: tuple[int, int], boxes: int = 20_000) -> float:
+def _alpha_of_even_density(k: int, dims: tuple[int, int], boxes: int = 20_000) -> float:
     """The share of its rectangle that the box of k neighbours falls below once in 200 times where density is even."""
     generator, found, left = np.random.default_rng(0), [], boxes
     while left > 0:
         some = min(left, max(1, 2_000_000 // (k * sum(dims))))
-        found.append(_log_shares(generator.uniform(-1, 1, (some, k, sum(dims))), dims))
+        found.append(_log_volume_ratios(generator.uniform(-1, 1, (some, k, sum(dims))), dims))
         left -= some
     return float(np.exp(np.quantile(np.concatenate(found), 1 / 200)))
 
@@ -255,8 +255,8 @@ def _weights(k: int, dim: int, largest: float) -> tuple[np.ndarray, np.ndarray, 
 
 
 _TOO_FEW = (
-    "Too few rows, groups, or rows of a class for half-samples: the standard error leaves out that neighbours would be "
-    "others, and may be a quarter too small."
+    "Too few rows, groups, or rows of a class for half-samples: the standard error takes the neighbours as fixed and "
+    "may be a quarter too small."
 )
 
 
@@ -264,9 +264,9 @@ def with_half_samples(
     found: Estimate, pairs: Pairs, generator: np.random.Generator, k: int, margins: str = "auto",
     measure: Callable[[Pairs], Estimate] | None = None, count: int = 40, most: int = 1_000,
 ) -> Estimate:  # fmt: skip
-    """The estimate with the larger of its standard error and that of `count` half-samples of `most` rows or fewer.
+    """The estimate with the larger of its standard error and that from `count` half-samples of at most `most` rows.
 
-    Groups stay whole. They are measured by `measure` (None: KSG with k and margins, all at once); none of categories.
+    Groups stay whole. `measure` estimates each (None: KSG with k and margins, all at once). Not for categories alone.
     """
     if not (pairs.x.dim or pairs.y.dim):
         return found
@@ -279,7 +279,7 @@ def with_half_samples(
             drawn = uncertainty.subsample(some.x, some.y, None, k, count, some.groups, generator, margins)
             error, degrees = drawn.standard_error, drawn.degrees
         else:
-            plan = uncertainty.halves(some.n, count, generator, some.groups)
+            plan = uncertainty.half_samples(some.n, count, generator, some.groups)
             values = [measure(some.take(np.flatnonzero(half))).value for half in plan.weights.T]
             half = plan.units // 2
             error, degrees = np.std(values, ddof=1) * sqrt(half / (plan.units - half)), min(plan.count, plan.units) - 1

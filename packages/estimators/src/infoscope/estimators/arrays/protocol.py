@@ -15,19 +15,19 @@ from infoscope.errors import NoVariation, TooFew, UnknownName, WrongType
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import Variable, as_variables, of_kept
 
-NUMBERS = "numbers"  # on both sides
-CATEGORIES = "categories"  # on both sides
-LABELS = "labels"  # one side of categories alone, anything on the other
+NUMBERS = "numbers"  # in x and in y
+CATEGORIES = "categories"  # in x and in y
+LABELS = "labels"  # x or y of categories alone, anything in the other
 NUMBERS_OR_LABELS = "numbers or labels"  # numbers against numbers, or against categories alone
 ANY = "anything"
 TAKES = {
-    NUMBERS: "numbers on both sides",
-    NUMBERS_OR_LABELS: "numbers on both sides, or categories on one of them",
-    CATEGORIES: "categories on both sides",
-    LABELS: "categories on one side",
-    ANY: "numbers, categories or both on either side",
+    NUMBERS: "numbers in x and in y",
+    NUMBERS_OR_LABELS: "numbers in x and y, or categories in one of them",
+    CATEGORIES: "categories in x and in y",
+    LABELS: "categories in x or in y",
+    ANY: "numbers, categories or both in x and in y",
 }
-_FEWEST = 20  # rows of a fold
+_MIN_FOLD_ROWS = 20  # rows per fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Pairs:
 
     @cached_property
     def units(self) -> np.ndarray:
-        """Codes int64 [n] of what must not be parted: the groups, or the rows."""
+        """Codes int64 [n] of units that are never split: the groups, or the rows."""
         return np.arange(self.n) if self.groups is None else self.groups
 
     def take(self, rows: np.ndarray) -> Pairs:
@@ -55,10 +55,11 @@ class Pairs:
     def folds(self, count: int, generator: np.random.Generator) -> np.ndarray:
         """A fold 0..count-1 for every row, whole units of equal sizes. TooFew: units, or rows (20 a fold)."""
         sizes = np.bincount(self.units)
-        if len(sizes) < require_int("folds", count, 2) or self.n < _FEWEST * count:
-            asked, got = ("", "") if self.groups is None else (f" in {count} groups", f" in {len(sizes)}")
+        if len(sizes) < require_int("folds", count, 2) or self.n < _MIN_FOLD_ROWS * count:
+            required, got = ("", "") if self.groups is None else (f" in {count} groups", f" in {len(sizes)}")
             raise TooFew(
-                f"x and y must have at least {_FEWEST * count} rows{asked} for {count} folds, got {self.n} rows{got}."
+                f"x and y must have at least {_MIN_FOLD_ROWS * count} rows{required} for {count} folds, "
+                f"got {self.n} rows{got}."
             )
         order = generator.permutation(len(sizes))
         order = order[np.argsort(-sizes[order], kind="stable")]
@@ -73,16 +74,16 @@ class Pairs:
 
 
 def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
-    """x and y as a checked sample; see `estimate` for what is taken and what is refused."""
-    sides, codes = as_variables(groups, x=x, y=y)
-    left, right = sides.values()
-    for name, side in sides.items():
-        if not side.dim and side.categories == 1:
-            raise NoVariation(f"{name} must have more than one category, got one in all {side.n} rows.")
+    """x and y as a checked sample; accepted inputs and errors as in `estimate`."""
+    variables, codes = as_variables(groups, x=x, y=y)
+    left, right = variables.values()
+    for name, variable in variables.items():
+        if not variable.dim and variable.categories == 1:
+            raise NoVariation(f"{name} must have more than one category, got one in all {variable.n} rows.")
     notes = tuple(dict.fromkeys(left.notes + right.notes))
     left, right = replace(left, notes=()), replace(right, notes=())
     if codes is not None and codes.max() + 1 == left.n:
-        return Pairs(left, right, None, (*notes, f"Each of the {left.n:,} groups is one row: they are left out."))
+        return Pairs(left, right, None, (*notes, f"Each of the {left.n:,} groups is one row: groups are ignored."))
     return Pairs(left, right, codes, notes)
 
 
@@ -92,7 +93,7 @@ class Method(Protocol):
 
     @property
     def name(self) -> str:
-        """What results call it."""
+        """Its name in results."""
         ...
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
@@ -114,12 +115,12 @@ def takes_kinds(takes: str, x: str, y: str) -> bool:
 
 @dataclass(frozen=True)
 class Described:
-    """Base of infoscope's methods: frozen settings, and their entry in the list of methods.
+    """Base of infoscope's methods: frozen settings and an entry in the list of methods.
 
     takes   one of TAKES
     limit   at infinite n: "I" (consistent), "lower bound", "upper bound" or a condition, in words
     cost    growth of time, and seconds at n = 5,000 with 20 + 20 columns
-    least   of settings that are whole numbers; 1 where nothing is said
+    least   smallest values of settings that are whole numbers; 1 by default
     """
 
     name: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Mutual information of two arrays: `estimate` by a method of a name or of settings, `methods` for what there is."""
+"""Mutual information of two arrays: `estimate` by a named method or an object, `methods` lists the names."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from infoscope.notebook import InNotebook, as_html
 
 @dataclass(frozen=True)
 class ReadingMethod(Described):
-    """A calibrated estimate from quick figures of the sample, learnt from simulated distributions."""
+    """A calibrated estimate from quick figures of the sample, trained on simulated distributions."""
 
     name: ClassVar[str] = METHOD
     takes: ClassVar[str] = ANY
-    limit: ClassVar[str] = "I, with an interval calibrated on families left out"
+    limit: ClassVar[str] = "I, with an interval calibrated on held-out families"
     cost: ClassVar[str] = "n² to 5,000 rows, then in parts; 1 s"
     source: ClassVar[str] = "infoscope; docs/results/reading.md"
 
@@ -65,9 +65,9 @@ class OwnFunction(Described):
         if not self.resamples:
             notes = (NO_INTERVAL,) if pairs.groups is None else (NO_INTERVAL, NO_GROUPS)
             return Estimate(found, n=pairs.n, method=self.name, notes=notes)
-        from infoscope.estimators.uncertainty.subsampling import halves, uncertain
+        from infoscope.estimators.uncertainty.subsampling import half_samples, uncertain
 
-        plan = halves(pairs.n, self.resamples, generator, pairs.groups)
+        plan = half_samples(pairs.n, self.resamples, generator, pairs.groups)
         values = np.array([self._number(pairs, np.flatnonzero(kept)) for kept in plan.weights.T])
         return uncertain(found, self.name, (), f"{plan.scheme} ({plan.count})", values, plan)
 
@@ -75,17 +75,17 @@ class OwnFunction(Described):
         return as_number(self.function(pairs.x.continuous[rows], pairs.y.continuous[rows]), self.name)
 
 
-NO_INTERVAL = "The function gives no interval; resamples=100 makes one of its sampling error, by half-samples."
-NO_GROUPS = "The function knows no groups and takes rows as independent."
+NO_INTERVAL = "The function gives no interval; resamples=100 adds one for the sampling error, by half-samples."
+NO_GROUPS = "The function does not know the groups: it takes rows as independent."
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis(InNotebook):
-    """What was found in a sample; printed, one sentence a line.
+    """Copies and series in a sample; printed as one sentence per line.
 
     pairs       the checked sample, with copies of a row as one group, and with notes
-    duplicates  rows that are copies of an earlier one; 0 where groups are named
-    serial      dependence of successive rows; None where not detected, or groups are named
+    duplicates  rows that are copies of an earlier one; 0 where groups are given
+    serial      dependence of successive rows; None: not detected, or groups are given
     """
 
     pairs: Pairs
@@ -93,7 +93,7 @@ class Diagnosis(InNotebook):
     serial: SerialDependence | None
 
     def __str__(self) -> str:
-        return "\n".join(self.pairs.notes) or "Nothing speaks against independent rows."
+        return "\n".join(self.pairs.notes) or "No sign that the rows are dependent."
 
 
 def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
@@ -110,8 +110,8 @@ def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
     duplicates = 0 if codes is None else pairs.n - int(codes.max()) - 1
     if duplicates:
         notes += (
-            f"{duplicates:,} of {pairs.n:,} rows are copies: equal to an earlier row in every column, in values that "
-            "occur nowhere else. Each row and its copies are one group.",
+            f"{duplicates:,} of {pairs.n:,} rows are copies: equal to an earlier row in every column, with values that "
+            "occur only there. Each row and its copies are one group.",
         )
     return Diagnosis(replace(pairs, groups=codes, notes=notes), duplicates, serial)
 
@@ -123,7 +123,7 @@ _MODULES = (  # of this package, those that import torch last
 
 
 class Methods(Mapping[str, Described]):
-    """Every method by its name. A module is imported when a name is asked for that those before it do not have."""
+    """Every method by name; modules are imported one after the other until one has the name."""
 
     def __init__(self) -> None:
         self._known: dict[str, Described] = {METHOD: ReadingMethod()}
@@ -136,7 +136,7 @@ class Methods(Mapping[str, Described]):
             except ModuleNotFoundError as error:
                 if error.name != "torch":
                     raise
-                self._left.clear()  # what is left needs it, too
+                self._left.clear()  # the later modules need it, too
                 break
             self._known |= {one.name: one for one in module.METHODS}
             del self._left[0]
@@ -155,11 +155,7 @@ METHODS = Methods()
 
 @overload
 def estimate(
-    x: Any,
-    y: Any,
-    method: None = None,
-    groups: ArrayLike | None = None,
-    generator: np.random.Generator | None = None,
+    x: Any, y: Any, method: None = None, groups: ArrayLike | None = None, generator: np.random.Generator | None = None
 ) -> Reading: ...
 
 
@@ -187,9 +183,10 @@ def estimate(
     x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed by column (`variables`)
     method     a name in `METHODS`; a function of x [n, c] and y [n, d], float64, that returns nats (`OwnFunction`); an
                object with a `name` and `estimate(pairs, generator)`; "MODULE:NAME" of one of these. None: the reading
-               (`infoscope.estimators.reading`), after `diagnose` has made groups of copies and looked for series;
-               the others take the rows as they are
-    groups     [n] of dependent rows (a patient, a film): no group is on both sides of a split, the error counts groups
+               (`infoscope.estimators.reading`), after `diagnose` has grouped copies and looked for series; other
+               methods take the rows as they are
+    groups     [n] of dependent rows (a patient, a film); no group is split between training and held-out rows, and
+               the error is that of independent groups
     generator  None is a fresh one with seed 0
     settings   of the method
 
@@ -217,7 +214,7 @@ def estimate_pairs(method: Method, pairs: Pairs, generator: np.random.Generator)
 
 
 def as_number(found: Any, name: str) -> float:
-    """What a method of a name has returned, nats. WrongType: not a number."""
+    """A number that a method returned, nats. WrongType: not a number."""
     if isinstance(found, bool) or not isinstance(found, Real):
         raise WrongType(f"method must return an Estimate or a number, got {type(found).__name__} from {name}.")
     return float(found)
@@ -228,7 +225,7 @@ def as_method(method: str | Method | Callable[..., float], settings: Mapping[str
     name = getattr(method, "__name__", type(method).__name__)
     if isinstance(method, str):
         name = method
-        method = _own(name) if ":" in name else METHODS.get(name) or _of_bound(name)
+        method = _imported(name) if ":" in name else METHODS.get(name) or _bound_method(name)
     if callable(method) and not isinstance(method, type | Method):
         method = OwnFunction(name, method)
     if isinstance(method, type) or not isinstance(method, Method):
@@ -243,8 +240,8 @@ def as_method(method: str | Method | Callable[..., float], settings: Mapping[str
     return method.with_settings(settings)
 
 
-def _own(name: str) -> Any:
-    """What "MODULE:NAME" names. UnknownName: no such module, or nothing of that name in it."""
+def _imported(name: str) -> Any:
+    """The object of a name "MODULE:NAME". UnknownName: no such module, or nothing of that name in it."""
     module, _, attribute = name.partition(":")
     try:
         return getattr(import_module(module), attribute)
@@ -252,7 +249,7 @@ def _own(name: str) -> Any:
         raise UnknownName(f"method must be MODULE:NAME of what can be imported, got {name!r}: {error}.") from error
 
 
-def _of_bound(name: str) -> Described:
+def _bound_method(name: str) -> Described:
     others = ""
     try:
         from infoscope.estimators.arrays.critics import CriticMethod  # with torch, which takes seconds
@@ -291,11 +288,16 @@ class MethodList(InNotebook, tuple[Described, ...]):
 
 
 def methods() -> MethodList:
-    """Every method that `estimate` knows by name: what it takes, what it is in the limit, its cost, its source."""
+    """The methods of `estimate` by name: inputs, large-sample limit, cost and source."""
     return MethodList(METHODS.values())
 
 
-WHOLES = {"x": "share of H(x)", "y": "share of H(y)", "min": "share of min(H(x), H(y))", "joint": "share of H(x, y)"}
+SHARE_NAMES = {
+    "x": "share of H(x)",
+    "y": "share of H(y)",
+    "min": "share of min(H(x), H(y))",
+    "joint": "share of H(x, y)",
+}
 
 
 def normalised(
@@ -313,29 +315,34 @@ def normalised(
         H(x, y), 1 less the distance of Rajski 1961. With numbers in x or y, "min" is the other's
 
     Entropies are by the method where it corrects counts, else of frequencies (low by about (values - 1) / (2 n) nats).
-    The interval is that of the ratio. Nothing is clipped. ValueError also: numbers where their (differential) entropy
-    is asked.
+    The interval is that of the ratio; nothing is clipped. ValueError also: numbers where their (differential) entropy
+    would be the denominator.
     """
-    one_of("by", by, WHOLES)
+    one_of("by", by, SHARE_NAMES)
     pairs = as_pairs(x, y, groups)
-    sides = {"x": pairs.x, "y": pairs.y}
-    wanted = {"joint": ["x", "y"], "min": [name for name, side in sides.items() if not side.dim] or ["x", "y"]}
+    variables = {"x": pairs.x, "y": pairs.y}
+    wanted = {
+        "joint": ["x", "y"],
+        "min": [name for name, variable in variables.items() if not variable.dim] or ["x", "y"],
+    }
     named = wanted.get(by, [by])
     for name in named:
-        if sides[name].dim:
+        if variables[name].dim:
             raise Conflict(
-                f"{name} must be categories to be normalised by their entropy, got numbers: a differential entropy "
-                "changes with the unit and may be 0 or below, so nothing is a share of it."
+                f"{name} must be categories to normalise by its entropy, got numbers: a differential entropy "
+                "depends on the unit and may be 0 or negative."
             )
-    codes = [sides[name].codes for name in named]
+    codes = [variables[name].codes for name in named]
     if by == "joint":
         codes = [joint_codes(codes)[0]]
-    asked = as_method(method, settings)
-    whole = min(entropy(one, asked, pairs.groups, generator) for one in codes)
+    chosen = as_method(method, settings)
+    whole = min(entropy(one, chosen, pairs.groups, generator) for one in codes)
     if not whole > 0:
-        raise NoVariation(f"{' and '.join(named)} must take two values or more to be normalised by, got one value.")
-    found = estimate_pairs(asked, pairs, generator_or_default(generator))
-    return replace(found, notes=(*pairs.notes, *found.notes)).share_of(whole, WHOLES[by])
+        raise NoVariation(
+            f"{' and '.join(named)} must take two values or more to normalise by its entropy, got one value."
+        )
+    found = estimate_pairs(chosen, pairs, generator_or_default(generator))
+    return replace(found, notes=(*pairs.notes, *found.notes)).share_of(whole, SHARE_NAMES[by])
 
 
 def entropy(

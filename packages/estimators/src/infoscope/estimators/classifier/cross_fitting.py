@@ -1,11 +1,11 @@
-"""One coherent information decomposition from cross-fitted, calibrated joint classifiers.
+"""A decomposition of information from cross-fitted, calibrated joint classifiers.
 
 For each set of blocks one classifier of all labels jointly gives every term from its table q(labels | blocks), so terms
 add up exactly. Values are V-information (Xu et al. 2020). I(blocks; labels | labels) is a lower bound on Shannon
 information up to sampling error; terms given blocks, and co-information, are differences and bound nothing.
 
-Calibration: log odds against the class frequencies are a sum over sets of labels (Moebius inversion), each part with a
-factor; with one label, temperature scaling (Guo et al. 2017) around the class frequencies.
+Calibration: the log odds against the class frequencies are a sum over sets of labels (Moebius inversion), each part
+with a factor; with one label this is temperature scaling (Guo et al. 2017) around the class frequencies.
 """
 
 from __future__ import annotations
@@ -22,12 +22,7 @@ from scipy.special import log_softmax
 
 from infoscope.errors import Conflict, InvalidInput, NoVariation, OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.classifier.information import (
-    Calibration,
-    Information,
-    Names,
-    as_tuple,
-)
+from infoscope.estimators.classifier.information import Calibration, Information, Names, as_tuple
 from infoscope.estimators.classifier.inputs import (
     JointLabels,
     as_blocks,
@@ -41,12 +36,10 @@ from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import aligns
 
-SLOPE_LIMITS = (-1.0, 10.0)  # separable labels would let it grow without end
-
 Array = NDArray[np.float64]
 
 
-def evidence(logs: Array, prior: Array, joint: JointLabels) -> Array:
+def log_odds_parts(logs: Array, prior: Array, joint: JointLabels) -> Array:
     """Log odds log q / prior [m, classes] as a sum of parts [parts, m, classes], one for every set of labels."""
     table, frequencies = np.exp(logs), np.exp(np.broadcast_to(prior, logs.shape))
     parts: dict[tuple[str, ...], Array] = {}
@@ -77,7 +70,7 @@ def calibrating_slopes(parts: Array, prior: Array, classes: NDArray[np.int64]) -
         expected = (features @ (odds / totals[:, None]).ravel()).astype(np.float64) / m
         return value, expected - chosen
 
-    limits = [SLOPE_LIMITS] * len(parts)
+    limits = [(-1.0, 10.0)] * len(parts)  # with separable labels slopes would be unbounded
     with threads_for(parts.size):
         found = minimize(loss, np.ones(len(parts)), jac=True, bounds=limits, options={"ftol": 1e-8})
     return found.x, float(found.fun)
@@ -111,7 +104,7 @@ def cross_fit(
     subsets  the sets of blocks to fit; None: each block alone, each block's complement, and all together
     floor    the least probability of a joint class (tables are mixed with the uniform distribution)
     generator  None is a fresh one with seed 0
-    progress   called after each set of blocks with the share of them that is done, and its name
+    progress   called after each set of blocks with the share done, and its name
 
     The calibration of fold f is fitted on predictions for other folds g by classifiers trained without f and g.
     ValueError for blocks or labels that do not fit together, are not finite or have one class only, a joint class in
@@ -173,7 +166,7 @@ def default_subsets(blocks: Iterable[str]) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The part that all sets of blocks share: the joint classes, the folds, the families to choose from."""
+    """Shared by all sets of blocks: joint classes, groups, folds, families to choose from, and the floor."""
 
     joint: JointLabels
     groups: np.ndarray
@@ -201,12 +194,12 @@ class Task:
                 held = self.folds == fold
                 prior = self.log_frequencies(~held)
                 raw = floored(fit.log_probabilities(x[held]), self.floor)
-                odds = np.tensordot(calibrations[fold][1], evidence(raw, prior, self.joint), 1)
+                odds = np.tensordot(calibrations[fold][1], log_odds_parts(raw, prior, self.joint), 1)
                 logs[held] = floored(log_softmax(prior + odds, axis=1), self.floor)
         return logs, calibrations
 
     def calibrations(self, x: np.ndarray, generator: np.random.Generator) -> list[tuple[Family, np.ndarray]]:
-        """For every fold the best family and its slopes, from what each other fold is predicted without both."""
+        """The best family of every fold and its slopes, from predictions of each other fold by fits without both."""
         count = int(self.folds.max()) + 1
         pairs = list(combinations(range(count), 2))
         tries: list[list[tuple[np.ndarray, float]]] = [[] for _ in range(count)]
@@ -217,10 +210,10 @@ class Task:
             for pair, trained, fit in zip(pairs, trainings, self.fits(family, x, trainings, generator)):
                 prior = self.log_frequencies(trained)
                 for fold, other in (pair, pair[::-1]):
-                    aside = self.folds == other
-                    predicted = floored(fit.log_probabilities(x[aside]), self.floor)
-                    parts[fold][:, aside] = evidence(predicted, prior, self.joint)
-                    priors[fold, aside] = prior
+                    other_rows = self.folds == other
+                    predicted = floored(fit.log_probabilities(x[other_rows]), self.floor)
+                    parts[fold][:, other_rows] = log_odds_parts(predicted, prior, self.joint)
+                    priors[fold, other_rows] = prior
             for fold in range(count):
                 rest = self.folds != fold
                 found = calibrating_slopes(parts[fold][:, rest], priors[fold, rest], self.joint.classes[rest])
@@ -233,9 +226,7 @@ class Task:
     ) -> list[ClassPredictor]:
         """A predictor of all joint classes for each training set (a mask [n])."""
         if any(np.ptp(self.joint.classes[rows]) == 0 for rows in trainings):
-            raise NoVariation(
-                "labels must have several joint classes in every training set, got one; use more rows or fewer folds."
-            )
+            raise NoVariation("labels must have several joint classes in every training set, got one; use fewer folds.")
         return fit_each(family, x, self.joint.classes, trainings, self.joint.count, self.groups, generator)
 
     def log_frequencies(self, rows: np.ndarray) -> np.ndarray:
@@ -263,7 +254,9 @@ def row_marginals(logs: np.ndarray, joint: JointLabels) -> dict[frozenset[str], 
 
 
 def expected_calibration_error(logs: np.ndarray, classes: np.ndarray) -> float:
-    """Of held-out log q [n, classes], over up to 15 bins of equally many rows (Guo et al. 2017)."""
+    """Expected calibration error of held-out log q [n, classes], over up to 15 bins of equally many rows (Guo et al.
+    2017).
+    """
     top = logs.max(axis=1)
     gap = (logs.argmax(axis=1) == classes) - np.exp(top)
     misses = np.bincount(_equal_bins(top, min(15, len(classes))), gap)

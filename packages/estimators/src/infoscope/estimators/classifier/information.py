@@ -1,4 +1,4 @@
-"""Terms of a coherent information decomposition, read from one table q(labels | blocks): the chain rule is exact."""
+"""Terms of an information decomposition from one table q(labels | blocks), for which the chain rule is exact."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Calibration:
     """Calibration of the held-out probabilities of one joint classifier.
 
     expected_calibration_error  of calibrated probabilities; sqrt(bins / n) of it is noise
-    slopes                      factors on the log odds, by fold: below 1 where overconfident, near 0 without
-                                information; with two labels three: of each alone, of both beyond that
+    slopes                      factors on the log odds, by fold: below 1 if overconfident, near 0 without information;
+                                three with two labels: of each alone, and of their interaction
     families                    the family of each fold, where there was a choice
     """
 
@@ -32,9 +32,8 @@ class Calibration:
 class Information:
     """Entropies and mutual information of labels and blocks, usable by one predictive family; nats, not clipped.
 
-    Methods name blocks and labels, one by its name or several in a tuple; `pointwise_*` give values [n] whose mean is
-    the term. Standard errors are robust to groups but omit training randomness: where an input carries no information
-    they can be 40 % too small.
+    Methods take names of blocks and labels, one or a tuple; `pointwise_*` give values [n] whose mean is the term.
+    Standard errors are robust to groups but omit training randomness: without information they can be 40 % too small.
 
     classes      how many combinations of label values occur
     folds        the fold in which each row was held out, int64 [n]
@@ -101,10 +100,7 @@ class Information:
         if not blocks_a | labels_a or not blocks_b | labels_b:
             raise OutOfRange(f"a and b must each name at least one block or label, got {a!r} and {b!r}.")
         if blocks_a and blocks_b:
-            raise OutOfRange(
-                f"a or b must be labels only, got {a!r} and {b!r}: a classifier measures what blocks share with "
-                "labels, not with one another."
-            )
+            raise OutOfRange(f"a or b must be labels only, got {a!r} and {b!r}: blocks are compared with labels only.")
         if blocks_b:
             blocks_a, labels_a, labels_b = blocks_b, labels_b, labels_a
         predicted = labels_b | labels

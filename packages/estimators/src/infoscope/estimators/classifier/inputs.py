@@ -1,4 +1,4 @@
-"""Inputs of a cross-fitted classifier: blocks, labels coded as joint classes, groups and folds."""
+"""Inputs of a cross-fitted classifier: blocks, labels as joint classes, groups and folds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from infoscope.errors import NoVariation, OutOfRange, TooFew, UnknownName, WrongLength, WrongShape
 from infoscope.estimators.variables import as_codes, as_matrix
 
-LEAST_FOLDS = 3  # one is evaluated, one calibrates, at least one trains
+MIN_FOLDS = 3  # one to evaluate, one to calibrate, one to train
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,18 +84,15 @@ def combined(columns: Sequence[np.ndarray]) -> np.ndarray:
 def assign_folds(classes: np.ndarray, groups: np.ndarray, folds: int, generator: np.random.Generator) -> np.ndarray:
     """The fold of every row, int64 [n]: whole groups, classes spread evenly. TooFew: groups of a class."""
     group_count = int(groups.max()) + 1
-    if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or not LEAST_FOLDS <= folds <= group_count:
-        raise OutOfRange(
-            f"folds must be a whole number from {LEAST_FOLDS} to the number of groups, {group_count}, got {folds!r}."
-        )
+    if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or not MIN_FOLDS <= folds <= group_count:
+        raise OutOfRange(f"folds must be a whole number from {MIN_FOLDS} to {group_count}, the groups, got {folds!r}.")
     members = np.unique(np.stack([classes, groups]), axis=1)  # every (class, group) that occurs
     groups_of = np.bincount(members[0])
     lone = np.flatnonzero(groups_of < 2)
     if len(lone):
         raise TooFew(
-            f"labels must have every joint class in at least 2 groups (or rows), and better in {folds}, to be in every "
-            f"training set, got {len(lone)} of {len(groups_of)} in one, such as that of row "
-            f"{np.flatnonzero(classes == lone[0])[0]}: merge or drop them."
+            f"labels must have every joint class in 2 groups (or rows) or more, better in {folds}, got {len(lone)} of "
+            f"{len(groups_of)} in one, such as that of row {np.flatnonzero(classes == lone[0])[0]}: merge or drop them."
         )
     fold_of = np.full(group_count, -1)
     for rare in np.argsort(groups_of, kind="stable"):
@@ -110,7 +107,7 @@ def assign_folds(classes: np.ndarray, groups: np.ndarray, folds: int, generator:
     folds_with[members[0], fold_of[members[1]]] = True
     if folds_with.sum(axis=1).min() < 2:
         raise TooFew(
-            f"labels must have every joint class in two of {folds} folds, got one all of whose groups fell into one; "
-            "merge or drop classes of few groups, or draw other folds with another generator."
+            f"labels must have every joint class in two of {folds} folds, got one in a single fold; merge or drop rare "
+            "classes, or draw other folds with another generator."
         )
     return fold_of[groups]

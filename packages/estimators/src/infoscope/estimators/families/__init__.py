@@ -3,7 +3,7 @@
 protocol, registry  Family; FAMILIES by name; as_family: scikit-learn's and transformers' objects as families
 complexity          Rademacher complexity and the PAC bound of a family
 
-Every other module holds families; `laws` the distributions that they predict.
+Every other module holds families; `distributions` the distributions that they predict.
 """
 
 from infoscope.late import exports

@@ -18,7 +18,7 @@ import pandas as pd
 from infoscope.checks import require_int, require_number
 from infoscope.errors import MissingValues
 from infoscope.estimators.families.complexity import Complexity, table_on_sample
-from infoscope.estimators.families.laws import CategoricalLaw, residual_law, without_input
+from infoscope.estimators.families.distributions import Categorical, normal_around, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor, needed
 from infoscope.estimators.variables import as_matrix
 
@@ -30,18 +30,16 @@ class Table:
     name = "table"
     outcomes = (CLASSES,)
 
-    def fit(
-        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
         if x is None:
             return without_input(y, needed(classes))
         prior = np.bincount(y, minlength=needed(classes)) / len(y)
         codes, places = numbered(categories(x))
         counts = np.bincount(codes * classes + y, minlength=len(places) * classes).reshape(-1, classes)
-        shares = np.vstack([counts / counts.sum(axis=1, keepdims=True), prior])  # the last is of unseen inputs
+        shares = np.vstack([counts / counts.sum(axis=1, keepdims=True), prior])  # the last row is for unseen inputs
         with np.errstate(divide="ignore"):
             logs = np.log(shares)
-        return CategoricalLaw(lambda inputs: logs[[places.get(item, len(places)) for item in categories(inputs)]])
+        return Categorical(lambda inputs: logs[[places.get(item, len(places)) for item in categories(inputs)]])
 
     def complexity(
         self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
@@ -54,7 +52,7 @@ class Table:
 
 
 def categories(x: Any) -> list[Any]:
-    """Every item of x [n] or [n, d] as something that can be looked up. ValueError for missing values."""
+    """The items of x [n] or [n, d], hashable. ValueError for missing values."""
     values = np.asarray(x)
     missing = int(pd.isna(values).reshape(len(values), -1).any(axis=1).sum())
     if missing:
@@ -63,7 +61,7 @@ def categories(x: Any) -> list[Any]:
 
 
 def numbered(items: list[Any]) -> tuple[np.ndarray, dict[Any, int]]:
-    """The number of every item [n], by first appearance; and of every value."""
+    """The code of every item [n], by first appearance, and the code of each value."""
     places: dict[Any, int] = {}
     return np.array([places.setdefault(item, len(places)) for item in items]), places
 
@@ -89,9 +87,7 @@ class Gaussian:
     def name(self) -> str:
         return f"gaussian(variance={'fitted' if self.variance is None else f'{self.variance:g}'}, degree={self.degree})"
 
-    def fit(
-        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
         if x is None or self.degree == 0:
             return without_input(y, None, self.variance)
         inputs = as_matrix("x", x)
@@ -102,7 +98,7 @@ class Gaussian:
         def mean(new: Any) -> np.ndarray:
             return features(new) @ weights[:-1] + weights[-1]
 
-        return residual_law(mean, y, y - design @ weights, self.variance)
+        return normal_around(mean, y, y - design @ weights, self.variance)
 
 
 @dataclass(frozen=True)
@@ -122,15 +118,13 @@ class Ridge:
     def name(self) -> str:
         return f"ridge(penalty={self.penalty:g})"
 
-    def fit(
-        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
         if x is None:
             return without_input(y, None)
         inputs = as_matrix("x", x)
         features = Features.of(inputs, 1)
         left, sizes, right = np.linalg.svd(features(inputs), full_matrices=False)
-        kept = sizes > 1e-10 * sizes.max(initial=0.0)  # what is below is rounding
+        kept = sizes > 1e-10 * sizes.max(initial=0.0)  # smaller ones are rounding
         left, sizes, right = left[:, kept], sizes[kept], right[kept]
         centre = y.mean(axis=0)
         pull = left.T @ (y - centre)
@@ -138,10 +132,10 @@ class Ridge:
         def mean(new: Any) -> np.ndarray:
             return features(new) @ weights + centre
 
-        if len(sizes) < len(y) - 1:  # else every y has a fit without error, which says nothing
+        if len(sizes) < len(y) - 1:  # else every y is fitted without error
             weights = right.T @ (pull / sizes[:, None])
-            residual_law(mean, y, y - mean(inputs))
+            normal_around(mean, y, y - mean(inputs))
         shares = sizes**2 / (sizes**2 + self.penalty)
         weights = right.T @ ((shares / sizes)[:, None] * pull)
         free = 1.0 - 1.0 / len(y) - (left**2) @ shares
-        return residual_law(mean, y, (y - mean(inputs)) / free[:, None])
+        return normal_around(mean, y, (y - mean(inputs)) / free[:, None])

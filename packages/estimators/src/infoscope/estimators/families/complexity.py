@@ -29,7 +29,7 @@ class Complexity:
 
     standard_error  of the Monte Carlo over signs
     magnitude       B, the largest |log density|
-    slack           how far the estimate may be from the difference of the infima on the sample, for its floor
+    slack           largest effect of the floor on the in-sample estimate
     """
 
     value: float
@@ -87,7 +87,7 @@ def best_rows(sums: np.ndarray, floor: float) -> np.ndarray:
     """Probabilities [inputs, classes] >= floor that maximise sum of sums * log p in every row."""
     weights = np.maximum(sums, 0.0)
     at_floor = weights <= 0.0
-    # Nothing to gain in a row: all but its least harmful class at the floor.
+    # Rows without a positive sum: all but the class with the least loss at the floor.
     hopeless = np.flatnonzero(at_floor.all(axis=1))
     at_floor[hopeless, sums[hopeless].argmax(axis=1)] = False
     weights[hopeless, sums[hopeless].argmax(axis=1)] = 1.0

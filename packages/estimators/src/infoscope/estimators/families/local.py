@@ -1,8 +1,8 @@
-"""Local families: neighbours' classes, or a Gaussian around a local mean.
+"""Local families: classes of neighbours, or a normal distribution around a local mean.
 
 A prediction averages the k nearest training rows (Cover & Hart 1967), or all by a Gaussian kernel (Nadaraya 1964,
 Watson 1964), and one pseudo-row with the training mean. For numbers the covariance is that of residuals without a row's
-own group, mixed with the Gaussian without input, which bounds the loss of outliers.
+own group, mixed with the distribution without input, which bounds the loss of outliers.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from sklearn import neighbors
 
 from infoscope.checks import require_number
 from infoscope.errors import OutOfRange
-from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, without_input
+from infoscope.estimators.families.distributions import Categorical, FlooredNormal, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor
 from infoscope.estimators.variables import as_matrix
 
-ROWS = 1024  # of distances at once
+ROWS_AT_ONCE = 1024  # of a distance matrix
 
 
 class _Local:
@@ -30,15 +30,13 @@ class _Local:
     outcomes = (CLASSES, NUMBERS)
     name: str
 
-    def fit(
-        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
         if x is None:
             return without_input(y, classes)
         raw = as_matrix("x", x)
         features = Features.of(raw, 1)
         inputs, targets = features(raw), y if classes is None else np.eye(classes)[y]
-        average, left_out = self._averages(inputs, targets, groups, classes)
+        average, left_out = self._averager(inputs, targets, groups, classes)
 
         def mean(new: Any) -> np.ndarray:
             return average(features(new))
@@ -47,16 +45,15 @@ class _Local:
             with np.errstate(divide="ignore"):  # a class that is not in the training set
                 return np.log(mean(new))
 
-        return FlooredLaw.around(mean, y, y - left_out()) if classes is None else CategoricalLaw(predict)
+        return FlooredNormal.around(mean, y, y - left_out()) if classes is None else Categorical(predict)
 
-    def _averages(
+    def _averager(
         self, inputs: np.ndarray, targets: np.ndarray, groups: np.ndarray | None, classes: int | None
     ) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[], np.ndarray]]:
-        """Means of targets [n, q] by standardised inputs [m, d]; and at the training rows, without their own group."""
+        """Functions for the mean targets at standardised inputs [m, d], and at training rows without their group."""
         raise NotImplementedError
 
     def _codes(self, groups: np.ndarray | None, n: int) -> np.ndarray:
-        """Codes 0, 1, ... of the groups [n] of a training set; None: every row is its own."""
         if groups is None:
             return np.arange(n)
         codes = np.unique(groups, return_inverse=True)[1]
@@ -67,7 +64,7 @@ class _Local:
 
 @dataclass(frozen=True)
 class NearestNeighbours(_Local):
-    """The k nearest training rows; ties at the k-th place share what is left.
+    """The k nearest training rows; rows tied at the k-th place share its weight.
 
     neighbours  None: the square root of the number of training rows
     """
@@ -78,7 +75,7 @@ class NearestNeighbours(_Local):
     def name(self) -> str:
         return f"knn(neighbours={'sqrt(n)' if self.neighbours is None else self.neighbours})"
 
-    def _averages(self, inputs, targets, groups, classes):
+    def _averager(self, inputs, targets, groups, classes):
         n = len(targets)
         k = round(n**0.5) if self.neighbours is None else self.neighbours
         if not 1 <= k < n:
@@ -90,14 +87,14 @@ class NearestNeighbours(_Local):
             far, near = index.kneighbors(rows, k + 1)
             sums = targets[near[:, :k]].sum(axis=1)
             tied = np.flatnonzero(far[:, k] <= far[:, k - 1] * (1.0 + 1e-12))
-            for part in np.split(tied, range(ROWS, len(tied), ROWS)):
-                sums[part] = shared_sums(rows[part], inputs, targets, k)
+            for part in np.split(tied, range(ROWS_AT_ONCE, len(tied), ROWS_AT_ONCE)):
+                sums[part] = sums_with_ties(rows[part], inputs, targets, k)
             return (sums + prior) / (k + 1.0)
 
         def left_out() -> np.ndarray:
             own = self._codes(groups, n)
             wide, found = min(k + int(np.bincount(own).max()), n), np.empty_like(targets)
-            for part in parts(n):
+            for part in row_slices(n):
                 near = index.kneighbors(inputs[part], wide, return_distance=False)
                 others = own[near] != own[part, None]
                 others &= others.cumsum(axis=1) <= k
@@ -108,8 +105,8 @@ class NearestNeighbours(_Local):
         return average, left_out
 
 
-def shared_sums(rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
-    """The k nearest rows' outcomes, summed [m, q]; rows at the k-th distance count in equal parts."""
+def sums_with_ties(rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
+    """Sums [m, q] of the outcomes of the k nearest rows; rows at the k-th distance have equal weights."""
     far = cdist(rows, inputs)
     last = np.partition(far, k - 1, axis=1)[:, k - 1 : k]
     closer, level = (far < last).astype(float), (far == last).astype(float)
@@ -136,9 +133,9 @@ class Kernel(_Local):
     def name(self) -> str:
         return f"kernel(bandwidth={'chosen' if self.bandwidth is None else f'{self.bandwidth:g}'})"
 
-    def _averages(self, inputs, targets, groups, classes):
+    def _averager(self, inputs, targets, groups, classes):
         n = len(targets)
-        some = inputs[np.linspace(0, n - 1, min(n, ROWS)).astype(int)]  # across all, should rows be sorted
+        some = inputs[np.linspace(0, n - 1, min(n, ROWS_AT_ONCE)).astype(int)]  # across all, should rows be sorted
         unit = float(np.median(cdist(some, some)[np.triu_indices(len(some), 1)]))
         unit = unit if unit > 0.0 else 1.0
 
@@ -149,7 +146,7 @@ class Kernel(_Local):
         share = self.bandwidth
         if share is None:
             tried = without_own_group(self.bandwidths)
-            share = self.bandwidths[int(np.argmin([error(mean, targets, classes) for mean in tried]))]
+            share = self.bandwidths[int(np.argmin([mean_loss(mean, targets, classes) for mean in tried]))]
         return (
             lambda rows: kernel_means(rows, inputs, targets, [share * unit])[0],
             lambda: without_own_group((share,))[0],
@@ -157,16 +154,12 @@ class Kernel(_Local):
 
 
 def kernel_means(
-    rows: np.ndarray,
-    inputs: np.ndarray,
-    targets: np.ndarray,
-    bandwidths: list[float],
-    groups: np.ndarray | None = None,
+    rows: np.ndarray, inputs: np.ndarray, targets: np.ndarray, bandwidths: list[float], groups: np.ndarray | None = None
 ) -> list[np.ndarray]:
     """Nadaraya-Watson means of targets [n, q] at rows [m, d] by bandwidth; no row is predicted by its own group."""
     prior = targets.mean(axis=0)
     found = [np.empty((len(rows), targets.shape[1])) for _ in bandwidths]
-    for part in parts(len(rows)):
+    for part in row_slices(len(rows)):
         squares = cdist(rows[part], inputs, "sqeuclidean")
         if groups is not None:
             squares[groups[part, None] == groups] = np.inf
@@ -176,12 +169,11 @@ def kernel_means(
     return found
 
 
-def parts(n: int) -> list[slice]:
-    """Some `ROWS` of n rows at a time."""
-    return [slice(start, start + ROWS) for start in range(0, n, ROWS)]
+def row_slices(n: int) -> list[slice]:
+    return [slice(start, start + ROWS_AT_ONCE) for start in range(0, n, ROWS_AT_ONCE)]
 
 
-def error(means: np.ndarray, targets: np.ndarray, classes: int | None) -> float:
+def mean_loss(means: np.ndarray, targets: np.ndarray, classes: int | None) -> float:
     """Mean log loss of one-hot targets [n, classes], nats; mean squared error of numbers."""
     if classes is None:
         return float(((means - targets) ** 2).mean())

@@ -10,13 +10,10 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from infoscope.checks import require_int, require_number
-from infoscope.estimators.families.laws import CategoricalLaw, without_input
+from infoscope.estimators.families.distributions import Categorical, without_input
 from infoscope.estimators.families.protocol import CLASSES, Features, Predictor, needed
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import as_matrix
-
-MAX_GRADIENT = 1e-6  # nats per row: a fit stops when no derivative is larger
-MAX_ITERATIONS = 1000  # of L-BFGS
 
 
 @dataclass(frozen=True)
@@ -40,15 +37,13 @@ class Logistic:
     def name(self) -> str:
         return f"logistic(penalty={self.penalty:g}{f', degree={self.degree}' if self.degree > 1 else ''})"
 
-    def fit(
-        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
         if x is None:
             return without_input(y, needed(classes))
         inputs, classes = as_matrix("x", x), needed(classes)
         features = Features.of(inputs, self.degree)
         weights, intercepts = fit_logistic(features(inputs), y, classes, self.penalty)
-        return CategoricalLaw(lambda new: log_softmax(features(new) @ weights + intercepts, axis=1))
+        return Categorical(lambda new: log_softmax(features(new) @ weights + intercepts, axis=1))
 
 
 def fit_logistic(x: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +58,7 @@ def fit_logistic(x: np.ndarray, y: np.ndarray, classes: int, penalty: float) -> 
     if len(present) > 1:
         scaling = Features.of(x, 1)
         with threads_for(x.size * len(present)):
-            model = LogisticRegression(C=1.0 / penalty, tol=MAX_GRADIENT, max_iter=MAX_ITERATIONS).fit(scaling(x), y)
+            model = LogisticRegression(C=1.0 / penalty, tol=1e-6, max_iter=1000).fit(scaling(x), y)
         own = present[1:] if len(present) == 2 else present
         weights[:, own] = model.coef_.T / scaling.scale[:, None]
         intercepts[own] = model.intercept_ - scaling.centre @ weights[:, own]

@@ -1,7 +1,7 @@
-"""Fully connected networks as predictive families: of classes by their log odds, of numbers by the mean of a Gaussian.
+"""Fully connected networks as predictive families: log odds of classes, or means of normal distributions.
 
-Among them the observers of Xu et al. 2020 (section 6.4): Network((50,), "softplus"), Network((50,), "relu"). Trained by
-AdamW and stopped on a tenth of the groups, whose residuals give the covariance of numbers; mixed as in `local`.
+Network((50,), "softplus") and Network((50,), "relu") are the observers of Xu et al. 2020 (section 6.4). Training is
+by AdamW, stopped on a tenth of the groups, whose residuals give the covariance of numbers; mixed as in `local`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch.nn import functional
 from infoscope.checks import one_of, require_int, require_number
 from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, without_input
+from infoscope.estimators.families.distributions import Categorical, FlooredNormal, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor
 from infoscope.estimators.variables import as_matrix
 
@@ -31,7 +31,7 @@ ACTIVATIONS = {"relu": nn.ReLU, "softplus": nn.Softplus, "tanh": nn.Tanh}
 class Network:
     """Networks of hidden layers of the given widths (none: linear) and one activation; inputs are standardised.
 
-    Patience is in epochs.
+    patience  epochs without progress on the validation rows after which training stops
     """
 
     widths: tuple[int, ...] = (50,)
@@ -60,9 +60,7 @@ class Network:
         """An untrained network, every weight drawn from the generator."""
         return fully_connected([inputs, *self.widths, outputs], generator, ACTIVATIONS[self.activation])
 
-    def fit(
-        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
         if x is None:
             return without_input(y, classes)
         inputs = as_matrix("x", x)
@@ -73,37 +71,37 @@ class Network:
         if len(order) < 2:
             raise OutOfRange(f"groups must be at least 2 in every training set of {self.name}, got 1.")
         held = min(max(len(order) // 10, 10), len(order) // 2)
-        aside = torch.as_tensor(np.isin(groups, order[:held]))
+        validation = torch.as_tensor(np.isin(groups, order[:held]))
         drawn = torch.Generator().manual_seed(int(generator.integers(2**63)))
         rows = torch.as_tensor(features(inputs), dtype=torch.float32)
         if classes is not None:
             network = self.build(rows.shape[1], classes, drawn)
-            self._train(network, rows, torch.as_tensor(y), aside, functional.cross_entropy, drawn)
-            return class_law(network, features)
+            self._train(network, rows, torch.as_tensor(y), validation, functional.cross_entropy, drawn)
+            return class_distribution(network, features)
 
         scaling = Features.of(y, 1)
         network = self.build(rows.shape[1], y.shape[1], drawn)
         targets = torch.as_tensor(scaling(y), dtype=torch.float32)
-        self._train(network, rows, targets, aside, functional.mse_loss, drawn)
+        self._train(network, rows, targets, validation, functional.mse_loss, drawn)
 
         def mean(new: Any) -> np.ndarray:
             return outputs(network, features(new)) * scaling.scale + scaling.centre
 
-        # Not the residuals of what it was trained on, which are too small.
-        unseen = aside.numpy()
-        return FlooredLaw.around(mean, y, y[unseen] - mean(inputs[unseen]))
+        # Residuals of training rows are too small.
+        unseen = validation.numpy()
+        return FlooredNormal.around(mean, y, y[unseen] - mean(inputs[unseen]))
 
     def epochs_of(
         self, x: Any, y: np.ndarray, classes: int, generator: np.random.Generator | None = None
-    ) -> Iterator[CategoricalLaw]:
-        """The network after each of `epochs` epochs of one training on all rows: none is set aside, nothing ends it."""
+    ) -> Iterator[Categorical]:
+        """The network after each of `epochs` epochs of one training on all rows, without validation."""
         inputs = as_matrix("x", x)
         features = Features.of(inputs, 1)
         drawn = torch.Generator().manual_seed(int(generator_or_default(generator).integers(2**63)))
         network = self.build(inputs.shape[1], classes, drawn)
         rows = torch.as_tensor(features(inputs), dtype=torch.float32)
         for _ in self._epochs(network, rows, torch.as_tensor(y), functional.cross_entropy, drawn):
-            yield class_law(network, features)
+            yield class_distribution(network, features)
 
     def _epochs(
         self,
@@ -113,7 +111,6 @@ class Network:
         loss: Callable[[Tensor, Tensor], Tensor],
         generator: torch.Generator,
     ) -> Iterator[None]:
-        """Trains on the rows in random order, and stops after every epoch."""
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
         for _ in range(self.epochs):
             for rows in torch.randperm(len(x), generator=generator).split(self.batch):
@@ -127,24 +124,22 @@ class Network:
         network: nn.Module,
         x: Tensor,
         targets: Tensor,
-        aside: Tensor,
+        validation: Tensor,
         loss: Callable[[Tensor, Tensor], Tensor],
         generator: torch.Generator,
     ) -> None:
-        """Trains on the rows that are not set aside; the network ends with the weights that did best on those."""
+        """Trains on the other rows; the network ends with the weights of least loss on the validation rows."""
         best, best_state, since = float("inf"), None, 0
-        for _ in self._epochs(network, x[~aside], targets[~aside], loss, generator):
+        for _ in self._epochs(network, x[~validation], targets[~validation], loss, generator):
             with torch.no_grad():
-                value = loss(network(x[aside]), targets[aside]).item()
+                value = loss(network(x[validation]), targets[validation]).item()
             since += 1
             if value < best:
                 best, best_state, since = value, copy.deepcopy(network.state_dict()), 0
             if since >= self.patience:
                 break
         if best_state is None:
-            raise OutOfRange(
-                f"learning_rate must be low enough for a finite loss of {self.name}, got one that never was."
-            )
+            raise OutOfRange(f"learning_rate must be low enough for a finite loss of {self.name}, got none.")
         network.load_state_dict(best_state)
 
 
@@ -161,12 +156,11 @@ def fully_connected(
     return nn.Sequential(*layers[:-1])
 
 
-def class_law(network: nn.Module, features: Features) -> CategoricalLaw:
+def class_distribution(network: nn.Module, features: Features) -> Categorical:
     """The distribution of classes that a network predicts in its current state."""
-    return CategoricalLaw(lambda new: log_softmax(outputs(network, features(new)), axis=1))
+    return Categorical(lambda new: log_softmax(outputs(network, features(new)), axis=1))
 
 
 def outputs(network: nn.Module, rows: np.ndarray) -> np.ndarray:
-    """The network's outputs for rows [n, d], float64."""
     with torch.no_grad():
         return network(torch.as_tensor(rows, dtype=torch.float32)).double().numpy()

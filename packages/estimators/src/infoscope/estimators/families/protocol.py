@@ -1,8 +1,8 @@
-"""Predictive families: what an observer may use to predict one variable from another (Xu et al. 2020, definition 1).
+"""Predictive families: the models that may predict one variable from another (Xu et al. 2020, definition 1).
 
-I_V(x -> y) = H_V(y) - H_V(y | x), the drop of the least expected log loss. Every family has optional ignorance, so the
-infimum with an input is never above the one without; fits that are no infimum may give negative values. Any object with
-the methods of `Family` is one.
+I_V(x -> y) = H_V(y) - H_V(y | x), the drop of the least expected log loss. Every family may ignore its input, so the
+least loss with an input is never above the one without; imperfect fits may give negative values. Any object with the
+methods of `Family` is one.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ class Family(Protocol):
 
         x        n items: an array [n, d], or any sequence that the family takes
         y        codes 0..classes-1 [n]; or numbers [n, q], with classes None
-        groups   [n], rows that stay together where the family sets some aside
+        groups   [n], rows that stay together where the family needs a validation set
         """
         ...
 
 
 @runtime_checkable
 class Epochwise(Protocol):
-    """A family that is fitted by epochs of gradient steps, and lets one look after each of them."""
+    """A family that is fitted by gradient steps and can be evaluated after every epoch."""
 
     def epochs_of(
         self, x: Any, y: np.ndarray, classes: int, generator: np.random.Generator | None = None
@@ -83,12 +83,12 @@ class Epochwise(Protocol):
 
 @runtime_checkable
 class Bounded(Protocol):
-    """A family whose Rademacher complexity on a sample is known, and with it how far an in-sample estimate may be."""
+    """A family with a known Rademacher complexity, which bounds the error of an in-sample estimate."""
 
     def complexity(
         self, x: Any, y: np.ndarray, classes: int | None, floor: float, generator: np.random.Generator
     ) -> Complexity | None:
-        """The complexity of the family's log densities on n pairs; None if its settings leave them without bound."""
+        """The complexity of the family's log densities on n pairs; None if these are unbounded."""
         ...
 
 

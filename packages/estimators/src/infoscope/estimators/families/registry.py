@@ -49,9 +49,8 @@ def as_family(family: Any) -> Family:
             return TextClassifier.of(family)
     raise UnknownName(
         f"family must be one of {', '.join(FAMILIES)}, a scikit-learn classifier with predict_proba or regressor, a "
-        "transformers text-classification pipeline or (model, tokenizer), or an object with a name, outcomes "
-        '("classes", "numbers") and fit(x, y, classes, groups, generator) -> an object with log_density(x, y) and, for '
-        f"classes, log_probabilities(x), got {family!r}."
+        "transformers text-classification pipeline or (model, tokenizer), or an object like "
+        f"infoscope.estimators.families.Family, got {family!r}."
     )
 
 

@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from infoscope.checks import require_int, require_number
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.laws import CategoricalLaw, FlooredLaw, with_absent, without_input
+from infoscope.estimators.families.distributions import Categorical, FlooredNormal, with_absent, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor
 from infoscope.estimators.variables import as_matrix
 
@@ -27,8 +27,8 @@ from infoscope.estimators.variables import as_matrix
 class Sklearn:
     """A scikit-learn classifier with predict_proba, or a regressor, cloned and fitted anew for every training set.
 
-    Seeds of a `random_state` are drawn from the generator. A regressor predicts the mean of a Gaussian with the
-    covariance of five-fold cross-validated residuals, mixed as in `local`. Without input, or with one class, the class
+    Seeds of a `random_state` are drawn from the generator. A regressor predicts the mean of a normal distribution with
+    the covariance of five-fold cross-validated residuals, mixed as in `local`. Without input, or with one class, class
     frequencies are used; a class that the training set lacks has probability 0.
 
     title  in results; None is scikit-learn's own description
@@ -49,9 +49,7 @@ class Sklearn:
     def name(self) -> str:
         return self.title or " ".join(repr(self.estimator).split())
 
-    def fit(
-        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
         if x is None:
             return without_input(y, classes)
         x, model = as_rows(x), clone(self.estimator)
@@ -62,9 +60,9 @@ class Sklearn:
         if classes is None:
             return self._fit_numbers(model, x, y, np.arange(len(y)) if groups is None else groups)
         present = np.unique(y)
-        if len(present) == 1:  # of one class there is nothing to learn, and most classifiers refuse it
+        if len(present) == 1:  # most classifiers refuse a single class
             alone = without_input(y, classes).log_probabilities(None)
-            return CategoricalLaw(
+            return Categorical(
                 lambda new: (
                     alone if new is None else alone.repeat(new.shape[0] if hasattr(new, "shape") else len(new), 0)
                 )
@@ -76,7 +74,7 @@ class Sklearn:
                 found = np.log(np.asarray(model.predict_proba(as_rows(new)), dtype=np.float64))
             return with_absent(found, model.classes_, classes)
 
-        return CategoricalLaw(predict)
+        return Categorical(predict)
 
     def _fit_numbers(self, model: Any, x: Any, y: np.ndarray, groups: np.ndarray) -> Predictor:
         targets = y[:, 0] if y.shape[1] == 1 else y
@@ -90,7 +88,7 @@ class Sklearn:
         def mean(new: Any) -> np.ndarray:
             return np.asarray(model.predict(as_rows(new)), dtype=np.float64).reshape(-1, y.shape[1])
 
-        return FlooredLaw.around(mean, y, y - held_out)
+        return FlooredNormal.around(mean, y, y - held_out)
 
 
 def is_predictor(estimator: Any) -> bool:
@@ -126,9 +124,7 @@ class GradientBoosting:
         few = "" if self.components is None else f", components={self.components}"
         return f"gradient-boosting(rounds={self.rounds}, leaves={self.leaves}, rate={self.learning_rate:g}{few})"
 
-    def fit(
-        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
         trees = HistGradientBoostingRegressor if classes is None else HistGradientBoostingClassifier
         settings = {"max_iter": self.rounds, "max_leaf_nodes": self.leaves, "learning_rate": self.learning_rate}
         x = None if x is None else as_matrix("x", x)
@@ -148,11 +144,7 @@ def tfidf_logistic(penalty: float = 1.0, ngrams: int = 1, least_documents: int =
     """
     require_number("penalty", penalty, ends=False)
     words = TfidfVectorizer(
-        ngram_range=(1, ngrams),
-        min_df=least_documents,
-        sublinear_tf=True,
-        token_pattern=r"\b\w+\b",
-        dtype=np.float64,
+        ngram_range=(1, ngrams), min_df=least_documents, sublinear_tf=True, token_pattern=r"\b\w+\b", dtype=np.float64
     )
     steps = [("words", words), ("classifier", LogisticRegression(C=1.0 / penalty, max_iter=1000))]
     return Sklearn(Pipeline(steps), f"tfidf-logistic(penalty={penalty:g}, ngrams={ngrams})")

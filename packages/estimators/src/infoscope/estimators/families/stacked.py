@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.laws import without_input
+from infoscope.estimators.families.distributions import without_input
 from infoscope.estimators.families.protocol import Family, Predictor, take
 
 
@@ -20,9 +20,9 @@ from infoscope.estimators.families.protocol import Family, Predictor, take
 class Stacked:
     """Mixtures of members of `families` and of the distribution without input.
 
-    Weights are of largest likelihood on a random half of the rows, for members fitted to the other half
-    (`MixedLaw.half`); then members are refitted to all rows. `first`: that many of the families are also mixed alone
-    (`MixedLaw.first`).
+    The weights maximise the likelihood on a random half of the rows, for members fitted to the other half
+    (`WeightedMixture.half`); then members are refitted to all rows. first: how many of the families are also mixed
+    without the others (`WeightedMixture.first`).
     """
 
     families: tuple[Family, ...]
@@ -36,35 +36,33 @@ class Stacked:
     def outcomes(self) -> tuple[str, ...]:
         return tuple(kind for kind in self.families[0].outcomes if all(kind in one.outcomes for one in self.families))
 
-    def fit(
-        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
         if x is None:
             return without_input(y, classes)
         generator = generator_or_default(generator)
         groups = np.arange(len(y)) if groups is None else groups
-        aside = set_aside(y, classes, groups, generator)
+        validation = validation_half(y, classes, groups, generator)
         every = np.ones(len(y), bool)
-        laws = [
+        members = [
             [without_input(y[rows], classes)]
             + [family.fit(take(x, rows), y[rows], classes, groups[rows], generator) for family in self.families]
-            for rows in (~aside, every)
+            for rows in (~validation, every)
         ]
         logs = np.column_stack([
-            np.broadcast_to(law.log_density(take(x, aside) if place else None, y[aside]), aside.sum())
-            for place, law in enumerate(laws[0])
+            np.broadcast_to(member.log_density(take(x, validation) if place else None, y[validation]), validation.sum())
+            for place, member in enumerate(members[0])
         ])  # fmt: skip
 
-        def mixed(count: int, first: MixedLaw | None) -> MixedLaw:
-            log_weights = likeliest_weights(logs[:, :count])
-            half, whole = (some[:count] for some in laws)
-            return MixedLaw(log_weights, whole, MixedLaw(log_weights, half), first)
+        def mixed(count: int, first: WeightedMixture | None) -> WeightedMixture:
+            log_weights = maximum_likelihood_weights(logs[:, :count])
+            half, whole = (some[:count] for some in members)
+            return WeightedMixture(log_weights, whole, WeightedMixture(log_weights, half), first)
 
         first = None if self.first is None else mixed(1 + self.first, None)
         return mixed(1 + len(self.families), first)
 
 
-def set_aside(
+def validation_half(
     y: np.ndarray, classes: int | None, groups: np.ndarray, generator: np.random.Generator
 ) -> NDArray[np.bool_]:
     """A random half of the groups, as a mask [n]; the rest has every class. OutOfRange: one group."""
@@ -74,35 +72,39 @@ def set_aside(
     place = np.empty(len(names), np.int64)
     place[generator.permutation(len(names))] = np.arange(len(names))
     place = place[codes]
-    aside = place < len(names) // 2
-    for missing in np.setdiff1d(y, y[~aside]) if classes is not None else ():
-        fewer = aside & (place != place[y == missing].max())
-        aside = fewer if fewer.any() else aside
-    return aside
+    validation = place < len(names) // 2
+    for missing in np.setdiff1d(y, y[~validation]) if classes is not None else ():
+        fewer = validation & (place != place[y == missing].max())
+        validation = fewer if fewer.any() else validation
+    return validation
 
 
 @dataclass(frozen=True, eq=False)
-class MixedLaw:
-    """Distributions, the first without input, mixed by weights; half, first: as in `Stacked`."""
+class WeightedMixture:
+    """A weighted mixture of distributions, the first one without input; half, first: as in `Stacked`."""
 
     log_weights: NDArray[np.float64]
-    laws: Sequence[Any]
-    half: MixedLaw | None = None
-    first: MixedLaw | None = None
+    members: Sequence[Any]
+    half: WeightedMixture | None = None
+    first: WeightedMixture | None = None
 
     def log_probabilities(self, x: Any) -> NDArray[np.float64]:
-        return self._mixed([self.laws[0].log_probabilities(None), *(law.log_probabilities(x) for law in self.laws[1:])])
+        return self._mixed(
+            [self.members[0].log_probabilities(None), *(member.log_probabilities(x) for member in self.members[1:])]
+        )
 
     def log_density(self, x: Any, y: np.ndarray) -> NDArray[np.float64]:
-        return self._mixed([self.laws[0].log_density(None, y), *(law.log_density(x, y) for law in self.laws[1:])])
+        return self._mixed(
+            [self.members[0].log_density(None, y), *(member.log_density(x, y) for member in self.members[1:])]
+        )
 
     def _mixed(self, logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         weighted = [weight + one for weight, one in zip(self.log_weights, logs)]
         return logsumexp(np.stack(np.broadcast_arrays(*weighted)), axis=0)
 
 
-def likeliest_weights(logs: NDArray[np.float64], steps: int = 100) -> NDArray[np.float64]:
-    """Log weights [m] of the likeliest mixture of m distributions with log densities [n, m]."""
+def maximum_likelihood_weights(logs: NDArray[np.float64], steps: int = 100) -> NDArray[np.float64]:
+    """Log weights [m] of the mixture of m distributions with log densities [n, m] that has the largest likelihood."""
     logs = logs[np.isfinite(logs).any(axis=1)]
     ratios = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf))
     weights = np.full(logs.shape[1], 1 / logs.shape[1])

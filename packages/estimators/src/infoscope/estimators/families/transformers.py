@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from infoscope.errors import InvalidInput, WrongType
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.families.laws import CategoricalLaw, without_input
+from infoscope.estimators.families.distributions import Categorical, without_input
 from infoscope.estimators.families.protocol import CLASSES, Predictor, needed
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
@@ -56,9 +56,7 @@ class TextClassifier:
         of = self.model.name_or_path or type(self.model).__name__
         return f"text-classifier({of}, {settings}, max_length={self.max_length})"
 
-    def fit(
-        self, x: Any, y: np.ndarray, classes: int | None = None, groups: Any = None, generator: Any = None
-    ) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
         if x is None:
             return without_input(y, needed(classes))
         model = self.model
@@ -74,13 +72,13 @@ class TextClassifier:
                 scores = torch.cat([self._scores(model.eval(), part) for part in parts])
             return log_softmax(scores.double().cpu().numpy(), axis=1)
 
-        return CategoricalLaw(predict)
+        return Categorical(predict)
 
     def _scores(self, model: transformers.PreTrainedModel, texts: Texts) -> torch.Tensor:
         """The log odds [n, classes] of texts."""
-        sides = [list(texts)] if isinstance(texts[0], str) else [list(side) for side in zip(*texts)]
+        columns = [list(texts)] if isinstance(texts[0], str) else [list(column) for column in zip(*texts)]
         settings = {"padding": True, "truncation": True, "max_length": self.max_length, "return_tensors": "pt"}
-        return model(**self.tokenizer(*sides, **settings).to(model.device)).logits
+        return model(**self.tokenizer(*columns, **settings).to(model.device)).logits
 
     def _fine_tuned(
         self, texts: Texts, y: torch.Tensor, classes: int, generator: np.random.Generator
@@ -105,7 +103,7 @@ class TextClassifier:
 
 def as_texts(x: Any) -> Texts:
     """Texts, or pairs of texts, as a list. ValueError for anything else."""
-    sides = [tuple(item) if isinstance(item, tuple | list) else (item,) for item in x]
-    if not sides or not all(isinstance(part, str) for item in sides for part in item):
+    items = [tuple(item) if isinstance(item, tuple | list) else (item,) for item in x]
+    if not items or not all(isinstance(part, str) for item in items for part in item):
         raise WrongType(f"x must be texts, or pairs of texts, got {type(x).__name__}.")
     return list(x)

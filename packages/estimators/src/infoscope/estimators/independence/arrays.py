@@ -1,4 +1,4 @@
-"""A test of independence of two variables, given a third, and how much they share beyond it."""
+"""A test of independence of two variables, also given a third, with an estimate of their information."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.errors import NoVariation, TooFew
-from infoscope.estimators.independence.association import FEWEST, Smooth, independence, independent_columns
+from infoscope.estimators.independence.association import MIN_ROWS, Smooth, independence, independent_columns
 from infoscope.estimators.independence.beyond import beyond, information_of_residuals, residuals
 from infoscope.estimators.independence.columns import smooth_column
 from infoscope.estimators.result import Estimate
@@ -18,13 +18,13 @@ from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.variables import aligns, as_variables, single_columns
 from infoscope.notebook import InNotebook
 
-LEVEL = 0.05  # of a dependence beyond z, at which trees are asked, too
+LEVEL = 0.05  # of a dependence given z, at which it is tested with trees as well
 
 
 @dataclass(frozen=True, repr=False)
 class IndependenceTest(InNotebook):
-    """p_value of independence, and `observed`: the information of what is left of x and y, as of normal variables with
-    its correlations, with an interval for the error of sampling rows (nats).
+    """p_value of independence; observed: the information of normal variables with the correlations of the residuals of
+    x and y, nats, with an interval for the sampling error.
     """
 
     p_value: float
@@ -40,24 +40,28 @@ class IndependenceTest(InNotebook):
 def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = None) -> IndependenceTest:
     """Tests whether x and y are independent, or independent given z.
 
-    x, y, z  [n] or [n, d], typed by column (`estimators.variables`; whole numbers have an order here); a z that does
-             not vary says nothing
+    x, y, z  [n] or [n, d], typed by column (`estimators.variables`; whole numbers are ordered here); a constant z is
+             ignored
     groups   [n] of rows that depend on one another; groups are independent
 
-    Without z sums of squared correlations of smooth functions of ranks are compared with their law over permutations
-    (`association`). With z what is left of both beyond functions of it, and trees where a dependence is left
-    (`beyond`; Shah & Peters 2020). RowsInSequence is warned of where rows look like a series. InfoscopeError: as
-    `as_variables`, a category of nearly every row, fewer than 4 rows.
+    Without z, sums of squared correlations of smooth functions of the ranks are compared with their permutation
+    distribution (`association`). With z, the residuals of x and y are compared: what functions of z do not predict,
+    nor trees where these leave a dependence (`beyond`; Shah & Peters 2020). Warns RowsInSequence where rows look like a
+    series. InfoscopeError: as `as_variables`, a category of nearly every row, fewer than 4 rows.
     """
-    sides = {"x": x, "y": y} | ({} if z is None else {"z": z})
-    smooth = {name: [smooth_column(name, one) for one in single_columns(name, value)] for name, value in sides.items()}
+    variables = {"x": x, "y": y} | ({} if z is None else {"z": z})
+    smooth = {
+        name: [smooth_column(name, one) for one in single_columns(name, value)] for name, value in variables.items()
+    }
     columns = {name: [one for one in found if one is not None] for name, found in smooth.items()}
     given = columns.get("z", [])
-    variables, codes = as_variables(groups, **{name: value for name, value in sides.items() if name != "z" or given})
-    if variables["x"].n < FEWEST:
-        raise TooFew(f"x and y must have at least {FEWEST} rows, got {variables['x'].n}.")
+    variables, codes = as_variables(
+        groups, **{name: value for name, value in variables.items() if name != "z" or given}
+    )
+    if variables["x"].n < MIN_ROWS:
+        raise TooFew(f"x and y must have at least {MIN_ROWS} rows, got {variables['x'].n}.")
     if none := [name for name in ("x", "y") if not columns[name]]:
-        raise NoVariation(f"{none[0]} must have a column of values that repeat or of numbers, got none.")
+        raise NoVariation(f"{none[0]} must have a column of numbers or of repeated categories, got none.")
     if codes is None:
         warn_of_series(variables["x"], variables["y"])
     first, second = joined(columns["x"]), joined(columns["y"])
@@ -69,7 +73,7 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
 
 
 def joined(columns: Sequence[Smooth]) -> Smooth:
-    """The functions of several columns as those of one variable: at each resolution those of every column at it."""
+    """The functions of several columns as one variable: at each resolution those of every column."""
     if len(columns) == 1:
         return columns[0]
     order: list[NDArray[np.float64]] = []

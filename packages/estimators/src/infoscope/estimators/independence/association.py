@@ -1,12 +1,12 @@
 """Tests of independence of single columns of any types, for hundreds of columns at once: smooth functions of ranks.
 
 A column becomes a few orthonormal functions: polynomials of the ranks of numbers, waves of an angle, indicators of
-categories. Where two columns are independent, a sum of squared correlations of their functions has a mean and a
-variance over permutations that are known exactly (Kazi-Aoual et al. 1995, as given by Josse, Pagès & Husson 2008), and
-its law is close to the beta of these. Sums at four resolutions, from one function a side to all, are one p-value by
-the Cauchy combination (Liu & Xie 2020), the coarser ones with more weight. These are smooth tests (Neyman 1937;
-Kallenberg & Ledwina 1999) for columns of any types, of Pillai's trace. Among rows in groups the mean and variance are
-those of sums over independent groups (Satterthwaite 1946).
+categories. The statistic is a sum of squared correlations of the functions of two columns (Pillai's trace). Under
+independence its mean and variance over permutations are known exactly (Kazi-Aoual et al. 1995, as given by Josse, Pagès
+& Husson 2008), and it follows closely the beta distribution with these. The sums at four resolutions, from one function
+of each column to all, give one p-value by the Cauchy combination (Liu & Xie 2020), with more weight on the coarser
+ones. These are smooth tests (Neyman 1937; Kallenberg & Ledwina 1999). With groups, mean and variance are those of sums
+over independent groups (Satterthwaite 1946).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Values = NDArray[np.float64]
 RESOLUTIONS = (1, 2, 4, 8)  # functions of a number
 WAVES = (2, 4, 8, 8)  # functions of an angle: cosine and sine of its multiples
 WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
-MAX_CATEGORIES, LEAST_ROWS = 30, 5  # categories that are kept apart: the most frequent, of so many rows; others are one
-LARGEST_P = 0.99  # of one resolution: a p-value near 1 must not outweigh a small one
-SMALLEST = 1e-6  # share of a column that is new, below which it is nothing but rounding
-DEGREES = 4  # of the polynomials of normal scores
-FEWEST = 4  # rows, of which the variance over permutations is known
+MAX_CATEGORIES, MIN_CATEGORY_ROWS = 30, 5  # of the categories with their own function; the others are one
+MAX_COMBINED_P = 0.99  # at one resolution, so that a p-value near 1 does not outweigh a small one
+MIN_NEW_SHARE = 1e-6  # of a column that others do not span; less is rounding
+MAX_DEGREE = 4  # of polynomials of normal scores
+MIN_ROWS = 4  # for which the variance over permutations is defined
 NUMBER, WHOLE, CATEGORY, ANGLE = "number", "whole number", "category", "angle"
 
 
@@ -70,10 +70,10 @@ def smooth(values: Values, kind: str) -> Smooth:
         return Smooth(
             functions, _at_most(WAVES, functions), functions[:, :4], np.arange(2, functions[:, :4].shape[1] + 2) // 2
         )
-    ranks = (rankdata(_without_rare(values)) - 0.5) / n
+    ranks = (rankdata(_merged_levels(values)) - 0.5) / n
     degree = min(max(RESOLUTIONS), int(np.sqrt(n) / 2), len(np.unique(ranks)) - 1)
     functions = _orthonormal(np.polynomial.legendre.legvander(2 * ranks - 1, max(degree, 0))[:, 1:])
-    scores = _orthonormal(np.polynomial.hermite_e.hermevander(ndtri(ranks), min(degree, DEGREES))[:, 1:])
+    scores = _orthonormal(np.polynomial.hermite_e.hermevander(ndtri(ranks), min(degree, MAX_DEGREE))[:, 1:])
     return Smooth(functions, _at_most(RESOLUTIONS, functions), scores, np.arange(1, scores.shape[1] + 1))
 
 
@@ -90,20 +90,20 @@ def _orthonormal(columns: Values) -> Values:
 def independent_columns(columns: Values) -> NDArray[np.bool_]:
     """Which columns [d] of [n, d] are not spanned by those before them."""
     triangle = np.linalg.qr(columns, mode="r")
-    return np.abs(np.diag(triangle)) > SMALLEST * np.linalg.norm(columns, axis=0)
+    return np.abs(np.diag(triangle)) > MIN_NEW_SHARE * np.linalg.norm(columns, axis=0)
 
 
 def _indicators(codes: NDArray[np.intp]) -> tuple[Values, int]:
     """Functions of the categories, the most frequent first, and how many are of those of sqrt(n) rows or more."""
     sizes = np.bincount(codes)
     frequent = np.argsort(-sizes, kind="stable")[:MAX_CATEGORIES]
-    kept = max(1, int((sizes[frequent] >= LEAST_ROWS).sum()))
+    kept = max(1, int((sizes[frequent] >= MIN_CATEGORY_ROWS).sum()))
     functions = _orthonormal((codes[:, None] == frequent[:kept]).astype(np.float64))
     coarse = int((sizes[frequent[:kept]] >= np.sqrt(len(codes))).sum())
     return functions, min(coarse, functions.shape[1])
 
 
-def _without_rare(values: Values) -> Values:
+def _merged_levels(values: Values) -> Values:
     """Levels that are as many as sqrt(n) rows each, where values repeat; two levels stay as they are."""
     n, (levels, of_level, sizes) = len(values), np.unique(values, return_inverse=True, return_counts=True)
     least = np.sqrt(n)
@@ -125,8 +125,8 @@ def _without_rare(values: Values) -> Values:
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """p-values [p, q] of independence, and how much dependence there is [p, q], to rank by: the sum of squared
-    correlations at the resolution that says most, in standard deviations above its mean.
+    """p-values [p, q] of independence, and the strength of dependence [p, q] for ranking: the largest sum of squared
+    correlations over resolutions, in standard deviations above its mean.
     """
 
     p: Values
@@ -134,7 +134,7 @@ class Tested:
 
 
 def independence(x: Sequence[Smooth], y: Sequence[Smooth], groups: NDArray[np.int64] | None = None) -> Tested:
-    """Of every column of x [p] with every one of y [q], of the same rows, independent but for their groups [n]."""
+    """Tests of every column of x [p] with every column of y [q]; groups [n] of dependent rows are independent."""
     if groups is not None:
         found = [
             tested_products(a.functions, b.functions, list(zip(a.resolutions, b.resolutions)), groups)
@@ -146,8 +146,8 @@ def independence(x: Sequence[Smooth], y: Sequence[Smooth], groups: NDArray[np.in
     squares *= squares
     n, sums, means, variances, taken = x[0].n, [], [], [], []
     for place in range(len(RESOLUTIONS)):
-        (rows, a, leverage_x), (columns, b, leverage_y) = (_at(side, place) for side in (x, y))
-        sums.append(_sums(_sums(squares[np.ix_(rows, columns)], a).T, b).T)
+        (rows, a, leverage_x), (columns, b, leverage_y) = (_of_resolution(columns, place) for columns in (x, y))
+        sums.append(_block_sums(_block_sums(squares[np.ix_(rows, columns)], a).T, b).T)
         means.append(np.outer(a, b) / (n - 1))
         variances.append(_variance(a, leverage_x, b, leverage_y, n))
         taken.append(a[:, None] + 1j * b)
@@ -170,7 +170,7 @@ def _stacked(columns: Sequence[Smooth]) -> Values:
     return np.hstack([column.functions for column in columns])
 
 
-def _at(columns: Sequence[Smooth], place: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Values]:
+def _of_resolution(columns: Sequence[Smooth], place: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Values]:
     """At a resolution: places of its functions among all, how many of each column, and sums of squared leverages."""
     starts = np.cumsum([0, *(column.functions.shape[1] for column in columns)])
     counts = np.array([column.resolutions[place] for column in columns])
@@ -179,7 +179,7 @@ def _at(columns: Sequence[Smooth], place: int) -> tuple[NDArray[np.intp], NDArra
     return places.astype(np.intp), counts, np.array([leverage @ leverage for leverage in leverages])
 
 
-def _sums(values: Values, counts: NDArray[np.intp]) -> Values:
+def _block_sums(values: Values, counts: NDArray[np.intp]) -> Values:
     """Sums over successive rows, so many each: [sum of counts, m] -> [len(counts), m]."""
     ends = np.cumsum(counts)
     totals = np.vstack([np.zeros(values.shape[1]), np.cumsum(values, axis=0)])
@@ -194,21 +194,23 @@ def _variance(a: Values, leverage_x: Values, b: Values, leverage_y: Values, n: i
 
 
 def combined(p: Values, taken: Values) -> Values:
-    """One p-value of those at each resolution [r, ...], without one that takes nothing or what the one before took."""
+    """One p-value from those at each resolution [r, ...], without resolutions that add no functions."""
     new = np.concatenate([np.ones_like(taken[:1], bool), taken[1:] != taken[:-1]]) & (taken.real * taken.imag > 0)
     weights = WEIGHTS[: len(p)].reshape(-1, *[1] * (p.ndim - 1)) * new
     inverse = np.maximum(p, 1e-300) * np.pi
-    far = np.where(p < 1e-8, 1 / inverse, np.tan((0.5 - np.clip(p, 1e-8, LARGEST_P)) * np.pi))
+    far = np.where(p < 1e-8, 1 / inverse, np.tan((0.5 - np.clip(p, 1e-8, MAX_COMBINED_P)) * np.pi))
     mean = (weights * far).sum(axis=0) / np.maximum(weights.sum(axis=0), 1e-300)
     found = np.where(mean > 1e8, 1 / (np.maximum(mean, 1) * np.pi), 0.5 - np.arctan(mean) / np.pi)
-    return np.where(((p > LARGEST_P) | ~new).all(axis=0), p.max(axis=0), found)
+    return np.where(((p > MAX_COMBINED_P) | ~new).all(axis=0), p.max(axis=0), found)
 
 
 def tested_products(
     x: Values, y: Values, sizes: Sequence[tuple[int, int]], groups: NDArray[np.int64] | None, fitted: int = 0
 ) -> Tested:
-    """Of functions x [n, a] with y [n, b] by the spread of their products over rows, or groups of them; at each
-    resolution the first of either that `sizes` says. fitted: functions that were fitted to both before.
+    """A test of functions x [n, a] and y [n, b] by the variance of their products over rows or groups.
+
+    sizes   how many functions of x and y each resolution takes
+    fitted  how many functions were fitted to obtain both as residuals
     """
     n = len(x)
     p, above = np.ones(len(sizes)), np.zeros(len(sizes))

@@ -1,9 +1,9 @@
-"""What columns tell of a target beyond others: tests of conditional independence, and a choice step by step.
+"""Tests of conditional independence of columns and a target given other columns, and stepwise selection of columns.
 
-Of a column and of the target what is left is compared: their functions less what functions of the other columns,
-products of two of these, and trees of all of them predict (the generalised covariance measure, Shah & Peters 2020; the
-error of both predictions must be small). Columns are chosen forwards and dropped backwards, as in the search of a
-Markov blanket (Tsamardinos et al. 2003).
+The residuals of a column and of the target are compared: their functions minus predictions from functions of the other
+columns, products of two of these, and trees of all (the generalised covariance measure, Shah & Peters 2020; both
+predictions must be good). Columns are added forwards and dropped backwards, as in the search for a Markov blanket
+(Tsamardinos et al. 2003).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from infoscope.estimators.independence.association import (
-    DEGREES,
-    SMALLEST,
+    MAX_DEGREE,
+    MIN_NEW_SHARE,
     Smooth,
     Tested,
     Values,
@@ -28,18 +28,14 @@ from infoscope.estimators.independence.association import (
 )
 from infoscope.estimators.result import Estimate, mean_of
 
-MAX_FEATURES, MAX_FITTED = 0.2, 200  # functions of the other columns that are fitted: per row, and in all
 TESTED_DEGREES = (1, 2)  # of the normal scores that are tested, by resolution
-TREES, LEAF = 40, 5  # of each fit, and rows of a leaf
 METHOD = "partial correlation of normal scores"
 Groups = NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What is left of a column's scores [n, e], how many of these each resolution takes, and how many functions were
-    fitted to them.
-    """
+    """Residuals of the scores of a column [n, e], the number of scores at each resolution, and of fitted functions."""
 
     scores: Values
     sizes: tuple[int, ...]
@@ -47,8 +43,8 @@ class Residuals:
 
 
 def residuals(columns: Sequence[Smooth], given: Sequence[Smooth]) -> list[Residuals]:
-    """What is left of columns beyond functions of others and products of two of these."""
-    fitted = _fitted(given, columns[0].n)
+    """The residuals of columns given functions of others and products of two of these."""
+    fitted = _fitted_functions(given, columns[0].n)
     found = []
     for column in columns:
         scores = column.scores[:, column.degrees <= TESTED_DEGREES[-1]]
@@ -60,7 +56,7 @@ def residuals(columns: Sequence[Smooth], given: Sequence[Smooth]) -> list[Residu
 def residuals_of_trees(
     columns: Sequence[Residuals], given: Sequence[Smooth], groups: Groups = None, seed: int = 0
 ) -> list[Residuals]:
-    """What is left beyond trees of all the others, too, fitted to one half of the rows or groups for the other half."""
+    """The residuals given trees of the others as well, fitted to one half of the rows or groups for the other half."""
     from sklearn.ensemble import ExtraTreesRegressor  # takes a second to import
 
     inputs = np.hstack([one.functions[:, : one.resolutions[0]] for one in given])
@@ -69,14 +65,14 @@ def residuals_of_trees(
     before = np.hstack([column.scores for column in columns])
     after = before.copy()
     for train in (half, ~half):
-        trees = ExtraTreesRegressor(TREES, min_samples_leaf=LEAF, random_state=seed)
+        trees = ExtraTreesRegressor(40, min_samples_leaf=5, random_state=seed)
         trees.fit(inputs[train], before[train] if before.shape[1] > 1 else before[train, 0])
         after[~train] -= trees.predict(inputs[~train]).reshape(-1, before.shape[1])
     ends = np.cumsum([column.scores.shape[1] for column in columns])
     return [replace(column, scores=part, fitted=0) for column, part in zip(columns, np.split(after, ends[:-1], axis=1))]
 
 
-def _fitted(given: Sequence[Smooth], n: int) -> Values:
+def _fitted_functions(given: Sequence[Smooth], n: int) -> Values:
     """Orthonormal [n, f]: a constant, functions of columns and products of two, the smoothest first, at most a fifth of
     the rows, and 200.
     """
@@ -92,9 +88,9 @@ def _fitted(given: Sequence[Smooth], n: int) -> Values:
         for other in range(place)
         for i, d in enumerate(one.degrees)
         for j, e in enumerate(given[other].degrees)
-        if d + e <= DEGREES
+        if d + e <= MAX_DEGREE
     ]
-    most = max(1, min(int(MAX_FEATURES * n), MAX_FITTED))
+    most = max(1, min(int(0.2 * n), 200))  # fitted functions
 
     def feature(where: tuple[int, ...]) -> Values:
         if len(where) == 4:
@@ -109,26 +105,22 @@ def _fitted(given: Sequence[Smooth], n: int) -> Values:
 
 
 def tested_residuals(x: Residuals, y: Residuals, groups: Groups = None) -> Tested:
-    """The test of what is left of two columns."""
-    a, b = (side.scores / _or_inf(np.linalg.norm(side.scores, axis=0)) for side in (x, y))
+    """The test of the residuals of two columns."""
+    sizes = (np.linalg.norm(variable.scores, axis=0) for variable in (x, y))
+    a, b = (one.scores / np.where(size > MIN_NEW_SHARE, size, np.inf) for one, size in zip((x, y), sizes))
     return tested_products(a, b, list(zip(x.sizes, y.sizes)), groups, x.fitted)
 
 
-def _or_inf(sizes: Values) -> Values:
-    """Sizes of columns that were orthonormal; infinite where nothing but rounding is left."""
-    return np.where(sizes > SMALLEST, sizes, np.inf)
-
-
 def information_of_residuals(x: Residuals, y: Residuals, groups: Groups = None) -> Estimate:
-    """The information, nats, of normal variables with the leading correlations of what is left, as many as there are
-    scores of the first degree, less its bias. Exact where columns are normal but for increasing maps; its interval is
-    for the error of sampling rows or groups.
+    """The information, nats, of normal variables with the leading correlations of the residuals, as many as there are
+    scores of degree 1, less its bias. Exact for columns that are increasing maps of normal ones; the interval is for
+    the sampling error of rows or groups.
     """
     u, v = _directions(x.scores), _directions(y.scores)
     a, correlations, b = np.linalg.svd(u.T @ v, full_matrices=False)
     n, count = len(u), min(len(correlations), x.sizes[0], y.sizes[0])
-    squares = np.minimum(correlations[:count], 1 - SMALLEST) ** 2
-    first, second = (side * np.sqrt(n) for side in (u @ a[:, :count], v @ b[:count].T))
+    squares = np.minimum(correlations[:count], 1 - MIN_NEW_SHARE) ** 2
+    first, second = (variable * np.sqrt(n) for variable in (u @ a[:, :count], v @ b[:count].T))
     ratio = np.sqrt(squares) * first * second - squares * (first**2 + second**2) / 2
     local = (ratio / (1 - squares) - np.log1p(-squares) / 2).sum(axis=1)
     terms = count * (u.shape[1] + v.shape[1] - count)
@@ -138,42 +130,42 @@ def information_of_residuals(x: Residuals, y: Residuals, groups: Groups = None) 
 
 
 def _directions(columns: Values) -> Values:
-    """Orthonormal columns that span these, without those that nothing is left of."""
+    """Orthonormal columns that span these, without rounding."""
     directions, sizes, _ = np.linalg.svd(columns, full_matrices=False)
-    return directions[:, sizes > SMALLEST]
+    return directions[:, sizes > MIN_NEW_SHARE]
 
 
 @dataclass(frozen=True)
 class Beyond:
-    """What a column tells of a target beyond others: the p-value of nothing, and how much, nats."""
+    """The information of a column about a target given others, nats, and the p-value of independence."""
 
     p: float
     information: Estimate
 
 
 def beyond(x: Smooth, y: Smooth, given: Sequence[Smooth], level: float, groups: Groups = None) -> Beyond:
-    """Of one column; with trees where functions alone leave a dependence at the level."""
-    sides = residuals([x, y], given)
-    tested = tested_residuals(*sides, groups)
+    """The test of one column; with trees where functions alone leave a dependence at the level."""
+    variables = residuals([x, y], given)
+    tested = tested_residuals(*variables, groups)
     if given and tested.p <= level:
-        sides = residuals_of_trees(sides, given, groups)
-        tested = tested_residuals(*sides, groups)
-    return Beyond(float(tested.p), information_of_residuals(*sides, groups))
+        variables = residuals_of_trees(variables, given, groups)
+        tested = tested_residuals(*variables, groups)
+    return Beyond(float(tested.p), information_of_residuals(*variables, groups))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Names of the chosen columns, in that order; of all offered ones, what each tells beyond the (other) chosen."""
+    """Names of the chosen columns, in order; for all offered ones, the result given the (other) chosen columns."""
 
     chosen: tuple[str, ...]
     beyond: Mapping[str, Beyond]
 
 
 def choose(offered: Mapping[str, Smooth], y: Smooth, level: float, groups: Groups = None) -> Choice:
-    """Columns that each tell of y beyond the others, of those offered, which all depend on y, the first one most.
+    """Columns that each depend on y given the others; all offered columns depend on y, the first one most.
 
-    Forwards: the column of most dependence on y beyond those chosen, where its q-value is at most `level` and trees
-    confirm it. Then backwards, as long as one has a p-value above `level` beyond the other chosen ones: the largest.
+    Forwards: adds the column with the strongest dependence given the chosen ones, if its q-value is at most `level` and
+    trees confirm it. Backwards: drops the column with the largest p-value given the others while it is above `level`.
     """
     names = list(offered)
     chosen, open_ = names[:1], names[1:]
@@ -198,6 +190,5 @@ def choose(offered: Mapping[str, Smooth], y: Smooth, level: float, groups: Group
             break
         chosen.remove(worst)
     return Choice(
-        tuple(chosen),
-        {name: beyond(column, y, given(but=name), level, groups) for name, column in offered.items()},
+        tuple(chosen), {name: beyond(column, y, given(but=name), level, groups) for name, column in offered.items()}
     )

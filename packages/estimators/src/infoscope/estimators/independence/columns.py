@@ -23,8 +23,6 @@ from infoscope.estimators.variables import (
     factorise,
 )
 
-MAX_DISTINCT = 0.5  # categories per row, from which a column names its rows
-
 
 @dataclass(frozen=True, eq=False)
 class Column:
@@ -56,8 +54,8 @@ class Column:
 def as_columns(
     table: Mapping[str, Any], continuous: Collection[str], discrete: Collection[str], angles: Mapping[str, float]
 ) -> tuple[dict[str, Column], dict[str, str]]:
-    """Columns by name, typed as `estimate` types them, but that whole numbers have an order; and why others are left
-    out: what is constant, and names or free texts that hardly repeat.
+    """Columns by name, typed as by `estimate` but with ordered whole numbers; and why others are left out: constants,
+    and names or free texts that hardly repeat.
 
     InfoscopeError: an unknown name, a column of two types, dates, texts that are numbers, infinite values.
     """
@@ -103,7 +101,7 @@ def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -
     distinct = len(np.unique(values))
     if distinct < 2:
         raise NoVariation(f"{name} must have two values or more, got {distinct} in {len(values):,} rows.")
-    if kind == CATEGORY and distinct > MAX_DISTINCT * len(values):
+    if kind == CATEGORY and distinct > 0.5 * len(values):  # it only names the rows
         raise NoVariation(f"{name} must have categories that repeat, got {distinct:,} in {len(values):,} rows.")
     all_values = np.zeros(len(given))
     all_values[known] = values

@@ -198,7 +198,7 @@ def apart_in_steps(a, b):
 
 @numba.njit(cache=True, nogil=True)
 def steps_within(distance, step):
-    """The most steps that points can be apart whose distance is at most this; 255 where all can be."""
+    """The largest number of steps between points at most this far apart; 255 for any distance."""
     steps = distance / step + 1.000001  # a step is lost at its edges; what is left over is for rounding
     return np.uint8(steps) if steps < 255.0 else np.uint8(255)
 

@@ -6,11 +6,12 @@
     total_correlation               Kraskov et al. 2004, eq. 23
     co_information                  I(a; t) + I(b; t) - I(a, b; t): positive is redundancy, negative is synergy
 
-Neighbours and counts are among rows of the same categories. Discrete variables alone: counts corrected by their digamma
-(after Grassberger 1988). More than `MAX_TIED_SHARE` tied distances: counts include the radius (Mesner & Shalizi 2019).
+Neighbours are searched, and counted, among rows of the same categories. Discrete variables alone use counts corrected
+by their digamma (after Grassberger 1988). With more than `MAX_TIED_SHARE` tied distances, counts include the radius
+(Mesner & Shalizi 2019).
 
-The standard error takes local values as independent: 0.6 to 0.85 of the sampling error (k = 5, 1 to 5 normal columns),
-which `uncertainty.subsample` measures. It leaves out bias: low in many dimensions, high for sparse categories.
+The standard error treats local values as independent: it is 0.6 to 0.85 of the sampling error (k = 5, 1 to 5 normal
+columns), which `uncertainty.subsample` gives. Neither includes bias: low in many columns, high for sparse categories.
 """
 
 from __future__ import annotations
@@ -40,15 +41,14 @@ from infoscope.estimators.variables import (
     single_columns,
 )
 
-NORMAL_QUARTILES = 2 * ndtri(0.75)  # their distance in a normal distribution, in standard deviations
-MAX_CHANCE_TIES = 8  # tied samples among normal scores that occur by chance in any n (one or two on average)
-MAX_TIED_SHARE = 0.01  # of the samples; below it ties are accidents, and the tied samples alone are counted otherwise
-ROUNDED_SHARE = 0.3  # of the rows with a repeated value, above which a variable is taken as rounded
+NORMAL_QUARTILES = 2 * ndtri(0.75)  # interquartile range of a normal distribution, in standard deviations
+MAX_CHANCE_TIES = 8  # tied samples among normal scores that occur by chance at any n (one or two on average)
+MAX_TIED_SHARE = 0.01  # of the samples; up to it only the tied samples are counted with their radius
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to count: neighbours, scales (`variables.prepared`), codes of groups."""
+    """k, the scales of columns (`variables.prepared`), and codes of groups."""
 
     k: int
     margins: str
@@ -57,7 +57,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Spheres:
-    """Surroundings of each sample [n]: a radius, how many neighbours it holds, whether closed; ids [n, k], -1: none."""
+    """The sphere around each sample [n]: radius, number of neighbours inside, whether closed; ids [n, k], -1: none."""
 
     radius: np.ndarray
     neighbours: np.ndarray
@@ -67,14 +67,7 @@ class Spheres:
 
 
 def mutual_information(
-    x: Any,
-    y: Any,
-    k: int = 5,
-    *,
-    method: str = "ksg1",
-    margins: str = "auto",
-    groups: Any = None,
-    local: bool = False,
+    x: Any, y: Any, k: int = 5, *, method: str = "ksg1", margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
     """I(x; y), nats.
 
@@ -89,9 +82,9 @@ def mutual_information(
     ValueError: k < 1 or k >= n, different lengths, missing or infinite values, a constant column, one class only, an
     unknown method or margins, only classes of one sample.
     """
-    sides, settings = opened({"x": x, "y": y}, k, margins, groups)
-    require_classes(**sides)
-    left, right = sides.values()
+    variables, settings = as_sample({"x": x, "y": y}, k, margins, groups)
+    require_classes(**variables)
+    left, right = variables.values()
     if method not in ("ksg1", "ksg2") or (method == "ksg2" and not left.kind == right.kind == "continuous"):
         raise InvalidInput(f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}.")
     return pair(left, right, settings, local, rectangles=method == "ksg2")
@@ -101,9 +94,9 @@ def conditional_mutual_information(
     x: Any, y: Any, z: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
     """I(x; y | z), nats. Arguments and errors as in `mutual_information`; a discrete z may have one class."""
-    named, settings = opened({"x": x, "y": y, "z": z}, k, margins, groups)
+    named, settings = as_sample({"x": x, "y": y, "z": z}, k, margins, groups)
     require_classes(x=named["x"], y=named["y"])
-    return combined(named, OF_CONDITIONAL, method_of(*named.values()), settings, local)
+    return combined(named, CONDITIONAL_MARGINS, method_of(*named.values()), settings, local)
 
 
 def total_correlation(
@@ -118,7 +111,7 @@ def total_correlation(
     if len(given) < 2:
         raise OutOfRange(f"columns must be at least two variables, got {len(given)}.")
     given = {f"columns[{number}]": column for number, column in enumerate(given)}
-    named, settings = opened(given, k, margins, groups)
+    named, settings = as_sample(given, k, margins, groups)
     require_classes(**named)
     variables = list(named.values())
     margins = [(-1, (number,)) for number in range(len(variables))] + [(len(variables) - 1, ())]
@@ -133,18 +126,18 @@ def co_information(
 
     The biases of the terms differ in many dimensions. Arguments and errors as in `mutual_information`.
     """
-    sides, settings = opened({"a": a, "b": b, "target": target}, k, margins, groups)
-    require_classes(**sides)
-    kept, notes = without_singletons(join(*sides.values()), settings.groups)
-    sides = {name: prepared(side, settings.margins, name).take(kept) for name, side in sides.items()}
-    require_classes(kept, **sides)
-    a, b, target = sides.values()
+    variables, settings = as_sample({"a": a, "b": b, "target": target}, k, margins, groups)
+    require_classes(**variables)
+    kept, notes = without_singletons(join(*variables.values()), settings.groups)
+    variables = {name: prepared(variable, settings.margins, name).take(kept) for name, variable in variables.items()}
+    require_classes(kept, **variables)
+    a, b, target = variables.values()
     unscaled = replace(settings, margins="given", groups=of_kept(settings.groups, kept))
     parts = [(1, a), (1, b), (-1, join(a, b))]
-    terms = [(sign, pair(side, target, unscaled, local=True)) for sign, side in parts]
+    terms = [(sign, pair(variable, target, unscaled, local=True)) for sign, variable in parts]
     joint, second = join(a, b, target), 0.0
     if joint.kind == "discrete":
-        freedom = sum(freedom_of({"x": side, "y": target}, OF_PAIR) for _, side in parts)
+        freedom = sum(freedom_of({"x": variable, "y": target}, PAIR_MARGINS) for _, variable in parts)
         second = second_order_error(freedom, independent_rows(joint.codes, settings.groups))
     return finished(
         sum(sign * term.local for sign, term in terms),
@@ -165,29 +158,30 @@ def entropy(x: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, lo
     are searched, are auto or given. ValueError also for repeated values (-infinity).
     """
     one_of("margins", margins, ("auto", "given"))
-    named, settings = opened({"x": x}, k, margins, groups)
+    named, settings = as_sample({"x": x}, k, margins, groups)
     variable = named["x"]
     if variable.kind == "discrete":
         require_repeats(x=variable)
         sizes = class_sizes(variable, settings.groups)
-        values = digamma(everyone(variable.n, settings.groups)) - digamma(sizes)
+        values = digamma(others_and_self(variable.n, settings.groups)) - digamma(sizes)
         second = second_order_error(variable.categories - 1, independent_rows(variable.codes, settings.groups))
         return finished(values, np.ones(variable.n, bool), None, "Grassberger", settings, local, (), second)
     kept, notes = without_singletons(variable, settings.groups)
-    scaled, scales, said = variable, np.ones(variable.dim), ()
+    scaled, scales, scale_notes = variable, np.ones(variable.dim), ()
     if margins == "auto":
-        scaled, scales, said = in_own_units(variable)
+        scaled, scales, scale_notes = in_own_units(variable)
     sample, settings = scaled.take(kept), replace(settings, groups=of_kept(settings.groups, kept))
     around = spheres(sample, settings)
     if not around.radius.all():
         raise OutOfRange(
-            f"x must not repeat a value more than k = {k} times where it is continuous (its entropy is minus infinity "
-            f"there), got {np.sum(around.radius == 0)} such rows; wrap it in Discrete, or break ties with "
-            "variables.jitter."
+            f"x must not repeat a continuous value more than k = {k} times (its entropy would be minus infinity), got "
+            f"{np.sum(around.radius == 0)} such rows; wrap it in Discrete, or break ties with variables.jitter."
         )
-    values = digamma(everyone(sample.n, settings.groups)) - digamma(around.neighbours)
+    values = digamma(others_and_self(sample.n, settings.groups)) - digamma(around.neighbours)
     values = values + sample.dim * np.log(2 * around.radius) + np.log(scales).sum()
-    return finished(values, kept, settings.k, "Kozachenko-Leonenko", settings, local, notes + said + around.notes)
+    return finished(
+        values, kept, settings.k, "Kozachenko-Leonenko", settings, local, notes + scale_notes + around.notes
+    )
 
 
 def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, ...]]:
@@ -205,9 +199,8 @@ def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, .
 
 
 def pair(left: Variable, right: Variable, settings: Settings, local: bool, rectangles: bool = False) -> Estimate:
-    """I(left; right)."""
     name = "KSG 2" if rectangles else method_of(left, right)
-    return combined({"x": left, "y": right}, OF_PAIR, name, settings, local, rectangles)
+    return combined({"x": left, "y": right}, PAIR_MARGINS, name, settings, local, rectangles)
 
 
 def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
@@ -223,13 +216,13 @@ def method_of(x: Variable, y: Variable, z: Variable | None = None) -> str:
 
 
 def treatment(variables: Sequence[Variable], k: int) -> tuple[str, int | None, tuple[str, ...]]:
-    """Method, k and notes of the Estimate of I(x; y), or I(x; y | z), without its value: the counts are left out."""
+    """Method, k and notes of the Estimate of I(x; y), or I(x; y | z), without computing it."""
     joint = join(*variables)
     if joint.kind == "discrete":
         return "Grassberger", None, ()
     kept, notes = without_singletons(joint)
     around = spheres(joint.take(kept), Settings(k, "given"))
-    return named_for(method_of(*variables), around, joint), k, notes + joint.notes + around.notes
+    return name_of(method_of(*variables), around, joint), k, notes + joint.notes + around.notes
 
 
 def combined(
@@ -252,7 +245,7 @@ def combined(
         values = digamma(class_sizes(joint, groups)).astype(float)
         for factor, members in margins:
             margin = join(*(variables[m] for m in members)) if members else None
-            values += factor * digamma(class_sizes(margin, groups) if members else everyone(joint.n, groups))
+            values += factor * digamma(class_sizes(margin, groups) if members else others_and_self(joint.n, groups))
         second = second_order_error(freedom_of(named, margins), independent_rows(joint.codes, groups))
         return finished(values, np.ones(joint.n, bool), None, "Grassberger", settings, local, (), second)
     kept, notes = without_singletons(joint, settings.groups)
@@ -267,12 +260,16 @@ def combined(
     for factor, members in margins:
         margin = join(*(variables[m] for m in members)) if members else None
         if margin is None or margin.kind == "discrete":
-            size = everyone(len(values), settings.groups) if margin is None else class_sizes(margin, settings.groups)
+            size = (
+                others_and_self(len(values), settings.groups)
+                if margin is None
+                else class_sizes(margin, settings.groups)
+            )
             values = values + factor * digamma(size)
         else:
             values = values + factor * digamma(counts(margin, around, settings, rectangles))
     found = finished(
-        values, kept, settings.k, named_for(name, around, joint), settings, local, notes + joint.notes + around.notes
+        values, kept, settings.k, name_of(name, around, joint), settings, local, notes + joint.notes + around.notes
     )
     if settings.k < len(values) / 2:
         return found
@@ -280,14 +277,14 @@ def combined(
     return replace(found, standard_error=nan, notes=(*found.notes, note))
 
 
-def named_for(method: str, around: Spheres, joint: Variable) -> str:
-    """The method that was applied: that of tied distances where they are many, with what was done to the margins."""
+def name_of(method: str, around: Spheres, joint: Variable) -> str:
+    """The method as results name it: that for tied distances where they are many, and rank-normal margins."""
     name = "Mesner-Shalizi" if around.closed.all() else method
     return f"{name}, rank-normal margins" if joint.ranked else name
 
 
 def spheres(joint: Variable, settings: Settings) -> Spheres:
-    """The spheres around the samples of a variable whose every category holds at least two."""
+    """The spheres around the samples of a variable in which every category has at least two."""
     found = nearest(joint.continuous, settings.k, joint.codes, settings.groups)
     sizes = class_sizes(joint, settings.groups)
     own = np.minimum(settings.k, sizes - 1)
@@ -302,7 +299,7 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
         notes.append(
             f"{number} {have} at most k = {settings.k} samples ({len(small)} in all): k is {their} size - 1 there."
         )
-    accidents = MAX_CHANCE_TIES if joint.ranked else 0  # columns share their scores, and halves of a column mirror them
+    accidents = MAX_CHANCE_TIES if joint.ranked else 0  # columns share their scores, which are symmetric
     if tied.mean() > MAX_TIED_SHARE and tied.sum() > accidents:
         tied[:] = True
     elif tied.sum() > accidents:
@@ -311,31 +308,31 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
     return Spheres(radius, neighbours, tied, found.ids, tuple(notes))
 
 
-def coarse_alone(named: Mapping[str, Variable]) -> list[str]:
-    """The names of variables whose numbers repeat; none, where those of all do."""
-    codes = {name: row_codes(side) for name, side in named.items()}
+def rounded_variables(named: Mapping[str, Variable]) -> list[str]:
+    """The names of variables with many repeated numbers; none where the numbers of all variables repeat."""
+    codes = {name: row_codes(variable) for name, variable in named.items()}
     tied = {name: float(np.mean(np.bincount(of)[of] > 1)) for name, of in codes.items()}
     if min(tied.values()) > MAX_TIED_SHARE:
         return []
-    return [name for name, share in tied.items() if share > ROUNDED_SHARE]
+    return [name for name, share in tied.items() if share > 0.3]  # of the rows with a repeated value
 
 
 def counts(margin: Variable, around: Spheres, settings: Settings, rectangles: bool) -> np.ndarray:
-    """The number [n] whose digamma enters for a margin: of open spheres 1 + others inside, of closed ones others."""
+    """The number [n] whose digamma is used for a margin: 1 + others inside an open sphere, others in a closed one."""
     radius, closed = around.radius, around.closed
     if rectangles:
         ids = np.where(around.ids < 0, around.ids[:, :1], around.ids)  # where groups leave fewer than k others
-        sides = np.abs(margin.continuous[:, None] - margin.continuous[ids]).max(axis=(1, 2))
-        radius, closed = np.where(closed, radius, sides), np.ones_like(closed)
+        extent = np.abs(margin.continuous[:, None] - margin.continuous[ids]).max(axis=(1, 2))
+        radius, closed = np.where(closed, radius, extent), np.ones_like(closed)
     limit = np.where(closed, np.nextafter(radius, np.inf), radius)
     inside = count_within(margin.continuous, limit, margin.codes, settings.groups)
     return inside + ~closed
 
 
 def class_sizes(variable: Variable, groups: np.ndarray | None = None) -> np.ndarray:
-    """How many samples share the category of each, itself included, but no other of its group [n]."""
+    """Number of samples [n] of the same category, itself included, that are not of its group."""
     if variable.codes is None:
-        return np.broadcast_to(everyone(variable.n, groups), variable.n).copy()
+        return np.broadcast_to(others_and_self(variable.n, groups), variable.n).copy()
     sizes = np.bincount(variable.codes)[variable.codes]
     if groups is None:
         return sizes
@@ -344,7 +341,7 @@ def class_sizes(variable: Variable, groups: np.ndarray | None = None) -> np.ndar
 
 
 def first_of_copies(joint: Variable, groups: np.ndarray | None) -> np.ndarray:
-    """Which samples [n] are the first of those of their group that are equal in every column, where any is a number."""
+    """Which samples [n] are the first of equal ones in their group, where some column is a number."""
     first = np.ones(joint.n, bool)
     if groups is not None and joint.dim:
         labels = groups if joint.codes is None else joint_codes([groups, joint.codes])[0]
@@ -353,13 +350,13 @@ def first_of_copies(joint: Variable, groups: np.ndarray | None) -> np.ndarray:
     return first
 
 
-def everyone(n: int, groups: np.ndarray | None) -> int | np.ndarray:
-    """How many samples there are for each, itself included, but no other of its group: n, or [n]."""
+def others_and_self(n: int, groups: np.ndarray | None) -> int | np.ndarray:
+    """Number of samples, itself included, that are not of its group: n, or [n]."""
     return n if groups is None else n - np.bincount(groups)[groups] + 1
 
 
 def require_repeats(**variables: Variable) -> None:
-    """ValueError for a discrete variable whose categories never repeat: all that is known of it is n."""
+    """ValueError for a discrete variable whose categories never repeat."""
     for name, variable in variables.items():
         if variable.kind == "discrete" and variable.categories == variable.n > 1:
             raise NoVariation(
@@ -416,7 +413,7 @@ def finished(
     )
 
 
-def opened(given: dict[str, Any], k: int, margins: str, groups: Any) -> tuple[dict[str, Variable], Settings]:
+def as_sample(given: dict[str, Any], k: int, margins: str, groups: Any) -> tuple[dict[str, Variable], Settings]:
     """The variables of the same rows (`variables.as_variables`) and the settings."""
     found, codes = as_variables(groups, **given)
     return found, checked(k, next(iter(found.values())).n, margins, codes)
@@ -442,8 +439,8 @@ def require_classes(kept: np.ndarray | None = None, /, **variables: Variable) ->
             raise NoVariation(f"{name} must have at least two classes, got one in {rows}.")
 
 
-OF_PAIR = ((-1, (0,)), (-1, (1,)), (1, ()))  # the margins of I(x; y): (factor, numbers of variables)
-OF_CONDITIONAL = ((-1, (0, 2)), (-1, (1, 2)), (1, (2,)))  # and of I(x; y | z)
+PAIR_MARGINS = ((-1, (0,)), (-1, (1,)), (1, ()))  # the margins of I(x; y): (factor, numbers of variables)
+CONDITIONAL_MARGINS = ((-1, (0, 2)), (-1, (1, 2)), (1, (2,)))  # and of I(x; y | z)
 
 
 def second_order_error(freedom: float, rows: float) -> float:
@@ -452,7 +449,7 @@ def second_order_error(freedom: float, rows: float) -> float:
 
 
 def freedom_of(named: Mapping[str, Variable], margins: Sequence[tuple[int, tuple[int, ...]]]) -> float:
-    """Degrees of freedom of a sum of entropies: possible combinations by category of z, and factor times margins'."""
+    """Degrees of freedom of a sum of entropies: possible combinations within z, and the categories of the margins."""
     given = named["z"].codes if "z" in named else np.zeros(next(iter(named.values())).n, np.int64)
     possible = np.ones(int(given.max()) + 1)
     for name, variable in named.items():

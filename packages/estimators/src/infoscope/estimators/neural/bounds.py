@@ -196,7 +196,7 @@ class Objective:
         return self.value(scores if isinstance(scores, Scores) else split(scores), state)
 
     def judge(self, scores: Scores) -> Tensor:
-        """How good the critic is on these scores [...]: greater is better."""
+        """The quality of the critic on these scores [...]; greater is better."""
         return self.value(scores, self.start(scores.matrix))[0] if self.criterion is None else self.criterion(scores)
 
 

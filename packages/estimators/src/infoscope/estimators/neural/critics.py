@@ -140,10 +140,8 @@ class Critic(nn.Module):
         for name, value in (("x", x), ("y", y)):
             dim = self.config[f"dim_{name}"]
             if value.dim() not in (2, 3) or value.shape[-1] != dim or value.shape[:-2] not in ((), (self.members,)):
-                raise WrongShape(
-                    f"{name} must have shape [n, {dim}] or [{self.members}, n, {dim}] for this critic, "
-                    f"got {list(value.shape)}."
-                )
+                shapes = f"[n, {dim}] or [{self.members}, n, {dim}]"
+                raise WrongShape(f"{name} must have shape {shapes} for this critic, got {list(value.shape)}.")
         if x.dim() != y.dim():
             raise WrongShape(f"x and y must both be 2-d or both 3-d, got shapes {list(x.shape)} and {list(y.shape)}.")
 
@@ -188,7 +186,7 @@ class Critic(nn.Module):
 
 
 def _layers(critic: Critic) -> list[StackedLinear]:
-    """Its affine maps in order, those of its second network last."""
+    """The affine maps of a critic in order, those of its second network last."""
     return [module for module in critic.modules() if isinstance(module, StackedLinear)]
 
 

@@ -148,7 +148,7 @@ def _oracle_estimates(
 ) -> Tensor:
     """The estimates [batches], float64, nats."""
     x, y = source.sample(batch * batches, generator)
-    x, y = (side.double().unflatten(0, (batches, batch)) for side in (x, y))
+    x, y = (values.double().unflatten(0, (batches, batch)) for values in (x, y))
     ratio, of_pair = source.log_ratio(x, y), bound.objective.second
     second = None if of_pair is None else of_pair(ratio.diagonal(dim1=-2, dim2=-1))
     return bound.estimate(split(ratio + bound.objective.offset, second))

@@ -10,12 +10,10 @@ from torch.autograd.function import once_differentiable
 
 from infoscope.estimators.matmul import add_product_, product, rectified
 
-_PAIRS_AT_ONCE = 1024  # 1 MiB of float32 at width 256, about a core's second-level cache
-
 
 def blocks(n: int, m: int) -> Iterator[tuple[slice, slice]]:
     """Slices of the n rows, and of their n m pairs in row-major order, that cover them in blocks."""
-    rows = max(1, _PAIRS_AT_ONCE // m)
+    rows = max(1, 1024 // m)  # 1 MiB of float32 at width 256, about a second-level cache
     for start in range(0, n, rows):
         stop = min(n, start + rows)
         yield slice(start, stop), slice(start * m, stop * m)
@@ -31,7 +29,6 @@ def _hidden_outputs(left: Tensor, right: Tensor, layers: Sequence[Tensor]) -> It
 
 
 def _relu_backward_(gradient: Tensor, output: Tensor) -> Tensor:
-    """Zeroes the gradient in place where the rectified output is zero."""
     return torch.ops.aten.threshold_backward.grad_input(gradient, output, 0, grad_input=gradient)
 
 

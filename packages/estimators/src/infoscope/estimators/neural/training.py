@@ -26,7 +26,6 @@ from infoscope.estimators.neural.critics import Critic, generator_per_member
 from infoscope.notebook import InNotebook, axes
 from infoscope.sources import KnownPairSource, PairSource
 
-SMOOTHED = 0.1  # share of the steps over which reports are averaged where they are shown
 BoundOfMember = str | Bound | Sequence[str | Bound]
 
 
@@ -152,7 +151,7 @@ class Trace(InNotebook):
 
     @property
     def _span(self) -> int:
-        return math.ceil(SMOOTHED * self.values.shape[1])
+        return math.ceil(0.1 * self.values.shape[1])  # share of the steps over which reports are averaged in plots
 
     def __str__(self) -> str:
         return f"Estimates of each batch in {self.values.shape[1]:,} steps"
@@ -226,7 +225,7 @@ class Training:
         self.critic = critic if device is None else critic.to(device)
         self.device = critic.device if device is None else torch.device(device)
         if self.device.type == "cpu":
-            _keep_freed_memory()
+            torch.empty(31 << 20, dtype=torch.uint8)  # glibc then keeps 62 MiB of freed memory: saves 3 ms a step
         self.packed = self.device.type == "cuda" if packed is None else packed
         self._streams = list(dict.fromkeys(generators))  # equal only to themselves
         self._stream_of = [self._streams.index(g) for g in generators]
@@ -309,7 +308,7 @@ class Training:
         self._record_objectives()
 
     def _record_objectives(self) -> None:
-        """Notes with the critic under which objective it was trained; a critic without parameters is not trained."""
+        """Records in the critic the objectives it was trained under; a critic without parameters is not trained."""
         if self._done and any(True for _ in self.critic.parameters()):
             self.critic.trained_under(self._objectives)
 
@@ -319,11 +318,6 @@ class Training:
             return batches[streams[0]]
         x, y = zip(*(batches[stream] for stream in streams))
         return torch.stack(x), torch.stack(y)
-
-
-def _keep_freed_memory() -> None:
-    """Lets glibc keep up to 62 MiB of freed memory for the next step (saves up to 3 ms a step)."""
-    torch.empty(31 << 20, dtype=torch.uint8)
 
 
 def draw(

@@ -1,1 +1,1 @@
-"""The reading: a calibrated estimate of I(x; y) from quick figures of a sample, learnt from simulated data sets."""
+"""The reading: a calibrated estimate of I(x; y) from quick figures of a sample, trained on simulated data sets."""

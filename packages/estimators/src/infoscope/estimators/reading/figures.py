@@ -1,8 +1,8 @@
-"""Quick figures of a sample, from which the reader predicts I(x; y) and how sure that is: `figures`.
+"""Figures: quick statistics of a sample, from which the reader predicts I(x; y) and its interval.
 
-Every figure is computed on normal scores of the ranks and on codes of categories, so that units, monotone maps of
-single columns, names of categories and the order of rows and columns do not matter. Of figures that differ between x
-and y the larger and the smaller are kept. Information is in nats, and bounded by what the rows can show.
+Every figure is computed from normal scores of the ranks and from codes of categories, so units, monotone maps of single
+columns, names of categories and the order of rows and columns do not matter. Figures that differ between x and y are
+kept as the larger and the smaller one. Information is in nats, and limited by what this number of rows can show.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from scipy.spatial.distance import cdist
 from scipy.special import digamma
 
 from infoscope.estimators import discrete
-from infoscope.estimators.reading.figures_heldout import heldout, in_order, information, screening
+from infoscope.estimators.reading.figures_heldout import held_out, in_order, information, screening
 from infoscope.estimators.reading.figures_neighbours import Neighbours, estimates, local_information, mean_of_rows
-from infoscope.estimators.reading.figures_sample import Sample, Side, canonical, gaussian_information, parts
+from infoscope.estimators.reading.figures_sample import Sample, canonical, gaussian_information, parts
 from infoscope.estimators.variables import joint_codes
 
 if TYPE_CHECKING:  # arrays imports torch
@@ -25,12 +25,9 @@ if TYPE_CHECKING:  # arrays imports torch
 
 VERSION = 3
 KS = (1, 3, 5, 10, 20)  # neighbours
-NEAR = 10  # neighbours whose distances give the intrinsic dimension
-MIN_ROWS = 10  # of an estimate
-MAX_EXTRA_ROWS = 2_000  # of estimates of permuted rows, of ties as they are, and of categories as columns
-MAX_DISTANCE_ROWS = 300
-PRIOR_ROWS = (0.5, 2, 8, 32, 128)  # weights of the frequencies of all rows in those of a category
-TAIL = 0.1  # of the rows
+MIN_ESTIMATE_ROWS = 10
+MAX_EXTRA_ROWS = 2_000  # for estimates of permuted rows, of unbroken ties, and of categories as columns
+PRIOR_ROWS = (0.5, 2, 8, 32, 128)  # pseudo-rows with the frequencies of all rows, added to each category
 
 HELD_OUT = (
     "component_ksg_1", "component_ksg_2", "quadratic_ksg_1", "tree_ksg_more", "label_linear", "label_quadratic",
@@ -40,7 +37,7 @@ HELD_OUT = (
 MEANING: Mapping[str, str] = {
     "lower_bound": "largest of the held-out and the nearest-neighbour estimates, at least 0, nats",
     "log_rows": "log of the number of rows (of a part of at most 5,000)",
-    "log_rows_per_group": "log of rows per group; 0 where every row is its own",
+    "log_rows_per_group": "log of rows per group; 0 without groups",
     "numbers_more": "log(1 + numeric columns) of the variable with more",
     "numbers_fewer": "log(1 + numeric columns) of the variable with fewer",
     "classes_more": "log of the number of joint categories, larger of the two variables",
@@ -62,10 +59,10 @@ MEANING: Mapping[str, str] = {
     "ksg_3_half": "KSG estimate, k = 3, mean of two halves",
     "ksg_10_half": "KSG estimate, k = 10, mean of two halves",
     "ksg_3_quarter": "KSG estimate, k = 3, mean of two quarters",
-    "ksg_3_permuted": "KSG estimate, k = 3, pairing destroyed",
-    "ksg_10_permuted": "KSG estimate, k = 10, pairing destroyed",
-    "ksg_5_tied": "KSG estimate, k = 5, of tied values as they are (Mesner & Shalizi 2019)",
-    "ksg_5_soft": "KSG estimate, k = 5, categories beside numbers as columns of 0 and 1 instead of strata",
+    "ksg_3_permuted": "KSG estimate, k = 3, of permuted y",
+    "ksg_10_permuted": "KSG estimate, k = 10, of permuted y",
+    "ksg_5_tied": "KSG estimate, k = 5, with ties (Mesner & Shalizi 2019)",
+    "ksg_5_soft": "KSG estimate, k = 5, with categories beside numbers as columns of 0 and 1",
     "ksg_error": "standard error of the KSG estimate, k = 5",
     "local_spread": "standard deviation of local KSG values, k = 5",
     "local_skewness": "skewness of local KSG values, k = 5",
@@ -82,8 +79,8 @@ MEANING: Mapping[str, str] = {
     "canonical_count": "canonical correlations beyond those of independent columns",
     "heldout_gaussian": "Gaussian information of up to 6 held-out canonical components",
     "heldout_first": "Gaussian information of the first held-out canonical component",
-    "heldout_quadratic": "the same with squares and products of columns",
-    "heldout_quadratic_first": "the same of the first component with squares and products",
+    "heldout_quadratic": "Gaussian information of held-out components with squares and products of columns",
+    "heldout_quadratic_first": "Gaussian information of the first such component",
     "component_ksg_1": "KSG of the first held-out canonical components, k = 5",
     "component_ksg_2": "KSG of 2 + 2 held-out canonical components, k = 5",
     "component_ksg_3": "KSG of 3 + 3 held-out canonical components, k = 5",
@@ -92,27 +89,27 @@ MEANING: Mapping[str, str] = {
     "best_pair": "KSG of the pair of columns chosen on other rows, k = 5",
     "matched_pairs": "sum of KSG over up to 4 matched pairs of columns chosen on other rows",
     "local_gaussian": "mean Gaussian information within neighbourhoods of 30 rows, 2 + 2 components",
-    "local_anisotropy": "mean log ratio of the axes of these neighbourhoods",
+    "local_anisotropy": "mean log ratio of the axes of neighbourhoods of 30 rows",
     "tree_prediction_more": "Gaussian information of held-out predictions of trees, better direction",
     "tree_prediction_fewer": "Gaussian information of held-out predictions of trees, other direction",
-    "tree_ksg_more": "KSG of held-out predictions of trees and the predicted, k = 5, better direction",
-    "tree_ksg_fewer": "KSG of held-out predictions of trees and the predicted, k = 5, other direction",
+    "tree_ksg_more": "KSG of held-out predictions of trees and their target, k = 5, better direction",
+    "tree_ksg_fewer": "KSG of held-out predictions of trees and their target, k = 5, other direction",
     "label_linear": "entropy of the label less held-out cross-entropy of a linear discriminant",
     "label_quadratic": "entropy of the label less held-out cross-entropy of a quadratic discriminant",
     "label_trees": "entropy of the label less held-out cross-entropy of trees",
     "kurtosis_joint": "kurtosis of the scores of x and y together (Mardia 1970) over that of normal variables, less 1",
-    "kurtosis_more": "the same of the variable with more",
-    "kurtosis_fewer": "the same of the variable with less",
+    "kurtosis_more": "the same of x or y alone, larger of the two",
+    "kurtosis_fewer": "the same of x or y alone, smaller of the two",
     "distance_correlation": "distance correlation, without bias, of at most 300 rows",
     "squares": "correlation of squared scores of the best pair of columns",
-    "corner_most": "share of the tails that meet in the fullest corner of the best pair",
-    "corner_least": "share of the tails that meet in the emptiest corner of the best pair",
+    "corner_most": "share of a tail that is in a tail of the other column, best pair of columns, largest of four",
+    "corner_least": "share of a tail that is in a tail of the other column, best pair of columns, smallest of four",
     "plug_in": "plug-in estimate of categories or few distinct values, nats",
-    "chao_shen": "Chao-Shen estimate of the same",
-    "table_gain_more": "information of one of these about the other on held-out rows, better direction",
-    "table_gain_fewer": "information of one of these about the other on held-out rows, other direction",
-    "plug_in_permuted": "plug-in estimate with the pairing destroyed",
-    "chao_shen_permuted": "Chao-Shen estimate with the pairing destroyed",
+    "chao_shen": "Chao-Shen estimate of categories or few distinct values, nats",
+    "table_gain_more": "information of one table variable about the other on held-out rows, better direction",
+    "table_gain_fewer": "information of one table variable about the other on held-out rows, other direction",
+    "plug_in_permuted": "plug-in estimate with permuted y",
+    "chao_shen_permuted": "Chao-Shen estimate with permuted y",
     "unseen": "share of rows alone in their cell",
 }  # fmt: skip
 NAMES: tuple[str, ...] = tuple(MEANING)
@@ -120,12 +117,12 @@ Values, Figures = np.ndarray, dict[str, float]
 
 
 def figures(pairs: Pairs, generator: np.random.Generator) -> np.ndarray:
-    """The figures float64 [len(NAMES)] of a checked sample; nan where one does not apply."""
+    """The figures of a sample, float64 [len(NAMES)]; nan where one does not apply."""
     rows = []
     with np.errstate(all="ignore"):
         for sample in parts(pairs, generator):
             found: Figures = {}
-            for part in _GROUPS:
+            for part in _FIGURE_GROUPS:
                 found |= part(sample)
             found["lower_bound"] = _lower_bound(found)
             rows.append([found.get(name, np.nan) for name in NAMES])
@@ -140,7 +137,7 @@ def mean_of_known(rows: np.ndarray) -> np.ndarray:
 
 
 def _lower_bound(found: Figures) -> float:
-    """The largest of the estimates that exceed I by little more than their error."""
+    """The largest of the estimates that are rarely above I by more than their error."""
     value = {name: found.get(name, np.nan) for name in NAMES}
     values = [value[name] for name in HELD_OUT]
     if value["numbers_numbers"]:
@@ -151,16 +148,16 @@ def _lower_bound(found: Figures) -> float:
 
 
 def _sizes(sample: Sample) -> Figures:
-    n, sides = sample.n, sample.sides
-    counts = [np.bincount(side.codes) if side.codes is not None else np.array([n]) for side in sides]
+    variables, n = sample.variables, sample.n
+    counts = [np.bincount(one.codes) if one.codes is not None else np.array([n]) for one in variables]
     counts = [count[count > 0] for count in counts]
-    kinds = sorted((side.is_label, side.codes is not None) for side in sides)
+    kinds = sorted((one.is_label, one.codes is not None) for one in variables)
     numbers, mixed, label = (False, False), (False, True), (True, True)
     groups = n if sample.groups is None else int(sample.groups.max()) + 1
     return {
         "log_rows": np.log(n),
         "log_rows_per_group": np.log(n / groups),
-        **in_order("numbers", [np.log1p(side.scores.shape[1]) for side in sides]),
+        **in_order("numbers", [np.log1p(one.scores.shape[1]) for one in variables]),
         **in_order("classes", [np.log(len(count)) for count in counts]),
         **in_order("entropy", [discrete.plug_in(count) for count in counts]),
         "smallest_class": np.log(min(count.min() for count in counts)),
@@ -168,7 +165,7 @@ def _sizes(sample: Sample) -> Figures:
         "numbers_label": float(kinds == [numbers, label]),
         "labels_labels": float(kinds == [label, label]),
         "label_mixed": float(kinds == [mixed, label]),
-        **in_order("dimension", [_dimension(side.linear) for side in sides]),
+        **in_order("dimension", [_dimension(one.linear) for one in variables]),
     }
 
 
@@ -180,98 +177,85 @@ def _dimension(columns: Values) -> float:
 
 
 def _ties(sample: Sample) -> Figures:
-    shares, atoms = [], []
-    for side in sample.sides:
-        counts = [np.unique(column, return_counts=True)[1] for column in side.scores.T]
+    shares, largest = [], []
+    for one in sample.variables:
+        counts = [np.unique(column, return_counts=True)[1] for column in one.scores.T]
         shares.append(np.mean([count[count > 1].sum() for count in counts]) / sample.n if counts else np.nan)
-        atoms.append(max(count.max() for count in counts) / sample.n if counts else np.nan)
-    return {**in_order("tied", shares), **in_order("largest_atom", atoms)}
+        largest.append(max(count.max() for count in counts) / sample.n if counts else np.nan)
+    return {**in_order("tied", shares), **in_order("largest_atom", largest)}
 
 
-def _of_rows(sample: Sample, rows: Values, ks: tuple[int, ...]) -> Values:
-    """KSG estimates [ks] among some rows."""
-    if len(rows) < MIN_ROWS:
+def _ksg_among(sample: Sample, rows: Values, ks: tuple[int, ...]) -> Values:
+    """KSG estimates [ks] from some rows."""
+    if len(rows) < MIN_ESTIMATE_ROWS:
         return np.full(len(ks), np.nan)
-    x, y = ((side.dithered[rows], None if side.codes is None else side.codes[rows]) for side in sample.sides)
+    x, y = (one.untied_rows(rows) for one in sample.variables)
     return mean_of_rows(local_information(x, y, sample.groups_of(rows), ks).local)
 
 
 def _knn(sample: Sample) -> Figures:
-    x, y = ((side.dithered, side.codes) for side in sample.sides)
-    around = local_information(x, y, sample.groups, KS, NEAR)
+    x, y = ((one.dithered, one.codes) for one in sample.variables)
+    around = local_information(x, y, sample.groups, KS, 10)  # the dimension is from 10 neighbours
     value = mean_of_rows(around.local)
     found = {f"ksg_{k}": each for k, each in zip(KS, value)}
     halves = [np.flatnonzero(rows) for rows in (sample.half, ~sample.half)]
-    found["ksg_3_half"], found["ksg_10_half"] = np.mean([_of_rows(sample, rows, (3, 10)) for rows in halves], axis=0)
-    found["ksg_3_quarter"] = np.mean([_of_rows(sample, rows[: len(rows) // 2], (3,)) for rows in halves])
+    found["ksg_3_half"], found["ksg_10_half"] = np.mean([_ksg_among(sample, rows, (3, 10)) for rows in halves], axis=0)
+    found["ksg_3_quarter"] = np.mean([_ksg_among(sample, rows[: len(rows) // 2], (3,)) for rows in halves])
     found["ksg_3_permuted"], found["ksg_10_permuted"] = _permuted(sample)
     found["ksg_5_tied"] = value[2]
-    if any(side.dithered is not side.scores for side in sample.sides):
-        tied = [(side.scores, side.codes) for side in sample.sides]
-        found["ksg_5_tied"] = _of_fewer_rows(sample, tied)
-    if any(side.codes is not None and not side.is_label for side in sample.sides):
-        soft = [(_with_indicators(side), None) for side in sample.sides]
-        found["ksg_5_soft"] = _of_fewer_rows(sample, soft)
+    if any(one.dithered is not one.scores for one in sample.variables):
+        found["ksg_5_tied"] = _ksg_of_part(sample, [(one.scores, one.codes) for one in sample.variables])
+    if any(one.codes is not None and not one.is_label for one in sample.variables):
+        found["ksg_5_soft"] = _ksg_of_part(
+            sample,
+            [(np.hstack([one.dithered, one.linear[:, one.scores.shape[1] :] > 0]), None) for one in sample.variables],
+        )
     return found | _local_values(sample, around.local[:, 2]) | _dimensions(sample, around)
 
 
-def _of_fewer_rows(sample: Sample, sides: list[tuple[Values, Values | None]]) -> float:
+def _ksg_of_part(sample: Sample, variables: list[tuple[Values, Values | None]]) -> float:
     """KSG estimate, k = 5, of numbers and codes in a random part of at most 2,000 rows."""
     rows = np.sort(sample.generator.permutation(sample.n)[:MAX_EXTRA_ROWS])
-    x, y = ((points[rows], None if codes is None else codes[rows]) for points, codes in sides)
+    x, y = ((points[rows], None if codes is None else codes[rows]) for points, codes in variables)
     return float(estimates(x, y, sample.groups_of(rows), (5,))[0])
-
-
-def _with_indicators(side: Side) -> Values:
-    """Scores, and the linear columns of categories at a distance of 1 from one another."""
-    indicators = side.linear[:, side.scores.shape[1] :]
-    return np.hstack([side.dithered, indicators > 0])
 
 
 def _permuted(sample: Sample) -> Values:
     """KSG, k = 3 and 10, of one row of each group (at most 2,000) with y taken from another."""
     rows = np.arange(sample.n) if sample.groups is None else np.unique(sample.groups, return_index=True)[1]
-    if len(rows) < MIN_ROWS:
+    if len(rows) < MIN_ESTIMATE_ROWS:
         return np.full(2, np.nan)
     rows = sample.generator.permutation(rows)[:MAX_EXTRA_ROWS]
-    drawn = np.roll(rows, 1)
-    x, y = (
-        (side.dithered[place], None if side.codes is None else side.codes[place])
-        for side, place in zip(sample.sides, (rows, drawn))
-    )
+    x, y = (one.untied_rows(places) for one, places in zip(sample.variables, (rows, np.roll(rows, 1))))
     return mean_of_rows(local_information(x, y, None, (3, 10)).local)
 
 
 def _local_values(sample: Sample, local: Values) -> Figures:
-    """Spread and shape of local values [n]."""
     known = np.isfinite(local)
-    if known.sum() < MIN_ROWS:
+    if known.sum() < MIN_ESTIMATE_ROWS:
         return {"alone": 1 - known.mean()}
     kept = local[known]
     away, spread = kept - kept.mean(), kept.std()
     sums = away if sample.groups is None else np.bincount(sample.groups[known], away)
     low, high = np.quantile(kept, (0.1, 0.9))
+    skewness = (away**3).mean() / spread**3 if spread > 1e-9 else 0.0
     return {
-        "ksg_error": np.sqrt((sums**2).sum()) / len(kept),
-        "local_spread": spread,
-        "local_skewness": (away**3).mean() / spread**3 if spread > 1e-9 else 0.0,
-        "local_low": low,
-        "local_high": high,
-        "alone": 1 - known.mean(),
-    }
+        "ksg_error": np.sqrt((sums**2).sum()) / len(kept), "local_spread": spread, "local_skewness": skewness,
+        "local_low": low, "local_high": high, "alone": 1 - known.mean(),
+    }  # fmt: skip
 
 
 def _dimensions(sample: Sample, around: Neighbours) -> Figures:
     """Intrinsic dimensions of both variables together and of each that has numbers."""
-    together, *apart = (_intrinsic(distances) for distances in around.distances)
-    apart = [np.nan if side.is_label else each for side, each in zip(sample.sides, apart)]
+    together, *apart = (_log_dimension(distances) for distances in around.distances)
+    apart = [np.nan if one.is_label else each for one, each in zip(sample.variables, apart)]
     return {"intrinsic_joint": together, **in_order("intrinsic", apart)}
 
 
-def _intrinsic(distances: Values) -> float:
+def _log_dimension(distances: Values) -> float:
     """log(1 + maximum-likelihood dimension) from ascending distances (Levina & Bickel 2004)."""
     kept = distances[np.isfinite(distances).all(axis=1) & (distances > 0).all(axis=1)]
-    if not distances.shape[1] or len(kept) < MIN_ROWS:
+    if not distances.shape[1] or len(kept) < MIN_ESTIMATE_ROWS:
         return np.nan
     logs = np.log(kept[:, -1:] / kept[:, :-1]).mean(axis=1)
     return float(np.log1p(1 / max(np.mean(logs), 1e-3)))
@@ -279,14 +263,14 @@ def _intrinsic(distances: Values) -> float:
 
 def _canonical(sample: Sample) -> Figures:
     """Canonical correlations in the sample (categories as indicators), and the Gaussian copula estimate."""
-    x, y = (side.linear for side in sample.sides)
+    x, y = (one.linear for one in sample.variables)
     *_, correlations = canonical(x, y, sample.generator)
     chance = (np.sqrt(x.shape[1]) + np.sqrt(y.shape[1]) + 1) / np.sqrt(sample.n)
     found = {f"canonical_{place + 1}": float(information(each)) for place, each in enumerate(correlations[:3])}
     found["canonical_count"] = float((correlations > chance).sum())
     labels = sample.labels
     if len(labels) == 1:
-        other = next(side for side in sample.sides if side is not labels[0])
+        other = next(one for one in sample.variables if one is not labels[0])
         found["gaussian"] = _gaussian_of_label(other.scores, labels[0].codes)
     elif not labels:
         found["gaussian"] = gaussian_information(_leading(x), _leading(y))
@@ -325,13 +309,13 @@ def _gaussian_of_label(u: Values, codes: Values) -> float:
 
 def _distances(sample: Sample) -> Figures:
     """Distance correlation without bias, of distances between rows (Szekely & Rizzo 2014)."""
-    rows = sample.generator.permutation(sample.n)[:MAX_DISTANCE_ROWS]
+    rows = sample.generator.permutation(sample.n)[:300]
     m = len(rows)
-    if m < MIN_ROWS:
+    if m < MIN_ESTIMATE_ROWS:
         return {}
     centred = []
-    for side in sample.sides:
-        far = cdist(side.linear[rows], side.linear[rows])
+    for one in sample.variables:
+        far = cdist(one.linear[rows], one.linear[rows])
         margin = far.sum(axis=0) / (m - 2)
         far = far - margin - margin[:, None] + far.sum() / ((m - 1) * (m - 2))
         np.fill_diagonal(far, 0)
@@ -341,16 +325,16 @@ def _distances(sample: Sample) -> Figures:
 
 
 def _kurtosis(sample: Sample) -> Figures:
-    """Of numbers against numbers: 0 where the Gaussian copula is the truth."""
-    if any(side.codes is not None for side in sample.sides):
+    """Joint kurtosis of two variables of numbers; 0 for a Gaussian copula."""
+    if any(one.codes is not None for one in sample.variables):
         return {}
-    sides = [side.scores for side in sample.sides]
-    joint, *apart = (_excess(columns) for columns in (np.hstack(sides), *sides))
+    scores = [one.scores for one in sample.variables]
+    joint, *apart = (_mardia_excess(columns) for columns in (np.hstack(scores), *scores))
     return {"kurtosis_joint": joint, **in_order("kurtosis", apart)}
 
 
-def _excess(columns: Values) -> float:
-    """Mean squared square of Mahalanobis lengths over p (p + 2), less 1; nan for more columns than half of the rows."""
+def _mardia_excess(columns: Values) -> float:
+    """Mardia's kurtosis over p (p + 2), less 1; nan for more columns than half of the rows."""
     n, p = columns.shape
     if n < 2 * p + 4:
         return np.nan
@@ -363,21 +347,18 @@ def _copula(sample: Sample) -> Figures:
     """Squares and tails of the pair of columns that depend most."""
     if sample.labels:
         return {}
-    strength = screening(sample.sides, np.arange(sample.n))
+    strength = screening(sample.variables, np.arange(sample.n))
     place = np.unravel_index(int(strength.argmax()), strength.shape)
-    x, y = (side.scores[:, column] for side, column in zip(sample.sides, place))
-    tails = [(side <= np.quantile(side, TAIL), side >= np.quantile(side, 1 - TAIL)) for side in (x, y)]
+    x, y = (one.scores[:, column] for one, column in zip(sample.variables, place))
+    tails = [(each <= np.quantile(each, 0.1), each >= np.quantile(each, 1 - 0.1)) for each in (x, y)]
     corners = [np.mean(a & b) / np.sqrt(max(a.mean() * b.mean(), 1e-9)) for a in tails[0] for b in tails[1]]
-    return {
-        "squares": float(np.corrcoef(x**2, y**2)[0, 1]),
-        "corner_most": max(corners),
-        "corner_least": min(corners),
-    }
+    squares = float(np.corrcoef(x**2, y**2)[0, 1])
+    return {"squares": squares, "corner_most": max(corners), "corner_least": min(corners)}
 
 
 def _categories(sample: Sample) -> Figures:
-    """Of tables of categories, or of few distinct rows of numbers."""
-    x, y = (side.levels for side in sample.sides)
+    """Figures from tables of categories, or of few distinct rows of numbers."""
+    x, y = (one.levels for one in sample.variables)
     if x is None or y is None:
         return {}
     counts = [np.bincount(codes) for codes in (x, y, joint_codes([x, y])[0])]
@@ -389,19 +370,19 @@ def _categories(sample: Sample) -> Figures:
         found |= {name: margins - entropy(counts[2]), f"{name}_permuted": margins - entropy(permuted)}
     return found | {
         "unseen": np.sum(counts[2] == 1) / sample.n,
-        **in_order("table_gain", [_table_gain(sample, *sides) for sides in ((x, y), (y, x))]),
+        **in_order("table_gain", [_table_gain(sample, *pair) for pair in ((x, y), (y, x))]),
     }
 
 
 def _table_gain(sample: Sample, x: Values, y: Values) -> float:
-    """Mean of log p(y | x) / p(y) on held-out rows, with p(y | x) shrunk towards p(y) as is best of a few ways."""
+    """Mean of log p(y | x) / p(y) on held-out rows, with p(y | x) shrunk towards p(y) by the best of PRIOR_ROWS."""
     share = (np.bincount(y) / sample.n)[y]
-    gains = []
+    cells, gains = joint_codes([x, y])[0], []
     for train, test in sample.folds():
-        cells, sizes = joint_codes([x, y])[0], np.bincount(x[train], minlength=int(x.max()) + 1)[x[test]]
+        sizes = np.bincount(x[train], minlength=int(x.max()) + 1)[x[test]]
         inside = np.bincount(cells[train], minlength=int(cells.max()) + 1)[cells[test]]
         gains.append([np.log((inside / share[test] + rows) / (sizes + rows)).mean() for rows in PRIOR_ROWS])
     return float(np.mean(gains, axis=0).max())
 
 
-_GROUPS = (_sizes, _ties, _knn, _canonical, heldout, _kurtosis, _distances, _copula, _categories)
+_FIGURE_GROUPS = (_sizes, _ties, _knn, _canonical, held_out, _kurtosis, _distances, _copula, _categories)

@@ -6,30 +6,30 @@ import numpy as np
 from scipy.special import xlogy
 
 from infoscope.estimators.reading.figures_neighbours import estimates, neighbours
-from infoscope.estimators.reading.figures_sample import Sample, Side, canonical, gaussian_information, untied
+from infoscope.estimators.reading.figures_sample import (
+    PreparedVariable,
+    Sample,
+    canonical,
+    gaussian_information,
+    untied,
+)
 
-MAX_FOLD_ROWS = 1_500  # of a fold, for neighbours of components
-MIN_FOLD_ROWS = 15
-LOCAL_NEAR, LOCAL_POINTS = 30, 300  # neighbours of a local covariance, and rows that have one
-TREE_COUNT, TREE = 20, {"max_depth": 12, "min_samples_leaf": 5, "max_features": 1.0}
-MAX_TREE_COLUMNS = 48  # of the input of trees: those most correlated with the target
-MAX_CLASSES = 48  # of a label that are told apart in classification; the rarer are one class
-MAX_TARGETS = 3  # columns of a side that are predicted as they are; of more, its leading components
-MAX_PAIRS = 4  # matched pairs of columns
-TEMPERATURES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4)  # factors of log odds
-PRIOR_SHARES = (0.01, 0.05, 0.2, 0.5, 0.8, 1.0)  # of the class frequencies in predicted probabilities
+LOCAL_NEAR, LOCAL_POINTS = 30, 300  # neighbours in a local covariance, and rows with one
+TREE_COUNT, TREE_SETTINGS = 20, {"max_depth": 12, "min_samples_leaf": 5, "max_features": 1.0}
+MAX_TREE_COLUMNS = 48  # inputs of trees: the columns most correlated with the target
+MAX_TARGETS = 3  # columns of a variable up to which they are predicted themselves; else its leading components
 LARGEST_CORRELATION = 1 - 1e-9
 
 Values, Figures = np.ndarray, dict[str, float]
 Numbers = tuple[Values, Values | None]
 
 
-def heldout(sample: Sample) -> Figures:
+def held_out(sample: Sample) -> Figures:
     """Mean over both halves, of all that is finite."""
     found: dict[str, list[float]] = {}
-    columns = [side.linear for side in sample.sides], [side.quadratic() for side in sample.sides]
+    columns = ([one.linear for one in sample.variables], [one.quadratic() for one in sample.variables])
     for train, test in sample.folds():
-        if min(train.sum(), test.sum()) < MIN_FOLD_ROWS:
+        if min(train.sum(), test.sum()) < 15:  # rows
             continue
         fold = Fold(sample, np.flatnonzero(train), np.flatnonzero(test), *columns)
         for part in (fold.components, fold.pairs, fold.predictions):
@@ -46,7 +46,7 @@ def in_order(name: str, values: list[float]) -> Figures:
 
 
 def information(correlation: Values | float) -> Values | float:
-    """Of normal variables with this correlation; 0 for negative ones."""
+    """Information of normal variables with this correlation; 0 for negative ones."""
     return -0.5 * np.log1p(-(np.clip(correlation, 0, LARGEST_CORRELATION) ** 2))
 
 
@@ -55,7 +55,7 @@ class Fold:
 
     def __init__(self, sample: Sample, train: Values, test: Values, linear: list[Values], quadratic: list[Values]):
         self.sample, self.train, self.test, self.linear, self.quadratic = sample, train, test, linear, quadratic
-        self.near = test[:MAX_FOLD_ROWS]
+        self.near = test[:1_500]  # rows in which neighbours are searched
         self.u, self.v = self._components(linear)
         self.richer = any(more is not less for more, less in zip(quadratic, linear))
         self.u2, self.v2 = self._components(quadratic) if self.richer else (self.u, self.v)
@@ -66,19 +66,19 @@ class Fold:
         a, b, _ = canonical(x[self.train], y[self.train], self.sample.generator)
         return x @ a, y @ b
 
-    def ksg(self, *sides: Numbers) -> float:
-        """Of numbers, with ties broken at random, and codes of all rows, among held-out rows."""
+    def ksg(self, *variables: Numbers) -> float:
+        """KSG estimate from held-out rows of numbers, with ties broken at random, and codes."""
         rows, generator = self.near, self.sample.generator
-        x, y = ((untied(points[rows], generator), None if codes is None else codes[rows]) for points, codes in sides)
+        x, y = (
+            (untied(points[rows], generator), None if codes is None else codes[rows]) for points, codes in variables
+        )
         return float(estimates(x, y, self.sample.groups_of(rows), (5,))[0])
 
     def component_ksg(self, u: Values, v: Values, count: int) -> float:
-        """Of the leading components; a label stays as it is."""
+        """KSG of the leading components; a label stays as it is."""
         none = np.empty((len(u), 0))
-        sides = [
-            (none, side.codes) if side.is_label else (w[:, :count], None) for side, w in zip(self.sample.sides, (u, v))
-        ]
-        return self.ksg(*sides)
+        given = zip(self.sample.variables, (u, v))
+        return self.ksg(*((none, one.codes) if one.is_label else (w[:, :count], None) for one, w in given))
 
     def components(self) -> Figures:
         u, v, u2, v2, test = self.u, self.v, self.u2, self.v2, self.test
@@ -122,33 +122,33 @@ class Fold:
 
     def pairs(self) -> Figures:
         """KSG of matched pairs of columns, by the correlations of values and of squares of the training rows."""
-        sides = self.sample.sides
+        variables = self.sample.variables
         if len(self.sample.labels) == 2:
             return {}
-        strength = screening(sides, self.train)
+        strength = screening(variables, self.train)
         values = []
-        for _ in range(min(MAX_PAIRS, *strength.shape)):
+        for _ in range(min(4, *strength.shape)):
             i, j = np.unravel_index(int(strength.argmax()), strength.shape)
             if strength[i, j] < 0:
                 break
-            values.append(self.ksg(*(_column(side, place) for side, place in zip(sides, (i, j)))))
-            strength[i], strength[:, j] = -1, strength[:, j] if sides[1].is_label else -1
+            values.append(self.ksg(*(_column(one, place) for one, place in zip(variables, (i, j)))))
+            strength[i], strength[:, j] = -1, strength[:, j] if variables[1].is_label else -1
         return {"best_pair": values[0], "matched_pairs": float(np.sum(values))}
 
     def predictions(self) -> Figures:
-        """Of each side by trees of the other; of labels also by discriminants."""
-        sides, found = self.sample.sides, {}
+        """Held-out predictions of each variable from the other by trees, of labels also by discriminants."""
+        variables, found = self.sample.variables, {}
         if len(self.sample.labels) == 2:
             return {}
         by_trees, ksg = [], []
         components = ((self.u, self.u2), (self.v, self.v2))
-        for place, side in enumerate(sides):
+        for place, one in enumerate(variables):
             other = 1 - place
             columns = self.linear[other]
-            if side.is_label:
-                found |= self._label(side, columns, components[other])
+            if one.is_label:
+                found |= self._label(one, columns, components[other])
                 continue
-            target = self._target(side, *components[place])
+            target = self._target(one, *components[place])
             predicted = self._trees(columns, np.hstack([target, target**2]))
             count = target.shape[1]
             held = target[self.test]
@@ -158,10 +158,10 @@ class Fold:
             ksg.append(self.ksg((used, None), (target[:, :2], None)))
         return found | in_order("tree_prediction", by_trees) | in_order("tree_ksg", ksg)
 
-    def _target(self, side: Side, linear: Values, quadratic: Values) -> Values:
-        """What is predicted of a side: its columns if they are few, else its leading components [n, targets]."""
-        if side.codes is None and side.scores.shape[1] <= MAX_TARGETS:
-            return side.scores
+    def _target(self, one: PreparedVariable, linear: Values, quadratic: Values) -> Values:
+        """The prediction target: the columns if they are few, else the leading components [n, targets]."""
+        if one.codes is None and one.scores.shape[1] <= MAX_TARGETS:
+            return one.scores
         return linear[:, :MAX_TARGETS]
 
     def _trees(self, columns: Values, target: Values) -> Values:
@@ -180,14 +180,14 @@ class Fold:
         draws = np.random.RandomState(self.sample.generator.integers(1 << 31, size=TREE_COUNT))  # for scikit-learn
         with config_context(skip_parameter_validation=True):  # which takes as long as a tree
             for _ in range(TREE_COUNT):
-                tree = ExtraTreeRegressor(**TREE, random_state=draws).fit(seen, wanted, check_input=False)
+                tree = ExtraTreeRegressor(**TREE_SETTINGS, random_state=draws).fit(seen, wanted, check_input=False)
                 total += tree.tree_.predict(unseen).reshape(total.shape)
         return total / TREE_COUNT
 
-    def _label(self, label: Side, columns: Values, components: tuple[Values, Values]) -> Figures:
+    def _label(self, label: PreparedVariable, columns: Values, components: tuple[Values, Values]) -> Figures:
         """Entropy of a label less held-out cross-entropies."""
         sizes = np.bincount(label.codes)
-        frequent = np.argsort(-sizes, kind="stable")[:MAX_CLASSES]
+        frequent = np.argsort(-sizes, kind="stable")[:48]  # the rarer ones are one class
         code_of = np.full(len(sizes), len(frequent))
         code_of[frequent] = np.arange(len(frequent))
         codes = code_of[label.codes]  # rare ones together
@@ -203,14 +203,14 @@ class Fold:
     def _discriminant(self, u: Values, codes: Values, prior: Values, pooled: bool) -> float:
         logs = _posteriors(u[self.train], codes[self.train], u[self.test], len(prior), pooled)
         logs -= logs.max(axis=1, keepdims=True)
-        chances = (np.exp(factor * logs) for factor in TEMPERATURES)
+        chances = (np.exp(factor * logs) for factor in (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4))
         held = codes[self.test]
         return max(gain(each / each.sum(axis=1, keepdims=True), held, prior) for each in chances)
 
 
-def screening(sides: tuple[Side, Side], rows: Values) -> Values:
+def screening(variables: tuple[PreparedVariable, PreparedVariable], rows: Values) -> Values:
     """Absolute correlations of columns [p, q] or of their squares, whichever is larger."""
-    x, y = (side.scores[rows] if side.scores.shape[1] else side.linear[rows] for side in sides)
+    x, y = (one.scores[rows] if one.scores.shape[1] else one.linear[rows] for one in variables)
     plain = [(x, y), (x**2, y**2), (x, y**2), (x**2, y)]
     return np.max([np.abs(_correlations(a, b)) for a, b in plain], axis=0)
 
@@ -221,12 +221,12 @@ def _correlations(a: Values, b: Values) -> Values:
     return (a / spreads[0]).T @ (b / spreads[1])
 
 
-def _column(side: Side, place: int) -> Numbers:
-    return (side.scores, side.codes) if side.is_label else (side.scores[:, [place]], None)
+def _column(one: PreparedVariable, place: int) -> Numbers:
+    return (one.scores, one.codes) if one.is_label else (one.scores[:, [place]], None)
 
 
 def _held_information(u: Values, v: Values) -> float:
-    """Gaussian information of held-out components: of the leading one, or of all, whichever is more."""
+    """Gaussian information of held-out components: the largest over the numbers of leading components."""
     return max(gaussian_information(u[:, :count], v[:, :count]) for count in range(1, u.shape[1] + 1))
 
 
@@ -234,7 +234,7 @@ def gain(chances: Values, codes: Values, prior: Values) -> float:
     """Entropy of frequencies less cross-entropy of probabilities [n, classes], mixed with the prior as is best."""
     own, base = np.maximum(chances[np.arange(len(codes)), codes], 0), prior[codes]
     totals = np.maximum(np.maximum(chances, 0).sum(axis=1), 1e-12)
-    logs = [np.log((1 - share) * own / totals + share * base).mean() for share in PRIOR_SHARES]
+    logs = [np.log((1 - share) * own / totals + share * base).mean() for share in (0.01, 0.05, 0.2, 0.5, 0.8, 1.0)]
     return float(max(logs) - xlogy(prior, prior).sum())
 
 

@@ -1,6 +1,6 @@
 """Nearest neighbours in x, in y and in both, in the maximum norm, for the estimator of Kraskov et al. (2004).
 
-One search gives the counts at several k at once, which repeated searches in a k-d tree do not: of one column a side
+One search gives the counts at several k at once, which repeated searches in a k-d tree do not: of one column each
 among rows in its order, of more columns, or of groups, in one pass over all pairs of rows. Rows of other categories
 are infinitely far (Ross 2014), tied radii are counted with their boundary (Mesner & Shalizi 2019), rows of a group are
 no neighbours.
@@ -32,31 +32,25 @@ class Neighbours:
     distances: tuple[Values, Values, Values]
 
 
-def neighbours(
-    x: Numbers,
-    y: Numbers,
-    groups: Values | None,
-    ks: tuple[int, ...],
-    near: int = 0,
-) -> Neighbours:
-    """Of x and y, each numbers [n, d] and codes [n] or None; ids and distances of the `near` nearest rows."""
+def neighbours(x: Numbers, y: Numbers, groups: Values | None, ks: tuple[int, ...], near: int = 0) -> Neighbours:
+    """Counts for x and y, each numbers [n, d] and codes [n] or None; ids and distances of the `near` nearest rows."""
     n = len(x[0])
-    points = [np.ascontiguousarray(side[0].T, dtype=np.float32) for side in (x, y)]
-    codes = [np.zeros(n, np.int32) if side[1] is None else side[1].astype(np.int32) for side in (x, y)]
+    points = [np.ascontiguousarray(variable[0].T, dtype=np.float32) for variable in (x, y)]
+    codes = [np.zeros(n, np.int32) if variable[1] is None else variable[1].astype(np.int32) for variable in (x, y)]
     ids = np.full((n, near), -1, np.int32)
     distances = [np.full((n, near), np.inf, np.float32) for _ in range(3)]
     counts = np.zeros((n, len(ks), 4), np.int32)
     if groups is None and max(map(len, points)) == 1:
         both = _ordered(np.vstack(points), joint_codes(codes)[0])
-        sides = [_ordered(*side) for side in zip(points, codes)]
-        _search(both, *sides, np.array(ks), counts, ids, *distances)
+        variables = [_ordered(*variable) for variable in zip(points, codes)]
+        _search(both, *variables, np.array(ks), counts, ids, *distances)
     else:
         own = np.arange(n, dtype=np.int32) if groups is None else groups.astype(np.int32)
         _scan(*points, *codes, own, np.array(ks), counts, ids, *distances)
     psi = digamma(np.maximum(np.arange(n + 2), 1))
     everyone = n if groups is None else (n - np.bincount(groups)[groups] + 1)[:, None]
     inside, in_x, in_y, closed = np.moveaxis(counts, 2, 0)
-    in_x, in_y = (count + ((closed == 0) | (len(side) == 0)) for count, side in zip((in_x, in_y), points))
+    in_x, in_y = (count + ((closed == 0) | (len(variable) == 0)) for count, variable in zip((in_x, in_y), points))
     local = psi[inside] + psi[everyone] - psi[in_x] - psi[in_y]
     local[inside == 0] = np.nan
     return Neighbours(local, ids, tuple(distances))
@@ -246,7 +240,7 @@ def _tied(ordered, at, limit):
 def _search(both, in_x, in_y, ks, counts, ids, found, x_found, y_found):
     """Fills what `_scan` does, of rows in order (`_ordered`): counts [n, ks, (joint, x, y, closed)], ids, distances."""
     near = ids.shape[1]
-    most = max(ks.max(), near) + 1  # with the next one, which tells of ties
+    most = max(ks.max(), near) + 1  # with the next one, which shows ties
     nearest, names, ignored = np.empty(most, np.float32), np.empty(most, np.int32), np.empty(near, np.int32)
     for at, i in enumerate(both[1]):
         held = _nearest(both, at, True, nearest, names)

@@ -1,4 +1,4 @@
-"""A sample prepared for figures: normal scores and codes of both variables, whole groups in halves, components."""
+"""A sample prepared for the figures: normal scores and codes of both variables, half-samples of whole groups."""
 
 from __future__ import annotations
 
@@ -16,21 +16,14 @@ if TYPE_CHECKING:  # arrays imports torch
     from infoscope.estimators.arrays.protocol import Pairs
 
 MAX_ROWS, MAX_PARTS = 5_000, 8  # rows of a part, and parts
-MAX_INDICATORS = 60  # most frequent categories that become columns of 0 and 1
-MIN_CATEGORY_ROWS = 3  # of a category that becomes a column
-MAX_LEVELS = 100  # distinct rows of numbers that are also treated as categories
-MIN_LEVEL_ROWS = 3  # mean rows of a distinct row of numbers that is treated as a category
-COMPONENTS = 6  # canonical components that are kept
-MAX_COLUMNS_FOR_PRODUCTS, MAX_COLUMNS_FOR_SQUARES = 8, 60
-EXACT_SINGULAR = 64  # columns up to which all singular vectors are computed
-SMALLEST_EIGENVALUE = 1e-9  # added to correlation matrices
-BLOCK_ITERATIONS = 6
+MAX_COMPONENTS = 6  # canonical components
+CORRELATION_RIDGE = 1e-9  # added to the diagonal of correlation matrices
 
 Values = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class PreparedVariable:
     """Normal scores [n, d] (average ranks), scores with ties broken at random, codes or None, and the columns of linear
     methods: the scores and indicators of frequent categories.
     """
@@ -46,20 +39,24 @@ class Side:
     def is_label(self) -> bool:
         return not self.scores.shape[1]
 
+    def untied_rows(self, rows: Values) -> tuple[Values, Values | None]:
+        """The scores without ties, and codes or None, of some rows."""
+        return self.dithered[rows], None if self.codes is None else self.codes[rows]
+
     def quadratic(self) -> Values:
         """The linear columns and squares, and products of few columns."""
         scores, count = self.scores, self.scores.shape[1]
-        if not 0 < count <= MAX_COLUMNS_FOR_SQUARES:
+        if not 0 < count <= 60:
             return self.linear
-        first, second = np.triu_indices(count) if count <= MAX_COLUMNS_FOR_PRODUCTS else (np.arange(count),) * 2
+        first, second = np.triu_indices(count) if count <= 8 else (np.arange(count),) * 2
         return np.hstack([self.linear, scaled(scores[:, first] * scores[:, second])])
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Two sides, in an order that depends on neither name; codes of groups or None; a mask of half of the groups."""
+    """Two variables, ordered by their values; codes of groups or None; a mask of half of the groups."""
 
-    sides: tuple[Side, Side]
+    variables: tuple[PreparedVariable, PreparedVariable]
     groups: Values | None
     half: Values
     generator: np.random.Generator
@@ -69,9 +66,9 @@ class Sample:
         return len(self.half)
 
     @property
-    def labels(self) -> list[Side]:
-        """The sides of categories alone."""
-        return [side for side in self.sides if side.is_label]
+    def labels(self) -> list[PreparedVariable]:
+        """The variables of categories alone."""
+        return [variable for variable in self.variables if variable.is_label]
 
     def folds(self) -> Iterator[tuple[Values, Values]]:
         """Masks of training and held-out rows, twice."""
@@ -106,17 +103,17 @@ def prepare(pairs: Pairs, generator: np.random.Generator) -> Sample:
         half = half & (np.bincount(units, ~half)[units] == 0)
         if not half.any():
             half = units == units.max()
-    sides = sorted((_side(variable) for variable in (pairs.x, pairs.y)), key=_order)
-    return Sample(tuple(_dithered(side, generator) for side in sides), groups, half, generator)
+    variables = sorted((_prepared(variable) for variable in (pairs.x, pairs.y)), key=_order)
+    return Sample(tuple(_dithered(variable, generator) for variable in variables), groups, half, generator)
 
 
-def _order(side: Side) -> tuple[float, ...]:
-    """A key that does not depend on which of the variables is x."""
-    checksum = np.arange(1, len(side.scores) + 1) @ side.linear[:, :1]
-    return (-side.scores.shape[1], -side.categories, *checksum)
+def _order(variable: PreparedVariable) -> tuple[float, ...]:
+    """A sort key that does not depend on which variable is x."""
+    checksum = np.arange(1, len(variable.scores) + 1) @ variable.linear[:, :1]
+    return (-variable.scores.shape[1], -variable.categories, *checksum)
 
 
-def _side(variable: Variable) -> Side:
+def _prepared(variable: Variable) -> PreparedVariable:
     numbers = variable.continuous
     numbers = numbers[:, numbers.min(axis=0) < numbers.max(axis=0)] if variable.dim else numbers
     codes, categories = variable.codes, variable.categories
@@ -124,17 +121,17 @@ def _side(variable: Variable) -> Side:
         codes, categories = np.zeros(variable.n, np.intp), 1
     scores = Variable(numbers, None, 1).rank_normal().continuous if numbers.shape[1] else numbers
     linear = scores if codes is None else np.hstack([scores, _indicators(codes)])
-    return Side(scores, scores, codes, categories, linear, _levels(scores, codes))
+    return PreparedVariable(scores, scores, codes, categories, linear, _levels(scores, codes))
 
 
-def _dithered(side: Side, generator: np.random.Generator) -> Side:
-    """With ties of the scores broken at random, in every column on its own."""
-    tied = [place for place, column in enumerate(side.scores.T) if len(np.unique(column)) < len(column)]
+def _dithered(variable: PreparedVariable, generator: np.random.Generator) -> PreparedVariable:
+    """Scores with ties broken at random, independently in every column."""
+    tied = [place for place, column in enumerate(variable.scores.T) if len(np.unique(column)) < len(column)]
     if not tied:
-        return side
-    dithered = side.scores.copy()
-    dithered[:, tied] = untied(side.scores[:, tied], generator)
-    return replace(side, dithered=dithered)
+        return variable
+    dithered = variable.scores.copy()
+    dithered[:, tied] = untied(variable.scores[:, tied], generator)
+    return replace(variable, dithered=dithered)
 
 
 def untied(columns: Values, generator: np.random.Generator) -> Values:
@@ -148,8 +145,8 @@ def untied(columns: Values, generator: np.random.Generator) -> Values:
 
 def _indicators(codes: Values) -> Values:
     sizes = np.bincount(codes)
-    frequent = np.argsort(-sizes, kind="stable")[:MAX_INDICATORS]
-    kept = frequent[sizes[frequent] >= min(MIN_CATEGORY_ROWS, sizes.max())]
+    frequent = np.argsort(-sizes, kind="stable")[:60]  # the most frequent categories
+    kept = frequent[sizes[frequent] >= min(3, sizes.max())]
     kept = kept[1:] if len(kept) == len(sizes) > 1 else kept  # the others imply it
     return scaled((codes[:, None] == kept).astype(float))
 
@@ -158,7 +155,7 @@ def _levels(scores: Values, codes: Values | None) -> Values | None:
     """Codes of distinct rows where these are few, or of categories alone."""
     if not scores.shape[1]:
         return codes
-    most = min(MAX_LEVELS, len(scores) // MIN_LEVEL_ROWS)
+    most = min(100, len(scores) // 3)  # three rows per level
     if len(np.unique(scores[:, 0])) > most:
         return None
     levels = row_codes(Variable(scores, codes, 1))
@@ -178,7 +175,7 @@ def gaussian_information(u: Values, v: Values) -> float:
     if n < 2 * (p + q) + 3 or not p * q:
         return np.nan
     both = scaled(np.hstack([u, v]))
-    correlation = both.T @ both / n + SMALLEST_EIGENVALUE * np.eye(p + q)
+    correlation = both.T @ both / n + CORRELATION_RIDGE * np.eye(p + q)
     psi = np.cumsum(digamma((n - np.arange(1, p + q + 1)) / 2))
     bias = (psi[p - 1] + psi[q - 1] - psi[-1]) / 2
     x, y, joint = (np.linalg.slogdet(part)[1] for part in (correlation[:p, :p], correlation[p:, p:], correlation))
@@ -191,10 +188,10 @@ def canonical(x: Values, y: Values, generator: np.random.Generator) -> tuple[Val
     left, right = _whitener(x), _whitener(y)
     cross = solve_triangular(left, x.T @ y / n, lower=True)
     cross = solve_triangular(right, cross.T, lower=True).T
-    count = min(*cross.shape, COMPONENTS)
-    if min(cross.shape) > EXACT_SINGULAR:  # block power iteration
-        block = generator.standard_normal((cross.shape[1], 2 * COMPONENTS))
-        for _ in range(BLOCK_ITERATIONS):
+    count = min(*cross.shape, MAX_COMPONENTS)
+    if min(cross.shape) > 64:  # block power iteration
+        block = generator.standard_normal((cross.shape[1], 2 * MAX_COMPONENTS))
+        for _ in range(6):
             block = np.linalg.qr(cross.T @ (cross @ block))[0]
         u, s, v = np.linalg.svd(cross @ block, full_matrices=False)
         v = v @ block.T
@@ -209,6 +206,6 @@ def _whitener(columns: Values) -> Values:
     """Lower Cholesky factor of the covariance, shrunk towards a multiple of the identity by columns per row."""
     n, p = columns.shape
     covariance = columns.T @ columns / n
-    level = max(np.trace(covariance) / p, SMALLEST_EIGENVALUE)
+    level = max(np.trace(covariance) / p, CORRELATION_RIDGE)
     weight = max(p / (p + 2 * n), 1e-6)
     return cholesky((1 - weight) * covariance + (weight * level) * np.eye(p), lower=True)

@@ -50,6 +50,6 @@ class ReaderModule(nn.Module):
         types = json.loads(self.config["text"])["card"]["types"]
         place = int(type.reshape(-1)[0])
         if not 0 <= place < len(types):
-            raise OutOfRange(f"type must be a place among {', '.join(types)}, got {place}.")
+            raise OutOfRange(f"type must be the index of one of {', '.join(types)}, got {place}.")
         found = [self.reader.read(row, types[place]) for row in figures.double().numpy()]
         return torch.tensor([[one.value, one.low, one.high] for one in found], dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Small networks as plain arrays, evaluated by numpy: from figures, the distribution of what a reading says."""
+"""Small networks as plain arrays, evaluated by numpy: they predict a distribution of the information from figures."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, stdtrit
 
-DEGREES = 4.0  # of freedom of the Student t
-UNIT = 0.05  # of figures, below which asinh is linear
-BOUND = 4.0  # standard deviations
+DEGREES = 4.0  # of freedom of the predicted Student t
+LINEAR_BELOW = 0.05  # figures far below it are linear under asinh
+MAX_INPUT = 4.0  # standard deviations at which inputs are clipped
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """How figures enter a network: asinh, standardised, bounded; what is missing is at the mean, and flagged.
+    """Inputs of a network from figures: asinh, standardised, clipped; missing ones are 0 and flagged.
 
     centre, spread  float32 [columns]
     flagged         int16 [f], the columns that are missing in some rows
@@ -31,7 +31,7 @@ class Inputs:
     def of(cls, rows: NDArray[np.float64]) -> Inputs:
         """Fitted to rows [m, columns]."""
         known = np.isfinite(rows)
-        scaled = np.where(known, np.arcsinh(np.where(known, rows, 0.0) / UNIT), 0.0)
+        scaled = np.where(known, np.arcsinh(np.where(known, rows, 0.0) / LINEAR_BELOW), 0.0)
         count = np.maximum(known.sum(axis=0), 1)
         centre = scaled.sum(axis=0) / count
         spread = np.sqrt((np.where(known, scaled - centre, 0.0) ** 2).sum(axis=0) / count)
@@ -42,14 +42,14 @@ class Inputs:
     def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
         """The inputs [m, columns + f] of rows [m, columns]."""
         known = np.isfinite(rows)
-        scaled = (np.arcsinh(np.where(known, rows, 0.0) / UNIT) - self.centre) / self.spread
-        bounded = np.where(known, np.clip(scaled, -BOUND, BOUND), 0.0)
+        scaled = (np.arcsinh(np.where(known, rows, 0.0) / LINEAR_BELOW) - self.centre) / self.spread
+        bounded = np.where(known, np.clip(scaled, -MAX_INPUT, MAX_INPUT), 0.0)
         return np.hstack([bounded, ~known[:, self.flagged]]).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A distribution for every sample: a Student t with a scale on either side of its mode, and a chance of nothing.
+    """A distribution for every sample: a two-piece Student t, and a probability that nothing is shared.
 
     mode, below, above  float64 [m], of the log ratio of the information to the baseline
     nothing             float64 [m], the probability that x and y share nothing
@@ -61,7 +61,6 @@ class Prediction:
     nothing: NDArray[np.float64]
 
     def __getitem__(self, rows: Any) -> Prediction:
-        """That of some of the samples."""
         return Prediction(*(part[rows] for part in vars(self).values()))
 
     def median(self) -> NDArray[np.float64]:
@@ -83,10 +82,10 @@ class Networks:
     layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
     def __call__(self, rows: NDArray[np.float64]) -> Prediction:
-        """What all networks say of rows [m, columns]; nan is a missing value.
+        """The prediction for rows [m, columns]; nan is a missing value.
 
-        The mean of their outputs, with the variance of their modes added to that on either side: networks differ where
-        they have seen little (deep ensembles: Lakshminarayanan et al. 2017).
+        It is the mean of the networks' outputs, with the variance of their modes added to the squared scales: networks
+        differ where training data are few (deep ensembles: Lakshminarayanan et al. 2017).
         """
         values = self.inputs(rows)[None]
         for place, (weights, biases) in enumerate(self.layers):

@@ -1,4 +1,4 @@
-"""The reader: the information of a sample with an interval and a grade, from its figures."""
+"""The reader: predicts the information of a sample, with an interval and a grade, from its figures."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from infoscope.estimators.reading.networks import Networks, Prediction
 from infoscope.files import read_arrays, reading
 
 A, B, C = "A", "B", "C"
-NARROW, NARROW_SHARE = 0.1, 0.25  # half width of grade A: nats, or share of the estimate
+NARROW, NARROW_SHARE = 0.1, 0.25  # largest half width of grade A: nats, or share of the estimate
 BASELINE = "lower_bound"  # the figure that is corrected
-SCALE = 0.05  # nats; errors are relative beyond it
-FEW_COLUMNS = 11  # numeric columns of x and y, up to which they are few
-NEAREST = 5  # simulated data sets whose mean distance says how unusual a sample is
-FARTHEST = 5.0  # standard deviations at which a single figure stops to add to a distance
+RELATIVE_ABOVE = 0.05  # nats, above which errors are relative
+NEAREST = 5  # simulated data sets whose mean distance measures how unusual a sample is
+MAX_DISTANCE = 5.0  # standard deviations that a single figure can add to a distance
 
 
 @dataclass(frozen=True)
 class Read:
-    """What a reader returns for one sample: nats, and the names of the figures that are farthest from the simulated."""
+    """The reading of one sample, nats, and the names of its most unusual figures."""
 
     value: float
     low: float
@@ -55,15 +54,15 @@ class Surroundings:
     def scaled(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Figures [m, p] in standard deviations [m, c], bounded; what is missing is at the mean."""
         found = (rows[:, self.columns] - self.centre) / self.spread
-        return np.clip(np.nan_to_num(found), -FARTHEST, FARTHEST)
+        return np.clip(np.nan_to_num(found), -MAX_DISTANCE, MAX_DISTANCE)
 
     def distances(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean distance [m] to the nearest simulated data sets; rows of these themselves are excluded by 0."""
-        return np.array([self._distance(row) for row in self.scaled(rows)])
-
-    def _distance(self, row: NDArray[np.float64]) -> float:
-        apart = np.sqrt(np.mean((self.points.astype(np.float32) - row.astype(np.float32)) ** 2, axis=1))
-        return float(np.sort(apart[apart > 1e-3])[:NEAREST].mean())
+        """Mean distance [m] to the nearest simulated data sets; a row that is one of these is not its own neighbour."""
+        points, found = self.points.astype(np.float32), []
+        for row in self.scaled(rows).astype(np.float32):
+            distance = np.sqrt(np.mean((points - row) ** 2, axis=1))
+            found.append(float(np.sort(distance[distance > 1e-3])[:NEAREST].mean()))
+        return np.array(found)
 
     def unusual(self, row: NDArray[np.float64], count: int = 3) -> tuple[str, ...]:
         """Names of the figures in which a sample is farthest from the nearest simulated data sets."""
@@ -77,10 +76,10 @@ class Surroundings:
 class Reader:
     """A trained reader.
 
-    network  for the log ratio of the information to the baseline
+    network  predicts the log ratio of the information to the baseline
     around   by cell of the calibration (`cells`), the simulated data sets
-    factors  by cell, then grade: how far the interval extends below and above the mode, in scales; no A where that is
-             not sure to cover
+    factors  by cell, then grade: how far the interval extends below and above the mode, in scales; no A where
+             coverage is not assured
     card     facts about the training: version, simulated data sets, types, families
     """
 
@@ -118,7 +117,7 @@ def load(path: Path) -> Reader:
 
 
 def parts_of(reader: Reader) -> tuple[str, dict[str, NDArray[Any]]]:
-    """What a reader consists of: a JSON text, and arrays by name."""
+    """The reader as a JSON text and arrays by name."""
     text = json.dumps({"factors": reader.factors, "card": reader.card, "figures": figures.VERSION})
     arrays = reader.network.arrays()
     for cell, around in reader.around.items():
@@ -127,38 +126,39 @@ def parts_of(reader: Reader) -> tuple[str, dict[str, NDArray[Any]]]:
 
 
 def of_parts(text: str, arrays: Mapping[str, NDArray[Any]]) -> Reader:
-    """The reader of such parts. KeyError, ValueError: not the parts of a reader; UnreadableFile: of other figures."""
-    told = json.loads(text)
-    if told["figures"] != figures.VERSION:
-        raise UnreadableFile(f"path must be a reader of figures of version {figures.VERSION}, got {told['figures']}.")
+    """The reader of `parts_of`. KeyError, ValueError: not the parts of a reader; UnreadableFile: other figures."""
+    facts = json.loads(text)
+    if facts["figures"] != figures.VERSION:
+        raise UnreadableFile(f"path must be a reader of figures of version {figures.VERSION}, got {facts['figures']}.")
     names = list(Surroundings.__dataclass_fields__)
     known = dict.fromkeys(name.split("/")[1] for name in arrays if name.startswith("around/"))
     around = {cell: Surroundings(*(arrays[f"around/{cell}/{name}"] for name in names)) for cell in known}
-    return Reader(Networks.of_arrays(arrays), around, told["factors"], told["card"])
+    return Reader(Networks.of_arrays(arrays), around, facts["factors"], facts["card"])
 
 
 def baseline(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the reader corrects [m], of figures [m, p]: the largest of the plain estimates, nats."""
+    """The figure that the reader corrects [m], nats: the largest of the plain estimates."""
     return np.maximum(np.nan_to_num(rows[:, figures.NAMES.index(BASELINE)]), 0.0)
 
 
 def cells(rows: NDArray[np.float64], types: Sequence[str]) -> list[str]:
     """The cell of the calibration of each sample [m]: the type of the pair, and few or many numeric columns."""
-    sides = rows[:, [figures.NAMES.index(name) for name in ("numbers_more", "numbers_fewer")]]
-    few = np.expm1(np.nan_to_num(sides)).sum(axis=1) <= FEW_COLUMNS + 0.5
+    columns = rows[:, [figures.NAMES.index(name) for name in ("numbers_more", "numbers_fewer")]]
+    few = np.expm1(np.nan_to_num(columns)).sum(axis=1) < 11.5  # up to 11 numeric columns in x and y
     return [f"{type}, {'few' if one else 'many'} columns" for type, one in zip(types, few)]
 
 
 def interval(base: NDArray[np.float64], predicted: Prediction, factors: Sequence[float]) -> tuple[Any, Any, Any]:
-    """Estimate and ends [m], nats: the median, and factors x the scales on either side of the mode.
+    """Estimate and limits [m], nats: the median, and factors x the scales below and above the mode.
 
-    The estimate is 0, and so is the lower end, where nothing is more probable than something.
+    Estimate and lower limit are 0 where no information is more probable than some.
     """
     median, (below, above) = predicted.median(), factors
     low = np.minimum(median, predicted.mode - below * predicted.below)
     high = np.maximum(median, predicted.mode + above * predicted.above)
     value, low, high = (
-        np.maximum((base + SCALE) * np.exp(np.clip(ratio, -20, 20)) - SCALE, 0.0) for ratio in (median, low, high)
+        np.maximum((base + RELATIVE_ABOVE) * np.exp(np.clip(ratio, -20, 20)) - RELATIVE_ABOVE, 0.0)
+        for ratio in (median, low, high)
     )
     something = predicted.nothing < 1 / 2
     return value * something, low * something, high

@@ -23,26 +23,23 @@ if TYPE_CHECKING:  # arrays imports this module
 
 NUMBERS, LABELS, CATEGORIES, MIXED = "numbers", "labels", "categories", "mixed"  # types of a pair
 METHOD, PACKAGED = "reading", "reader.npz"
-SERIES = "The rows are a series: the interval is that of data unlike everything simulated."
-MIN_GROUPS = 100  # the smallest sample that is simulated
-GROUP_DRAWS = 5  # draws of one row a group, whose figures are averaged
-FEW_GROUPS = (
-    f"Fewer than {MIN_GROUPS} groups: no simulated sample is as small, and the interval is that of data unlike "
-    "everything simulated."
-)
+SERIES = "The rows are a series: the interval is that of grade C."
+MIN_GROUPS = 100  # rows of the smallest simulated sample
+FEW_GROUPS = f"Fewer than {MIN_GROUPS} groups: no simulated sample is as small, so the interval is that of grade C."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reading(Estimate):
-    """The mutual information of two variables as a person quotes it; printed, one line.
+    """The mutual information of two variables with an interval and a grade; printed on one line.
 
-    The interval is for the true value, calibrated on simulated distributions whose family the reader had not seen:
-    95 of 100 hold it. standard_error is its half width in those of a normal.
+    The interval is for the true value: 95 % of such intervals cover it, by calibration on simulated distributions of
+    families that were held out. standard_error is half the interval divided by 1.96.
 
-    grade      A: half of the interval is at most 0.1 nats or 25 %; B: wider; C: unlike everything simulated
+    grade      A: half of the interval is at most 0.1 nats or 25 %; B: wider; C: the data differ from everything
+               simulated
     variables  what x and y are, in words
     reader     version of the reader
-    figures    by name, what the reader saw; `table` shows them
+    figures    by name; `table` shows them
     """
 
     grade: str = ""
@@ -57,12 +54,12 @@ class Reading(Estimate):
 
     @property
     def table(self) -> pd.DataFrame:
-        """What single estimators and other figures of the sample are: name, value (information in nats), meaning."""
+        """Single estimators and other figures of the sample: name, value (information in nats), meaning."""
         known = {name: value for name, value in self.figures.items() if np.isfinite(value)}
         rows = [(name, value, figures.MEANING[name]) for name, value in known.items()]
         return pd.DataFrame(rows, columns=["figure", "value", "meaning"])
 
-    folded_table = "What single estimators and other figures of the sample are (information in nats)"
+    folded_table = "Single estimators and other figures of the sample (information in nats)"
 
     def _size(self) -> str:
         return f"grade {self.grade}, {super()._size()}"
@@ -99,19 +96,19 @@ def type_of(pairs: Pairs) -> str:
 def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, reader: Reader | None = None) -> Reading:
     """The reading of a checked sample, nats; of rows in a series, or of few groups, with the interval of grade C.
 
-    Copies within a group count once. Of groups of several rows, figures are those of one row a group, the mean of some
-    draws: independent rows, as the simulated ones are.
+    Copies within a group are used once. With groups of several rows, figures are means over samples of one row per
+    group: independent rows, like the simulated ones.
     """
     reader = packaged() if reader is None else reader
     bare, groups = without_copies(pairs), 0 if pairs.groups is None else int(pairs.groups.max()) + 1
     few = bare.groups is not None and groups < MIN_GROUPS
-    drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
+    drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(5)]
     row: NDArray[np.float64] = figures.mean_of_known(np.array([figures.figures(one, generator) for one in drawn]))
     found = reader.read(row, type_of(pairs), C if series or few else None)
     notes = pairs.notes + ((SERIES,) if series else ()) + ((FEW_GROUPS,) if few else ())
     if found.unusual:
         names = "; ".join(figures.MEANING[name] for name in found.unusual)
-        notes += (f"These data are unlike everything simulated, most of all in: {names}.",)
+        notes += (f"These data differ from everything simulated, mostly in: {names}.",)
     return Reading(
         found.value,
         (found.high - found.low) / (2 * quantile()),
@@ -128,7 +125,7 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
 
 
 def without_copies(pairs: Pairs) -> Pairs:
-    """The sample with equal rows of one group once; without groups where each is left with one row."""
+    """The sample with equal rows of a group once; groups None where each has one row left."""
     if pairs.groups is None:
         return pairs
     _, kept = np.unique(np.stack([row_codes(pairs.x, pairs.y), pairs.groups]), axis=1, return_index=True)
@@ -145,7 +142,7 @@ def one_row_each(pairs: Pairs, generator: np.random.Generator) -> Pairs:
 
 
 def described(variable: Variable) -> str:
-    """What a variable is, in words."""
+    """A variable in words."""
     numbers = f"{variable.dim:,} numeric column{'s' if variable.dim > 1 else ''}" if variable.dim else ""
     labels = f"a label of {variable.categories:,} categories" if variable.categories > 1 else ""
     return " and ".join(part for part in (numbers, labels) if part)

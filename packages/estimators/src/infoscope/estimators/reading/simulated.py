@@ -47,7 +47,7 @@ class Simulated:
 
 
 def load(paths: Iterable[Path]) -> Simulated:
-    """The data sets of some files, each once; a number has another one in each version of the prior.
+    """The data sets of some files, each once; the same number names another one in each version of the prior.
 
     UnreadableFile: not such a file, or figures of another version.
     """

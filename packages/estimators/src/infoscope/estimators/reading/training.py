@@ -1,10 +1,10 @@
-"""Training of the reader, and its calibration on base families that were left out.
+"""Training of the reader, and calibration on held-out base families.
 
-Every base family of the prior is left out in turn: networks are trained without all distributions that contain it, and
-read those. Distributions in which x and y share nothing are of no family; they are left out in as many parts. Networks
-maximise the likelihood of a Student t with a scale on either side of its mode, so that hard samples do not blur easy
-ones, and of the chance that nothing is there. Intervals are conformal (Vovk et al. 2005) with the distribution as the
-exchangeable unit (Dunn, Wasserman & Ramdas 2018); of grade A, among the intervals that are narrow (Jin & Ren 2025).
+Every base family of the prior is held out in turn: networks are trained without all distributions that contain it, and
+predict those. Distributions without information have no family; they are divided among the held-out families. Networks
+maximise the likelihood of a two-piece Student t, so that hard samples do not blur easy ones, and of the probability of
+no information. Intervals are conformal (Vovk et al. 2005) with the distribution as the exchangeable unit (Dunn,
+Wasserman & Ramdas 2018); those of grade A are conformal among narrow intervals (Jin & Ren 2025).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from infoscope.estimators.reading.networks import DEGREES, Inputs, Networks, Prediction
 from infoscope.estimators.reading.reader import (
     NEAREST,
-    SCALE,
+    RELATIVE_ABOVE,
     A,
     B,
     C,
@@ -37,19 +37,15 @@ from infoscope.estimators.reading.reader import (
     cells,
     interval,
     is_narrow,
-)
+)  # fmt: skip
 from infoscope.estimators.reading.simulated import Simulated
+from infoscope.estimators.result import LEVEL
 
-LEVEL, CONFIDENCE = 0.95, 0.9  # of intervals; of the statement that they cover at least that share
-UNUSUAL = 0.99  # quantile of the distances among simulated data sets
-FACTORS = tuple(np.geomspace(1.2, 12, 24).tolist())  # scales that an interval of grade A may extend below and above
-REFERENCES = 1000  # simulated data sets of a cell that are kept to measure distances
-NOTHING = "nothing"  # what distributions without information are called in place of a family
-NO_INFORMATION = 0.005  # nats, up to which nothing is there
-WIDTH, DROPOUT, EPOCHS, BATCH, LEARNING_RATE, DECAY = 192, 0.25, 30, 256, 3e-3, 1e-2  # of a network and its training
-SMALLEST_BATCH = 32
-LOG_SCALES = (-5.0, 3.0)
-ASIDE = 0.1  # of the data sets, which say when a network was best
+CONFIDENCE = 0.9  # that intervals cover at least the share LEVEL
+FACTORS = tuple(np.geomspace(1.2, 12, 24).tolist())  # of the scales below and above the mode, for grade A
+NOTHING = "nothing"  # the family of distributions without information
+WIDTH, DROPOUT, EPOCHS, LEARNING_RATE = 192, 0.25, 30, 3e-3  # of a network and its training
+LOG_SCALES = (-5.0, 3.0)  # limits of predicted log scales
 MEMBERS = 5  # networks of a reader
 Progress = Callable[[float, str], None]
 Factors = dict[str, tuple[float, float]]  # by grade
@@ -58,27 +54,27 @@ Factors = dict[str, tuple[float, float]]  # by grade
 def train(
     simulated: Simulated, generator: np.random.Generator, progress: Progress = lambda *_: None
 ) -> tuple[Reader, pd.DataFrame]:
-    """A reader and, a row per simulated data set, what readers that did not know its family read.
+    """A reader, and a row per simulated data set with the reading by networks that were trained without its family.
 
-    The columns of the table are those of the facts and family (the one left out, or nothing), value, low, high (nats),
-    grade, covered, and baseline.
+    The columns of the table are the facts and family (the held-out one, or nothing), value, low, high (nats), grade,
+    covered, and baseline.
     """
     rows = simulated.figures.astype(np.float64)
-    base, truth, left_out = baseline(rows), simulated.facts["truth"].to_numpy(), left_out_with(simulated)
-    wanted = np.stack([np.log((truth + SCALE) / (base + SCALE)), truth <= NO_INFORMATION], axis=1)
+    base, truth, held_out = baseline(rows), simulated.facts["truth"].to_numpy(), held_out_family(simulated)
+    wanted = np.stack([np.log((truth + RELATIVE_ABOVE) / (base + RELATIVE_ABOVE)), truth <= 0.005], axis=1)
     parts, far = np.empty((4, len(rows))), np.ones(len(rows), bool)
-    families = np.unique(left_out)
+    families = np.unique(held_out)
     for done, family in enumerate(families):
-        tested = left_out == family
+        tested = held_out == family
         trained = without(simulated, family) & ~tested
         predicted = fitted(rows[trained], wanted[trained], MEMBERS, generator)(rows[tested])
         parts[:, tested] = list(vars(predicted).values())
         for _, of_cell in by_cell(simulated):
-            asked, known = tested & of_cell, trained & of_cell
-            if asked.any() and known.sum() > NEAREST:
+            of_both, known = tested & of_cell, trained & of_cell
+            if of_both.any() and known.sum() > NEAREST:
                 around = surroundings(rows[known], generator)
-                far[asked] = around.distances(rows[asked]) > around.limit
-        progress((done + 1) / (len(families) + 1), f"left out: {family}")
+                far[of_both] = around.distances(rows[of_both]) > around.limit
+        progress((done + 1) / (len(families) + 1), f"held out: {family}")
     predicted = Prediction(*parts)
     factors = calibrated(simulated, predicted, far, np.ones(len(rows), bool))
     reader = Reader(
@@ -87,12 +83,13 @@ def train(
         factors,
         card_of(simulated),
     )
-    return reader, left_out_readings(simulated, predicted, far)
+    return reader, held_out_readings(simulated, predicted, far)
 
 
 def fitted(rows: NDArray[Any], wanted: NDArray[Any], members: int, generator: np.random.Generator) -> Networks:
-    """Networks trained on rows, each from weights, batches and rows aside of its own; `wanted` [m, 2] is the log ratio
-    of the information to the baseline, and whether nothing is there.
+    """Networks trained on rows, each with its own initial weights, batches and validation rows.
+
+    `wanted` [m, 2] is the log ratio of the information to the baseline, and whether there is no information.
     """
     inputs = Inputs.of(rows)
     given, target = torch.from_numpy(inputs(rows)), torch.from_numpy(wanted.astype(np.float32))
@@ -106,18 +103,19 @@ def fitted(rows: NDArray[Any], wanted: NDArray[Any], members: int, generator: np
 def _trained(
     given: torch.Tensor, wanted: torch.Tensor, seed: int
 ) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """The weights [in, out] and biases [1, out] of the layers of one network, where it was best on rows aside."""
+    """The weights [in, out] and biases [1, out] of the layers of one network, at its best epoch."""
     drawn = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(given), generator=drawn)
-    aside, rows = order.split([max(1, int(ASIDE * len(given))), len(given) - max(1, int(ASIDE * len(given)))])
+    held_out = max(1, len(given) // 10)
+    validation, rows = order[:held_out], order[held_out:]
     linear = [nn.Linear(*sizes) for sizes in ((given.shape[1], WIDTH), (WIDTH, WIDTH), (WIDTH, 4))]
     for layer in linear:
         nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=drawn)
         nn.init.zeros_(layer.bias)
     optimiser = torch.optim.AdamW(
-        [part for layer in linear for part in layer.parameters()], LEARNING_RATE, weight_decay=DECAY
+        [part for layer in linear for part in layer.parameters()], LEARNING_RATE, weight_decay=1e-2
     )
-    batch = min(BATCH, max(SMALLEST_BATCH, len(rows) // 100))  # so that few data sets have enough steps
+    batch = min(256, max(32, len(rows) // 100))  # so that few data sets have enough steps
     steps = EPOCHS * -(-len(rows) // batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps)
 
@@ -138,7 +136,7 @@ def _trained(
             optimiser.step()
             schedule.step()
         with torch.no_grad():
-            now = loss(aside, False).item()
+            now = loss(validation, False).item()
         if now < best:
             best = now
             kept = [
@@ -148,7 +146,7 @@ def _trained(
 
 
 def negative_log_likelihood(outputs: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """Mean over samples, up to a constant, of outputs [m, 4] (mode, log scales, log odds) for `wanted` [m, 2]."""
+    """Mean loss, up to a constant, of outputs [m, 4] (mode, log scales, log odds) for `wanted` [m, 2]."""
     mode, below, above, nothing = outputs.unbind(1)
     below, above = below.clamp(*LOG_SCALES), above.clamp(*LOG_SCALES)
     away = wanted[:, 0] - mode
@@ -158,7 +156,7 @@ def negative_log_likelihood(outputs: torch.Tensor, wanted: torch.Tensor) -> torc
 
 
 def card_of(simulated: Simulated) -> dict[str, Any]:
-    """What a reader was trained on: a version (sets and a digest of figures and truths), types, families."""
+    """Facts about the training data: version (number and digest of figures and truths), types, families."""
     digest = hashlib.sha256(simulated.figures.tobytes() + simulated.facts["truth"].to_numpy().tobytes()).hexdigest()
     return {
         "version": f"{len(simulated)}-{digest[:8]}",
@@ -168,58 +166,58 @@ def card_of(simulated: Simulated) -> dict[str, Any]:
     }
 
 
-def one_family_each(simulated: Simulated) -> NDArray[np.str_]:
-    """The family [m] for which each data set is left out: one of its own, by its number."""
+def own_family(simulated: Simulated) -> NDArray[np.str_]:
+    """The family [m] of each data set: one of those that it consists of, chosen by its number."""
     return np.array([of[number % len(of)] for of, number in zip(simulated.families, simulated.facts["number"])])
 
 
-def left_out_with(simulated: Simulated) -> NDArray[np.str_]:
-    """The family [m] together with which each data set is left out; any, by their numbers, of those with nothing."""
-    own = one_family_each(simulated)
+def held_out_family(simulated: Simulated) -> NDArray[np.str_]:
+    """The family [m] with which each data set is held out; those without information are divided by their numbers."""
+    own = own_family(simulated)
     families = np.array(sorted(set(own) - {NOTHING}))
     return np.where(own == NOTHING, families[simulated.facts["number"].to_numpy() % len(families)], own)
 
 
 def without(simulated: Simulated, family: str) -> NDArray[np.bool_]:
-    """Which data sets have nothing of a family [m]."""
+    """Which data sets do not contain a family [m]."""
     return np.array([family not in of for of in simulated.families])
 
 
 def by_cell(simulated: Simulated) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """The cells of the calibration that occur, and which data sets are of each."""
+    """The calibration cells that occur, and the data sets of each."""
     own = cells_of(simulated)
     for cell in np.unique(own).tolist():
         yield cell, own == cell
 
 
 def cells_of(simulated: Simulated) -> NDArray[np.str_]:
-    """The cell of the calibration of each data set [m]."""
+    """The calibration cell of each data set [m]."""
     return np.array(cells(simulated.figures.astype(np.float64), simulated.facts["type"]))
 
 
 def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> Surroundings:
-    """The simulated data sets of one cell, with the limit of distances among themselves."""
+    """The simulated data sets of one cell, with the limit of the distances among them."""
     columns = np.flatnonzero(np.isfinite(rows).mean(axis=0) > 0.5)
     centre, spread = np.nanmean(rows[:, columns], axis=0), np.nanstd(rows[:, columns], axis=0)
     columns, centre, spread = (part[spread > 0] for part in (columns, centre, spread))
-    kept = rows[generator.permutation(len(rows))[:REFERENCES]]
+    kept = rows[generator.permutation(len(rows))[:1000]]
     around = Surroundings(columns.astype(np.int16), centre.astype(np.float32), spread.astype(np.float32),
                           np.empty((0, len(columns)), np.float16), np.float64(math.inf))  # fmt: skip
     around = replace(around, points=around.scaled(kept).astype(np.float16))
-    return replace(around, limit=np.float64(np.quantile(around.distances(kept), UNUSUAL)))
+    return replace(around, limit=np.float64(np.quantile(around.distances(kept), 0.99)))
 
 
 def calibrated(
     simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_], known: NDArray[np.bool_]
 ) -> dict[str, Factors]:
-    """How far intervals extend below and above the mode, in scales, by cell and grade, of the known data sets [m].
+    """How far intervals extend below and above the mode, in scales, by cell and grade, from the known data sets [m].
 
-    Of grade A: the pair of factors with the most narrow intervals among those that surely cover; none where none does.
-    Where a cell has too few data sets of the other grades, the factors of all cells with few or with many columns.
+    Grade A takes the pair of factors with the most narrow intervals among those that assuredly cover; no A where none
+    does. A cell with too few data sets of another grade takes the factors of all cells with as few or as many columns.
     """
     base, truth = baseline(simulated.figures.astype(np.float64)), simulated.facts["truth"].to_numpy()
-    families = np.unique(left_out_with(simulated), return_inverse=True)[1]
-    log_ratio = np.log((truth + SCALE) / (base + SCALE))
+    families = np.unique(held_out_family(simulated), return_inverse=True)[1]
+    log_ratio = np.log((truth + RELATIVE_ABOVE) / (base + RELATIVE_ABOVE))
     below, above = (predicted.mode - log_ratio) / predicted.below, (log_ratio - predicted.mode) / predicted.above
     intervals = [interval(base, predicted, (factor, factor)) for factor in FACTORS]
     value, lows, highs = intervals[0][0], [one[1] for one in intervals], [one[2] for one in intervals]
@@ -247,8 +245,8 @@ def calibrated(
 
 
 def covers(inside: NDArray[np.bool_], families: NDArray[np.intp]) -> bool:
-    """Whether, with CONFIDENCE, intervals cover at least the share LEVEL: of other data sets of these families
-    (Clopper & Pearson 1934), and of other families, of each of which several data sets are covered or not together.
+    """Whether, with CONFIDENCE, intervals cover at least the share LEVEL: of further data sets of these families
+    (Clopper & Pearson 1934), and of further families, whose data sets are covered or missed together.
     """
     covered, count = int(inside.sum()), len(inside)
     if not covered or beta.ppf(1 - CONFIDENCE, covered, count - covered + 1) < LEVEL:
@@ -263,28 +261,28 @@ def covers(inside: NDArray[np.bool_], families: NDArray[np.intp]) -> bool:
 
 
 def upper_quantile(scores: NDArray[np.float64], fallback: float) -> float:
-    """The least score that, with CONFIDENCE, new ones exceed in at most half of 1 - LEVEL; `fallback` for too few."""
+    """The least score that, with CONFIDENCE, new ones exceed in at most (1 - LEVEL) / 2; `fallback` for too few."""
     ranks = np.arange(1, len(scores) + 1)
     enough = beta.ppf(1 - CONFIDENCE, ranks, len(scores) + 1 - ranks) >= (1 + LEVEL) / 2
     return float(np.sort(scores)[np.argmax(enough)]) if enough.any() else float(fallback)
 
 
-def left_out_readings(simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_]) -> pd.DataFrame:
-    """The table of `train`: of each family by networks, and with factors, that know nothing of it."""
+def held_out_readings(simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_]) -> pd.DataFrame:
+    """The table of `train`: each family by networks, and with factors, from the others alone."""
     base, truth = baseline(simulated.figures.astype(np.float64)), simulated.facts["truth"].to_numpy()
     value, low, high = (np.empty(len(base)) for _ in range(3))
-    grade, left_out = np.where(far, C, B), left_out_with(simulated)
-    for family in np.unique(left_out):
-        factors = calibrated(simulated, predicted, far, without(simulated, family) & (left_out != family))
+    grade, held_out = np.where(far, C, B), held_out_family(simulated)
+    for family in np.unique(held_out):
+        factors = calibrated(simulated, predicted, far, without(simulated, family) & (held_out != family))
         for cell, of_cell in by_cell(simulated):
             for given in (C, B, A):
-                rows = np.flatnonzero(of_cell & (left_out == family) & (far if given == C else ~far))
+                rows = np.flatnonzero(of_cell & (held_out == family) & (far if given == C else ~far))
                 if given in factors[cell]:
                     read = interval(base[rows], predicted[rows], factors[cell][given])
                     kept = is_narrow(*read) if given == A else np.ones(len(rows), bool)
                     value[rows[kept]], low[rows[kept]], high[rows[kept]] = (part[kept] for part in read)
                     grade[rows[kept]] = given
     return simulated.facts.assign(
-        family=one_family_each(simulated), baseline=base, value=value, low=low, high=high, grade=grade,
+        family=own_family(simulated), baseline=base, value=value, low=low, high=high, grade=grade,
         covered=(low <= truth) & (truth <= high),
     )  # fmt: skip

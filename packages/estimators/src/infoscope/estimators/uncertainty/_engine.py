@@ -1,4 +1,4 @@
-"""Nearest-neighbour estimates of many subsamples at once, each with the number it would have alone.
+"""Nearest-neighbour estimates of many subsamples at once, each equal to the estimate of the subsample alone.
 
 Weights [n, B] of 0 or 1 define the subsamples; columns are standardised once, by the whole sample.
 """
@@ -16,7 +16,7 @@ from infoscope.checks import require_int
 from infoscope.errors import NoVariation, OutOfRange
 from infoscope.estimators.knn import _numba as neighbours
 from infoscope.estimators.knn import estimators as knn
-from infoscope.estimators.knn.estimators import OF_CONDITIONAL, OF_PAIR, freedom_of, second_order_error
+from infoscope.estimators.knn.estimators import CONDITIONAL_MARGINS, PAIR_MARGINS, freedom_of, second_order_error
 from infoscope.estimators.uncertainty import _kernels as kernels
 from infoscope.estimators.uncertainty._kernels import sorted_lists
 from infoscope.estimators.variables import Variable, as_variables, join, prepared
@@ -59,10 +59,10 @@ class Sample:
         return Sample(tuple(kept)), codes[first]
 
     def second_order_error(self, rows: float) -> float:
-        """What the error is at least where all are categories, with so many independent rows, nats; else 0."""
+        """The least standard error of categories with so many independent rows, nats; 0 with numbers."""
         if join(*self.variables).kind != "discrete":
             return 0.0
-        margins = OF_PAIR if len(self.variables) == 2 else OF_CONDITIONAL
+        margins = PAIR_MARGINS if len(self.variables) == 2 else CONDITIONAL_MARGINS
         return second_order_error(freedom_of(dict(zip("xyz", self.variables)), margins), rows)
 
     def alone(self, rows: NDArray[np.bool_], k: int) -> float:
@@ -80,7 +80,7 @@ def resampled(sample: Sample, weights: Weights, k: int) -> NDArray[np.float64]:
         return np.array([sample.alone(member > 0, k) for member in weights.T])
     sums, sizes, tied = Engine(sample).sums(weights, k)
     values = sums / sizes
-    for b in np.flatnonzero(tied > knn.MAX_TIED_SHARE * sizes):  # then `knn` counts all rows the other way
+    for b in np.flatnonzero(tied > knn.MAX_TIED_SHARE * sizes):  # then `knn` includes the radius in all counts
         values[b] = sample.alone(weights[:, b] > 0, k)
     return values
 
@@ -95,7 +95,7 @@ class Engine:
             margins = [(-1, join(x, *z)), (-1, join(y, *z)), (1, z[0])]
         else:
             margins = [(-1, x), (-1, y), (1, Variable(np.empty((sample.n, 0)), None, 1))]
-        self.margins = [Margin(factor, variable) for factor, variable in margins]
+        self.margins = [CountedMargin(factor, variable) for factor, variable in margins]
         self.codes = codes_of(self.joint)
         self.table = np.concatenate([[np.nan], digamma(np.arange(1, sample.n + 1))])
 
@@ -111,24 +111,26 @@ class Engine:
         distances, ids, clean = sorted_lists(self.joint.continuous, longest, self.joint.codes)
         small = np.min_scalar_type(longest)
         sums, tied = np.zeros(weights.shape[1]), np.zeros(weights.shape[1], np.int64)
-        if clean.mean() < 1 - knn.MAX_TIED_SHARE:  # no row by row, then: every subsample by itself
+        if clean.mean() < 1 - knn.MAX_TIED_SHARE:  # then every subsample is estimated alone
             return sums, counts.sum(axis=0), counts.sum(axis=0)
         for start in range(0, weights.shape[1], BATCH):
             some = slice(start, start + BATCH)
             member, goal = padded(weights[:, some]), padded(wanted[:, some])
             position, own = np.empty(member.shape, small), np.empty(member.shape, np.uint8)
             kernels.walk(ids, self.codes, member, goal.astype(small), clean, position, own)
-            reach = Reach(distances, position, *kernels.extremes(position, own), own, member)
+            radii = Radii(distances, position, *kernels.extremes(position, own), own, member)
             measured = class_counts(self.codes, classes, own)
             total = (measured * self.table[np.maximum(goal, 1)]).sum(axis=0)
             for margin in self.margins:
-                total += margin.factor * margin.sums(reach, self.table)
+                total += margin.factor * margin.sums(radii, self.table)
             sums[some] = total[: sums[some].size]
             for i in np.flatnonzero((member > own).any(axis=1)):
-                self.full_row(i, member, goal, member[i] > own[i], sums[some], tied[some])
+                self.add_from_full_row(i, member, goal, member[i] > own[i], sums[some], tied[some])
         return sums, counts.sum(axis=0), tied
 
-    def full_row(self, i: int, member: Weights, wanted: NDArray, affected: NDArray, sums: NDArray, tied: NDArray):
+    def add_from_full_row(
+        self, i: int, member: Weights, wanted: NDArray, affected: NDArray, sums: NDArray, tied: NDArray
+    ):
         """Adds what row i contributes to the `affected` subsamples, from all its distances (short list, or ties)."""
         within = np.stack([margin.distances(i) for margin in self.margins])
         joint = np.where(self.codes == self.codes[i], kernels.row_distances(self.joint.continuous, i), np.inf)
@@ -149,8 +151,8 @@ class Engine:
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
-    """How far each row extends in each subsample.
+class Radii:
+    """The radius of each row in each subsample.
 
     distances [n, K]; position [n, B] of the k-th neighbour; least and greatest [n] positions; own [n, B]: whose counts
     are summed; member [n, B]: who is counted.
@@ -164,7 +166,7 @@ class Reach:
     member: Weights
 
 
-class Margin:
+class CountedMargin:
     """A variable in which neighbours are counted, with the factor of its digamma."""
 
     def __init__(self, factor: int, variable: Variable):
@@ -178,27 +180,27 @@ class Margin:
             self.tree = neighbours.build(variable.continuous, variable.codes)
             self.order = self.tree.order
 
-    def sums(self, reach: Reach, table: NDArray) -> NDArray[np.float64]:
-        """Sum [B] over the rows of each subsample of digamma(rows strictly within reach, the row itself included)."""
+    def sums(self, radii: Radii, table: NDArray) -> NDArray[np.float64]:
+        """Sum [B] over the rows of each subsample of digamma(rows strictly within radii, the row itself included)."""
         if self.columns == 0:
-            counts = class_counts(self.codes, self.variable.categories, reach.member)
-            own = class_counts(self.codes, self.variable.categories, reach.own)
+            counts = class_counts(self.codes, self.variable.categories, radii.member)
+            own = class_counts(self.codes, self.variable.categories, radii.own)
             return (own * table[np.maximum(counts, 1)]).sum(axis=0)
         o = self.order
-        own, member, least, greatest = reach.own[o], reach.member[o], reach.least[o], reach.greatest[o]
+        own, member, least, greatest = radii.own[o], radii.member[o], radii.least[o], radii.greatest[o]
         if self.columns == 1:
             before = np.zeros((len(o) + 1, own.shape[1]), np.int32)
             np.cumsum(member, axis=0, dtype=np.int32, out=before[1:])
             return kernels.sorted_sums(
-                self.values, self.codes[o], self.bounds, o, reach.distances, reach.position, least, greatest, own,
+                self.values, self.codes[o], self.bounds, o, radii.distances, radii.position, least, greatest, own,
                 before, table,
             )  # fmt: skip
         totals = np.add.reduceat(member, self.tree.bounds[:-1], axis=0, dtype=np.uint32)
         if greatest.max() < 0:
             return np.zeros(own.shape[1])
-        quanta = kernels.quantised(self.tree.exact, np.where(greatest < 0, 0, reach.distances[o, greatest]))
+        quanta = kernels.quantised(self.tree.exact, np.where(greatest < 0, 0, radii.distances[o, greatest]))
         return kernels.tree_sums(
-            o, *self.tree.arrays, *quanta, reach.distances, reach.position, least, greatest, own, member, totals, table
+            o, *self.tree.arrays, *quanta, radii.distances, radii.position, least, greatest, own, member, totals, table
         )
 
     def distances(self, i: int) -> NDArray[np.float64]:

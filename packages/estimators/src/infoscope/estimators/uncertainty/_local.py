@@ -31,7 +31,7 @@ def local_permutations(
     drawn = np.empty((permutations, z.n), np.intp)
     if reuse:
         for row in drawn:
-            take_turns(generator.permutation(z.n), generator.permuted(near, axis=1), row)
+            draw_in_turn(generator.permutation(z.n), generator.permuted(near, axis=1), row)
     else:
         swap(near, generator, 10 * z.n, drawn)  # ten exchanges tried for each row
     return drawn
@@ -57,7 +57,7 @@ def swap(near, generator, turns, drawn):
 
 
 @numba.njit(cache=True, nogil=True)
-def take_turns(order, choices, drawn):
+def draw_in_turn(order, choices, drawn):
     """drawn[i] = the first of choices[i] (-1: none) that is not taken, by turns in the given order; else the last."""
     taken = np.zeros(len(order), np.bool_)
     for i in order:
@@ -71,21 +71,23 @@ def take_turns(order, choices, drawn):
 
 def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.intp], k: int) -> NDArray[np.float64]:
     """I(x[rows]; y | z) [B], nats, of prepared variables for rows [B, n]: each as `knn` estimates it."""
-    codes = [np.zeros(z.n, np.intp) if side.codes is None else side.codes for side in (x, y, z)]
+    codes = [np.zeros(z.n, np.intp) if variable.codes is None else variable.codes for variable in (x, y, z)]
     of_z, of_yz = codes[2], joint_codes(codes[1:])[0]
     counted = np.ones(rows.shape)
     for weights, row in zip(counted, rows) if of_yz.any() or codes[0].any() else ():
         cells = joint_codes([of_yz, codes[0][row]])[0]
         weights[:] = np.bincount(cells)[cells] > 1
     table = np.concatenate([[np.nan], digamma(np.arange(1, z.n + 1))])
-    columns = [np.ascontiguousarray(side.continuous) for side in (x, y, z)]
+    columns = [np.ascontiguousarray(variable.continuous) for variable in (x, y, z)]
     accidents = knn.MAX_CHANCE_TIES if x.ranked + y.ranked + z.ranked else 0
 
     def summed(closed: bool, some: NDArray) -> tuple[NDArray, NDArray]:
         sums, tied = np.zeros(some.sum()), np.zeros(some.sum(), np.int64)
         for start in range(0, z.n, BLOCK):  # a person can interrupt between blocks
-            add_rows(start, min(start + BLOCK, z.n), *columns, codes[0], of_yz, of_z, rows[some], counted[some], k,
-                     closed, table, sums, tied)  # fmt: skip
+            end = min(start + BLOCK, z.n)
+            add_local_values(
+                start, end, *columns, codes[0], of_yz, of_z, rows[some], counted[some], k, closed, table, sums, tied
+            )
         return sums, tied
 
     sums, tied = summed(False, np.ones(len(rows), bool))
@@ -97,7 +99,7 @@ def permuted_estimates(x: Variable, y: Variable, z: Variable, rows: NDArray[np.i
 
 
 @numba.njit(cache=True, nogil=True)
-def add_rows(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, closed, table, sums, tied):
+def add_local_values(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, closed, table, sums, tied):
     """Adds the local values of the rows start..end to sums [B], and how many have tied distances to tied [B].
 
     x, y, z float64 [n, d]; of_... codes [n]; rows and counted [B, n] (0: left out); table: digamma; closed spheres or
@@ -125,7 +127,7 @@ def add_rows(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, closed, t
             i = start + q
             if weights[i] == 0:
                 continue
-            sides(in_z[q], in_yz[q], moved, labels, labelled, i, in_xz, joint)
+            joint_distances(in_z[q], in_yz[q], moved, labels, labelled, i, in_xz, joint)
             joint[i] = np.inf
             if not everyone:
                 for j in range(n):
@@ -150,7 +152,7 @@ def add_rows(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, closed, t
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # a maximum is exact in any order
-def sides(in_z, in_yz, moved, labels, labelled, i, in_xz, joint):
+def joint_distances(in_z, in_yz, moved, labels, labelled, i, in_xz, joint):
     """Distances of row i to all [n] in x and z, and in x, y and z; moved [d, n] and labels [n] are those of x."""
     in_xz[:] = in_z
     for c in range(len(moved)):

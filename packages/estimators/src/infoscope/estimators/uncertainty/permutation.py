@@ -1,4 +1,4 @@
-"""Is there any information at all? Permutation tests of nearest-neighbour estimates of mutual information."""
+"""Permutation tests of mutual information, also given other variables, by nearest-neighbour estimates."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from infoscope.notebook import InNotebook
 
 @dataclass(frozen=True, eq=False)
 class PermutationTest(InNotebook):
-    """The result of a test for any information.
+    """The result of a permutation test of independence.
 
     observed   the estimate with its interval, nats
     null       its values [permutations] under permutation
     p_value    (1 + number of null values >= the observed one) / (1 + permutations)
     exchanged  what was permuted, in words
-    k_perm     neighbours in z among which x was exchanged; None elsewhere
+    k_perm     neighbours in z among which x was exchanged; None: not by neighbours
     """
 
     observed: Estimate
@@ -44,7 +44,7 @@ class PermutationTest(InNotebook):
 
     @property
     def p_error(self) -> float:
-        """Monte Carlo standard error of the p-value: what other permutations would change."""
+        """Monte Carlo standard error of the p-value."""
         return float(np.sqrt(self.p_value * (1 - self.p_value) / len(self.null)))
 
     def __str__(self) -> str:
@@ -65,15 +65,14 @@ def permutation_test(
 ) -> PermutationTest:
     """Tests I(x; y) = 0, or I(x; y | z) = 0, by permuting x or y at equal z, or x at near z where z has numbers.
 
-    With exchangeable rows the level holds exactly. With groups [n], rows are exchanged within groups if both variables
-    vary there, else whole groups. k is a tenth of the rows if None (without numbers in z, of those of equal z, at most
-    50).
+    The test is exact for exchangeable rows. With groups [n], rows are exchanged within groups if both variables vary
+    there, else whole groups. k None is a tenth of the rows (without numbers in z, of the rows of equal z, at most 50).
 
     With numbers in z this is the local permutation test of Runge 2018 (1709.01447): x comes from one of the `k_perm`
     nearest in z of equal categories and group, never used twice unless `reuse` (as published, less power). In ten
     columns of z it rejects true independence too often (`make table-independence`). Time is n^2 a permutation.
 
-    RowsInSequence is warned of where successive rows are alike in x and in y and no groups are named. ValueError: as
+    Warns RowsInSequence where successive rows are similar in x and in y and no groups are given. ValueError: as
     `knn.mutual_information`; permutations < 1; k_perm < 2 or > n; nothing to exchange; whole groups of different sizes
     where the permuted variable is not discrete; groups within which x or y is constant where z has numbers.
     """
@@ -94,13 +93,13 @@ def permutation_test(
     if first.kind != "discrete":
         first, second = second, first
     strata = given[0].codes if given else np.zeros(sample.n, np.intp)
-    first, second, permute, exchanged = sides(first, second, strata, row_groups)
+    first, second, permute, exchanged = permuted_and_other(first, second, strata, row_groups)
     if exchanged == "whole groups" and first.kind != "discrete":
         sizes = np.bincount(row_groups)
         if sizes.min() != sizes.max():
             raise WrongLength(
-                f"groups must be of one size where whole ones are exchanged and the permuted side is not discrete, got "
-                f"sizes from {sizes.min()} to {sizes.max()}; bin that side."
+                f"groups must be of one size where whole groups are exchanged and the permuted variable has numbers, "
+                f"got sizes from {sizes.min()} to {sizes.max()}; bin that variable."
             )
     rows = np.stack([permute(generator) for _ in range(permutations)])
     drawn = first.codes[rows] if first.kind == "discrete" else rows
@@ -116,40 +115,38 @@ def _local_test(
     sample: Sample, observed: Estimate, k: int, permutations: int, groups: NDArray | None,
     generator: np.random.Generator, k_perm: int, reuse: bool,
 ) -> PermutationTest:  # fmt: skip
-    """The test of I(x; y | z) by exchange among the nearest in z."""
     x, y, z = sample.variables
     if require_int("k_perm", k_perm, 2) > sample.n:
         raise OutOfRange(f"k_perm must be at most the number of rows, {sample.n}, got {k_perm}.")
-    if groups is not None and any(constant_within(row_codes(side), groups) for side in (x, y)):
+    if groups is not None and any(constant_within(row_codes(variable), groups) for variable in (x, y)):
         raise NoVariation(
-            "groups must hold different values of both x and y where z has numbers, got a side that is constant in "
-            "each: whole groups cannot be exchanged among rows that are near in z."
+            "groups must contain different values of x and of y where z has numbers, got a variable that is constant "
+            "within groups."
         )
     rows = local_permutations(z, k_perm, permutations, generator, groups, reuse)
     values = row_codes(x)
     if (values[rows] == values).all():
         raise NoVariation(
-            f"x must vary among the k_perm = {k_perm} rows nearest in z (and of the same group); no exchange would "
-            "change anything."
+            f"x must vary among the k_perm = {k_perm} nearest rows in z (within groups), got no such rows."
         )
     null = permuted_estimates(x, y, z, rows, k)
     exchanged = f"rows among the {k_perm} nearest in z" + (", within a group" if groups is not None else "")
     return PermutationTest(observed, null, p_value(observed.value, null), exchanged, k_perm)
 
 
-def sides(
+def permuted_and_other(
     first: Variable, second: Variable, strata: NDArray[np.intp], groups: NDArray | None
 ) -> tuple[Variable, Variable, Callable[[np.random.Generator], NDArray], str]:
-    """The variable to permute (x, unless y alone is constant in each group), the other, and `exchange`."""
+    """The variable to permute (x, unless y alone is constant in each group), the other one, and `exchange`."""
     if groups is not None:
-        first_constant, second_constant = (constant_within(row_codes(side), groups) for side in (first, second))
+        first_constant, second_constant = (constant_within(row_codes(variable), groups) for variable in (first, second))
         if second_constant and not first_constant:
             first, second = second, first
     return first, second, *exchange(row_codes(first), strata, groups)
 
 
 def alone(first: Variable, row: NDArray, second: Variable, given: Sequence[Variable], k: int) -> float:
-    """The estimate when the first variable has the codes `row`, or where it is not discrete those rows."""
+    """The estimate with the first variable's codes replaced by `row`, or its rows taken in that order."""
     if first.kind == "discrete":
         first = Variable(first.continuous, row, first.categories)
     else:
@@ -160,7 +157,7 @@ def alone(first: Variable, row: NDArray, second: Variable, given: Sequence[Varia
 def relabelled(
     points: Variable, labels: NDArray[np.int64], given: Sequence[Variable], k: int
 ) -> NDArray[np.float64] | None:
-    """Estimates [B] of I(points; labels), or given strata, of permuted labels [B, n]; None: ties, or lone classes."""
+    """Estimates [B] of I(points; labels) within strata for permuted labels [B, n]; None: ties or classes of one row."""
     strata = given[0].codes if given else np.zeros(points.n, np.intp)
     classes = int(labels.max()) + 1
     joint = (strata * classes + labels).T  # the class of each row in each permutation [n, B]
@@ -213,7 +210,7 @@ def constant_within(values: np.ndarray, groups: np.ndarray) -> bool:
 
 
 def shares(values: np.ndarray) -> str:
-    """A name for the values that occur and the shares they have."""
+    """A name for the values that occur and their shares."""
     distinct, counts = np.unique(values, return_counts=True)
     return str(np.stack([distinct, counts // np.gcd.reduce(counts)]).tolist())
 
@@ -223,10 +220,7 @@ def permutation_within(values: np.ndarray, strata: np.ndarray) -> Callable[[np.r
     by_stratum = np.argsort(strata, kind="stable")
     same = np.diff(strata[by_stratum]) == 0
     if not (same & (np.diff(values[by_stratum]) != 0)).any():
-        raise NoVariation(
-            "the permuted side must vary among rows of equal condition (and, where it varies within groups, of the "
-            "same group); no exchange would change anything."
-        )
+        raise NoVariation("the permuted variable must vary among rows of equal z (and equal group).")
 
     def permute(generator: np.random.Generator) -> np.ndarray:
         drawn = np.empty(len(values), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Sampling intervals of nearest-neighbour estimates of mutual information, nats, by half-samples.
+"""Sampling intervals of nearest-neighbour estimates, nats, by half-samples (Politis & Romano 1994).
 
-Politis & Romano 1994. The interval is for the estimator's expectation at this sample size; for the true value call
-`estimate(x, y)`. Sums and differences of estimates on the same half-samples have paired errors.
+The interval is for the estimator's expectation at this sample size; for the true value call `estimate(x, y)`. Sums and
+differences of estimates on the same half-samples have paired errors.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from infoscope.estimators.result import Estimate, root_sum_squares
 from infoscope.estimators.uncertainty._engine import Sample, Weights, class_counts, codes_of, resampled
 from infoscope.estimators.variables import group_codes, join
 
-MIN_UNITS = 8  # rows or groups to draw subsamples from: a variance of fewer is hardly known
-HALVES, JACKKNIFE = "half-subsamples", "delete-group jackknife"
+MIN_UNITS = 8  # rows or groups to draw subsamples from, for a usable variance
+HALF_SAMPLES, JACKKNIFE = "half-subsamples", "delete-group jackknife"
 
 
 @dataclass(frozen=True, eq=False)
 class Resamples:
-    """Subsamples of one data set; estimates that share one have paired errors.
+    """Subsamples of one data set; estimates on the same Resamples have paired errors.
 
     weights uint8 [n, B]: 1 where a row is in a subsample
     units   number of rows or groups drawn from
@@ -45,14 +45,14 @@ class Resamples:
         return self.weights.shape[1]
 
 
-def halves(n: int, count: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
+def half_samples(n: int, count: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
     """`count` independent random half-samples of n rows, or of their groups [n], without replacement."""
     units, of_row = _units(n, groups)
     count = require_int("count", count, 10)
     chosen = np.zeros((units, count), np.uint8)
     for column in chosen.T:
         column[generator.permutation(units)[: units // 2]] = 1
-    return Resamples(_rows(chosen, of_row), HALVES, units)
+    return Resamples(_rows(chosen, of_row), HALF_SAMPLES, units)
 
 
 def leave_one_out(n: int, blocks: int, generator: np.random.Generator, groups: ArrayLike | None = None) -> Resamples:
@@ -121,7 +121,7 @@ def subsample(
     sample, codes = sample.without_copies(codes)
     plan = shared(resamples, sample.n, codes)
     if plan is None:
-        plan = halves(sample.n, resamples, generator_or_default(generator), codes)
+        plan = half_samples(sample.n, resamples, generator_or_default(generator), codes)
     _require_classes_in_each(sample, plan.weights)
     value, *estimates = resampled(sample, np.hstack([np.ones((sample.n, 1), np.uint8), plan.weights]), k)
     method, neighbours, notes = knn.treatment(sample.variables, k)
@@ -136,26 +136,24 @@ def shared(resamples: Any, n: int, groups: ArrayLike | None) -> Resamples | None
         return None
     if groups is not None:
         raise Conflict("groups must be None where resamples are given; they were drawn with their own groups.")
-    if resamples.scheme != HALVES or resamples.n != n:
-        raise Conflict(
-            f"resamples must be {HALVES} of {n} rows, got {resamples.scheme} of {resamples.n}; see `resampling`."
-        )
+    if resamples.scheme != HALF_SAMPLES or resamples.n != n:
+        raise Conflict(f"resamples must be {HALF_SAMPLES} of {n} rows, got {resamples.scheme} of {resamples.n}.")
     return resamples
 
 
 def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
-    """ValueError if x or y has one class only in the sample or a subsample: the estimate there would always be 0."""
+    """ValueError if x or y has only one class in the sample or a subsample, where the estimate is always 0."""
     joint = join(*sample.variables)
     kept, _ = knn.without_singletons(joint)
-    knn.require_classes(kept, **{name: side.take(kept) for name, side in zip("xy", sample.variables)})
+    knn.require_classes(kept, **{name: variable.take(kept) for name, variable in zip("xy", sample.variables)})
     codes = codes_of(joint)
-    # Where neighbours are sought, rows that are alone in their class are left out.
+    # rows alone in their class are left out where neighbours are searched
     present = class_counts(codes, joint.categories, weights) > (1 if joint.dim else 0)
     _, first = np.unique(codes, return_index=True)
-    for name, side in zip("xy", sample.variables):
-        if side.kind == "discrete":
-            there = np.zeros((side.categories, weights.shape[1]), bool)
-            np.logical_or.at(there, side.codes[first], present)
+    for name, variable in zip("xy", sample.variables):
+        if variable.kind == "discrete":
+            there = np.zeros((variable.categories, weights.shape[1]), bool)
+            np.logical_or.at(there, variable.codes[first], present)
             lost = int((there.sum(axis=0) < 2).sum())
             if lost:
                 raise NoVariation(

@@ -142,7 +142,7 @@ def _neighbour_terms(
     generator: np.random.Generator,
 ) -> Terms:
     """The terms by nearest neighbours; see `from_arrays`."""
-    plan = None if resamples is None else uncertainty.halves(known.n, resamples, generator, clusters)
+    plan = None if resamples is None else uncertainty.half_samples(known.n, resamples, generator, clusters)
     groups = np.arange(known.n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     methods, noted = Counter(), Counter()
 

@@ -79,7 +79,7 @@ def evaluate(
     terms = terms_of(names)
 
     clustered = None if groups is None else row_groups
-    plan = uncertainty.halves(n, resamples, generator, clustered)
+    plan = uncertainty.half_samples(n, resamples, generator, clustered)
     stage = within(report_progress, 0.0, _SHARES[CLASSIFIER])
     subsets = list(dict.fromkeys(term.blocks for term in terms if term.blocks))
     fitted = classifier.cross_fit(

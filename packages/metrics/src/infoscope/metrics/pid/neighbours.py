@@ -17,11 +17,11 @@ from scipy.special import digamma
 from infoscope.errors import OutOfRange, WrongLength, WrongType
 from infoscope.estimators.knn.estimators import (
     Settings,
+    as_sample,
     class_sizes,
-    everyone,
     finished,
     of_kept,
-    opened,
+    others_and_self,
     pair,
     require_classes,
     without_singletons,
@@ -68,7 +68,7 @@ def shared_exclusion(
         of_target = 1 + count_within(target.continuous, radius, **search)
     else:
         of_target = class_sizes(target, known.settings.groups)
-    values = digamma(own) + digamma(everyone(target.n, known.settings.groups))
+    values = digamma(own) + digamma(others_and_self(target.n, known.settings.groups))
     values = values - digamma(of_target) - digamma(1 + inside[0] + inside[1] - inside[2])
     return known.with_redundancy(values, "shared exclusions")
 
@@ -102,7 +102,7 @@ class _Known:
 
     @classmethod
     def of(cls, a: Any, b: Any, target: Any, k: int, margins: str, groups: Any) -> _Known:
-        sides, settings = opened({"a": a, "b": b, "target": target}, k, margins, groups)
+        sides, settings = as_sample({"a": a, "b": b, "target": target}, k, margins, groups)
         kept, notes = without_singletons(join(*sides.values()), settings.groups)
         a, b, target = (prepared(side, margins, name).take(kept) for name, side in sides.items())
         require_classes(kept, a=a, b=b, target=target)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from infoscope.checks import require_number
 from infoscope.errors import NoVariation, UnknownName, WrongLength
-from infoscope.estimators.independence.association import FEWEST, NUMBER, Smooth, independence, smooth
+from infoscope.estimators.independence.association import MIN_ROWS, NUMBER, Smooth, independence, smooth
 from infoscope.estimators.independence.beyond import choose
 from infoscope.estimators.independence.columns import smooth_column
 from infoscope.estimators.variables import Discrete, aligns, group_codes, single_columns
@@ -40,8 +40,8 @@ def smooth_columns(columns: Sequence[Any], y: Any) -> tuple[list[Smooth], list[S
     if of_y is None:
         raise NoVariation("y must take two values or more, which repeat where they are categories.")
     found = [smooth_column("X", column) or smooth(np.zeros(of_y.n), NUMBER) for column in columns]
-    if {one.n for one in found} != {of_y.n} or of_y.n < FEWEST:
-        raise WrongLength(f"X and y must have the same rows, at least {FEWEST}, got {found[0].n} and {of_y.n}.")
+    if {one.n for one in found} != {of_y.n} or of_y.n < MIN_ROWS:
+        raise WrongLength(f"X and y must have the same rows, at least {MIN_ROWS}, got {found[0].n} and {of_y.n}.")
     return found, [of_y]
 
 
@@ -69,7 +69,7 @@ class InformationSelector(SelectorMixin, BaseEstimator):
         """Tests every column of X [n, d] against y [n]. ValueError: as scikit-learn and `information_scores`."""
         require_number("level", self.level, 0, 1)
         given = y
-        checked, y = validate_data(self, X, y, dtype=None, accept_sparse=["csr", "csc"], ensure_min_samples=FEWEST)
+        checked, y = validate_data(self, X, y, dtype=None, accept_sparse=["csr", "csc"], ensure_min_samples=MIN_ROWS)
         y = given if isinstance(getattr(given, "dtype", None), pd.CategoricalDtype) else y  # which it makes numbers of
         columns = single_columns(
             "X", X if isinstance(X, pd.DataFrame) or hasattr(self, "feature_names_in_") else checked

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from infoscope.estimators.families.protocol import Outcome, fit_each
-from infoscope.estimators.families.stacked import Stacked, likeliest_weights
+from infoscope.estimators.families.stacked import Stacked, maximum_likelihood_weights
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, Split, fit_nulls, measured
 
@@ -67,7 +67,7 @@ def with_ignorance(known: Mapping[frozenset[str], Local], folds: NDArray[np.int6
         found = np.empty(len(folds))
         for fold in range(int(folds.max()) + 1):
             held = folds == fold
-            found[held] = logsumexp(stack[held] + likeliest_weights(stack[~held]), axis=1)
+            found[held] = logsumexp(stack[held] + maximum_likelihood_weights(stack[~held]), axis=1)
         return found
 
     found = {}

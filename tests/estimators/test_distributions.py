@@ -4,29 +4,29 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from infoscope.estimators import laws
-from infoscope.estimators.laws import RIDGE, Component, Mixture, StudentCopula, components_of, kendall
+from infoscope.estimators import distributions
+from infoscope.estimators.distributions import RIDGE, Component, Mixture, StudentCopula, kendall, mixture_components
 from infoscope.estimators.variables import as_variable
 from tests.estimators.samples import draws, normal_information, normal_pair
 
 
-def law(weight, correlation):
+def component(weight, correlation):
     covariance = np.array([[1.0, correlation], [correlation, 1.0]])
     return Component(weight, np.array([-1, -1]), np.zeros(2), covariance)
 
 
-def test_the_log_ratio_of_one_normal_is_that_of_the_normal_law():
-    both = Mixture((law(1.0, 0.6),), np.array([0, 1]))
+def test_the_log_ratio_of_one_normal_is_that_of_the_normal_distribution():
+    both = Mixture((component(1.0, 0.6),), np.array([0, 1]))
     scores = draws().multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 2000)
     codes = np.full((2000, 2), -1)
     joint = stats.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]]).logpdf(scores)
     expected = joint - stats.norm.logpdf(scores).sum(axis=1)
-    np.testing.assert_allclose(laws.log_ratio(both, scores, codes), expected, atol=1e-10)
+    np.testing.assert_allclose(distributions.log_ratio(both, scores, codes), expected, atol=1e-10)
 
 
 def test_margins_of_a_mixture_are_mixtures():
     """Two normals of opposite correlation: each margin is one normal, the joint density their mean."""
-    both = Mixture((law(0.5, 0.8), law(0.5, -0.8)), np.array([0, 1]))
+    both = Mixture((component(0.5, 0.8), component(0.5, -0.8)), np.array([0, 1]))
     scores, codes = draws(1).normal(size=(500, 2)), np.full((500, 2), -1)
     parts = [stats.multivariate_normal([0, 0], [[1, r], [r, 1]]).pdf(scores) for r in (0.8, -0.8)]
     np.testing.assert_allclose(both.log_density(scores, codes, (0, 1)), np.log(np.mean(parts, axis=0)), atol=1e-10)
@@ -38,40 +38,43 @@ def test_categories_have_the_information_of_their_table():
     g = draws(2)
     x = g.integers(0, 3, 900)
     y = np.where(g.random(900) < 0.7, x, g.integers(0, 3, 900))
-    found = laws.fit((as_variable("x", x), as_variable("y", y)), draws())
+    found = distributions.fit((as_variable("x", x), as_variable("y", y)), draws())
     table = np.histogram2d(x, y, bins=(3, 3))[0] / 900
     expected = np.log(table / table.sum(axis=1, keepdims=True) / table.sum(axis=0))
-    local = laws.log_ratio(found, np.empty((900, 0)), np.stack([x, y], axis=1))
+    local = distributions.log_ratio(found, np.empty((900, 0)), np.stack([x, y], axis=1))
     np.testing.assert_allclose(local, expected[x, y], atol=1e-10)
 
 
-def test_a_student_copula_has_the_information_of_its_law():
+def test_a_student_copula_has_the_information_of_its_distribution():
     """By the entropies of the multivariate t of identity dispersion: 2 + 2 columns of 2 degrees, 0.193 nats; the mean
     of the log ratio over 40,000 draws within four of its errors.
     """
-    law = StudentCopula(2.0, np.eye(4), np.array([0, 0, 1, 1]))
+    component = StudentCopula(2.0, np.eye(4), np.array([0, 0, 1, 1]))
     g = draws(9)
     wide = g.normal(size=(40_000, 4)) / np.sqrt(g.chisquare(2, size=(40_000, 1)) / 2)
     scores, codes = stats.norm.ppf(stats.t.cdf(wide, 2)), np.full((40_000, 2), -1)
-    local = laws.log_ratio(law, scores, codes)
+    local = distributions.log_ratio(component, scores, codes)
     assert local.mean() == pytest.approx(0.193147, abs=4 * local.std() / 200)
 
 
 @pytest.mark.parametrize(("sample", "name"), [
-    (lambda g: g.normal(size=(2, 1000, 2)) + g.normal(size=(1, 1000, 1)), "normal law"),
+    (lambda g: g.normal(size=(2, 1000, 2)) + g.normal(size=(1, 1000, 1)), "normal component"),
     (lambda g: (g.normal(size=(4, 1000)) / np.sqrt(g.chisquare(2, 1000))).reshape(2, 2, 1000).transpose(0, 2, 1),
      "Student copula"),
 ])  # fmt: skip
-def test_the_law_that_is_fitted_is_the_one_that_drew(sample, name):
+def test_the_distribution_that_is_fitted_is_the_one_that_drew(sample, name):
     """The right family among all, at fixed seeds; neighbouring degrees of freedom would do as well."""
     x, y = sample(draws(11))
-    assert name in laws.fit((as_variable("x", x), as_variable("y", y)), draws(12)).name
+    assert name in distributions.fit((as_variable("x", x), as_variable("y", y)), draws(12)).name
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.95])
 def test_the_held_out_bound_is_below_the_truth_and_near_it(correlation):
-    """Four standard errors above is a false alarm in 3 of 100,000; a normal law loses little to what is fitted."""
-    found, truth = laws.held_out(*normal_pair(1000, correlation), generator=draws()), normal_information(correlation)
+    """Four standard errors above is a false alarm in 3 of 100,000; fitting loses little."""
+    found, truth = (
+        distributions.held_out(*normal_pair(1000, correlation), generator=draws()),
+        normal_information(correlation),
+    )
     assert truth - 0.1 - 4 * found.standard_error < found.value < truth + 4 * found.standard_error
     assert found.n == 1000
 
@@ -80,7 +83,7 @@ def test_the_held_out_bound_sees_dependence_of_scale_alone():
     """Two coordinates of a t of one degree, uncorrelated at any power: 0.224 nats."""
     g = draws(6)
     both = g.normal(size=(2000, 2)) / np.sqrt(g.chisquare(1, size=(2000, 1)))
-    found = laws.held_out(both[:, 0], both[:, 1], generator=draws())
+    found = distributions.held_out(both[:, 0], both[:, 1], generator=draws())
     assert 0.1 < found.value < 0.224 + 4 * found.standard_error
 
 
@@ -90,22 +93,22 @@ def test_copies_in_other_folds_do_not_count_as_knowledge():
     """
     g = draws(7)
     x, y = np.repeat(g.normal(size=(2, 150)), 4, axis=1)
-    found = laws.held_out(x, y, groups=np.arange(600) // 4, generator=draws())
+    found = distributions.held_out(x, y, groups=np.arange(600) // 4, generator=draws())
     assert found.units == 150 and found.value < 4 * found.standard_error + 0.01
 
 
-def test_a_category_that_was_not_fitted_counts_as_nothing():
+def test_a_category_that_was_not_fitted_has_no_information():
     g = draws(8)
     x = g.normal(size=400)
     y = (x > 0).astype(int)
     y[:3] = [7, 8, 9]
-    found = laws.held_out(x, y, generator=draws())
+    found = distributions.held_out(x, y, generator=draws())
     assert np.isfinite(found.value) and 0.4 < found.value < np.log(2) + 0.1
 
 
 def test_rows_that_repeat_are_fewer_clusters():
     scores = np.repeat([[0.0], [1.0], [3.0]], 40, axis=0)
-    weights, means, covariances = map(np.array, zip(*components_of(scores, 4, False)))
+    weights, means, covariances = map(np.array, zip(*mixture_components(scores, 4, False)))
     assert weights.sum() == pytest.approx(1) and np.isfinite(means).all()
     assert (covariances >= RIDGE * 0.999).all()
 

@@ -1,5 +1,5 @@
-"""Distributions fitted to typed variables: of Gaussian mixtures and Student copulas of normal scores, the one that
-predicts held-out rows best. Density ratios of their margins are exact.
+"""Distributions fitted to typed variables: the Gaussian mixture or Student copula of normal scores that best predicts
+held-out rows. Density ratios of their margins are exact.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from infoscope.estimators.classifier.inputs import assign_folds
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable, as_variables, join
 
-ANY, MIXTURES, STUDENT = "any", "mixtures", "student"  # families of distributions
-RIDGE = 1e-4  # least variance of unit scores
+ANY, MIXTURES, STUDENT = "any", "mixtures", "student"  # families
+RIDGE = 1e-4  # added to variances of scores, which are about 1
 
 Scores, Codes = NDArray[np.float64], NDArray[np.intp]
 
@@ -48,7 +48,7 @@ class Mixture:
 
     @property
     def name(self) -> str:
-        return f"a Gaussian mixture of {len(self.components)}" if len(self.components) > 1 else "a normal law"
+        return f"a Gaussian mixture of {len(self.components)}" if len(self.components) > 1 else "a normal distribution"
 
     def log_density(self, scores: Scores, codes: Codes, variables: Sequence[int]) -> NDArray[np.float64]:
         """The log density of some of the variables [n]: minus infinity at categories that were not fitted."""
@@ -81,7 +81,7 @@ class StudentCopula:
         columns = np.flatnonzero(np.isin(self.columns, variables))
         if not len(columns):
             return np.zeros(len(scores))
-        scores = np.clip(scores[:, columns], -8.0, 8.0)  # beyond it the normal distribution function is 1
+        scores = np.clip(scores[:, columns], -8.0, 8.0)  # beyond 8 the normal distribution function is 1
         wide = -np.sign(scores) * stats.t.ppf(ndtr(-np.abs(scores)), self.degrees)
         factor = np.linalg.cholesky(self.correlation[np.ix_(columns, columns)])
         square = (np.linalg.solve(factor, wide.T) ** 2).sum(axis=0)
@@ -89,7 +89,7 @@ class StudentCopula:
         return joint + (stats.norm.logpdf(scores) - _log_t(wide**2, 1, self.degrees)).sum(axis=1)
 
 
-Law = Mixture | StudentCopula
+Distribution = Mixture | StudentCopula
 
 
 def _log_t(square: NDArray[np.float64], dim: int, degrees: float) -> NDArray[np.float64]:
@@ -100,29 +100,29 @@ def _log_t(square: NDArray[np.float64], dim: int, degrees: float) -> NDArray[np.
 
 def fit(
     variables: Sequence[Variable], generator: np.random.Generator, family: str = ANY, rows_to_choose: int = 3000
-) -> Law:
-    """The distribution that predicts the last 30 % of some rows best, fitted to all; STUDENT is of numbers only."""
+) -> Distribution:
+    """The distribution that predicts 30 % of some rows best, refitted to all rows; STUDENT is for numbers only."""
     scores, codes, columns = _scores_and_codes(variables)
     joint = join(*variables).codes
     joint = np.zeros(len(scores), np.intp) if joint is None else joint
-    fits = list(_fits(scores.shape[1], len(scores) / (joint.max() + 1), bool((codes >= 0).any()), family))
+    fits = list(_candidates(scores.shape[1], len(scores) / (joint.max() + 1), bool((codes >= 0).any()), family))
     if len(fits) == 1:
         return fits[0](scores, codes, joint, columns)
     rows = generator.permutation(len(scores))[:rows_to_choose]
     train, test = np.split(rows, [int(len(rows) * 0.7)])
 
-    def score(of) -> float:
-        fitted = of(scores[train], codes[train], joint[train], columns)
+    def score(fit_to) -> float:
+        fitted = fit_to(scores[train], codes[train], joint[train], columns)
         density = fitted.log_density(scores[test], codes[test], range(codes.shape[1]))
         return float(density[np.isfinite(density)].mean())
 
     return max(fits, key=score)(scores, codes, joint, columns)
 
 
-def _fits(dim: int, rows: float, has_codes: bool, family: str) -> Iterator[Any]:
-    """Ways to fit: (scores, codes, joint, columns) -> Law, that columns and rows of a category can bear."""
+def _candidates(dim: int, rows: float, has_codes: bool, family: str) -> Iterator[Any]:
+    """Fitting functions (scores, codes, joint, columns) -> Distribution with at least two rows per parameter."""
     if family != STUDENT:
-        most = rows / ((dim + 1) * (dim + 2))  # two rows a parameter
+        most = rows / ((dim + 1) * (dim + 2))  # two rows per parameter
         yield functools.partial(_mixture, 1, False)
         yield from (functools.partial(_mixture, size, False) for size in (2, 4, 8, 16, 32) if dim and size <= most)
         yield from (functools.partial(_mixture, size, True) for size in (2, 3, 5) if dim > 1 and size <= most)
@@ -131,7 +131,7 @@ def _fits(dim: int, rows: float, has_codes: bool, family: str) -> Iterator[Any]:
 
 
 def _mixture(count: int, shells: bool, scores: Scores, codes: Codes, joint: Codes, columns: Codes) -> Mixture:
-    """The mixture of rows of joint categories `joint` [n]; few rows: one component, shrunk to the pooled covariance."""
+    """A mixture in each joint category `joint` [n]; with few rows one component, shrunk to the pooled covariance."""
     dim, components = scores.shape[1], []
     sizes = np.bincount(joint)
     means = np.stack([np.bincount(joint, column) / np.maximum(sizes, 1) for column in scores.T] or [sizes * 0.0], 1)
@@ -140,7 +140,7 @@ def _mixture(count: int, shells: bool, scores: Scores, codes: Codes, joint: Code
     for category in np.flatnonzero(sizes):
         rows = np.flatnonzero(joint == category)
         if count > 1 and len(rows) > count * (dim + 1) * (dim + 2) / 2:
-            parts = components_of(scores[rows], count, shells)
+            parts = mixture_components(scores[rows], count, shells)
         else:
             spread, size = within[rows].T @ within[rows], len(rows)
             if len(rows) < len(scores):
@@ -151,9 +151,9 @@ def _mixture(count: int, shells: bool, scores: Scores, codes: Codes, joint: Code
     return Mixture(tuple(components), columns)
 
 
-def components_of(scores: Scores, count: int, shells: bool) -> list[tuple[float, NDArray, NDArray]]:
-    """Weight, mean and covariance of the components of the likeliest mixture, begun from clusters or from shells:
-    covariances from narrow to wide around one centre, for heavy tails that columns share.
+def mixture_components(scores: Scores, count: int, shells: bool) -> list[tuple[float, NDArray, NDArray]]:
+    """Weight, mean and covariance of each component of the maximum-likelihood mixture. It is initialised from clusters,
+    or from shells (narrow to wide covariances around one centre) for heavy tails that columns share.
     """
     model = GaussianMixture(count, reg_covar=RIDGE, random_state=0)
     if shells:
@@ -162,23 +162,23 @@ def components_of(scores: Scores, count: int, shells: bool) -> list[tuple[float,
         model.set_params(means_init=np.tile(scores.mean(axis=0), (count, 1)))
         model.set_params(precisions_init=np.linalg.inv(covariance) / widths)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a distribution that is not the likeliest is one as well
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a mixture short of the maximum is valid as well
         model.fit(scores)
     return list(zip(model.weights_, model.means_, model.covariances_))
 
 
 def _student(scores: Scores, codes: Codes, joint: Codes, columns: Codes) -> StudentCopula:
-    """Correlations by Kendall's tau (Lindskog et al. 2003); of some degrees of freedom the likeliest."""
+    """Correlations by Kendall's tau (Lindskog et al. 2003); the most likely of some degrees of freedom."""
     values, vectors = np.linalg.eigh(np.sin(np.pi / 2 * kendall(scores)))
-    found = (vectors * np.maximum(values, RIDGE)) @ vectors.T  # correlations one by one may not fit together
+    found = (vectors * np.maximum(values, RIDGE)) @ vectors.T  # pairwise correlations may not be positive definite
     scale = np.sqrt(np.diag(found))
     correlation = found / scale / scale[:, None]
     fits = [StudentCopula(degrees, correlation, columns) for degrees in (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)]
-    return max(fits, key=lambda law: law.log_density(scores, codes, range(codes.shape[1])).mean())
+    return max(fits, key=lambda fitted: fitted.log_density(scores, codes, range(codes.shape[1])).mean())
 
 
 def kendall(columns: NDArray[np.float64], most: int = 12, shifts: int = 50) -> NDArray[np.float64]:
-    """Kendall's tau b of every two of the columns [n, c]: [c, c]; of more than `most` from `shifts` pairs a row."""
+    """Kendall's tau b of columns [n, c] with each other, [c, c]; above `most` columns from `shifts` pairs per row."""
     n, dim = columns.shape
     if dim <= most or n <= 2 * shifts:
         found = np.eye(dim)
@@ -186,7 +186,7 @@ def kendall(columns: NDArray[np.float64], most: int = 12, shifts: int = 50) -> N
             found[a, b] = found[b, a] = stats.kendalltau(columns[:, a], columns[:, b]).statistic
         return found
     generator = np.random.default_rng(0)
-    columns = columns[generator.permutation(n)]  # rows in the order of time have neighbours that are alike
+    columns = columns[generator.permutation(n)]  # successive rows of a series are similar
     found = np.zeros((dim, dim))
     for shift in 1 + generator.permutation((n - 1) // 2)[:shifts]:
         signs = np.sign(columns - np.roll(columns, shift, axis=0)).astype(np.float32)
@@ -195,35 +195,31 @@ def kendall(columns: NDArray[np.float64], most: int = 12, shifts: int = 50) -> N
     return found / scale / scale[:, None]
 
 
-def log_ratio(law: Law, scores: Scores, codes: Codes) -> NDArray[np.float64]:
+def log_ratio(fitted: Distribution, scores: Scores, codes: Codes) -> NDArray[np.float64]:
     """The local information of x and y at every row [n], nats; its mean is I."""
-    joint, x, y = (law.log_density(scores, codes, variables) for variables in ((0, 1), (0,), (1,)))
+    joint, x, y = (fitted.log_density(scores, codes, variables) for variables in ((0, 1), (0,), (1,)))
     return joint - x - y
 
 
-def log_ratios(law: Law, scores: Scores, codes: Codes) -> NDArray[np.float64]:
+def log_ratios(fitted: Distribution, scores: Scores, codes: Codes) -> NDArray[np.float64]:
     """The log ratio of x of every row i and y of every row j [n, n], nats: 0 where a category was not fitted."""
     n = len(scores)
     of_x, of_y = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
-    paired = np.where(law.columns == 0, scores[of_x], scores[of_y])
+    paired = np.where(fitted.columns == 0, scores[of_x], scores[of_y])
     named = np.stack([codes[of_x, 0], codes[of_y, 1]], axis=1)
-    joint = law.log_density(paired, named, (0, 1)).reshape(n, n)
-    x, y = law.log_density(scores, codes, (0,))[:, None], law.log_density(scores, codes, (1,))
+    joint = fitted.log_density(paired, named, (0, 1)).reshape(n, n)
+    x, y = fitted.log_density(scores, codes, (0,))[:, None], fitted.log_density(scores, codes, (1,))
     known = np.isfinite(x) & np.isfinite(y)
     return np.where(known, joint - np.where(known, x + y, 0.0), 0.0)
 
 
 def held_out(
-    x: Any,
-    y: Any,
-    groups: ArrayLike | None = None,
-    folds: int = 5,
-    generator: np.random.Generator | None = None,
+    x: Any, y: Any, groups: ArrayLike | None = None, folds: int = 5, generator: np.random.Generator | None = None
 ) -> Estimate:
     """A lower bound on I(x; y), nats, up to its error: InfoNCE (van den Oord et al. 2018) on unseen rows.
 
-    Arguments as in `subsample`; folds at least 3. Every unseen pair stands among 100 pairs of x with other y: at most
-    log 100. ValueError: as `knn.mutual_information`.
+    Arguments as in `subsample`; folds at least 3. Every unseen pair is compared with 100 pairs of x and other y, so the
+    estimate is at most log 100. ValueError: as `knn.mutual_information`.
     """
     named, row_groups = as_variables(groups, x=x, y=y)
     variables = tuple(named.values())
@@ -232,29 +228,29 @@ def held_out(
     row_groups = np.arange(n) if row_groups is None else row_groups
     fold_of = assign_folds(np.zeros(n, np.intp), row_groups, require_int("folds", folds, 3), generator)
     values, names, batch, clip = np.empty(n), [], 100, 10.0
-    for law, test, scores, codes in cross_fitted(variables, fold_of, generator):
-        names.append(law.name)
+    for fitted, test, scores, codes in cross_fitted(variables, fold_of, generator):
+        names.append(fitted.name)
         order = generator.permutation(len(test))
         for rows in np.array_split(order, max(1, len(test) // batch)):
-            ratios = np.clip(log_ratios(law, scores[rows], codes[rows]), -clip, clip)
+            ratios = np.clip(log_ratios(fitted, scores[rows], codes[rows]), -clip, clip)
             values[test[rows]] = np.diag(ratios) - (logsumexp(ratios, axis=1) - np.log(len(rows)))
     return mean_of(values, row_groups, method=" or ".join(sorted(set(names))), settings=f"{folds} folds")
 
 
 def cross_fitted(
     variables: Sequence[Variable], fold_of: NDArray[np.intp], generator: np.random.Generator, family: str = ANY
-) -> Iterator[tuple[Law, NDArray[np.intp], Scores, Codes]]:
-    """For every fold 0, 1, ... [n]: the distribution of all other rows, and the fold's rows, scores and codes."""
+) -> Iterator[tuple[Distribution, NDArray[np.intp], Scores, Codes]]:
+    """For every fold 0, 1, ... [n]: the distribution fitted to the other rows; the fold's rows, scores and codes."""
     for fold in range(int(fold_of.max()) + 1):
         train, test = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        law = fit([variable.take(train) for variable in variables], generator, family)
-        scores = np.hstack([_scores_among(v.continuous[train], v.continuous[test]) for v in variables])
-        codes = np.stack([_codes_among(v, train, test) for v in variables], axis=1)
-        yield law, test, scores, codes
+        fitted = fit([variable.take(train) for variable in variables], generator, family)
+        scores = np.hstack([_scores_relative_to(v.continuous[train], v.continuous[test]) for v in variables])
+        codes = np.stack([_codes_relative_to(v, train, test) for v in variables], axis=1)
+        yield fitted, test, scores, codes
 
 
-def _scores_among(known: NDArray[np.float64], new: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The normal score [m, c] that new rows would have among known ones."""
+def _scores_relative_to(known: NDArray[np.float64], new: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The normal scores [m, c] of new rows by the ranks of known ones."""
     found = np.empty(new.shape)
     for place, (column, values) in enumerate(zip(known.T, new.T)):
         inside = np.sort(column)
@@ -263,8 +259,8 @@ def _scores_among(known: NDArray[np.float64], new: NDArray[np.float64]) -> NDArr
     return found
 
 
-def _codes_among(variable: Variable, known: NDArray[np.intp], new: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The codes of new rows as `take` numbers them for the known ones; -2 for a category that is not among those."""
+def _codes_relative_to(variable: Variable, known: NDArray[np.intp], new: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The codes of new rows, as `take` numbers them for the known ones; -2 for other categories."""
     if variable.codes is None:
         return np.full(len(new), -1)
     present = np.unique(variable.codes[known])

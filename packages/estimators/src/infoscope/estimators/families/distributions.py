@@ -1,4 +1,4 @@
-"""Distributions of an outcome that members of families predict: of classes, Gaussian; nats."""
+"""Predicted distributions of an outcome, nats: class probabilities, and normal distributions around a mean."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from scipy.linalg import cho_solve, cholesky
 
 from infoscope.errors import InvalidInput, WrongType
 
-FLOOR = 0.01  # share of the distribution without input, which bounds the loss of outliers
+FLOOR = 0.01  # weight of the distribution without input, which bounds the loss of outliers
 Mean = Callable[[Any | None], np.ndarray]
 """Inputs -> means [n, q], or [1, q] of None."""
 
 
 @dataclass(frozen=True, eq=False)
-class CategoricalLaw:
+class Categorical:
     """Distributions of classes: inputs -> log probabilities [n, classes], or [1, classes] of None."""
 
     log_probabilities: Callable[[Any | None], np.ndarray]
@@ -31,7 +31,7 @@ class CategoricalLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianLaw:
+class Normal:
     """N(mean(x), covariance)."""
 
     mean: Mean
@@ -44,43 +44,40 @@ class GaussianLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class FlooredLaw:
-    """(1 - FLOOR) times one distribution plus FLOOR times the one without input: few residuals may be far too small."""
+class FlooredNormal:
+    """(1 - FLOOR) times the distribution given the input plus FLOOR times the one without."""
 
-    law: GaussianLaw
-    constant: GaussianLaw
+    informed: Normal
+    constant: Normal
 
     @classmethod
-    def around(cls, mean: Mean, y: np.ndarray, residuals: np.ndarray) -> FlooredLaw:
-        """Of the covariance that the residuals [n, q] have."""
-        return cls(residual_law(mean, y, residuals), without_input(y, None))
+    def around(cls, mean: Mean, y: np.ndarray, residuals: np.ndarray) -> FlooredNormal:
+        """Around a mean, with the covariance of residuals [n, q]."""
+        return cls(normal_around(mean, y, residuals), without_input(y, None))
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
-        own = math.log1p(-FLOOR) + self.law.log_density(x, y)
+        own = math.log1p(-FLOOR) + self.informed.log_density(x, y)
         return np.logaddexp(own, math.log(FLOOR) + self.constant.log_density(None, y))
 
 
-def without_input(y: np.ndarray, classes: int | None, variance: float | None = None) -> CategoricalLaw | GaussianLaw:
+def without_input(y: np.ndarray, classes: int | None, variance: float | None = None) -> Categorical | Normal:
     """The best prediction without input: class frequencies, or a Gaussian around the mean."""
     if classes is None:
         centre = y.mean(axis=0, keepdims=True)
-        return residual_law(lambda x: centre, y, y - centre, variance)
+        return normal_around(lambda x: centre, y, y - centre, variance)
     with np.errstate(divide="ignore"):
         logs = np.log(np.bincount(y, minlength=classes) / len(y))[None]
-    return CategoricalLaw(lambda x: logs)
+    return Categorical(lambda x: logs)
 
 
-def residual_law(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None = None) -> GaussianLaw:
-    """The Gaussian around a mean of y, of a given variance, or of the covariance that the residuals [n, q] have."""
+def normal_around(mean: Mean, y: np.ndarray, residuals: np.ndarray, variance: float | None = None) -> Normal:
+    """The normal distribution around a mean of y, with a given variance or the covariance of residuals [n, q]."""
     if variance is not None:
-        return GaussianLaw(mean, variance * np.eye(residuals.shape[1]))
+        return Normal(mean, variance * np.eye(residuals.shape[1]))
     covariance = residuals.T @ residuals / len(residuals)
     if not np.linalg.eigvalsh(covariance).min() > (1e-13 * np.abs(y).max()) ** 2:  # below it, residuals are rounding
-        raise WrongType(
-            "variance must be given where a family predicts y, or a sum of its columns, without error: its own "
-            f"estimate from {len(residuals)} rows is 0."
-        )
-    return GaussianLaw(mean, covariance)
+        raise WrongType("variance must be given where y is predicted without error: its estimate is 0.")
+    return Normal(mean, covariance)
 
 
 def with_absent(logs: np.ndarray, present: np.ndarray, classes: int) -> np.ndarray:
