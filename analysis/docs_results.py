@@ -19,7 +19,7 @@ from typing import Any
 import click
 import pandas as pd
 
-from analysis.common.runs import latest, versions
+from analysis.common.runs import latest, profiles, versions
 from analysis.common.tables import file_name, published, render, share_text, text_of
 from analysis.report import ORDER, Section, compared, deviations, make_command, name_of, section, title_of
 from analysis.sample_estimators import audit, known_laws
@@ -251,7 +251,7 @@ def leaderboard() -> list[Path]:
         "squares are in the table `sets` of each run. Coverage: share of 95 % intervals that hold the truth, with the "
         "95 % Clopper-Pearson interval of that share. Audit failed: of the checks of `make audit`, which are of a "
         "method whatever the law. Seconds: median of one thread. Profiles "
-        f"{', '.join(sorted(set(found['profile'])))}; code {versions(found)}. {' '.join(left_out)}"
+        f"{profiles(found)}; code {versions(found)}. {' '.join(left_out)}"
     )
     files = "[CSV](leaderboard.csv), [JSON](leaderboard.json)"
     rows = figures.astype(object).where(figures.notna(), None).to_dict("records")

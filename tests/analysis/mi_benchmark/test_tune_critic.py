@@ -77,7 +77,7 @@ def test_errors_within_one_run_tell_estimators_apart_and_decide_nothing(analyse,
     (claim,) = best.claims
     assert claim.verdict == "undecided" and "scatter" in claim.evidence
     assert ("below all others" in claim.evidence) == apart
-    assert ("told apart from" in best.caption) != apart
+    assert ("Not significantly worse" in best.caption) != apart
 
 
 def test_importance_finds_what_matters(analyse):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.common.tables import save
-from analysis.sample_estimators.known_laws import analyse, by_method, pooled
+from analysis.sample_estimators.known_laws import analyse, pooled, summarised
 from tests.analysis.pictures import drawn
 
 NOBODY = argparse.Namespace()
@@ -33,7 +33,7 @@ def test_blocks_are_pooled_as_one_sample():
 
 
 def test_every_law_counts_alike_for_a_method():
-    figures = by_method(pooled(pd.DataFrame([run("a", bias=0.1), run("b", bias=-0.5, sets=100)])))
+    figures = summarised(pooled(pd.DataFrame([run("a", bias=0.1), run("b", bias=-0.5, sets=100)])))
     (row,) = figures.to_dict("records")
     assert row["rmse"] == pytest.approx(math.sqrt((0.02 + 0.26) / 2))
     assert (row["worst"], row["worst_bias"]) == ("b", -0.5)

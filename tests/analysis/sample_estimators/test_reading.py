@@ -38,7 +38,7 @@ def test_a_row_counts_distributions_and_the_last_is_of_all():
 
 def test_shares_have_their_interval():
     figures = reading.summarised(made_up(), ["type", "columns"])
-    text = reading.words(figures, ["type", "columns"])
+    text = reading.figures_text(figures, ["type", "columns"])
     assert text["interval contains the truth"].iloc[-1].startswith("98.3 % (91 to 100)")
     assert text["wrong, of grade A"].iloc[-1].startswith("2.5 % (0 to 13)")
 
