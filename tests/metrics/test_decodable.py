@@ -14,14 +14,13 @@ from scipy import stats
 
 from infoscope.data import imdb_embeddings, mnist
 from infoscope.metrics.decodable import (
-    channel,
+    channel_information,
     decodable_information,
     decodable_information_of_items,
     equal_rows,
     information_of_items,
     log_factor_sums,
 )
-from tests.refusals import refused
 
 LN2 = math.log(2.0)
 needs_data = pytest.mark.skipif(
@@ -78,7 +77,7 @@ def test_items_reach_the_exact_information():
         truth = 10 * truth_of_one_source(1.5, crossover)
         assert abs(one.value - truth) < 4 * one.standard_error + 0.007
         assert one.low < one.value < one.high < one.nominal
-        assert one.nominal == pytest.approx(10 * channel(crossover))
+        assert one.nominal == pytest.approx(10 * channel_information(crossover))
         assert one.normaliser == pytest.approx(1.0, abs=0.01)
 
 
@@ -155,24 +154,6 @@ def test_log_factor_sums():
     np.testing.assert_allclose(log_factor_sums(a, b, 0.9), np.log1p(0.9 * np.outer(a, b)).sum(axis=1), rtol=1e-9)
     extreme = np.full(64, 1 - 2e-6)
     np.testing.assert_allclose(log_factor_sums(extreme, -extreme, 1.0), 64 * math.log(4e-6 - 4e-12), rtol=1e-9)
-
-
-def test_bad_items_and_sources_are_refused():
-    source, wider = NoisyBits(2, 1.0, 0.0), NoisyBits(2, 1.0, 0.0, dims=2)
-    items = {"vectors": np.random.default_rng(7).normal(size=(30, 2)), "labels": np.arange(30) % 2, "sources": 2}
-    sources = {"folds": [(source, source)] * 2, "steps": 2, "samples": 50}
-    for function, given, change, argument, code in (
-        (decodable_information_of_items, items, {"labels": np.arange(30) % 3}, "labels", "type"),
-        (decodable_information_of_items, items, {"crossovers": [0.6]}, "crossovers", "range"),
-        (decodable_information_of_items, items, {"crossovers": [math.nan]}, "crossovers", "range"),
-        (decodable_information_of_items, items, {"sources": 0}, "sources", "range"),
-        (decodable_information, sources, {"folds": [(source, source)]}, "folds", "range"),
-        (decodable_information, sources, {"decoder": "tree"}, "decoder", "name"),
-        (decodable_information, sources, {"folds": [(wider, source)] * 2, "shared": True}, "shared", "length"),
-        (decodable_information, sources, {"samples": 1}, "held-out labels", "invalid"),
-    ):
-        with refused(argument, code):
-            function(**({"crossovers": [0.1]} | given | change))
 
 
 @needs_data

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from infoscope.metrics.metamorphic import audit
-from tests.refusals import refused
 
 
 def gaussian(x, y):
@@ -85,14 +84,3 @@ def test_no_number_for_transformed_data_is_a_failure():
         assert np.isnan(crashed.violation) and np.isnan(not_a_number.violation)
     for name in ("one-hot labels", "chain rule"):
         assert checks["labels", name].verdict == "not offered", checks["labels", name]
-
-
-@pytest.mark.parametrize(("settings", "argument", "code"), [
-    ({"y": ["images"]}, "y", "name"),
-    ({"n": 10}, "n", "range"),
-    ({"generator": 1}, "generator", "type"),
-    ({"repeats": 1}, "repeats", "range"),
-])  # fmt: skip
-def test_bad_settings_are_refused(settings, argument, code):
-    with refused(argument, code):
-        audit(gaussian, **settings)

@@ -69,7 +69,7 @@ def test_errors_are_those_of_new_samples():
 def test_nothing_to_share_is_said():
     factors, _, rng = signs(400, 3, 0.5)
     found = minimality(rng.standard_normal((400, 3)), factors)
-    assert np.isnan(found) and "nothing is" in found.notes[0]
+    assert np.isnan(found) and "undefined" in found.notes[0]
     with refused("factors", "shape"):
         minimality(rng.standard_normal((400, 3)), factors[:, 0])
 

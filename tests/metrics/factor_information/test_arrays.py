@@ -8,7 +8,6 @@ import pytest
 from scipy import integrate, stats
 
 from infoscope.metrics.factor_information.arrays import from_arrays
-from tests.refusals import refused
 
 LN2 = np.log(2)
 METHODS = ({"method": "knn", "resamples": None}, {"method": "classifier", "family": "knn"})
@@ -117,16 +116,3 @@ def test_neighbours_in_many_dimensions_contradict_themselves_and_it_is_not_hidde
     assert found.alone[0, 0] > found.joint[0] + 0.5
     held_out = from_arrays(z, y, family="logistic")
     assert held_out.joint[0] > 0.9 * held_out.alone[0, 0]
-
-
-def test_errors():
-    z, y = readable_bit(100, 0)
-    for call, argument, code in (
-        (lambda: from_arrays(z, y, "bins"), "method", "name"),
-        (lambda: from_arrays(np.ones((100, 2)), y), "representation", "constant"),
-        (lambda: from_arrays(z, np.r_[5, y[1:]]), "factors", "few"),
-        (lambda: from_arrays(z, y, factor_names=("a", "b")), "factor_names", "length"),
-        (lambda: from_arrays(z, y, groups=np.arange(5)), "groups", "length"),
-    ):
-        with refused(argument, code):
-            call()

@@ -12,7 +12,6 @@ from infoscope.metrics.factor_information.posterior import (
     GaussianPosterior,
     ProductPosterior,
 )
-from tests.refusals import refused
 
 ATTACKS = (redundancy_attack, synergy_attack)
 
@@ -109,18 +108,3 @@ def test_an_attacked_posterior_can_be_attacked():
     scale = np.sqrt(np.diagonal(twice.covariance[0]))
     error = np.sqrt((np.outer(scale, scale) ** 2 + twice.covariance[0] ** 2) / 20_000)
     assert (np.abs(spread - twice.covariance[0]) < 5 * error).all()  # 78 figures: once in 20,000 times
-
-
-def test_requirements():
-    posterior, _ = example(4)
-    category = CategoricalPosterior(np.full((4, 2), 0.5))
-    for call, argument, code in (
-        (lambda: redundancy_attack(posterior, -1), "alpha", "range"),
-        (lambda: redundancy_attack(posterior, "strong"), "alpha", "range"),
-        (lambda: redundancy_attack(category, 1.0), "z", "invalid"),
-    ):
-        with refused(argument, code):
-            call()
-    two = ProductPosterior(posterior, GaussianPosterior(posterior.mean, posterior.scale, ("a", "b", "c")))
-    with refused("z", "invalid"):
-        redundancy_attack(two, 1.0)

@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 
 from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.metrics.pid import Bounds, bounds
-from tests.refusals import refused
 
 
 def of(pointwise, entropy=None, **more):
@@ -125,7 +124,7 @@ def test_crossed_bounds_are_told_in_standard_errors_everywhere():
     assert "1 of 4" in note and "y0 and z0" in note and f"{ratio:.1f} standard errors" in note
     table = found.table()
     assert [bool(words) for words in table["notes"]] == [True, False, False, False]
-    assert table["excess"][0] == pytest.approx(excess.value[0, 0]) and "estimated apart" in table["notes"][0]
+    assert table["excess"][0] == pytest.approx(excess.value[0, 0]) and "estimated separately" in table["notes"][0]
     together = found.aggregated("alone")
     for low, high in zip(together[::2], together[1::2]):
         assert low.notes == high.notes and f" by {low.value - high.value:.3g} ±" in low.notes[0]
@@ -141,15 +140,3 @@ def test_every_pair_is_a_cell_of_the_picture():
     assert ax.get_title().endswith("n = 400")
     page = found._repr_html_()
     assert "2 factors, 3 latents" in page and page.index("<details>") < page.index("<table")
-
-
-def test_requirements():
-    pointwise = np.zeros((10, 2, 5))
-    for call, argument, code in (
-        (lambda: of(np.full((4, 1, 5), np.nan)), "alone", "missing"),
-        (lambda: of(pointwise, entropy=np.array([1.0, 0.0])).unibound(), "factor 'y1'", "range"),
-        (lambda: of(pointwise).aggregated("best"), "latent", "name"),
-        (lambda: of(np.zeros((10, 2, 3))).mig(), "latents", "few"),
-    ):
-        with refused(argument, code):
-            call()

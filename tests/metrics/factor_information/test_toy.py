@@ -7,7 +7,6 @@ import pytest
 
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.pid import Bounds
-from tests.refusals import refused
 
 KINDS = ("none", "redundancy", "synergy")
 
@@ -89,16 +88,3 @@ def test_unibound_is_never_above_mig():
     for factors, kind, alpha in itertools.product(range(2, 8), KINDS, (0.0, 0.3, 1.0, 10.0)):
         found = toy.exact(kind, factors, 0.3, alpha)
         assert found.unibound(False).value <= found.mig(False).value + 1e-12
-
-
-def test_requirements():
-    for call, argument, code in (
-        (lambda: toy.exact("both", 3, 0.1), "attack", "name"),
-        (lambda: toy.exact("none", 3, 0), "noise", "range"),
-        (lambda: toy.exact("none", 1, 0.1), "factors", "range"),
-        (lambda: toy.exact("synergy", 3, 0.1, -1.0), "alpha", "range"),
-        (lambda: toy.sampled("synergy", 3, 0.1, np.inf), "alpha", "range"),
-        (lambda: toy.exact("none", 3, 0.1).unibound(), "factor 'y0'", "range"),
-    ):
-        with refused(argument, code):
-            call()

@@ -267,19 +267,3 @@ def test_a_report_is_a_table_and_words(report):
 def test_holm():
     """By hand: .005 x 4, .01 x 3, .03 x 2, and .04 no less than the one before. NaN is no test."""
     np.testing.assert_allclose(holm([0.01, 0.04, np.nan, 0.03, 0.005]), [0.03, 0.06, np.nan, 0.06, 0.02])
-
-
-@pytest.mark.parametrize(("change", "argument", "code"), [
-    ({"blocks": {"z_q": np.zeros((60, 1))}}, "blocks", "name"),
-    ({"blocks": {"z_y": None}}, "blocks", "name"),
-    ({"blocks": 3}, "blocks", "type"),
-    ({"y": np.zeros(60, int)}, "y", "constant"),
-    ({"d": np.zeros(50, int)}, "d", "length"),
-    ({"k": 30}, "k", "range"),
-    ({"folds": 2}, "folds", "range"),
-])  # fmt: skip
-def test_bad_input_is_refused(change, argument, code):
-    rng = np.random.default_rng(0)
-    given = {"blocks": {"z_y": rng.normal(size=(60, 2))}, "y": np.arange(60) % 2, "d": np.arange(60) // 2 % 2}
-    with refused(argument, code):
-        evaluate(**{**given, "resamples": 10, "permutations": 0, **change})

@@ -6,7 +6,6 @@ import pytest
 from infoscope.metrics.factor_information import exact
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from infoscope.metrics.partition.evaluation import evaluate_posterior
-from tests.refusals import refused
 
 
 def encoded(n, seed, columns=1):
@@ -72,19 +71,3 @@ def test_copies_of_rows_are_no_more_draws():
         for groups in (None, four)
     )
     assert together.value == apart.value and together.standard_error > 1.2 * apart.standard_error
-
-
-@pytest.mark.parametrize(("change", "argument", "code"), [
-    ({"scales": {"z_y": np.ones((40, 1))}}, "scales", "invalid"),
-    ({"scales": {"z_y": np.zeros((40, 1)), "z_d": np.ones((40, 1))}}, "scale", "range"),
-    ({"scales": {"z_y": np.ones((40, 2)), "z_d": np.ones((40, 1))}}, "scale", "shape"),
-    ({"draws": 1}, "draws", "range"),
-    ({"y": np.zeros(40, int)}, "y", "constant"),
-])  # fmt: skip
-def test_bad_input_is_refused(change, argument, code):
-    rng = np.random.default_rng(0)
-    blocks = {name: rng.normal(size=(40, 1)) for name in ("z_y", "z_d")}
-    given = {"means": blocks, "scales": {name: np.ones((40, 1)) for name in blocks}, "y": np.arange(40) % 2,
-             "d": np.arange(40) // 2 % 2, "draws": 50}  # fmt: skip
-    with refused(argument, code):
-        evaluate_posterior(**{**given, **change})

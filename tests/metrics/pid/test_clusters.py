@@ -5,7 +5,6 @@ import pytest
 
 from infoscope.estimators.variables import Discrete
 from infoscope.metrics import pid
-from tests.refusals import refused
 
 BIT = np.log(2)
 
@@ -123,10 +122,3 @@ def test_coarse_codes_of_normal_variables_know_less():
     assert f"Clusters keep {kept:.2f} of the 0." in found.redundant.notes[0]
     known = pid.broja_from_arrays(*(Discrete(column > 0) for column in rows.T), blocks=8)
     assert not known.redundant.notes  # nothing is cut
-
-
-def test_requirements():
-    g = np.random.default_rng(0)
-    for clusters in (11, 1):
-        with refused("clusters", "range"):
-            pid.broja_from_arrays(*g.normal(size=(3, 200)), clusters=clusters)

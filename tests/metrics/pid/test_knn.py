@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from infoscope.estimators import knn
-from infoscope.estimators.variables import Continuous, Discrete
+from infoscope.estimators.variables import Discrete
 from infoscope.metrics import pid
-from tests.refusals import refused
 
 GATES = {
     "and": lambda a, b: a & b,
@@ -119,17 +118,3 @@ def test_least_specific_information_of_mixed_variables(gate):
     assert found[:4] == pytest.approx(exact[:4], abs=0.03)
     of_bits = pid.williams_beer_from_arrays(Discrete(a), Discrete(b), Discrete(target))
     assert of_bits[:4] == pytest.approx(exact[:4], abs=0.005)
-
-
-def test_requirements():
-    g = np.random.default_rng(0)
-    a, wide = g.normal(size=50), g.normal(size=(50, 2))
-    for call, argument, code in (
-        (lambda: pid.shared_exclusion(a, wide, a), "a and b", "length"),
-        (lambda: pid.shared_exclusion(a, Discrete(a > 0), a), "b", "type"),
-        (lambda: pid.shared_exclusion(a, a + 1, [Continuous(a), Discrete(a > 0)]), "target", "type"),
-        (lambda: pid.shared_exclusion(np.round(a) / 2, np.round(wide[:, 0]) / 2, Discrete(a > 0)), "a and b", "range"),
-        (lambda: pid.williams_beer_from_arrays(a, wide, a), "target", "type"),
-    ):
-        with refused(argument, code):
-            call()

@@ -5,10 +5,9 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from infoscope.estimators.variables import Continuous, Discrete
+from infoscope.estimators.variables import Continuous
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
-from tests.refusals import refused
 
 
 def channels(h_a, h_b, noise=None):
@@ -169,32 +168,7 @@ def test_ranks_know_nothing_of_monotone_maps():
     assert "rank-normal" in found.redundant.method and found.redundant.n == 300
 
 
-NORMAL = np.eye(3) + np.diag([0.5, 0.5], 1) + np.diag([0.5, 0.5], -1)
-SUM = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.0]]  # the target is a + b, without noise
-
-
-@pytest.mark.parametrize(
-    ("covariance", "a", "b", "argument", "code"),
-    [
-        (SUM, 0, 1, "target", "constant"),
-        ([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 0, 1, "covariance", "range"),
-        (np.triu(NORMAL), 0, 1, "covariance", "conflict"),
-        (NORMAL[:2], 0, 1, "covariance", "shape"),
-        (NORMAL, 0, 0, "a, b, target", "conflict"),
-    ],
-)
-def test_bad_covariances_are_refused(covariance, a, b, argument, code):
-    with refused(argument, code):
-        pid.gaussian(covariance, a, b, 2)
-
-
-def test_bad_rows_are_refused():
+def test_wrapped_rows_are_the_same():
     rows = np.arange(9.0)
     wrapped = pid.gaussian_from_arrays(Continuous(rows), [Continuous(rows**2)], rows**3, blocks=8)
     assert wrapped[:4] == pid.gaussian_from_arrays(rows, rows**2, rows**3, blocks=8)[:4]
-    with refused("margins", "name"):
-        pid.gaussian_from_arrays(rows, rows, rows, margins="raw")
-    with refused("a", "type"):
-        pid.gaussian_from_arrays(Discrete(np.arange(9) % 2), rows, rows)
-    with refused(code="length"):
-        pid.gaussian_from_arrays(rows, rows, np.arange(8.0))

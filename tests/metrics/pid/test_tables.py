@@ -146,16 +146,6 @@ def test_the_terms_do_not_depend_on_order_and_the_gap_is_kept():
     assert broja(impossible).redundant == pytest.approx(BIT)
 
 
-def test_requirements():
-    for call, argument, code in (
-        (lambda: discrete_information(np.full((2, 2), 0.25)), "table", "shape"),
-        (lambda: broja(SAME * 2), "table", "range"),
-        (lambda: broja(AND, tolerance=1e-40), "tolerance", "range"),
-    ):
-        with refused(argument, code):
-            call()
-
-
 def test_bounds_that_cross_say_so_and_are_not_clipped():
     """t below a: all three lower bounds are above their upper ones by 0.1, which is -min(a, b, t - a, t - b)."""
     crossed = bounds(0.5, 0.1, 0.4)

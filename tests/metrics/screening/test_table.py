@@ -143,7 +143,7 @@ def test_missing_values_are_left_out_by_pair():
 def test_columns_with_many_holes_are_not_offered_to_the_choice():
     found = screened(TABLE.assign(a=TABLE["a"].where(np.arange(N) % 2 == 0)))
     assert {"a", "blurred"} <= set(found.relevant) and "blurred" in found.chosen and "a" not in found.chosen
-    assert any(note.startswith("Not offered") and "a" in note for note in found.notes)
+    assert any(note.startswith("Not candidates") and "a" in note for note in found.notes)
     assert not any("adding nothing" in line and " a" in line.split(":")[1] for line in found.summary)
 
 

@@ -9,7 +9,6 @@ from infoscope.estimators.families import Gaussian, GradientBoosting, Logistic, 
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.leakage import usable_leakage
 from infoscope.metrics.v_information.measures import ESTIMATORS, estimate
-from tests.refusals import refused
 
 LN2 = math.log(2.0)
 
@@ -115,13 +114,3 @@ def test_texts_are_given_texts_and_classes():
         assert abs(found.value - alone.value) < 4 * math.hypot(found.standard_error, alone.standard_error)
     known = estimate(tfidf_logistic(), x, y, folds=3, given=x)
     assert abs(known.value) < 0.02
-
-
-@pytest.mark.parametrize(("given", "argument", "code"), [
-    (np.zeros(30), "given", "length"),
-    (np.arange(40), "given", "type"),
-])  # fmt: skip
-def test_what_cannot_be_given_is_refused(given, argument, code):
-    x, _, y, _ = linear(40, 7)
-    with refused(argument, code):
-        estimate(Gaussian(), x, y, given=given)

@@ -14,7 +14,6 @@ from infoscope.metrics.v_information.label_errors import (
     IN_SAMPLE,
     SCORES,
     Evidence,
-    LabelScore,
     auroc,
     average_precision,
     data_map,
@@ -203,22 +202,3 @@ def test_intervals_of_a_score_that_knows_nothing_cover_one_half():
         found = detection(pd.DataFrame({"noise": rng.normal(size=80)}), mask, resamples=100, generator=rng).iloc[0]
         missed += not found["low"] <= 0.5 <= found["high"]
     assert missed < 10
-
-
-@pytest.mark.parametrize(
-    ("call", "argument", "code"),
-    [
-        (lambda: flip_labels([0, 1], 0.0, np.random.default_rng(0)), "share", "range"),
-        (lambda: flip_labels([1, 1], 0.5, np.random.default_rng(0)), "labels", "constant"),
-        (lambda: flip_labels([0, 1], 0.5, np.random.default_rng(0), "salt"), "noise", "name"),
-        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, True]), "flipped", "shape"),
-        (lambda: detection(pd.DataFrame({"s": [1.0, np.nan]}), [True, False]), "scores", "missing"),
-        (lambda: detection(pd.DataFrame({"s": [1.0, 2.0]}), [True, False], at=[3]), "at", "range"),
-        (lambda: label_scores(Logistic(), np.zeros((3, 1)), np.zeros(3, dtype=int)), "y", "constant"),
-        (lambda: label_scores(Network(), np.eye(4), np.arange(4.0)), "y", "type"),
-        (lambda: LabelScore("own", "own", len, "by hand", "here"), "kind", "name"),
-    ],
-)
-def test_bad_input_is_refused(call, argument, code):
-    with refused(argument, code):
-        call()

@@ -5,12 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from infoscope.estimators.families.closed_form import Table
 from infoscope.estimators.families.local import Kernel
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
-from tests.refusals import refused
 
 
 def circles(n, seed):
@@ -54,18 +52,3 @@ def test_features_hide_a_label_and_keep_the_rest():
     assert hidden.reconstruction < 0.5
     assert hidden.adversary_log_loss > 0.9 * math.log(2)
     assert hidden.encode(x[:5]).shape == (5, 6)
-
-
-@pytest.mark.parametrize(
-    ("call", "argument", "code"),
-    [
-        (lambda: usable_leakage({}, {"u": [0, 1]}, {"t": Table()}), "blocks", "few"),
-        (lambda: hide(np.zeros((4, 2)), [0, 0, 0, 0], Network()), "u", "constant"),
-        (lambda: hide(np.zeros((4, 2)), [0, 1, 0], Network()), "u", "length"),
-        (lambda: hide(np.zeros((4, 2)), [0.1, 0.2, 0.3, 0.4], Network()), "u", "type"),
-        (lambda: hide(np.zeros((4, 2)), [0, 1, 0, 1], Network(), strength=-1.0), "strength", "range"),
-    ],
-)
-def test_bad_input_is_refused(call, argument, code):
-    with refused(argument, code):
-        call()

@@ -205,25 +205,3 @@ def test_shannon_information_bounds_that_of_any_family():
     for family in (Logistic(), Logistic(1.0, degree=3), Network((20,), epochs=20)):
         found = estimate(family, x, y)
         assert found.value < shannon + 4 * found.standard_error
-
-
-@pytest.mark.parametrize(
-    ("change", "argument", "code"),
-    [
-        ({"estimator": "oracle"}, "estimator", "name"),
-        ({"folds": 2}, "folds", "range"),
-        ({"test": np.ones(100, dtype=bool)}, "test", "conflict"),
-        ({"estimator": "held-out", "test": np.ones(100, dtype=bool)}, "test", "type"),
-        ({"estimator": "held-out", "test": np.arange(100) < 9, "groups": np.zeros(100)}, "test", "range"),
-        ({"floor": 0.5}, "floor", "range"),
-        ({"y": np.zeros(100, dtype=int)}, "y", "constant"),
-        ({"y": np.r_[np.zeros(99, dtype=int), 1]}, "labels", "few"),
-        ({"estimator": "in-sample", "family": Table(), "x": np.arange(100) % 2, "delta": 0.5}, "delta", "range"),
-        ({"family": Gaussian(), "y": np.zeros(100)}, "y", "constant"),
-    ],
-)
-def test_bad_input_is_refused(change, argument, code):
-    x, y = pairs(100, 11)
-    settings = {"family": Logistic(), "x": x, "y": y} | change
-    with refused(argument, code):
-        estimate(**settings)

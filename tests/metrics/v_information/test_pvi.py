@@ -10,9 +10,8 @@ import pytest
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.scikit import tfidf_logistic
 from infoscope.metrics.v_information import pvi
-from infoscope.metrics.v_information.hardness import threshold_window
 from infoscope.metrics.v_information.measures import estimate
-from tests.refusals import refused
+from infoscope.metrics.v_information.pvi import threshold_window
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("INFOSCOPE_DATA"), reason="INFOSCOPE_DATA names no folder of real data"
@@ -81,13 +80,6 @@ def test_labels_and_texts_come_back_as_they_were():
     labels = np.array(["pro", "con"] * 30)
     table = pvi.pointwise(tfidf_logistic(), texts, labels, folds=3)
     assert list(table["label"]) == list(labels) and table["correct"].all()
-
-
-def test_bad_windows_are_refused():
-    with refused("classes", "range"):
-        threshold_window(1.0, 1)
-    with refused("null_entropy_bits", "range"):
-        threshold_window([1.0, -0.1], 2)
 
 
 @needs_data

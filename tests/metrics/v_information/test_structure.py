@@ -156,25 +156,3 @@ def test_wrong_edges_are_counted():
     assert wrong_edges([1, 2, -1], [-1, 0, 1]) == 1.0
     assert wrong_edges([1, 2, -1], [-1, 0, 1], directed=False) == 0.0
     assert edge_auc([[0, 2, 1], [1, 0, 1], [1, 3, 0]], [[0, 1, 0], [0, 0, 0], [0, 1, 0]]) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("call", "argument", "code"),
-    [
-        (lambda: maximum_arborescence(np.zeros((2, 3))), "weights", "shape"),
-        (lambda: maximum_arborescence([[0, np.nan], [1, 0]]), "weights", "type"),
-        (lambda: maximum_arborescence(np.zeros((2, 2)), root=2), "root", "range"),
-        (lambda: wrong_edges([-1, 2, 1], [-1, 0, 0]), "parents", "range"),
-        (lambda: wrong_edges([-1, 0], [-1, 0, 0]), "parents and truth", "length"),
-        (lambda: wrong_edges([-1, 7, 0], [-1, 0, 0]), "parents", "range"),
-        (lambda: wrong_edges([-1, -2, 0], [-1, 0, 0]), "parents", "range"),
-        (lambda: maximum_arborescence(np.zeros((2, 2)), root=True), "root", "range"),
-        (lambda: edge_auc(np.zeros((2, 2)), np.zeros((2, 2))), "adjacency", "constant"),
-        (lambda: weights_by(Gaussian(), np.zeros((5, 1))), "variables", "range"),
-        (lambda: weights_by(Gaussian(), [np.arange(9.0), np.arange(8.0)]), "x", "length"),
-        (lambda: weights_by(Gaussian(), np.ones((9, 2)), "guess"), "estimator", "name"),
-    ],
-)
-def test_bad_input_is_refused(call, argument, code):
-    with refused(argument, code):
-        call()
