@@ -14,7 +14,7 @@ from analysis.mi_benchmark._captions import DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import every_claim, limit_claim, relative_error
 from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
 
-THEIRS = " The paper's are one run each, and its files have none of side 50."
+THEIRS = " The paper's figures are of one run each, and its files have no run of side 50."
 MARGIN = 0.05  # share of the true MI; smaller differences are ignored
 PLACE = [*GROUP, "size", "dimension", "true_bits", "bound"]
 PUBLISHED_SETTING = PUBLISHED | {

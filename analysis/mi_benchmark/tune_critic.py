@@ -11,7 +11,7 @@ import optuna
 import pandas as pd
 from scipy import stats
 
-from analysis.common.runs import COMPLETE, FRACTION, SHOWN, best_of, ranked, scatter, steps_done, trials_of, versions
+from analysis.common.runs import COMPLETE, FRACTION, SHOWN, best_of, provenance, ranked, scatter, steps_done, trials_of
 from analysis.common.tables import Analysis, Claim, Result, plus_minus, text_of, told
 from analysis.mi_benchmark._benchmark import figures_at
 from analysis.mi_benchmark._captions import cautions
@@ -31,8 +31,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     bits = newest["schedule_bits"][0]
     trials = figures_at(trials, bits).assign(true_bits=bits).reset_index(drop=True)
     notes = [
-        f"Profile {newest['profile']}: up to {newest['steps']:,} steps, {newest['critic']} critic, "
-        f"{newest['sources']} sources. Data {newest['pool']}; seed {newest['seed']}; code {versions(trials)}.",
+        f"{provenance(trials)} Up to {newest['steps']:,} steps, {newest['critic']} critic, {newest['sources']} "
+        f"sources. Data {newest['pool']}; seed {newest['seed']}.",
         *cautions(trials.fillna({"nonfinite_steps": 0})),
     ]
     return [best_trials(trials, notes), importance(trials, notes)]

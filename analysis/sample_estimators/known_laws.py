@@ -47,7 +47,7 @@ def pooled(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarised(figures: pd.DataFrame) -> pd.DataFrame:
-    """A row per collection, method and size: over the distributions that it answered, with equal weights."""
+    """A row per collection, method and size: over the distributions with an estimate, with equal weights."""
     rows = []
     for group, laws in figures.groupby(["collection", "method", "n"], sort=False):
         known = laws[laws["answered"] > 0]
@@ -92,7 +92,7 @@ def _methods(laws: pd.DataFrame, sources: str, left_out: list[str]) -> Result:
         "n": ("n", "{:,}"),
         "method": "method",
         "distributions": "laws",
-        "answered": [f"{row.answered} of {row.asked}" for row in rows],
+        "estimates": [f"{row.answered} of {row.asked}" for row in rows],
         "RMSE (nats)": ("rmse", "{:.3f}"),
         "median |bias|": ("median_bias", "{:.3f}"),
         "largest bias": [f"{row.worst_bias:+.3f} {row.worst}" for row in rows],
@@ -106,7 +106,7 @@ def _methods(laws: pd.DataFrame, sources: str, left_out: list[str]) -> Result:
     }
     text = text_of(figures, ["collection"], columns)
     caption = [
-        "Nats, over the data sets that a method answered. RMSE: root of the mean over distributions, with equal "
+        "Nats, over the data sets with an estimate. RMSE: root of the mean over distributions, with equal "
         "weights. Coverage: share of the 95 % intervals that contain the truth, with the 95 % Clopper-Pearson interval "
         "of that share, which takes data sets as independent. Distributions covered: those with a coverage of at least "
         f"{MIN_COVERAGE:.0%}. Seconds: median, one thread. MiB: the largest memory that an estimate added. A method "

@@ -1,4 +1,6 @@
-"""Rank correlations over models of several kinds: closed cases, invariances, and coverage on laws with known truth."""
+"""Rank correlations over models of several kinds: closed cases, invariances, and coverage on distributions with a known
+truth.
+"""
 
 import math
 
@@ -25,7 +27,7 @@ def scores(between: float, within: float, share: float, kinds: int, trainings: i
     return both.reshape(-1, 2), np.repeat(np.arange(kinds), trainings)
 
 
-def test_scores_that_rank_alike_agree_fully_and_monotone_maps_change_nothing():
+def test_equal_ranks_agree_fully_and_monotone_maps_change_no_agreement():
     both, kinds = scores(0.5, 0.5, 0.5, KINDS, TRAININGS, np.random.default_rng(0))
     a, b = both.T
     for agreement in (rank_agreement, rank_agreement_within):
@@ -73,9 +75,9 @@ def test_constant_scores_have_no_correlation():
 
 
 @pytest.mark.parametrize("between, within, share", [(0.0, 0.0, 0.8), (0.8, 0.0, 0.8), (0.0, 0.8, 0.8), (0.0, 0.0, 0.2)])
-def test_intervals_hold_the_truth(between, within, share):
-    """In at least 121 of 150 studies: fewer have a probability of 3e-4 where the intervals hold it in 90 %. One that
-    draws models one by one holds it in some 70 % of the first law.
+def test_intervals_cover_the_truth(between, within, share):
+    """In at least 121 of 150 studies: fewer have a probability of 3e-4 if the coverage is 90 %. An interval that
+    draws models one by one covers the truth in about 70 % for the first distribution.
     """
     large, of = scores(between, within, share, 20_000, 1, np.random.default_rng(5))
     truth = stats.spearmanr(*large.T).statistic

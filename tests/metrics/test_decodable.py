@@ -40,7 +40,7 @@ def truth_of_one_source(distance, crossover):
 
 
 class NoisyBits:
-    """Every source's label read once a side as N(+-distance, 1); `dims` numbers for each source of y."""
+    """Labels with noise, N(+-distance, 1), independently in x and y; `dims` numbers for each source of y."""
 
     def __init__(self, sources, distance, crossover, dims=1):
         self.sources, self.distance, self.crossover, self.dims = sources, distance, crossover, dims
@@ -134,7 +134,7 @@ def test_interval_of_items_covers():
 
 @pytest.mark.parametrize(("decoder", "dims"), [("linear", 2), ("mlp", 1)])
 def test_sources_of_pairs_reach_the_exact_information(decoder, dims):
-    """Fresh Gaussian readings, for which the linear decoder is well specified; dims 2 makes the sides unlike. Three
+    """Fresh Gaussian readings, for which the linear decoder is well specified; dims 2 makes x and y unlike. Three
     folds: within 9.9 standard errors (Student t, 2 degrees of freedom: 1 %; fixed seed) and 5 % of training loss.
     """
     folds = [(NoisyBits(3, 1.5, 0.0, dims), NoisyBits(3, 1.5, 0.3, dims)) for _ in range(3)]
@@ -163,7 +163,7 @@ def test_log_factor_sums():
 )
 def test_mnist_is_nearly_error_free(side, information_error, accuracy_error):
     """The benchmark's posteriors of MNIST 0/1 give 0.990 bits for one source; the error of ours is about 0.0025. Means
-    of 4 x 4 pixels tell nearly as much.
+    of 4 x 4 pixels have nearly as much information.
     """
     pool = mnist().restrict((0, 1))
     vectors = torch.nn.functional.avg_pool2d(pool.images.double() / 255, 28 // side).flatten(1)

@@ -1,4 +1,4 @@
-"""The audit finds what is wrong with estimators that are wrong in a known way, and nothing with one that is right."""
+"""The audit finds the faults of estimators with known faults, and none in a correct one."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_more_than_the_entropy_and_a_broken_chain_are_found():
     assert found["labels", "at most H(y)"] == found["labels", "chain rule"] == "fails"
 
 
-def test_what_is_not_offered_is_said():
+def test_checks_that_an_estimator_refuses_are_reported():
     def refuses(x, y):
         raise TypeError("labels only\nmore")
 

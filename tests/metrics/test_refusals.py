@@ -229,6 +229,6 @@ V_INFORMATION = [
     [*SERIES, *DISENTANGLEMENT, *INFORMATION, *PARTITION, *PID, *V_INFORMATION],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_what_cannot_be_used_is_refused(call, argument, code):
+def test_invalid_input_is_refused(call, argument, code):
     with refused(argument, code):
         call()

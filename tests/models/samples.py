@@ -13,7 +13,7 @@ ADJECTIVES = (("dull", "weak", "awful", "boring", "poor"), ("bright", "strong", 
 
 
 def corpus(n: int, seed: int) -> tuple[list[str], torch.Tensor]:
-    """Sentences in which one word tells the class, among others that do not."""
+    """Sentences in which one word determines the class."""
     draw = random.Random(seed)
     texts = []
     for position in range(n):

@@ -1,4 +1,4 @@
-"""What every model promises: it is made from its generator and no other, and rebuilt from its JSON and weights."""
+"""Every model draws from its own generator only, and can be rebuilt from its configuration and weights."""
 
 import json
 
@@ -85,8 +85,10 @@ def example(model, given):
 
 
 @pytest.mark.parametrize(("make", "given"), CASES.values(), ids=CASES)
-def test_a_model_is_its_generator_and_then_its_configuration_and_weights(make, given, tmp_path):
-    """Trained or calibrated, torch's own generator is untouched; what tracking writes and reads answers bit for bit."""
+def test_a_model_is_restored_from_its_configuration_and_weights(make, given, tmp_path):
+    """Trained or calibrated, torch's own generator is untouched; a model that was written and read by tracking has
+    bit-identical outputs.
+    """
     before = torch.get_rng_state()
     model, again, other = (make(generator(seed)).eval().requires_grad_(False) for seed in (0, 0, 1))
     expected = answer(model, given)

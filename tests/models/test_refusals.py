@@ -1,4 +1,4 @@
-"""What the models and their trainings refuse: one row for each fault, with the argument and the code of the error."""
+"""Inputs that models and trainings refuse: one row for each, with the argument and the code of the error."""
 
 import math
 from functools import partial
@@ -275,6 +275,6 @@ TEXT_MODELS = [
     [*DOMAIN_MODELS, *VAES, *INVERTIBLE, *RESNETS, *TEXT_MODELS],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_what_cannot_be_used_is_refused(call, argument, code):
+def test_invalid_input_is_refused(call, argument, code):
     with refused(argument, code):
         call()

@@ -1,4 +1,4 @@
-"""What the analyses of the benchmark share: verdicts by intervals, ratios, settings beside the published ones."""
+"""Common parts of the analyses of the benchmark: verdicts by intervals, ratios, differences from published settings."""
 
 import math
 from dataclasses import replace
@@ -42,9 +42,9 @@ def test_verdict_by_the_interval_over_runs(values, verdict):
     assert limit_claim("It is small.", values, 0.2, "size").verdict == verdict
 
 
-def test_a_figure_at_its_limit_is_decided_in_one_of_twenty_cases():
-    """Normal figures whose mean is the limit: 4,000 claims are decided 5 % of the time. By the binomial law 200 ± 14,
-    so outside 130 to 270 with a probability below 1e-6.
+def test_a_figure_at_its_limit_is_decided_in_5_percent_of_the_cases():
+    """Normal figures whose mean is the limit: 4,000 claims are decided 5 % of the time. By the binomial distribution
+    200 ± 14, so outside 130 to 270 with a probability below 1e-6.
     """
     draws = np.random.default_rng(1).normal(0.2, 0.05, (4000, 3))
     decided = sum(verdict_below(values, 0.2) != "undecided" for values in draws)
@@ -73,7 +73,7 @@ def test_ratios_are_medians_within_a_seed():
     assert ratios.tolist() == pytest.approx([-1.0, 1.0])
 
 
-def test_what_diverged_is_infinite_and_says_nothing_where_both_did():
+def test_a_diverged_ratio_is_infinite_and_undefined_where_both_diverged():
     ratios = log_ratios(rows_of([[1, 1, NAN]], [[NAN, NAN, NAN]]), "critic", "a", "b", "mse_bits2")
     assert ratios.tolist() == [-INF]
     both = rows_of([[NAN] * 3] * 2, [[NAN] * 3] * 2)
@@ -93,7 +93,7 @@ def test_every_cell_must_hold():
     assert every_claim("", rows.iloc[:0], ["bound", "true_bits"], "mse_bits2", 0.25).verdict == "undecided"
 
 
-def test_relative_error_tells_diverged_from_unknown_truth():
+def test_relative_error_distinguishes_divergence_from_an_unknown_truth():
     rows = pd.DataFrame({"second_half_mean_bits": [1.0, NAN, 1.0], "true_bits": [2.0, 2.0, NAN]})
     error = relative_error(rows)
     assert error.tolist()[:2] == [0.5, INF] and math.isnan(error[2])
@@ -168,14 +168,14 @@ def test_pairs_are_of_seeds_that_were_run_at_both():
     ("text", "hub:distilbert-base-uncased", "fine-tuned"),
     ("images", "mnist", None),
 ])  # fmt: skip
-def test_what_the_items_of_a_text_pool_went_through_is_said(made_up, domain, pool, words):
-    told = " ".join(cautions(made_up([dict(domain=domain, pool=pool, bound="dv")])))
-    assert words is None or words in told
-    assert ("20 %" in told) + ("fine-tuned" in told) == (words is not None)
-    assert "lower bound" in told
+def test_the_processing_of_text_items_is_in_the_caption(made_up, domain, pool, words):
+    text = " ".join(cautions(made_up([dict(domain=domain, pool=pool, bound="dv")])))
+    assert words is None or words in text
+    assert ("20 %" in text) + ("fine-tuned" in text) == (words is not None)
+    assert "lower bound" in text
 
 
-def test_the_published_figures_stand_beside_ours():
+def test_published_figures_have_their_own_columns():
     ours = pd.DataFrame({"domain": ["images", "text"], "depth": [2, 99], "mse_bits2": [0.2, 0.3]})
     of = Evidence(ours, ours, ours)
     table = of.add_published(ours, "table2", ["domain", "depth"])
@@ -186,7 +186,7 @@ def test_the_published_figures_stand_beside_ours():
     assert other.add_published(ours, "table2", ["domain", "depth"])["published_mse_bits2"].isna().all()
 
 
-def test_missing_figures_say_why():
+def test_missing_figures_have_a_reason():
     names = "mse_bits2", "oracle_critic_mse_bits2", "decodable_bits", "accuracy", "published_mean_bits"
     nothing = pd.DataFrame({name: [math.nan] for name in names})
     assert [figure_text(nothing, name)[0] for name in nothing] == [

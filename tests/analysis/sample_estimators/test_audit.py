@@ -1,4 +1,4 @@
-"""The audit's table: who fails is said, with numbers, and who is not installed is named."""
+"""The table of the audit: failures with numbers, and packages that are not installed."""
 
 import importlib
 
@@ -71,7 +71,7 @@ def test_too_few_rows_are_an_error_in_a_sentence(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("package", ["npeet_plus", "infomeasure", "ennemi", "npeet"])
-def test_installed_packages_are_asked_as_their_users_do(package):
+def test_installed_packages_are_called_like_their_users_do(package):
     """A number for continuous pairs, near the truth of 0.83 nats; skipped where the package is not installed."""
     pytest.importorskip(package)
     g = np.random.default_rng(0)

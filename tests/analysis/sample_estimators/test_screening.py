@@ -8,7 +8,7 @@ from analysis.sample_estimators.screening import add_counts, comparison, summari
 
 
 def made_up():
-    """Two tables, two data sets each; the second table has nothing to find."""
+    """Two tables, two data sets each; the columns of the second table are independent."""
     rows = []
     for table, dependent in (("lines", 4), ("nothing", 0)):
         for number in (0, 1):
@@ -20,7 +20,7 @@ def made_up():
     return pd.DataFrame(rows)
 
 
-def test_shares_are_means_over_tables_of_what_can_be_found():
+def test_shares_are_means_over_tables():
     figures, text = summarised(add_counts(made_up()))
     of = figures.set_index("method")
     assert of.loc["screen", "power"] == 1 and of.loc["dcor", "power"] == pytest.approx(0.5)
@@ -31,7 +31,7 @@ def test_shares_are_means_over_tables_of_what_can_be_found():
     assert of.loc["screen", "seconds"] == 1.5 and text["intervals that cover the true value"].tolist()[1] == ""
 
 
-def test_the_caption_says_what_is_wanted_and_compares_powers():
+def test_the_caption_gives_the_target_and_compares_powers():
     lines = comparison(summarised(add_counts(made_up()))[0])
     assert "30.0%" in lines[0] and "at most 10%" in lines[0]
     assert lines[1].startswith("Intervals that cover the true value, screen: 95.0%")

@@ -56,7 +56,7 @@ def test_collapsed_latents(preset):
     assert found.value > 0.99 and found.chance == 0.5
 
 
-def test_no_active_latent_is_said_and_is_not_0(factors):
+def test_without_active_latents_a_score_is_undefined(factors):
     found = factor_vae_score(0.01 * factors, factors, SMALL)
     assert np.isnan(found.value) and found.active == (False, False)
     assert "No latent" in found.notes[0]
@@ -74,7 +74,7 @@ def test_a_category_counts_by_disagreement(factors):
         assert one.value == other.value > 0.99
 
 
-def test_a_posterior_draws_and_knows_its_categories(factors):
+def test_a_posterior_gives_draws_and_its_categorical_latents(factors):
     posterior = ProductPosterior(
         GaussianPosterior(factors[:, 1:].astype(float), np.full((600, 1), 0.05)),
         CategoricalPosterior(0.97 * np.eye(3)[factors[:, 0]] + 0.01),

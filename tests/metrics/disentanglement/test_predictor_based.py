@@ -27,7 +27,7 @@ def factors_and_code(n, seed, noise):
     return factors, factors + noise * rng.standard_normal((n, 2))
 
 
-def test_an_unused_latent_weighs_nothing():
+def test_an_unused_latent_has_no_weight():
     """A constant latent is never split on: it neither lowers nor raises disentanglement."""
     factors, codes = factors_and_code(600, 0, 0.01)
     found = dci(np.column_stack([codes, np.full(600, 0.1)]), factors, 1)
@@ -36,7 +36,7 @@ def test_an_unused_latent_weighs_nothing():
     assert found.accuracy.min() > 0.99 and found.informativeness.n == 600
 
 
-def test_nothing_to_split_on_is_said():
+def test_without_splits_a_score_is_undefined():
     factors, _ = factors_and_code(100, 0, 0.0)
     found = dci(np.ones((100, 2)), factors, 1)
     assert np.isnan(found.disentanglement.value) and "use no latent" in found.disentanglement.notes[0]
@@ -100,7 +100,7 @@ def planted(n=240, seed=0):
 
 
 def test_dci_as_published_is_one_training_on_two_thirds():
-    """Importances of the one fit; the rest of the items is what it is asked about."""
+    """Importances of the one fit; the informativeness is that of the rest of the items."""
     codes, factors = planted(90)
     found = dci(codes, factors, None, generator=np.random.default_rng(0), predictor="gradient-boosting")
     stream = np.random.default_rng(0)

@@ -21,7 +21,7 @@ def generator(seed=0):
 
 
 def example(n=60, dim=3, values=4, seed=0):
-    """A posterior whose latents tell about two factors, and the factors."""
+    """A posterior whose latents have information about two factors, and the factors."""
     g = generator(seed)
     y = np.stack([g.integers(0, values, n), g.integers(0, 3, n)], axis=1)
     mean = y @ g.normal(size=(2, dim)) + 0.1 * g.normal(size=(n, dim))
@@ -70,7 +70,7 @@ def test_arrays_are_attacked_as_posteriors_are(attack):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_an_attack_keeps_what_all_latents_tell(attack):
+def test_an_attack_keeps_the_joint_information(attack):
     """With common draws the same number, whatever alpha; a redundant copy can also be left out."""
     posterior, y = example(300)
     before = exact.factor_information(posterior, y, 200, generator(1))

@@ -85,7 +85,7 @@ def test_both_sweeps_are_the_sums_written_out(name):
 
 
 def test_densities_of_gaussian_latents_are_scipy_s():
-    """The sums once more with nothing of ours: 40 rows, by their definition (Eq. 8)."""
+    """The sums by their definition (Eq. 8) with scipy's densities, of 40 rows."""
     g, n = generator(5), 40
     mean, scale, y = g.normal(size=(n, 2)), np.exp(g.normal(size=(n, 2)) / 2), g.integers(0, 3, n)
     posterior = GaussianPosterior(mean, scale)
@@ -124,9 +124,9 @@ def test_exclusive_or_is_synergy():
     assert found.aggregated().synergistic_low.value == pytest.approx(1, abs=1e-6)
 
 
-def test_the_expectation_is_met_and_the_standard_errors_too():
+def test_estimates_are_unbiased_and_standard_errors_cover_the_spread():
     """200 samples of 50 draws against 20,000 draws: the mean within 4.5 standard errors; draws are stratified, so that
-    what is said to be the error of a sample is at least its spread (less 20 %, 4 standard errors of a spread).
+    the standard error of a sample is at least its spread (less 20 %, 4 standard errors of a spread).
     """
     posterior, y = gaussian(200), factors(200)
     truth = exact.factor_information(posterior, y, 20_000, generator(1))
@@ -150,7 +150,7 @@ def test_every_row_is_equally_likely():
 
 
 def latents_of(posterior, draws, drawn):
-    """What the draws say of the latents, whatever the factors."""
+    """The `LatentInformation` of a posterior."""
     return exact.measure(posterior, np.zeros((posterior.n, 1), int), draws, drawn).latents
 
 
@@ -176,14 +176,14 @@ def test_the_divergence_has_its_closed_form():
 
 
 def test_independent_latents_have_no_total_correlation():
-    """Rows on a grid of two means: q(z) factorises, and no row is told from another by far less than log n."""
+    """Rows on a grid of two means: q(z) factorises, and the information about the row is far below log n."""
     mean = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
     found = latents_of(GaussianPosterior(mean, np.full_like(mean, 0.01)), 200, generator())
     assert found.total_correlation.value == pytest.approx(0, abs=1e-5)
     assert found.mutual_information.value == pytest.approx(np.log(30), abs=1e-5)
 
 
-def test_sharp_posteriors_lose_nothing():
+def test_sharp_posteriors_are_measured_exactly():
     """Scales of 1e-5 around means of 3: float32 differences of the means alone would be off by 2 %."""
     g = generator(8)
     mean = 3 + 1e-5 * g.normal(size=(500, 2))
@@ -245,7 +245,7 @@ def test_names_entropy_and_progress():
     np.testing.assert_array_equal(found.parts, again.parts)  # the default generator has a fixed seed
 
 
-def test_a_constant_factor_has_nothing_to_tell():
+def test_information_about_a_constant_factor_is_zero():
     found = exact.factor_information(gaussian(5), np.column_stack([np.arange(5) > 2, np.ones(5, bool)]), 20)
     assert found.joint[1] == found.entropy[1] == 0 and found.table()["entropy"].min() == 0
     with refused("factor 'y1'", "range"):

@@ -94,8 +94,8 @@ def test_terms_add_up_by_the_classifier(report):
         assert value(report, pair) == pytest.approx(value(report, one) + sign * value(report, other), abs=1e-12)
 
 
-def test_scores_are_what_they_say(report):
-    """The definitions, once more from the table."""
+def test_scores_follow_their_definitions(report):
+    """The definitions, computed from the table."""
     for route in ("neighbours", "classifier"):
         v, found = (lambda name: value(report, name, route)), report.scores(route)  # noqa: B023
         of_y = (v("I(z_y;Y|D)") - v("I(z_x,z_dy,z_d;Y|D)")) / v("H(Y|D)")
@@ -137,7 +137,7 @@ def test_leakage_is_shown_where_it_is(report):
     assert np.isnan(table.loc[("classifier", "I(z_y;D|Y)"), "p_value"])
 
 
-def test_copies_of_rows_say_no_more_than_the_rows():
+def test_copies_of_rows_add_no_information():
     """Four near copies of 200 rows as groups: errors as of 200 rows, not of 800, and tests exchange within groups."""
     blocks, y, d = sample(200, 2)
     rng, four = np.random.default_rng(3), np.repeat(np.arange(200), 4)
@@ -167,8 +167,9 @@ def test_absent_and_constant_blocks():
     assert report.blocks == {"z_y": 2, "z_x": 3, "z_d": 1}
 
 
-def test_units_that_are_off_are_not_ties():
-    """Rectified blocks with most rows at 0: measured in one pass, with a remark, near the truth of the discrete law.
+def test_inactive_units_are_not_ties():
+    """Rectified blocks with most rows at 0: measured in one pass, with a remark, near the truth of the discrete
+    distribution.
 
     z_y = [y and a coin], so I = log 2 - 3/4 H(1/3); its error at 1,000 rows is about .015 (tolerance 4 of them).
     """
@@ -183,7 +184,7 @@ def test_units_that_are_off_are_not_ties():
 
 
 def test_names_of_classes_matter_only_where_they_are_taken_for_numbers():
-    """The classes lie in order on a line; numbered in another order their codes say less of it."""
+    """The classes lie in order on a line; numbered in another order their codes have less information."""
     rng = np.random.default_rng(6)
     y, d = rng.integers(0, 4, 500), rng.integers(0, 2, 500)
     z = 50 * (0.7 * y[:, None] + 0.3 * rng.normal(size=(500, 1)))
@@ -196,7 +197,7 @@ def test_names_of_classes_matter_only_where_they_are_taken_for_numbers():
     assert numbers[0] - numbers[1] > 0.15
 
 
-def test_the_own_way_of_the_seed_is_npeet(case, report):
+def test_labels_as_numbers_is_the_estimate_of_npeet(case, report):
     """Up to the noise that breaks ties, of which some remain as codes are whole numbers."""
     blocks, y, d = case
     theirs = npeet.cmi(blocks["z_y"], y[:, None].astype(float), d[:, None].astype(float), 5, compat=True) * np.log(2)
@@ -206,7 +207,7 @@ def test_the_own_way_of_the_seed_is_npeet(case, report):
     assert set(report.scores("labels-as-numbers")) == {"seed", "seed_bits"}
 
 
-def test_a_domain_that_the_class_tells():
+def test_a_domain_determined_by_the_class():
     """H(D|Y) = 0: no share of it, nothing to test, and no disagreement of routes over rounding."""
     rng = np.random.default_rng(11)
     y = rng.integers(0, 3, 150)

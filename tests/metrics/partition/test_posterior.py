@@ -34,8 +34,8 @@ def test_as_the_engine_for_single_latents():
     assert both > figures["I(z_y;Y|D)"].value > 0.2
 
 
-def test_where_every_posterior_is_the_same_nothing_is_told():
-    """Exactly 0, of every block; and a scale of 1e-3 about the class itself tells everything: unique is 1."""
+def test_equal_posteriors_have_no_information():
+    """Exactly 0, of every block; and a scale of 1e-3 about the class itself determines it: unique is 1."""
     _, _, y, d = encoded(120, 3)
     flat = {name: np.ones((120, 2)) for name in ("z_y", "z_d")}
     report = evaluate_posterior(flat, flat, y, d, draws=200)

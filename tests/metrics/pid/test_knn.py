@@ -1,4 +1,4 @@
-"""Decompositions by neighbours against laws whose densities are known."""
+"""Decompositions by nearest neighbours against known densities."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ GATES = {
 
 
 def shared_in_gate(of):
-    """The redundancy of two fair bits and their gate, each with uniform noise that hides nothing: densities within a
+    """The redundancy of two fair bits and their gate, each with little uniform noise: densities within a
     noise are even, so f is the probability of the bits."""
     cells = [(of(a, b), a, b) for a in (0, 1) for b in (0, 1)]
 
@@ -74,8 +74,8 @@ def test_normal_sources(with_a, with_b, between):
     a, b, target = normal_rows(covariance, 3000, 1).T
     found = pid.shared_exclusion(a, b, target)
     assert abs(found.redundant.value - exact) < 4 * np.hypot(found.redundant.standard_error, error) + 0.01
-    told = [knn.mutual_information(source, target, margins="rank").value for source in (a, b)]
-    assert found.informations[:2] == pytest.approx(told)
+    expected = [knn.mutual_information(source, target, margins="rank").value for source in (a, b)]
+    assert found.informations[:2] == pytest.approx(expected)
 
 
 def test_sources_change_places_and_ranks_decide():
@@ -109,7 +109,7 @@ def test_counts_are_those_of_brute_force():
 
 @pytest.mark.parametrize("gate", ["and", "xor", "unique", "sum"])
 def test_least_specific_information_of_mixed_variables(gate):
-    """Bits under noise that hides nothing have the terms of the table."""
+    """Bits under little noise have the terms of the table."""
     a, b, target = gate_rows(GATES[gate], 3000, 1)
     table = np.zeros((3, 2, 2))
     np.add.at(table, (target, a, b), 1 / len(a))

@@ -76,7 +76,7 @@ def test_trainings_are_averaged():
     pd.testing.assert_frame_equal(scores_of(both)[names], expected)
 
 
-def test_what_is_asked_of_a_training_needs_one_by_epochs():
+def test_scores_of_a_training_need_its_epochs():
     rng = np.random.default_rng(3)
     y = rng.integers(2, size=60)
     x = 2.0 * y[:, None] + rng.normal(size=(60, 2))
@@ -131,7 +131,7 @@ def test_cleanlab_agrees(classes):
     assert set(ours[same[ours]]) == {item for item in off if same[item]} and len(off) > 20
 
 
-def test_flips_are_as_many_as_asked_and_go_to_other_labels_or_to_the_next():
+def test_flips_have_the_requested_share_and_change_to_other_labels_or_to_the_next():
     y, rng = np.repeat(["a", "b", "c"], 50), np.random.default_rng(1)
     for noise, moves in (("symmetric", 6), ("pair", 3)):
         noisy, flipped = flip_labels(y, 0.2, rng, noise)
@@ -159,7 +159,7 @@ def test_flipped_labels_are_found_by_every_score():
         assert found.loc[(score, "precision@30"), "value"] > 0.6, score
 
 
-def test_what_is_gathered_is_reproducible_and_in_the_order_of_the_items():
+def test_collected_scores_are_reproducible_and_in_the_order_of_the_items():
     rng = np.random.default_rng(4)
     y = rng.integers(2, size=120)
     x = 3.0 * y[:, None] + rng.normal(size=(120, 2))
@@ -193,8 +193,8 @@ def test_ties_count_by_their_share():
     assert found.loc["average_precision", "value"] == pytest.approx(0.4)
 
 
-def test_intervals_of_a_score_that_knows_nothing_cover_one_half():
-    """60 repetitions, each missing it with probability 5 %: 10 or more misses happen once in 1,000 times."""
+def test_intervals_of_a_random_score_cover_one_half():
+    """60 repetitions, each of which misses it with probability 5 %: 10 or more misses happen once in 1,000 times."""
     rng = np.random.default_rng(4)
     missed = 0
     for _ in range(60):

@@ -12,15 +12,15 @@ from infoscope.metrics.v_information.leakage import hide, usable_leakage
 
 
 def circles(n, seed):
-    """Class 1 lies outside of class 0: nothing for a line, everything for a curve. Three columns of noise beside it."""
+    """Class 1 lies outside of class 0: no information for a line, all for a curve. Three further columns of noise."""
     rng = np.random.default_rng(seed)
     u = np.arange(n) % 2
     angle, radius = rng.uniform(0, 2 * math.pi, n), 1.0 + 1.5 * u + 0.2 * rng.normal(size=n)
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), rng.normal(size=(n, 3))]), u
 
 
-def test_the_table_says_which_block_leaks_to_whom():
-    """Within 4 standard errors of nothing (6e-5 each), or nearly all of it; the ceiling is 1 bit."""
+def test_the_table_shows_which_block_leaks_to_which_family():
+    """Within 4 standard errors of 0 (6e-5 each), or nearly all of it; the ceiling is 1 bit."""
     x, u = circles(600, 0)
     blocks = {"ring": x[:, :2], "noise": x[:, 2:]}
     families = {"linear": Logistic(), "kernel": Kernel()}

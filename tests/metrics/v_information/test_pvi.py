@@ -84,8 +84,8 @@ def test_labels_and_texts_come_back_as_they_were():
 
 @needs_data
 @pytest.mark.slow  # ten fits of 25,000 rows of 768 numbers
-def test_a_large_set_of_embeddings_has_the_information_that_is_known():
-    """The note beside the data has accuracy 0.988 in five folds, and 0.89 bits with penalty 1 and calibration; somewhat
+def test_a_large_set_of_embeddings_has_its_known_information():
+    """The note of the data set has accuracy 0.988 in five folds, and 0.89 bits with penalty 1 and calibration; somewhat
     more with the penalty that suits it. 1 bit is all there is."""
     found = np.load(Path(os.environ["INFOSCOPE_DATA"]) / "imdb_embeddings" / "bert.npz")
     table = pvi.pointwise(Logistic(100.0), found["x"], found["y"])

@@ -161,7 +161,7 @@ def test_batch_statistics_are_those_of_torch():
 
 
 @pytest.mark.parametrize("kind", FLOWS)
-def test_what_needs_fixed_statistics_says_so(kind):
+def test_densities_without_fixed_statistics_are_refused(kind):
     x = samples(5, 4).float()
     uncalibrated, batchwise = kind(4, 8, statistics="fixed"), kind(4, 8)
     for call in (uncalibrated, uncalibrated.inverse, uncalibrated.log_det):

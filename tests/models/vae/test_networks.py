@@ -42,7 +42,7 @@ def test_weights_of_the_published_network():
     assert kinds == [nn.Conv2d, nn.ReLU] * 4 + [nn.Flatten, nn.Linear, nn.ReLU, nn.Linear]
 
 
-def test_codes_are_spread_as_the_posterior_says():
+def test_codes_have_the_moments_of_the_posterior():
     """Means within 5 standard errors, variances within 5 of theirs (6 latents; false alarm below 1e-5)."""
     model = VAE(**SMALL, generator=generator())
     one = model.encode(images(1))

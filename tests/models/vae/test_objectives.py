@@ -81,7 +81,7 @@ def test_stratified_weights_as_published():
 
 
 def test_parts_add_up_to_the_divergence_and_information_stays_below_ln_n():
-    """Draw by draw, whatever the batch: the identity holds to rounding, and no draw tells more than ln N."""
+    """For every draw: the identity holds to rounding, and its information is at most ln N."""
     items, batch = 50, 8
     for seed in range(20):
         mean, scale, z = posteriors(batch, 3, seed)
@@ -125,7 +125,7 @@ def test_total_correlation_is_not_negative_in_expectation():
 
 
 def test_beta_tcvae_with_weights_of_one_is_the_evidence_bound():
-    """The loss is reconstruction + log q(z|x) - log p(z) at the same draws, and `kl` says so."""
+    """The loss is reconstruction + log q(z|x) - log p(z) at the same draws, and equals `kl`."""
     model, x = VAE(**SMALL, generator=generator()), images(8)
     losses = prepared("beta-tcvae", model, beta=1.0).losses(model, x, generator(4), 100, 1)
     encoding = model.encode(x)
@@ -191,7 +191,7 @@ def correlated(n: int, correlation: float, g: torch.Generator) -> torch.Tensor:
 
 
 def test_the_discriminator_learns_the_total_correlation():
-    """Two normals of correlation .9: TC = -ln(1 - .81)/2 = .830 nats, read on 20,000 fresh codes within .3;
+    """Two normals of correlation .9: TC = -ln(1 - .81)/2 = .830 nats, estimated on 20,000 fresh codes within .3;
     uncorrelated ones within .05. Over 12 seeds the errors were -.03 with a standard deviation of .06, and 0 with one
     of .006: 5 and 8 of these."""
     for correlation, tolerance in ((0.9, 0.3), (0.0, 0.05)):
@@ -201,8 +201,8 @@ def test_the_discriminator_learns_the_total_correlation():
         for _ in range(400):
             objective.losses(model, correlated(256, correlation, g), g, 10**6, 1)
             objective.after(model, correlated(256, correlation, g), g)
-        told = objective.losses(model, correlated(20_000, correlation, g), g, 10**6, 1)["total_correlation"]
-        assert told.item() == pytest.approx(-0.5 * math.log(1 - correlation**2), abs=tolerance)
+        estimate = objective.losses(model, correlated(20_000, correlation, g), g, 10**6, 1)["total_correlation"]
+        assert estimate.item() == pytest.approx(-0.5 * math.log(1 - correlation**2), abs=tolerance)
 
 
 def test_the_published_discriminator():
@@ -214,9 +214,9 @@ def test_the_published_discriminator():
     assert [tuple(layer.weight.shape) for layer in layers[::2]] == [(1000, 6), *[(1000, 1000)] * 5, (1, 1000)]
 
 
-def test_factor_vae_trains_both_sides_apart():
+def test_factor_vae_trains_model_and_discriminator_separately():
     """The model's loss gives the discriminator no gradient, the discriminator's gives the model none; before it is
-    trained with zero weights in its last layer it cannot tell: ln 2, and a total correlation of 0."""
+    trained, with zero weights in its last layer, its loss is ln 2 and the total correlation 0."""
     model, x = VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=generator()), images(16)
     objective = prepared("factor-vae", model, width=8, depth=2)
     for parameter in objective.discriminator[-1].parameters():
@@ -261,14 +261,14 @@ def test_factor_vae_weighs_the_total_correlation():
 
 def test_published_settings():
     """dSprites: weights, batch, learning rate, Adam's betas (Tokui & Sato's code; the papers of each)."""
-    told = {
+    found = {
         name: (vars(made), made.batch, made.learning_rate, made.betas)
         for name, made in ((name, make()) for name, make in OBJECTIVES.items())
     }
     adam = (0.9, 0.999)
     factor = {"gamma": 35.0, "width": 1000, "depth": 6, "discriminator_learning_rate": 1e-4}
     joint = {"gamma": 150.0, "capacity_real": 40.0, "capacity_categorical": 1.1, "capacity_steps": 300_000}
-    assert told == {
+    assert found == {
         "ae": ({}, 64, 5e-4, adam),
         "vae": ({"beta": 1.0}, 64, 5e-4, adam),
         "beta-vae": ({"beta": 4.0}, 64, 5e-4, adam),

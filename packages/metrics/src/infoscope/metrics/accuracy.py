@@ -69,7 +69,9 @@ def replicated(values: Sequence[float], unit: str = "") -> Estimate:
     """The mean over n independent runs, Student t interval; NaN error for one run. ValueError for none."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
-        raise WrongShape(f"values must hold one figure per run [runs], at least one, got shape {values.shape}.")
+        raise WrongShape(
+            f"values must be one-dimensional, a figure for each of one or more runs, got shape {values.shape}."
+        )
     return mean_of(values, unit=unit, method="mean over runs")
 
 

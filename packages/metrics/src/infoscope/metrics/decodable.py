@@ -98,7 +98,7 @@ def decodable_information_of_items(
     vectors = np.asarray(vectors)
     bits = np.unique(np.asarray(labels), return_inverse=True)[1]
     if bits.max() != 1:
-        raise WrongType(f"labels must hold exactly two classes, got {bits.max() + 1}.")
+        raise WrongType(f"labels must have exactly two classes, got {bits.max() + 1}.")
     copies = equal_rows(vectors)
     fit = cross_fit({"item": vectors}, {"label": bits}, copies, family, folds, floor=FLOOR, generator=generator)
     surprise = fit.pointwise_entropy("label", "item")
@@ -181,7 +181,7 @@ def decodable_information(
     """
     crossovers = [require_number("crossovers", b, most=0.5) for b in crossovers]
     if len(folds) < 2:
-        raise OutOfRange(f"folds must hold at least two (training, held-out) pairs of sources, got {len(folds)}.")
+        raise OutOfRange(f"folds must have at least two (training, held-out) pairs of sources, got {len(folds)}.")
     one_of("decoder", decoder, HIDDEN)
     for setting, value in {"samples": samples, "steps": steps, "batch": batch}.items():
         require_int(setting, value, 1)
@@ -226,7 +226,7 @@ def train_decoders(
     """Decoders of x and of y (the same one twice if shared): [n, dim] -> log odds of label 1 [n, sources], float64."""
     x, y, labels, _ = source.sample_labelled(max(batch, 1000), generator)
     if shared and x.shape != y.shape:
-        raise WrongLength(f"shared needs x and y of one length, got {x.shape[1]} and {y.shape[1]}.")
+        raise WrongLength(f"shared must be False for x and y of different lengths, got {x.shape[1]} and {y.shape[1]}.")
     examples = [torch.cat([x, y])] if shared else [x, y]
     scalings = [scaling(one) for one in examples]
     networks = [fully_connected([one.shape[1], *hidden, labels.shape[1]], generator) for one in examples]

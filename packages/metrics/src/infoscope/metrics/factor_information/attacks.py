@@ -85,7 +85,6 @@ class AttackedGaussian:
         return self.full_of(self.base.mean, covariance, self.alpha, self.mixing, self.latents)
 
     def log_prior(self, z: Tensor) -> Tensor:
-        """See Posterior."""
         return self.base.log_prior(z)
 
     @staticmethod
@@ -112,7 +111,6 @@ class RedundantGaussian(AttackedGaussian):
 
     @staticmethod
     def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
-        """See AttackedGaussian."""
         return np.hstack([z, alpha * z @ mixing.T + noise])
 
     def added_rows(self, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
@@ -150,7 +148,6 @@ class SynergisticGaussian(AttackedGaussian):
 
     @staticmethod
     def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
-        """See AttackedGaussian."""
         return np.hstack([z + alpha * noise @ mixing.T, noise])
 
     def masked_scale(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:

@@ -104,7 +104,7 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
     names = tuple(names) if names is not None else tuple(f"factor {k}" for k in range(values.shape[1]))
     if len(set(names)) != values.shape[1]:
         raise WrongLength(
-            f"factor_names must be {values.shape[1]} different ones, one for each factor, got {list(names)}."
+            f"factor_names must be {values.shape[1]} different names, one for each factor, got {list(names)}."
         )
     are_numbers = np.array([kind is Continuous for kind, _, _ in typed])
     if are_numbers.any() and not numbers:

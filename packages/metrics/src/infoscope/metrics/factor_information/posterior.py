@@ -51,7 +51,6 @@ class _Gaussian:
         return len(self.mean)
 
     def log_prior(self, z: Tensor) -> Tensor:
-        """See Posterior."""
         return log_normal(z, 0.0, torch.ones((), dtype=z.dtype, device=z.device))
 
 
@@ -79,7 +78,6 @@ class GaussianPosterior(_Gaussian):
         return self.mean[rows] + self.scale[rows] * noise
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior."""
         alone = log_normal(z, like(z, self.mean[rows]), like(z, self.scale[rows]))
         joint = alone.sum(-1)
         return LogTerms(alone, joint[..., None] - alone, joint)
@@ -114,7 +112,6 @@ class CategoricalPosterior:
         return (cumulative <= level).sum(axis=1, keepdims=True).astype(np.float64)
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior."""
         probability = like(z, self.probability[rows])
         shape = torch.broadcast_shapes(z.shape[:-1], probability.shape[:-1])
         codes = z.long().expand(*shape, 1)
@@ -122,7 +119,6 @@ class CategoricalPosterior:
         return LogTerms(alone, torch.zeros_like(alone), alone[..., 0])
 
     def log_prior(self, z: Tensor) -> Tensor:
-        """See Posterior."""
         return torch.full_like(z, -log(self.probability.shape[1]))
 
 
@@ -162,7 +158,6 @@ class FullGaussianPosterior(_Gaussian):
         return self.mean[rows] + np.einsum("mij,mj->mi", self.factor[rows], noise)
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior."""
         mean, precision = like(z, self.mean[rows]), like(z, self.precision[rows])
         variance = like(z, np.diagonal(self.covariance[rows], axis1=-2, axis2=-1))
         r = z - mean
@@ -201,7 +196,6 @@ class ProductPosterior:
         return np.concatenate([part.draw(rows, generator) for part in self.parts], axis=1)
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior."""
         terms = [part.log_terms(own, rows) for part, own in zip(self.parts, self.split(z), strict=True)]
         rest = []
         for i, term in enumerate(terms):  # sums, not differences: log 0 cannot be subtracted
@@ -211,7 +205,6 @@ class ProductPosterior:
         return LogTerms(alone, torch.cat(rest, -1), sum(term.joint for term in terms))
 
     def log_prior(self, z: Tensor) -> Tensor:
-        """See Posterior."""
         return torch.cat([part.log_prior(own) for part, own in zip(self.parts, self.split(z), strict=True)], -1)
 
 

@@ -90,7 +90,7 @@ class TextEncoder(nn.Module):
     def tokens(self, texts: Texts) -> list[Tokens]:
         """The tokens of texts, or of pairs of texts, each of its own length. Raises ValueError for no texts."""
         if len(texts) == 0:
-            raise TooFew("texts must hold at least one text, got none.")
+            raise TooFew("texts must have at least one text, got none.")
         found, many = [], 1024  # at a time, as the tokenizer needs much memory
         for start in range(0, len(texts), many):
             encoded = self._tokenizer.encode_batch(list(texts[start : start + many]))
@@ -187,7 +187,7 @@ def small_encoder(
     """
     one_of("architecture", architecture, ("bert", "distilbert", "roberta"))
     if len(texts) == 0:
-        raise TooFew("texts must hold at least one text, got none.")
+        raise TooFew("texts must have at least one text, got none.")
     sizes = {"vocabulary": vocabulary, "hidden": hidden, "layers": layers, "heads": heads, "max_length": max_length}
     for size, value in sizes.items():
         require_int(size, value)
