@@ -13,11 +13,9 @@ from infoscope.metrics.factor_information.posterior import (
     ProductPosterior,
 )
 
+generator = np.random.default_rng
+
 ATTACKS = (redundancy_attack, synergy_attack)
-
-
-def generator(seed=0):
-    return np.random.default_rng(seed)
 
 
 def example(n=60, dim=3, values=4, seed=0):

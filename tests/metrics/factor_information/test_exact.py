@@ -16,10 +16,7 @@ from infoscope.metrics.factor_information.posterior import (
 )
 from tests.refusals import refused
 
-
-def generator(seed=0):
-    return np.random.default_rng(seed)
-
+generator = np.random.default_rng
 
 N = 2500  # three blocks of rows, the last one not full
 
@@ -116,7 +113,7 @@ def test_exclusive_or_is_synergy():
     """Two certain bits whose exclusive or is the factor: a = b = 0, t = log 2, all of it synergy, without any error."""
     bits = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     posterior = ProductPosterior(*[CategoricalPosterior(np.eye(2)[bit], f"bit {i}") for i, bit in enumerate(bits.T)])
-    found = exact.factor_information(posterior, np.bitwise_xor(*bits.T)[:, None], 50, generator())
+    found = exact.factor_information(posterior, np.bitwise_xor(*bits.T)[:, None], 50, generator(0))
     np.testing.assert_allclose(found.alone, 0, atol=1e-6)
     assert found.joint[0] == pytest.approx(np.log(2), abs=1e-6)
     low, high = found.bounds().synergistic_low, found.bounds().synergistic_high
@@ -145,7 +142,7 @@ def test_every_row_is_equally_likely():
     counts = sum(np.bincount(rows, minlength=30) for _, rows, _ in samples)
     expected = 3000 * 7 / 30
     assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()  # a false alarm once in 5e4 times
-    many = np.bincount(exact.draw_sample(posterior, codes, 90, generator())[1], minlength=30)
+    many = np.bincount(exact.draw_sample(posterior, codes, 90, generator(0))[1], minlength=30)
     assert many.sum() == 90 and many.min() >= 1  # more draws than rows: each row in turn
 
 
@@ -178,7 +175,7 @@ def test_the_divergence_has_its_closed_form():
 def test_independent_latents_have_no_total_correlation():
     """Rows on a grid of two means: q(z) factorises, and the information about the row is far below log n."""
     mean = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
-    found = latents_of(GaussianPosterior(mean, np.full_like(mean, 0.01)), 200, generator())
+    found = latents_of(GaussianPosterior(mean, np.full_like(mean, 0.01)), 200, generator(0))
     assert found.total_correlation.value == pytest.approx(0, abs=1e-5)
     assert found.mutual_information.value == pytest.approx(np.log(30), abs=1e-5)
 
@@ -197,7 +194,7 @@ def test_scales_and_means_beyond_float32_are_measured_in_float64():
     """At 1e-39 float32 would lose the own row, and log 3 with it."""
     mean, y = np.array([[0.0], [1], [0.5], [1.5], [2], [3]]), np.repeat(np.arange(3), 2)[:, None]
     for factor, scale in ((1, 1e-37), (1, 1e-39), (1e38, 1.0)):
-        found = exact.factor_information(GaussianPosterior(factor * mean, np.full((6, 1), scale)), y, 60, generator())
+        found = exact.factor_information(GaussianPosterior(factor * mean, np.full((6, 1), scale)), y, 60, generator(0))
         assert found.alone[0, 0] == pytest.approx(np.log(3), abs=1e-6)
 
 

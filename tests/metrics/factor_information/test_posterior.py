@@ -12,9 +12,7 @@ from infoscope.metrics.factor_information.posterior import (
     ProductPosterior,
 )
 
-
-def generator(seed=0):
-    return np.random.default_rng(seed)
+generator = np.random.default_rng
 
 
 def full(n=4, dim=3, seed=0):
@@ -54,7 +52,7 @@ def test_gaussian_subsets(make):
 
 def test_pairs_are_the_diagonal_of_all_pairs():
     """z [m, L] with rows [m] gives each draw's density at its own row."""
-    posterior = ProductPosterior(full(5), CategoricalPosterior(generator().dirichlet(np.ones(3), 5)))
+    posterior = ProductPosterior(full(5), CategoricalPosterior(generator(0).dirichlet(np.ones(3), 5)))
     rows = np.array([3, 0, 4])
     z = torch.as_tensor(posterior.draw(rows, generator(2)))
     every = posterior.log_terms(z[:, None], slice(None))

@@ -9,9 +9,9 @@ import torch
 
 from infoscope.models import OBJECTIVES, VAE, AutoEncoder, LatentSpec, VaeTraining, encode_all, fit_vae
 from tests.data.common import generator, on_gpu
+from tests.models.samples import SMALL_VAE
 from tests.refusals import refused
 
-SMALL = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
 SETTINGS = {
     "factor-vae": {"width": 8, "depth": 2},
     "joint-vae": {"gamma": 2.0, "capacity_real": 5.0, "capacity_steps": 20},
@@ -37,9 +37,9 @@ def squares() -> torch.Tensor:
 
 def model(name: str, seed: int = 0) -> VAE | AutoEncoder:
     if name == "ae":
-        return AutoEncoder(**SMALL, real=2, generator=generator(seed))
+        return AutoEncoder(**SMALL_VAE, real=2, generator=generator(seed))
     blocks = (3,) if name == "joint-vae" else ()
-    return VAE(**SMALL, latents=LatentSpec(2, blocks), generator=generator(seed))
+    return VAE(**SMALL_VAE, latents=LatentSpec(2, blocks), generator=generator(seed))
 
 
 def objective(name: str):

@@ -262,12 +262,8 @@ class FactorInformation(InNotebook):
 
     def _estimate(self, value: float, deviation: np.ndarray, normalised: bool = False) -> Estimate:
         unit = OF_ENTROPY if normalised else NATS
-        error = root_sum_squares(deviation)
-        return Estimate(float(value), error, unit, self.n, self.method, units=self._units, influence=deviation)
-
-    @property
-    def _units(self) -> int | None:
-        return None if self.pointwise is None else len(self.deviations)
+        error, units = root_sum_squares(deviation), None if self.pointwise is None else len(self.deviations)
+        return Estimate(float(value), error, unit, self.n, self.method, units=units, influence=deviation)
 
     def __str__(self) -> str:
         lines = [f"{len(self.factors)} factors, {len(self.latents)} latents; {self.method}; nats:"]
