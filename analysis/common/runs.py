@@ -47,6 +47,11 @@ def versions(runs: pd.DataFrame) -> str:
     return ", ".join(sorted({tags.get("infoscope.code", "unknown") for tags in runs["tags"]}))
 
 
+def profiles(runs: pd.DataFrame) -> str:
+    """The profiles of runs, each once: a cell may belong to several, joined by "; "."""
+    return ", ".join(sorted(set("; ".join(runs["profile"]).split("; "))))
+
+
 FRACTION = "progress/fraction"  # when a search decided last
 COMPLETE, STOPPED = "complete", "stopped"  # outcomes of a trial
 SHOWN = 10
@@ -110,4 +115,4 @@ def scatter(
 
 def provenance(runs: pd.DataFrame) -> str:
     """The profiles and the code of runs, in a sentence."""
-    return f"Profile {', '.join(sorted(set(runs['profile'])))}; code {versions(runs)}."
+    return f"Profile {profiles(runs)}; code {versions(runs)}."

@@ -10,13 +10,20 @@ import pandas as pd
 from analysis.common.figures import draw_unseen, drawing
 from analysis.common.runs import older
 from analysis.common.tables import PAPERS, Claim, Result, plus_minus, published, summarise
-from analysis.mi_benchmark._notes import PUBLISHED, notes, oracle, over_seeds, setting, unlike_published
+from analysis.mi_benchmark._captions import (
+    PUBLISHED,
+    cautions,
+    describe_setting,
+    explain_errors,
+    explain_oracle,
+    setting_differences,
+)
 from analysis.mi_benchmark._terms import CONSTANT, GROUP
 from infoscope.errors import InvalidInput
 from sweeps.mi_benchmark.settings import DECODING
 
-KIND = (*GROUP, "encoder", "statistics", "study")  # cells that differ in these need not have each other's fields
-# what a cell is besides its place in a table
+KIND = (*GROUP, "encoder", "statistics", "study")  # cells that differ in these need not have the same other fields
+# fields that do not place a cell in a table
 SETTING = (
     "version", "schedule_bits", "steps", "critic", "depth", "width", "batch", "learning_rate", "sources", "size",
     "rows", "backgrounds", "channels", "encoder_size", "network_depth", "network_width", "network_steps", "decoder",
@@ -34,8 +41,8 @@ UNSEEN = {
 class Evidence:
     """The runs behind the tables of one experiment.
 
-    trained, decoded: runs of one setting. rows: what is tabulated. comparison: how their setting differs from the
-    paper's; left_out: sentences.
+    trained, decoded: runs of one setting. rows: those of a table. comparison: notes on how their setting differs from
+    the paper's. left_out: notes on older runs.
     """
 
     trained: pd.DataFrame
@@ -44,11 +51,6 @@ class Evidence:
     comparison: Sequence[str] = ()
     left_out: Sequence[str] = ()
 
-    @property
-    def notes(self) -> list[str]:
-        """The last lines of every caption: setting, comparison with the paper's, and what must not be overlooked."""
-        return [setting(self.trained), *self.comparison, *notes(self.trained), *self.left_out]
-
     def figures(self, by: Sequence[str], columns: Sequence[str], constant: Sequence[str] = CONSTANT) -> pd.DataFrame:
         """Means by the fields `by` over seeds with standard errors, then the fields of `constant`."""
         constant = [name for name in constant if name in self.rows]
@@ -56,7 +58,7 @@ class Evidence:
         first = self.rows.groupby(list(by), as_index=False, sort=False)[constant].first()
         return summarise(self.rows, by, averaged).merge(first, on=list(by), how="left")
 
-    def beside_published(self, figures: pd.DataFrame, name: str, on: Sequence[str], **same: object) -> pd.DataFrame:
+    def add_published(self, figures: pd.DataFrame, name: str, on: Sequence[str], **same: object) -> pd.DataFrame:
         """The figures with those of a published table, matched on `on`; its bias as mean - truth.
 
         NaN where the setting of the runs is not the paper's.
@@ -68,36 +70,25 @@ class Evidence:
         return figures.merge(theirs.iloc[:0] if self.comparison else theirs, on=list(on), how="left")
 
     def result(
-        self,
-        name: str,
-        figures: pd.DataFrame,
-        text: pd.DataFrame,
-        said: Sequence[str],
-        draw: Callable[..., None],
-        claims: Sequence[Claim] = (),
-        *,
-        has_oracle: bool = True,
-        remarks: Sequence[str] = (),
-        beside: str = "",
-    ) -> Result:
-        """A table. Its caption says what is `said`, what ± and the oracle critic are, the remarks, and the notes."""
-        explained = [over_seeds(figures), *([oracle(self.rows)] if has_oracle else []), *remarks]
-        caption = "\n".join([*said, *explained, *self.notes])
-        return Result(name, figures, text, caption, draw, claims, beside=beside)
+        self, name: str, figures: pd.DataFrame, text: pd.DataFrame, sentences: Sequence[str], draw: Callable[..., None],
+        claims: Sequence[Claim] = (), *, has_oracle: bool = True, remarks: Sequence[str] = (), beside: str = "",
+    ) -> Result:  # fmt: skip
+        """A table. Its caption explains ± and the oracle critic, and ends with setting, differences and cautions."""
+        explained = [explain_errors(figures), *([explain_oracle(self.rows)] if has_oracle else []), *remarks]
+        notes = [describe_setting(self.trained), *self.comparison, *cautions(self.trained), *self.left_out]
+        return Result(name, figures, text, [*sentences, *explained, *notes], draw, claims, beside=beside)
 
     def unseen(self, by: Sequence[str], *grid: str, remarks: Sequence[str] = ()) -> Result:
-        """Estimates on unseen pairs and the gap to the training batches, by true MI; a panel for each domain or `grid`
-        value.
-        """
+        """Estimates on unseen pairs and the gap to the training batches, in panels by domain or by `grid`."""
         figures = summarise(self.rows, by, UNSEEN)
         text = figures_text(figures, by, UNSEEN)
-        said = (
+        sentence = (
             "Estimates (bits) on training batches and, by the trained critic, on fresh pairs of items held out of the "
-            "training; gap = last tenth of the training batches minus unseen pairs at the same batch size: what the "
-            "critic owes to having seen the items."
+            "training. Gap: last tenth of the training batches minus unseen pairs at the same batch size; it is the "
+            "part of the estimate that is due to having trained on the items."
         )
         draw = drawing(figures, draw_unseen, "estimate (bits)", *grid)
-        return self.result("unseen", figures, text, [said], draw, has_oracle=False, remarks=remarks)
+        return self.result("unseen", figures, text, [sentence], draw, has_oracle=False, remarks=remarks)
 
 
 @dataclass(frozen=True)
@@ -118,66 +109,63 @@ class Benchmark:
 
     def __call__(self, runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         """The tables of the runs. Raises ValueError when no run trained a critic."""
-        trained, decoded, left_out = trained_and_decoded(runs, self.axes)
-        rows = self.derive(with_decodable(by_truth(trained), decoded, self.decoded_by))
+        recorded = runs.reindex(columns=["kind", "bound"])
+        decoding = (recorded["kind"] == DECODING) | (recorded["bound"] == "posterior")  # before cells had a kind
+        if decoding.all():
+            raise InvalidInput(f"kind must not be {DECODING} in all {len(runs)} runs; some must have trained a critic.")
+        trained, left_out = latest_setting(runs[~decoding], self.axes)
+        decoded = latest_setting(runs[decoding], self.axes)[0]
+        rows = self.derive(add_decodable(rows_by_truth(trained), decoded, self.decoded_by))
         rows = rows.sort_values(list(self.order), kind="stable")
-        return self.tables(Evidence(trained, decoded, rows, unlike_published(trained, self.setting), left_out))
+        return self.tables(Evidence(trained, decoded, rows, setting_differences(trained, self.setting), left_out))
 
 
-def one_setting(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
+def latest_setting(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.DataFrame, list[str]]:
     """The runs of the setting started last for each kind of cell, and a note on the others. axes: fields that may
     differ.
     """
     if runs.empty:
         return runs, []
-    of, kinds = values_of(runs, [name for name in SETTING if name not in axes]), values_of(runs, KIND)
-    latest = runs["start"].groupby(kinds).transform("idxmax")
-    kept = runs[of == of.loc[latest].to_numpy()]
+    settings = joined_values(runs, [name for name in SETTING if name not in axes])
+    latest = runs["start"].groupby(joined_values(runs, KIND)).transform("idxmax")
+    kept = runs[settings == settings.loc[latest].to_numpy()]
     return kept, older(runs, kept)
 
 
-def values_of(runs: pd.DataFrame, names: Sequence[str]) -> pd.Series:
+def joined_values(runs: pd.DataFrame, names: Sequence[str]) -> pd.Series:
     """The values of those fields that the runs have, as one text per run."""
     fields = runs[[name for name in names if name in runs]]
     values = fields.astype(object).where(fields.notna(), None)
     return pd.Series(map(repr, values.itertuples(index=False, name=None)), runs.index)
 
 
-def trained_and_decoded(runs: pd.DataFrame, axes: Sequence[str] = ()) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
-    """The runs that trained a critic and those that decoded the labels, both of the setting that was started last, and
-    a note on those left out. `axes` as in `one_setting`. Raises ValueError when no run trained a critic.
-    """
-    said = runs.reindex(columns=["kind", "bound"])
-    decoding = (said["kind"] == DECODING) | (said["bound"] == "posterior")  # so recorded before cells had a kind
-    if decoding.all():
-        raise InvalidInput(f"kind must not be {DECODING} in all {len(runs)} runs; some must have trained a critic.")
-    trained, left_out = one_setting(runs[~decoding], axes)
-    return trained, one_setting(runs[decoding], axes)[0], left_out
+def true_levels(runs: pd.DataFrame) -> list[float]:
+    """The true MI (bits) that the schedules of runs reach, ascending."""
+    return sorted({value for schedule in runs["schedule_bits"] for value in schedule})
 
 
-def by_truth(runs: pd.DataFrame) -> pd.DataFrame:
+def rows_by_truth(runs: pd.DataFrame) -> pd.DataFrame:
     """One row per run and true MI of its schedule: `true_bits`, and the figures at that truth as columns."""
-    levels = sorted({value for schedule in runs["schedule_bits"] for value in schedule})
     others = [name for name in runs if name.startswith("at ")]
     parts = []
-    for bits in levels:
-        chosen = at(runs[[bits in schedule for schedule in runs["schedule_bits"]]], bits)
+    for bits in true_levels(runs):
+        chosen = figures_at(runs[[bits in schedule for schedule in runs["schedule_bits"]]], bits)
         parts.append(chosen.drop(columns=others, errors="ignore").copy().assign(true_bits=bits))
     return pd.concat(parts, ignore_index=True)
 
 
-def at(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
+def figures_at(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
     """The runs with the figures of one true MI as columns (`mse_bits2`, ...). Raises ValueError when there are none."""
     prefix = f"at {bits:g} bits/"
     figures = [name for name in runs if name.startswith(prefix)]
     if not figures:
-        known = sorted({value for schedule in runs["schedule_bits"] for value in schedule})
-        raise ValueError(f"no runs at {bits:g} bits; these runs have {', '.join(f'{value:g}' for value in known)} bits")
+        known = ", ".join(f"{value:g}" for value in true_levels(runs))
+        raise ValueError(f"bits must be a true MI of these runs, {known} bits, got {bits:g} bits.")
     plain = runs.drop(columns=[name.removeprefix(prefix) for name in figures if name.removeprefix(prefix) in runs])
     return plain.rename(columns=lambda name: name.removeprefix(prefix))
 
 
-def with_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] = ()) -> pd.DataFrame:
+def add_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] = ()) -> pd.DataFrame:
     """Rows by true MI with the decodable MI of their data (`decodable_bits`, its error) and the error against it.
 
     on: further fields of the decoding. Gaussian pairs have an exact truth; NaN where no labels were decoded.
@@ -187,22 +175,20 @@ def with_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] 
     if decoded.empty:
         rows = rows.assign(decodable_bits=np.nan, decodable_bits_error=np.nan)
     else:
-        found = by_truth(decoded).sort_values("start").drop_duplicates(keys, keep="last")[[*keys, *known]]
+        found = rows_by_truth(decoded).sort_values("start").drop_duplicates(keys, keep="last")[[*keys, *known]]
         rows = rows.drop(columns=known, errors="ignore").merge(found, on=keys, how="left")
     exact = rows["domain"] == "gaussian"
     rows.loc[exact, "decodable_bits"] = rows.loc[exact, "true_bits"]
     rows.loc[exact, "decodable_bits_error"] = 0.0
-    off = rows["decodable_bits"] - rows["mean_bits"]
-    return rows.assign(decodable_mse_bits2=rows["variance_bits2"] + off**2)
+    error = rows["decodable_bits"] - rows["mean_bits"]
+    return rows.assign(decodable_mse_bits2=rows["variance_bits2"] + error**2)
 
 
 def figures_text(figures: pd.DataFrame, by: Sequence[str], titles: Mapping[str, str]) -> pd.DataFrame:
     """The table to read: the fields of a row, its runs, and figures with their standard errors under their titles."""
     names = {"pool": "data", "true_bits": "true MI (bits)", "bound": "estimator"}
     text = figures[[*by, "runs"]].rename(columns=names)
-    for column, title in titles.items():
-        text[title] = figure_text(figures, column)
-    return text
+    return text.assign(**{title: figure_text(figures, column) for column, title in titles.items()})
 
 
 def figure_text(figures: pd.DataFrame, column: str) -> list[str]:
@@ -214,12 +200,12 @@ def figure_text(figures: pd.DataFrame, column: str) -> list[str]:
     return [plus_minus(*pair, missing) for pair in zip(figures[column], errors)]
 
 
-def by_bound(long: pd.DataFrame, index: Sequence[str], missing: str) -> pd.DataFrame:
-    """A table with a column for every estimator, from rows with `said`, sorted by all but the last of `index`."""
+def spread_estimators(long: pd.DataFrame, index: Sequence[str], missing: str) -> pd.DataFrame:
+    """A table with a column for every estimator, from rows with `cell`, sorted by all but the last of `index`."""
 
     def key(values: pd.Series) -> pd.Series:
         return pd.Series(pd.factorize(values)[0], values.index) if values.name == index[0] else values
 
-    wide = long.pivot_table(index=index, columns="bound", values="said", aggfunc="first", sort=False).fillna(missing)
+    wide = long.pivot_table(index=index, columns="bound", values="cell", aggfunc="first", sort=False).fillna(missing)
     rows = long[index].drop_duplicates().sort_values(index[:-1], kind="stable", key=key)
     return wide.reindex(pd.MultiIndex.from_frame(rows)).reset_index()

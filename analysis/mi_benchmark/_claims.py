@@ -1,4 +1,4 @@
-"""What the neural benchmark's tables say of the paper's sentences: verdicts by 95 % intervals over runs."""
+"""Verdicts on the paper's sentences by 95 % intervals over runs."""
 
 import math
 from collections.abc import Sequence
@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.tables import Claim, difference_claim, verdict
+from analysis.common.tables import Claim, difference_claim, verdict, verdict_of_all
 from analysis.mi_benchmark._terms import NOT_DECODED
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
+
+CELL = ("bound", "true_bits")  # fields of a cell whose figures are compared within a seed
 
 
 def relative_error(rows: pd.DataFrame, estimate: str = "second_half_mean_bits", truth: str = "true_bits") -> pd.Series:
@@ -19,13 +21,13 @@ def relative_error(rows: pd.DataFrame, estimate: str = "second_half_mean_bits", 
     return error.mask(rows[estimate].isna(), np.inf).mask(rows[truth].isna())
 
 
-def paired(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Estimate | None:
+def paired_difference(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Estimate | None:
     """The paired difference of a figure between two values of a field, over common seeds; None without any."""
-    sides = [
+    means = [
         rows[rows[field] == value].groupby("seed")[figure].agg(lambda figures: figures.mean(skipna=False))
         for value in (first, second)
     ]
-    both = pd.concat(sides, axis=1, join="inner", keys=["first", "second"])
+    both = pd.concat(means, axis=1, join="inner", keys=["first", "second"])
     return None if both.empty else replicated((both["first"] - both["second"]).to_numpy())
 
 
@@ -33,7 +35,7 @@ def paired_claim(statement: str, rows: pd.DataFrame, field: str, first: Any, sec
     """A claim that a figure is lower at the first value of a field than at the second, by pairs of runs."""
     if figure.startswith("decodable") and rows["decodable_bits"].isna().all():
         return Claim(statement, "undecided", NOT_DECODED)
-    difference = paired(rows, field, first, second, figure)
+    difference = paired_difference(rows, field, first, second, figure)
     if difference is None:
         return Claim(statement, "undecided", f"{first} and {second} were not both run with the same seed.")
     unit = "bits²" if figure.endswith("bits2") else "bits"
@@ -46,78 +48,69 @@ def verdict_below(values: Sequence[float], limit: float) -> str:
     if len(values) < 2 or np.isnan(values).any():
         return "undecided"
     if np.isfinite(values).all():
-        over = replicated(values)
-        low, high = over.low, over.high
-    else:
-        low, high = values.min(), values.max()
-    return verdict(low, high, limit)
+        mean = replicated(values)
+        return verdict(mean.low, mean.high, limit)
+    return verdict(values.min(), values.max(), limit)
 
 
 def limit_claim(statement: str, values: Sequence[float], limit: float, what: str, shown: str = "{:.3f}") -> Claim:
     """A claim that a figure, given once per run (seed), is below a limit."""
     values = np.asarray(values, dtype=float)
     if not len(values) or np.isnan(values).any():
-        return Claim(statement, "undecided", f"{what}: not run, or not finite on both sides, in some run.")
+        return Claim(statement, "undecided", f"{what}: not run, or one of the two is not finite, in some run.")
+    evidence = f"not finite in {int((~np.isfinite(values)).sum())} of {len(values)} runs"
     if np.isfinite(values).all():
-        over = replicated(values)
+        mean = replicated(values)
         interval = "one run, no interval"
-        if over.n > 1:
-            interval = f"95 % interval {shown.format(over.low)} to {shown.format(over.high)}, {over.n} runs"
-        told = f"{shown.format(over.value)} ({interval})"
-    else:
-        told = f"not finite in {int((~np.isfinite(values)).sum())} of {len(values)} runs"
-    return Claim(statement, verdict_below(values, limit), f"{what}: {told}; limit {shown.format(limit)}.")
+        if mean.n > 1:
+            interval = f"95 % interval {shown.format(mean.low)} to {shown.format(mean.high)}, {mean.n} runs"
+        evidence = f"{shown.format(mean.value)} ({interval})"
+    return Claim(statement, verdict_below(values, limit), f"{what}: {evidence}; limit {shown.format(limit)}.")
 
 
 def log_ratios(
-    rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str, over: Sequence[str] = ("bound", "true_bits")
+    rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str, cell: Sequence[str] = CELL
 ) -> pd.Series:
     """By seed, the median over cells of log10(figure at `first` / figure at `second` of a field).
 
     Diverged figures are infinite; cells with only one value, or two diverged ones, are left out. May be empty.
     """
     filled = rows.assign(**{figure: rows[figure].fillna(np.inf)})
-    of = filled.pivot_table(index=["seed", *over], columns=field, values=figure, aggfunc="mean")
-    if first not in of or second not in of:
+    wide = filled.pivot_table(index=["seed", *cell], columns=field, values=figure, aggfunc="mean")
+    if first not in wide or second not in wide:
         return pd.Series(dtype=float)
-    both = of[[first, second]].dropna()
+    both = wide[[first, second]].dropna()
     both = both[~np.isinf(both).all(axis=1)]
     return (np.log10(both[first]) - np.log10(both[second])).groupby(level="seed").median()
 
 
 def ratio_claim(
-    statement: str,
-    rows: pd.DataFrame,
-    field: str,
-    first: Any,
-    second: Any,
-    figure: str,
-    over: Sequence[str] = ("bound", "true_bits"),
+    statement: str, rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str, cell: Sequence[str] = CELL,
     at_most: float = 1.0,
-) -> Claim:
+) -> Claim:  # fmt: skip
     """A claim that a figure at `first` is below `at_most` times that at `second`, in the median over cells."""
-    ratios = log_ratios(rows, field, first, second, figure, over)
+    ratios = log_ratios(rows, field, first, second, figure, cell)
     if ratios.empty:
-        return Claim(statement, "undecided", f"there is nothing to compare {first} and {second} in.")
+        return Claim(statement, "undecided", f"{first} and {second} have no cell in common.")
     what = f"log10 of {figure.split('_bits')[0].replace('_', ' ')}, {first} over {second}, median over cells"
     return limit_claim(statement, ratios, math.log10(at_most), what, "{:+.3f}")
 
 
-def every_claim(statement: str, rows: pd.DataFrame, cells: Sequence[str], figure: str, limit: float) -> Claim:
-    """A claim that a relative figure is below a limit in every cell, by the 95 % intervals over runs."""
+def every_claim(statement: str, rows: pd.DataFrame, fields: Sequence[str], figure: str, limit: float) -> Claim:
+    """A claim that a relative figure is below a limit in every cell (combination of fields), by intervals over runs."""
     verdicts: dict[str, list[str]] = {"holds": [], "does not hold": [], "undecided": []}
-    for cell, part in rows.groupby(list(cells), sort=False):
+    for cell, part in rows.groupby(list(fields), sort=False):
         values = part[figure].to_numpy(float)
         mean = f"{values.mean():.0%}" if np.isfinite(values).all() else "diverged"
-        name = " ".join(_named(field, value) for field, value in zip(cells, cell))
+        name = " ".join(_named(field, value) for field, value in zip(fields, cell))
         verdicts[verdict_below(values, limit)].append(f"{name} ({mean})")
     if not rows.size:
         return Claim(statement, "undecided", "not run.")
-    overall = "does not hold" if verdicts["does not hold"] else "undecided" if verdicts["undecided"] else "holds"
     counts = ", ".join(f"{len(members)} {name}" for name, members in verdicts.items())
     worst = "; ".join(verdicts["does not hold"][:4]) + ("; ..." if len(verdicts["does not hold"]) > 4 else "")
-    told = f"within {limit:.0%} by 95 % interval over runs, {sum(map(len, verdicts.values()))} cells: {counts}"
-    return Claim(statement, overall, f"{told}{'; not: ' if worst else ''}{worst}.")
+    evidence = f"within {limit:.0%} by 95 % interval over runs, {sum(map(len, verdicts.values()))} cells: {counts}"
+    overall = verdict_of_all([name for name, members in verdicts.items() if members])
+    return Claim(statement, overall, f"{evidence}{'; not: ' if worst else ''}{worst}.")
 
 
 def _named(field: str, value: Any) -> str:

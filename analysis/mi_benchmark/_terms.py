@@ -1,14 +1,14 @@
-"""The words of the neural benchmark: fields and figures by their columns, and the limits that claims are judged by."""
+"""Columns of the tables of the neural benchmark with their titles, and the limits of claims."""
 
 GROUP = ["domain", "pool"]
-ORACLE = ["oracle_critic_mean_bits", "oracle_critic_mse_bits2", "oracle_critic_mse_bits2_error"]  # of the oracle critic
+ORACLE = ["oracle_critic_mean_bits", "oracle_critic_mse_bits2", "oracle_critic_mse_bits2_error"]
 CONSTANT = (*ORACLE, "decodable_bits", "decodable_bits_error")  # figures that do not vary over seeds
 TRUTHS = {"nominal": "true_bits", "decodable": "decodable_bits"}
 SCORES = {"nominal": "mse_bits2", "decodable": "decodable_mse_bits2"}  # the error against each truth
-OFF_BY_DEFINITION = "js"  # reports NWJ's formula at the log density ratio, which is 1/e nat (0.53 bits) low even there
-REASONABLE = 0.25  # the relative error up to which an estimate is called reliable here; the paper gives no number
+OFF_BY_DEFINITION = "js"  # reports NWJ's formula at the log density ratio: 1/e nat (0.53 bits) too low even there
+REASONABLE = 0.25  # relative error up to which an estimate is called reliable; the paper gives no number
 NOT_DECODED = "no labels were decoded."  # why a claim against the decodable truth is undecided
-TITLES = {  # in the tables
+TITLES = {
     "mean_bits": "mean (bits)",
     "second_half_mean_bits": "mean, 2nd half",
     "bias_bits": "bias (bits)",

@@ -1,6 +1,4 @@
-"""Figures 3 and 9: which kind of critic; the error (bits²) of every critic and estimator, and their curves over
-steps.
-"""
+"""Figures 3 and 9: error (bits²) of every kind of critic with every estimator, and their curves over steps."""
 
 import functools
 from collections.abc import Sequence
@@ -14,9 +12,9 @@ import pandas as pd
 from analysis.common.figures import draw_estimates, draw_level, drawing, grid_panels
 from analysis.common.marks import BLUE
 from analysis.common.tables import Analysis, Claim, Result
-from analysis.mi_benchmark._benchmark import Benchmark, Evidence, by_bound, figure_text, figures_text
+from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figure_text, figures_text, spread_estimators
+from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import every_claim, ratio_claim, relative_error
-from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._terms import GROUP, OFF_BY_DEFINITION, ORACLE, REASONABLE, SCORES, titled
 from infoscope import tracking
 from sweeps.mi_benchmark.settings import CRITICS
@@ -24,57 +22,57 @@ from sweeps.mi_benchmark.settings import CRITICS
 UNSTRUCTURED = ("images", "text", "mixture")
 PLACE = [*GROUP, "sources", "place", "true_bits", "critic", "bound"]
 PUBLISHED_SETTING = PUBLISHED | {"sources": {10, 20}, "pool": PUBLISHED["pool"] | {"mnist+imdb-bert"}}
-SPAN = 200  # of the exponential moving average, as in the paper
+SPAN = 200  # steps, of the exponential moving average, as in the paper
 TITLES = titled(
     "bias_bits", "variance_bits2", "mse_bits2", "oracle_critic_mse_bits2", "decodable_bits", "decodable_mse_bits2"
 )
 
 
-def with_place(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with their domain as a place, by numbers of sources where there are several, and the critic's rank."""
+def add_place(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with a `place`, the domain with its number of sources where these differ, and the critic's rank."""
     several = rows.groupby("domain")["sources"].transform("nunique") > 1
     named = rows["domain"] + " (" + rows["sources"].astype(str) + " sources)"
     return rows.assign(place=rows["domain"].mask(several, named), rank=rows["critic"].map(CRITICS.index))
 
 
 def tables(evidence: Evidence) -> Sequence[Result]:
-    """The MSE of all; for each domain, the figures and curves; and the estimates on unseen pairs."""
+    """The MSE of all critics; for each place, its figures and curves; and the estimates on unseen pairs."""
     places = evidence.rows.groupby("place", sort=False)
-    domains = [one_domain(place, replace(evidence, rows=rows)) for place, rows in places]
-    return [all_critics(evidence), *domains, evidence.unseen(PLACE, "place", "critic")]
+    tables = [place_table(place, replace(evidence, rows=rows)) for place, rows in places]
+    return [mse_table(evidence), *tables, evidence.unseen(PLACE, "place", "critic")]
 
 
-def all_critics(evidence: Evidence) -> Result:
+def mse_table(evidence: Evidence) -> Result:
     """MSE by place, true MI and critic, the estimators side by side, with the oracle critic as one more critic."""
     figures = evidence.figures(PLACE, ["mse_bits2"])
-    ours = figures.assign(said=figure_text(figures, "mse_bits2"))
-    oracle = figures.assign(critic="oracle", said=figure_text(figures, "oracle_critic_mse_bits2"))
-    text = by_bound(pd.concat([ours, oracle]), ["place", "pool", "true_bits", "critic"], "not run")
-    said = (
+    ours = figures.assign(cell=figure_text(figures, "mse_bits2"))
+    oracle = figures.assign(critic="oracle", cell=figure_text(figures, "oracle_critic_mse_bits2"))
+    text = spread_estimators(pd.concat([ours, oracle]), ["place", "pool", "true_bits", "critic"], "not run")
+    sentence = (
         f"MSE (bits²) over all steps of a segment, by critic and estimator. {CURVES_ONLY} "
-        f"Reliable here: within {REASONABLE:.0%} of the true MI in the second half of the segment; {OFF_BY_DEFINITION} "
-        "is left out of that, being 0.53 bits low by definition."
+        f"Reliable: within {REASONABLE:.0%} of the true MI in the second half of the segment. {OFF_BY_DEFINITION} is "
+        "left out of that, as it is 0.53 bits low by definition."
     )
     text = text.rename(columns={"place": "domain", "pool": "data", "true_bits": "true MI (bits)"})
     draw = drawing(figures, draw_mse, "MSE (bits²)", "place", "bound")
-    return evidence.result("mse", figures, text, [said], draw, claims(evidence.rows))
+    return evidence.result("mse", figures, text, [sentence], draw, claims(evidence.rows))
 
 
-def one_domain(place: str, evidence: Evidence) -> Result:
+def place_table(place: str, evidence: Evidence) -> Result:
     """Bias, variance and MSE of a domain, against both truths, with the curves of one seed."""
     by = [*GROUP, "critic", "bound", "true_bits"]
     figures = evidence.figures(by, TITLES)
     figures = figures.sort_values(["critic", "bound"], key=lambda names: names.map(list(dict.fromkeys(names)).index))
     rows = evidence.rows
     chosen = rows[rows["seed"] == rows["seed"].min()].drop_duplicates("run_id")
-    said = (
+    sentence = (
         f"{place}: all steps of a segment; bias = mean estimate - truth. {DECODED} {CURVES_ONLY} Curves: "
-        f"seed {chosen['seed'].iloc[0]}, every step (faint) and its exponential moving average of span {SPAN}; an axis "
+        f"seed {chosen['seed'].iloc[0]}, every step (faint) and its exponential moving average of span {SPAN}. An axis "
         "ends at 1.5 times the largest true MI."
     )
     name = place.replace(" (", "-").replace(")", "").replace(" ", "-")
     text = figures_text(figures, by, TITLES)
-    return evidence.result(name, figures, text, [said], functools.partial(curves, chosen))
+    return evidence.result(name, figures, text, [sentence], functools.partial(draw_curves, chosen))
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
@@ -97,7 +95,7 @@ def reliable(statement: str, rows: pd.DataFrame, critic: str) -> Claim:
 
 
 def structured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
-    """What is said of Gaussian pairs."""
+    """The sentences on Gaussian pairs."""
     return [
         ratio_claim(
             f"The bilinear critic is stable, {place}: its variance is below that of the joint critic.",
@@ -115,7 +113,7 @@ def structured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
 
 
 def unstructured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
-    """What is said of images, text and their mixture, SMILE's advantage against both truths."""
+    """The sentences on images, text and their mixture, SMILE's advantage against both truths."""
     found = [
         ratio_claim(
             f"The bilinear critic is notably inaccurate, {place}: its MSE is above that of the joint critic.",
@@ -138,7 +136,7 @@ def unstructured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
 
 
 def stability_claims(rows: pd.DataFrame) -> list[Claim]:
-    """Is DV, unstable for Gaussian pairs at a large MI, stable elsewhere?"""
+    """Whether DV, unstable for Gaussian pairs at a large MI, is stable in other domains."""
     high = rows["true_bits"].max()
     dv = rows[(rows["true_bits"] == high) & (rows["critic"] == "joint") & (rows["bound"] == "dv")]
     gaussian = list(dict.fromkeys(dv.loc[dv["domain"] == "gaussian", "place"]))[:1]
@@ -159,17 +157,17 @@ def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
     axis.set(xlabel="true MI (bits)", yscale="log")
 
 
-def curves(runs: pd.DataFrame, *paths: Path) -> None:
+def draw_curves(runs: pd.DataFrame, *paths: Path) -> None:
     """Figure 3: the estimate by step, a panel for every critic and estimator, one seed."""
     grid_panels(runs, "critic", "bound", draw_curve, "estimate (bits)", *paths)
 
 
 def draw_curve(axis: Any, runs: pd.DataFrame) -> None:
-    """Every step (faint), its moving average, and the true MI; of a run that came as a file without them, a word."""
+    """Every step (faint), its moving average, and the true MI; a note where the archived run lacks its steps."""
     try:
         trace = tracking.table(runs["run_id"].iloc[0], "trace")
     except LookupError:
-        axis.text(0.5, 0.5, "steps not in the file of runs", ha="center", va="center", transform=axis.transAxes)
+        axis.text(0.5, 0.5, "this archived run has no steps", ha="center", va="center", transform=axis.transAxes)
         return
     highest = trace["true_bits"].max()
     axis.plot(trace["step"], trace["estimate_bits"], color=BLUE, alpha=0.3, linewidth=0.5)
@@ -189,6 +187,6 @@ ANALYSIS = Analysis(
         axes=("critic", "sources"),
         decoded_by=("sources",),
         setting=PUBLISHED_SETTING,
-        derive=with_place,
+        derive=add_place,
     ),
 )

@@ -12,76 +12,78 @@ import pandas as pd
 from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
 from analysis.common.tables import PAPERS, Analysis, Claim, Result, published, spread, summarise, verdict
-from analysis.mi_benchmark._benchmark import Evidence, at, figure_text, figures_text, one_setting
-from analysis.mi_benchmark._notes import oracle, over_seeds, unlike_published
+from analysis.mi_benchmark._benchmark import (
+    Evidence,
+    figure_text,
+    figures_at,
+    figures_text,
+    latest_setting,
+    true_levels,
+)
+from analysis.mi_benchmark._captions import setting_differences
 from analysis.mi_benchmark._terms import GROUP, ORACLE, titled
 from infoscope.command_line import option
 from infoscope.metrics import correlation
 
 TITLES = titled("bias_bits", "variance_bits2", "mse_bits2", "second_half_mse_bits2")
-PRINTED = ("bias_bits", "variance_bits2", "mse_bits2")  # in the paper
+PRINTED = ("bias_bits", "variance_bits2", "mse_bits2")  # columns of the paper's table
 PUBLISHED_BOUND = "smile-inf"
 ONE_RUN = "The paper's figures are one run each, without errors; its bias is truth - mean, here with its sign turned."
-OTHERS = "Note: the paper prints these figures of smile-inf with a joint critic at 2 bits alone."
+OTHERS = "Note: the paper has these figures only for smile-inf with a joint critic at 2 bits."
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The published table by depth for joint and separable critics, and the MSE of all by depth and width."""
-    levels = sorted({value for schedule in runs["schedule_bits"] for value in schedule})
-    levels = [arguments.bits] if arguments.bits else levels
+    levels = [arguments.bits] if arguments.bits else true_levels(runs)
     known = sorted(set(runs["bound"]))
     bound = arguments.bound or (PUBLISHED_BOUND if PUBLISHED_BOUND in known else known[0])
     if bound not in known:
-        raise ValueError(f"no runs of estimator {bound!r}; these runs have {', '.join(known)}")
+        raise ValueError(f"bound must be an estimator of these runs, {', '.join(known)}, got {bound!r}.")
     results = []
     for study in dict.fromkeys(runs["study"]):
         size = "width" if study == "width" else "depth"
-        chosen, left_out = one_setting(runs[runs["study"] == study], axes=(size, "critic"))
+        chosen, left_out = latest_setting(runs[runs["study"] == study], axes=(size, "critic"))
         prefix = "" if study == "depth" else f"{study}-"
         for bits in levels:
-            reached = at(chosen, bits).sort_values([*GROUP, "critic", size, "bound", "seed"], kind="stable")
+            reached = figures_at(chosen, bits).sort_values([*GROUP, "critic", size, "bound", "seed"], kind="stable")
             evidence = Evidence(reached, reached.iloc[:0], reached, left_out=left_out)
             if size == "depth" and bits == levels[0]:
-                results.append(by_depth(evidence, bound, bits, prefix))
-            results.append(by_estimator(evidence, size, bits, prefix))
+                results.append(depth_table(evidence, bound, bits, prefix))
+            results.append(estimator_table(evidence, size, bits, prefix))
     return results
 
 
-def by_depth(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result:
+def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Result:
     """Table 2 with standard errors, the second half, the oracle critic and the published figures."""
     runs = evidence.rows[evidence.rows["bound"] == bound]
     figures = summarise(runs, [*GROUP, "study", "depth"], TITLES)
     figures = figures.merge(runs.groupby(GROUP, as_index=False)[ORACLE].first(), on=GROUP)
     of_paper = bound == PUBLISHED_BOUND and bits == 2 and set(runs["critic"]) == {"joint"}
-    differing = unlike_published(up_to(runs, bits)) if of_paper else [OTHERS]
-    figures = replace(evidence, comparison=differing).beside_published(figures, "table2", ["domain", "depth"])
+    differing = setting_differences(truncate_schedules(runs, bits)) if of_paper else [OTHERS]
+    figures = replace(evidence, comparison=differing).add_published(figures, "table2", ["domain", "depth"])
     text = figures_text(figures, [*GROUP, "depth"], TITLES | {"oracle_critic_mse_bits2": "oracle critic"})
     for column in () if differing else PRINTED:
         turned = ", sign turned" if column == "bias_bits" else ""
         text[f"paper: {TITLES[column].split()[0]}{turned}"] = figures[PAPERS + column].map("{:.3f}".format)
-    of_setting, *others = replace(evidence, trained=runs, comparison=differing or [ONE_RUN]).notes
-    caption = [
-        f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth. "
-        f"{over_seeds(figures)}",
-        of_setting,
-        "All steps count, the start from scratch included, as in the paper; the second half is the settled critic.",
-        oracle(runs),
-        *others,
+    sentences = [
+        f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth.",
+        "All steps are included, from the first one on, as in the paper; the second half is the trained critic.",
     ]
+    of_bound = replace(evidence, trained=runs, rows=runs, comparison=differing or [ONE_RUN])
     draw = drawing(figures, draw_depths, "MSE (bits²)")
-    name = f"{prefix}{bound}-{bits:g}bits"
     claims = correlations(runs, not differing)
-    return Result(name, figures, text, caption, draw, claims, beside="" if differing else "table2")
+    beside = "" if differing else "table2"
+    return of_bound.result(f"{prefix}{bound}-{bits:g}bits", figures, text, sentences, draw, claims, beside=beside)
 
 
-def up_to(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
-    """The runs with that part of the schedule which led to this true MI."""
+def truncate_schedules(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
+    """The runs with their schedules up to this true MI."""
     begun = runs["schedule_bits"].map(lambda schedule: [*schedule][: [*schedule].index(bits) + 1])
     return runs.assign(schedule_bits=begun)
 
 
 def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
-    """What the Pearson correlation of depth and accuracy (-MSE) over seeds says of the paper's sentence, by domain."""
+    """By domain, the paper's sentence judged by the Pearson correlation of depth and accuracy (-MSE) over seeds."""
     theirs = published("table2").groupby("domain")
     of_theirs = {domain: np.corrcoef(rows["depth"], -rows["mse_bits2"])[0, 1] for domain, rows in theirs}
     claims = []
@@ -90,23 +92,21 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
         wide = members.pivot(index="seed", columns="depth", values="mse_bits2")
         wide = wide.dropna(axis="columns", how="all")
         whole = wide.dropna()
-        short = f", {len(wide) - len(whole)} runs left out, diverged or not run at some depth" * (
-            len(whole) < len(wide)
-        )
+        short = len(wide) - len(whole)
+        short = f", {short} runs left out, diverged or not run at some depth" if short else ""
         if whole.empty or whole.shape[1] < 3:
             claims.append(Claim(statement, "undecided", f"it needs three depths with finite MSE{short}."))
             continue
         r = correlation(whole.columns.to_numpy(float), -whole.to_numpy())
         interval = f"95 % interval {r.low:+.2f} to {r.high:+.2f}" if r.n > 1 else "no interval from one run"
-        told = f"r = {r.value:+.2f} ({interval}, {r.n} runs of {whole.shape[1]} depths{short})"
-        paper = f"; from the paper's own table (joint critic, one run) {of_theirs[domain]:+.2f}"
-        claims.append(
-            Claim(statement, verdict(r.low, r.high), told + paper * (comparable and domain in of_theirs) + ".")
-        )
+        evidence = f"r = {r.value:+.2f} ({interval}, {r.n} runs of {whole.shape[1]} depths{short})"
+        if comparable and domain in of_theirs:
+            evidence += f"; from the paper's own table (joint critic, one run) {of_theirs[domain]:+.2f}"
+        claims.append(Claim(statement, verdict(r.low, r.high), f"{evidence}."))
     return claims
 
 
-def by_estimator(evidence: Evidence, size: str, bits: float, prefix: str) -> Result:
+def estimator_table(evidence: Evidence, size: str, bits: float, prefix: str) -> Result:
     """The MSE of every estimator by the size of the critic (depth or width), with the oracle critic's."""
     rows = [*GROUP, "critic", "bound"]
     figures = summarise(evidence.rows, [*rows, size], ["mse_bits2"])
@@ -115,10 +115,10 @@ def by_estimator(evidence: Evidence, size: str, bits: float, prefix: str) -> Res
     text = spread(figures, rows, size, figure_text(figures, "mse_bits2"), "not run", sizes)
     text = text.rename(columns={"pool": "data", "bound": "estimator"})
     text["oracle critic"] = figure_text(oracles, "oracle_critic_mse_bits2")
-    said = f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps."
+    sentence = f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps."
     draw = drawing(figures, functools.partial(draw_estimators, size), "MSE (bits²)")
     name = f"{prefix}all-{bits:g}bits"
-    return evidence.result(name, figures.merge(oracles, on=rows), text, [said], draw, has_oracle=False)
+    return evidence.result(name, figures.merge(oracles, on=rows), text, [sentence], draw, has_oracle=False)
 
 
 def draw_depths(axis: Any, rows: pd.DataFrame) -> None:

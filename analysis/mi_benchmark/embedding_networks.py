@@ -10,12 +10,12 @@ import pandas as pd
 from analysis.common.figures import draw_second_half, drawing
 from analysis.common.tables import Analysis, Claim, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
+from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import every_claim, limit_claim, relative_error
-from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
 
 REFERENCE = "imdb-bert"
-MARGIN = 0.1  # of the truth: a smaller difference between networks is called none
+MARGIN = 0.1  # share of the true MI; smaller differences between networks are ignored
 ESTIMATE = "second_half_mean_bits"
 PUBLISHED_SETTING = PUBLISHED | {"pool": {"imdb-bert", "imdb-roberta", "hub:distilbert-base-uncased"}}
 PLACE = [*GROUP, "critic", "true_bits", "bound"]
@@ -27,20 +27,20 @@ TITLES = titled(
 
 def tables(evidence: Evidence) -> Sequence[Result]:
     """Estimates by network, critic and estimator, and the estimates on unseen pairs."""
-    return [by_network(evidence), evidence.unseen(PLACE, "pool", "critic")]
+    return [network_table(evidence), evidence.unseen(PLACE, "pool", "critic")]
 
 
-def by_network(evidence: Evidence) -> Result:
-    """Estimates and errors against both truths."""
+def network_table(evidence: Evidence) -> Result:
+    """Estimates and errors against both truths, by network."""
     figures = evidence.figures(PLACE, TITLES)
-    said = (
+    sentence = (
         f"Estimates by the network that embeds the text. {DECODED} "
         f"The paper's networks are BERT, RoBERTa and DistilBERT. {CURVES_ONLY} "
-        f"{OFF_BY_DEFINITION} is left out of the claims, being 0.53 bits low by definition."
+        f"{OFF_BY_DEFINITION} is left out of the claims, as it is 0.53 bits low by definition."
     )
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_second_half, "estimate (bits)", "pool", "critic")
-    return evidence.result("networks", figures, text, [said], draw, claims(evidence.rows))
+    return evidence.result("networks", figures, text, [sentence], draw, claims(evidence.rows))
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
@@ -59,21 +59,21 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
         for pool, part in scored.groupby("pool", sort=False):
             statement = f"All estimators and critics work well for {pool}, against the {truth} MI."
             found.append(every_claim(statement, part, ["critic", "bound", "true_bits"], "relative", REASONABLE))
-        found += regardless(truth, scored)
+        found += same_estimate_claims(truth, scored)
     return found
 
 
-def regardless(truth: str, rows: pd.DataFrame) -> list[Claim]:
-    """Is the estimate, relative to the truth, that of the reference network, where that one's is reliable?"""
+def same_estimate_claims(truth: str, rows: pd.DataFrame) -> list[Claim]:
+    """Whether estimate / truth equals that of the reference network, where the latter is reliable."""
     pools = list(dict.fromkeys(rows["pool"]))
     reference = REFERENCE if REFERENCE in pools else pools[0]
     cells = ["seed", "critic", "bound", "true_bits"]
-    of = {pool: part.set_index(cells)["ratio"].fillna(np.inf) for pool, part in rows.groupby("pool")}
+    ratios = {pool: part.set_index(cells)["ratio"].fillna(np.inf) for pool, part in rows.groupby("pool")}
     found = []
     for pool in pools:
         if pool == reference:
             continue
-        both = pd.concat([of[pool], of[reference]], axis=1, keys=["here", "there"]).dropna()
+        both = pd.concat([ratios[pool], ratios[reference]], axis=1, keys=["here", "there"]).dropna()
         both = both[(both["there"] - 1).abs() <= REASONABLE]
         change = (both["here"] - both["there"]).abs()
         by_seed = change.groupby(level="seed").median()

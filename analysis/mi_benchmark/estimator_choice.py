@@ -1,4 +1,4 @@
-"""Table 3: MSE (bits²) by estimator, domain and true mutual information, beside the paper's and the oracle critic's;
+"""Table 3: MSE (bits²) by estimator, domain and true mutual information, with the paper's and the oracle critic's;
 then the same against the decodable truth, and the estimates on unseen pairs.
 """
 
@@ -10,9 +10,9 @@ import pandas as pd
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.figures import draw_truths as draw_both
 from analysis.common.tables import Analysis, Claim, Result, summarise
-from analysis.mi_benchmark._benchmark import Benchmark, Evidence, by_bound, figure_text, figures_text
-from analysis.mi_benchmark._claims import paired, paired_claim
-from analysis.mi_benchmark._notes import DECODED, oracle, over_seeds
+from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figure_text, figures_text, spread_estimators
+from analysis.mi_benchmark._captions import DECODED
+from analysis.mi_benchmark._claims import paired_claim, paired_difference
 from analysis.mi_benchmark._terms import GROUP, ORACLE, SCORES, titled
 from sweeps.mi_benchmark.settings import ESTIMATORS
 
@@ -23,14 +23,14 @@ TITLES = titled(
 )  # fmt: skip
 
 
-def with_rank(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the place of their estimator among the paper's."""
+def add_rank(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the rank of their estimator in the paper's order."""
     ranks = {name: rank for rank, name in enumerate(ESTIMATORS)}
     return rows.assign(rank=rows["bound"].map(ranks).fillna(len(ESTIMATORS)))
 
 
 def tables(evidence: Evidence) -> Sequence[Result]:
-    """Table 3; the same against what can be decoded; and the estimates on unseen pairs."""
+    """Table 3; the same against the decodable truth; and the estimates on unseen pairs."""
     return [table_3(evidence), both_truths(evidence), evidence.unseen(PLACE)]
 
 
@@ -38,22 +38,21 @@ def table_3(evidence: Evidence) -> Result:
     """MSE by estimator: ours, the oracle critic's, the paper's."""
     columns = ["bias_bits", "variance_bits2", "mse_bits2", "second_half_mse_bits2"]
     figures = evidence.figures(PLACE, columns, constant=(*ORACLE, "oracle_critic_batches"))
-    figures = evidence.beside_published(figures, "table3", ["domain", "true_bits", "bound"])
+    figures = evidence.add_published(figures, "table3", ["domain", "true_bits", "bound"])
     shown = {"ours": "mse_bits2", "oracle critic": "oracle_critic_mse_bits2"}
-    theirs = "" if evidence.comparison else " The paper's figures are one run each."
-    shown |= {"paper": "published_mse_bits2"} if theirs else {}
+    remarks, beside = [], ""
+    if not evidence.comparison:
+        shown["paper"] = "published_mse_bits2"
+        remarks, beside = ["The paper's figures are one run each."], "table3"
     alone = figures.drop(columns="oracle_critic_mse_bits2_error")
-    long = pd.concat([figures[PLACE].assign(of=of, said=figure_text(alone, name)) for of, name in shown.items()])
-    text = by_bound(long, [*GROUP, "true_bits", "of"], "-")
+    long = pd.concat([figures[PLACE].assign(of=of, cell=figure_text(alone, name)) for of, name in shown.items()])
+    text = spread_estimators(long, [*GROUP, "true_bits", "of"], "-")
     text = text.rename(columns={"pool": "data", "true_bits": "true MI (bits)", "of": ""})
-    caption = [
-        "MSE (bits²) over all steps of a segment, by estimator.",
-        over_seeds(figures) + theirs,
-        oracle(evidence.rows),
-        *evidence.notes,
-    ]
+    sentence = "MSE (bits²) over all steps of a segment, by estimator."
     draw = drawing(figures, draw_mse, "MSE (bits²)")
-    return Result("mse", figures, text, caption, draw, claims(evidence.rows), beside="table3" * bool(theirs))
+    return evidence.result(
+        "mse", figures, text, [sentence], draw, claims(evidence.rows), remarks=remarks, beside=beside
+    )
 
 
 def both_truths(evidence: Evidence) -> Result:
@@ -61,10 +60,12 @@ def both_truths(evidence: Evidence) -> Result:
     figures = summarise(evidence.rows, PLACE, TITLES)
     known = evidence.rows.groupby(PLACE, as_index=False, sort=False)["decodable_bits_error"].first()
     figures = figures.drop(columns="decodable_bits_error").merge(known, on=PLACE)
-    said = f"The estimates of all steps scored against the nominal true MI and against the decodable one. {DECODED}"
+    sentence = f"Estimates over all steps, scored against the nominal true MI and against the decodable one. {DECODED}"
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_truths, "estimate (bits)")
-    return evidence.result("both-truths", figures, text, [said], draw, truth_claims(evidence.rows), has_oracle=False)
+    return evidence.result(
+        "both-truths", figures, text, [sentence], draw, truth_claims(evidence.rows), has_oracle=False
+    )
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
@@ -87,7 +88,7 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def truth_claims(rows: pd.DataFrame) -> list[Claim]:
-    """Is SMILE the best for text, and does that survive the truth that can be found?"""
+    """Whether SMILE is the best for text, against both truths."""
     text = rows[(rows["domain"] == "text") & (rows["true_bits"] == rows["true_bits"].max())]
     if text.empty:
         return []
@@ -112,19 +113,19 @@ def no_universal_winner(rows: pd.DataFrame) -> Claim:
     if mean.index.get_level_values("domain").nunique() < 2:
         return Claim(statement, "undecided", "fewer than two domains have an estimator that never diverged.")
     winners = {domain: part.droplevel(0).idxmin() for domain, part in mean.groupby(level=0)}
-    told = ", ".join(f"{domain} {bound} ({mean[domain, bound]:.3f} bits²)" for domain, bound in winners.items())
-    evidence = f"lowest mean MSE over the true MI among {over['bound'].nunique()} estimators: {told}"
+    named = ", ".join(f"{domain} {bound} ({mean[domain, bound]:.3f} bits²)" for domain, bound in winners.items())
+    evidence = f"lowest mean MSE over the true MI among {over['bound'].nunique()} estimators: {named}"
     several = len(set(winners.values())) > 1
     for domain, winner in winners.items():
         others = set(winners.values()) if several else set(mean[domain].index)
         for other in sorted(others - {winner}):
-            difference = paired(over[over["domain"] == domain], "bound", winner, other, "mse_bits2")
+            difference = paired_difference(over[over["domain"] == domain], "bound", winner, other, "mse_bits2")
             if difference is None:
-                apart = f"in {domain}, {winner} and {other} were not both run with the same seed"
-                return Claim(statement, "undecided", f"{evidence}; {apart}.")
+                why = f"in {domain}, {winner} and {other} were not both run with the same seed"
+                return Claim(statement, "undecided", f"{evidence}; {why}.")
             if not difference.high < 0:
-                apart = f"in {domain}, {winner} and {other} cannot be told apart by {difference.n} paired runs"
-                return Claim(statement, "undecided", f"{evidence}; {apart}.")
+                why = f"in {domain}, {winner} and {other} do not differ significantly in {difference.n} paired runs"
+                return Claim(statement, "undecided", f"{evidence}; {why}.")
     beaten = "the others' winners" if several else "every other estimator"
     found = "holds" if several else "does not hold"
     return Claim(statement, found, f"{evidence}; each beats {beaten} in its domain (95 % paired intervals).")
@@ -144,5 +145,5 @@ def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
 
 
 ANALYSIS = Analysis(
-    "estimator-choice", Benchmark(tables, order=[*GROUP, "true_bits", "rank", "bound", "seed"], derive=with_rank)
+    "estimator-choice", Benchmark(tables, order=[*GROUP, "true_bits", "rank", "bound", "seed"], derive=add_rank)
 )

@@ -11,14 +11,18 @@ import pandas as pd
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.tables import Analysis, Claim, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
+from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, setting_differences
 from analysis.mi_benchmark._claims import limit_claim, relative_error, verdict_below
-from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED, unlike_published
 from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
 
 AS_PUBLISHED = "as published"
 PANELS = {"1 bit in all": lambda n: 1.0, "1/2 bit per source": lambda n: n / 2, "1 bit per source": float}
-OWN_TASK = {"gaussian": lambda n: n / math.log(2), "images": lambda n: 1.0, "text": float}  # of the published figure
-UP_TO = {"gaussian": 4, "images": 36, "text": 64}  # sources up to which the paper calls estimates reliable
+OWN_TASK = {
+    "gaussian": lambda n: n / math.log(2),
+    "images": lambda n: 1.0,
+    "text": float,
+}  # bits, of the published figure
+MAX_RELIABLE = {"gaussian": 4, "images": 36, "text": 64}  # sources up to which the paper calls estimates reliable
 PUBLISHED_SETTING = {name: valid for name, valid in PUBLISHED.items() if name != "schedule_bits"}  # the panel's own MI
 PUBLISHED_SETTING |= {"steps": {20_000}, "size": {60}, "sources": set(range(1, 101))}
 PLACE = ["panel", *GROUP, "sources", "true_bits", "bound"]
@@ -30,15 +34,15 @@ TITLES = titled(
 
 def tables(evidence: Evidence) -> Sequence[Result]:
     """The relative estimates in every panel, and the estimates on unseen pairs."""
-    rows = in_panels(evidence.rows).sort_values(["panel_order", *GROUP, "sources", "bound"], kind="stable")
-    theirs = rows[rows["panel"] == AS_PUBLISHED]
-    other = ["Note: no run is of a published task."] if theirs.empty else unlike_published(theirs, PUBLISHED_SETTING)
-    evidence = replace(evidence, comparison=other)
+    rows = assign_panels(evidence.rows).sort_values(["panel_order", *GROUP, "sources", "bound"], kind="stable")
+    same = rows[rows["panel"] == AS_PUBLISHED]
+    differing = ["Note: no run is of a published task."] if same.empty else setting_differences(same, PUBLISHED_SETTING)
+    evidence = replace(evidence, comparison=differing)
     return [relative_estimates(replace(evidence, rows=rows)), replace(evidence.unseen(PLACE[1:]), draw=None)]
 
 
-def in_panels(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of every panel, named; a run may be in several."""
+def assign_panels(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of every panel, with its name; a run may be in several."""
     rows, parts = rows.assign(ratio=rows["mean_bits"] / rows["true_bits"]), []
     for order, (panel, bits) in enumerate(PANELS.items()):
         here = np.isclose(rows["true_bits"], rows["sources"].map(bits))
@@ -52,23 +56,23 @@ def in_panels(rows: pd.DataFrame) -> pd.DataFrame:
 def relative_estimates(evidence: Evidence) -> Result:
     """Mean estimate, its ratio to the truth and MSE, by panel and number of sources."""
     figures = evidence.figures(PLACE, TITLES)
-    said = [
-        f"Estimates over all steps by the number of sources. {CURVES_ONLY} The first three "
-        "panels have the same true MI in every domain. The panel 'as published' is the paper's figure, three different "
-        "tasks: Gaussian pairs at one nat (1.44 bits) per source, images at 1 bit in all, text at one bit per source; "
-        "its domains cannot be compared.",
-        f"Reliable here: the estimators' median of |mean / truth - 1| is below {REASONABLE:.0%} (the paper gives no "
-        f"number); {OFF_BY_DEFINITION} is left out, being 0.53 bits low by definition, and infonce cannot exceed "
+    sentences = [
+        f"Estimates over all steps by the number of sources. {CURVES_ONLY} The first three panels have the same true "
+        "MI in every domain. The panel 'as published' is the paper's figure, of three different tasks: Gaussian pairs "
+        "at one nat (1.44 bits) per source, images at 1 bit in all, text at one bit per source; its domains cannot be "
+        "compared.",
+        f"Reliable: the estimators' median of |mean / truth - 1| is below {REASONABLE:.0%} (the paper gives no "
+        f"number). {OFF_BY_DEFINITION} is left out, as it is 0.53 bits low by definition; infonce cannot exceed "
         f"log2 of the batch size. {DECODED}",
     ]
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_ratio, "mean / truth", "panel", "domain")
-    return evidence.result("sources", figures, text, said, draw, claims(evidence.rows))
+    return evidence.result("sources", figures, text, sentences, draw, claims(evidence.rows))
 
 
 def typical_error(rows: pd.DataFrame, truth: str) -> pd.DataFrame:
-    """The estimators' median relative error against a truth (its column): [seeds, numbers of sources]. A diverged
-    estimate is infinitely wrong; numbers whose truth is unknown are left out.
+    """The estimators' median relative error against a truth (its column): [seeds, numbers of sources]. Infinite for a
+    diverged estimate; numbers whose truth is unknown are left out.
     """
     judged = rows[rows["bound"] != OFF_BY_DEFINITION]
     judged = judged.assign(relative=relative_error(judged, "mean_bits", truth)).dropna(subset="relative")
@@ -83,43 +87,43 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
         for truth, column in TRUTHS.items():
             errors = {domain: typical_error(members, column) for domain, members in domains.items()}
             for domain in errors:
-                if domain in UP_TO and not (domain == "gaussian" and truth == "decodable"):
-                    found.append(threshold(panel, domain, truth, errors[domain]))
+                if domain in MAX_RELIABLE and not (domain == "gaussian" and truth == "decodable"):
+                    found.append(threshold_claim(panel, domain, truth, errors[domain]))
             unstructured = [domain for domain in ("images", "text") if domain in errors]
-            found += [more_than_gaussian(panel, domain, truth, errors) for domain in unstructured]
+            found += [gaussian_comparison(panel, domain, truth, errors) for domain in unstructured]
     return found
 
 
-def threshold(panel: str, domain: str, truth: str, errors: pd.DataFrame) -> Claim:
+def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -> Claim:
     """The claim that estimates are reliable up to the published number of sources only, within a factor of two."""
-    up_to = UP_TO[domain]
+    up_to = MAX_RELIABLE[domain]
     against = "exact" if domain == "gaussian" else truth
     statement = (
         f"Estimates become unreliable beyond about {up_to} sources: {domain}, {panel}, against the {against} MI."
     )
     if errors.empty:
-        return Claim(statement, "undecided", nothing_known(truth))
+        return Claim(statement, "undecided", why_no_error(truth))
     verdicts = {number: verdict_below(errors[number].dropna(), REASONABLE) for number in errors}
-    told = ", ".join(
+    medians = ", ".join(
         f"{number}: {errors[number].mean():.0%}" if np.isfinite(errors[number].mean()) else f"{number}: diverged"
         for number in verdicts
     )
     expected = {number: "holds" for number in verdicts if number <= up_to / 2}
     expected |= {number: "does not hold" for number in verdicts if number >= 2 * up_to}
     otherwise = [number for number in expected if verdicts[number] not in (expected[number], "undecided")]
-    evidence = f"median error by number of sources {told}"
+    evidence = f"median error by number of sources {medians}"
     if otherwise:
-        said = ", ".join(f"{number} {'reliable' if number > up_to else 'unreliable'}" for number in otherwise)
-        return Claim(statement, "does not hold", f"{evidence}; by 95 % intervals over runs: {said}.")
-    asked = {expected[number] for number in expected if verdicts[number] == expected[number]}
-    if len(asked) < 2 or any(verdicts[number] == "undecided" for number in expected):
+        found = ", ".join(f"{number} {'reliable' if number > up_to else 'unreliable'}" for number in otherwise)
+        return Claim(statement, "does not hold", f"{evidence}; by 95 % intervals over runs: {found}.")
+    confirmed = {expected[number] for number in expected if verdicts[number] == expected[number]}
+    if len(confirmed) < 2 or any(verdicts[number] == "undecided" for number in expected):
         return Claim(statement, "undecided", f"{evidence}; too few runs or numbers on both sides of {up_to}.")
     return Claim(statement, "holds", f"{evidence}; by 95 % intervals over runs.")
 
 
-def nothing_known(truth: str) -> str:
+def why_no_error(truth: str) -> str:
     """Why there is no error against a truth."""
-    return NOT_DECODED if truth == "decodable" else "no estimator that the claim is about was run."
+    return NOT_DECODED if truth == "decodable" else "none of the estimators of this claim was run."
 
 
 def reliable_up_to(errors: pd.Series) -> float:
@@ -140,19 +144,19 @@ def reliable_up_to(errors: pd.Series) -> float:
     return places[last] + share * (places[first] - places[last])
 
 
-def more_than_gaussian(panel: str, domain: str, truth: str, errors: dict[str, pd.DataFrame]) -> Claim:
-    """Are estimates reliable up to more sources than for Gaussian pairs, of the numbers that both ran?"""
+def gaussian_comparison(panel: str, domain: str, truth: str, errors: dict[str, pd.DataFrame]) -> Claim:
+    """Whether estimates are reliable up to more sources than for Gaussian pairs, among the numbers run for both."""
     label = "in the published tasks, which differ" if panel == AS_PUBLISHED else f"at the same MI, {panel}"
     statement = f"Unstructured data allow more sources than Gaussian pairs: {domain}, {label}, against the {truth} MI."
     if errors[domain].empty:
-        return Claim(statement, "undecided", nothing_known(truth))
+        return Claim(statement, "undecided", why_no_error(truth))
     theirs = errors.get("gaussian", pd.DataFrame())
     numbers = theirs.columns.intersection(errors[domain].columns)
     seeds = theirs.index.intersection(errors[domain].index)
     if len(numbers) < 2 or seeds.empty:
         return Claim(statement, "undecided", "fewer than two numbers of sources were run in both.")
-    up_to = [of.loc[seeds, numbers].apply(reliable_up_to, axis=1) for of in (theirs, errors[domain])]
-    what = "log2 of the sources allowed to Gaussian pairs over those allowed here"
+    up_to = [one.loc[seeds, numbers].apply(reliable_up_to, axis=1) for one in (theirs, errors[domain])]
+    what = "log2 of the sources up to which Gaussian pairs are reliable over those of this domain"
     return limit_claim(statement, up_to[0] - up_to[1], 0.0, what, "{:+.2f}")
 
 
@@ -162,8 +166,8 @@ def draw_ratio(axis: Any, rows: pd.DataFrame) -> None:
     axis.axhline(1, color="black", linewidth=0.8)
     truth = rows.drop_duplicates("sources")
     axis.plot(truth["sources"], truth["decodable_bits"] / truth["true_bits"], "k:", label="decodable MI")
-    if (domain := rows["domain"].iloc[0]) in UP_TO:
-        axis.axvline(UP_TO[domain], color="grey", linestyle=":", label="paper's threshold")
+    if (domain := rows["domain"].iloc[0]) in MAX_RELIABLE:
+        axis.axvline(MAX_RELIABLE[domain], color="grey", linestyle=":", label="paper's threshold")
     axis.set(xlabel="sources", xscale="log", ylim=(0, 2))
 
 

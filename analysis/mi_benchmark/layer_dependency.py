@@ -1,5 +1,5 @@
-"""Figures 6 and 11: estimates (bits) for what a network makes of the data: whole invertible networks beside the data
-themselves, then layer by layer of a residual network.
+"""Figures 6 and 11: estimates (bits) for the outputs of invertible networks, compared with the data, and for every
+layer of a residual network.
 """
 
 import functools
@@ -14,13 +14,13 @@ from analysis.common.figures import draw_second_half, draw_unseen, drawing
 from analysis.common.marks import BLUE, VERMILLION
 from analysis.common.tables import Analysis, Claim, Result, verdict
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
+from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import limit_claim, relative_error
-from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._terms import CONSTANT, GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
 from infoscope.metrics import correlation
 
 INVERTIBLE = {"batch": "batch statistics, as published", "fixed": "one fixed map"}
-MARGIN = 0.1  # of the true MI: a smaller change of the estimate is called none
+MARGIN = 0.1  # share of the true MI; smaller changes of the estimate are ignored
 ESTIMATE = "second_half_mean_bits"
 UNSEEN = "held_out_same_batch_bits"  # an encoder with batch statistics is the same map at the same batch size only
 PUBLISHED_SETTING = PUBLISHED | {"encoder_size": {"published"}, "network_depth": {50}}
@@ -37,8 +37,8 @@ CHANGES = {
     "unseen_change_bits": "change from the data, unseen",
 }
 ANOTHER_MAP = (
-    "With batch statistics, an encoder is another map at another batch size: at batch 512 the critic is asked about "
-    "codes that it was not trained on, so that there only the same batch size can be compared, which the figure shows."
+    "With batch statistics, an encoder is another map at another batch size: at batch 512 the critic is evaluated on "
+    "codes that it was not trained on. Only the same batch size, as in the figure, can be compared."
 )
 
 
@@ -47,25 +47,25 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     results, rows = [], evidence.rows
     whole, layers = rows[rows["encoder"] != "resnet"], rows[rows["encoder"] == "resnet"]
     if not whole.empty:
-        results.append(invertible(replace(evidence, rows=with_change(whole))))
+        results.append(invertible_table(replace(evidence, rows=add_change(whole))))
         new = replace(evidence, rows=whole).unseen(WHOLE, remarks=[ANOTHER_MAP])
         drawn = functools.partial(draw_unseen, column=UNSEEN)
-        results.append(replace(new, draw=drawing(named(new.figures), drawn, "estimate (bits)", "domain", "name")))
+        results.append(replace(new, draw=drawing(add_name(new.figures), drawn, "estimate (bits)", "domain", "name")))
     if not layers.empty:
         of_data = whole[(whole["encoder"] == "identity") & whole["domain"].isin(layers["domain"])]
         everything = pd.concat([of_data.assign(layer="(data)", layer_index=-1), layers], ignore_index=True)
-        results.append(layer_by_layer(replace(evidence, rows=everything)))
+        results.append(layer_table(replace(evidence, rows=everything)))
         new = replace(evidence, rows=layers).unseen(LAYERS)
         results.append(replace(new, name="unseen-layers", draw=None))
     return results
 
 
-def named(figures: pd.DataFrame) -> pd.DataFrame:
-    """The figures with the encoder and the use of its statistics as one name."""
+def add_name(figures: pd.DataFrame) -> pd.DataFrame:
+    """The figures with encoder and statistics as one `name`."""
     return figures.assign(name=(figures["encoder"] + " " + figures["statistics"]).str.removesuffix(" none"))
 
 
-def with_change(rows: pd.DataFrame) -> pd.DataFrame:
+def add_change(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with the change of the estimate (bits) from that of the data themselves in the same seed, on training
     batches and on unseen pairs at the same batch size.
     """
@@ -79,23 +79,23 @@ def with_change(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def invertible(evidence: Evidence) -> Result:
-    """Estimates behind every invertible network, and their change from the data's."""
+def invertible_table(evidence: Evidence) -> Result:
+    """Estimates behind every invertible network, and their change from that of the data."""
     titles = TITLES | CHANGES
     figures = evidence.figures(WHOLE, titles)
-    said = (
-        "Estimates behind random invertible networks, which leave the MI as it is; change = estimate behind the "
-        "network minus that for the data in the same seed, second half of a segment. Statistics 'batch': as published, "
+    sentence = (
+        "Estimates behind random invertible networks, which do not change the MI. Change: estimate behind the network "
+        "minus that for the data in the same seed, second half of a segment. Statistics 'batch', as published: "
         "normalised by the current batch, so that the code of a sample depends on its batch and the map is invertible "
-        f"only given that; 'fixed': one map for all. {ANOTHER_MAP} {CURVES_ONLY} {DECODED}"
+        f"only given that batch; 'fixed': one map for all. {ANOTHER_MAP} {CURVES_ONLY} {DECODED}"
     )
     text = figures_text(figures, WHOLE, titles)
-    draw = drawing(named(figures), draw_second_half, "estimate (bits)", "domain", "name")
-    return evidence.result("invertible", figures, text, [said], draw, invertible_claims(evidence.rows))
+    draw = drawing(add_name(figures), draw_second_half, "estimate (bits)", "domain", "name")
+    return evidence.result("invertible", figures, text, [sentence], draw, invertible_claims(evidence.rows))
 
 
 def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
-    """Whether the estimate is unchanged behind every invertible network, where the data themselves have one."""
+    """Whether the estimate is unchanged behind every invertible network, where that of the data is reliable."""
     found = []
     for (domain, encoder, statistics), part in rows.groupby(["domain", "encoder", "statistics"], sort=False):
         if statistics not in INVERTIBLE:
@@ -109,7 +109,7 @@ def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
     return found
 
 
-def layer_by_layer(evidence: Evidence) -> Result:
+def layer_table(evidence: Evidence) -> Result:
     """Estimates by layer with the least that data processing allows: the greatest estimate of the layers above."""
     rows = evidence.rows
     figures = evidence.figures(LAYERS, TITLES, constant=(*CONSTANT, "truth"))
@@ -121,14 +121,14 @@ def layer_by_layer(evidence: Evidence) -> Result:
     text["least by data processing"] = [f"{value:.3f}" if value == value else "-" for value in figures["least_bits"]]
     violated = figures["missing_bits"] > 0
     text["below it by"] = figures["missing_bits"].map("{:.3f}".format).where(violated, "-")
-    said = (
+    sentence = (
         f"Estimates by layer of the network, lowest first; (data): the images. No layer can carry more than the one "
-        f"before it, so where an estimate is below the greatest of the layers above it, one of the two is wrong: "
-        f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are (before allowing for their errors), "
+        f"before it. Where an estimate is below the greatest of the layers above it, one of the two is wrong: "
+        f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are below (errors not considered), "
         f"shaded in the figure. {CURVES_ONLY} {DECODED} It is that of the images."
     )
     draw = drawing(figures, draw_layers, "estimate (bits)", "bound", "truth")
-    return evidence.result("layers", figures, text, [said], draw, layer_claims(rows[rows["layer_index"] >= 0]))
+    return evidence.result("layers", figures, text, [sentence], draw, layer_claims(rows[rows["layer_index"] >= 0]))
 
 
 def layer_claims(rows: pd.DataFrame) -> list[Claim]:
@@ -136,12 +136,12 @@ def layer_claims(rows: pd.DataFrame) -> list[Claim]:
     found = []
     for (domain, pool), part in rows.groupby(GROUP, sort=False):
         judged = part[part["bound"] != OFF_BY_DEFINITION]
-        found += [upper_more_accurate(f"{domain} ({pool})", judged, *truth) for truth in TRUTHS.items()]
-        found.append(lower_estimated_less(f"{domain} ({pool})", judged))
+        found += [accuracy_claim(f"{domain} ({pool})", judged, *truth) for truth in TRUTHS.items()]
+        found.append(order_claim(f"{domain} ({pool})", judged))
     return found
 
 
-def upper_more_accurate(place: str, rows: pd.DataFrame, truth: str, column: str) -> Claim:
+def accuracy_claim(place: str, rows: pd.DataFrame, truth: str, column: str) -> Claim:
     """Whether the error against a truth (a column) falls with the layer, by its correlation over seeds."""
     statement = f"Upper layers are estimated more accurately than lower ones, against the {truth} MI: {place}."
     rows = rows.dropna(subset=column)
@@ -155,11 +155,13 @@ def upper_more_accurate(place: str, rows: pd.DataFrame, truth: str, column: str)
         return Claim(statement, "undecided", "it needs three layers with finite estimates, in two runs.")
     r = correlation(whole.columns.to_numpy(float), whole.to_numpy())
     short = f", {len(errors) - len(whole)} runs left out, diverged" * (len(errors) > len(whole))
-    told = f"correlation of layer and median relative error {r.value:+.2f} (95 % interval {r.low:+.2f} to {r.high:+.2f}"
-    return Claim(statement, verdict(r.low, r.high), f"{told}, {r.n} runs of {whole.shape[1]} layers{short}).")
+    found = (
+        f"correlation of layer and median relative error {r.value:+.2f} (95 % interval {r.low:+.2f} to {r.high:+.2f}"
+    )
+    return Claim(statement, verdict(r.low, r.high), f"{found}, {r.n} runs of {whole.shape[1]} layers{short}).")
 
 
-def lower_estimated_less(place: str, rows: pd.DataFrame) -> Claim:
+def order_claim(place: str, rows: pd.DataFrame) -> Claim:
     """Whether the lower half of the layers is estimated below the upper half, against data processing."""
     statement = f"Lower layers are estimated to carry less than upper ones, against data processing: {place}."
     upper = rows["layer_index"] > rows["layer_index"].median()
@@ -174,7 +176,7 @@ def lower_estimated_less(place: str, rows: pd.DataFrame) -> Claim:
 
 
 def draw_layers(axis: Any, rows: pd.DataFrame) -> None:
-    """Estimates by layer, the nominal MI, and what data processing asks for where it is more (shaded)."""
+    """Estimates by layer, the nominal MI, and the least that data processing allows, shaded where it is larger."""
     rows = rows.sort_values("layer_index")
     place = rows["layer_index"].to_numpy(float)
     axis.errorbar(

@@ -1,5 +1,5 @@
-"""Figure 5: estimates and error (bits²) by the strength eta of a background that carries no information, beside what
-can be decoded at that strength.
+"""Figure 5: estimates and error (bits²) by the strength eta of a background that carries no information, and the
+decodable MI at that strength.
 """
 
 import math
@@ -12,14 +12,14 @@ import pandas as pd
 
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.tables import Analysis, Claim, Result, plus_minus
-from analysis.mi_benchmark._benchmark import Benchmark, Evidence, by_truth, figures_text
+from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text, rows_by_truth
+from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import every_claim, ratio_claim, relative_error
-from analysis.mi_benchmark._notes import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._terms import CONSTANT, GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, SCORES, titled
 
-THRESHOLD = 0.4  # the eta beyond which the paper sees accuracy fall
-MODERATE, LARGE = 0.7, 6.0  # eta, and true MI in bits, up to and from which it calls MINE and SMILE-inf reliable
-MARGIN = 0.05  # of the nominal MI: a smaller loss of decodable MI is called none
+THRESHOLD = 0.4  # eta beyond which accuracy falls in the paper
+MAX_ETA, MIN_BITS = 0.7, 6.0  # eta and true MI (bits) between which the paper calls MINE and SMILE-inf reliable
+MARGIN = 0.05  # share of the nominal MI; smaller losses of decodable MI are ignored
 ACCURACY = ("accuracy", "accuracy_error")
 PLACE = [*GROUP, "true_bits", "nuisance", "bound"]
 PUBLISHED_SETTING = PUBLISHED | {"backgrounds": {"cifar10"}}
@@ -36,29 +36,29 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     rows = evidence.rows.drop(columns=[*ACCURACY], errors="ignore").merge(known, on=keys, how="left")
     backgrounds = ", ".join(sorted(set(evidence.trained["backgrounds"].dropna())))
     evidence = replace(evidence, rows=rows, comparison=[f"Backgrounds {backgrounds}.", *evidence.comparison])
-    return [by_strength(evidence), evidence.unseen(PLACE, "pool", "nuisance")]
+    return [strength_table(evidence), evidence.unseen(PLACE, "pool", "nuisance")]
 
 
-def by_strength(evidence: Evidence) -> Result:
+def strength_table(evidence: Evidence) -> Result:
     """Estimates by eta with both truths and the accuracy of decoding."""
     figures = evidence.figures(PLACE, TITLES, constant=(*CONSTANT, *ACCURACY))
     figures = figures.assign(truth=figures["true_bits"].map("{:g} bits".format))
-    said = (
-        f"Estimates by the strength eta of the background. {CURVES_ONLY} {DECODED} A loss of it says that the labels "
-        "are harder to find, not that a perfect decoder could not."
+    sentence = (
+        f"Estimates by the strength eta of the background. {CURVES_ONLY} {DECODED} Where it falls, "
+        "the labels are harder to decode; a perfect decoder may still find them."
     )
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_strength, "estimate (bits)", "pool", "truth")
-    return evidence.result("strength", figures, text, [said], draw, claims(evidence.rows, evidence.decoded))
+    return evidence.result("strength", figures, text, [sentence], draw, claims(evidence.rows, evidence.decoded))
 
 
 def claims(rows: pd.DataFrame, decoded: pd.DataFrame) -> list[Claim]:
     """Section 5.6's sentences."""
-    of = {"nominal": rows, "decodable": rows.dropna(subset="decodable_bits")}
-    truths = [(truth, figure, of[truth]) for truth, figure in SCORES.items()]
-    found = [beyond_threshold(truth, figure, scored) for truth, figure, scored in truths]
-    found.append(unchanged(decoded))
-    found += reliable_at_large_mi(rows)
+    scored = {"nominal": rows, "decodable": rows.dropna(subset="decodable_bits")}
+    truths = [(truth, figure, scored[truth]) for truth, figure in SCORES.items()]
+    found = [threshold_claim(truth, figure, scored) for truth, figure, scored in truths]
+    found.append(decodable_claim(decoded))
+    found += reliable_claims(rows)
     for truth, figure, scored in truths:
         for other in dict.fromkeys(rows["bound"]):
             if other not in ("mine", OFF_BY_DEFINITION):
@@ -69,20 +69,20 @@ def claims(rows: pd.DataFrame, decoded: pd.DataFrame) -> list[Claim]:
     return found
 
 
-def beyond_threshold(truth: str, figure: str, rows: pd.DataFrame) -> Claim:
+def threshold_claim(truth: str, figure: str, rows: pd.DataFrame) -> Claim:
     """Whether the error is larger beyond the published threshold than up to it, estimator by estimator."""
     side = np.where(rows["nuisance"] > THRESHOLD, "beyond", "up to it")
     statement = f"Accuracy falls beyond eta {THRESHOLD:g}: MSE against the {truth} MI is larger there than up to it."
     return ratio_claim(statement, rows.assign(side=side), "side", "up to it", "beyond", figure)
 
 
-def unchanged(decoded: pd.DataFrame) -> Claim:
-    """Whether the decodable MI at every eta is that without nuisance, less a margin, by its 95 % intervals."""
+def decodable_claim(decoded: pd.DataFrame) -> Claim:
+    """Whether the decodable MI at every eta is that without nuisance, within a margin, by its 95 % intervals."""
     statement = "The nuisance does not change the true MI: the decodable MI stays what it is without nuisance."
     keys = [*GROUP, "true_bits"]
     if decoded.empty:
         return Claim(statement, "undecided", NOT_DECODED)
-    decoded = by_truth(decoded)
+    decoded = rows_by_truth(decoded)
     decoded = decoded.assign(half_width=(decoded["decodable_high_bits"] - decoded["decodable_low_bits"]) / 2)
     both = decoded[decoded["nuisance"] > 0].merge(decoded[decoded["nuisance"] == 0], on=keys, suffixes=("", "_without"))
     if both.empty:
@@ -93,21 +93,21 @@ def unchanged(decoded: pd.DataFrame) -> Claim:
     lost, kept = low > MARGIN, high < MARGIN
     verdict = "does not hold" if lost.any() else "holds" if kept.all() else "undecided"
     worst = loss.idxmax()
-    told = (
+    evidence = (
         f"largest loss {loss[worst]:.1%} of the nominal MI (95 % interval over folds {low[worst]:.1%} to "
         f"{high[worst]:.1%}) at eta {both.loc[worst, 'nuisance']:g} and {both.loc[worst, 'true_bits']:g} bits"
     )
     from_eta = f"; beyond {MARGIN:.0%} from eta {both.loc[lost, 'nuisance'].min():g} on" if lost.any() else ""
-    return Claim(statement, verdict, f"{told}{from_eta}; margin {MARGIN:.0%}.")
+    return Claim(statement, verdict, f"{evidence}{from_eta}; margin {MARGIN:.0%}.")
 
 
-def reliable_at_large_mi(rows: pd.DataFrame) -> list[Claim]:
-    """Are MINE and SMILE-inf within the limit at moderate strengths and a large MI?"""
-    judged = rows[(rows["nuisance"] <= MODERATE) & (rows["true_bits"] >= LARGE)]
+def reliable_claims(rows: pd.DataFrame) -> list[Claim]:
+    """Whether MINE and SMILE-inf are reliable at moderate strengths and a large MI."""
+    judged = rows[(rows["nuisance"] <= MAX_ETA) & (rows["true_bits"] >= MIN_BITS)]
     judged = judged.assign(relative=relative_error(judged))
     return [
         every_claim(
-            f"{bound} is reliable ({REASONABLE:.0%}, second half) up to eta {MODERATE:g} from {LARGE:g} bits on.",
+            f"{bound} is reliable ({REASONABLE:.0%}, second half) up to eta {MAX_ETA:g} from {MIN_BITS:g} bits on.",
             judged[judged["bound"] == bound], ["nuisance", "true_bits"], "relative", REASONABLE,
         )
         for bound in ("mine", "smile-inf")

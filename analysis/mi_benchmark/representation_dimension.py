@@ -1,5 +1,5 @@
-"""Table 4: the mean estimate (bits) of one bit by the side of the images, hence the dimension of the representation,
-beside the paper's.
+"""Table 4: the mean estimate (bits) of one bit by the side length of the images, hence the dimension of the
+representation, compared with the paper's.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ import pandas as pd
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.tables import PAPERS, Analysis, Claim, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
+from analysis.mi_benchmark._captions import DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import every_claim, limit_claim, relative_error
-from analysis.mi_benchmark._notes import DECODED, PUBLISHED
 from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
 
-THEIRS = " The paper's are one run each, and its files hold none of side 50."
-MARGIN = 0.05  # of the truth: differences below it are called none
+THEIRS = " The paper's figures are of one run each, and its files have no run of side 50."
+MARGIN = 0.05  # share of the true MI; smaller differences are ignored
 PLACE = [*GROUP, "size", "dimension", "true_bits", "bound"]
 PUBLISHED_SETTING = PUBLISHED | {
     "steps": {20_000}, "sources": {1}, "size": {10, 20, 50, 100}, "schedule_bits": {(1.0,)},
@@ -34,16 +34,15 @@ def tables(evidence: Evidence) -> Sequence[Result]:
 def table_4(evidence: Evidence) -> Result:
     """Mean estimates by side, ours, the paper's and the oracle critic's."""
     on, beside = ["domain", "size", "true_bits", "bound"], "" if evidence.comparison else "table4"
-    figures = evidence.beside_published(evidence.figures(PLACE, TITLES), "table4", on, domain="images", true_bits=1.0)
-    said = (
-        f"Mean estimate over all steps by the side of the images; dimension = side².{THEIRS if beside else ''} The "
-        "largest difference between any two sides of a run is called none below "
-        f"{MARGIN:.0%} of the true MI. {DECODED}"
+    figures = evidence.add_published(evidence.figures(PLACE, TITLES), "table4", on, domain="images", true_bits=1.0)
+    sentence = (
+        f"Mean estimate over all steps by the side of the images; dimension = side².{THEIRS if beside else ''} "
+        f"Differences between the sides of a run below {MARGIN:.0%} of the true MI are ignored. {DECODED}"
     )
     titles = {column: title for column, title in TITLES.items() if beside or PAPERS not in column}
     text = figures_text(figures, PLACE, titles)
     draw = drawing(figures, draw_sides, "estimate (bits)")
-    return evidence.result("mean", figures, text, [said], draw, claims(evidence.rows), beside=beside)
+    return evidence.result("mean", figures, text, [sentence], draw, claims(evidence.rows), beside=beside)
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
@@ -52,14 +51,16 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
     for (pool, bits), part in rows.groupby(["pool", "true_bits"], sort=False):
         place = f"{pool}, {bits:g} {'bit' if bits == 1 else 'bits'}"
         for figure, words in (("mean_bits", "all steps, as published"), ("second_half_mean_bits", "second half")):
-            found.append(no_difference(f"The dimension does not affect the estimate: {place}, {words}.", part, figure))
+            found.append(
+                dimension_claim(f"The dimension does not affect the estimate: {place}, {words}.", part, figure)
+            )
         largest = part[(part["size"] == part["size"].max()) & (part["bound"] != OFF_BY_DEFINITION)]
-        found += [accurate(place, *truth, largest) for truth in TRUTHS.items()]
+        found += [accuracy_claim(place, *truth, largest) for truth in TRUTHS.items()]
     return found
 
 
-def accurate(place: str, truth: str, column: str, rows: pd.DataFrame) -> Claim:
-    """Whether the estimates at one side are within the margin of a truth, given by its column."""
+def accuracy_claim(place: str, truth: str, column: str, rows: pd.DataFrame) -> Claim:
+    """Whether the estimates at one side length are within the margin of a truth, given by its column."""
     statement = (
         f"Estimates are accurate (within {MARGIN:.0%}) at the largest dimension, {place}, second half, against the "
         f"{truth} MI."
@@ -71,16 +72,15 @@ def accurate(place: str, truth: str, column: str, rows: pd.DataFrame) -> Claim:
     return every_claim(statement, scored, ["bound"], "relative", MARGIN)
 
 
-def no_difference(statement: str, rows: pd.DataFrame, figure: str) -> Claim:
+def dimension_claim(statement: str, rows: pd.DataFrame, figure: str) -> Claim:
     """Whether the largest difference between sides is below the margin; estimators far from the oracle are excluded."""
     if rows["size"].nunique() < 2:
         return Claim(statement, "undecided", "one side was run.")
     near = (rows[figure] / rows["oracle_critic_mean_bits"] - 1).abs() <= REASONABLE
     rows = rows[rows["bound"].isin(rows.loc[near, "bound"])]
     if rows.empty:
-        return Claim(
-            statement, "undecided", f"no estimate at any side is within {REASONABLE:.0%} of the oracle critic's."
-        )
+        why = f"no estimate at any side is within {REASONABLE:.0%} of the oracle critic's."
+        return Claim(statement, "undecided", why)
     sides = rows.pivot_table(index=["seed", "bound"], columns="size", values=figure, aggfunc="mean", dropna=False)
     ranges = (sides.max(axis=1, skipna=False) - sides.min(axis=1, skipna=False)).unstack("bound")
     worst = ranges.mean().idxmax() if ranges.notna().all(axis=None) else "an estimator that diverged or was not run"

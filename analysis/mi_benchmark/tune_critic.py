@@ -1,6 +1,4 @@
-"""Which estimator should I use for data like mine? The best trials of a search over estimators, critics and
-training.
-"""
+"""Which estimator to use for data like these: the best trials of a search over estimators, critics and training."""
 
 import functools
 import math
@@ -13,34 +11,34 @@ import optuna
 import pandas as pd
 from scipy import stats
 
-from analysis.common.runs import COMPLETE, FRACTION, SHOWN, best_of, ranked, scatter, steps_done, trials_of, versions
+from analysis.common.runs import COMPLETE, FRACTION, SHOWN, best_of, provenance, ranked, scatter, steps_done, trials_of
 from analysis.common.tables import Analysis, Claim, Result, plus_minus, text_of, told
-from analysis.mi_benchmark._benchmark import at
-from analysis.mi_benchmark._notes import notes
+from analysis.mi_benchmark._benchmark import figures_at
+from analysis.mi_benchmark._captions import cautions
 from analysis.mi_benchmark._terms import REASONABLE
 from sweeps.mi_benchmark.settings import RECENT, SEARCHED
 
-JUDGED = f"progress/{RECENT}"  # what the search decided by
+JUDGED = f"progress/{RECENT}"  # the criterion of the search
 SAME = ("version", "domain", "pool", "schedule_bits")
-APART = 2.0  # standard errors of a difference beyond which two trials are told apart
-MINIMUM = 8  # trials from which the importance of a setting is estimated
+SIGNIFICANT = 2.0  # standard errors of a difference, above which two trials differ
+MIN_TRIALS = 8  # for the importance of a setting
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """The best trials and which estimator to use; and how much each setting matters."""
+    """The best trials with the estimator to use, and the importance of each setting."""
     newest = runs.loc[runs["start"].idxmax()]
     trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME, [JUDGED])
     bits = newest["schedule_bits"][0]
-    trials = at(trials, bits).assign(true_bits=bits).reset_index(drop=True)
-    words = [
-        f"Profile {newest['profile']}: up to {newest['steps']:,} steps, {newest['critic']} critic, "
-        f"{newest['sources']} sources. Data {newest['pool']}; seed {newest['seed']}; code {versions(trials)}.",
-        *notes(trials.fillna({"nonfinite_steps": 0})),
+    trials = figures_at(trials, bits).assign(true_bits=bits).reset_index(drop=True)
+    notes = [
+        f"{provenance(trials)} Up to {newest['steps']:,} steps, {newest['critic']} critic, {newest['sources']} "
+        f"sources. Data {newest['pool']}; seed {newest['seed']}.",
+        *cautions(trials.fillna({"nonfinite_steps": 0})),
     ]
-    return [best_trials(trials, words), importance(trials, words)]
+    return [best_trials(trials, notes), importance(trials, notes)]
 
 
-def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
+def best_trials(trials: pd.DataFrame, notes: list[str]) -> Result:
     """The ten trials with the least error in the second half, scored again on unseen pairs."""
     trials = trials.assign(
         unseen_bias_bits=(trials["true_bits"] - trials["held_out_large_batch_bits"]).abs(),
@@ -48,17 +46,9 @@ def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
     )
     trials = ranked(trials, "second_half_mse_bits2", ascending=True)
     columns = [
-        "second_half_mse_bits2",
-        "second_half_mse_bits2_error",
-        "second_half_mean_bits",
-        "held_out_large_batch_bits",
-    ]
-    columns += [
-        "unseen_bias_bits",
-        "unseen_bias_bits_error",
-        "oracle_critic_mse_bits2",
-        "oracle_critic_mse_bits2_error",
-    ]
+        "second_half_mse_bits2", "second_half_mse_bits2_error", "second_half_mean_bits", "held_out_large_batch_bits",
+        "unseen_bias_bits", "unseen_bias_bits_error", "oracle_critic_mse_bits2", "oracle_critic_mse_bits2_error",
+    ]  # fmt: skip
     figures = trials[["rank", *SEARCHED, "steps", FRACTION, "outcome", "seed", *columns, JUDGED]]
     top = figures.head(SHOWN)
     columns = {
@@ -74,23 +64,16 @@ def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
         f"{best_of(figures)} at a true MI of {trials['true_bits'].iloc[0]:g} bits. One run of one "
         "seed each: ± is its standard error over steps, and over batches of unseen pairs.",
         answer(trials),
-        f"The least of {len(figures)} noisy errors is too good: the best trial owes its rank partly to luck. What it "
-        "says of unseen pairs (batch 512), by which no trial was chosen, has no such advantage. A larger batch has "
-        "less noise by itself: see the oracle critic at each trial's batch.",
-        *words,
+        f"The least of {len(figures)} noisy errors is biased downwards. The error on unseen pairs (batch 512), by "
+        "which no trial was chosen, is not. A larger batch has less noise by itself: see the oracle critic at each "
+        "trial's batch.",
+        *notes,
     ]
-    return Result(
-        "best",
-        figures,
-        text.rename(columns={"bound": "estimator"}),
-        caption,
-        functools.partial(draw, trials),
-        [told_apart(trials)],
-    )
+    return Result("best", figures, text, caption, functools.partial(draw, trials), [best_estimator_claim(trials)])
 
 
 def answer(trials: pd.DataFrame) -> str:
-    """Which estimator to use, in a sentence, and which others cannot be told from it."""
+    """The estimator to use, in a sentence, and those that are not significantly worse."""
     complete = _finite(trials)
     if complete.empty:
         return "No trial has a finite error at its end: nothing can be recommended."
@@ -98,14 +81,15 @@ def answer(trials: pd.DataFrame) -> str:
     depth, width, batch = int(best["depth"]), int(best["width"]), int(best["batch"])
     place = f"{best['domain']} ({best['pool']}) at {best['true_bits']:g} bits"
     unseen = plus_minus(best["held_out_large_batch_bits"], best["held_out_large_batch_bits_error"])
-    others = "; every other estimator tried is worse by the errors within these runs, of one seed"
+    others = "Every other estimator is significantly worse, by the errors within these runs of one seed"
     if rivals:
-        others = f"; not told apart from it: {', '.join(rivals)}"
+        others = f"Not significantly worse: {', '.join(rivals)}"
     if not best["unseen_bias_bits"] <= REASONABLE * best["true_bits"]:
-        others += f". That is not within {REASONABLE:.0%} of the truth: train longer or wider before using any of them"
+        others += f". The estimate is not within {REASONABLE:.0%} of the truth: train longer or with a wider critic"
     return (
         f"For data like {place}, use {best['bound']} with a learning rate of {best['learning_rate']:.2g}, a critic of "
-        f"depth {depth} and width {width}, and batches of {batch}: on unseen pairs it says {unseen} bits{others}."
+        f"depth {depth} and width {width}, and batches of {batch}. Its estimate on unseen pairs is {unseen} bits. "
+        f"{others}."
     )
 
 
@@ -114,16 +98,16 @@ def _finite(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rivals(complete: pd.DataFrame) -> list[str]:
-    """The estimators whose best trial is within sampling error of the best trial of all."""
+    """The estimators whose best trial is not significantly worse than the best of all."""
     best = complete.iloc[0]
     firsts = complete.drop_duplicates("bound").iloc[1:]
     errors = np.hypot(firsts["second_half_mse_bits2_error"], best["second_half_mse_bits2_error"])
-    worse = (firsts["second_half_mse_bits2"] - best["second_half_mse_bits2"]) > APART * errors
+    worse = (firsts["second_half_mse_bits2"] - best["second_half_mse_bits2"]) > SIGNIFICANT * errors
     return list(firsts.loc[~worse, "bound"])
 
 
-def told_apart(trials: pd.DataFrame) -> Claim:
-    """Which estimators are worse than the best by more than the errors within runs; seeds' scatter is not included."""
+def best_estimator_claim(trials: pd.DataFrame) -> Claim:
+    """Which estimators are worse than the best by more than the errors within runs; scatter over seeds is excluded."""
     statement = "One estimator is the most accurate for these data."
     complete = _finite(trials)
     tried = list(dict.fromkeys(complete["bound"]))
@@ -134,19 +118,19 @@ def told_apart(trials: pd.DataFrame) -> Claim:
     errors = "; ".join(
         f"{bound} {error}" for bound, error in zip(firsts["bound"], told(firsts, "second_half_mse_bits2"))
     )
-    apart = f"{best['bound']} is not told from {', '.join(rivals)}"
+    found = f"{', '.join(rivals)}: not significantly worse than {best['bound']}"
     if not rivals:
-        apart = f"{best['bound']} is {APART:g} standard errors below all others"
-    within = "the errors are those within one run each, its scatter over seeds is unknown"
-    return Claim(statement, "undecided", f"least MSE (bits²) of each: {errors}; {apart}; {within}.")
+        found = f"{best['bound']} is {SIGNIFICANT:g} standard errors below all others"
+    within = "errors are those within one run each; the scatter over seeds is unknown"
+    return Claim(statement, "undecided", f"least MSE (bits²) of each: {errors}; {found}; {within}.")
 
 
-def importance(trials: pd.DataFrame, words: list[str]) -> Result:
-    """How much each setting matters for the error by which the search decided, over all trials."""
+def importance(trials: pd.DataFrame, notes: list[str]) -> Result:
+    """The importance of each setting for the criterion of the search, over all trials."""
     value = np.log10(trials[JUDGED].fillna(trials["second_half_mse_bits2"]).astype(float))
     known = trials.assign(log_error=value)[np.isfinite(value)]
     varied = [name for name in SEARCHED if known[name].nunique() > 1]
-    shares = fanova(known, varied) if len(known) >= MINIMUM and varied else {}
+    shares = fanova(known, varied) if len(known) >= MIN_TRIALS and varied else {}
     rows = []
     for name in varied:
         ordered = name != "bound" and len(known) > 2
@@ -160,18 +144,18 @@ def importance(trials: pd.DataFrame, words: list[str]) -> Result:
     text = text_of(figures, ["setting", "trials"], columns)
     caption = [
         "Importance: the share of the variance of log10(error) over the trials that a setting explains alone (fANOVA, "
-        f"Hutter et al. 2014, by Optuna), from {MINIMUM} trials on; correlation: Spearman's, of setting and error, "
-        "negative where more is better. The error is the one by which the search decided, at the trial's last report, "
-        "so that of a trial stopped early is of an unfinished critic; the search tries good settings more often. "
-        f"{len(trials) - len(known)} of {len(trials)} trials without a finite error are left out. No standard errors: "
-        "trials of a search are not independent.",
-        *words,
+        f"Hutter et al. 2014, by Optuna), from {MIN_TRIALS} trials on. Correlation: Spearman's, of setting and error, "
+        "negative where more is better. The error is the criterion of the search at the trial's last report; that of "
+        "a trial stopped early is of an unfinished critic. The search tries good settings more often. "
+        f"{len(trials) - len(known)} of {len(trials)} trials without a finite error are left out. There are no "
+        "standard errors, as trials of a search are not independent.",
+        *notes,
     ]
     return Result("importance", figures, text, caption)
 
 
 def fanova(trials: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:
-    """The importance of each setting, from Optuna."""
+    """The importance of each setting, by Optuna's fANOVA."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     space = {}
     for name in names:
@@ -191,7 +175,7 @@ def fanova(trials: pd.DataFrame, names: Sequence[str]) -> dict[str, float]:
 
 
 def draw(trials: pd.DataFrame, *paths: Path) -> None:
-    """The error of every trial by each setting: to the end in the second half, stopped early at the last report."""
+    """The error of every trial by each setting: of the second half; if stopped early, at the last report."""
     shown = trials["second_half_mse_bits2"].where(trials["outcome"] == COMPLETE, trials[JUDGED])
     settings = {name: name.replace("_", " ") for name in SEARCHED}
     scatter(trials.assign(shown=shown), settings, "shown", "MSE (bits²)", *paths, yscale="log")

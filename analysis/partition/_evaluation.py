@@ -27,7 +27,7 @@ from analysis.common.models import (
 from infoscope.errors import InvalidInput, WrongLength
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import partition
-from infoscope.metrics.partition.published import AS_NUMBERS
+from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import Items as Rows
 from infoscope.metrics.partition.report import NullTest, PartitionReport
 from infoscope.metrics.partition.terms import CLASSIFIER

@@ -15,7 +15,7 @@ from analysis.common.tables import ERROR, Claim, plus_minus, published, verdict
 from analysis.partition._evaluation import DRAWS, Evaluation
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
-from infoscope.metrics.partition.published import AS_NUMBERS
+from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, compare
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import BLUE, VERMILLION, panel_by_panel
-from analysis.common.runs import latest, ordered, versions
+from analysis.common.runs import latest, ordered, profiles, versions
 from analysis.common.tables import (
     ERROR,
     Analysis,
@@ -161,7 +161,7 @@ def described(runs: pd.DataFrame) -> list[str]:
         "together for all domains, or for every class in every domain (Bonferroni; Clopper-Pearson, of items in groups "
         "by Korn & Graubard 1998); shown are the means of its ends over trainings. "
         f"{NO_NUMBER.capitalize()}: a run did not record it, or a logit was not finite.",
-        f"Data {data}; profile {', '.join(sorted(set(runs['profile'])))}; {first['steps']:,} steps, settings "
+        f"Data {data}; profile {profiles(runs)}; {first['steps']:,} steps, settings "
         f"{first['setting']}, step selected by {first['selection']}; {counts(runs['in_domain/groups'])} base items and "
         f"{counts(runs['in_domain/items'])} new items inside, {counts(runs['out_of_domain/items'])} "
         f"outside, where one training's standard error over items is {within:.3f}; code {versions(runs)}.",

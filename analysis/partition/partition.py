@@ -42,7 +42,7 @@ from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, cho
 from analysis.partition._tables import arithmetic, claims
 from analysis.partition.domain_partition import counts
 from infoscope.command_line import BAD_INPUT, FAILED, command, option
-from infoscope.metrics.partition.published import AS_NUMBERS
+from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, SEED_LIMITS
 from infoscope.metrics.partition.terms import CLASSIFIER
 from infoscope.notebook import heat

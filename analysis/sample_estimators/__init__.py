@@ -1,1 +1,1 @@
-"""Estimators on samples of known laws, and what is said of their estimates."""
+"""Estimators, tests and screens on samples of distributions whose true information is known."""

@@ -1,7 +1,7 @@
-"""Who fails what: the metamorphic audit of our estimators of mutual information and of the installed public ones.
+"""Metamorphic checks of our estimators of mutual information and of the installed public ones.
 
-Every estimator gets the same generated data and is asked only what must hold whatever the data: see
-`infoscope.metrics.audit`. Nothing is read from MLflow. Packages that are not installed are named, not left out.
+Every estimator gets the same generated data, and only properties that hold for any data are checked: see
+`infoscope.metrics.audit`. Nothing is read from MLflow. Packages that are not installed are listed.
 """
 
 import importlib
@@ -29,10 +29,10 @@ from infoscope.estimators.arrays.protocol import CATEGORIES, Described
 from infoscope.estimators.arrays.protocol import LABELS as TAKES_LABELS
 from infoscope.metrics.metamorphic import EXACT, FAILS, NOT_OFFERED, STATISTICAL, UNITS, Check, audit
 
-K, STEPS = 5, 30  # neighbours; steps of a network whose units are checked
+K, STEPS = 5, 30  # nearest neighbours; training steps of a network whose units are checked
 LABELS, NUMBERS, BOTH = ("labels",), ("numbers",), ("labels", "numbers")
 PATH = FOLDER / "audit"
-METHODS = {  # of the exam -> the same estimator here, by what y is
+METHODS = {  # method of the sweep known-laws -> the same estimator here, by type of y
     "ksg": {"labels": "infoscope knn", "numbers": "infoscope knn"},
     "classifier": {"labels": "infoscope classifier (logistic)"},
     "micd": {"labels": "NPEET micd"},
@@ -59,36 +59,37 @@ def whole_numbers(y: NDArray) -> bool:
 
 
 def one_label(y: NDArray) -> NDArray:
-    """Several labels side by side as one, for estimators that take one."""
+    """Several columns of labels as one, for estimators that take one."""
     return y if y.ndim == 1 else np.unique(y, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def usable(package: ModuleType, x: NDArray, y: NDArray) -> float:
-    return classifier.cross_fit(x, one_label(y)).information("z", "y").value
-
-
-def as_numbers(package: ModuleType, x: NDArray, y: NDArray) -> float:
-    return float(knn.mutual_information(knn.Continuous(x), knn.Continuous(y), k=K))
-
-
 def one_column(y: NDArray) -> NDArray:
-    """y [n] of an estimator that takes one column of numbers."""
+    """y [n] for an estimator that takes one column of numbers."""
     if y.ndim == 2 and y.shape[1] > 1:
         raise WrongShape(f"y must be one column, got {y.shape[1]}")
     return y.reshape(-1)
-
-
-def sklearn_sum(package: ModuleType, x: NDArray, y: NDArray) -> float:
-    ask = mutual_info_classif if whole_numbers(y) else mutual_info_regression
-    return float(ask(x, one_label(y) if whole_numbers(y) else one_column(y), n_neighbors=K, random_state=0).sum())
 
 
 def columns(values: NDArray) -> NDArray:
     return values if values.ndim == 2 else values[:, None]
 
 
+def logistic(package: ModuleType, x: NDArray, y: NDArray) -> float:
+    return classifier.cross_fit(x, one_label(y)).information("z", "y").value
+
+
+def labels_as_numbers(package: ModuleType, x: NDArray, y: NDArray) -> float:
+    return float(knn.mutual_information(knn.Continuous(x), knn.Continuous(y), k=K))
+
+
+def sklearn_sum(package: ModuleType, x: NDArray, y: NDArray) -> float:
+    labels = whole_numbers(y)
+    function = mutual_info_classif if labels else mutual_info_regression
+    return float(function(x, one_label(y) if labels else one_column(y), n_neighbors=K, random_state=0).sum())
+
+
 def npeet_mi(package: ModuleType, x: NDArray, y: NDArray) -> float:
-    """Of NPEET or of its fork, which have the same interface; noise from numpy's global state."""
+    """By NPEET or its fork, which have the same interface; noise from numpy's global state."""
     return float(package.mi(columns(x), columns(y), k=K, base=np.e))
 
 
@@ -101,16 +102,16 @@ def infomeasure(package: ModuleType, x: NDArray, y: NDArray) -> float:
 
 
 def ennemi_sum(package: ModuleType, x: NDArray, y: NDArray) -> float:
-    discrete = whole_numbers(y)
-    target = one_label(y) if discrete else one_column(y)
-    return float(np.sum(package.estimate_mi(target, x, k=K, discrete_y=discrete)))
+    labels = whole_numbers(y)
+    target = one_label(y) if labels else one_column(y)
+    return float(np.sum(package.estimate_mi(target, x, k=K, discrete_y=labels)))
 
 
 def estimators() -> Iterator[Audited]:
-    """Ours, and how people call the public ones."""
+    """Ours, and the public ones as their users call them."""
     yield Audited("infoscope knn", BOTH, "infoscope", lambda _, x, y: float(knn.mutual_information(x, y, k=K)))
-    yield Audited("infoscope classifier (logistic)", LABELS, "infoscope", usable)
-    yield Audited("labels as numbers (KSG)", LABELS, "infoscope", as_numbers)
+    yield Audited("infoscope classifier (logistic)", LABELS, "infoscope", logistic)
+    yield Audited("labels as numbers (KSG)", LABELS, "infoscope", labels_as_numbers)
     yield Audited("sklearn, sum over columns", BOTH, "sklearn", sklearn_sum)
     for name, package in (("NPEET", "npeet.entropy_estimators"), ("npeet-plus", "npeet_plus")):
         yield Audited(f"{name} mi", BOTH, package, npeet_mi)
@@ -120,18 +121,18 @@ def estimators() -> Iterator[Audited]:
     for name, method in registry.METHODS.items():
         if name != "ksg" and method.takes != CATEGORIES:
             y = LABELS if method.takes == TAKES_LABELS else NUMBERS
-            yield Audited(f"infoscope {name}", y, "infoscope", briefly(method), UNITS)
+            yield Audited(f"infoscope {name}", y, "infoscope", briefly_trained(method), UNITS)
 
 
-def briefly(method: Described) -> Callable[[ModuleType, NDArray, NDArray], float]:
-    """A method whose networks are hardly trained: what a unit does shows in the first steps."""
+def briefly_trained(method: Described) -> Callable[[ModuleType, NDArray, NDArray], float]:
+    """A method whose networks are trained for a few steps, in which effects of units already show."""
     own = {field.name for field in fields(method)}
     brief = {"steps": STEPS} if "steps" in own else {"schedule": Schedule(epochs=1)} if "schedule" in own else {}
     return lambda _, x, y: float(estimate(x, y, method.with_settings(brief), generator=np.random.default_rng(0)))
 
 
 def audited(candidates: list[Audited], n: int, repeats: int) -> tuple[Mapping[str, tuple[Check, ...]], list[str]]:
-    """The checks of every estimator whose package is there, and the packages that are not, each with the reason."""
+    """The checks of every estimator whose package is installed, and the other packages, each with the reason."""
     found, missing = {}, {}
     for candidate in candidates:
         try:
@@ -146,11 +147,11 @@ def audited(candidates: list[Audited], n: int, repeats: int) -> tuple[Mapping[st
 
 
 def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, repeats: int) -> Result:
-    """One row per check and kind of y, one column per estimator; what fails says by how much."""
+    """One row per check and type of y, one column per estimator."""
     figures = pd.DataFrame([{"estimator": name, **vars(check)} for name, checks in found.items() for check in checks])
     cells = [cell(*row) for row in zip(figures["violation"], figures["error"], figures["verdict"])]
     whole = [name for name, checks in found.items() if not {check.name for check in checks} <= set(UNITS)]
-    text = spread(figures, ["y", "name"], "estimator", cells, "not asked", {name: name for name in whole})
+    text = spread(figures, ["y", "name"], "estimator", cells, "not applicable", {name: name for name in whole})
     text = text.rename(columns={"name": "check"})
     units = figures[figures["name"].isin(UNITS) & ~figures["estimator"].isin(whole)]
     failures = figures[figures["verdict"] == FAILS].groupby("estimator").size()
@@ -162,38 +163,38 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
     noted = figures[figures["verdict"].isin([FAILS, NOT_OFFERED]) & (figures["note"] != "")]
     noted = noted.drop_duplicates(["estimator", "verdict", "note"])
     caption = [
-        f"Violations in nats on {repeats} generated data sets of {n} rows, k = {K}; generated data only. What must be "
-        f"the same number: the largest of the data sets, tolerance {EXACT:g}. What holds in expectation (duplicate "
-        f"rows, noise columns, independence, data processing, H(y), chain rule): mean ± one standard error over data "
-        f"sets, tolerance {STATISTICAL:g}. Failures are in capitals: FAILS.",
+        f"Violations in nats on {repeats} generated data sets of {n} rows, k = {K}. Identities: the largest over data "
+        f"sets, tolerance {EXACT:g}. Properties that hold in expectation (duplicate rows, noise columns, independence, "
+        f"data processing, H(y), chain rule): mean ± one standard error over data sets, tolerance {STATISTICAL:g}. "
+        "Failures are marked FAILS.",
         f"Failed: {counts}.",
-        *_about_units(units),
-        "not offered: the estimator raises an error when it is asked so; not asked: it does not take such a y.",
+        *_units_sentence(units),
+        "not offered: the estimator raises an error on such data. not applicable: it does not take such a y.",
         *(
             f"{row.verdict.capitalize()}, {row.estimator}, {row.name}: {row.note[:140]}"
             for row in noted.itertuples(index=False)
         ),
-        f"Not installed: {', '.join(missing)}." if missing else "All packages of the list are installed.",
+        f"Not installed: {', '.join(missing)}." if missing else "All packages are installed.",
     ]
     return Result("audit", figures, text, caption)
 
 
-def _about_units(figures: pd.DataFrame) -> list[str]:
+def _units_sentence(figures: pd.DataFrame) -> list[str]:
     if figures.empty:
         return []
     return [
         f"Units of columns, {figures['estimator'].nunique()} more methods of `estimate`, networks after {STEPS} steps "
-        f"or an epoch: an estimate moves by {figures['violation'].max():.2g} nats at most."
+        f"or an epoch: an estimate changes by {figures['violation'].max():.2g} nats at most."
     ]
 
 
 def recorded() -> dict[str, tuple[int, int]]:
-    """By method the numbers of failed and of all checks, of the last saved audit."""
+    """By method, the numbers of failed and of all checks in the last saved audit."""
     path = PATH.with_suffix(".csv")
     if not path.exists():
         return {}
-    said = itertools.takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
-    figures = pd.read_csv(path, skiprows=len(list(said)))
+    comments = itertools.takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
+    figures = pd.read_csv(path, skiprows=len(list(comments)))
     found = {}
     for method, estimators in METHODS.items():
         checks = figures[figures["y"].map(estimators) == figures["estimator"]]
@@ -210,7 +211,7 @@ def cell(violation: float, error: float, verdict: str) -> str:
 
 
 def main(given: SimpleNamespace) -> None:
-    torch.set_num_threads(1)  # small products: threads would only wait for one another
+    torch.set_num_threads(1)  # small products: more threads are slower
     require_writable(PATH)
     with threadpool_limits(1):
         found, missing = audited(list(estimators()), given.n, given.repeats)

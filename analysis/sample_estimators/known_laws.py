@@ -1,6 +1,6 @@
-"""The exam of estimators of mutual information: bias, error, coverage, width, seconds and memory on known laws.
+"""Bias, error, coverage, width, seconds and memory of estimators of mutual information on known distributions.
 
-Bias is estimate minus truth, over the data sets that a method answered with a number; what it refused is counted.
+Bias is estimate minus truth, over the data sets for which a method returned a number; refusals are counted.
 """
 
 import functools
@@ -19,13 +19,13 @@ from analysis.sample_estimators import leaderboard
 
 GROUP = ["collection", "law", "n", "method"]
 PAIRED = ("resampled", "reduction")  # collections of items paired by their labels
-WANTED = 0.9  # the least coverage of an interval that is called 95 %
+MIN_COVERAGE = 0.9  # share of 95 % intervals that contain the truth, from which a distribution is called covered
 BITS = 1 / math.log(2)
-BEST = 3  # methods that the table by law names
+BEST = 3  # methods named per distribution
 
 
 def pooled(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per law, size and method, over the data sets of all blocks. Nats; coverage: share of `intervals`."""
+    """A row per distribution, size and method, over the data sets of all blocks. Nats; `covered` of `intervals`."""
     columns = ["answered", "intervals", "covered", "bias", "squared_error", "absolute_error", "width", "labels_error"]
     runs = runs.assign(**{name: np.nan for name in columns if name not in runs})
     rows = []
@@ -38,60 +38,67 @@ def pooled(runs: pd.DataFrame) -> pd.DataFrame:
         row["width"] = weighted_mean(blocks["width"], blocks["intervals"])
         row["covered"] = int(blocks["covered"].sum())
         row["labels_error"] = weighted_mean(blocks["labels_error"], blocks["sets"])
-        spread = (
-            math.sqrt(max(0.0, row["squared_error"] - row["bias"] ** 2) * answered / (answered - 1))
-            if answered > 1
-            else math.nan
-        )
-        row["bias_error"] = bias_error(spread, max(1, answered), row["truth_error"])
+        scatter = math.nan
+        if answered > 1:
+            scatter = math.sqrt(max(0.0, row["squared_error"] - row["bias"] ** 2) * answered / (answered - 1))
+        row["bias_error"] = math.hypot(scatter / math.sqrt(max(1, answered)), row["truth_error"])
         row |= {"seconds": blocks["estimate_seconds"].median(), "memory_mib": blocks["memory_mib"].max()}
         rows.append(row)
     return pd.DataFrame(rows)
 
 
+def well_covered(laws: pd.DataFrame) -> pd.Series:
+    """Whether a method has intervals and at least `MIN_COVERAGE` of them contain the truth."""
+    return (laws["intervals"] > 0) & (laws["covered"] >= MIN_COVERAGE * laws["intervals"])
+
+
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """The tables of those collections that were asked about."""
+    """The tables of the collections that were run."""
     runs, left_out = newest(runs, ["law", "n", "method", "block"])
     runs = runs.sort_values(["start", "n"], kind="stable")
     figures = pooled(runs)
-    words = provenance(runs)
+    sources = provenance(runs)
     laws = figures[~figures["collection"].isin((*PAIRED, "cost"))]
     results = []
     if len(laws):
-        results += [leaderboard.result(laws, words, left_out), _laws(laws, words)]
+        results += [leaderboard.result(laws, sources, left_out), _laws(laws, sources)]
     if len(paired := figures[figures["collection"].isin(PAIRED)]):
-        results.append(_items(paired, words))
+        results.append(_items(paired, sources))
     if len(cost := figures[figures["collection"] == "cost"]):
-        results.append(_cost(cost, words))
+        results.append(_cost(cost, sources))
     return results
 
 
-def _laws(laws: pd.DataFrame, words: str) -> Result:
+def _laws(laws: pd.DataFrame, sources: str) -> Result:
     rows = []
     for (collection, law, n), of in laws.groupby(["collection", "law", "n"], sort=False):
         ranked = of[of["answered"] > 0].sort_values("squared_error", kind="stable")
-        hit = of[(of["intervals"] > 0) & (of["covered"] >= WANTED * of["intervals"])]
-        row = {"collection": collection, "law": law, "truth (nats)": f"{of['truth'].iloc[0]:.3f}", "n": f"{n:,}"}
+        row = {
+            "collection": collection,
+            "distribution": law,
+            "truth (nats)": f"{of['truth'].iloc[0]:.3f}",
+            "n": f"{n:,}",
+        }
         for place in range(BEST):
-            row[f"{place + 1}."] = _told(ranked.iloc[place]) if place < len(ranked) else ""
-        row["worst"] = _told(ranked.iloc[-1]) if len(ranked) > BEST else ""
-        row["cover"] = f"{len(hit)} of {int((of['intervals'] > 0).sum())}"
+            row[f"{place + 1}."] = _bias_text(ranked.iloc[place]) if place < len(ranked) else ""
+        row["worst"] = _bias_text(ranked.iloc[-1]) if len(ranked) > BEST else ""
+        row["cover"] = f"{int(well_covered(of).sum())} of {int((of['intervals'] > 0).sum())}"
         rows.append(row)
     caption = (
-        "The methods of the least RMSE on each law, found with the truth at hand: nobody can choose so. Bias ± its "
-        "standard error over data sets, nats, and in brackets the share of intervals that hold the truth. Cover: "
-        f"methods whose intervals hold it in at least {WANTED:.0%} of the data sets.\n{words}"
+        "The methods with the least RMSE on each distribution, chosen with knowledge of the truth. Bias ± its standard "
+        "error over data sets, nats; in brackets the share of intervals that contain the truth. Cover: methods whose "
+        f"intervals contain it in at least {MIN_COVERAGE:.0%} of the data sets.\n{sources}"
     )
     return Result("laws", laws, pd.DataFrame(rows), caption, functools.partial(draw_biases, laws))
 
 
-def _told(row: pd.Series) -> str:
+def _bias_text(row: pd.Series) -> str:
     error = f" ± {row['bias_error']:.3f}" if math.isfinite(row["bias_error"]) else ""
-    held = f" ({100 * row['covered'] / row['intervals']:.0f} %)" if row["intervals"] else ""
-    return f"{row['method']} {row['bias']:+.3f}{error}{held}"
+    covered = f" ({100 * row['covered'] / row['intervals']:.0f} %)" if row["intervals"] else ""
+    return f"{row['method']} {row['bias']:+.3f}{error}{covered}"
 
 
-def _items(paired: pd.DataFrame, words: str) -> Result:
+def _items(paired: pd.DataFrame, sources: str) -> Result:
     paired = paired.assign(pool=paired["law"].str.replace(r"-at-[\d.]+$", "", regex=True))
     rows = []
     for (pool, method), levels in paired.groupby(["pool", "method"], sort=False):
@@ -113,52 +120,52 @@ def _items(paired: pd.DataFrame, words: str) -> Result:
         "n": ("n", "{:,}"),
         "levels": "levels",
         "mean |error| (bits)": told(figures, "mae_bits", "nan"),
-        "of the labels": ("floor_bits", "{:.3f}", "not told"),
-        "bias (bits)": ("bias_bits", "{:+.3f}", "not told"),
+        "of the labels": ("floor_bits", "{:.3f}", "not recorded"),
+        "bias (bits)": ("bias_bits", "{:+.3f}", "not recorded"),
         "coverage": [share_text(row.covered, row.intervals if row.intervals > 0 else 0) for row in rows],
-        "seconds": ("seconds", "{:.2f}", "not told"),
+        "seconds": ("seconds", "{:.2f}", "not recorded"),
     }
     text = text_of(figures.rename(columns={"pool": "items"}), ["items"], columns)
     caption = [
-        "Mean absolute error over levels of information, bits, ± its standard error over levels, one data set each; of "
-        "the labels: that of one who is told the labels of the same rows and counts them, below which none can be "
-        "expected. Nothing was chosen by the truth. Published: Gowri, Lun, Klein & Yin 2024, recomputed from their raw "
-        "files, 200 levels of the digits 0 and 1.",
-        words,
+        "Mean absolute error over levels of information, bits, ± its standard error over levels, one data set each. Of "
+        "the labels: the error of the plug-in estimate from the true labels of the same rows, which is the least that "
+        "can be expected. No setting was chosen by the truth. Published: Gowri, Lun, Klein & Yin 2024, recomputed from "
+        "their raw files, 200 levels of the digits 0 and 1.",
+        sources,
     ]
     return Result("items", figures, text, caption, functools.partial(draw_levels, paired))
 
 
-def _cost(cost: pd.DataFrame, words: str) -> Result:
+def _cost(cost: pd.DataFrame, sources: str) -> Result:
     cost = cost.assign(columns=cost["law"].str.extract(r"(\d+)$")[0].astype(int)).sort_values("columns", kind="stable")
-    memory = text_of(cost, (), {"MiB": ("memory_mib", "{:.0f}", "not told")})
+    memory = text_of(cost, (), {"MiB": ("memory_mib", "{:.0f}", "not recorded")})
     widths, text = sorted(set(cost["columns"])), []
     for method, rows in cost.join(memory).groupby("method", sort=False):
         rows = rows.set_index("columns")
         row = {"method": method}
         for width in widths:
-            said = rows.loc[width] if width in rows.index else None
-            asked = said is not None and said["answered"] > 0
-            row[f"d = {width}"] = f"{said['seconds']:.2f} s, {said['MiB']} MiB" if asked else "refused"
-            row[f"bias, d = {width}"] = f"{said['bias']:+.3f}" if asked else ""
+            answered = width in rows.index and rows.loc[width, "answered"] > 0
+            one = rows.loc[width] if answered else None
+            row[f"d = {width}"] = f"{one['seconds']:.2f} s, {one['MiB']} MiB" if answered else "refused"
+            row[f"bias, d = {width}"] = f"{one['bias']:+.3f}" if answered else ""
         text.append(row)
     caption = (
-        "Seconds on one thread and the most memory that an estimate added, d normal columns on each side of which two "
-        f"are correlated, n = {cost['n'].iloc[0]:,}; bias of that one estimate, nats (truth "
-        f"{cost['truth'].iloc[0]:.3f}).\n{words}"
+        "Seconds on one thread and the largest memory that an estimate added. x and y have d normal columns each, of "
+        f"which two are correlated; n = {cost['n'].iloc[0]:,}. Bias of that one estimate, nats (truth "
+        f"{cost['truth'].iloc[0]:.3f}).\n{sources}"
     )
     return Result("cost", cost, pd.DataFrame(text), caption)
 
 
 def draw_biases(laws: pd.DataFrame, *paths: Path) -> None:
-    """Bias by law and method at the greatest size, as colours; a dot where the intervals cover."""
+    """Bias by distribution and method at the largest size, as colours; a dot where the intervals cover."""
     laws = laws[laws["n"] == laws["n"].max()].sort_values(["collection", "law"], kind="stable")
     nearest = laws["bias"].abs().clip(upper=0.5).groupby(laws["method"]).mean().sort_values()
     names = [list(dict.fromkeys(laws["law"])), list(nearest.index)]
     bias = laws.pivot_table(index="law", columns="method", values="bias").reindex(index=names[0], columns=names[1])
-    covered = laws[(laws["intervals"] > 0) & (laws["covered"] >= WANTED * laws["intervals"])]
+    covered = laws[well_covered(laws)]
     places = [[of.index(name) for name in covered[what]] for of, what in zip(names, ("law", "method"))]
-    label = f"at least {WANTED:.0%} of 95 % intervals hold the truth"
+    label = f"at least {MIN_COVERAGE:.0%} of 95 % intervals contain the truth"
     size = (0.32 * len(names[1]) + 5, 0.19 * len(names[0]) + 2.5)
     with sheet(paths, size=size, legend_at="outside upper center") as ((axis,),):
         image = axis.imshow(bias, cmap="RdBu_r", vmin=-0.5, vmax=0.5, aspect="auto", interpolation="none")
@@ -167,7 +174,7 @@ def draw_biases(laws: pd.DataFrame, *paths: Path) -> None:
         axis.set_xticks(range(len(names[1])), names[1], rotation=90, fontsize="small")
         axis.set_yticks(range(len(names[0])), names[0], fontsize="x-small")
         axis.figure.colorbar(image, label="bias (nats)", extend="both")  # longer words do not fit beside three rows
-        axis.set_title(f"n = {laws['n'].iloc[0]:,}; grey: not asked, or refused", fontsize="small")
+        axis.set_title(f"n = {laws['n'].iloc[0]:,}; grey: not run, or refused", fontsize="small")
 
 
 def draw_levels(paired: pd.DataFrame, *paths: Path) -> None:
@@ -181,17 +188,10 @@ def draw_levels(paired: pd.DataFrame, *paths: Path) -> None:
         axis.set(title=pool, xlabel="truth (bits)", ylabel="estimate (bits)", ylim=(-0.2 * most, 1.3 * most))
 
 
-def weighted_mean(values: pd.Series | None, weights: pd.Series) -> float:
-    """The mean of what is known, by weights; nan where nothing is."""
-    if values is None:
-        return math.nan
+def weighted_mean(values: pd.Series, weights: pd.Series) -> float:
+    """The weighted mean of the values that are not missing; NaN without any."""
     known = values.notna() & (weights > 0)
     return float(np.average(values[known], weights=weights[known])) if known.any() else math.nan
-
-
-def bias_error(spread: float, sets: float, truth_error: float) -> float:
-    """Standard error of a bias: over data sets, and that of a truth by Monte Carlo."""
-    return math.hypot(spread / math.sqrt(sets), truth_error)
 
 
 ANALYSIS = Analysis("known-laws", analyse)

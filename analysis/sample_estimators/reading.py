@@ -1,7 +1,7 @@
-"""How often does the 95 % interval of a reading contain the true information, how many are narrow, how far off?
+"""Coverage of the 95 % intervals of a reading, share of narrow intervals, and errors of the estimates.
 
 Every distribution of the prior is read by a reader that was trained without its base family. Where the sweep known-laws
-was run with the method reading, there is a table of its collections, which no reader was trained on.
+was run with the method reading, a table shows its collections, on which no reader was trained.
 """
 
 import functools
@@ -22,8 +22,8 @@ from infoscope.tracking import runs as runs_of
 from infoscope.tracking import table
 
 COMPARED = ("ksg", "gcmi")
-FEW_COLUMNS = 10  # of x and y together, up to which tables call them few
-NEAR_1000 = (700, 1400)  # rows of "about 1,000"
+FEW_COLUMNS = 10  # of x and y together, at most, in the row "2 to 10"
+NEAR_1000 = (700, 1400)  # rows that the caption calls about 1,000
 EDGES = {  # axis of the figure -> (column, edges of its groups; none where its values are groups)
     "rows": ("n", (100, 200, 500, 1000, 2000, 5000)),
     "columns of x and y": ("columns", (2, 4, 11, 41, 151, 1100)),
@@ -35,7 +35,7 @@ EDGES = {  # axis of the figure -> (column, edges of its groups; none where its 
 
 
 def read(runs: pd.DataFrame) -> pd.DataFrame:
-    """Every simulated data set with what was read of it, over seeds of the reader."""
+    """Every simulated data set with its reading, over seeds of the reader."""
     parts = [table(run["run_id"], "left-out").assign(seed=run["seed"]) for _, run in runs.iterrows()]
     found = pd.concat(parts, ignore_index=True)
     ties = np.where(found["tied"], "tied", "all distinct")
@@ -56,7 +56,7 @@ def _summary(rows: pd.DataFrame) -> dict[str, float]:
         "width_a": (narrow["high"] - narrow["low"]).median(), "rmse": _rmse(rows["value"] - truth),
     }  # fmt: skip
     known = {name: rows[name].notna() for name in COMPARED if name in rows}
-    for name, there in known.items():  # where the estimator has a value, beside the reading of the same data sets
+    for name, there in known.items():  # where the estimator has a value; the reading on the same data sets
         found[f"rmse_{name}"] = _rmse((rows[name] - truth)[there])
         found[f"rmse_beside_{name}"] = _rmse((rows["value"] - truth)[there])
     return found
@@ -66,8 +66,8 @@ def _rmse(errors: pd.Series) -> float:
     return math.sqrt((errors**2).mean()) if len(errors) else math.nan
 
 
-def words(figures: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The figures as they are printed."""
+def figures_text(figures: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The figures as text."""
     rows = list(figures.itertuples())
     columns = {
         "distributions": ("sets", "{:,}"),
@@ -83,94 +83,88 @@ def words(figures: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def exam() -> pd.DataFrame:
-    """Every data set of the exam that all of these methods were asked about; empty where that was not run."""
+    """Every data set of the sweep known-laws with an estimate by all of these methods; empty where it was not run."""
     key = ["collection", "law", "n", "block"]
     try:
         runs = newest(runs_of("known-laws"), [*key, "method"])[0]
     except LookupError:
         return pd.DataFrame()
-    runs = runs[runs["method"].isin(("reading", *COMPARED))]
     parts = []
-    for _, run in runs.iterrows():
+    for _, run in runs[runs["method"].isin(("reading", *COMPARED))].iterrows():
         sets = table(run["run_id"], "sets")
-        parts.append(
-            sets.assign(place=range(len(sets)), truth=run["truth"], **{name: run[name] for name in (*key, "method")})
-        )
+        parts.append(sets.assign(place=range(len(sets)), truth=run["truth"], **run[[*key, "method"]]))
     if not parts:
         return pd.DataFrame()
-    wide = pd.concat(parts).pivot_table(
-        index=[*key, "place"], columns="method", values=["value", "low", "high", "truth"]
-    )
+    values = ["value", "low", "high", "truth"]
+    wide = pd.concat(parts).pivot_table(index=[*key, "place"], columns="method", values=values)
     if ("value", "reading") not in wide:
         return pd.DataFrame()
     wide = wide[wide["value"]["reading"].notna()]
-    found = pd.DataFrame({name: wide[name]["reading"] for name in ("value", "low", "high", "truth")})
+    found = pd.DataFrame({name: wide[name]["reading"] for name in values})
     found = found.assign(**{name: wide["value"][name] for name in COMPARED if name in wide["value"]}).reset_index()
     narrow = is_narrow(found["value"], found["low"], found["high"])
-    return found.assign(
-        grade=np.where(narrow, A, "B"), covered=(found["low"] <= found["truth"]) & (found["truth"] <= found["high"])
-    )
+    return found.assign(grade=np.where(narrow, A, "B"), covered=found["truth"].between(found["low"], found["high"]))
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """Tables by family, by type and columns, of the exam; a figure."""
+    """Tables by family, by type and columns, and by collection of known distributions; a figure."""
     runs, left_out = latest(runs, ["content"])
     sets = read(runs)
     made = f"{len(sets):,} simulated data sets, each of a distribution of its own; code {versions(runs)}."
     about = (
-        "Nats. Each distribution is read by a reader that was trained without all distributions of the family in its "
-        "row. In brackets: 95 % Clopper-Pearson interval over distributions. Grade A: half of the interval is at most "
-        "0.1 nats or 25 %; C: unlike everything simulated. RMSE of ksg and gcmi: on the same data sets, where they "
-        "have a value."
+        "Nats. Each distribution is read by a reader that was trained without the family in its row. In brackets: 95 % "
+        "Clopper-Pearson interval over distributions. Grade A: half of the interval is at most 0.1 nats or 25 %; C: "
+        "unlike all simulated data. RMSE of ksg and gcmi: on the same data sets, where they have a value."
     )
     families = summarised(sets, ["family"])
     kinds = summarised(
         sets.assign(columns=np.where(sets["columns"] <= FEW_COLUMNS, "2 to 10", "more")), ["type", "columns"]
     )
+    caption = [about, made, *sentences(sets), *left_out]
     results = [
-        Result("families", families, words(families, ["family"]), "\n".join([about, made, *sentences(sets), *left_out]),
-               functools.partial(draw, sets)),
-        Result("types", kinds, words(kinds, ["type", "columns"]), f"{about}\n{made}"),
-    ]  # fmt: skip
+        Result("families", families, figures_text(families, ["family"]), caption, functools.partial(draw, sets)),
+        Result("types", kinds, figures_text(kinds, ["type", "columns"]), [about, made]),
+    ]
     tested = exam()
     if len(tested):
         collections = summarised(tested, ["collection", "n"])
         results.append(
             Result("exam", collections,
-                   words(collections, ["collection", "n"]).rename(columns={"distributions": "data sets"}),
-                   "Nats. Data sets of the exam (`make sweep-known-laws`), several of a distribution, which the "
-                   "Clopper-Pearson intervals take for independent; no reader was trained on them. A figure of joint "
-                   "normality was added after beyond-normal had been read too high; unseen was looked at only once the "
-                   "reader was fixed. Grades by width alone."))  # fmt: skip
+                   figures_text(collections, ["collection", "n"]).rename(columns={"distributions": "data sets"}),
+                   "Nats. Data sets of `make sweep-known-laws`, several per distribution; the Clopper-Pearson "
+                   "intervals take them as independent. No reader was trained on them. A figure of joint normality "
+                   "was added after readings of beyond-normal were too high; the collection unseen was held out until "
+                   "the reader "
+                   "was fixed. Grades by width alone."))  # fmt: skip
     return results
 
 
 def sentences(sets: pd.DataFrame) -> list[str]:
-    """The figures by which the reading is judged."""
+    """The criteria by which the reading is judged, in sentences."""
     families = sets.groupby("family")["covered"].agg(["mean", "size"])
     worst = families["mean"].idxmin()
-    about = sets[sets["n"].between(*NEAR_1000)]
-    few = about[about["columns"] <= FEW_COLUMNS + 1]
+    near = sets[sets["n"].between(*NEAR_1000)]
+    few = near[near["columns"] <= FEW_COLUMNS + 1]
     types = [f"{(rows['grade'] == A).mean():.0%} of {name} ({len(rows):,})" for name, rows in few.groupby("type")]
     nothing = sets[sets["truth"] == 0]
     lines = [
         f"Worst family: {worst}, {families['mean'][worst]:.0%} of {families['size'][worst]:,} covered.",
         f"About 1,000 rows, up to 10 + 1 columns: {(few['grade'] == A).mean():.0%} of {len(few):,} are grade A, median "
         f"width {(few['high'] - few['low'])[few['grade'] == A].median():.3f} nats; {', '.join(types)}.",
-        f"Nothing there: the interval contains 0 in {nothing['covered'].mean():.0%} of {len(nothing):,}; of about "
-        f"1,000 rows the estimate is at most 0.02 nats in {(about['value'][about['truth'] == 0] <= 0.02).mean():.0%}.",
+        f"No information: the interval contains 0 in {nothing['covered'].mean():.0%} of {len(nothing):,}; of about "
+        f"1,000 rows the estimate is at most 0.02 nats in {(near['value'][near['truth'] == 0] <= 0.02).mean():.0%}.",
     ]
     return [line.replace("%", " %") for line in lines]
 
 
 def draw(sets: pd.DataFrame, *paths: Path) -> None:
-    """Share of intervals that contain the truth, and their width, over what EDGES lists."""
+    """Share of intervals that contain the truth, and their width, by the columns of EDGES."""
     with sheet(paths, 2, len(EDGES), (2.8 * len(EDGES), 5.2), sharey="row") as axes:
         for column, (title, (name, edges)) in enumerate(EDGES.items()):
             parts = sets.groupby(pd.cut(sets[name], edges, right=False) if edges else name, observed=True)
-            labels, groups = zip(*((_range(part) if edges else part, rows) for part, rows in parts))
-            _ends(axes[0, column], groups, lambda rows: rows["covered"], BLUE)
-            _ends(axes[0, column], groups, lambda rows: rows["grade"] == A, ORANGE)
+            labels, groups = zip(*((_range_text(part) if edges else part, rows) for part, rows in parts))
+            _draw_shares(axes[0, column], groups, lambda rows: rows["covered"], BLUE)
+            _draw_shares(axes[0, column], groups, lambda rows: rows["grade"] == A, ORANGE)
             axes[0, column].axhline(0.95, color="black", linewidth=0.8, linestyle=":")
             widths = [np.quantile(rows["high"] - rows["low"], [0.25, 0.5, 0.75]) for rows in groups]
             low, middle, high = np.array(widths).T
@@ -186,15 +180,15 @@ def draw(sets: pd.DataFrame, *paths: Path) -> None:
         axes[0, 0].plot([], [], "o", color=ORANGE, label="grade A")
 
 
-def _ends(axes, groups, of: Callable[[pd.DataFrame], pd.Series], colour: str) -> None:
+def _draw_shares(axes, groups, flag: Callable[[pd.DataFrame], pd.Series], colour: str) -> None:
     for place, rows in enumerate(groups):
-        hits = int(of(rows).sum())
+        hits = int(flag(rows).sum())
         low, high = clopper_pearson(hits, len(rows))
         axes.plot([place, place], [low, high], color=colour, linewidth=1)
         axes.plot(place, hits / len(rows), "o", color=colour, markersize=4)
 
 
-def _range(part: pd.Interval) -> str:
+def _range_text(part: pd.Interval) -> str:
     if part.left == 0 and part.right in (1e-9, 1):
         return "0"
     return f"{part.left:g} to {part.right:g}" if part.left > 1e-6 else f"below {part.right:g}"

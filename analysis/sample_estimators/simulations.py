@@ -1,6 +1,6 @@
-"""What the simulated data sets of the reading are: how many by base family, their true information, and KSG beside it.
+"""The simulated data sets of the reading: their number and true information by base family.
 
-`--keep FOLDER` writes the data sets (figures and truths) to one file, of which the sweep reading trains its reader.
+`--keep FOLDER` writes the data sets (figures and truths) to one file, on which the sweep reading trains its reader.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def read(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def keep(sets: pd.DataFrame, folder: Path) -> Path:
-    """The file of the data sets in a folder, which is made."""
+    """Writes the data sets to a file of a folder, which is made; its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"simulated-{int(sets['number'].min()):07d}-{int(sets['number'].max()):07d}.npz"
     Simulated(sets[list(FACTS)], sets[list(NAMES)].to_numpy(np.float32)).save(path)
@@ -33,7 +33,7 @@ def keep(sets: pd.DataFrame, folder: Path) -> Path:
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """A row per base family; a distribution of two families counts in both."""
+    """A row per base family; a distribution of two families is in both."""
     runs, left_out = latest(runs, ())
     sets = read(runs)
     kept = [f"Kept in {keep(sets, Path(arguments.keep))}."] if arguments.keep else []
@@ -47,7 +47,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         "base family": figures["family"],
         "distributions": figures["sets"],
         "median rows": figures["rows"].map("{:,.0f}".format),
-        "nothing shared": figures["nothing"],
+        "independent": figures["nothing"],
         "true information (nats), median": figures["median"].map("{:.2f}".format),
         "5 to 95 %": [f"{row.low:.2f} to {row.high:.2f}" for row in figures.itertuples()],
         "with repeated values": [f"{100 * share:.0f} %" for share in figures["tied"]],

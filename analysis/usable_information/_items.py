@@ -11,8 +11,8 @@ from analysis.common.marks import BLUE, ORANGE, lines, panel_by_panel, sheet
 from analysis.common.tables import Claim, Result, spread, told
 from analysis.usable_information._runs import NAMES, TAIL, Z95, Figure, hardest_shown, less_than
 from infoscope.estimators.result import clustered_error
-from infoscope.metrics.v_information import hardness
-from infoscope.metrics.v_information.hardness import threshold_window
+from infoscope.metrics.v_information import pvi
+from infoscope.metrics.v_information.pvi import threshold_window
 
 HARDEST = 10
 MOST_OVERLAP = 10  # shared tokens from which on they are one column
@@ -135,8 +135,8 @@ def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
     rows = []
     for name, table in tables.items():
         table = table.assign(range=length_ranges(table["length"]))
-        every = hardness.slices(table.assign(label="all"), ["range", "label"], groups=table["group"])
-        classes = hardness.slices(table, ["range", "label"], groups=table["group"])
+        every = pvi.slices(table.assign(label="all"), ["range", "label"], groups=table["group"])
+        classes = pvi.slices(table, ["range", "label"], groups=table["group"])
         middle = table.groupby("range")["length"].mean()
         found = pd.concat([every, classes]).reset_index()
         rows.append(found.assign(data=name, mean_length=found["range"].map(middle)))
@@ -176,7 +176,7 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
     rows = []
     for name, table in tables.items():
         clipped = table.assign(overlap=table["overlap"].clip(upper=MOST_OVERLAP))
-        found = hardness.slices(clipped, ["overlap", "label"], groups=table["group"]).reset_index()
+        found = pvi.slices(clipped, ["overlap", "label"], groups=table["group"]).reset_index()
         rows.append(found.assign(data=name))
     figures = pd.concat(rows, ignore_index=True)
     shown = figures.assign(
@@ -226,7 +226,7 @@ def draw_lines(figures: pd.DataFrame, column: str, title: str, *paths: Path) -> 
 def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
     """Table 1: the items of least PVI of every data set."""
     columns = ["id", "text", "label", "predicted", "pvi_bits"]
-    rows = [hardness.hardest(table, HARDEST)[columns].assign(data=name) for name, table in tables.items()]
+    rows = [pvi.hardest(table, HARDEST)[columns].assign(data=name) for name, table in tables.items()]
     figures = pd.concat(rows, ignore_index=True)
     text = figures.assign(
         data=figures["data"].map(NAMES),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.common.runs import newest, ordered
+from analysis.common.runs import newest, ordered, profiles
 from analysis.common.tables import Claim, verdict
 from infoscope import tracking
 from infoscope.errors import UnknownName
@@ -122,8 +122,7 @@ def described(runs: pd.DataFrame) -> str:
         names = sorted({tags.get(tag, "unknown") for tags in runs["tags"]})
         return "; ".join(name for name in names if not any(other.startswith(f"{name}, ") for other in names))
 
-    profiles = ", ".join(sorted(set(runs["profile"])))
-    return f"Profile {profiles}. Data {told('infoscope.data')}; code {told('infoscope.code')}."
+    return f"Profile {profiles(runs)}. Data {told('infoscope.data')}; code {told('infoscope.code')}."
 
 
 def cautions(runs: pd.DataFrame) -> list[str]:

@@ -32,8 +32,8 @@ from infoscope.command_line import option
 from infoscope.errors import UnknownName
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
-from infoscope.metrics.v_information.hardness import hardest
 from infoscope.metrics.v_information.label_errors import HELD_OUT, IN_SAMPLE, SCORES
+from infoscope.metrics.v_information.pvi import hardest
 from sweeps.usable_information.settings import AS_THEY_ARE, HARDEST
 
 PLACE = ["data", "family", "noise", "rate"]

@@ -5,7 +5,6 @@ import pytest
 from scipy import signal, stats
 
 from infoscope.metrics import batch_means_error, correlation, errors, replicated
-from tests.refusals import refused
 
 
 def test_errors_closed_form():
@@ -22,22 +21,6 @@ def test_one_diverged_step_is_counted_and_not_averaged_away(bad):
     result = errors(np.array([1.0, bad, 1.0]), truth=1.0)
     assert result.nonfinite == 1 and result.steps == 3
     assert np.isnan([result.mean, result.bias, result.variance, result.mse]).all()
-
-
-@pytest.mark.parametrize(
-    ("function", "first", "second", "argument", "code"),
-    [
-        (errors, [], 1.0, "estimates", "shape"),
-        (errors, [[1.0]], 1.0, "estimates", "shape"),
-        (errors, [1.0], np.nan, "truth", "missing"),
-        (correlation, [1, 2], [1, 2], "x", "length"),
-        (correlation, [1, 2, 3], [1, 2], "x", "length"),
-        (correlation, [1, 1, 1], [1, 2, 3], "x", "constant"),
-    ],
-)
-def test_bad_input_is_refused(function, first, second, argument, code):
-    with refused(argument, code):
-        function(np.array(first), np.array(second))
 
 
 def test_batch_means_allow_for_dependence():

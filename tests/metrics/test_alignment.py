@@ -11,9 +11,9 @@ from infoscope.metrics.agreement import rank_agreement, rank_agreement_within
 from infoscope.metrics.decodable import decodable_information_of_items
 from infoscope.metrics.partition.evaluation import evaluate_posterior
 from infoscope.metrics.v_information.difficulty import token_artefacts
-from infoscope.metrics.v_information.hardness import slices
 from infoscope.metrics.v_information.label_errors import detection
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
+from infoscope.metrics.v_information.pvi import slices
 from infoscope.metrics.v_information.structure import weights_by
 
 N = 60

@@ -29,8 +29,8 @@ def test_clopper_pearson_of_all_none_and_half():
     assert (low, high) == (pytest.approx(0.1871, abs=1e-4), pytest.approx(0.8129, abs=1e-4))
 
 
-def test_items_in_groups_are_worth_fewer():
-    """Copies add nothing but what is known of their spread: the interval of 20 groups of 5 copies is that of about 20
+def test_dependent_items_in_groups_widen_the_interval():
+    """Copies add no information: the interval of 20 groups of 5 copies is that of about 20
     items, and wider by the t quantiles; that of all right is exactly that of 20."""
     right = np.arange(20) % 4 > 0
     single = share(right)
@@ -44,9 +44,9 @@ def test_items_in_groups_are_worth_fewer():
     assert np.isnan(share_interval(Share(np.nan, np.nan, 5, 5))).all()
 
 
-def test_the_interval_of_the_least_holds_it_though_it_was_chosen():
-    """Twenty slices of 40 items, all with .8 or one with .7: the interval of the least holds the least true share at
-    least as often as it says (it is conservative); that of the lowest alone does not where all are alike."""
+def test_the_interval_of_the_smallest_share_covers_it_after_selection():
+    """Twenty slices of 40 items, all with .8 or one with .7: the interval of the least covers the least true share at
+    least with its nominal probability (it is conservative); that of the lowest alone does not where all are equal."""
     rng = np.random.default_rng(0)
     for least in (0.8, 0.7):
         truths = np.array([least] + [0.8] * 19)

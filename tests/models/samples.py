@@ -9,11 +9,12 @@ from tests.data.common import generator
 
 KINDS = (("bert", "pooler"), ("distilbert", "mean"), ("roberta", "cls"))
 SMALL_TEXT = {"vocabulary": 300, "hidden": 32, "layers": 1, "heads": 2, "max_length": 32}
+SMALL_VAE = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
 ADJECTIVES = (("dull", "weak", "awful", "boring", "poor"), ("bright", "strong", "lovely", "moving", "fine"))
 
 
 def corpus(n: int, seed: int) -> tuple[list[str], torch.Tensor]:
-    """Sentences in which one word tells the class, among others that do not."""
+    """Sentences in which one word determines the class."""
     draw = random.Random(seed)
     texts = []
     for position in range(n):
@@ -35,3 +36,13 @@ def halves(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tens
     labels = torch.rand(n, 2, generator=generator) < 0.5
     brightness = labels.float().repeat_interleave(16, 1)[:, None, None, :]
     return (brightness + 0.3 * torch.randn(n, 1, 32, 32, generator=generator)).flatten(1), labels
+
+
+class Stored:
+    """Images by index, as a data set gives them."""
+
+    def __init__(self, array: torch.Tensor) -> None:
+        self.images, self.count = array.__getitem__, len(array)
+
+    def __len__(self) -> int:
+        return self.count

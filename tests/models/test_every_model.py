@@ -1,4 +1,4 @@
-"""What every model promises: it is made from its generator and no other, and rebuilt from its JSON and weights."""
+"""Every model draws from its own generator only, and can be rebuilt from its configuration and weights."""
 
 import json
 
@@ -21,10 +21,9 @@ from infoscope.models import (
 from infoscope.models.domain import MODELS
 from infoscope.tracking.models import read_model, write_model
 from tests.data.common import generator
-from tests.models.samples import KINDS, LABELS, SMALL_TEXT, TEXTS, halves
+from tests.models.samples import KINDS, LABELS, SMALL_TEXT, SMALL_VAE, TEXTS, halves
 
 IMAGES = torch.rand(3, 1, 16, 16, generator=generator(1))
-SMALL = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
 THIN = {"labels": 2, "depth": 18, "width": 4, "steps": 2, "batch": 4}
 SAMPLES = torch.rand(9, 48, generator=generator(2))
 HALVES = halves(4, generator(3))[0]
@@ -55,8 +54,8 @@ def domain_model(kind):
 
 # name -> how it is made from a generator, and what it is given
 CASES = {
-    "vae": (lambda g: VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=g), {"images": IMAGES}),
-    "autoencoder": (lambda g: AutoEncoder(**SMALL, real=2, generator=g), {"images": IMAGES}),
+    "vae": (lambda g: VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=g), {"images": IMAGES}),
+    "autoencoder": (lambda g: AutoEncoder(**SMALL_VAE, real=2, generator=g), {"images": IMAGES}),
     "resnet": (resnet, {"images": HALVES}),
     "layer": (lambda g: LayerEncoder(resnet(g), "layer2.0"), {"x": HALVES}),
     "autoregressive": (lambda g: calibrated(MaskedAutoregressiveFlow, g, hidden=16), {"x": SAMPLES}),
@@ -85,8 +84,10 @@ def example(model, given):
 
 
 @pytest.mark.parametrize(("make", "given"), CASES.values(), ids=CASES)
-def test_a_model_is_its_generator_and_then_its_configuration_and_weights(make, given, tmp_path):
-    """Trained or calibrated, torch's own generator is untouched; what tracking writes and reads answers bit for bit."""
+def test_a_model_is_restored_from_its_configuration_and_weights(make, given, tmp_path):
+    """Trained or calibrated, torch's own generator is untouched; a model that was written and read by tracking has
+    bit-identical outputs.
+    """
     before = torch.get_rng_state()
     model, again, other = (make(generator(seed)).eval().requires_grad_(False) for seed in (0, 0, 1))
     expected = answer(model, given)

@@ -1,4 +1,4 @@
-"""What the models and their trainings refuse: one row for each fault, with the argument and the code of the error."""
+"""Inputs that models and trainings refuse: one row for each, with the argument and the code of the error."""
 
 import math
 from functools import partial
@@ -46,7 +46,7 @@ from infoscope.models.domain import (
 from infoscope.models.domain.base import Fishr
 from infoscope.models.vae.densities import stratified_log_weights
 from tests.data.common import generator
-from tests.models.samples import LABELS, SMALL_TEXT, TEXTS, halves, small
+from tests.models.samples import LABELS, SMALL_TEXT, SMALL_VAE, TEXTS, Stored, halves, small
 from tests.refusals import refused
 
 NAN, INF = math.nan, math.inf
@@ -137,19 +137,9 @@ DOMAIN_MODELS = [
 ]
 
 SQUARES = torch.zeros(81, 1, 16, 16)
-vae = partial(VAE, image_shape=(1, 16, 16), channels=(4, 8), hidden=16)
+vae = partial(VAE, **SMALL_VAE)
 MIXED = vae(latents=LatentSpec(2, (3,)))
 train_vae = partial(fit_vae, vae(), **{"objective": "vae", "images": SQUARES, "steps": 5, "batch": 16})
-
-
-class Stored:
-    """Images by index, as a data set gives them."""
-
-    def __init__(self, array: torch.Tensor) -> None:
-        self.images, self.count = array.__getitem__, len(array)
-
-    def __len__(self) -> int:
-        return self.count
 
 
 def prepared(name, model, **weights):
@@ -275,6 +265,6 @@ TEXT_MODELS = [
     [*DOMAIN_MODELS, *VAES, *INVERTIBLE, *RESNETS, *TEXT_MODELS],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_what_cannot_be_used_is_refused(call, argument, code):
+def test_invalid_input_is_refused(call, argument, code):
     with refused(argument, code):
         call()

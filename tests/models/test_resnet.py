@@ -1,4 +1,4 @@
-"""The residual networks: torchvision's function, learning to read labels, and layers as fixed maps."""
+"""The residual networks: equality with torchvision, learning, and layers as fixed maps."""
 
 import math
 
@@ -78,7 +78,7 @@ def test_losses_of_equal_logits():
         assert model.loss(images(6), truth).item() == pytest.approx(nats, rel=1e-5)
 
 
-def test_a_combination_is_read_and_trained_as_the_same_number():
+def test_a_combination_has_the_same_number_in_training_and_prediction():
     model = ResNet(GREY, labels=3, task="combinations", depth=18, width=4).eval()
     torch.nn.init.zeros_(model.fc.weight)
     for number in range(8):
@@ -89,7 +89,7 @@ def test_a_combination_is_read_and_trained_as_the_same_number():
 
 
 @pytest.mark.parametrize("task", ["labels", "combinations"])
-def test_it_learns_to_tell_the_labels(task):
+def test_it_learns_to_predict_the_labels(task):
     """Guessing gets 85 % of 400 held-out labels right with a probability below 1e-40."""
     model = fit_resnet(
         halves, GREY, generator(), labels=2, task=task, depth=18, width=4, steps=40, batch=32, learning_rate=1e-2
@@ -119,7 +119,7 @@ def test_blocks_are_layers_averaged_over_places():
 
 
 def test_a_layer_is_a_fixed_map_without_gradients():
-    """Even when somebody asks for training mode: the statistics do not move, and a code depends on its image only."""
+    """Even in training mode the statistics do not change, and a code depends on its image only."""
     encoder = LayerEncoder(warmed(), "layer3.0")
     x = images(16).flatten(1)
     code = encoder(x)

@@ -137,4 +137,6 @@ def test_bounds_that_cross_say_so_in_the_table(analyse):
     text = found.text.set_index(["model", "latent"])["U"]
     assert "cross" in text["ae", "as published"] and numbers(text["ae", "as published"])[-2:] == [0.2, 0.0]
     assert "cross" not in text["ae", "at one latent"] and "cross" not in text["beta-vae", "as published"]
-    assert "estimated apart" in found.caption and "estimated apart" not in analyse(made_up())["bounds"].caption
+    assert (
+        "estimated separately" in found.caption and "estimated separately" not in analyse(made_up())["bounds"].caption
+    )

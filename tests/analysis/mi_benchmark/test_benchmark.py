@@ -1,4 +1,4 @@
-"""What the analyses of the benchmark share: verdicts by intervals, ratios, settings beside the published ones."""
+"""Common parts of the analyses of the benchmark: verdicts by intervals, ratios, differences from published settings."""
 
 import math
 from dataclasses import replace
@@ -8,18 +8,18 @@ import pandas as pd
 import pytest
 
 from analysis.common.tables import published
-from analysis.mi_benchmark._benchmark import Evidence, figure_text, one_setting
+from analysis.mi_benchmark._benchmark import Evidence, figure_text, latest_setting
+from analysis.mi_benchmark._captions import cautions, setting_differences
 from analysis.mi_benchmark._claims import (
     every_claim,
     limit_claim,
     log_ratios,
-    paired,
     paired_claim,
+    paired_difference,
     ratio_claim,
     relative_error,
     verdict_below,
 )
-from analysis.mi_benchmark._notes import notes, unlike_published
 from tests.analysis.pictures import numbers
 
 INF, NAN = math.inf, math.nan
@@ -42,9 +42,9 @@ def test_verdict_by_the_interval_over_runs(values, verdict):
     assert limit_claim("It is small.", values, 0.2, "size").verdict == verdict
 
 
-def test_a_figure_at_its_limit_is_decided_in_one_of_twenty_cases():
-    """Normal figures whose mean is the limit: 4,000 claims are decided 5 % of the time. By the binomial law 200 ± 14,
-    so outside 130 to 270 with a probability below 1e-6.
+def test_a_figure_at_its_limit_is_decided_in_5_percent_of_the_cases():
+    """Normal figures whose mean is the limit: 4,000 claims are decided 5 % of the time. By the binomial distribution
+    200 ± 14, so outside 130 to 270 with a probability below 1e-6.
     """
     draws = np.random.default_rng(1).normal(0.2, 0.05, (4000, 3))
     decided = sum(verdict_below(values, 0.2) != "undecided" for values in draws)
@@ -73,7 +73,7 @@ def test_ratios_are_medians_within_a_seed():
     assert ratios.tolist() == pytest.approx([-1.0, 1.0])
 
 
-def test_what_diverged_is_infinite_and_says_nothing_where_both_did():
+def test_a_diverged_ratio_is_infinite_and_undefined_where_both_diverged():
     ratios = log_ratios(rows_of([[1, 1, NAN]], [[NAN, NAN, NAN]]), "critic", "a", "b", "mse_bits2")
     assert ratios.tolist() == [-INF]
     both = rows_of([[NAN] * 3] * 2, [[NAN] * 3] * 2)
@@ -93,7 +93,7 @@ def test_every_cell_must_hold():
     assert every_claim("", rows.iloc[:0], ["bound", "true_bits"], "mse_bits2", 0.25).verdict == "undecided"
 
 
-def test_relative_error_tells_diverged_from_unknown_truth():
+def test_relative_error_distinguishes_divergence_from_an_unknown_truth():
     rows = pd.DataFrame({"second_half_mean_bits": [1.0, NAN, 1.0], "true_bits": [2.0, 2.0, NAN]})
     error = relative_error(rows)
     assert error.tolist()[:2] == [0.5, INF] and math.isnan(error[2])
@@ -101,10 +101,10 @@ def test_relative_error_tells_diverged_from_unknown_truth():
 
 def test_what_differs_from_the_published_setting():
     runs = pd.DataFrame({"steps": [800, 800], "batch": [64, 64], "size": [32, None], "pool": ["mnist", "gaussian"]})
-    (note,) = unlike_published(runs)
+    (note,) = setting_differences(runs)
     assert numbers(note) == [800, 4000, 32, 64] and "size 32" in note
-    assert unlike_published(runs, {"steps": {800}, "depth": {2}}) == []
-    (note,) = unlike_published(pd.DataFrame({"steps": [4000, 800]}))  # one value that is not published is enough
+    assert setting_differences(runs, {"steps": {800}, "depth": {2}}) == []
+    (note,) = setting_differences(pd.DataFrame({"steps": [4000, 800]}))  # one value that is not published is enough
     assert numbers(note) == [800, 4000]
 
 
@@ -114,7 +114,7 @@ def test_what_differs_from_the_published_setting():
 ])  # fmt: skip
 def test_a_schedule_may_be_the_beginning_of_the_published_one(schedule, comparable):
     runs = pd.DataFrame({"schedule_bits": [schedule] * 2, "steps": 4000})
-    notes = unlike_published(runs)
+    notes = setting_differences(runs)
     assert (notes == []) == comparable
     assert comparable or f"{'-'.join(f'{bits:g}' for bits in schedule)} (paper: 2-4-6-8-10)" in notes[0]
 
@@ -131,9 +131,9 @@ def runs_of(start, **fields):
 ])  # fmt: skip
 def test_older_runs_of_another_setting_are_no_replicates(field):
     runs = pd.concat([runs_of("2025-01-01", **{field: 1}), runs_of("2026-01-01", **{field: 2})], ignore_index=True)
-    kept, note = one_setting(runs)
+    kept, note = latest_setting(runs)
     assert list(kept[field]) == [2, 2] and numbers(*note) == [2]
-    assert len(one_setting(runs, axes=(field,))[0]) == 4
+    assert len(latest_setting(runs, axes=(field,))[0]) == 4
 
 
 def test_kinds_of_cells_do_not_drop_each_other():
@@ -145,19 +145,19 @@ def test_kinds_of_cells_do_not_drop_each_other():
         runs_of("2026-01-04", encoder="resnet", statistics="none", network_depth=50),
         runs_of("2026-01-05", domain="text", pool="imdb-bert"),
     ], ignore_index=True)  # fmt: skip
-    kept, _ = one_setting(runs)
+    kept, _ = latest_setting(runs)
     assert kept["encoder"].fillna("").value_counts().to_dict() == {"identity": 2, "maf": 2, "resnet": 2, "": 2}
     assert set(kept["network_depth"].dropna()) == {50}
-    assert one_setting(runs.iloc[:0])[0].empty
+    assert latest_setting(runs.iloc[:0])[0].empty
 
 
 def test_pairs_are_of_seeds_that_were_run_at_both():
     rows = pd.DataFrame({"seed": [0, 1, 2, 0, 1], "bound": [*"aaabb"], "mse_bits2": [1.0, 2.0, 3.0, 4.0, 6.0]})
-    difference = paired(rows, "bound", "a", "b", "mse_bits2")
+    difference = paired_difference(rows, "bound", "a", "b", "mse_bits2")
     assert (difference.value, difference.n) == (-3.5, 2)
-    diverged = paired(rows.assign(mse_bits2=[1.0, NAN, 3.0, 4.0, 6.0]), "bound", "a", "b", "mse_bits2")
+    diverged = paired_difference(rows.assign(mse_bits2=[1.0, NAN, 3.0, 4.0, 6.0]), "bound", "a", "b", "mse_bits2")
     assert math.isnan(diverged.value)
-    assert paired(rows.iloc[[2, 3]], "bound", "a", "b", "mse_bits2") is None
+    assert paired_difference(rows.iloc[[2, 3]], "bound", "a", "b", "mse_bits2") is None
     claim = paired_claim("a is better.", rows.iloc[[2, 3]], "bound", "a", "b")
     assert claim.verdict == "undecided" and "same seed" in claim.evidence
 
@@ -168,25 +168,25 @@ def test_pairs_are_of_seeds_that_were_run_at_both():
     ("text", "hub:distilbert-base-uncased", "fine-tuned"),
     ("images", "mnist", None),
 ])  # fmt: skip
-def test_what_the_items_of_a_text_pool_went_through_is_said(made_up, domain, pool, words):
-    told = " ".join(notes(made_up([dict(domain=domain, pool=pool, bound="dv")])))
-    assert words is None or words in told
-    assert ("20 %" in told) + ("fine-tuned" in told) == (words is not None)
-    assert "lower bound" in told
+def test_the_processing_of_text_items_is_in_the_caption(made_up, domain, pool, words):
+    text = " ".join(cautions(made_up([dict(domain=domain, pool=pool, bound="dv")])))
+    assert words is None or words in text
+    assert ("20 %" in text) + ("fine-tuned" in text) == (words is not None)
+    assert "lower bound" in text
 
 
-def test_the_published_figures_stand_beside_ours():
+def test_published_figures_have_their_own_columns():
     ours = pd.DataFrame({"domain": ["images", "text"], "depth": [2, 99], "mse_bits2": [0.2, 0.3]})
     of = Evidence(ours, ours, ours)
-    table = of.beside_published(ours, "table2", ["domain", "depth"])
+    table = of.add_published(ours, "table2", ["domain", "depth"])
     theirs = published("table2").set_index(["domain", "depth"]).loc[("images", 2)]
     assert table["published_mse_bits2"].iloc[0] == theirs["mse_bits2"] and math.isnan(table["published_mse_bits2"][1])
     assert table["published_bias_bits"].iloc[0] == -theirs["bias_bits"]  # the paper's is truth - mean
     other = replace(of, comparison=["Note: not comparable with the paper: steps 8 (paper: 4,000)."])
-    assert other.beside_published(ours, "table2", ["domain", "depth"])["published_mse_bits2"].isna().all()
+    assert other.add_published(ours, "table2", ["domain", "depth"])["published_mse_bits2"].isna().all()
 
 
-def test_missing_figures_say_why():
+def test_missing_figures_have_a_reason():
     names = "mse_bits2", "oracle_critic_mse_bits2", "decodable_bits", "accuracy", "published_mean_bits"
     nothing = pd.DataFrame({name: [math.nan] for name in names})
     assert [figure_text(nothing, name)[0] for name in nothing] == [

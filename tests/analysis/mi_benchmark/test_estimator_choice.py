@@ -1,4 +1,4 @@
-"""Table 3 on made-up runs: ours beside the oracle's and the paper's, both truths, and claims decided both ways."""
+"""Table 3 on made-up runs: our choice, the oracle's and the paper's, both truths, and claims in both directions."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ def cells(bounds=BOUNDS, seeds=(0, 1, 2), schedule=(2.0, 10.0)):
         yield dict(domain=domain, kind="decoding", schedule_bits=list(schedule))
 
 
-def test_ours_the_oracle_and_the_paper_side_by_side(made_up):
+def test_the_table_has_our_choice_the_oracle_and_the_paper(made_up):
     table, *_ = ANALYSIS.analyse(made_up(cells(schedule=(2.0, 4.0, 6.0, 8.0, 10.0))), ARGUMENTS)
     assert list(table.text.columns[4:]) == ["nwj", "dv", "mine", "smile-1", "smile-inf"]  # as in the paper
     assert list(dict.fromkeys(table.text["domain"])) == ["gaussian", "images", "text"]
@@ -57,7 +57,7 @@ def test_whether_there_is_a_universal_winner(best, verdict, made_up, verdicts):
     assert found[WINNER] == verdict
 
 
-def test_diverged_runs_are_shown_and_decide_nothing(made_up, tmp_path):
+def test_diverged_runs_are_shown_without_a_verdict(made_up, tmp_path):
     def estimates(cell, bits):
         return (math.nan if (cell["domain"], cell["bound"], bits) == ("images", "dv", 10.0) else 0.9 * bits), 0.1
 

@@ -40,7 +40,7 @@ def up_to(limits):
 AS_THE_PAPER_SAYS = up_to({"gaussian": 4, "images": 36, "text": 64})
 
 
-def test_panels_ask_the_same_of_every_domain_but_the_published_one(made_up):
+def test_panels_have_the_same_claims_for_every_domain_but_the_published_one(made_up):
     figures = ANALYSIS.analyse(made_up(cells()), ARGUMENTS)[0].figures
     for panel, rows in figures.groupby("panel"):
         truths = rows.groupby("domain").apply(lambda part: tuple(zip(part["sources"], part["true_bits"].round(6))))
@@ -50,7 +50,7 @@ def test_panels_ask_the_same_of_every_domain_but_the_published_one(made_up):
     assert truth.to_dict() == {"gaussian": pytest.approx(23.0831, abs=1e-4), "images": 1.0, "text": 16.0}
 
 
-def test_thresholds_as_published_hold_where_the_figures_say_so(made_up, verdicts):
+def test_published_thresholds_hold_for_figures_that_agree(made_up, verdicts):
     found = verdicts(ANALYSIS.analyse(made_up([*cells(), *decoding()], AS_THE_PAPER_SAYS, decodes=0.99), ARGUMENTS))
     for panel in (AS_PUBLISHED, IN_ALL, PER_SOURCE):
         assert found.of(BECOME, f" 4 sources: gaussian, {panel}") == {"holds"}
@@ -94,7 +94,7 @@ def test_diverged_estimates_are_unreliable(made_up, verdicts, tmp_path):
     assert drawn(save(results[0], tmp_path / "sources")) and results[1].draw is None
 
 
-def test_js_has_no_say(made_up, verdicts):
+def test_js_is_not_part_of_the_claims(made_up, verdicts):
     runs = made_up(cells(bounds=("js", "dv"), domains=("gaussian",)), lambda cell, bits: (
         (0.1 if cell["bound"] == "js" else 0.97 if cell["sources"] <= 4 else 0.5) * bits, 0.1
     ))  # fmt: skip

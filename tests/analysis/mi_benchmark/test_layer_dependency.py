@@ -37,7 +37,7 @@ DECODING = [
 
 
 def published(cell, bits):
-    """Networks change nothing, and the higher the layer the better the estimate."""
+    """Networks do not change estimates, which improve with the layer."""
     lost = 0.5 - 0.15 * cell["layer_index"] if cell["encoder"] == "resnet" else 0.03
     return bits * (1 - lost), 0.1
 
@@ -53,7 +53,7 @@ def test_section_5_7(made_up, verdicts, estimates, expected):
     assert len(found) == 2 * 2 * 2 + 3 and set(found.values()) == {expected}, found
 
 
-def test_statistics_are_told_apart(made_up, verdicts):
+def test_kinds_of_statistics_are_kept_separate(made_up, verdicts):
     def batch_only(cell, bits):
         return bits * (0.6 if cell["statistics"] == "batch" else 0.97), 0.1
 
@@ -100,7 +100,7 @@ def test_a_layer_that_diverged_is_left_out_and_one_that_was_not_run_is_not_neede
 
 
 def test_layers_that_lose_what_cannot_be_decoded_are_accurate_against_that_truth(made_up, verdicts):
-    """The lower layers say what can be decoded, the upper ones the nominal MI."""
+    """Estimates are the decodable MI at lower layers, the nominal MI at upper ones."""
     runs = made_up(
         [*cells(domains=("images",)), *DECODING[:1]],
         lambda cell, bits: ((0.5 + 0.15 * cell["layer_index"] if cell["encoder"] == "resnet" else 0.97) * bits, 0.1),

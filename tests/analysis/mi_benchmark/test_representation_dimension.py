@@ -34,7 +34,7 @@ def test_the_published_table_is_that_of_the_paper():
     assert table.shape == (8, 4) and table.loc["dv"].tolist() == [0.996, 0.997, 0.997, 0.997]
 
 
-def test_ours_beside_the_papers(made_up, tmp_path):
+def test_our_figures_and_the_published_ones(made_up, tmp_path):
     result, unseen = ANALYSIS.analyse(made_up(cells(), right), ARGUMENTS)
     row = result.figures[(result.figures["size"] == 100) & (result.figures["bound"] == "js")].iloc[0]
     assert row["published_mean_bits"] == 0.464 and row["mean_bits"] == pytest.approx(0.465, abs=0.005)
@@ -43,13 +43,13 @@ def test_ours_beside_the_papers(made_up, tmp_path):
     assert drawn(save(result, tmp_path / "mean")) and unseen.draw
 
 
-def test_equal_sides_hold(made_up, verdicts):
+def test_equal_errors_at_all_sizes_hold(made_up, verdicts):
     runs = made_up([*cells(), *DECODING], right, decodes=0.99)
     assert set(verdicts(ANALYSIS.analyse(runs, ARGUMENTS)).values()) == {"holds"}
 
 
 def test_accuracy_is_scored_against_both_truths(made_up, verdicts):
-    """At the largest side 0.8 bits can be decoded, and 0.8 bits are estimated."""
+    """At the largest size 0.8 bits can be decoded, and 0.8 bits are estimated."""
     cells_of_dv = [*cells(bounds=("dv",)), *DECODING]
 
     def large(cell):
@@ -62,14 +62,14 @@ def test_accuracy_is_scored_against_both_truths(made_up, verdicts):
     assert shown[10] == "0.990 ± 0.010" and shown[100] == "0.800 ± 0.010"
 
 
-def test_where_nothing_was_decoded_that_is_said(made_up):
+def test_missing_decodable_information_is_reported(made_up):
     result = ANALYSIS.analyse(made_up(cells(), right), ARGUMENTS)[0]
     assert set(result.text["decodable MI (bits)"]) == {"not decoded"}
-    (told,) = [claim for claim in result.claims if "the decodable" in claim.statement]
-    assert (told.verdict, told.evidence) == ("undecided", NOT_DECODED)
+    (claim,) = [one for one in result.claims if "the decodable" in one.statement]
+    assert (claim.verdict, claim.evidence) == ("undecided", NOT_DECODED)
 
 
-def test_one_estimator_that_depends_on_the_side_is_enough(made_up, verdicts):
+def test_one_estimator_that_depends_on_the_size_is_enough(made_up, verdicts):
     runs = made_up(
         [*cells(), *DECODING],
         lambda cell, bits: (0.8 if cell["size"] == 100 and cell["bound"] == "dv" else 0.997, 0.05),
@@ -80,7 +80,7 @@ def test_one_estimator_that_depends_on_the_side_is_enough(made_up, verdicts):
     assert "for dv: 0.19" in results[0].claims[0].evidence
 
 
-def test_a_side_that_was_not_run_or_diverged_or_estimates_of_nothing_are_no_agreement(made_up, verdicts):
+def test_missing_or_diverged_sizes_and_estimates_of_zero_are_undecided(made_up, verdicts):
     short = [cell for cell in cells() if not (cell["size"] == 20 and cell["bound"] == "dv" and cell["seed"] == 1)]
     diverged = made_up(cells(), lambda cell, bits: (math.nan if cell["size"] == 10 else 0.997, 0.05))
     for runs in (made_up(short, right), diverged, made_up(cells(), nothing)):

@@ -201,7 +201,7 @@ def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
     evaluated_by(["--models", "diva,irm,dann,erm"], status=1)
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
     assert len(told) == 3
-    for line, name, words in zip(told, ("diva", "dann", "irm"), ("cannot be loaded", "'evaluation'", "one class only")):
+    for line, name, words in zip(told, ("diva", "dann", "irm"), ("cannot be loaded", "'evaluation'", "two values")):
         assert f"{name} seed 0" in line and words in line
 
 

@@ -1,4 +1,4 @@
-"""The exam's tables on made-up runs."""
+"""Tables of estimators on known distributions, from made-up runs."""
 
 import argparse
 import math
@@ -32,7 +32,7 @@ def test_blocks_are_pooled_as_one_sample():
     assert row["bias_error"] == pytest.approx(math.sqrt((squared - 0.0625) * 16 / 15 / 16))
 
 
-def test_who_refused_and_who_has_no_interval_is_said(tmp_path):
+def test_refusals_and_missing_intervals_are_reported(tmp_path):
     refused = run(method="lmi", answered=0, intervals=0, covered=0, bias=np.nan, squared_error=np.nan,
                   absolute_error=np.nan, width=np.nan)  # fmt: skip
     bare = run(method="micd", intervals=0, covered=0, width=np.nan)
@@ -43,7 +43,7 @@ def test_who_refused_and_who_has_no_interval_is_said(tmp_path):
     assert drawn(save(laws, tmp_path / "table"))
 
 
-def test_items_stand_beside_the_published_figures():
+def test_items_and_the_published_figures():
     levels = [run(f"mnist-0-1-at-{bits:.3f}", "reduced-ksg", "resampled", 5000, sets=1, bias=bits / 100, covered=1,
                   absolute_error=bits / 100, labels_error=0.004) for bits in (0.0, 0.5, 1.0)]  # fmt: skip
     (result,) = analyse(pd.DataFrame(levels), NOBODY)
@@ -54,7 +54,7 @@ def test_items_stand_beside_the_published_figures():
     assert {row["method"]: row["mean |error| (bits)"] for row in published}["LMI-InfoNCE, published"] == "0.021"
 
 
-def test_cost_is_told_by_columns():
+def test_cost_is_reported_by_columns():
     rows = [run(f"normal-2-of-{dim}", "ksg", "cost", 5000, sets=1, estimate_seconds=dim / 10) for dim in (200, 2)]
     rows.append(run("normal-2-of-2", "njee", "cost", 5000, sets=1, answered=0, bias=np.nan))
     (result,) = analyse(pd.DataFrame(rows), NOBODY)

@@ -38,12 +38,12 @@ def test_a_row_counts_distributions_and_the_last_is_of_all():
 
 def test_shares_have_their_interval():
     figures = reading.summarised(made_up(), ["type", "columns"])
-    text = reading.words(figures, ["type", "columns"])
+    text = reading.figures_text(figures, ["type", "columns"])
     assert text["interval contains the truth"].iloc[-1].startswith("98.3 % (91 to 100)")
     assert text["wrong, of grade A"].iloc[-1].startswith("2.5 % (0 to 13)")
 
 
-def test_sentences_name_the_worst_family_and_what_nothing_is_read_as():
+def test_sentences_name_the_worst_family_and_the_readings_of_independent_data():
     worst, few, nothing = reading.sentences(made_up())
     assert "normal, 95 % of 20" in worst and "67 % of 48 are grade A" in few
     assert "100 % of 15" in nothing
@@ -62,7 +62,7 @@ def test_the_exam_is_empty_where_it_was_not_run(monkeypatch):
     assert reading.exam().empty
 
 
-def test_the_exam_takes_data_sets_that_all_methods_were_asked_about(monkeypatch):
+def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     runs = pd.DataFrame([
         {"run_id": method, "collection": "edges", "law": "step", "n": 500, "block": 0, "method": method, "truth": 0.5}
         for method in ("reading", "ksg", "gcmi", "lnc")

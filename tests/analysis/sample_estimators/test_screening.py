@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.sample_estimators.screening import counted, in_all, said
+from analysis.sample_estimators.screening import add_counts, comparison, summarised
 
 
 def made_up():
-    """Two tables, two data sets each; the second table has nothing to find."""
+    """Two tables, two data sets each; the columns of the second table are independent."""
     rows = []
     for table, dependent in (("lines", 4), ("nothing", 0)):
         for number in (0, 1):
@@ -20,8 +20,8 @@ def made_up():
     return pd.DataFrame(rows)
 
 
-def test_shares_are_means_over_tables_of_what_can_be_found():
-    figures, text = in_all(counted(made_up()))
+def test_shares_are_means_over_tables():
+    figures, text = summarised(add_counts(made_up()))
     of = figures.set_index("method")
     assert of.loc["screen", "power"] == 1 and of.loc["dcor", "power"] == pytest.approx(0.5)
     assert of.loc["screen", "false discoveries"] == pytest.approx((0 + 1 / 5 + 0 + 1) / 4)
@@ -31,9 +31,9 @@ def test_shares_are_means_over_tables_of_what_can_be_found():
     assert of.loc["screen", "seconds"] == 1.5 and text["intervals that cover the true value"].tolist()[1] == ""
 
 
-def test_the_caption_says_what_is_wanted_and_compares_powers():
-    lines = said(in_all(counted(made_up()))[0])
+def test_the_caption_gives_the_target_and_compares_powers():
+    lines = comparison(summarised(add_counts(made_up()))[0])
     assert "30.0%" in lines[0] and "at most 10%" in lines[0]
     assert lines[1].startswith("Intervals that cover the true value, screen: 95.0%")
     assert lines[-1] == "Power: screen 100.0%; dcor 50.0%."
-    assert said(in_all(counted(made_up().query("method == 'dcor'")))[0]) == []
+    assert comparison(summarised(add_counts(made_up().query("method == 'dcor'")))[0]) == []

@@ -12,7 +12,7 @@ from analysis.common.tables import save
 from analysis.usable_information import dataset_difficulty
 from analysis.usable_information._items import WORDS, length_ranges, shortened
 from analysis.usable_information._runs import over_seeds, paired
-from infoscope.metrics.v_information.hardness import threshold_window
+from infoscope.metrics.v_information.pvi import threshold_window
 from tests.analysis.pictures import drawn, numbers
 
 ANALYSIS = dataset_difficulty.ANALYSIS

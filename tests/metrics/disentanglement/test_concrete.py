@@ -1,4 +1,4 @@
-"""Concrete decompositions of codes whose terms are known, beside bounds."""
+"""Decompositions of codes whose terms are known, and their bounds."""
 
 import numpy as np
 import pytest
@@ -15,11 +15,11 @@ TERMS = ("unique", "redundant", "synergistic")
 
 
 def known(alone, rest, joint):
-    """What latents tell, in shares of H(y), without error."""
+    """The known information of latents, in shares of H(y)."""
     latents = tuple(f"z{number}" for number in range(len(alone[0])))
-    told = [np.array(part) * ENTROPY[:, None] for part in (alone, rest)]
+    parts = [np.array(part) * ENTROPY[:, None] for part in (alone, rest)]
     return FactorInformation(
-        factors=("a", "b"), latents=latents, entropy=ENTROPY, alone=told[0], rest=told[1],
+        factors=("a", "b"), latents=latents, entropy=ENTROPY, alone=parts[0], rest=parts[1],
         joint=np.array(joint) * ENTROPY, n=None, method="by construction",
     )  # fmt: skip
 
@@ -32,7 +32,7 @@ def inputs_of(representation, measured, **more):
 
 
 def copied(seed=0):
-    """The first factor twice, the second once, noise that hides nothing; what this tells."""
+    """The first factor twice and the second once, with negligible noise; their information."""
     noise = 0.05 * np.random.default_rng(seed).random((len(FACTORS), 3))
     return FACTORS[:, [0, 0, 1]] + noise, known([[1, 1, 0], [0, 0, 1]], [[1, 1, 1], [1, 1, 0]], [1, 1])
 
@@ -40,14 +40,14 @@ def copied(seed=0):
 @pytest.mark.parametrize("decomposition, lost", [("williams-beer", 0.04), ("broja", 0.1)])
 def test_a_copy_is_redundant_and_a_latent_of_its_own_unique(decomposition, lost):
     """One factor's information is redundant, the other's unique: half of both on the average of factors. Five clusters
-    of two latents lose a part of what these tell."""
+    of two latents lose a part of their information."""
     found = decomposed(inputs_of(*copied()), decomposition)
     assert [found[term].value for term in TERMS] == pytest.approx([0.5, 0.5, 0.0], abs=lost)
     assert all(found[term].unit == "share of H(y)" and found[term].n == len(FACTORS) for term in TERMS)
     assert found["unique"].standard_error < 0.05
 
 
-def test_outside_of_the_bounds_is_said():
+def test_terms_outside_their_bounds_have_a_note():
     codes, _ = copied()
     nothing = known([[0.1, 0, 0], [0, 0, 0.1]], [[0, 0, 0], [0, 0, 0]], [0.1, 0.1])
     found = decomposed(inputs_of(codes, nothing), "williams-beer")
@@ -57,8 +57,8 @@ def test_outside_of_the_bounds_is_said():
     assert not any("outside" in note for term in TERMS if found[term] > 0 for note in found[term].notes)
 
 
-def test_draws_of_a_posterior_know_of_an_attack():
-    """Redundancy moves what is unique to redundant, synergy to synergistic; all latents tell as much as before."""
+def test_attacks_move_the_terms_of_posterior_draws():
+    """Redundancy moves unique information to redundant, synergy to synergistic; the joint information is unchanged."""
     spread = FACTORS - FACTORS.mean(axis=0)
     posterior = GaussianPosterior(spread, np.full(spread.shape, 0.3))
     plain = known([[1, 0], [0, 1]], [[0, 1], [1, 0]], [1, 1])
@@ -73,10 +73,10 @@ def test_draws_of_a_posterior_know_of_an_attack():
     assert totals == pytest.approx([totals[0]] * 3, abs=0.08)
 
 
-def test_categories_among_latents_are_none_to_covariances():
-    codes, told = copied()
+def test_covariances_are_undefined_for_categorical_latents():
+    codes, measured = copied()
     codes[:, 1] = FACTORS[:, 0]
-    inputs = inputs_of(codes, told, categorical=[1])
+    inputs = inputs_of(codes, measured, categorical=[1])
     assert decomposed(inputs, "williams-beer")["redundant"].value == pytest.approx(0.5, abs=0.04)
     refused = decomposed(inputs, "gaussian")["unique"]
     assert np.isnan(refused.value) and "no covariance" in refused.notes[0]
@@ -87,8 +87,8 @@ def test_categories_among_latents_are_none_to_covariances():
 def test_a_report_has_them_after_its_scores(monkeypatch):
     for key in [key for key in SCORES if not key.endswith("mig_discretised")]:
         monkeypatch.delitem(SCORES, key)
-    codes, told = copied()
-    given = dict(measured=told, progress=False, items=300)
+    codes, measured = copied()
+    given = dict(measured=measured, progress=False, items=300)
     before = report(codes, FACTORS, **given)
     after = report(codes, FACTORS, **given, decompositions=("gaussian", "williams-beer"))
     assert after.iloc[: len(before)].equals(before)

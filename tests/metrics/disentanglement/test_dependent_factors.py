@@ -1,4 +1,4 @@
-"""Minimality and sufficiency: closed forms with dependent factors, and what must change nothing.
+"""Minimality and sufficiency: closed forms with dependent factors, and invariances.
 
 Where a tolerance is 4 standard errors, about 6 in 100,000 other seeds would fail by chance.
 """
@@ -47,7 +47,7 @@ def test_a_mixture_has_its_closed_form(weight):
     assert abs(found - truth) < 4 * found.standard_error and found.standard_error < 0.02
 
 
-def test_noise_and_units_change_nothing():
+def test_noise_and_units_do_not_change_scores():
     factors, sign, rng = signs(1500, 2, 0.7)
     codes = sign @ [[1.0, 0.3], [0.5, 1.0]] + 0.2 * rng.standard_normal(sign.shape)
     plain = minimality(codes, factors)
@@ -66,10 +66,10 @@ def test_errors_are_those_of_new_samples():
     assert np.mean([one.standard_error for one in found]) == pytest.approx(np.std(found, ddof=1), rel=1 / 3)
 
 
-def test_nothing_to_share_is_said():
+def test_no_shared_information_has_a_note():
     factors, _, rng = signs(400, 3, 0.5)
     found = minimality(rng.standard_normal((400, 3)), factors)
-    assert np.isnan(found) and "nothing is" in found.notes[0]
+    assert np.isnan(found) and "undefined" in found.notes[0]
     with refused("factors", "shape"):
         minimality(rng.standard_normal((400, 3)), factors[:, 0])
 

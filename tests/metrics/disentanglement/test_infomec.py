@@ -1,4 +1,4 @@
-"""InfoMEC: hand-worked shares, the published code by scikit-learn, and codes that tell nothing.
+"""InfoMEC: hand-worked shares, the published code by scikit-learn, and uninformative codes.
 
 Where a tolerance is 4 standard errors, about 6 in 100,000 other seeds would fail by chance.
 """
@@ -53,7 +53,7 @@ def test_modularity_and_compactness_by_hand():
     assert known(np.eye(3)).modularity() == known(np.eye(3)).compactness() == pytest.approx(1.0)
     assert known(np.ones((3, 4))).modularity() == known(np.ones((3, 4))).compactness() == pytest.approx(0.0)
     one_latent = known([[1.0], [1.0]])
-    with refused("shares", "range"):
+    with refused("latents", "range"):
         one_latent.compactness()
     assert one_latent.modularity() == pytest.approx(0.0)
 
@@ -71,14 +71,14 @@ def test_a_largest_share_of_noise_is_no_modularity():
     assert np.mean([one.modularity().standard_error for one in found]) == pytest.approx(ours.std(), rel=1 / 3)
 
 
-def test_shares_of_nothing_are_none():
+def test_shares_of_zero_information_are_undefined():
     of = estimated(np.zeros((2, 3)), 300, 1.0, np.random.default_rng(0))
     for score in (of.modularity(), of.compactness()):
-        assert np.isnan(score) and "no share" in score.notes[0]
+        assert np.isnan(score) and "undefined" in score.notes[0]
 
 
-def test_codes_that_tell_nothing():
-    """InfoE of ours holds 0, the published one is far above it."""
+def test_uninformative_codes():
+    """The interval of our InfoE covers 0; the published InfoE is far above it."""
     rng = np.random.default_rng(0)
     for _ in range(3):
         codes, factors = rng.standard_normal((600, 8)), rng.integers(0, (4, 12), (600, 2))
@@ -87,9 +87,9 @@ def test_codes_that_tell_nothing():
         assert theirs > 0.02 and theirs.low > 0 and "too high" in theirs.notes[0]
 
 
-def test_many_latents_keep_what_they_tell_in_the_interval():
-    """Two signs in noise among 30 latents, 500 items: of 12 data sets 9 must hold the truth, 0.486 of H, which 95 %
-    intervals fail once in 400 times.
+def test_intervals_cover_the_truth_with_many_latents():
+    """Two signs in noise among 30 latents, 500 items: in 9 of 12 data sets the interval must cover the truth, 0.486 of
+    H, which 95 % intervals fail once in 400 times.
     """
     truth = 0.4859  # of one bit: log 2 less the mean entropy of the posterior, by quadrature in test_reporting
     held = 0

@@ -1,4 +1,4 @@
-"""Factors that are numbers: which scores take them, and what the others say."""
+"""Factors that are numbers: which scores take them, and the notes of the others."""
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,7 @@ def test_scores_of_two_numbers_have_their_closed_forms(angle_and_kind):
     assert of.mig(normalised=False) > 0.5
 
 
-def test_a_report_of_both_kinds_says_which_scores_are_of_classes(angle_and_kind):
+def test_a_report_of_both_kinds_notes_which_scores_need_classes(angle_and_kind):
     codes, angle, kind = angle_and_kind
     table = report(codes[:500], pd.DataFrame({"angle": angle, "kind": kind})[:500], progress=False)
     known = {spec.title.format(how="estimated"): spec for spec in SCORES.values()}
@@ -52,7 +52,7 @@ def test_a_report_of_both_kinds_says_which_scores_are_of_classes(angle_and_kind)
         if known[row["score"]].numbers:
             assert np.isfinite(row["value"]), row["score"]
         else:
-            assert np.isnan(row["value"]) and "angle is numbers" in row["notes"], row["score"]
+            assert np.isnan(row["value"]) and "numbers for angle" in row["notes"], row["score"]
 
 
 def test_types(angle_and_kind):

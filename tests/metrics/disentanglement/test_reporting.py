@@ -106,7 +106,7 @@ def test_a_redundant_copy_is_seen_by_unibound_and_by_neither_vote(noisy, factors
     assert found["disentanglement"].value > 0.95 > 0.75 > found["completeness"].value
 
 
-def test_pure_noise_latents_change_nothing(noisy, factors, of_noisy):
+def test_pure_noise_latents_do_not_change_scores(noisy, factors, of_noisy):
     """A redundancy attack of strength 0. The plug-in bias of the second-best latent, up to 19 x 3 / (2 x 576) nats or
     0.04 of H(y), is that of the worst of more latents.
     """
@@ -125,7 +125,7 @@ def test_pure_noise_latents_of_a_posterior_have_no_vote_where_means_vote(factors
     assert "posterior means" in after.method
 
 
-def test_the_order_of_latents_changes_nothing(noisy, factors, of_noisy):
+def test_scores_do_not_depend_on_the_order_of_latents(noisy, factors, of_noisy):
     found = scores_of(noisy[:, [2, 0, 3, 1]], factors)
     for name, score in found.items():
         random = {"disentanglement", "completeness", "informativeness"}  # trees draw their thresholds latent by latent
@@ -151,10 +151,10 @@ def test_exact_scores_follow_the_published_attacks(factors, perfect):
     votes = Protocol("adagrad", Votes(50, 3000, 400), Votes(60, 800, 400), "adagrad", 65_536, 0.0)
     posterior = GaussianPosterior(1.7 * perfect, np.full(perfect.shape, 0.1))
     redundant = [redundancy_attack(posterior, alpha) for alpha in (0.0, 1.0, 4.0)]
-    told = [factor_information(attacked, factors, 500) for attacked in redundant]
-    bound = [information.unibound().value for information in told]
+    measured = [factor_information(attacked, factors, 500) for attacked in redundant]
+    bound = [information.unibound().value for information in measured]
     assert bound[0] > 0.95 and np.diff(bound).max() < -0.05 and bound[2] < 0.4
-    assert told[2].mig().value > 0.7
+    assert measured[2].mig().value > 0.7
     for score in (beta_vae_score, factor_vae_score):
         found = score(redundant[2], factors, votes, generator=np.random.default_rng(0))
         assert found.value > 0.99 and sum(found.active) == 8
@@ -229,7 +229,7 @@ def test_report_has_every_score_with_error_unit_and_n(factors, perfect, monkeypa
     assert table.equals(again)
 
 
-def test_report_of_an_array_says_why_a_score_is_missing(factors, noisy, one_halving):
+def test_report_of_an_array_gives_the_reason_for_a_missing_score(factors, noisy, one_halving):
     few = np.random.default_rng(0).permutation(len(noisy))[:150]
     table = report(noisy[few], factors[few][:, :2], generator=np.random.default_rng(0)).set_index("score")
     missing = table.loc["FactorVAE (uni-bound)"]
@@ -237,17 +237,19 @@ def test_report_of_an_array_says_why_a_score_is_missing(factors, noisy, one_halv
     assert "total correlation" not in table.index and np.isfinite(table.loc["MIG (estimated)", "value"])
 
 
-def test_a_report_tells_how_far_it_is_and_is_silent_when_it_is_short(factors, noisy, one_halving, capsys, monkeypatch):
+def test_progress_is_printed_for_long_reports_only(factors, noisy, one_halving, capsys, monkeypatch):
     for key, spec in SCORES.copy().items():  # a forest for what takes long, and one quick score
         if not (spec.title.startswith("DCI") or key in ("mig_discretised", "mig")):
             monkeypatch.delitem(SCORES, key)
     few = np.random.default_rng(0).permutation(len(noisy))[:150]
     given = (noisy[few][:, :2], factors[few][:, :2])
-    told = []
-    one = report(*given, generator=np.random.default_rng(0), progress=lambda share, what: told.append((share, what)))
-    shares = [share for share, _ in told]
+    reported = []
+    one = report(
+        *given, generator=np.random.default_rng(0), progress=lambda share, what: reported.append((share, what))
+    )
+    shares = [share for share, _ in reported]
     assert shares == sorted(shares) and shares[-1] == 1.0
-    assert {"DCI disentanglement", "MIG (estimated)"} <= {what for _, what in told}
+    assert {"DCI disentanglement", "MIG (estimated)"} <= {what for _, what in reported}
     monkeypatch.setattr(reporting, "PROGRESS_SECONDS", 1e9)
     assert report(*given, generator=np.random.default_rng(0)).equals(one) and capsys.readouterr().err == ""
     monkeypatch.setattr(reporting, "PROGRESS_SECONDS", 0.0)

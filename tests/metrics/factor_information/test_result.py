@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 
 from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.metrics.pid import Bounds, bounds
-from tests.refusals import refused
 
 
 def of(pointwise, entropy=None, **more):
@@ -44,7 +43,7 @@ def test_scores_are_the_arithmetic_of_the_parts():
 
 
 def spread_and_claim(estimates):
-    """Spread of figures over samples, and the mean of what they say it is."""
+    """Standard deviation of figures over samples, and the mean of their standard errors."""
     return np.std([e.value for e in estimates], axis=0), np.mean([e.standard_error for e in estimates], axis=0)
 
 
@@ -88,7 +87,7 @@ def test_a_score_of_zero_is_as_sure_as_the_latent_that_comes_nearest_to_more():
 
 
 def test_clusters_and_an_estimated_entropy():
-    """Rows repeated 5 times say no more than once; a share of an estimated entropy inherits its error."""
+    """Rows repeated 5 times have the errors of single rows; a share of an estimated entropy inherits its error."""
     once = made(2, MEANS, n=200)
     five = of(np.repeat(once.pointwise, 5, axis=0), clusters=np.repeat(np.arange(200), 5))
     for one, other in zip(once.standard_errors(), five.standard_errors(), strict=True):
@@ -99,7 +98,7 @@ def test_clusters_and_an_estimated_entropy():
     assert of(once.pointwise, entropy=same.mean(axis=0)).informativeness().standard_error > 1e-3
 
 
-def test_without_pointwise_values_nothing_is_said_to_be_sure():
+def test_without_pointwise_values_errors_are_unknown():
     known = {"factors": ("y",), "latents": ("a", "b"), "entropy": np.ones(1), "alone": np.array([[0.4, 0.1]])}
     known |= {"rest": np.array([[0.1, 0.4]]), "joint": np.array([0.5]), "method": "made"}
     unknown, closed = FactorInformation(**known, n=10), FactorInformation(**known, n=None)
@@ -110,7 +109,7 @@ def test_without_pointwise_values_nothing_is_said_to_be_sure():
     assert (closed.table().filter(like="_error") == 0).all(axis=None)
 
 
-def test_crossed_bounds_are_told_in_standard_errors_everywhere():
+def test_every_report_gives_crossed_bounds_in_standard_errors():
     """Of the first factor and latent alone exceeds joint by 0.3: all three lower bounds are that far above."""
     means = [[0.9, 0.2, 0.5, 0.4, 0.6], [0.5, 0.1, 0.2, 0.5, 0.6]]
     found = made(3, means, entropy=np.array([2.0, 1.0]))
@@ -125,7 +124,7 @@ def test_crossed_bounds_are_told_in_standard_errors_everywhere():
     assert "1 of 4" in note and "y0 and z0" in note and f"{ratio:.1f} standard errors" in note
     table = found.table()
     assert [bool(words) for words in table["notes"]] == [True, False, False, False]
-    assert table["excess"][0] == pytest.approx(excess.value[0, 0]) and "estimated apart" in table["notes"][0]
+    assert table["excess"][0] == pytest.approx(excess.value[0, 0]) and "estimated separately" in table["notes"][0]
     together = found.aggregated("alone")
     for low, high in zip(together[::2], together[1::2]):
         assert low.notes == high.notes and f" by {low.value - high.value:.3g} ±" in low.notes[0]
@@ -141,15 +140,3 @@ def test_every_pair_is_a_cell_of_the_picture():
     assert ax.get_title().endswith("n = 400")
     page = found._repr_html_()
     assert "2 factors, 3 latents" in page and page.index("<details>") < page.index("<table")
-
-
-def test_requirements():
-    pointwise = np.zeros((10, 2, 5))
-    for call, argument, code in (
-        (lambda: of(np.full((4, 1, 5), np.nan)), "alone", "missing"),
-        (lambda: of(pointwise, entropy=np.array([1.0, 0.0])).unibound(), "factor 'y1'", "range"),
-        (lambda: of(pointwise).aggregated("best"), "latent", "name"),
-        (lambda: of(np.zeros((10, 2, 3))).mig(), "latents", "few"),
-    ):
-        with refused(argument, code):
-            call()

@@ -7,7 +7,6 @@ import pytest
 
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.pid import Bounds
-from tests.refusals import refused
 
 KINDS = ("none", "redundancy", "synergy")
 
@@ -61,7 +60,7 @@ def test_figures_of_five_factors(kind, alpha):
 
 def test_two_corrections_of_the_published_table():
     """MIG under redundancy for K = 2 and 3 (the printed formula has 2.3076 and 2.2554), and the upper bound of the
-    unique information under synergy, which vanishes and is not fooled: t - b is another quantity.
+    unique information under synergy, which vanishes; t - b is another quantity.
     """
     assert toy.exact("redundancy", 3, 0.1, 3.0).mig(normalised=False).value == pytest.approx(2.0551, abs=5e-5)
     assert toy.exact("redundancy", 2, 0.1, 3.0).mig(normalised=False).value == pytest.approx(1.1949, abs=5e-5)
@@ -85,20 +84,7 @@ def test_draws_agree_with_closed_forms(factors):
 
 
 def test_unibound_is_never_above_mig():
-    """Because all other latents tell at least what the second best one tells."""
+    """All other latents together have at least the information of the second-best one."""
     for factors, kind, alpha in itertools.product(range(2, 8), KINDS, (0.0, 0.3, 1.0, 10.0)):
         found = toy.exact(kind, factors, 0.3, alpha)
         assert found.unibound(False).value <= found.mig(False).value + 1e-12
-
-
-def test_requirements():
-    for call, argument, code in (
-        (lambda: toy.exact("both", 3, 0.1), "attack", "name"),
-        (lambda: toy.exact("none", 3, 0), "noise", "range"),
-        (lambda: toy.exact("none", 1, 0.1), "factors", "range"),
-        (lambda: toy.exact("synergy", 3, 0.1, -1.0), "alpha", "range"),
-        (lambda: toy.sampled("synergy", 3, 0.1, np.inf), "alpha", "range"),
-        (lambda: toy.exact("none", 3, 0.1).unibound(), "factor 'y0'", "range"),
-    ):
-        with refused(argument, code):
-            call()

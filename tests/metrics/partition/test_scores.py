@@ -1,4 +1,4 @@
-"""Quantities and scores of discrete laws, by enumeration: published values, gates, and what must hold for every law."""
+"""Quantities and scores of discrete distributions, by enumeration: published values, gates, identities."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ def grid(*sizes):
     return [column.ravel() for column in np.meshgrid(*map(np.arange, sizes), indexing="ij")]
 
 
-def laws():
-    """Ten digits in six domains, balanced; and a law of 3 x 4 in which the labels depend on one another."""
+def distributions():
+    """Ten digits in six domains, balanced; and 3 x 4 labels that depend on one another."""
     y, d = grid(3, 4)
     return {
         "balanced": (*grid(10, 6), None),
@@ -31,9 +31,9 @@ def score(report, name):
     return report.scores()[name].value
 
 
-@pytest.mark.parametrize("law", ["balanced", "dependent"])
-def test_unique_is_one_for_the_ideal_partition(law):
-    y, d, p = laws()[law]
+@pytest.mark.parametrize("distribution", ["balanced", "dependent"])
+def test_unique_is_one_for_the_ideal_partition(distribution):
+    y, d, p = distributions()[distribution]
     nothing = np.zeros_like(y)
     report = enumerate_outcomes({"z_y": y, "z_d": d, "z_x": nothing, "z_dy": nothing}, y, d, p)
     for name in ("unique", "unique_y", "unique_d", "unique_without_z_dy", "sufficiency"):
@@ -42,10 +42,10 @@ def test_unique_is_one_for_the_ideal_partition(law):
         assert score(report, name) == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("law", ["balanced", "dependent"])
+@pytest.mark.parametrize("distribution", ["balanced", "dependent"])
 @pytest.mark.parametrize("case", ["constant", "swapped", "duplicated", "all in z_dy"])
-def test_unique_is_zero_where_nothing_is_kept_apart(law, case):
-    y, d, p = laws()[law]
+def test_unique_is_zero_where_all_blocks_hold_the_same(distribution, case):
+    y, d, p = distributions()[distribution]
     both, nothing = y * 100 + d, np.zeros_like(y)
     blocks = {
         "constant": {"z_y": nothing, "z_d": nothing, "z_x": nothing, "z_dy": nothing},
@@ -99,11 +99,11 @@ def test_redundancy_and_synergy_of_z_dy():
     xor = enumerate_outcomes({"z_y": y, "z_d": d, "z_dy": y ^ d}, y, d)
     assert score(xor, "synergy_of_z_dy") == pytest.approx(1)
     assert np.isnan(score(xor, "redundancy_of_z_dy"))
-    assert "not distinguishable" in xor.scores()["redundancy_of_z_dy"].notes[0]
+    assert "not significantly above" in xor.scores()["redundancy_of_z_dy"].notes[0]
 
 
-def random_law(seed):
-    """A law of y, d and four blocks that depend on one another in every way."""
+def random_distribution(seed):
+    """A random joint distribution of y, d and four blocks."""
     rng = np.random.default_rng(seed)
     y, d, *blocks = grid(3, 2, 2, 3, 2, 2)
     names = ("z_y", "z_x", "z_dy", "z_d")
@@ -111,8 +111,8 @@ def random_law(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_holds_for_every_law(seed):
-    report = random_law(seed)
+def test_identities_that_hold_for_every_distribution(seed):
+    report = random_distribution(seed)
     low = -min(quantity(report, "H(Y|D)"), quantity(report, "H(D|Y)"))
     for block in ("z_y", "z_x", "z_dy", "z_d"):
         assert low - 1e-9 <= quantity(report, f"co-information({block};Y;D)") <= quantity(report, "I(Y;D)") + 1e-9
@@ -125,7 +125,7 @@ def test_what_holds_for_every_law(seed):
 
 
 def test_six_bounds_are_those_of_pid():
-    report = random_law(7)
+    report = random_distribution(7)
     rests = {"z_y": "z_x,z_dy,z_d", "z_x": "z_y,z_dy,z_d", "z_dy": "z_y,z_x,z_d", "z_d": "z_y,z_x,z_dy"}
     for pair in ("Y|D", "D|Y"):
         for block, rest in rests.items():

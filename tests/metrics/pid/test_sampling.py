@@ -1,7 +1,7 @@
 """Intervals of the terms of samples, near the kinks that every minimum has.
 
-Of 40 data sets of a law 32 must hold the truth. A 95 % interval fails that once in 3,000 times; the intervals of the
-jackknife alone held it in 55 to 83 %, which fails nearly always in one term or another.
+Of 40 data sets, 32 intervals must cover the truth. 95 % intervals fail that once in 3,000 times; the intervals of the
+jackknife alone covered it in 55 to 83 %, which fails nearly always in some term.
 """
 
 import numpy as np
@@ -42,7 +42,7 @@ def drawn(table, n, generator):
     ("of_a", "of_b"),
     [([1.02], [1.0]), ([1.1], [1.0]), ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0]), ([2.0, 1.0, 0.3], [0.5, 1.0, 1.0])],
 )
-def test_two_channels_of_normal_variables_that_tell_about_the_same(of_a, of_b):
+def test_two_normal_channels_of_nearly_equal_information(of_a, of_b):
     h = np.vstack([np.diag(of_a), np.diag(of_b)])
     size = len(of_a)
     covariance = np.block([[np.eye(size), h.T], [h, h @ h.T + np.eye(2 * size)]])
@@ -56,7 +56,7 @@ def test_two_channels_of_normal_variables_that_tell_about_the_same(of_a, of_b):
 
 
 @pytest.mark.parametrize("table", [errors(0.2, 0.21), errors(0.2, 0.2), errors(0.3, 0.3, values=3)])
-def test_two_readings_that_are_wrong_about_as_often(table):
+def test_two_readings_of_nearly_equal_error_rate(table):
     hits = held(lambda g: pid.williams_beer_from_arrays(*drawn(table, 400, g)), pid.williams_beer(table))
     assert (hits >= LEAST).all()
     if table.shape == (3, 3, 3):
@@ -78,7 +78,7 @@ def test_far_from_a_kink_the_interval_is_that_of_the_jackknife():
 
 
 def test_rows_whose_table_the_solver_finds_hard_have_terms():
-    """A source that tells nothing makes the minimum flat, along which 1e-8 nats are out of reach."""
+    """An uninformative source makes the minimum flat, where 1e-8 nats are out of reach."""
     for seed in range(5):
         found = pid.broja_from_arrays(*drawn(errors(0.2, 0.5), 500, np.random.default_rng(seed)))
         assert found.unique_a.low < pid.broja(errors(0.2, 0.5), 1e-6).unique_a < found.unique_a.high

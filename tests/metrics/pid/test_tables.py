@@ -85,8 +85,8 @@ def test_gates(table, informations, co):
         assert bounds(*found)[::2] == pytest.approx(only, abs=1e-12) == bounds(*found)[1::2]
 
 
-def test_williams_beer_calls_two_separate_bits_redundant():
-    """The known objection to I_min: two independent copied bits, of which each source knows its own."""
+def test_williams_beer_redundancy_of_two_separate_bits_is_positive():
+    """The known objection to I_min: two independent copied bits, one in each source."""
     np.testing.assert_allclose(williams_beer(BOTH)[:4], np.array([0, 0, 1, 1]) * BIT, atol=1e-12)
     np.testing.assert_allclose(williams_beer(AND)[:4], np.array([0, 0, 0.311278, 0.5]) * BIT, atol=1e-6)
 
@@ -121,7 +121,7 @@ def test_decompositions_lie_within_the_bounds(decompose):
 
 
 def test_broja_is_a_minimum():
-    """Two binary sources and a binary target have two free parameters: nothing on a grid of both is lower."""
+    """Two binary sources and a binary target have two free parameters: no point on a grid of both is lower."""
     for table in [t for t in random_tables(5, 60) if t.shape == (2, 2, 2)][:2]:
         least = discrete_information(table)[2] - broja(table).synergistic
         move = np.array([[1.0, -1.0], [-1.0, 1.0]])
@@ -146,17 +146,7 @@ def test_the_terms_do_not_depend_on_order_and_the_gap_is_kept():
     assert broja(impossible).redundant == pytest.approx(BIT)
 
 
-def test_requirements():
-    for call, argument, code in (
-        (lambda: discrete_information(np.full((2, 2), 0.25)), "table", "shape"),
-        (lambda: broja(SAME * 2), "table", "range"),
-        (lambda: broja(AND, tolerance=1e-40), "tolerance", "range"),
-    ):
-        with refused(argument, code):
-            call()
-
-
-def test_bounds_that_cross_say_so_and_are_not_clipped():
+def test_crossed_bounds_have_a_note_and_are_not_clipped():
     """t below a: all three lower bounds are above their upper ones by 0.1, which is -min(a, b, t - a, t - b)."""
     crossed = bounds(0.5, 0.1, 0.4)
     assert [high - low for low, high in zip(crossed[::2], crossed[1::2])] == pytest.approx([-0.1] * 3)

@@ -1,4 +1,4 @@
-"""The report of a representation against closed forms, and what it says where nothing can be said."""
+"""The report of a representation against closed forms, and its notes where figures are undefined."""
 
 import dataclasses
 import math
@@ -42,7 +42,7 @@ def near(one, truth):
 
 
 def shares(a, b, t):
-    """Bounds and the decomposition of Williams & Beer of two sources that know each value of the target alike."""
+    """Bounds and the decomposition of Williams & Beer of two sources with equal specific information."""
     least = min(a, b)
     return pid.bounds(a, b, t)._asdict() | dict(zip(TERMS, (a - least, least, t - a - b + least)))
 
@@ -69,7 +69,7 @@ def test_an_ideal_partition_has_its_closed_forms(kept_apart):
     assert near(kept_apart.partition.scores()["unique_y_raw"], SIGN / np.log(2))
 
 
-def test_the_page_says_it_in_sentences(kept_apart):
+def test_the_page_has_sentences(kept_apart):
     page = str(kept_apart)
     assert (
         "z_y tells" in page
@@ -96,7 +96,7 @@ def test_a_notebook_has_the_sentences_the_table_and_the_picture(kept_apart):
     assert ax.figure.axes[1].get_ylabel() == "usable information (bits)"
 
 
-def test_what_is_the_same_is_redundant_and_a_constant_tells_nothing():
+def test_copies_are_redundant_and_a_constant_has_no_information():
     y, _, of_y, _ = signs(600, 1)
     found = report({"z_y": of_y, "z_d": of_y, "z_x": np.zeros(600)}, y, **QUICK)
     row = found.row("z_y", "y")
@@ -108,8 +108,8 @@ def test_what_is_the_same_is_redundant_and_a_constant_tells_nothing():
     assert reporting.CONSTANT in str(found)
 
 
-def test_what_only_both_tell_is_synergistic():
-    """Exclusive or of two signs that are seen without error; of 600 rows trees find most of log 2."""
+def test_an_exclusive_or_is_synergistic():
+    """The target is the exclusive or of two exact signs; trees find most of log 2 in 600 rows."""
     y, d, *_ = signs(600, 2)
     rng = np.random.default_rng(3)
     blocks = {name: (2 * sign - 1 + 0.1 * rng.normal(size=600))[:, None] for name, sign in (("a", y), ("b", d))}
@@ -138,8 +138,9 @@ def test_numbers_have_their_closed_forms_too():
 
 
 def partition(kind, n, rng):
-    """Blocks of two signs in noise, the targets, and by block and target what it tells alone, what the others do, and
-    what all do."""
+    """Blocks of two signs in noise, the targets, and by block and target the information of the block, of the others,
+    and of all.
+    """
     y, d = rng.integers(0, 2, (2, n))
     seen = [(2 * sign - 1 + rng.normal(size=n))[:, None] for sign in (y, d)]
     z_y, z_d = {
@@ -174,20 +175,20 @@ def toy_model(attack, n, rng):
     return blocks, {f"y{k}": drawn[:, k] for k in range(2)}, None, truths
 
 
-LAWS = [(partition, kind) for kind in ("ideal", "swapped", "duplicated", "constant")] + [
+EXAMPLES = [(partition, kind) for kind in ("ideal", "swapped", "duplicated", "constant")] + [
     (toy_model, attack) for attack in ("none", "redundancy", "synergy")
 ]
 
 
 @pytest.mark.slow  # twenty minutes in all
-@pytest.mark.parametrize(("law", "kind"), LAWS)
-def test_intervals_cover_the_truth(law, kind):
+@pytest.mark.parametrize(("example", "kind"), EXAMPLES)
+def test_intervals_cover_the_truth(example, kind):
     """Of 100 data sets: of an interval that covers in 95 % of data sets fewer than 90 do once in 87 times, fewer than
     80 never. Neighbours have no interval of a constant.
     """
     covered = {}
     for seed in range(100):
-        blocks, targets, domain, truths = law(kind, 500, np.random.default_rng(100 + seed))
+        blocks, targets, domain, truths = example(kind, 500, np.random.default_rng(100 + seed))
         found = report(blocks, targets, domain, generator=np.random.default_rng(seed), hardest=0, **QUICK)
         for (block, target), (alone, rest, joint) in truths.items():
             row = found.row(block, target)
@@ -201,7 +202,7 @@ def test_intervals_cover_the_truth(law, kind):
             low, high = row.between
             covered.setdefault((block, target, "both sides"), []).append(low - 1e-9 <= alone <= high + 1e-9)
     found = pd.Series({key: np.mean(inside) for key, inside in covered.items() if len(inside) > 50})
-    print(law.__name__, kind, found.groupby(level=2).agg(["min", "mean"]), sep="\n")
+    print(example.__name__, kind, found.groupby(level=2).agg(["min", "mean"]), sep="\n")
     assert (found < 0.9).mean() <= 0.1 and found.min() >= 0.8, found[found < 0.9]
 
 
@@ -226,7 +227,7 @@ def test_the_hardest_item_is_the_one_that_is_wrong():
     assert found.hardest["item"].tolist() == [170] and found.hardest["pvi_bits"][0] < 0
 
 
-def test_the_same_seed_gives_the_same_figures_and_copies_no_more_than_what_they_copy():
+def test_equal_seeds_give_equal_figures_and_copies_add_no_information():
     y, _, of_y, of_d = signs(150, 8)
     ask = {"rows": 60, **QUICK}
     once, again = (report({"a": of_y, "b": of_d}, y, generator=np.random.default_rng(1), **ask) for _ in range(2))
@@ -238,8 +239,8 @@ def test_the_same_seed_gives_the_same_figures_and_copies_no_more_than_what_they_
     assert grouped.groups == 150 and 1.5 < errors[0] / errors[1] < 2.7
 
 
-def test_more_blocks_never_tell_less_and_bounds_say_where_they_cross():
-    """Noise that hides what a block tells is ignored; where informations contradict one another a note says so."""
+def test_more_blocks_never_have_less_information_and_crossed_bounds_have_a_note():
+    """Block informations that are smaller only by noise are raised; contradictions between informations have a note."""
     rng = np.random.default_rng(10)
     good, noisy = rng.normal(0.3, 1, 900), rng.normal(-0.5, 1, 900)
     a, ab = frozenset("a"), frozenset("ab")
@@ -256,8 +257,8 @@ def test_more_blocks_never_tell_less_and_bounds_say_where_they_cross():
         assert ("that cross" in cell, "bounds" in cell) == (said, True)
 
 
-def test_values_of_which_two_blocks_tell_about_the_same_are_within_the_interval():
-    """Readings of a sign that are wrong in 20 and 21 % of the rows, by exact posteriors: 32 of 40 data sets must hold
+def test_intervals_cover_the_terms_of_two_blocks_of_nearly_equal_information():
+    """Readings of a sign that are wrong in 20 and 21 % of the rows, by exact posteriors: 32 of 40 intervals must cover
     each term, which 95 % intervals fail once in 3,000 times."""
     rates, hits = (0.2, 0.21), np.zeros(3, int)
     table = np.einsum("ta,tb->tab", *(np.where(np.eye(2, dtype=bool), 1 - rate, rate) for rate in rates)) / 2
@@ -266,15 +267,15 @@ def test_values_of_which_two_blocks_tell_about_the_same_are_within_the_interval(
     for seed in range(40):
         place = np.random.default_rng(seed).choice(8, 500, p=table.ravel())
         y, a, b = np.unravel_index(place, table.shape)
-        told = [np.log(2 * np.where(side == y, 1 - rate, rate)) for side, rate in zip((a, b), rates)]
-        parts = [Local(of, of) for of in (*told, together[y, a, b])]
+        single = [np.log(2 * np.where(side == y, 1 - rate, rate)) for side, rate in zip((a, b), rates)]
+        parts = [Local(of, of) for of in (*single, together[y, a, b])]
         found = sharing(*parts, y, np.arange(500))
         for place, (name, true) in enumerate(zip(("unique", "redundant", "synergistic"), (truth[0], *truth[2:4]))):
             hits[place] += found[name].low <= true <= found[name].high
     assert (hits >= 32).all()
 
 
-def test_equal_numbers_share_a_part_and_the_order_of_rows_has_no_say():
+def test_equal_numbers_share_a_part_whatever_the_order_of_rows():
     rng = np.random.default_rng(11)
     plain = rng.normal(size=997)
     assert np.ptp(np.bincount(parts_of_one(plain))) <= 1 and len(np.unique(parts_of_one(plain))) == 10
@@ -312,11 +313,11 @@ def test_shares_of_numbers_with_ties_do_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(12)
     y = rng.integers(0, 5, 400) / 4.0
     a, b = (y + 0.3 * rng.normal(size=400) for _ in range(2))
-    told = []
+    redundant = []
     for order in (np.arange(400), np.argsort(a - b)):
         found = report({"a": a[order], "b": b[order]}, {"y": y[order]}, hardest=0, **LINES)
-        told.append(found.row("a", "y").sharing["redundant"])
-    assert abs(told[0] - told[1]) < 2 * told[0].standard_error  # cut by position they were 5 apart
+        redundant.append(found.row("a", "y").sharing["redundant"])
+    assert abs(redundant[0] - redundant[1]) < 2 * redundant[0].standard_error  # cut by position they were 5 apart
 
 
 def test_a_rare_class_has_its_figures_or_a_sentence_with_its_count():
@@ -359,7 +360,7 @@ def test_more_columns_than_rows(monkeypatch):
 
 
 def test_one_of_many_columns_and_one_of_many_classes_are_within_the_interval():
-    """30 columns of which one makes a number (truth log(2) / 2), 200 rows: of 7 data sets 5 must hold it, which 95 %
+    """30 columns of which one makes a number (truth log(2) / 2), 200 rows: of 7 intervals 5 must cover it, which 95 %
     intervals fail once in 270 times. Of 20 classes a standard deviation apart in one column, 400 rows, both must.
     """
     held = 0
@@ -379,8 +380,8 @@ def test_one_of_many_columns_and_one_of_many_classes_are_within_the_interval():
     assert row.linear.low <= truth <= row.linear.high and row.richer.low <= truth <= row.richer.high
 
 
-def test_an_interval_ends_at_what_there_is_and_says_what_it_was_led_to():
-    """A sign of 30 columns and 90 rows, in which the second half of the rows teaches much."""
+def test_an_interval_is_limited_by_the_entropy():
+    """A sign in 30 columns and 90 rows, where the second half of the rows improves the prediction much."""
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 90)
     x = rng.normal(size=(90, 30)) + (2 * y - 1)[:, None]
@@ -422,7 +423,7 @@ def test_bad_input_is_refused(change, argument, code):
         report(**given)
 
 
-def test_a_page_of_a_partition_begins_with_what_leaks():
+def test_a_page_of_a_partition_begins_with_the_leaks():
     """The label is in z_d as well; nothing of the domain is in z_y."""
     drawn = np.random.default_rng(0)
     label, domain = drawn.integers(0, 3, 400), drawn.integers(0, 2, 400)
@@ -437,8 +438,8 @@ def test_a_page_of_a_partition_begins_with_what_leaks():
     assert report({"other": noise.T}, {"digit": label}, domain=domain, generator=drawn, hardest=0, **LINES).leaks == ()
 
 
-def test_a_page_begins_with_what_can_be_read_where():
-    """A block that copies the target, one of noise, and the domain, of which nothing is anywhere."""
+def test_a_page_begins_with_the_information_of_each_block():
+    """A block that copies the target, one of noise, and a domain that is independent of both."""
     drawn = np.random.default_rng(0)
     label, domain = drawn.integers(0, 4, 300), drawn.integers(0, 2, 300)
     blocks = {"copy": label[:, None] + 0.01 * drawn.normal(size=(300, 1)), "noise": drawn.normal(size=(300, 2))}

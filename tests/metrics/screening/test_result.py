@@ -1,4 +1,4 @@
-"""What a screen shows: a table to read, a matrix, clusters, a figure on given axes, and safe HTML."""
+"""The output of a screen: a table, a matrix, clusters, a figure on given axes, and safe HTML."""
 
 import subprocess
 import sys
@@ -60,7 +60,7 @@ def test_sentences(of_target, of_pairs):
     assert repr(of_pairs) == str(of_pairs) and "4 of 10 pairs of columns depend on each other" in str(of_pairs)
 
 
-def test_a_table_to_read(of_target, of_pairs):
+def test_a_table(of_target, of_pairs):
     shown = of_target.text.set_index("column")
     assert shown["bits (95 %)"].tolist() == [
         "0.90 (0.45 to 1.90)", "0.40 (0.20 to 0.90)", "0.30 (0.15 to 0.70)", "0.00 (0.00 to 0.10)",
@@ -73,13 +73,13 @@ def test_a_table_to_read(of_target, of_pairs):
     assert len(Screen(ordered(many), "y", 0.05, 100, 0).text) == MAX_ROWS
 
 
-def test_what_could_not_be_read_has_no_figure():
+def test_failed_estimates_have_no_figure():
     found = Screen(ordered([row("a", "b", np.nan), row("a", "c", 0.5), row("b", "c", 0.0)]), "", 0.05, 100, 0)
     assert found.text["bits (95 %)"].tolist()[-1] == "" and [set(names) for names in found.clusters] == [{"a", "c"}]
     found.plot()
 
 
-def test_a_matrix_of_pairs_is_symmetric_with_alike_columns_side_by_side(of_pairs, of_target):
+def test_a_matrix_of_pairs_is_symmetric_with_similar_columns_adjacent(of_pairs, of_target):
     matrix = of_pairs.matrix()
     assert list(matrix) == list(matrix.index) and np.isnan(np.diag(matrix)).all()
     pd.testing.assert_frame_equal(matrix, matrix.T)

@@ -44,8 +44,8 @@ def test_q_values_are_those_of_benjamini_and_hochberg():
     np.testing.assert_allclose(found.q_values_, [by_rank[p >= one].min() for one in p], rtol=1e-12)
 
 
-def test_little_is_kept_where_nothing_is_to_be_found():
-    """With all columns independent the rate of false discoveries is how often any is kept."""
+def test_independent_columns_are_kept_at_the_false_discovery_rate():
+    """With all columns independent the rate of false discoveries is the share of tables in which any column is kept."""
     rng = np.random.default_rng(1)
     kept = [
         InformationSelector(level=0.1).fit(rng.normal(size=(60, 8)), rng.normal(size=60)).support_.any()
@@ -54,13 +54,13 @@ def test_little_is_kept_where_nothing_is_to_be_found():
     assert np.mean(kept) < 0.1 + 3 * np.sqrt(0.1 * 0.9 / 150)
 
 
-def test_nothing_kept_is_warned_of():
+def test_selecting_no_column_warns():
     selector = InformationSelector(level=0.0).fit(X, Y)
     with pytest.warns(UserWarning, match="No features were selected"):
         assert selector.transform(X).shape == (N, 0)
 
 
-def test_what_adds_nothing_is_dropped():
+def test_redundant_columns_are_dropped():
     rng = np.random.default_rng(1)
     copies = np.column_stack([X, X[:, 0] + 0.5 * rng.normal(size=N)])
     assert InformationSelector().fit(copies, Y).get_support(indices=True).tolist() == [0, 1, 6]
@@ -98,7 +98,7 @@ def test_rows_of_pandas_are_paired_by_their_index():
 
 
 def mixed():
-    """A table of numbers, texts, categories and booleans, of which b to d say something."""
+    """A table of numbers, texts, categories and booleans; b to d depend on the target."""
     generator = np.random.default_rng(2)
     third = np.digitize(Y, np.quantile(Y, [1 / 3, 2 / 3]))
     noise = generator.integers(0, 3, N)

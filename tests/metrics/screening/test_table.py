@@ -46,7 +46,7 @@ def p_values(found):
     return figures(found)["p"].to_numpy()
 
 
-def test_what_depends_is_found_and_what_adds_nothing_is_not_chosen(found):
+def test_dependent_columns_are_found_and_redundant_ones_not_chosen(found):
     assert set(found.relevant) == {"a", "b", "hour", "blurred"}
     assert set(found.chosen) == {"a", "b", "hour"} and found.n == N and found.groups == 0
     rows = found.table.set_index("column")
@@ -143,7 +143,7 @@ def test_missing_values_are_left_out_by_pair():
 def test_columns_with_many_holes_are_not_offered_to_the_choice():
     found = screened(TABLE.assign(a=TABLE["a"].where(np.arange(N) % 2 == 0)))
     assert {"a", "blurred"} <= set(found.relevant) and "blurred" in found.chosen and "a" not in found.chosen
-    assert any(note.startswith("Not offered") and "a" in note for note in found.notes)
+    assert any(note.startswith("Not candidates") and "a" in note for note in found.notes)
     assert not any("adding nothing" in line and " a" in line.split(":")[1] for line in found.summary)
 
 
@@ -170,7 +170,7 @@ def test_the_level_is_that_of_q(found):
     assert set(screened(TABLE, level=1e-9).relevant) <= set(found.relevant)
 
 
-def test_progress_is_told_once_for_each_pair():
+def test_progress_is_reported_once_for_each_pair():
     shares = []
     screened(TABLE[["a", "none", "site", "y"]], angles=None, progress=lambda share, what: shares.append(share))
     assert shares == pytest.approx([1 / 3, 2 / 3, 1])

@@ -10,8 +10,7 @@ import pytest
 
 from infoscope.estimators.families.distributions import Categorical
 from infoscope.metrics.v_information.difficulty import TOKENS, token_artefacts
-from infoscope.metrics.v_information.hardness import hardest, slices
-from tests.refusals import refused
+from infoscope.metrics.v_information.pvi import hardest, slices
 
 PUNCTUATED = 'The "book", that is... John\'s - is mine!'
 TABLE = pd.DataFrame({"pvi_bits": [1.0, 3.0, -2.0, 0.0, 4.0], "label": list("aabba"), "length": [1, 5, 9, 5, 2]})
@@ -46,9 +45,6 @@ def counting_predictor(weights):
         return -np.logaddexp(0.0, np.stack([odds, -odds], axis=1))
 
     return Categorical(predict)
-
-
-sure_of_zero = Categorical(lambda texts: np.tile([0.0, -np.inf], (len(texts), 1)))
 
 
 def test_a_token_helps_by_what_its_absence_costs():
@@ -95,17 +91,3 @@ def test_the_tokens_of_cola_are_as_many_as_published():
     counts = [token_artefacts(always, texts, np.zeros(len(texts), int), tokens=way)["token"] for way in ways]
     assert [found.nunique() for found in counts] == [109, 97]
     assert {".", ","} <= set(counts[0])
-
-
-@pytest.mark.parametrize(
-    ("call", "argument", "code"),
-    [
-        (lambda: slices(TABLE, "size"), "by", "name"),
-        (lambda: token_artefacts(counting_predictor({}), ["a"], [0]), "least_frequency", "range"),
-        (lambda: token_artefacts(counting_predictor({}), ["a"], [0, 1]), "codes", "shape"),
-        (lambda: token_artefacts(sure_of_zero, ["a b"] * 6, np.arange(6) % 2), "predictor", "range"),
-    ],
-)
-def test_bad_input_is_refused(call, argument, code):
-    with refused(argument, code):
-        call()

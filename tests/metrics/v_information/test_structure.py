@@ -100,8 +100,8 @@ def test_symmetric_weights_give_the_tree_of_chow_and_liu():
             assert {frozenset(edge) for edge in edges_of("found", found)} == kruskal
 
 
-def test_weights_of_any_size_are_told_apart():
-    """Weights around 1e12 that differ by 1: no large constant drowns them."""
+def test_weights_of_any_size_are_distinguished():
+    """Weights around 1e12 that differ by 1."""
     weights = 1e12 + np.array([[0, 2, 0], [0, 0, 1], [3, 0, 0.0]])
     assert maximum_arborescence(weights).tolist() == [2, 0, -1]
 
@@ -136,9 +136,10 @@ def test_trees_are_found_again():
     assert wrong_edges(maximum_arborescence(weights), discrete.parents, directed=False) == 0.0
 
 
-def test_gene_networks_are_what_the_graph_says_and_can_be_seen():
-    """Cubic Gaussians tell edges from other pairs: over networks the AUC is 0.72 with a standard deviation of 0.065, so
-    that the mean of two falls below 0.58 once in 1,000 times. Genes without an edge are independent (5 sd)."""
+def test_gene_networks_follow_the_graph_and_their_edges_are_detectable():
+    """Cubic Gaussians distinguish edges from other pairs: over networks the AUC is 0.72 with a standard deviation of
+    0.065, so that the mean of two falls below 0.58 once in 1,000 times. Genes without an edge are independent (5 sd).
+    """
     areas = []
     for seed in range(2):
         expression, graph = gene_network(660, np.random.default_rng(seed))
@@ -156,25 +157,3 @@ def test_wrong_edges_are_counted():
     assert wrong_edges([1, 2, -1], [-1, 0, 1]) == 1.0
     assert wrong_edges([1, 2, -1], [-1, 0, 1], directed=False) == 0.0
     assert edge_auc([[0, 2, 1], [1, 0, 1], [1, 3, 0]], [[0, 1, 0], [0, 0, 0], [0, 1, 0]]) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("call", "argument", "code"),
-    [
-        (lambda: maximum_arborescence(np.zeros((2, 3))), "weights", "shape"),
-        (lambda: maximum_arborescence([[0, np.nan], [1, 0]]), "weights", "type"),
-        (lambda: maximum_arborescence(np.zeros((2, 2)), root=2), "root", "range"),
-        (lambda: wrong_edges([-1, 2, 1], [-1, 0, 0]), "parents", "range"),
-        (lambda: wrong_edges([-1, 0], [-1, 0, 0]), "parents and truth", "length"),
-        (lambda: wrong_edges([-1, 7, 0], [-1, 0, 0]), "parents", "range"),
-        (lambda: wrong_edges([-1, -2, 0], [-1, 0, 0]), "parents", "range"),
-        (lambda: maximum_arborescence(np.zeros((2, 2)), root=True), "root", "range"),
-        (lambda: edge_auc(np.zeros((2, 2)), np.zeros((2, 2))), "adjacency", "constant"),
-        (lambda: weights_by(Gaussian(), np.zeros((5, 1))), "variables", "range"),
-        (lambda: weights_by(Gaussian(), [np.arange(9.0), np.arange(8.0)]), "x", "length"),
-        (lambda: weights_by(Gaussian(), np.ones((9, 2)), "guess"), "estimator", "name"),
-    ],
-)
-def test_bad_input_is_refused(call, argument, code):
-    with refused(argument, code):
-        call()

@@ -1,4 +1,4 @@
-"""Where held-out information is heading."""
+"""Intervals of held-out information that allow for more rows."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from infoscope.metrics.v_information.usable import Local
 
 
 @pytest.mark.parametrize("power", [0.5, 0.7, 1.0])
-def test_an_interval_reaches_to_where_learning_curves_lead(power):
-    """What is missing of n rows is n^-power: of an information of 1, seen by 400 rows and by 200, without noise."""
+def test_an_interval_covers_the_limit_of_the_learning_curve(power):
+    """With n rows an information of 1 is underestimated by a multiple of n^-power; 400 and 200 rows, without noise."""
     rng = np.random.default_rng(0)
     noise = rng.normal(size=500)
     noise -= noise.mean()

@@ -82,8 +82,9 @@ def test_decoders_give_items_of_any_shape(shape, reconstruction):
 
 
 def test_categorical_loss_belongs_to_its_own_pixel():
-    """Outputs of the decoder [n, 256 * channels, h, w] that put everything on the level of each value cost nothing,
-    and 60 nats each for values of another channel or place."""
+    """Outputs of the decoder [n, 256 * channels, h, w] that put all probability on the level of each value have a loss
+    of 0, and 60 nats each for values of another channel or place.
+    """
     model = DIVA(**SETTING | {"shape": (2, 3, 4)}, blocks={"z_y": 1, "z_d": 1})
     levels = torch.arange(24).view(1, 2, 3, 4) * 11
     logits = 60.0 * one_hot(levels, 256).movedim(-1, 1).float()  # [1, 256, 2, 3, 4]
@@ -153,8 +154,8 @@ def test_unknown_classes_are_summed_over():
     got = model.divergences(unknown, posterior, z, logits)
     expected = {name: torch.zeros(12) for name in z}
     for y in range(4):
-        told = model.divergences(items._replace(y=torch.full((12,), y)), posterior, z, logits)
-        expected = {name: total + q[:, y] * told[name] for name, total in expected.items()}
+        given = model.divergences(items._replace(y=torch.full((12,), y)), posterior, z, logits)
+        expected = {name: total + q[:, y] * given[name] for name, total in expected.items()}
     for name in z:
         assert torch.allclose(got[name], expected[name], rtol=1e-4, atol=1e-5)
     terms = model.losses(unknown, 0.5, generator(2))
@@ -227,8 +228,8 @@ def test_diva_is_the_published_sum_over_a_batch():
         assert 12 * objective.item() == pytest.approx((total + ramp * kl).item(), rel=1e-5)
 
 
-def test_augmented_dann_pays_for_means_beside_means():
-    """Its absolute values are means over items and dimensions, and so are the cross entropies that they are added to:
+def test_all_terms_of_augmented_dann_are_means():
+    """Absolute values and cross entropies are means over items and dimensions:
     neither the size of the batch nor that of a block changes their share."""
     model, items = AugmentedDANN(**FLAT, generator=generator()), batch(12, (5,))
     z = model.blocks(items.x)
@@ -280,8 +281,8 @@ def test_alternating_dann_takes_turns():
     assert rest["objective"].item() == pytest.approx(total.item(), rel=1e-5)
 
 
-def test_conditional_adversaries_are_told_the_other_label():
-    """With all weights of the values of the block at zero, a conditional adversary still tells labels apart."""
+def test_conditional_adversaries_receive_the_other_label():
+    """With all weights of the values of the block at zero, a conditional adversary still uses the label."""
     items = batch(12, (5,))
     for conditional, inputs in ((True, 12 + 4), (False, 12)):
         model = AugmentedDANN(**FLAT, conditional=conditional, generator=generator())
@@ -298,7 +299,7 @@ def test_conditional_adversaries_are_told_the_other_label():
 
 @pytest.mark.parametrize("gamma", [4.0, None])
 def test_augmented_dann_turns_each_adversary_against_its_own_block(gamma):
-    """Encoder gradient = that of the cross entropies - weight x ramp x those of the adversaries', which each read one
+    """Encoder gradient = that of the cross entropies - weight x ramp x those of the adversaries', each of one
     block; the adversaries descend their own losses."""
     adversary = {"weight": 0.6, "gamma": gamma}
     model = AugmentedDANN(**FLAT, adversary=adversary, l1={}, generator=generator())
@@ -395,8 +396,9 @@ def test_invariance_penalty_is_the_slope_by_a_scalar_weight():
 
 def test_squared_penalty_is_biased_upwards_and_the_product_is_not():
     """Of binary logits (0, s) with y = 1 at probability sigmoid(s) the slope s (sigmoid(s) - y) is 0 on average and has
-    the variance s^2 p (1 - p): what the squared penalty of 8 items holds an eighth of, and the product nothing. Means
-    over 2,000 batches within 5 standard errors (false alarm below 1e-5)."""
+    the variance s^2 p (1 - p): of this the squared penalty of 8 items contains an eighth, and the product nothing.
+    Means over 2,000 batches within 5 standard errors (false alarm below 1e-5).
+    """
     s, items, batches = 1.0, 8, 2000
     p = 1 / (1 + math.exp(-s))
     y = (torch.rand(batches, items, generator=generator(9)) < p).long()

@@ -27,7 +27,7 @@ def test_a_version_1_configuration_is_read():
 
 
 def test_forms_of_penalties_are_those_of_the_version_that_wrote_them():
-    """Of today without a version, of version 1 with it, and as it says where it says."""
+    """The current form without a version, that of version 1 with it, and the given one where it is given."""
     for config, field, now, before in (
         (NVAEConfig, "l1_form", "batch-mean", "item-sum"),
         (DIVAConfig, "l1_form", "batch-mean", "item-sum"),

@@ -14,7 +14,7 @@ SETTING = {"shape": (2,), "classes": 2, "domains": 2, "network": {"width": 4}}
 
 
 def reader() -> ERM:
-    """A classifier that says class 1 where the first value is above the second."""
+    """A classifier that predicts class 1 where the first value is above the second."""
     model = ERM(**SETTING, blocks={"z_y": 2})
     model.encoder = nn.Identity()
     model.class_head = nn.Linear(2, 2, bias=False)
@@ -24,7 +24,7 @@ def reader() -> ERM:
 
 
 def answers(right: list[int], d: list[int], groups: list[int] | None = None) -> DomainData:
-    """Items of class 1 that the reader gets right (1) or wrong (0), or is not finite on (2)."""
+    """Items of class 1 that the classifier gets right (1) or wrong (0), or for which it is not finite (2)."""
     values = {1: [1.0, 0.0], 0: [0.0, 1.0], 2: [math.nan, 0.0]}
     return DomainData(torch.tensor([values[one] for one in right]), [1] * len(right), d, groups)
 
@@ -44,7 +44,7 @@ def test_accuracies_by_hand():
 
 
 def test_slices_are_of_each_class_in_each_domain():
-    """The reader says class 1 of all: right in both domains' classes 1, of which one has a single item."""
+    """All items are classified as 1: right for class 1 of both domains, one of which has a single item."""
     x = torch.tensor([[1.0, 0.0]] * 6)
     found = accuracies(reader(), DomainData(x, [1, 0, 1, 1, 0, 0], [2, 2, 5, 5, 5, 5])).by_slice
     assert {key: (one.value, one.n) for key, one in found.items()} == {
@@ -52,7 +52,7 @@ def test_slices_are_of_each_class_in_each_domain():
     }  # fmt: skip
 
 
-def test_standard_errors_know_groups():
+def test_standard_errors_account_for_groups():
     """Copies of an item add nothing: 4 groups of 3 copies have the standard error of 4 items. Groups that have one item
     in each of two domains, right in the one where wrong in the other, have no error in the average."""
     single = accuracies(reader(), answers([1, 0, 1, 1], [0] * 4)).overall
@@ -64,7 +64,7 @@ def test_standard_errors_know_groups():
     assert math.isnan(one.standard_error) and one.clusters == 1 and one.value == 0.5
 
 
-def test_a_model_is_asked_about_one_domain_at_a_time(monkeypatch):
+def test_a_model_predicts_one_domain_at_a_time(monkeypatch):
     """In batches of equal size, so that none is a remainder of a few items."""
     asked = []
     model = reader()
@@ -74,7 +74,7 @@ def test_a_model_is_asked_about_one_domain_at_a_time(monkeypatch):
     assert asked == [[0.0] * 3, [0.0] * 2, [1.0] * 2] and found.overall.n == 7
 
 
-def test_an_answer_that_is_not_finite_is_no_answer():
+def test_accuracy_with_predictions_that_are_not_finite_is_undefined():
     result = accuracies(reader(), answers([1, 2, 1, 1], [0, 0, 1, 1]))
     assert math.isnan(result.overall.value) and math.isnan(result.average.value)
     assert result.worst_domain == 0 and result.by_domain[1].value == 1.0
@@ -86,20 +86,20 @@ def test_unknown_classes_are_not_counted():
     assert accuracies(reader(), data).overall == accuracies(reader(), answers([1, 1], [0, 0])).overall
 
 
-def test_domains_are_read_by_models_that_read_them():
+def test_domains_are_predicted_by_models_with_a_domain_head():
     data = answers([1, 0], [0, 1])
     assert accuracies(DANN(**SETTING), data, of="domain").overall.n == 2
 
 
 def test_blocks_of_a_data_set():
-    """The same in one batch or many, from arrays or a data set; the mode is left as it was; every step is told."""
+    """The same in one batch or many, from arrays or a data set; the mode is unchanged; every step is reported."""
     model = NVAE(shape=(3, 16, 16), classes=2, domains=2, network={"width": 2}, generator=generator()).train()
     x = torch.rand(7, 3, 16, 16, generator=generator(1))
-    told = []
+    reported = []
     blocks = extract_blocks(model, x, batch=3)
-    again = posteriors(model, x, batch=3, progress=lambda done, n: told.append((done, n)))
+    again = posteriors(model, x, batch=3, progress=lambda done, n: reported.append((done, n)))
     assert all(torch.equal(values, again[name].mean) for name, values in blocks.items())
-    assert model.training and told == [(3, 7), (6, 7), (7, 7)]
+    assert model.training and reported == [(3, 7), (6, 7), (7, 7)]
     assert tuple(blocks) == ("z_y", "z_x", "z_dy", "z_d")
     data = DomainData(x.numpy(), np.zeros(7, dtype=np.int64), np.zeros(7, dtype=np.int64))
     whole = posteriors(model, data)

@@ -28,8 +28,8 @@ def batch(domains: int = 3, seed: int = 1) -> Batch:
     return Batch(x, torch.arange(len(x)) % 4, torch.arange(len(x)) % domains)
 
 
-def test_moments_that_agree_cost_nothing_and_others_what_they_differ_by():
-    """-a has a's covariance and the opposite mean; 2 a + 1 four times the covariance."""
+def test_the_distance_of_moments_is_zero_for_equal_ones_and_their_difference_otherwise():
+    """-a has the covariance of a and the opposite mean; 2 a + 1 four times the covariance."""
     a = torch.randn(50, 3, generator=generator(), dtype=torch.float64) + 1.0
     assert moment_distance(a, a[torch.randperm(50, generator=generator())]) < 1e-28
     assert moment_distance(a, -a, means=False) < 1e-28
@@ -121,8 +121,8 @@ DRIFTING = {"shape": (3,), "classes": 2, "network": {"width": 16}, "optimisation
 
 
 def drifting(means: list[float], seed: int, first: int = 0) -> DomainData:
-    """The sign of the first coordinate tells the class one way where a domain's mean of the second is above 0, and the
-    other way where it is below; of one item the second coordinate tells little of the domain's mean (noise of 3)."""
+    """The sign of the first coordinate gives the class where a domain's mean of the second is above 0, and its opposite
+    where it is below; the second coordinate of one item has little information about that mean (noise of 3)."""
     d = torch.arange(400 * len(means)) % len(means)
     x = torch.randn(len(d), 3, generator=generator(seed)) * torch.tensor([1.0, 3.0, 1.0])
     mean = torch.tensor(means)[d]
@@ -131,8 +131,9 @@ def drifting(means: list[float], seed: int, first: int = 0) -> DomainData:
 
 
 def test_it_is_right_in_a_new_domain_where_the_best_classifier_drifts():
-    """Who sees one item alone is right at most with the probability that its second coordinate has its mean's sign,
-    Phi(1.25 / 3) = .66; who knows the mean always could be."""
+    """A classifier of single items is right at most with the probability that the second coordinate has its mean's
+    sign, Phi(1.25 / 3) = .66; with the mean it can always be right.
+    """
     train, new = drifting([-1.5, -1.0, 1.0, 1.5], 1), drifting([-1.25, 1.25], 2, first=4)
     right = {}
     for kind in (ERM, DomainInformedERM):
@@ -141,7 +142,7 @@ def test_it_is_right_in_a_new_domain_where_the_best_classifier_drifts():
     assert right[ERM] < 0.72 and right[DomainInformedERM] > 0.9
 
 
-def test_a_training_step_tells_each_item_of_its_own_domain_s_mean():
+def test_a_training_step_gives_each_item_the_mean_of_its_domain():
     items = drifting([-1.0, 0.5, 2.0], 3)
     model = DomainInformedERM(**DRIFTING, domains=3, generator=generator())
     step = Batch(items.images(slice(0, 60)), items.y[:60], items.d[:60])

@@ -1,4 +1,4 @@
-"""The training loop of the domain models: it learns, continues exactly, selects and stops as told, hides nothing."""
+"""The training loop of the domain models: learning, exact continuation, selection, stopping, divergence."""
 
 import io
 import math
@@ -57,9 +57,10 @@ def test_every_model_learns_the_class(name, settings):
 
 
 @pytest.mark.slow  # 10 s of convolutions
-def test_each_block_tells_its_own_label_of_coloured_rotated_digits():
-    """The bundled digits in six domains, unseen digits: the class is read off z_y and not off z_d, the domain off z_d
-    and not off z_y, by the class means in a block nearest to each item (NVAE; chance is a tenth and a sixth)."""
+def test_each_block_predicts_its_own_label_of_coloured_rotated_digits():
+    """The bundled digits in six domains, unseen digits: the class is predicted from z_y and not from z_d, the domain
+    from z_d and not from z_y, by the class means in a block nearest to each item (NVAE; chance is a tenth and a sixth).
+    """
     data = crmnist(base="digits", count=900, size=16, generator=generator())
     train, _, test = data.split(None, None, generator(1), test=0.25)
     nvae = NVAE(
@@ -79,7 +80,7 @@ def test_each_block_tells_its_own_label_of_coloured_rotated_digits():
     assert shares["z_d", "d"] > 0.9 > 0.45 > shares["z_y", "d"]
 
 
-def test_blocks_of_a_trained_vae_hold_what_they_are_for():
+def test_blocks_of_a_trained_vae_contain_their_own_label():
     fit = fit_domain(model("nvae"), items(), steps=150, generator=generator(1))
     test = items(seed=3)
     assert accuracies(fit.model, test, of="domain").overall.value > 0.8
@@ -220,7 +221,7 @@ def test_the_selected_weights_are_those_of_the_selected_step():
 
 
 def test_divergence_is_reported():
-    """A rate that overflows ends the training with the loss that is not finite in sight."""
+    """A rate that overflows ends the training, and the curve shows the loss that is not finite."""
     reported = []
     wild = NVAE(**FLAT, optimisation={"learning_rate": 1e30, "method": "sgd", "batch": 24}, generator=generator())
     fit = fit_domain(
@@ -232,7 +233,7 @@ def test_divergence_is_reported():
 
 
 def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
-    """A fifth of them labelled, in batches of both: far above the third that guessing gets right."""
+    """A fifth of the items is labelled, in mixed batches: accuracy is far above a third, that of guessing."""
     data = items(600)
     data.y[120:] = -1
     fit = fit_domain(model("nvae"), data, items(seed=2), steps=150, generator=generator(1))

@@ -38,7 +38,7 @@ def test_probabilities_are_of_the_classes(model):
 
 
 def test_a_texts_probabilities_do_not_depend_on_the_others(model):
-    """So the variants of a text without one token each may be read in any batch."""
+    """So the variants of a text without one token each may be in any batch."""
     words = HELD_OUT[0].split()
     variants = [" ".join(words[:place] + words[place + 1 :]) for place in range(len(words))]
     together = model.log_probabilities([HELD_OUT[1], *variants, LONGER], batch=4)[1:-1]
@@ -122,15 +122,15 @@ def test_an_epoch_sees_every_text_once_in_batches_of_similar_length():
     assert orders[0] != orders[1]
 
 
-def test_a_null_model_comes_to_the_class_frequencies():
-    """From the same space for every text nothing but 80 : 20 can be learnt; Adam's last steps leave it within 0.05."""
+def test_a_null_model_predicts_the_class_frequencies():
+    """From equal texts only the frequencies 80 : 20 can be learnt; Adam's last steps leave them within 0.05."""
     labels = (torch.arange(200) % 5 == 0).long()
     encoder = small_encoder([" "] * 200, "bert", generator(), **SMALL_TEXT)
     null = fine_tune([" "] * 200, labels, encoder, generator(), epochs=10, batch=20, learning_rate=3e-3)
     assert null.log_probabilities([" "]).exp()[0].tolist() == pytest.approx([0.8, 0.2], abs=0.05)
 
 
-def test_a_training_that_diverges_says_so():
+def test_a_diverged_training_is_reported():
     with pytest.raises(FloatingPointError, match="diverged"):
         training(learning_rate=1e30).advance(8)
 
@@ -146,7 +146,7 @@ def test_a_state_of_other_settings_is_refused():
 
 @on_gpu
 def test_a_gpu_trains_resumes_and_reads_out():
-    """Dropout draws differ from a CPU's, so only what is learnt is compared: a guess is right on 150 of 200 with a
+    """Dropout draws differ from a CPU's, so only the accuracy is compared: guesses are right for 150 of 200 with a
     probability of 5e-13. A resumed training goes on with the same draws."""
     there = tuned(small(), device="cuda")
     assert (there.log_probabilities(HELD_OUT).argmax(1) == TRUTH).sum() >= 150

@@ -29,7 +29,7 @@ def test_an_embedding_depends_on_its_text_only(model):
     assert len(alone.unique(dim=0)) == len(set(TEXTS[:8]))
 
 
-def test_tokens_do_not_depend_on_how_many_are_read_at_once():
+def test_tokens_do_not_depend_on_the_batch():
     encoder = small()
     many = TEXTS * 8  # more than the tokenizer is given at once
     together = encoder.tokens(many)
@@ -59,7 +59,7 @@ def test_tokens_are_padded_and_cut_off():
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
-def test_pairs_of_texts_are_read_in_order(kind):
+def test_pairs_of_texts_keep_their_order(kind):
     encoder = small(kind)
     there, back = encoder.embed([("a dull film", "a fine play"), ("a fine play", "a dull film")])
     assert (there - back).abs().max() > 1e-3
@@ -99,7 +99,7 @@ def test_weights_missing_in_a_folder_are_drawn_from_the_generator(tmp_path):
     assert torch.equal(before, torch.get_rng_state())
 
 
-def test_no_pickle_is_read(tmp_path):
+def test_pickled_weights_are_refused(tmp_path):
     encoder = small()
     folder = saved(encoder, tmp_path)
     torch.save(encoder.transformer.state_dict(), tmp_path / "pytorch_model.bin")

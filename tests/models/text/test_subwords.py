@@ -57,7 +57,7 @@ def test_byte_pairs_spell_any_text():
 
 
 @pytest.mark.parametrize(("train", "size"), [(word_pieces, 80), (byte_pairs, 280)])
-def test_the_vocabulary_is_as_large_as_asked(train, size):
+def test_the_vocabulary_has_the_requested_size(train, size):
     assert train(TEXTS, size).get_vocab_size() == size
 
 

@@ -2,15 +2,13 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from infoscope.models import VAE, AutoEncoder, Encoding, LatentSpec, encode_all, traverse
 from tests.data.common import generator
-
-SMALL = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
+from tests.models.samples import SMALL_VAE, Stored
 
 
 def images(n: int, shape=(1, 16, 16), seed: int = 1) -> torch.Tensor:
@@ -42,9 +40,9 @@ def test_weights_of_the_published_network():
     assert kinds == [nn.Conv2d, nn.ReLU] * 4 + [nn.Flatten, nn.Linear, nn.ReLU, nn.Linear]
 
 
-def test_codes_are_spread_as_the_posterior_says():
+def test_codes_have_the_moments_of_the_posterior():
     """Means within 5 standard errors, variances within 5 of theirs (6 latents; false alarm below 1e-5)."""
-    model = VAE(**SMALL, generator=generator())
+    model = VAE(**SMALL_VAE, generator=generator())
     one = model.encode(images(1))
     n = 20_000
     many = Encoding(one.mean.expand(n, -1), one.scale.expand(n, -1))
@@ -58,7 +56,7 @@ def test_relaxed_categories_fall_as_often_as_they_should():
     within 5 standard errors for 3 categories (false alarm below 1e-5)."""
     p = torch.tensor([0.6, 0.3, 0.1])
     n = 20_000
-    model = VAE(**SMALL, latents=LatentSpec(0, (3,)), generator=generator())
+    model = VAE(**SMALL_VAE, latents=LatentSpec(0, (3,)), generator=generator())
     many = Encoding(torch.zeros(n, 0), torch.zeros(n, 0), (p.log().expand(n, 3),))
     codes = model.sample(many, generator(3))
     torch.testing.assert_close(codes.sum(1), torch.ones(n))
@@ -68,10 +66,10 @@ def test_relaxed_categories_fall_as_often_as_they_should():
 
 
 def test_a_model_answers_means_and_probabilities_and_an_autoencoder_has_no_density():
-    model = VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=generator())
+    model = VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=generator())
     encoding = model.encode(images(2))
     assert torch.equal(model(images(2)), torch.cat([encoding.mean, *encoding.probabilities], 1))
-    model = AutoEncoder(**SMALL, real=3, generator=generator())
+    model = AutoEncoder(**SMALL_VAE, real=3, generator=generator())
     encoding = model.encode(images(2))
     assert encoding.scale is None and encoding.mean.shape == (2, 3)
     assert model.decode(encoding.mean).shape == (2, 1, 16, 16)
@@ -86,21 +84,8 @@ def test_all_latents_are_one_block_with_scales_where_every_one_is_drawn():
     assert block.mean.shape == (4, 4) and block.scale is None
 
 
-class Stored:
-    """Images by index, as a data set gives them."""
-
-    def __init__(self, array: torch.Tensor) -> None:
-        self.array = array
-
-    def __len__(self) -> int:
-        return len(self.array)
-
-    def images(self, index: np.ndarray) -> torch.Tensor:
-        return self.array[index]
-
-
 def test_all_kinds_of_images_are_the_same_images():
-    model = VAE(**SMALL, generator=generator())
+    model = VAE(**SMALL_VAE, generator=generator())
     binary = (images(9) > 0.5).to(torch.uint8)
     expected = model.encode(binary.float()).mean.detach()
     given = (binary, binary.numpy(), binary.bool(), 255 * binary, binary.double(), Stored(binary.float()))
@@ -109,7 +94,7 @@ def test_all_kinds_of_images_are_the_same_images():
 
 
 def test_traversals_change_one_latent_only():
-    model = VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=generator())
+    model = VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=generator())
     x = images(1)[0]
     code = model(x[None])[0].detach()
     values = (-1.5, 0.5)

@@ -13,8 +13,7 @@ from infoscope.models import OBJECTIVES, VAE, Encoding, LatentSpec
 from infoscope.models.vae.densities import categorical_kl, gaussian_kl, kl_parts, log_normal, stratified_log_weights
 from infoscope.models.vae.objectives import FactorVAE, negative_log_likelihood
 from tests.data.common import generator
-
-SMALL = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
+from tests.models.samples import SMALL_VAE
 
 
 def images(n: int, seed: int = 1) -> torch.Tensor:
@@ -81,7 +80,7 @@ def test_stratified_weights_as_published():
 
 
 def test_parts_add_up_to_the_divergence_and_information_stays_below_ln_n():
-    """Draw by draw, whatever the batch: the identity holds to rounding, and no draw tells more than ln N."""
+    """For every draw: the identity holds to rounding, and its information is at most ln N."""
     items, batch = 50, 8
     for seed in range(20):
         mean, scale, z = posteriors(batch, 3, seed)
@@ -125,8 +124,8 @@ def test_total_correlation_is_not_negative_in_expectation():
 
 
 def test_beta_tcvae_with_weights_of_one_is_the_evidence_bound():
-    """The loss is reconstruction + log q(z|x) - log p(z) at the same draws, and `kl` says so."""
-    model, x = VAE(**SMALL, generator=generator()), images(8)
+    """The loss is reconstruction + log q(z|x) - log p(z) at the same draws, and equals `kl`."""
+    model, x = VAE(**SMALL_VAE, generator=generator()), images(8)
     losses = prepared("beta-tcvae", model, beta=1.0).losses(model, x, generator(4), 100, 1)
     encoding = model.encode(x)
     z = model.sample(encoding, generator(4))
@@ -149,7 +148,7 @@ def test_reconstruction_of_zero_logits_is_ln_2_per_pixel():
 
 @pytest.mark.parametrize(("name", "beta"), [("vae", 1.0), ("beta-vae", 4.0)])
 def test_beta_vae_weighs_the_divergence(name, beta):
-    model, x = VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=generator()), images(8)
+    model, x = VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=generator()), images(8)
     losses = prepared(name, model).losses(model, x, generator(4), 100, 1)
     torch.testing.assert_close(losses["loss"], losses["reconstruction"] + beta * losses["kl"])
     encoding = model.encode(x)
@@ -163,7 +162,7 @@ def test_beta_vae_weighs_the_divergence(name, beta):
 )
 def test_joint_vae_follows_its_capacities(step, real, categorical):
     """Linear from 0, and for the categories no higher than ln 3, above which the published 1.1 lies."""
-    model, x = VAE(**SMALL, latents=LatentSpec(5, (3,)), generator=generator()), images(8)
+    model, x = VAE(**SMALL_VAE, latents=LatentSpec(5, (3,)), generator=generator()), images(8)
     losses = prepared("joint-vae", model).losses(model, x, generator(4), 100, step)
     assert losses["capacity_real"].item() == pytest.approx(real, rel=1e-5)
     assert losses["capacity_categorical"].item() == pytest.approx(categorical, rel=1e-5)
@@ -191,33 +190,33 @@ def correlated(n: int, correlation: float, g: torch.Generator) -> torch.Tensor:
 
 
 def test_the_discriminator_learns_the_total_correlation():
-    """Two normals of correlation .9: TC = -ln(1 - .81)/2 = .830 nats, read on 20,000 fresh codes within .3;
+    """Two normals of correlation .9: TC = -ln(1 - .81)/2 = .830 nats, estimated on 20,000 fresh codes within .3;
     uncorrelated ones within .05. Over 12 seeds the errors were -.03 with a standard deviation of .06, and 0 with one
     of .006: 5 and 8 of these."""
     for correlation, tolerance in ((0.9, 0.3), (0.0, 0.05)):
-        model, g = Given(**SMALL, latents=LatentSpec(2)), generator(1)
+        model, g = Given(**SMALL_VAE, latents=LatentSpec(2)), generator(1)
         objective = FactorVAE(width=32, depth=2, discriminator_learning_rate=2e-3)
         objective.prepare(model, g)
         for _ in range(400):
             objective.losses(model, correlated(256, correlation, g), g, 10**6, 1)
             objective.after(model, correlated(256, correlation, g), g)
-        told = objective.losses(model, correlated(20_000, correlation, g), g, 10**6, 1)["total_correlation"]
-        assert told.item() == pytest.approx(-0.5 * math.log(1 - correlation**2), abs=tolerance)
+        estimate = objective.losses(model, correlated(20_000, correlation, g), g, 10**6, 1)["total_correlation"]
+        assert estimate.item() == pytest.approx(-0.5 * math.log(1 - correlation**2), abs=tolerance)
 
 
 def test_the_published_discriminator():
     """Kim & Mnih 2018: six hidden layers of 1000, leaky ReLU of slope .2 behind each, the last one before the output
     included."""
-    layers = list(prepared("factor-vae", VAE(**SMALL, latents=LatentSpec(6))).discriminator)
+    layers = list(prepared("factor-vae", VAE(**SMALL_VAE, latents=LatentSpec(6))).discriminator)
     assert [type(layer) for layer in layers] == [nn.Linear, nn.LeakyReLU] * 6 + [nn.Linear]
     assert [layer.negative_slope for layer in layers[1::2]] == [0.2] * 6
     assert [tuple(layer.weight.shape) for layer in layers[::2]] == [(1000, 6), *[(1000, 1000)] * 5, (1, 1000)]
 
 
-def test_factor_vae_trains_both_sides_apart():
+def test_factor_vae_trains_model_and_discriminator_separately():
     """The model's loss gives the discriminator no gradient, the discriminator's gives the model none; before it is
-    trained with zero weights in its last layer it cannot tell: ln 2, and a total correlation of 0."""
-    model, x = VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=generator()), images(16)
+    trained, with zero weights in its last layer, its loss is ln 2 and the total correlation 0."""
+    model, x = VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=generator()), images(16)
     objective = prepared("factor-vae", model, width=8, depth=2)
     for parameter in objective.discriminator[-1].parameters():
         nn.init.zeros_(parameter)
@@ -235,7 +234,7 @@ def test_factor_vae_trains_both_sides_apart():
 def test_factor_vae_permutes_latents_and_keeps_blocks_whole():
     """What the discriminator sees second: of every latent the same values in another order, a block in one piece."""
     seen = []
-    model = VAE(**SMALL, latents=LatentSpec(2, (3,)), generator=generator())
+    model = VAE(**SMALL_VAE, latents=LatentSpec(2, (3,)), generator=generator())
     objective = prepared("factor-vae", model, width=8, depth=1)
     objective.losses(model, images(32, seed=2), generator(4), 100, 1)
     objective.discriminator.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0]))
@@ -253,7 +252,7 @@ def test_factor_vae_permutes_latents_and_keeps_blocks_whole():
 
 
 def test_factor_vae_weighs_the_total_correlation():
-    model, x = VAE(**SMALL, generator=generator()), images(8)
+    model, x = VAE(**SMALL_VAE, generator=generator()), images(8)
     losses = prepared("factor-vae", model).losses(model, x, generator(4), 100, 1)
     expected = losses["reconstruction"] + losses["kl"] + 35 * losses["total_correlation"]
     torch.testing.assert_close(losses["loss"], expected)
@@ -261,14 +260,14 @@ def test_factor_vae_weighs_the_total_correlation():
 
 def test_published_settings():
     """dSprites: weights, batch, learning rate, Adam's betas (Tokui & Sato's code; the papers of each)."""
-    told = {
+    found = {
         name: (vars(made), made.batch, made.learning_rate, made.betas)
         for name, made in ((name, make()) for name, make in OBJECTIVES.items())
     }
     adam = (0.9, 0.999)
     factor = {"gamma": 35.0, "width": 1000, "depth": 6, "discriminator_learning_rate": 1e-4}
     joint = {"gamma": 150.0, "capacity_real": 40.0, "capacity_categorical": 1.1, "capacity_steps": 300_000}
-    assert told == {
+    assert found == {
         "ae": ({}, 64, 5e-4, adam),
         "vae": ({"beta": 1.0}, 64, 5e-4, adam),
         "beta-vae": ({"beta": 4.0}, 64, 5e-4, adam),

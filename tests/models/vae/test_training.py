@@ -1,4 +1,4 @@
-"""The training of variational autoencoders: it learns, resumes exactly, and says when it diverges."""
+"""The training of variational autoencoders: learning, exact continuation, and divergence."""
 
 import io
 import math
@@ -9,9 +9,9 @@ import torch
 
 from infoscope.models import OBJECTIVES, VAE, AutoEncoder, LatentSpec, VaeTraining, encode_all, fit_vae
 from tests.data.common import generator, on_gpu
+from tests.models.samples import SMALL_VAE
 from tests.refusals import refused
 
-SMALL = {"image_shape": (1, 16, 16), "channels": (4, 8), "hidden": 16}
 SETTINGS = {
     "factor-vae": {"width": 8, "depth": 2},
     "joint-vae": {"gamma": 2.0, "capacity_real": 5.0, "capacity_steps": 20},
@@ -37,9 +37,9 @@ def squares() -> torch.Tensor:
 
 def model(name: str, seed: int = 0) -> VAE | AutoEncoder:
     if name == "ae":
-        return AutoEncoder(**SMALL, real=2, generator=generator(seed))
+        return AutoEncoder(**SMALL_VAE, real=2, generator=generator(seed))
     blocks = (3,) if name == "joint-vae" else ()
-    return VAE(**SMALL, latents=LatentSpec(2, blocks), generator=generator(seed))
+    return VAE(**SMALL_VAE, latents=LatentSpec(2, blocks), generator=generator(seed))
 
 
 def objective(name: str):
@@ -52,7 +52,7 @@ def weights(trained) -> torch.Tensor:
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_resumed_training_is_the_same_training(name):
-    """Stopped in the middle of an epoch, written to a file and read without unpickling code, and gone on with by other
+    """Stopped in the middle of an epoch, written to a file and read without unpickling code, and continued by other
     objects: the weights, the discriminator's and the losses are those of a training never stopped, bit for bit."""
     arguments = {"batch": 16, "learning_rate": 1e-3, "every": 7}
     whole, states = model(name), []
@@ -74,22 +74,22 @@ def test_a_resumed_training_is_the_same_training(name):
 def test_losses_are_reported_by_name_and_fall(name):
     """To less than 110 nats within 150 steps (at most 88 for two seeds of each objective). A decoder that ignores the
     codes is left with at least 118.66, the entropies of the pixels."""
-    heard = []
+    reports = []
     trained = model(name)
     before = torch.get_rng_state()
-    settings = {"batch": 32, "learning_rate": 5e-3, "every": 10, "report": lambda *told: heard.append(told)}
+    settings = {"batch": 32, "learning_rate": 5e-3, "every": 10, "report": lambda *reported: reports.append(reported)}
     trace = fit_vae(trained, objective(name), squares(), 150, **settings, generator=generator())
     assert torch.equal(before, torch.get_rng_state())
     assert not trained.training
-    assert [step for step, _ in heard] == trace["step"] == list(range(10, 151, 10))
-    for _, losses in heard:
+    assert [step for step, _ in reports] == trace["step"] == list(range(10, 151, 10))
+    for _, losses in reports:
         assert losses.keys() == trace.keys() - {"step"} == {"loss", "reconstruction"} | PARTS[name]
         assert all(map(math.isfinite, losses.values()))
     on = squares().double().mean(0)
     entropies = torch.special.entr(on).sum() + torch.special.entr(1 - on).sum()
     assert entropies.item() == pytest.approx(118.66, abs=0.01)
     assert trace["reconstruction"][-1] < 110
-    assert [losses["loss"] for _, losses in heard] == trace["loss"]
+    assert [losses["loss"] for _, losses in reports] == trace["loss"]
 
 
 def test_means_are_over_the_steps_between_reports():
@@ -102,7 +102,7 @@ def test_means_are_over_the_steps_between_reports():
 
 
 class Watched:
-    """Images by index that remember what was asked for."""
+    """Images by index; `asked` has the indices of every call."""
 
     def __init__(self) -> None:
         self.asked: list[np.ndarray] = []
@@ -138,17 +138,17 @@ def test_an_objective_may_serve_many_trainings():
 
 
 def test_divergence_is_reported_and_ends_the_training():
-    heard = []
-    settings = {"batch": 16, "learning_rate": 1e20, "every": 10, "report": lambda *told: heard.append(told)}
+    reports = []
+    settings = {"batch": 16, "learning_rate": 1e20, "every": 10, "report": lambda *reported: reports.append(reported)}
     with pytest.raises(FloatingPointError, match="step 10.* kl "):
         fit_vae(model("vae"), "vae", squares(), 50, **settings, generator=generator())
-    assert [step for step, _ in heard] == [10]
-    assert not math.isfinite(heard[0][1]["loss"])
+    assert [step for step, _ in reports] == [10]
+    assert not math.isfinite(reports[0][1]["loss"])
 
 
 def test_a_vae_finds_the_position_of_a_square():
     """Two latents, two coordinates: a linear map of the means has R^2 above .8 for each (six seeds gave .97 to .99; two
-    latents that know nothing have more than .2 of 81 images less than once in 5,000 times)."""
+    uninformative latents have more than .2 for 81 images less than once in 5,000 times)."""
     trained = model("vae")
     fit_vae(trained, "vae", squares(), 250, batch=32, learning_rate=5e-3, generator=generator())
     means = encode_all(trained, squares()).mean.double()

@@ -23,7 +23,7 @@ from infoscope.metrics.v_information import VInformation as VInformation
 from infoscope.metrics.v_information import difficulty as difficulty
 from infoscope.metrics.v_information import pvi as pvi
 from infoscope.metrics.v_information import structure as structure
-from infoscope.metrics.v_information.hardness import threshold_window as threshold_window
 from infoscope.metrics.v_information.leakage import usable_leakage as usable_leakage
+from infoscope.metrics.v_information.pvi import threshold_window as threshold_window
 from infoscope.metrics.v_information.structure import maximum_arborescence as maximum_arborescence
 from infoscope.metrics.v_information.structure import weights_by as weights_by

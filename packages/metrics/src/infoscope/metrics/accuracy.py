@@ -1,4 +1,4 @@
-"""How far an estimator's reported values are from the truth, and how that varies over repeated runs."""
+"""Errors of a series of estimates against the truth, and means over repeated runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Errors:
     last two).
 
     bias is mean minus true value (Lee & Rhee 2024 print the opposite sign), mse = bias^2 + variance (ddof 0). Standard
-    errors are within this run (batch means). Where any of `nonfinite` estimates occurs, every figure is NaN.
+    errors are within this run (batch means). Where an estimate is not finite (`nonfinite` of them), all others are NaN.
     """
 
     mean: float
@@ -31,7 +31,7 @@ class Errors:
 
 
 def errors(estimates: np.ndarray, truth: float) -> Errors:
-    """Errors of `estimates` [steps] of one true value. ValueError: no estimates, or a truth that is not finite."""
+    """Errors of `estimates` [steps] of one true value. ValueError: no estimates; a truth that is not finite."""
     estimates = np.asarray(estimates, dtype=np.float64)
     if estimates.ndim != 1 or estimates.size == 0:
         raise WrongShape(f"estimates must be one-dimensional with at least one step, got shape {estimates.shape}.")
@@ -66,10 +66,12 @@ def batch_means_error(values: np.ndarray, batches: int = 20) -> float:
 
 
 def replicated(values: Sequence[float], unit: str = "") -> Estimate:
-    """The mean over n independent runs, Student t interval; nan error for one run. ValueError for none."""
+    """The mean over n independent runs, Student t interval; NaN error for one run. ValueError for none."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
-        raise WrongShape(f"values must hold one figure per run [runs], at least one, got shape {values.shape}.")
+        raise WrongShape(
+            f"values must be one-dimensional, a figure for each of one or more runs, got shape {values.shape}."
+        )
     return mean_of(values, unit=unit, method="mean over runs")
 
 
@@ -80,9 +82,9 @@ def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
     """
     x, y = np.asarray(x, dtype=np.float64), np.atleast_2d(np.asarray(y, dtype=np.float64))
     if y.shape[1] != x.size or x.size < 3:
-        raise WrongLength(f"x has {x.size} points and y {y.shape[1]}; they must be equally many, and at least 3")
+        raise WrongLength(f"x and y must have the same number of points, at least 3, got {x.size} and {y.shape[1]}.")
     if x.min() == x.max():
-        raise NoVariation(f"x is constant at {x[0]}; a correlation needs it to vary")
+        raise NoVariation(f"x must vary for a correlation, got the constant {x[0]}.")
     spread = y.std(axis=1)
     centred = y - y.mean(axis=1, keepdims=True)
     r = np.where(spread > 0, centred @ (x - x.mean()) / (x.size * x.std() * np.where(spread > 0, spread, 1.0)), np.nan)

@@ -1,6 +1,7 @@
-"""Whether two scores rank models alike, over models of several kinds that were each trained a few times.
+"""Rank correlation of two scores over models of several kinds, each kind trained a few times.
 
-Intervals draw kinds, then trainings: coverage 90 to 100 % (of four kinds 88 to 100 %; tests/metrics/test_agreement.py).
+Intervals resample kinds, then trainings: coverage 90 to 100 % (with four kinds 88 to 100 %; see
+tests/metrics/test_agreement.py).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from infoscope.errors import MissingValues, WrongLength
 from infoscope.estimators.result import LEVEL, Estimate, undefined
 from infoscope.estimators.variables import aligns
 
-MIN_KINDS = 4  # of which an interval over kinds is told
+MIN_KINDS = 4  # for an interval over kinds
 METHOD = "Spearman's rank correlation"
 
 
@@ -26,18 +27,18 @@ def rank_agreement(
 ) -> Estimate:
     """Spearman's rank correlation of two scores a, b [models] over models of all kinds [models].
 
-    95 % interval of draws of kinds, then of models; of one kind of models, of two or three none. Nan where a score is
-    constant. ValueError for unequal lengths, fewer than three models, or a score that is not finite.
+    95 % interval: bootstrap over kinds, then models; over models for a single kind, none for two or three kinds. NaN
+    where a score is constant. ValueError for unequal lengths, fewer than three models, or a score that is not finite.
     """
     pair, members = _checked(a, b, kinds)
     value = _correlation(rankdata(pair, axis=0)[None])[0]
     if not math.isfinite(value):
         return undefined("one of the scores is the same for all models", unit="", n=len(pair))
     if 1 < len(members) < MIN_KINDS:
-        note = f"{len(members)} kinds of models are too few for an interval over kinds, which takes {MIN_KINDS}."
+        note = f"{len(members)} kinds of models are too few for an interval over kinds, which needs {MIN_KINDS}."
         return Estimate(value, unit="", n=len(pair), method=METHOD, notes=(note,), interval=(math.nan, math.nan))
     chosen = generator.integers(len(members), size=(draws, len(members)))
-    drawn = pair[_trainings(members, chosen, generator)]
+    drawn = pair[_draw_models(members, chosen, generator)]
     return _estimate(value, _correlation(rankdata(drawn, axis=1)), pair, len(members))
 
 
@@ -45,9 +46,9 @@ def rank_agreement(
 def rank_agreement_within(
     a: ArrayLike, b: ArrayLike, kinds: Sequence, generator: np.random.Generator, draws: int = 2000
 ) -> Estimate:
-    """The same within kinds: the correlation of ranks less their means over each kind.
+    """Spearman's rank correlation within kinds: of ranks minus their means over each kind.
 
-    95 % interval of draws of models. Kinds of one training are left out; nan without any. ValueError as
+    95 % interval: bootstrap over models. Kinds with one model are left out; NaN without any. ValueError as
     `rank_agreement`.
     """
     pair, members = _checked(a, b, kinds)
@@ -57,11 +58,11 @@ def rank_agreement_within(
     kept = np.concatenate(members)
     ranks = rankdata(pair[kept], axis=0)
     ends = np.cumsum([len(rows) for rows in members])[:-1]
-    value = _correlation(_less_kinds(ranks[None], ends))[0]
+    value = _correlation(_centre_kinds(ranks[None], ends))[0]
     if not math.isfinite(value):
         return undefined("one of the scores is the same for all models of each kind", unit="", n=len(kept))
     drawn = np.hstack([rows[generator.integers(len(rows), size=(draws, len(rows)))] for rows in members])
-    spread = _correlation(_less_kinds(rankdata(pair[drawn], axis=1), ends))
+    spread = _correlation(_centre_kinds(rankdata(pair[drawn], axis=1), ends))
     return _estimate(value, spread, pair[kept], len(members))
 
 
@@ -78,8 +79,8 @@ def _checked(a: ArrayLike, b: ArrayLike, kinds: Sequence) -> tuple[NDArray[np.fl
     return np.stack([a, b], axis=1), [np.flatnonzero(kinds == kind) for kind in dict.fromkeys(kinds.tolist())]
 
 
-def _trainings(members: list[NDArray[np.intp]], chosen: NDArray, generator: np.random.Generator) -> NDArray[np.intp]:
-    """Models of chosen kinds [draws, kinds], drawn with replacement, as many of each as there are on average."""
+def _draw_models(members: list[NDArray[np.intp]], chosen: NDArray, generator: np.random.Generator) -> NDArray[np.intp]:
+    """Models of chosen kinds [draws, kinds], drawn with replacement, of each kind the mean number of models."""
     sizes = np.array([len(rows) for rows in members])
     starts, ordered = np.cumsum(sizes) - sizes, np.concatenate(members)
     share = generator.random((*chosen.shape, -(-len(ordered) // len(members))))
@@ -87,8 +88,8 @@ def _trainings(members: list[NDArray[np.intp]], chosen: NDArray, generator: np.r
     return ordered[places].reshape(len(chosen), -1)
 
 
-def _less_kinds(ranks: NDArray, ends: NDArray) -> NDArray:
-    """Ranks [draws, models, 2], ordered by kind, less their means over each kind."""
+def _centre_kinds(ranks: NDArray, ends: NDArray) -> NDArray:
+    """Ranks [draws, models, 2], ordered by kind, minus their means over each kind."""
     parts = np.split(ranks, ends, axis=1)
     return np.concatenate([part - part.mean(axis=1, keepdims=True) for part in parts], axis=1)
 

@@ -1,10 +1,10 @@
-"""Decodable information: what pairs that share labels share through what can be decoded of these labels.
+"""Decodable information: a lower bound on the information of pairs that share labels, from decoders of the labels.
 
 The nominal information of a binary symmetric channel, sources * (ln 2 - H(crossover)) (Lee & Rhee 2024, section 4.5),
-needs error-free labels. With a held-out decoder's posteriors q_s(x), r_s(y) of label 1, the log density ratio is the
-sum over s of log(1 + (1 - 2 b) u v), u = 2 q - 1, v = 2 r - 1, b the crossover. Its mean over pairs minus the log of
-its mean exponential over independent pairs (the normaliser) is a lower bound on I(X; Y) (Donsker & Varadhan 1983).
-Means run over all pairs of held-out items, weighted by 1 - b and b.
+assumes labels that can be decoded without error. With a held-out decoder's posteriors q_s(x), r_s(y) of label 1, the
+log density ratio is the sum over s of log(1 + (1 - 2 b) u v), u = 2 q - 1, v = 2 r - 1, b the crossover. Its mean over
+pairs minus the log of its mean exponential over independent pairs (the normaliser) is a lower bound on I(X; Y) (Donsker
+& Varadhan 1983). Means are over all pairs of held-out items, weighted by 1 - b and b.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,22 +33,18 @@ from infoscope.estimators.variables import aligns
 from infoscope.metrics.accuracy import replicated
 from infoscope.sources import LabelledSource
 
-PENALTIES = (Logistic(1.0), Logistic(30.0), Logistic(1000.0))
-"""Logistic regression for items, each fold with the penalty that suits it."""
+PENALTIES = (Logistic(1.0), Logistic(30.0), Logistic(1000.0))  # one is chosen in each fold
 FLOOR = 1e-4  # least posterior of a label
-HIDDEN = {"linear": (), "mlp": (256,)}
-"""Widths of the hidden layers by the decoder's name."""
-MLP_RATE = 1e-3
-LINEAR_RATE = 0.3  # over sqrt(dim): AdamW moves every weight alike, and a score adds up dim of them
-PAIRS_AT_ONCE = 1 << 20  # bounds the memory: 8 MiB of float64
+HIDDEN = {"linear": (), "mlp": (256,)}  # decoder -> widths of its hidden layers
+PAIRS_AT_ONCE = 1 << 20  # 8 MiB of float64
 FACTORS_PER_LOG = 16  # multiplied before the log is taken; each lies within [1e-12, 2], so the product is a float64
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecodableInformation(Estimate):
-    """The decodable part of I(X; Y) at one crossover, a lower bound; nats. standard_error: see Decoding.units.
+    """Decodable information at one crossover, a lower bound on I(X; Y); nats. standard_error: see Decoding.units.
 
-    nominal     sources * (ln 2 - H(crossover)), without decoding errors
+    nominal     sources * (ln 2 - H(crossover)), the information without decoding errors
     normaliser  mean exponential of the log ratio over independent pairs, all sources; 1 if calibrated
     """
 
@@ -63,9 +60,9 @@ class Decoding:
     information  one for each crossover
     accuracy     share of labels decoded correctly, with its standard error
     log_loss     after calibration, nats; ln 2 for a guess
-    slopes       factors on the log odds (below 1 = overconfident), by fold (and x, y)
+    slopes       calibrating factors on the log odds (below 1: overconfident), by fold (and x, y)
     n            held-out items, or pairs
-    units        what standard errors take as independent: items (copies once), or folds
+    units        independent units of the standard errors: items (identical ones once), or folds
     """
 
     information: tuple[DecodableInformation, ...]
@@ -89,11 +86,11 @@ def decodable_information_of_items(
     folds: int = 5,
     generator: np.random.Generator | None = None,
 ) -> Decoding:
-    """Decodable information of pairs made of `sources` random items a variable, from a pool of labelled items.
+    """Decodable information of pairs x, y of `sources` random items each, from a pool of labelled items.
 
     vectors [n, d], labels [n] of two classes. Posteriors are cross-fitted and calibrated; equal rows share a fold.
-    Means over pairs of distinct items are exact, the error the infinitesimal jackknife of
-    a U-statistic over items. ValueError: labels not of two classes, a crossover outside [0, 1/2], sources < 1, and as
+    Means over pairs of distinct items are exact; the error is the infinitesimal jackknife of a U-statistic over items.
+    ValueError: labels not of two classes, a crossover outside [0, 1/2], sources < 1, and as
     estimators.classifier.cross_fit.
     """
     crossovers = [require_number("crossovers", b, most=0.5) for b in crossovers]
@@ -101,7 +98,7 @@ def decodable_information_of_items(
     vectors = np.asarray(vectors)
     bits = np.unique(np.asarray(labels), return_inverse=True)[1]
     if bits.max() != 1:
-        raise WrongType(f"labels must hold exactly two classes, got {bits.max() + 1}.")
+        raise WrongType(f"labels must have exactly two classes, got {bits.max() + 1}.")
     copies = equal_rows(vectors)
     fit = cross_fit({"item": vectors}, {"label": bits}, copies, family, folds, floor=FLOOR, generator=generator)
     surprise = fit.pointwise_entropy("label", "item")
@@ -130,20 +127,20 @@ def information_of_items(
     agreement [n] is 2 q(own label) - 1, negated where labels differ; copies [n] codes equal rows.
     """
     contrast = 1.0 - 2.0 * crossover
-    sides = [np.flatnonzero(bits == label) for label in (0, 1)]
+    classes = [np.flatnonzero(bits == label) for label in (0, 1)]
     log_ratio, exponent = np.empty(len(bits)), np.empty(len(bits))  # of every item, averaged over its partners
-    for side, other_side in zip(sides, reversed(sides)):
-        own, other = agreement[side], agreement[other_side]
+    for rows, others in zip(classes, reversed(classes)):
+        own, other = agreement[rows], agreement[others]
         same = (log_factor_sums(own, own, contrast) - np.log1p(contrast * own**2)) / (len(own) - 1)
         different = log_factor_sums(own, -other, contrast) / len(other)
-        log_ratio[side] = (1 - crossover) * same + crossover * different
-        exponent[side] = contrast * own * ((own.sum() - own) / (len(own) - 1) - other.mean()) / 2
-    normaliser = 1.0 + float(np.mean([exponent[side].mean() for side in sides]))
-    value = float(np.mean([log_ratio[side].mean() for side in sides])) - math.log(normaliser)
-    # A label has probability 1/2 and an item is on either side of a pair, so the halves and the twos cancel.
+        log_ratio[rows] = (1 - crossover) * same + crossover * different
+        exponent[rows] = contrast * own * ((own.sum() - own) / (len(own) - 1) - other.mean()) / 2
+    normaliser = 1.0 + float(np.mean([exponent[rows].mean() for rows in classes]))
+    value = float(np.mean([log_ratio[rows].mean() for rows in classes])) - math.log(normaliser)
+    # A label has probability 1/2 and an item is in x and in y: the factors 1/2 and 2 cancel.
     influence = log_ratio - exponent / normaliser
-    for side in sides:
-        influence[side] = (influence[side] - influence[side].mean()) / len(side)
+    for rows in classes:
+        influence[rows] = (influence[rows] - influence[rows].mean()) / len(rows)
     of_copies = np.bincount(copies, weights=influence)
     units = len(of_copies)
     of_copies *= sources * math.sqrt(units / (units - 1))
@@ -156,7 +153,7 @@ def information_of_items(
         degrees=units - 1,
         influence=of_copies,
         crossover=crossover,
-        nominal=sources * channel(crossover),
+        nominal=sources * channel_information(crossover),
         normaliser=normaliser**sources,
     )
 
@@ -171,42 +168,44 @@ def decodable_information(
     batch: int = 128,
     generator: torch.Generator | None = None,
 ) -> Decoding:
-    """Decodable information of the pairs of sources that draw them with their labels.
+    """Decodable information of the pairs that sources draw together with their labels.
 
-    folds    (training source, held-out source), at least two; a pair of sources must share no item
+    folds    at least two pairs (training source, held-out source); the sources of a pair must share no item
     decoder  "linear" or "mlp" (256 ReLU units), trained by AdamW on `steps` fresh batches
-    shared   one decoder for x and y, which must look alike
+    shared   one decoder for x and y, which must be of one kind
     samples  pairs drawn from every held-out source
 
-    Log odds are calibrated on the other folds' held-out items. Sources are taken as decoded from their own parts of x
-    and y. The standard error is the spread between folds over sqrt(folds). ValueError: fewer than two folds, another
+    Log odds are calibrated on the other folds' held-out items. Each label is decoded from its own part of x and y. The
+    standard error is the spread between folds over sqrt(folds). ValueError: fewer than two folds, another
     decoder, settings out of range, labels all equal, unequal lengths when shared, different label counts.
     """
     crossovers = [require_number("crossovers", b, most=0.5) for b in crossovers]
     if len(folds) < 2:
-        raise OutOfRange(f"folds must hold at least two (training, held-out) pairs of sources, got {len(folds)}.")
+        raise OutOfRange(f"folds must have at least two (training, held-out) pairs of sources, got {len(folds)}.")
     one_of("decoder", decoder, HIDDEN)
     for setting, value in {"samples": samples, "steps": steps, "batch": batch}.items():
         require_int(setting, value, 1)
     generator = torch.Generator().manual_seed(0) if generator is None else generator
-    sides = []
+    variables = []
     for training, held_out in folds:
-        read = train_decoders(training, HIDDEN[decoder], shared, steps, batch, generator)
+        decode = train_decoders(training, HIDDEN[decoder], shared, steps, batch, generator)
         x, y, labels_x, labels_y = held_out.sample_labelled(samples, generator)
-        sides.append([Side(read[0](x), as_bits(labels_x)), Side(read[1](y), as_bits(labels_y))])
-    counts = {side.bits.shape[1] for fold in sides for side in fold}
+        variables.append([Decoded(decode[0](x), as_bits(labels_x)), Decoded(decode[1](y), as_bits(labels_y))])
+    counts = {one.bits.shape[1] for fold in variables for one in fold}
     if len(counts) > 1:
         raise WrongLength(f"folds must all have the same number of sources, got {sorted(counts)}.")
     slopes = [
-        [calibrated_slope([fold[which] for fold in sides if fold is not held]) for which in (0, 1)] for held in sides
+        [calibrated_slope([fold[which] for fold in variables if fold is not held]) for which in (0, 1)]
+        for held in variables
     ]
-    scored = [[side.agreement(slope) for side, slope in zip(fold, of_fold)] for fold, of_fold in zip(sides, slopes)]
+    scored = [[one.agreement(slope) for one, slope in zip(*pair)] for pair in zip(variables, slopes)]
     accuracy = replicated([np.mean([(a > 0).mean() for a in fold]) for fold in scored])
-    found = [information_of_folds(sides, scored, b, counts.copy().pop()) for b in crossovers]
+    (sources,) = counts
+    found = [information_of_folds(variables, scored, b, sources) for b in crossovers]
     return Decoding(
         information=tuple(found),
         decoder=f"{decoder}(steps={steps}, batch={batch}{', shared' if shared else ''})",
-        sources=counts.pop(),
+        sources=sources,
         accuracy=accuracy.value,
         accuracy_standard_error=accuracy.standard_error,
         log_loss=float(np.mean([-np.log((1 + a) / 2).mean() for fold in scored for a in fold])),
@@ -224,20 +223,17 @@ def train_decoders(
     batch: int,
     generator: torch.Generator,
 ) -> list[Callable[[Tensor], np.ndarray]]:
-    """Decoders of x and of y (twice the same if shared): [n, dim] -> log odds of label 1 [n, sources], float64."""
+    """Decoders of x and of y (the same one twice if shared): [n, dim] -> log odds of label 1 [n, sources], float64."""
     x, y, labels, _ = source.sample_labelled(max(batch, 1000), generator)
     if shared and x.shape != y.shape:
-        raise WrongLength(f"shared needs sides of one length, got {x.shape[1]} and {y.shape[1]}.")
+        raise WrongLength(f"shared must be False for x and y of different lengths, got {x.shape[1]} and {y.shape[1]}.")
     examples = [torch.cat([x, y])] if shared else [x, y]
-    scalings = [scaling(side) for side in examples]
-    networks = [fully_connected([side.shape[1], *hidden, labels.shape[1]], generator) for side in examples]
-    optimiser = torch.optim.AdamW(
-        [
-            {"params": network.parameters(), "lr": MLP_RATE if hidden else LINEAR_RATE / side.shape[1] ** 0.5}
-            for network, side in zip(networks, examples)
-        ],
-        weight_decay=1e-2,
-    )
+    scalings = [scaling(one) for one in examples]
+    networks = [fully_connected([one.shape[1], *hidden, labels.shape[1]], generator) for one in examples]
+    # AdamW changes every weight equally, and a linear score is a sum of dim of them
+    rates = [1e-3 if hidden else 0.3 / one.shape[1] ** 0.5 for one in examples]
+    groups = [{"params": network.parameters(), "lr": rate} for network, rate in zip(networks, rates)]
+    optimiser = torch.optim.AdamW(groups, weight_decay=1e-2)
     decay = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=steps)
     for _ in range(steps):
         x, y, labels_x, labels_y = source.sample_labelled(batch, generator)
@@ -245,24 +241,21 @@ def train_decoders(
         if shared:
             inputs, labels = [torch.cat(inputs)], [torch.cat(labels)]
         optimiser.zero_grad()
-        for network, scaled, side, bits in zip(networks, scalings, inputs, labels):
-            functional.binary_cross_entropy_with_logits(network(scaled(side)), bits.to(side.dtype)).backward()
+        for network, scaled, one, bits in zip(networks, scalings, inputs, labels):
+            functional.binary_cross_entropy_with_logits(network(scaled(one)), bits.to(one.dtype)).backward()
         optimiser.step()
         decay.step()
 
-    def reader(network: nn.Module, scaled: Callable[[Tensor], Tensor]) -> Callable[[Tensor], np.ndarray]:
-        def read(inputs: Tensor) -> np.ndarray:
-            with torch.no_grad():
-                return network(scaled(inputs)).double().numpy()
+    @torch.no_grad()
+    def decode(network: nn.Module, scaled: Callable[[Tensor], Tensor], inputs: Tensor) -> np.ndarray:
+        return network(scaled(inputs)).double().numpy()
 
-        return read
-
-    readers = list(map(reader, networks, scalings))
-    return readers * 2 if shared else readers
+    decoders = [partial(decode, *one) for one in zip(networks, scalings)]
+    return decoders * 2 if shared else decoders
 
 
 def scaling(examples: Tensor) -> Callable[[Tensor], Tensor]:
-    """Brings inputs [n, dim] to mean 0 each and to a mean variance of 1 over all; ValueError if examples are equal."""
+    """A map of inputs [n, dim] to mean 0 per column and mean variance 1 over columns; ValueError if all are equal."""
     mean, scale = examples.mean(0), examples.var(0).mean().sqrt()
     if not scale > 0:
         raise NoVariation(f"pairs must vary, but the standard deviation of {len(examples)} draws is {scale.item()}.")
@@ -270,31 +263,31 @@ def scaling(examples: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class Decoded:
     """x or y of held-out pairs: the decoder's log odds of label 1 and the labels, both [n, sources]."""
 
     log_odds: np.ndarray
     bits: np.ndarray
 
     def agreement(self, slope: float) -> np.ndarray:
-        """2 q(own label) - 1 of the calibrated posteriors [n, sources], of which none is below `FLOOR`."""
+        """2 q(own label) - 1 [n, sources], q the calibrated posteriors, none below `FLOOR`."""
         own = np.where(self.bits == 1, self.log_odds, -self.log_odds)
         return (1.0 - 2.0 * FLOOR) * np.tanh(slope * own / 2.0)
 
 
-def calibrated_slope(sides: Sequence[Side]) -> float:
+def calibrated_slope(folds: Sequence[Decoded]) -> float:
     """The factor on the log odds that minimises the log loss of all these labels."""
-    log_odds = np.concatenate([side.log_odds.ravel() for side in sides])
+    log_odds = np.concatenate([fold.log_odds.ravel() for fold in folds])
     logs = -np.logaddexp(0.0, np.stack([log_odds, -log_odds], axis=1))
-    return calibrating_slope(logs, np.full(2, -NATS_PER_BIT), np.concatenate([side.bits.ravel() for side in sides]))[0]
+    return calibrating_slope(logs, np.full(2, -NATS_PER_BIT), np.concatenate([fold.bits.ravel() for fold in folds]))[0]
 
 
 def information_of_folds(
-    sides: Sequence[Sequence[Side]], scored: Sequence[Sequence[np.ndarray]], crossover: float, sources: int
+    variables: Sequence[Sequence[Decoded]], scored: Sequence[Sequence[np.ndarray]], crossover: float, sources: int
 ) -> DecodableInformation:
     """The mean over folds of the sum over sources."""
-    values, logs = np.empty((len(sides), sources)), np.empty((len(sides), sources))
-    for fold, ((x, y), (score_x, score_y)) in enumerate(zip(sides, scored)):
+    values, logs = np.empty((2, len(variables), sources))
+    for fold, ((x, y), (score_x, score_y)) in enumerate(zip(variables, scored)):
         for s in range(sources):
             x_classes = [score_x[x.bits[:, s] == label, s] for label in (0, 1)]
             y_classes = [score_y[y.bits[:, s] == label, s] for label in (0, 1)]
@@ -303,7 +296,7 @@ def information_of_folds(
     return DecodableInformation(
         **vars(summary),
         crossover=crossover,
-        nominal=sources * channel(crossover),
+        nominal=sources * channel_information(crossover),
         normaliser=float(np.exp(logs.sum(axis=1)).mean()),
     )
 
@@ -312,7 +305,7 @@ def information_of_source(
     x_classes: Sequence[np.ndarray], y_classes: Sequence[np.ndarray], crossover: float
 ) -> tuple[float, float]:
     """The bound of one source and the log of its normaliser, nats, from the agreements of each label in x and y."""
-    if not all(len(side) for side in (*x_classes, *y_classes)):
+    if not all(map(len, (*x_classes, *y_classes))):
         raise InvalidInput("held-out labels must take both values at every source; draw more samples.")
     contrast = 1.0 - 2.0 * crossover
     log_ratio = 0.0
@@ -352,6 +345,6 @@ def as_bits(labels: Tensor) -> np.ndarray:
     return bits
 
 
-def channel(crossover: float) -> float:
-    """ln 2 - H(crossover), nats: what a fair bit and its flipped copy share."""
+def channel_information(crossover: float) -> float:
+    """ln 2 - H(crossover), nats: the information of a fair bit and its copy, flipped with this probability."""
     return NATS_PER_BIT - float(stats.entropy([crossover, 1.0 - crossover]))

@@ -1,4 +1,4 @@
-"""A metamorphic audit: properties of every estimator of mutual information, checked without knowing the true value.
+"""Metamorphic checks of estimators of mutual information, which need no true value.
 
 Invariance to scale, names and order of columns; symmetry; at most H(y); 0 for independence; data processing; chain
 rule.
@@ -18,9 +18,8 @@ from infoscope.estimators.checks import generator_or_default
 
 Estimator = Callable[[NDArray, NDArray], float]
 _HOLDS, FAILS, NOT_OFFERED = "holds", "fails", "not offered"
-# nats. What is the same number for every data set may differ by rounding and jitter only; what holds in expectation may
-# differ by the bias one would put up with.
-EXACT, STATISTICAL = 0.01, 0.1
+EXACT = 0.01  # nats, tolerance of identities: rounding and jitter
+STATISTICAL = 0.1  # nats, tolerance of properties that hold in expectation: an acceptable bias
 _CLASSES, _DIM = 4, 6
 
 
@@ -28,9 +27,9 @@ _CLASSES, _DIM = 4, 6
 class Check:
     """One property of an estimator, by name; y: `labels` (integers) or `numbers`.
 
-    violation, error  nats: the largest over data sets of an identity, the mean of what holds in expectation and its
-                      standard error; NaN: no number, and note has what the estimator raised
-    verdict           holds, fails (beyond the tolerance, a mean by two standard errors; or no number), or not offered
+    violation, error  nats: the largest over data sets for an identity; mean and standard error for a property that
+                      holds in expectation; NaN where the estimator raised an error, which is in `note`
+    verdict           holds; fails (beyond the tolerance, for a mean by two standard errors; or no number); not offered
     """
 
     name: str
@@ -50,9 +49,10 @@ def audit(
     generator: np.random.Generator | None = None,
     names: Iterable[str] | None = None,
 ) -> tuple[Check, ...]:
-    """Every check of `estimator`, a function (x [n, d] float64, y) -> nats, or of those named.
+    """The checks of `estimator`, a function (x [n, d] float64, y) -> nats; names: only these checks.
 
-    y           `labels`, int64 [n] (or [n, m]), and `numbers`, float64 [n, d]; what raises on plain data is not offered
+    y           `labels`, int64 [n] (or [n, m]), and `numbers`, float64 [n, d]. If the estimator raises an error on
+                untransformed data, the check is not offered
     n, repeats  rows of each data set, and how many data sets of each kind
 
     ValueError: an unknown kind of y, n < 100, repeats < 2.
@@ -64,14 +64,14 @@ def audit(
         raise UnknownName(f"y must be some of {', '.join(CHECKS)}, got {kinds}.")
     generator = generator_or_default(generator)
     return tuple(
-        measured(name, kind, check, tolerance, estimator, n, repeats, generator)
+        run_check(name, kind, check, tolerance, estimator, n, repeats, generator)
         for kind in kinds
         for name, (check, tolerance) in CHECKS[kind].items()
         if names is None or name in names
     )
 
 
-def measured(
+def run_check(
     name: str, kind: str, check: Callable, tolerance: float, estimator: Estimator, n: int, repeats: int,
     generator: np.random.Generator,
 ) -> Check:  # fmt: skip
@@ -93,9 +93,9 @@ def measured(
             violations.append(check(number, data, draw))
     except Exception as error:  # noqa: BLE001
         refused = (kind, name) in _ANOTHER_INPUT and not isinstance(error, ArithmeticError)
-        said = (str(error).splitlines() or [""])[0]
+        first_line = (str(error).splitlines() or [""])[0]
         verdict = NOT_OFFERED if refused else failing
-        return Check(name, kind, np.nan, np.nan, tolerance, verdict, f"{type(error).__name__}: {said}")
+        return Check(name, kind, np.nan, np.nan, tolerance, verdict, f"{type(error).__name__}: {first_line}")
     violations = np.array(violations)
     if tolerance == EXACT:
         largest = float(violations.max())
@@ -105,7 +105,7 @@ def measured(
 
 
 def labelled(n: int, g: np.random.Generator) -> tuple[NDArray, NDArray]:
-    """Four Gaussian classes in six dimensions, three of which tell them apart: I(x; y) is about 0.9 of 1.39 nats."""
+    """Four Gaussian classes in six dimensions, which differ in three: I(x; y) is about 0.9 of 1.39 nats."""
     y = g.integers(0, _CLASSES, n)
     x = g.normal(size=(n, _DIM))
     x[:, :3] += 2 * np.eye(_CLASSES, 3)[y]
@@ -113,7 +113,7 @@ def labelled(n: int, g: np.random.Generator) -> tuple[NDArray, NDArray]:
 
 
 def paired(n: int, g: np.random.Generator) -> tuple[NDArray, NDArray]:
-    """Two numbers beside one, jointly Gaussian: I(x; y) is 0.83 nats."""
+    """x of two columns and y of one, jointly Gaussian: I(x; y) is 0.83 nats."""
     x = g.normal(size=(n, 2))
     return x, 0.9 * x[:, :1] + np.sqrt(0.19) * g.normal(size=(n, 1))
 
@@ -121,8 +121,8 @@ def paired(n: int, g: np.random.Generator) -> tuple[NDArray, NDArray]:
 _DATA = {"labels": labelled, "numbers": paired}
 
 
-def same(transform: Callable) -> Callable:
-    """The check that the estimate does not move when `transform` changes (x, y)."""
+def unchanged_by(transform: Callable) -> Callable:
+    """The check that the estimate does not change when `transform` changes (x, y)."""
 
     def check(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
         return abs(estimate(*transform(*data, g)) - estimate(*data))
@@ -136,7 +136,7 @@ def _permuted(x: NDArray, y: NDArray, g: np.random.Generator) -> tuple[NDArray, 
 
 
 def _below_entropy(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random.Generator) -> float:
-    """Classes that are far apart: the estimate may reach H(y), not exceed it."""
+    """Well separated classes: the estimate must not exceed H(y)."""
     x, y = data
     counts = np.bincount(y)
     entropy = -np.sum(counts / len(y) * np.log(counts / len(y)))
@@ -153,14 +153,17 @@ def _chain_rule(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random
 
 
 _ANY = {
-    "permute rows": (same(_permuted), EXACT),
-    "rescale x and y": (same(lambda x, y, g: (1000 * x, 1000 * y)), EXACT),
-    "rescale x alone": (same(lambda x, y, g: (100 * x, y)), EXACT),
-    "rescale one column": (same(lambda x, y, g: (x * np.r_[100.0, np.ones(x.shape[1] - 1)], y)), EXACT),
-    "permute columns": (same(lambda x, y, g: (x[:, ::-1], y)), EXACT),
+    "permute rows": (unchanged_by(_permuted), EXACT),
+    "rescale x and y": (unchanged_by(lambda x, y, g: (1000 * x, 1000 * y)), EXACT),
+    "rescale x alone": (unchanged_by(lambda x, y, g: (100 * x, y)), EXACT),
+    "rescale one column": (unchanged_by(lambda x, y, g: (x * np.r_[100.0, np.ones(x.shape[1] - 1)], y)), EXACT),
+    "permute columns": (unchanged_by(lambda x, y, g: (x[:, ::-1], y)), EXACT),
     "swap x and y": (lambda estimate, data, g: abs(estimate(*data) - estimate(*data[::-1])), EXACT),
-    "duplicate rows": (same(lambda x, y, g: (np.repeat(x, 2, axis=0), np.repeat(y, 2, axis=0))), STATISTICAL),
-    "add noise columns": (same(lambda x, y, g: (np.hstack([x, g.normal(size=(len(x), _DIM))]), y)), STATISTICAL),
+    "duplicate rows": (unchanged_by(lambda x, y, g: (np.repeat(x, 2, axis=0), np.repeat(y, 2, axis=0))), STATISTICAL),
+    "add noise columns": (
+        unchanged_by(lambda x, y, g: (np.hstack([x, g.normal(size=(len(x), _DIM))]), y)),
+        STATISTICAL,
+    ),
     "independence": (lambda estimate, data, g: abs(estimate(data[0], g.permutation(data[1]))), STATISTICAL),
     "data processing": (  # noise on x cannot add information
         lambda estimate, data, g: max(
@@ -170,12 +173,12 @@ _ANY = {
     ),
 }  # name -> (check, tolerance in nats)
 _LABELS = {
-    "rename labels": (same(lambda x, y, g: (x, 3 + 7 * g.permutation(_CLASSES)[y])), EXACT),
-    "one-hot labels": (same(lambda x, y, g: (x, np.eye(_CLASSES, dtype=np.int64)[y])), EXACT),
+    "rename labels": (unchanged_by(lambda x, y, g: (x, 3 + 7 * g.permutation(_CLASSES)[y])), EXACT),
+    "one-hot labels": (unchanged_by(lambda x, y, g: (x, np.eye(_CLASSES, dtype=np.int64)[y])), EXACT),
     "at most H(y)": (_below_entropy, STATISTICAL),
     "chain rule": (_chain_rule, STATISTICAL),
 }
 CHECKS = {"labels": _ANY | _LABELS, "numbers": _ANY}
-UNITS = tuple(name for name in _ANY if name.startswith("rescale"))  # the checks of what a column's unit does
-# Labels in the place of x, and several columns of labels: types of input that an estimator need not take.
+UNITS = tuple(name for name in _ANY if name.startswith("rescale"))  # the checks of changed units
+# Labels as x, and several columns of labels: an estimator need not take them.
 _ANOTHER_INPUT = {("labels", "swap x and y"), ("labels", "one-hot labels"), ("labels", "chain rule")}

@@ -1,4 +1,4 @@
-"""Shares of items that are right: their intervals, also where items depend on one another, and that of the least."""
+"""Confidence intervals of shares of items, also of dependent items, and of the least of several shares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infoscope.estimators.result import LEVEL
 
 
 class Share(Protocol):
-    """A share in [0, 1] of n items in `clusters` groups, and its standard error, which knows the groups."""
+    """A share in [0, 1] of n items in `clusters` groups, and its standard error, robust to groups."""
 
     value: float
     standard_error: float
@@ -22,7 +22,7 @@ class Share(Protocol):
 
 
 def clopper_pearson(successes: float, count: float, level: float = LEVEL) -> tuple[float, float]:
-    """The exact interval of a share of `count` independent items."""
+    """The exact interval of a share of `count` independent items (Clopper & Pearson 1934)."""
     tail = (1 - level) / 2
     low = betaincinv(successes, count - successes + 1, tail) if successes else 0.0
     high = betaincinv(successes + 1, count - successes, 1 - tail) if successes < count else 1.0
@@ -32,7 +32,7 @@ def clopper_pearson(successes: float, count: float, level: float = LEVEL) -> tup
 def share_interval(share: Share, level: float = LEVEL) -> tuple[float, float]:
     """Clopper & Pearson's interval at the effective number of items in groups (Korn & Graubard 1998).
 
-    (0, 1) for several items of one group; nan for a value of nan.
+    (0, 1) for several items of one group; NaN for a value of NaN.
     """
     value, n, clusters = share.value, share.n, share.clusters
     if math.isnan(value):

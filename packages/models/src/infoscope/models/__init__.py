@@ -3,10 +3,10 @@
 Every model has `.config`, plain JSON values, from which `Model(**model.config)` and `load_state_dict` rebuild it.
 Initial weights are drawn from a given `torch.Generator`.
 
-Of flat samples [n, dim], random and invertible (the benchmark, section 5.7): flows and i-RevNets. Of images: residual
+For flat samples [n, dim], random and invertible (the benchmark, section 5.7): flows and i-RevNets. For images: residual
 networks and their layers; variational autoencoders with real and categorical latents, their objectives and training.
-Of images or features in several domains (more in `domain`). Of texts: transformers with their tokenizers, classifiers
-and their fine-tuning, a small bag-of-words encoder.
+For images or features in several domains: see `domain`. For texts: transformers with their tokenizers, classifiers and
+their fine-tuning, a small bag-of-words encoder.
 """
 
 from infoscope.late import exports

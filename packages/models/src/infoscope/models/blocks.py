@@ -1,4 +1,4 @@
-"""What items have in a block of a representation. A model that can be asked has `blocks(x)`: block name -> `Block`."""
+"""The values of items in a block of a representation. `model.blocks(x)` returns block name -> `Block`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ class Block:
     scale: Tensor | None = None
 
     def draw(self, generator: torch.Generator) -> Tensor:
-        """One draw per item [n, dim], differentiable in mean and scale, by a CPU generator; deterministic blocks: the
-        values.
-        """
+        """One draw per item [n, dim] by a CPU generator, differentiable in mean and scale; the mean without scale."""
         if self.scale is None:
             return self.mean
         noise = torch.randn(self.mean.shape, generator=generator, dtype=self.mean.dtype)
@@ -31,5 +29,5 @@ class Block:
     def log_density(self, z: Tensor) -> Tensor:
         """Log density of z, nats, summed over the last axis. ValueError for a deterministic block."""
         if self.scale is None:
-            raise WrongType("scale must be given for a density: a deterministic block has none.")
+            raise WrongType("scale must be given for a density, got None (a deterministic block).")
         return Normal(self.mean, self.scale, validate_args=False).log_prob(z).sum(-1)

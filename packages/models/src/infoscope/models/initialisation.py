@@ -1,4 +1,4 @@
-"""Initial weights, drawn from a given generator. torch's own layers would draw them from its global generator."""
+"""Initial weights drawn from a given generator, not from torch's global one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ def generator_or_default(generator: torch.Generator | None) -> torch.Generator:
 
 @torch.no_grad()
 def draw_uniform(layer: nn.Linear | nn.Conv2d, generator: torch.Generator, fan_in: int | None = None) -> None:
-    """torch's own default, U(-1, 1) / sqrt(fan-in) for weight and then bias; `fan_in` of the whole layer for a column
-    block.
-    """
+    """Draws torch's default U(-1, 1) / sqrt(fan-in) for weight, then bias; `fan_in`: of the whole layer of a block."""
     bound = 1.0 / math.sqrt(layer.weight[0].numel() if fan_in is None else fan_in)
     for parameter in layer.parameters():
         parameter.uniform_(-bound, bound, generator=generator)

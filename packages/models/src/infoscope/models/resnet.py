@@ -1,4 +1,4 @@
-"""Residual networks that read the patch labels off benchmark images, and their layers as encoders (section 5.7)."""
+"""Residual networks that predict the patch labels of benchmark images, and their layers as encoders (section 5.7)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class ResNet(nn.Module):
 
     shape   (channels 1 or 3, height, width); a grey image becomes three equal channels
     labels  how many binary labels an image has
-    task    "labels", one logit for each, or "combinations", one for each of the 2^labels combinations
+    task    "labels": a logit for each label; "combinations": a logit for each of the 2^labels combinations
     depth   18, 34, 50 or 101
     width   channels of the stem (64 as published, with torchvision's names)
 
     ValueError for another depth, task or number of channels, sizes that are not positive whole numbers, and more than
-    16 labels of which every combination is a class.
+    16 labels for "combinations".
     """
 
     def __init__(
@@ -57,9 +57,9 @@ class ResNet(nn.Module):
         self.config = {"shape": shape, "labels": require_int("labels", labels), "task": one_of("task", task, TASKS)}
         self.config |= {"depth": depth, "width": require_int("width", width)}
         if task == "combinations" and labels > 16:
-            raise OutOfRange(f"labels must be at most 16 for the task of 2^labels combinations, got {labels}.")
+            raise OutOfRange(f"labels must be at most 16 for the task combinations (2^labels classes), got {labels}.")
         block, blocks = _STAGES[depth]
-        with torch.device("meta"):  # shapes only: torchvision's blocks would draw from the global generator
+        with torch.device("meta"):  # torchvision's blocks would draw weights from the global generator
             self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
             self.bn1 = nn.BatchNorm2d(width)
             self.relu = nn.ReLU(inplace=True)
@@ -167,7 +167,7 @@ class LayerEncoder(nn.Module):
         return self.model.until(self.config["layer"], x).flatten(1)
 
     def train(self, mode: bool = True) -> LayerEncoder:
-        """Stays in evaluation mode whatever the mode."""
+        """Always stays in evaluation mode."""
         return super().train(False)
 
 

@@ -1,4 +1,4 @@
-"""Trainings that are advanced in pieces, saved, and continued to bit-identical weights on the same machine."""
+"""Trainings that can be interrupted, saved and continued to bit-identical weights on the same machine."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from infoscope.errors import Conflict, OutOfRange
 
 
 class Training:
-    """`total` steps, `per_epoch` of them in each pass over the items; `done` of them so far.
+    """A training of `total` steps, `per_epoch` in each pass over the items; `done` so far.
 
-    trace     name of a loss -> its means (nats per item) over the steps of each `advance`, which are named by "step"
-    settings  by which a state is told from those of other trainings
-    parts     name -> what has a state: modules, optimisers
+    trace     loss -> its means (nats per item) over the steps of each `advance`; "step" -> the last step of each
+    settings  identify the training of a saved state
+    parts     name -> object with a state: modules, optimisers
     """
 
     def __init__(
@@ -31,10 +31,10 @@ class Training:
         self._seed, self._batches = 0, []
 
     def advance(self, steps: int) -> dict[str, float]:
-        """Trains for at most `steps` more: their mean losses by name. ValueError when none are left."""
+        """Trains for at most `steps` more steps; their mean losses by name. ValueError when none are left."""
         steps = min(require_int("steps", steps), self.total - self.done)
         if steps == 0:
-            raise OutOfRange(f"steps must be more than the {self.done} done, got {self.total}.")
+            raise OutOfRange(f"steps must be more than the {self.done} already done, got {self.total}.")
         sums: dict[str, Any] = {}
         for _ in range(steps):
             if self.done % self.per_epoch == 0:
@@ -49,20 +49,20 @@ class Training:
         return means
 
     def check(self) -> None:
-        """Raises FloatingPointError when the last mean losses are not finite, and says which."""
+        """Raises FloatingPointError when a last mean loss is not finite."""
         last = {name: values[-1] for name, values in self.trace.items()}
         if not all(map(math.isfinite, last.values())):
-            told = ", ".join(f"{name} {value:g}" for name, value in last.items() if name != "step")
-            raise FloatingPointError(f"the training diverged by step {self.done}: {told} (nats per item).")
+            losses = ", ".join(f"{name} {value:g}" for name, value in last.items() if name != "step")
+            raise FloatingPointError(f"the training diverged by step {self.done}: {losses} (nats per item).")
 
     def state_dict(self) -> dict[str, Any]:
-        """All that a training needs to go on, copied: tensors and plain values, for `torch.save`."""
+        """A copy of the state for continuing the training: tensors and plain values, for `torch.save`."""
         state = {"settings": self._settings, "done": self.done, "trace": self.trace, "order": self._seed}
         parts = {name: part.state_dict() for name, part in self._parts.items()}
         return copy.deepcopy(state | parts | {"generator": self._generator.get_state()})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues from a state of a training of as many steps or fewer. ValueError for other settings."""
+        """Continues from a state with at most `total` steps done. ValueError for other settings."""
         other = state["settings"]
         for name in self._settings | other:
             if self._settings.get(name) != other.get(name):
@@ -70,7 +70,7 @@ class Training:
                     f"state must be of a training with {name} {self._settings.get(name)!r}, got {other.get(name)!r}."
                 )
         if state["done"] > self.total:
-            raise OutOfRange(f"steps must be at least the {state['done']} done, got {self.total}.")
+            raise OutOfRange(f"steps must be at least the {state['done']} already done, got {self.total}.")
         self.done, self._seed, self.trace = state["done"], state["order"], copy.deepcopy(state["trace"])
         for name, part in self._parts.items():
             part.load_state_dict(state[name])
@@ -78,9 +78,9 @@ class Training:
         self._batches = self._epoch()
 
     def _epoch(self) -> Sequence[Tensor]:
-        """The items of every step of this epoch. They follow from `_seed`, so that a state need not hold them."""
+        """The items of every step of this epoch, determined by `_seed`, so that a state does not contain them."""
         raise NotImplementedError
 
     def _step(self, rows: Tensor) -> dict[str, Tensor]:
-        """Trains on these items, as step `done` counted from 0: losses, scalars."""
+        """Trains on these items in step `done`, counted from 0; its losses, scalars."""
         raise NotImplementedError

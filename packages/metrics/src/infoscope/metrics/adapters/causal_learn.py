@@ -16,10 +16,9 @@ from infoscope.estimators.variables import Discrete, as_codes
 class CausalLearnTest(CIT_Base):
     """`independence_test` for `pc(data, indep_test="infoscope")` and other searches; called, it returns the p-value.
 
-    data        [n, columns]; floats are numbers, of integers those that look like labels are categories
-    discrete    places of columns that are categories whatever their type
+    data        [n, columns]; floats are numbers, integers that look like labels are categories
+    discrete    indices of columns that are categories regardless of their type
     cache_path  a file of p-values, as of causal-learn's own tests
-
     groups      [n] of dependent rows
 
     Where x or y does not vary, the p-value is 1.
@@ -45,7 +44,7 @@ class CausalLearnTest(CIT_Base):
         return self.pvalue_cache[key]
 
     def _columns(self, places: Sequence[int]) -> Any:
-        """A variable of these columns, with categories wrapped."""
+        """A variable of these columns; categories as `Discrete`."""
         if not self.discrete.intersection(places):
             return self.data[:, places]
         columns = {place: self.data[:, place] for place in places}

@@ -15,11 +15,11 @@ from infoscope.estimators.variables import Continuous, Discrete
 
 
 class TigramiteTest(CondIndTest):
-    """`independence_test` for PCMCI and `run_test`: the value is the information of what is left of x and y beyond z,
-    nats; nothing is shuffled.
+    """`independence_test` for PCMCI and `run_test`: the value is the information of the residuals of x and y given z,
+    nats; no samples are shuffled.
 
-    Settings are those of tigramite. Variables whose `data_type` is 1 in all samples are categories. Where x or y does
-    not vary the value is 0 and p is 1. That successive rows are alike is not warned of: PCMCI conditions on the past.
+    Settings are those of tigramite. Variables whose `data_type` is 1 in all samples are categories. Where x or y is
+    constant the value is 0 and p is 1. Serial dependence of rows is not warned of, as PCMCI conditions on the past.
     """
 
     measure = "infoscope"
@@ -29,19 +29,19 @@ class TigramiteTest(CondIndTest):
         super().__init__(significance=significance, **settings)
 
     def get_dependence_measure(self, array: np.ndarray, xyz: np.ndarray, data_type: np.ndarray | None = None) -> float:
-        """Of the rows of array [columns, n] that xyz [columns] calls 0, 1 and 2."""
+        """The information of x, y and z: the rows of array [columns, n] where xyz [columns] is 0, 1 and 2."""
         found = self._test(array, xyz, data_type)
         return 0.0 if found is None else float(found.observed)
 
     def get_shuffle_significance(
         self, array: np.ndarray, xyz: np.ndarray, value: float, data_type: np.ndarray | None = None
     ) -> float:
-        """The p-value; what the columns are as in `get_dependence_measure`."""
+        """The p-value; columns as in `get_dependence_measure`."""
         found = self._test(array, xyz, data_type)
         return 1.0 if found is None else found.p_value
 
     def _test(self, array: Any, xyz: Any, data_type: Any) -> IndependenceTest | None:
-        """None where a variable does not vary."""
+        """The test; None where a variable is constant."""
         labels = np.zeros(len(array), bool) if data_type is None else np.asarray(data_type, bool).all(axis=1)
         columns = [Discrete(row) if label else Continuous(row) for row, label in zip(array, labels)]
         x, y, z = ([columns[place] for place in np.flatnonzero(xyz == part)] for part in range(3))

@@ -1,4 +1,4 @@
-"""Minimality: whether a latent carries information about its own factor only, also where factors depend on one another.
+"""Minimality: whether a latent carries information about its own factor only, also for dependent factors.
 
 A latent is minimal if I(z_l; y_rest | y_k) = 0 (Almudévar & Ortega 2024).
 """
@@ -30,27 +30,27 @@ def minimality(
     items: int | None = 10_000,
     generator: np.random.Generator | None = None,
 ) -> Estimate:
-    """The share, of what all factors [N, K] together explain of the latents [N, L], that each one's own factor explains
-    alone.
+    """The variance of the latents [N, L] explained by each one's own factor, as a share of that explained by all
+    factors [N, K].
 
-    Explained is the drop of held-out squared error in units of variance, by additive models of factor values (cubic
-    splines for numbers): V-information of normal distributions (Xu et al. 2020). Effects on a latent's spread and
-    interactions are not detected. The factor of a latent is chosen on other folds. The interval extends to the
-    extrapolated value with more items (`usable.Term`). items: random ones, None: all; categorical: numbers of the
+    Explained variance is the reduction of the held-out squared error by additive models of factor values (cubic splines
+    for numbers): V-information of normal distributions (Xu et al. 2020). Effects on a latent's variance and
+    interactions are not detected. The factor of a latent is chosen on other folds. The interval extends to the value
+    extrapolated to more items (`usable.Term`). items: number of random items, None: all; categorical: indices of the
     latents that are categories.
 
-    nan where factors explain nothing by the 95 % interval. ValueError: fewer than two factors, a factor of one value,
-    every latent constant, fewer than two folds, shapes that do not fit.
+    NaN where the explained variance is not above 0 by its 95 % interval. ValueError: fewer than two factors, a factor
+    of one value, every latent constant, fewer than two folds, other shapes.
     """
     latents, known, generator = chosen_items(representation, factors, items, categorical, generator, 2, True)
     z = np.hstack([latents.inputs(latent) for latent in latents.subsets()[-1]])
     z = (z - z.mean(axis=0)) / z.std(axis=0)
     fold_of = generator.permutation(known.n) % require_int("folds", folds, 2)
     designs = [design(known, [k]) for k in range(known.count)] + [design(known, range(known.count))]
-    every = np.ones(known.n, bool)
+    all_items = np.ones(known.n, bool)
     found, half = (
         np.stack([explained(x, z, fold_of, rows) for x in designs])  # [K + 1, n, L]
-        for rows in (every, generator.permutation(every.cumsum()) % 2 == 0)
+        for rows in (all_items, generator.permutation(all_items.cumsum()) % 2 == 0)
     )
     best = [found[:-1, fold_of != fold].mean(axis=1).argmax(axis=0) for fold in range(folds)]
     chosen = np.array(best)[fold_of][None]
@@ -62,18 +62,17 @@ def minimality(
 
     (own, whole), (own_further, whole_further) = sums(found), sums(2 * found - half)
     if not min(whole.low, whole_further.low) > 0:
-        return undefined(
-            f"All factors explain {whole!r} of the latents: nothing is a share of it.", SHARE, known.n, how
-        )
+        why = f"All factors explain {whole!r} of the latents, not above 0: a share of it is undefined."
+        return undefined(why, SHARE, known.n, how)
     return Term(own.share_of(whole, SHARE), own_further.share_of(whole_further, SHARE)).estimate
 
 
 def design(known: Factors, some: Sequence[int]) -> NDArray[np.float64]:
-    """A column of 0 and 1 for each value of some factors, and a cubic spline of the normal scores of numbers [n, d]."""
+    """Indicators of the values of some factors, and cubic splines of the normal scores of numbers [n, d]."""
     found = []
     for k in some:
         if known.numbers[k]:
-            scores = Variable(known.values[:, [k]], None, 1).rank_normal().continuous  # far values would lead a spline
+            scores = Variable(known.values[:, [k]], None, 1).rank_normal().continuous  # robust to outliers
             found.append(SplineTransformer(knots="quantile").fit_transform(scores))
         else:
             found.append(np.eye(int(known.codes[:, k].max()) + 1)[known.codes[:, k]])
@@ -83,7 +82,7 @@ def design(known: Factors, some: Sequence[int]) -> NDArray[np.float64]:
 def explained(
     x: NDArray[np.float64], z: NDArray[np.float64], fold_of: NDArray[np.int64], rows: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """The drop of squared error of z [n, L] by x [n, d], fitted on other folds (and rows, a mask [n]): [n, L]."""
+    """Reduction of the squared error of z [n, L] by regression on x [n, d], fitted on `rows` of other folds: [n, L]."""
     found = np.empty_like(z)
     for fold in range(int(fold_of.max()) + 1):
         held = fold_of == fold

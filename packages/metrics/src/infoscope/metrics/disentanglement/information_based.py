@@ -1,4 +1,4 @@
-"""Mutual information gap (MIG) of binned codes, and the scores that are methods of a `FactorInformation`."""
+"""Mutual information gap (MIG) of binned codes, and functions of the registry for methods of `FactorInformation`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from infoscope.metrics.factor_information.inputs import (
     as_array,
     as_factors,
     categorical_mask,
-    of_items,
+    random_items,
 )
 from infoscope.metrics.factor_information.result import OF_ENTROPY
 
@@ -34,17 +34,19 @@ def mig(
     generator: np.random.Generator | None = None,
 ) -> Estimate:
     """Mutual information gap (Chen et al. 2018): mean over factors of the largest minus the second-largest I(y_k; z_l),
-    as a share of H(y_k): the plug-in of random `items` of an array [N, L] in equal-width bins (disentanglement_lib: 20
-    bins, 10,000 items), but for `categorical` latents. Too small by up to (bins - 1)(values - 1) / (2 items) nats;
-    errors take the choice of latents as given. Of a posterior it is `exact.factor_information(...).mig()`.
+    as a share of H(y_k).
 
-    ValueError: one latent, a factor of one value, fewer than two bins, shapes that do not fit.
+    Plug-in estimate from random `items` of an array [N, L]; latents are in equal-width bins (disentanglement_lib: 20
+    bins, 10,000 items), except `categorical` ones. Too small by up to (bins - 1)(values - 1) / (2 items) nats. Errors
+    take the choice of latents as given. For a posterior use `exact.factor_information(...).mig()`.
+
+    ValueError: one latent, a factor of one value, fewer than two bins, other shapes.
     """
     require_int("bins", bins, 2)
     known = as_factors(factors)
     codes = as_array(representation, known.n, least=2)
     discrete = categorical_mask(categorical, codes.shape[1])
-    chosen = of_items(known.n, items, generator_or_default(generator))
+    chosen = random_items(known.n, items, generator_or_default(generator))
     known = known.take(chosen)
     labels = np.stack([in_bins(column, None if of else bins) for column, of in zip(codes[chosen].T, discrete)], axis=1)
     local = plug_in(labels, known)
@@ -56,19 +58,19 @@ def mig(
 
 
 def information_score(inputs: Inputs, name: str) -> Estimate:
-    """A score that is a method of FactorInformation, for `registry.SCORES`; n is 0 for a closed form."""
+    """A method of FactorInformation as a score of `registry.SCORES`; n is 0 for a closed form."""
     found = getattr(inputs.information, name)()
     return replace(found, n=found.n or 0)
 
 
 def bound(inputs: Inputs, name: str, latent: str | None) -> Estimate:
-    """One of the six bounds for `registry.SCORES`."""
+    """One of the six bounds as a score of `registry.SCORES`."""
     found = getattr(inputs.once(f"bounds {latent}", lambda: inputs.information.aggregated(latent)), name)
     return replace(found, n=found.n or 0)
 
 
 def latent_score(inputs: Inputs, name: str) -> Estimate:
-    """Information of a posterior about x, regardless of factors, for `registry.SCORES`."""
+    """Information of a posterior about x as a score of `registry.SCORES`."""
     found = getattr(inputs.latents, name)
     return replace(found, method=inputs.information.method, degrees=np.inf)
 
@@ -81,7 +83,7 @@ def mean_share(local: NDArray[np.float64], whole: NDArray[np.float64], unit: str
 
 
 def in_bins(column: NDArray[np.float64], bins: int | None) -> NDArray[np.int64]:
-    """Which of so many equal-width bins each number of a column is in; None: each value is its own."""
+    """The equal-width bin of each number of a column; bins None: its value."""
     if bins is None:
         return np.unique(column, return_inverse=True)[1]
     low, high = column.min(), column.max()
@@ -91,12 +93,12 @@ def in_bins(column: NDArray[np.float64], bins: int | None) -> NDArray[np.int64]:
 
 
 def plug_in(labels: NDArray[np.int64], known: Factors) -> NDArray[np.float64]:
-    """log p(y, z) / (p(y) p(z)) of the frequencies for each item, label column and factor [n, L, K], nats."""
+    """log p(y, z) / (p(y) p(z)) of frequencies, for each item, label column and factor [n, L, K], nats."""
     local = np.empty((known.n, labels.shape[1], known.count))
     for k in range(known.count):
         values = known.codes[:, k].max() + 1
         for latent, column in enumerate(labels.T):
             joint = column * values + known.codes[:, k]
-            together = np.bincount(joint)[joint] * known.n
-            local[:, latent, k] = np.log(together / (np.bincount(column)[column] * known.alike[k]))
+            joint_count = np.bincount(joint)[joint] * known.n
+            local[:, latent, k] = np.log(joint_count / (np.bincount(column)[column] * known.alike[k]))
     return local

@@ -1,6 +1,6 @@
-"""BetaVAE and FactorVAE scores: can a simple classifier name the factor that the items of a group share?
+"""BetaVAE and FactorVAE scores: accuracy of a simple classifier of the factor that the items of a group share.
 
-Both published protocols are presets (PROTOCOLS). Neither detects redundancy (Tokui & Sato 2021, section 5.2).
+Both published protocols are presets (PROTOCOLS). Neither score detects redundancy (Tokui & Sato 2021, section 5.2).
 """
 
 from __future__ import annotations
@@ -27,26 +27,21 @@ from infoscope.metrics.factor_information.inputs import (
     as_draws,
     as_factors,
     categorical_mask,
-    of_items,
+    random_items,
     require_rows,
     typical_codes,
     varies,
 )
 
 Labelled = tuple[NDArray, NDArray[np.int64]]
-"""What the votes show and the factor that they share [votes]."""
-
-
-ADAGRAD_RATE, VOTES_A_STEP = 1.0, 10
-ADAGRAD_EPSILON = 1e-10  # that Adagrad adds to its roots, as torch does
+"""Features of votes (or the latent that varies least), and their shared factors [votes]."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VoteScore(Estimate):
-    """The share of test votes whose shared factor is named, with a binomial error and Wilson's interval over test
-    votes.
+    """The share of test votes whose shared factor is predicted correctly; binomial error and Wilson's interval.
 
-    chance is 1 / K, training_share that of the training votes; active says which latents may vote.
+    chance is 1 / K, training_share the share for training votes, active [L] the latents that can vote.
     """
 
     chance: float = np.nan
@@ -63,21 +58,21 @@ def beta_vae_score(
     generator: np.random.Generator | None = None,
     training: int | None = None,
 ) -> VoteScore:
-    """Accuracy of a linear classifier that names the factor shared by all pairs of a vote (Higgins et al. 2017).
+    """Accuracy of a linear classifier of the factor shared by all pairs of a vote (Higgins et al. 2017).
 
-    representation  [N, L]; a function of item numbers [m] -> [m, L]; or a posterior with `draw(items, generator)`, of
-                    which "uni-bound" takes draws and "disentanglement-lib" means
+    representation  [N, L]; a function of item indices [m] -> [m, L]; or a posterior with `draw(items, generator)`, of
+                    which "uni-bound" uses draws and "disentanglement-lib" means
     factors         integers [N, K], K >= 2; no grid is needed
     preset          a name in PROTOCOLS, or a Protocol
-    categorical     numbers of the latents that are categories: their distance is 0 or 1
-    training        votes; None: the protocol's
+    categorical     indices of the latents that are categories: their distance is 0 or 1
+    training        number of training votes; None: the protocol's
 
-    ValueError: fewer than two factors, a factor of one value, a value of one item, shapes that do not fit.
+    ValueError: fewer than two factors, a factor of one value, a value of one item, other shapes.
     """
     protocol, generator = protocol_of(preset), generator_or_default(generator)
     known = as_factors(factors, least=2)
     known.require_items(2, "a pair")
-    draw, latents, what = seen(representation, known.n, protocol, generator)
+    draw, latents, what = protocol_draws(representation, known.n, protocol, generator)
     discrete, sizes = categorical_mask(categorical, latents, representation), protocol.beta
 
     def votes(count: int) -> Labelled:
@@ -105,17 +100,17 @@ def factor_vae_score(
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
 ) -> VoteScore:
-    """Accuracy of naming a group's shared factor from the latent that varies least in it (Kim & Mnih 2018).
+    """Accuracy of predicting a group's shared factor from the latent that varies least in it (Kim & Mnih 2018).
 
-    Variances are relative to global ones; of a category Gini's. Arguments as in `beta_vae_score`. nan, with a note,
-    where no latent varies enough to vote. ValueError: as there, and a value of fewer items than a group has.
+    Variances are relative to global ones; for categories, Gini's. Arguments as in `beta_vae_score`. NaN, with a note,
+    where no latent varies enough to vote. ValueError: as there, and a value with fewer items than a group.
     """
     protocol, generator = protocol_of(preset), generator_or_default(generator)
     sizes, known = protocol.factor, as_factors(factors, least=2)
     known.require_items(sizes.group, "a group")
-    draw, latents, what = seen(representation, known.n, protocol, generator)
+    draw, latents, what = protocol_draws(representation, known.n, protocol, generator)
     discrete = categorical_mask(categorical, latents, representation)
-    sample = draw(of_items(known.n, protocol.scale_items, generator))
+    sample = draw(random_items(known.n, protocol.scale_items, generator))
     scale = variances(sample[None], discrete)[0]
     varying = varies(np.sqrt(scale), np.abs(sample).max(axis=0))
     active = varying & (discrete | (np.sqrt(scale) >= protocol.least_deviation))
@@ -148,8 +143,10 @@ def factor_vae_score(
     return vote_score(lambda shown: answers[shown], training, test, how, known.count, active)
 
 
-def seen(representation: Any, n: int, protocol: Protocol, generator: np.random.Generator) -> tuple[Draws, int, str]:
-    """See `as_draws`; of a posterior, what the protocol takes."""
+def protocol_draws(
+    representation: Any, n: int, protocol: Protocol, generator: np.random.Generator
+) -> tuple[Draws, int, str]:
+    """See `as_draws`; for a posterior, draws or means, as in the protocol."""
     if not (protocol.means and hasattr(representation, "draw")):
         return as_draws(representation, n, generator)
     require_rows(representation, n)
@@ -158,7 +155,7 @@ def seen(representation: Any, n: int, protocol: Protocol, generator: np.random.G
 
 
 def protocol_of(preset: str | Protocol) -> Protocol:
-    """The protocol of a name; ValueError for another name, or another classifier."""
+    """The protocol of a name, or the given one; ValueError for an unknown name or classifier."""
     if isinstance(preset, str) and preset not in PROTOCOLS:
         raise UnknownName(f"preset must be one of {list(PROTOCOLS)} or a Protocol, got {preset!r}.")
     protocol = PROTOCOLS[preset] if isinstance(preset, str) else preset
@@ -174,10 +171,10 @@ def vote_score(
     factors: int,
     active: NDArray[np.bool_],
 ) -> VoteScore:
-    """The shares of training and test votes that are named right."""
-    right, n = int((predict(test[0]) == test[1]).sum()), len(test[1])
-    interval = binomtest(right, n).proportion_ci(LEVEL, method="wilson")
-    share = right / n
+    """The shares of training and test votes that are predicted correctly."""
+    correct, n = int((predict(test[0]) == test[1]).sum()), len(test[1])
+    interval = binomtest(correct, n).proportion_ci(LEVEL, method="wilson")
+    share = correct / n
     return VoteScore(
         value=share,
         standard_error=float(np.sqrt(share * (1 - share) / n)),
@@ -192,7 +189,7 @@ def vote_score(
 
 
 def parts(count: int, numbers_of_one: int) -> Iterator[slice]:
-    """Slices of `count` votes that hold so many numbers each, few enough for the memory."""
+    """Slices of `count` votes with at most `NUMBERS_AT_ONCE` numbers, given the numbers of one vote."""
     step = max(1, NUMBERS_AT_ONCE // numbers_of_one)
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
@@ -200,7 +197,7 @@ def parts(count: int, numbers_of_one: int) -> Iterator[slice]:
 def partners(
     known: Factors, shared: NDArray[np.int64], items: NDArray[np.int64], generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """For items [votes, m] a random other item each, with the same value of the vote's shared factor [votes]."""
+    """For items [votes, m], a random other item with the same value of the vote's shared factor [votes]."""
     factor = shared[:, None]
     start, count = known.first[factor, items], known.alike[factor, items]
     place = known.place[factor, items] - start
@@ -220,7 +217,7 @@ def drawn(draw: Draws, items: NDArray[np.int64], latents: int) -> NDArray[np.flo
 
 
 def variances(codes: NDArray[np.float64], discrete: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Unbiased variance of every latent in groups [groups, items, L]; of categories the share of pairs that differ."""
+    """Unbiased variance of every latent in groups [groups, items, L]; for categories the share of unequal pairs."""
     found = np.empty((len(codes), codes.shape[2]))
     found[:, ~discrete] = codes[..., ~discrete].var(axis=1, ddof=1)
     items = codes.shape[1]
@@ -230,18 +227,20 @@ def variances(codes: NDArray[np.float64], discrete: NDArray[np.bool_]) -> NDArra
     return found
 
 
-def fit_adagrad(shown: NDArray[np.float64], shared: NDArray[np.int64]) -> Callable[[NDArray], NDArray]:
-    """A linear softmax of the features, by Adagrad over the votes in their order, every one used once."""
+def fit_adagrad(
+    shown: NDArray[np.float64], shared: NDArray[np.int64], rate: float = 1.0, batch: int = 10
+) -> Callable[[NDArray], NDArray]:
+    """A linear softmax classifier, trained by Adagrad (torch's epsilon) in one pass over the votes."""
     features = np.column_stack([shown, np.ones(len(shown))])
     classes = np.eye(int(shared.max()) + 1)[shared]
     weights = np.zeros((features.shape[1], classes.shape[1]))
     squares = np.zeros_like(weights)
-    for start in range(0, len(shown), VOTES_A_STEP):
-        votes, wanted = features[start : start + VOTES_A_STEP], classes[start : start + VOTES_A_STEP]
+    for start in range(0, len(shown), batch):
+        votes, wanted = features[start : start + batch], classes[start : start + batch]
         scores = votes @ weights
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
         gradient = votes.T @ (shares - wanted) / len(votes)
         squares += gradient**2
-        weights -= ADAGRAD_RATE * gradient / (np.sqrt(squares) + ADAGRAD_EPSILON)
+        weights -= rate * gradient / (np.sqrt(squares) + 1e-10)
     return lambda new: np.argmax(new @ weights[:-1] + weights[-1], axis=1)

@@ -1,4 +1,4 @@
-"""Scores of one representation, all from the same inputs: what the report and the sweeps run."""
+"""Computes the scores of one representation from common inputs, for reports and sweeps."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class Inputs:
-    """What scores are computed from.
+    """The inputs of scores.
 
     representation, factors  a posterior or an array [N, L]; [N, K], as `inputs.as_factors` takes them
     stream          purpose -> its random generator
-    draws, items    of a posterior's exact information; random ones, of scores of arrays (None: all)
+    draws, items    for a posterior's exact information; number of random items for scores of arrays (None: all)
     votes           protocol -> training votes of the BetaVAE score
-    categorical     numbers of an array's latents that are categories
-    measured        the information, if it is known already
+    categorical     indices of an array's latents that are categories
+    measured        the information, if known
     tell            called with the share of the current score that is done
     """
 
@@ -62,7 +62,7 @@ class Inputs:
         self._known: dict[str, Any] = {}
 
     def once(self, name: str, compute: Callable[[], Any]) -> Any:
-        """What `compute` gives, computed for the first score that needs it; its ValueError is raised for each."""
+        """The result of `compute`, which runs once; its ValueError is raised at every call."""
         if name not in self._known:
             try:
                 self._known[name] = compute()
@@ -97,17 +97,17 @@ class Inputs:
 
     @property
     def latents(self) -> exact.LatentInformation | None:
-        """Information of a posterior about x; None where there is no density."""
+        """Information of a posterior about x; None without a density."""
         return None if isinstance(self._measured, FactorInformation) else self._measured.latents
 
 
 def measure_scores(
     inputs: Inputs, specs: Iterable[ScoreSpec] | None = None, progress: Callable[[float, str], None] | None = None
 ) -> dict[str, Estimate]:
-    """The scores of `inputs` by their keys; specs None: all of SCORES but the extra ones.
+    """The scores of `inputs` by their keys; specs None: all of SCORES except the extra ones.
 
-    progress: called with the share done and the last title. A score that these items do not allow is nan, with a note.
-    ValueError: shapes that do not fit, values that are not finite, information that cannot be measured.
+    progress: called with the share done and the last title. A score that cannot be computed is NaN, with a note.
+    ValueError: other shapes, values that are not finite, information that cannot be estimated.
     """
     specs = [spec for spec in SCORES.values() if not spec.extra] if specs is None else list(specs)
     done, total, found = 0.0, sum(spec.cost for spec in specs), {}
@@ -120,11 +120,11 @@ def measure_scores(
 
         inputs.tell = tell
         if inputs.numbers and not spec.numbers:
-            why = f"It takes classes (integers), and {', '.join(inputs.numbers)} is numbers: cut it into classes."
+            why = f"It needs classes (integers), got numbers for {', '.join(inputs.numbers)}: bin them into classes."
             found[spec.key] = undefined(why, spec.unit, 0)
             continue
         if spec.takes in ("information", "latents"):
-            inputs.information  # noqa: B018 (without it there are no scores at all: its errors are raised)
+            inputs.information  # noqa: B018 (raises its errors, without which no score is computed)
         if spec.takes != "latents" or inputs.latents is not None:
             try:
                 found[spec.key] = spec.compute(inputs)
@@ -136,11 +136,11 @@ def measure_scores(
 
 
 def streams_of(generator: np.random.Generator) -> Callable[[str], np.random.Generator]:
-    """The random streams of a report, one for each purpose in order of SCORES."""
+    """The random streams of a report, one for each purpose in the order of SCORES."""
     streams = generator.spawn(8)  # handed out from the last to the first
     return lambda purpose: streams.pop() if streams else generator.spawn(1)[0]
 
 
 def titled(spec: ScoreSpec, inputs: Inputs) -> str:
-    """The title of a score of these inputs."""
+    """The title of a score for these inputs."""
     return spec.title.format(how="exact" if inputs.has_density else "estimated")

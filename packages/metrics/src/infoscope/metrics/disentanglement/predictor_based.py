@@ -1,4 +1,4 @@
-"""DCI and SAP: disentanglement as seen by predictors of each factor from all latents, or from one."""
+"""DCI and SAP: disentanglement measured by predictors of each factor from all latents, or from a single one."""
 
 from __future__ import annotations
 
@@ -27,23 +27,22 @@ from infoscope.metrics.factor_information.inputs import (
     Factors,
     as_array,
     as_factors,
-    of_items,
+    random_items,
     varies,
 )
 
-TREES, ITEMS_OF_LEAF = 50, 10
+TREES, MIN_LEAF_ITEMS = 50, 10
 EXTRA_TREES, BOOSTED = "extra-trees", "gradient-boosting"
-PREDICTORS = {  # of dci -> in words
-    EXTRA_TREES: f"extra trees ({TREES}, leaves of {ITEMS_OF_LEAF})",
+PREDICTORS = {  # predictor of dci -> description
+    EXTRA_TREES: f"extra trees ({TREES}, leaves of {MIN_LEAF_ITEMS})",
     BOOSTED: "gradient-boosted trees (scikit-learn's defaults, as disentanglement_lib)",
 }
-UNUSED = "No latent is of any use to the predictors of some half."
+UNUSED = "In some half, the predictors use no latent."
 TEST_SHARE = 1 / 3  # of the items of SAP and of DCI as published: 5,000 of 15,000, as in disentanglement_lib
-SVM_PENALTY = 0.01  # scikit-learn's C, as there
 
 
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Numbers of the items that are trained on, and of those that are held out."""
+"""Indices of training items and of held-out items."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +51,8 @@ class Dci:
 
     disentanglement  mean over latents, weighted by importance, of 1 - entropy of its importances (base K)
     completeness     mean over factors of 1 - entropy (base L)
-    informativeness, accuracy  [K] share of held-out items whose value is named right, mean over factors and by factor
-    importance       [L, K] of every latent for every factor; columns sum to 1 (to 0 where no forest splits)
+    informativeness  share of held-out items predicted correctly, mean over factors; accuracy [K]: by factor
+    importance       [L, K] of every latent for every factor; columns sum to 1 (to 0 where no tree splits)
     """
 
     disentanglement: Estimate
@@ -76,20 +75,21 @@ def dci(
     """Disentanglement, completeness and informativeness of a representation [N, L] for factors [N, K]
     (`inputs.as_factors`).
 
-    A predictor names each factor from all latents; for numbers accuracy is R2. Only figures of one predictor compare.
+    A predictor predicts each factor from all latents; for numbers, accuracy is R2. Scores of different predictors
+    cannot be compared.
 
     predictor  "extra-trees": 50 extremely randomised trees (Geurts et al. 2006), leaves of at least 10 items;
                "gradient-boosting": scikit-learn's defaults as in disentanglement_lib (Locatello et al. 2019; there
                halvings=None, items=15_000), some hundred times slower
-    items      how many random items are used; None: all
-    halvings   random divisions into two halves that predict one another; the error of disentanglement and completeness
-               is half the root mean square of their differences, 1.3 to 2 times the spread of new samples. None: one
-               training on two thirds of the items, without that error
-    progress   called after every predictor with the share of them that is trained
+    items      number of random items used; None: all
+    halvings   random divisions into two halves, each predicted from the other; the error of disentanglement and
+               completeness is half the root mean square of their differences, 1.3 to 2 times the standard deviation
+               over new samples. None: one training on two thirds of the items, without that error
+    progress   called after every predictor with the share done
 
-    Unused latents and factors have weight 0; nan, with a note, where nothing is used. ValueError: fewer than two
-    latents or factors, a factor of one value, halvings < 1, another predictor, shapes that do not fit, values that are
-    not finite; in a half, a single value of a factor (gradient-boosting).
+    Unused latents and factors have weight 0; NaN, with a note, where none is used. ValueError: fewer than two latents
+    or factors, a factor of one value, halvings < 1, another predictor, other shapes, values that are not finite; a
+    single value of a factor in a half (gradient-boosting).
     """
     one_of("predictor", predictor, PREDICTORS)
     generator = generator_or_default(generator)
@@ -97,30 +97,30 @@ def dci(
     codes = as_array(representation, known.n, least=2)
     if halvings is not None:
         require_int("halvings", halvings, 1)
-    chosen = of_items(known.n, items, generator)
+    chosen = random_items(known.n, items, generator)
     held = round(len(chosen) * TEST_SHARE)
-    once = [(np.arange(held, len(chosen)), np.arange(held))]
-    splits = once if halvings is None else halves(len(chosen), halvings, generator)
-    importance, right = trained(codes[chosen], known.take(chosen), splits, generator, predictor, progress)
+    single = [(np.arange(held, len(chosen)), np.arange(held))]
+    splits = single if halvings is None else half_splits(len(chosen), halvings, generator)
+    importance, correct = train_predictors(codes[chosen], known.take(chosen), splits, generator, predictor, progress)
     if halvings is None:
-        how, of_splits = f"{PREDICTORS[predictor]}, one training on {len(chosen) - held} items", of_one
+        how, estimate = f"{PREDICTORS[predictor]}, one training on {len(chosen) - held} items", single_estimate
     else:
-        how, of_splits = f"{PREDICTORS[predictor]}, {halvings} halvings of {len(chosen)} items", of_halves
-    of_item = right.mean(axis=1)
+        how, estimate = f"{PREDICTORS[predictor]}, {halvings} halvings of {len(chosen)} items", halves_estimate
+    of_item = correct.mean(axis=1)
     error = clustered_error(of_item)
     return Dci(
-        disentanglement=of_splits([concentration(one) for one in importance], how),
-        completeness=of_splits([concentration(one.T) for one in importance], how),
+        disentanglement=estimate([concentration(one) for one in importance], how),
+        completeness=estimate([concentration(one.T) for one in importance], how),
         informativeness=Estimate(
             float(of_item.mean()), error, "share of held-out items", len(of_item), f"{how}; over items"
         ),
         importance=importance.mean(axis=0),
-        accuracy=right.mean(axis=0),
+        accuracy=correct.mean(axis=0),
     )
 
 
-def halves(n: int, halvings: int, generator: np.random.Generator) -> Iterator[Split]:
-    """Both halves of each of so many random divisions of n items."""
+def half_splits(n: int, halvings: int, generator: np.random.Generator) -> Iterator[Split]:
+    """The splits of random divisions of n items into halves, each half held out once."""
     for _ in range(halvings):
         order = generator.permutation(n)
         first, second = order[: n // 2], order[n // 2 :]
@@ -128,7 +128,7 @@ def halves(n: int, halvings: int, generator: np.random.Generator) -> Iterator[Sp
         yield second, first
 
 
-def trained(
+def train_predictors(
     codes: NDArray[np.float64],
     known: Factors,
     splits: Iterable[Split],
@@ -136,7 +136,7 @@ def trained(
     predictor: str = EXTRA_TREES,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Importances in the predictor of each split [splits, L, K]; how often held-out items are named right [held, K]."""
+    """Importances by split [splits, L, K]; shares of correct predictions of held-out items [held, K]."""
     jobs = []
     for split, (training, held) in enumerate(splits):
         seeds = generator.integers(2**31, size=known.count)
@@ -144,41 +144,40 @@ def trained(
 
     def run(split: int, k: int, training: NDArray, held: NDArray, seed: int) -> tuple:
         values = known.values[:, k] if known.numbers[k] else known.codes[:, k]
-        named = values[training]
-        if predictor == BOOSTED and named.min() == named.max():
-            raise NoVariation(f"factors must take two values in each half of the items, got one of factor {k}.")
-        fit = of_trees(predictor, seed, bool(known.numbers[k])).fit(codes[training], named)
-        right = fit.predict(codes[held]) == values[held]
+        known_values = values[training]
+        if predictor == BOOSTED and known_values.min() == known_values.max():
+            raise NoVariation(f"factors must take two values in each half of the items, got one for factor {k}.")
+        fit = new_predictor(predictor, seed, bool(known.numbers[k])).fit(codes[training], known_values)
+        predicted = fit.predict(codes[held])
+        correct = predicted == values[held]
         if known.numbers[k]:
-            right = 1 - (fit.predict(codes[held]) - values[held]) ** 2 / values[held].var()
-        return split, k, held, fit.feature_importances_, right
+            correct = 1 - (predicted - values[held]) ** 2 / values[held].var()
+        return split, k, held, fit.feature_importances_, correct
 
     importance = np.empty((split + 1, codes.shape[1], known.count))
-    right, asked = np.zeros(known.codes.shape), np.zeros(known.codes.shape)
+    correct, count = np.zeros(known.codes.shape), np.zeros(known.codes.shape)
     with ThreadPoolExecutor(threads()) as pool:
         found = pool.map(run, *zip(*jobs))
         for done, (split, k, held, weights, hits) in enumerate(found, 1):
             importance[split, :, k] = weights
-            right[held, k] += hits
-            asked[held, k] += 1
+            correct[held, k] += hits
+            count[held, k] += 1
             if progress is not None:
                 progress(done / len(jobs))
-    some = asked[:, 0] > 0
-    return importance, right[some] / asked[some]
+    some = count[:, 0] > 0
+    return importance, correct[some] / count[some]
 
 
-def of_trees(predictor: str, seed: int, numbers: bool) -> Any:
+def new_predictor(predictor: str, seed: int, numbers: bool) -> Any:
     """An untrained predictor of a factor."""
     if predictor == BOOSTED:
         return (GradientBoostingRegressor if numbers else GradientBoostingClassifier)(random_state=seed)
     trees = ExtraTreesRegressor if numbers else ExtraTreesClassifier
-    return trees(TREES, min_samples_leaf=ITEMS_OF_LEAF, max_features=None, random_state=seed)
+    return trees(TREES, min_samples_leaf=MIN_LEAF_ITEMS, max_features=None, random_state=seed)
 
 
 def concentration(importance: NDArray[np.float64]) -> float:
-    """Mean over rows, weighted by their sums, of 1 - entropy of a row's shares to the base of its length; nan if all
-    are 0.
-    """
+    """Mean over rows, weighted by their sums, of 1 - entropy (base: length) of a row's shares; NaN if all are 0."""
     weights = importance.sum(axis=1)
     used = weights > 0
     if not used.any():
@@ -188,15 +187,15 @@ def concentration(importance: NDArray[np.float64]) -> float:
     return float(np.average(1 + (shares * logs).sum(axis=1) / np.log(importance.shape[1]), weights=weights[used]))
 
 
-def of_one(values: list[float], how: str) -> Estimate:
-    """A figure of a single training."""
+def single_estimate(values: list[float], how: str) -> Estimate:
+    """A score from a single training."""
     if np.isnan(values).any():
         return undefined(UNUSED, "share", 1, how)
-    return Estimate(values[0], unit="share", n=1, method=how, notes=("One training says nothing of its error.",))
+    return Estimate(values[0], unit="share", n=1, method=how, notes=("One training: the error is unknown.",))
 
 
-def of_halves(values: list[float], how: str) -> Estimate:
-    """The mean of a figure over both halves of every division, with its error; see `dci`."""
+def halves_estimate(values: list[float], how: str) -> Estimate:
+    """The mean of a score over both halves of every division, with its error; see `dci`."""
     first, second = np.reshape(values, (-1, 2)).T
     if np.isnan(values).any():
         return undefined(UNUSED, "share", len(first), how)
@@ -221,29 +220,28 @@ def sap(
     generator: np.random.Generator | None = None,
 ) -> Sap:
     """Separated attribute predictability (Kumar et al. 2018): mean over factors of the best minus the second-best score
-    of a single latent, on random `items` (None: all); errors are over (test) items, machines and latents as given.
+    of a single latent, on random `items` (None: all). Errors are over (test) items; classifiers and latents are taken
+    as given.
 
     kind   "discrete": accuracy of a linear support-vector machine (C = 0.01, balanced, as in disentanglement_lib) on a
-           third of the items; more than two ordered values in one latent score low. "continuous": R2 of linear
+           third of the items; it is low for more than two ordered values in one latent. "continuous": R2 of linear
            regression. None: continuous where a factor is numbers
 
-    ValueError: fewer than two latents, a factor of one value, another kind, shapes that do not fit.
+    ValueError: fewer than two latents, a factor of one value, another kind, other shapes.
     """
     generator = generator_or_default(generator)
     known = as_factors(factors, numbers=True)
     codes = as_array(representation, known.n, least=2)
     kind = kind or ("continuous" if known.numbers.any() else "discrete")
     if kind not in ("discrete", "continuous") or kind == "discrete" and known.numbers.any():
-        raise WrongType(f"kind must be discrete or continuous, which numbers need, got {kind!r}.")
-    chosen = of_items(known.n, items, generator)
+        raise WrongType(f"kind must be discrete or continuous (for numbers: continuous), got {kind!r}.")
+    chosen = random_items(known.n, items, generator)
     if kind == "discrete":
-        local, matrix = thresholds(codes, known, chosen)
-        unit, how = (
-            "difference of accuracies",
-            f"linear SVM, {len(chosen) - len(local)} training items; over test items",
-        )
+        local, matrix = svm_accuracies(codes, known, chosen)
+        unit = "difference of accuracies"
+        how = f"linear SVM, {len(chosen) - len(local)} training items; over test items"
     else:
-        local, matrix = explained(codes[chosen], known.values[chosen])
+        local, matrix = correlations(codes[chosen], known.values[chosen])
         unit, how = "difference of R2", "squared correlation; over items"
     second, first = np.argsort(matrix, axis=0)[-2:]
     k = np.arange(known.count)
@@ -253,32 +251,32 @@ def sap(
     return Sap(value, error, unit, len(gaps), how, matrix=matrix)
 
 
-def thresholds(
+def svm_accuracies(
     codes: NDArray[np.float64], known: Factors, chosen: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """1 where a test item's value is named right from one latent, else 0 [test, L, K], and the shares [L, K]."""
+    """Whether a test item is predicted correctly from one latent, 1 or 0 [test, L, K], and the accuracies [L, K]."""
     held = max(1, round(len(chosen) * TEST_SHARE))
     test, training = chosen[:held], chosen[held:]
-    right = np.empty((held, codes.shape[1], known.count))
+    correct = np.empty((held, codes.shape[1], known.count))
     for k in range(known.count):
         if len(np.unique(known.codes[training, k])) < 2:
-            raise NoVariation(f"factors must take two values among the training items, got one of {known.names[k]}.")
+            raise NoVariation(f"factors must take two values among the training items, got one for {known.names[k]}.")
         for latent in range(codes.shape[1]):
-            machine = LinearSVC(C=SVM_PENALTY, class_weight="balanced", random_state=0)
+            machine = LinearSVC(C=0.01, class_weight="balanced", random_state=0)
             machine.fit(codes[training, latent : latent + 1], known.codes[training, k])
-            right[:, latent, k] = machine.predict(codes[test, latent : latent + 1]) == known.codes[test, k]
-    return right, right.mean(axis=0)
+            correct[:, latent, k] = machine.predict(codes[test, latent : latent + 1]) == known.codes[test, k]
+    return correct, correct.mean(axis=0)
 
 
-def explained(codes: NDArray[np.float64], values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Influence of each item on R2 [n, L, K], which is the squared correlation [L, K]."""
+def correlations(codes: NDArray[np.float64], values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Influence of each item on the squared correlations [n, L, K], and these [L, K]."""
     u, v = standardised(codes)[:, :, None], standardised(values)[:, None, :]
     r = (u * v).mean(axis=0)
     return 2 * r * (u * v - r * (u**2 + v**2) / 2), r**2
 
 
 def standardised(columns: NDArray[Any]) -> NDArray[np.float64]:
-    """Columns at mean 0 and deviation 1; constant ones at 0."""
+    """Columns with mean 0 and standard deviation 1; constant ones are 0."""
     centred = columns - columns.mean(axis=0)
     deviation = centred.std(axis=0)
     varying = varies(deviation, np.abs(columns).max(axis=0))

@@ -1,5 +1,5 @@
-"""Every disentanglement score by its key. Add a new one (a function of `measuring.Inputs`) at the end of SCORES: random
-streams are handed out in this order.
+"""Every disentanglement score by its key. Add new ones (functions of `measuring.Inputs`) at the end of SCORES, as
+random streams are assigned in this order.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 from infoscope.checks import one_of
 
 INPUTS = ("representation", "codes", "information", "latents")
-# prefix of a bound's key -> how its latent is chosen (see `FactorInformation.aggregated`), and that in words
+# prefix of a bound's key -> argument `latent` of `FactorInformation.aggregated`, and its description
 PLACES = {"": (None, "as published"), "shared/": ("alone", "at one latent")}
-PUBLISHED_DCI = {"items": 15_000, "halvings": None, "predictor": "gradient-boosting"}  # of disentanglement_lib
-TERMS = {"unique": "higher", "redundant": "lower", "synergistic": "lower"}
+PUBLISHED_DCI = {"items": 15_000, "halvings": None, "predictor": "gradient-boosting"}  # as in disentanglement_lib
+TERMS = {"unique": "higher", "redundant": "lower", "synergistic": "lower"}  # term -> which values are better
 
 
 @dataclass(frozen=True)
 class Votes:
-    """group: pairs of items, or items, behind a vote; training, test: how many votes."""
+    """group: items (or pairs of items) of a vote; training, test: numbers of votes."""
 
     group: int
     training: int
@@ -31,14 +31,14 @@ class Votes:
 
 @dataclass(frozen=True)
 class Protocol:
-    """The sizes and rules by which a published code computes both scores.
+    """The sizes and rules of a published code for both scores.
 
     beta, factor     votes of the BetaVAE score (groups of pairs) and of the FactorVAE score (of items)
     classifier       "adagrad": linear softmax, rate 1, 10 fresh votes a step; or "logistic", scikit-learn's
-    scale_items      items of which the FactorVAE score takes each latent's global variance
-    least_deviation  latents of smaller global standard deviation cannot vote; 0: only constants
+    scale_items      items for each latent's global variance in the FactorVAE score
+    least_deviation  latents of smaller global standard deviation cannot vote; 0: only constant ones
     means            whether a posterior's means (most probable categories) are used instead of draws
-    mark             of its scores in `registry.SCORES`
+    mark             suffix of its scores in `registry.SCORES`
     """
 
     name: str
@@ -69,16 +69,16 @@ PROTOCOLS = {
 class ScoreSpec:
     """One score.
 
-    key, title  its metric in a run; in a report, where {how} is "exact" of a posterior, "estimated" of an array
-    function    (Inputs, *arguments) -> its value; or its module in this folder and name, imported on demand
-    stream      name of the random stream of a function of the representation or codes and the factors, called once for
-                all scores of this name with its generator, `settings` and, where it takes them, items, categorical,
-                progress and training (votes); empty for a function that takes Inputs
-    part        the attribute of its result that is the score; "": the result
+    key, title  name of its metric in a run; in a report, where {how} is "exact" or "estimated" (arrays)
+    function    (Inputs, *arguments) -> value; or MODULE.NAME in this folder, imported on demand
+    stream      name of the random stream. The function takes the representation or codes and the factors, and runs once
+                for all scores of this stream with its generator, `settings` and, if in its signature, items,
+                categorical, progress and training (votes); "": the function takes Inputs
+    part        attribute of the result that is the score; "": the result
     takes       "representation"; "codes", an array [N, L] of means; "information"; "latents", posterior densities
-    better, limits  "higher", "lower" or ""; the least and the largest value there can be
-    label       in the tables of sweeps; "": not in them
-    numbers, extra  whether factors may be numbers; computed on request only
+    better, limits  "higher", "lower" or ""; the range of values
+    label       title in the tables of sweeps; "": not in them
+    numbers, extra  whether factors may be numbers; whether it is computed on request only
     cost        time relative to the FactorVAE score
     """
 
@@ -104,7 +104,7 @@ class ScoreSpec:
         one_of("takes", self.takes, INPUTS)
 
     def compute(self, inputs: Any) -> Any:
-        """The value of the score; ValueError where these items do not allow it."""
+        """The value of the score; ValueError where it cannot be computed."""
         function = self.function
         if isinstance(function, str):
             module, _, name = function.rpartition(".")
@@ -114,10 +114,10 @@ class ScoreSpec:
         given = {"items": inputs.items, "categorical": inputs.categorical, "progress": inputs.tell}
         given |= {"training": inputs.votes.get(self.protocol)}
         given = {name: value for name, value in given.items() if name in signature(function).parameters}
-        of = inputs.representation if self.takes == "representation" else inputs.codes
+        codes = inputs.representation if self.takes == "representation" else inputs.codes
         found = inputs.once(
             self.stream,
-            lambda: function(of, inputs.factors, **given | self.settings, generator=inputs.stream(self.stream)),
+            lambda: function(codes, inputs.factors, **given | self.settings, generator=inputs.stream(self.stream)),
         )
         return getattr(found, self.part) if self.part else found
 

@@ -22,7 +22,7 @@ from infoscope.metrics import pid
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
 from infoscope.metrics.disentanglement.registry import SCORES, TERMS
 from infoscope.metrics.factor_information.arrays import from_arrays
-from infoscope.metrics.factor_information.inputs import as_factors, of_items
+from infoscope.metrics.factor_information.inputs import as_factors, random_items
 from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
 from infoscope.metrics.writing import row
 
@@ -109,7 +109,7 @@ def decomposed(inputs: Inputs, decomposition: str) -> dict[str, Estimate]:
     decompose = getattr(pid, pid.DECOMPOSITIONS[one_of("decomposition", decomposition, pid.DECOMPOSITIONS)])
     information, codes = inputs.information, as_factors(inputs.factors).codes
     generator = inputs.stream("decomposition")
-    rows = of_items(len(codes), inputs.items, generator)
+    rows = random_items(len(codes), inputs.items, generator)
     z = inputs.representation.draw(rows, generator) if inputs.has_density else inputs.codes[rows]
     found = []
     for y, latent, entropy in zip(codes[rows].T, information.best_latent(), information.entropy):

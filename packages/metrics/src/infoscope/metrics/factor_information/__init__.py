@@ -1,5 +1,5 @@
-"""Information of latents on factors of variation: from arrays (arrays) or posteriors (exact, posterior); its bounds and
-scores (result); attacks; the toy model (toy).
+"""Information of latents about factors of variation, from arrays (arrays) or posteriors (exact, posterior); its bounds
+and scores (result); entanglement attacks (attacks); a model with known information (toy).
 """
 
 from infoscope.late import exports

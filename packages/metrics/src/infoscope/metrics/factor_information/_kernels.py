@@ -1,7 +1,7 @@
-"""Densities of every subset of latents in one pass over a data set, as vectors of float32 over rows.
+"""Sums of densities of every subset of latents in one pass over a data set, in float32.
 
-Densities are divided by their value at the row that the draw came from, so no sum vanishes. Sums over blocks of rows
-are float32, over blocks float64; means are float32 pairs, so that sharp posteriors lose nothing.
+Densities are divided by their value at the draw's own row, so that no sum underflows. Sums within blocks of rows are
+float32, sums over blocks float64; means are pairs of float32, which keeps the precision of narrow posteriors.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-WIDTH = 1024  # rows of data taken together: what is computed from them stays in the second-level cache (measured)
+WIDTH = 1024  # rows of data per block: intermediate results fit in the L2 cache (measured)
 PRODUCT, REDUNDANT, SYNERGISTIC = range(3)
 
-# 2^f for |f| <= 1/2 as a Taylor polynomial, error 1.2e-7; adding ROUND leaves the nearest integer in the low bits.
+# 2^f for |f| <= 1/2 as a Taylor polynomial, error 1.2e-7; adding ROUND puts the nearest integer in the low bits.
 C0, C1, C2, C3, C4, C5, C6 = (np.float32(np.log(2) ** k / np.prod(np.arange(1.0, k + 1))) for k in range(7))
 ROUND, LOWEST, HIGHEST = np.float32(1.5 * 2**23), np.float32(-126), np.float32(127)
 HALF_LOG2_E = 0.5 / np.log(2)
@@ -75,7 +75,7 @@ class Draws(NamedTuple):
 
 @intrinsic
 def times_power(context, mantissa, rounded):
-    """mantissa times 2^k, k being the integer in the low bits of `rounded`; float32."""
+    """mantissa times 2^k, k the integer in the low bits of `rounded`; float32."""
 
     def generate(_, builder, signature, arguments):
         integer = ir.IntType(32)
@@ -88,7 +88,7 @@ def times_power(context, mantissa, rounded):
 
 @numba.njit(fastmath={"contract"}, inline="always")
 def power_of_two(x):
-    """2^x in float32, relative error below 3e-7; below 2^-126 it is 2^-126, nothing beside an own density of 1."""
+    """2^x in float32, relative error below 3e-7; at least 2^-126, negligible in sums with the own density, 1."""
     x = min(max(x, LOWEST), HIGHEST)
     rounded = x + ROUND
     f = x - (rounded - ROUND)
@@ -97,7 +97,7 @@ def power_of_two(x):
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract"})
 def fill_gaussian(row, high, low, own, mean_high, mean_low, rate, level):
-    """row[j] = density of one Gaussian row at one draw, over its own."""
+    """row[j] = density of one Gaussian row at one draw, divided by that at the own row."""
     for j in range(len(mean_high)):
         t = ((high - mean_high[j]) + (low - mean_low[j])) * rate[j]
         row[j] = power_of_two((level[j] - own) - t * t)
@@ -111,7 +111,7 @@ def multiply(one, other, into, width):
 
 @numba.njit(cache=True, nogil=True)
 def leave_one_out(rows, rest, joint, suffix, width):
-    """rest[l] = product of all rows but l, joint = product of all; suffix: two rows to work with."""
+    """rest[l] = product of all rows except l, joint = product of all; suffix: two rows of work space."""
     last = len(rows) - 1
     rest[0, :width] = 1
     for i in range(last):

@@ -1,4 +1,4 @@
-"""Posteriors and draws as the arrays that the sweep over a data set takes (see `_kernels`)."""
+"""Posteriors and draws as arrays for the kernels (see `_kernels`)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ KINDS = {
     GaussianPosterior: PRODUCT,
     CategoricalPosterior: PRODUCT,
 }
-FLOAT32_LARGEST = 1e37  # mean, and one over the scale, that float32 holds with room to spare
-NO_COLUMN = -1  # the column of a density that does not depend on the row of data
+FLOAT32_LARGEST = 1e37  # largest mean, and largest 1 / scale, for float32
+NO_COLUMN = -1  # marks a density that does not depend on the row of data
 
 
 class Rows(NamedTuple):
-    """One-dimensional Gaussian densities: mean and scale [n, w], and of what in a part's z [m, .] they are."""
+    """One-dimensional Gaussian densities: mean and scale [n, w], of a function of a part's z [m, .]."""
 
     mean: np.ndarray
     scale: np.ndarray
@@ -41,7 +41,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of everything in a posterior.
+    """The parts of a posterior and the columns of its terms.
 
     parts      (part, its columns of z): correlated, Gaussian, categorical
     base, alone, multipliers   (index of part, rows)
@@ -66,19 +66,19 @@ class Layout:
 
     @property
     def block(self) -> int:
-        """Base rows of the correlated part."""
+        """The number of base rows of the correlated part."""
         return 0 if self.kind == PRODUCT else len(self.parts[0][0].latents) // 2
 
 
 def layout(posterior: Posterior) -> Layout | None:
-    """The layout of a posterior; None for what the kernels do not take: another class, more than one part with
-    dependent latents, and densities of which float32 would lose the own row without a sign.
+    """The layout of a posterior; None if the kernels do not support it: another class, more than one part with
+    dependent latents, or values too large for float32.
     """
-    split = posterior.parts if isinstance(posterior, ProductPosterior) else [posterior]
-    if not all(type(part) in KINDS for part in split) or sum(KINDS[type(part)] != PRODUCT for part in split) > 1:
+    given = posterior.parts if isinstance(posterior, ProductPosterior) else [posterior]
+    if not all(type(part) in KINDS for part in given) or sum(KINDS[type(part)] != PRODUCT for part in given) > 1:
         return None
-    ends = np.cumsum([len(part.latents) for part in split])
-    parts = [(part, slice(end - len(part.latents), end)) for part, end in zip(split, ends, strict=True)]
+    ends = np.cumsum([len(part.latents) for part in given])
+    parts = [(part, slice(end - len(part.latents), end)) for part, end in zip(given, ends, strict=True)]
     parts.sort(key=lambda item: (-KINDS[type(item[0])], isinstance(item[0], CategoricalPosterior)))
     kind = KINDS[type(parts[0][0])]
     base, alone, multipliers = [], [], []
@@ -130,7 +130,7 @@ def columns_of(parts: list[tuple[Posterior, slice]], kind: int, alones: int) -> 
 
 
 def plan_of(arranged: Layout, order: np.ndarray, codes: np.ndarray) -> Plan:
-    """The arrays of a posterior and of factor codes [n, K], rows of data in `order` [n]."""
+    """The Plan of a posterior and factor codes [n, K], with rows of data in `order` [n]."""
     means, scales = (
         np.concatenate([part[order].T for part in parts] or [np.zeros((0, len(order)))])
         for parts in ([rows.mean for _, rows in arranged.gaussian], [rows.scale for _, rows in arranged.gaussian])
@@ -166,7 +166,7 @@ def plan_of(arranged: Layout, order: np.ndarray, codes: np.ndarray) -> Plan:
 
 
 def quadratic_of(part: SynergisticGaussian) -> tuple[np.ndarray, ...]:
-    """mean, matrix, gain and level [n, d] of the quadratic forms of `Plan`; levels are base 2 logarithms."""
+    """mean, matrix, gain and level [n, d] of the quadratic forms of `Plan`; levels in bits."""
     mean, diagonal = part.base.mean, part.noise_precision()
     joint = -np.log(part.base.scale).sum(axis=1) - 0.5 * mean.shape[1] * LOG_2_PI
     rests = joint[:, None] + 0.5 * (LOG_2_PI - np.log(diagonal))
@@ -174,7 +174,7 @@ def quadratic_of(part: SynergisticGaussian) -> tuple[np.ndarray, ...]:
 
 
 def draws_of(arranged: Layout, z: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> Draws:
-    """The arrays of draws z [m, L] from `rows` [m] of the data, and of their own factor codes [m, K]."""
+    """The Draws z [m, L] from `rows` [m] of the data, with their factor codes [m, K]."""
     observed, own = [np.zeros((len(z), 0))], [np.zeros((len(z), 0))]
     for i, one in arranged.gaussian:
         values = one.observed(z[:, arranged.parts[i][1]])
@@ -207,6 +207,6 @@ def quadratic_draws(arranged: Layout, z: np.ndarray, rows: np.ndarray) -> tuple[
     part, at = arranged.parts[0]
     drawn = np.ascontiguousarray(z[:, at])
     rest, noise = part.log_terms(torch.as_tensor(drawn), rows).rest.numpy(), drawn[:, drawn.shape[1] // 2 :]
-    of_noise = -0.5 * (noise**2 + LOG_2_PI).sum(axis=1)  # of the draw, not of the row: no part of the level
+    of_noise = -0.5 * (noise**2 + LOG_2_PI).sum(axis=1)  # depends on the draw only: not in the level
     own = rest[:, noise.shape[1] :] - of_noise[:, None]
     return part.unmasked(drawn), np.ascontiguousarray(noise), LOG2_E * own

@@ -1,6 +1,8 @@
-"""Information of latents about factors, estimated from arrays: by classifiers (held out, calibrated: a lower bound of
-each up to sampling error; differences bound nothing) or by nearest neighbours (Ross 2014; biased low in many
-dimensions, so that unique information is overstated and redundancy understated).
+"""Information of latents about factors, estimated from arrays.
+
+By classifiers (held out, calibrated): each term is a lower bound up to sampling error; differences are not bounds. By
+nearest neighbours (Ross 2014): biased low in many dimensions, so that unique information is too large and redundancy
+too small.
 """
 
 from __future__ import annotations
@@ -25,15 +27,15 @@ from infoscope.metrics.factor_information.inputs import (
     as_array,
     as_factors,
     categorical_mask,
-    of_items,
+    random_items,
     varies,
 )
 from infoscope.metrics.factor_information.result import FactorInformation
 
 _Term = Callable[[tuple[int, ...], int], NDArray[np.float64]]
-"""Pointwise information [n] of so many latents (their numbers) and one factor (its number), nats."""
+"""Indices of latents, index of a factor -> pointwise information [n], nats."""
 Terms = tuple[NDArray[np.float64], str]
-"""Pointwise values [n, K, 2 L + 1] and how they were found."""
+"""Pointwise values [n, K, 2 L + 1] and a description of the method."""
 
 
 @aligns("representation", "factors", "groups")
@@ -52,18 +54,18 @@ def from_arrays(
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> FactorInformation:
-    """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of a representation [N, L] and factors [N, K], as
-    `inputs.as_factors` takes them: classes, and by neighbours numbers, whose entropy is nan.
+    """I(y_k; z_l), I(y_k; all but z_l) and I(y_k; z), nats, of a representation [N, L] and factors [N, K].
 
+    factors      as in `inputs.as_factors`: classes; for "knn" also numbers, whose entropy is NaN
     method       "classifier" or "knn"; see the module
     groups       [N], dependent items: they share a fold, a half-sample and a cluster
-    k, resamples of "knn": neighbours, and shared half-samples for errors, at about twice the cost
-                 (errors 1.2 to 1.5 times the true ones; None: local values, 0.8 to 1 times)
-    family, folds  of "classifier", see `classifier.cross_fit`; several: chosen by fold and set of latents
-    items        how many random items are used; None: all. categorical: numbers of the latents that are categories
+    k, resamples for "knn": neighbours, and half-samples for errors, at about twice the cost (errors 1.2 to 1.5 times
+                 the true ones; None: from local values, 0.8 to 1 times)
+    family, folds  for "classifier", see `classifier.cross_fit`; several families: chosen by fold and set of latents
+    items        number of random items used; None: all. categorical: indices of the latents that are categories
 
-    Nothing is clipped. Constant latents are left out of the rest. ValueError: a factor of one value or with a value of
-    one item, every latent constant, shapes that do not fit, values that are not finite.
+    Estimates are not clipped. Constant latents are left out of the rest. ValueError: a factor of one value or with a
+    value of one item, every latent constant, other shapes, values that are not finite.
     """
     generator = generator_or_default(generator)
     known = as_factors(factors, factor_names, numbers=True)
@@ -72,15 +74,15 @@ def from_arrays(
     names = tuple(f"latent {i}" for i in range(codes.shape[1]))
     one_of("method", method, ("knn", "classifier"))
     if method == "classifier" and known.numbers.any():
-        raise Conflict("method must be knn for factors that are numbers, got classifier: give classes as integers.")
+        raise Conflict("method must be knn for factors that are numbers, got classifier; give classes as integers.")
     clusters = None if groups is None else group_codes(known.n, groups)[1]
-    chosen = np.sort(of_items(known.n, items, generator))
+    chosen = np.sort(random_items(known.n, items, generator))
     known = known.take(chosen)
-    known.require_items(2, "a neighbour, or another fold")
+    known.require_items(2, "a neighbour, or a second fold")
     latents = Latents(codes[chosen], discrete)
     clusters = None if clusters is None else clusters[chosen]
     if method == "knn":
-        pointwise, how = _neighbour_terms(latents, known, clusters, k, resamples, generator)
+        pointwise, how = _knn_terms(latents, known, clusters, k, resamples, generator)
     else:
         pointwise, how = classifier_terms(latents, known, clusters, family, folds, generator, progress)
     surprisal = known.surprisal
@@ -101,7 +103,7 @@ class Latents:
         return self.codes.shape[1]
 
     def subsets(self) -> list[tuple[int, ...]]:
-        """Each latent, each one's rest and all of them [2 L + 1], without those that are constant."""
+        """Each latent, all others of each, and all latents [2 L + 1]; constant latents are left out."""
         varying = np.flatnonzero(varies(self.codes.std(axis=0), np.abs(self.codes).max(axis=0))).tolist()
         if not varying:
             raise NoVariation(f"representation must vary, got {self.count} constant latents.")
@@ -110,11 +112,11 @@ class Latents:
         return [*alone, *rest, tuple(varying)]
 
     def columns(self, members: tuple[int, ...]) -> list[Continuous | Discrete]:
-        """Some latents as neighbours take them."""
+        """Some latents as `Continuous` and `Discrete` columns."""
         return [(Discrete if self.discrete[m] else Continuous)(self.codes[:, m]) for m in members]
 
     def inputs(self, latent: int) -> NDArray[np.float64]:
-        """A latent as a classifier takes it [n, d]: a number, or a category one-hot."""
+        """A latent as the input of a classifier [n, d]: a number, or a one-hot category."""
         column = self.codes[:, latent]
         if not self.discrete[latent]:
             return column[:, None]
@@ -123,7 +125,7 @@ class Latents:
 
 
 def _all_terms(latents: Latents, factors: int, term: _Term) -> NDArray[np.float64]:
-    """Pointwise values [n, K, 2 L + 1]; 0 for no latents, and one estimate where two subsets are the same."""
+    """Pointwise values [n, K, 2 L + 1]; 0 for no latents, and one estimate for equal subsets."""
     pointwise = np.zeros((len(latents.codes), factors, 2 * latents.count + 1))
     subsets = latents.subsets()
     for members in filter(None, dict.fromkeys(subsets)):
@@ -133,7 +135,7 @@ def _all_terms(latents: Latents, factors: int, term: _Term) -> NDArray[np.float6
     return pointwise
 
 
-def _neighbour_terms(
+def _knn_terms(
     latents: Latents,
     known: Factors,
     clusters: NDArray[np.int64] | None,
@@ -141,7 +143,7 @@ def _neighbour_terms(
     resamples: int | None,
     generator: np.random.Generator,
 ) -> Terms:
-    """The terms by nearest neighbours; see `from_arrays`."""
+    """The terms by the k-nearest-neighbour estimator; see `from_arrays`."""
     plan = None if resamples is None else uncertainty.half_samples(known.n, resamples, generator, clusters)
     groups = np.arange(known.n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     methods, noted = Counter(), Counter()
@@ -151,7 +153,7 @@ def _neighbour_terms(
         found = knn.mutual_information(x, y, k, local=True)
         methods[found.method] += 1
         noted[bool(found.notes)] += 1
-        local = np.where(np.isnan(found.local), found.value, found.local)  # rows that are alone in their class
+        local = np.where(np.isnan(found.local), found.value, found.local)  # rows alone in their class
         if plan is None:
             return local
         error, spread = uncertainty.subsample(x, y, k=k, resamples=plan).standard_error, clustered_error(local, groups)
@@ -159,7 +161,7 @@ def _neighbour_terms(
 
     pointwise = _all_terms(latents, known.count, term)
     how = [f"nearest neighbours ({' or '.join(methods)}, k = {k})"]
-    how.append("errors of the local values" if plan is None else f"errors of {resamples} half-subsamples")
+    how.append("errors of the local values" if plan is None else f"errors of {resamples} half-samples")
     if noted[True]:
         how.append(f"{noted[True]} terms with ties or small classes")
     return pointwise, "; ".join(how)
@@ -179,14 +181,14 @@ def classifier_terms(
     subsets = [tuple(map(str, members)) for members in dict.fromkeys(latents.subsets()) if members]
     seed = int(generator.integers(2**63))
 
-    def tell(factor: int, share: float) -> None:
+    def report(factor: int, share: float) -> None:
         if progress is not None:
             progress((factor + share) / known.count)
 
     fits = [
         classifier.cross_fit(
             blocks, {"y": known.codes[:, factor]}, clusters, family, folds, subsets,
-            generator=np.random.default_rng(seed), progress=lambda share, _, factor=factor: tell(factor, share),
+            generator=np.random.default_rng(seed), progress=lambda share, _, factor=factor: report(factor, share),
         )
         for factor in range(known.count)
     ]  # fmt: skip

@@ -1,6 +1,6 @@
-"""Entanglement attacks: the same information, made redundant or synergistic (Tokui & Sato 2021, section 4).
+"""Entanglement attacks, which make the information of latents redundant or synergistic (Tokui & Sato 2021, section 4).
 
-Both add as many latents as there are numbers, by an orthogonal U and a strength alpha.
+Both double the number of Gaussian latents, by an orthogonal U and a strength alpha.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def synergy_attack(z: Any, alpha: float, generator: np.random.Generator | None =
 
 
 def attack(kind: type[AttackedGaussian], z: Any, alpha: float, generator: np.random.Generator | None) -> Any:
-    """The attack of one kind on an array or a posterior."""
+    """The attack of a kind on an array or a posterior."""
     if isinstance(z, ProductPosterior):
         gaussian = [part for part in z.parts if not isinstance(part, CategoricalPosterior)]
         if len(gaussian) != 1:
-            raise InvalidInput(f"z has {len(gaussian)} Gaussian parts; an attack needs exactly one.")
+            raise InvalidInput(f"z must have exactly one Gaussian part for an attack, got {len(gaussian)}.")
         attacked = attack(kind, gaussian[0], alpha, generator)
         return ProductPosterior(*[attacked if part is gaussian[0] else part for part in z.parts])
     if isinstance(z, GaussianPosterior):
@@ -56,7 +56,7 @@ def attack(kind: type[AttackedGaussian], z: Any, alpha: float, generator: np.ran
         z = z if isinstance(z, FullGaussianPosterior) else z.full()
         return kind.full_of(z.mean, z.covariance, *checked(alpha, z.mean.shape[1]), added(z.latents))
     if isinstance(z, CategoricalPosterior):
-        raise InvalidInput("z has 0 Gaussian parts; an attack needs exactly one.")
+        raise InvalidInput("z must have exactly one Gaussian part for an attack, got 0.")
     z = matrix("z", z)
     return kind.mixed(z, generator_or_default(generator).standard_normal(z.shape), *checked(alpha, z.shape[1]))
 
@@ -80,12 +80,11 @@ class AttackedGaussian:
         return self.mixed(z, generator.standard_normal(z.shape), self.alpha, self.mixing)
 
     def full(self) -> FullGaussianPosterior:
-        """The same posterior with its covariances written out."""
+        """The same posterior as a FullGaussianPosterior."""
         covariance = np.einsum("nl,lm->nlm", self.base.scale**2, np.eye(len(self.base.latents)))
         return self.full_of(self.base.mean, covariance, self.alpha, self.mixing, self.latents)
 
     def log_prior(self, z: Tensor) -> Tensor:
-        """See Posterior."""
         return self.base.log_prior(z)
 
     @staticmethod
@@ -97,7 +96,7 @@ class AttackedGaussian:
     def full_of(
         cls, mean: np.ndarray, covariance: np.ndarray, alpha: float, mixing: np.ndarray, latents: tuple[str, ...]
     ) -> FullGaussianPosterior:
-        """The attacked posterior of mean [n, L] and covariance [n, L, L]: both mapped as z and noise are."""
+        """The attacked posterior of a Gaussian posterior with mean [n, L] and covariance [n, L, L]."""
         dim = mean.shape[1]
         unit = np.eye(2 * dim)
         linear = cls.mixed(unit[:, :dim], unit[:, dim:], alpha, mixing).T
@@ -112,20 +111,21 @@ class RedundantGaussian(AttackedGaussian):
 
     @staticmethod
     def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
-        """See AttackedGaussian."""
         return np.hstack([z, alpha * z @ mixing.T + noise])
 
     def added_rows(self, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and scale of the added latents by themselves."""
+        """Marginal mean and scale of the added latents."""
         mean = self.alpha * self.base.mean[rows] @ self.mixing.T
         return mean, np.sqrt(1 + self.alpha**2 * self.base.scale[rows] ** 2 @ self.mixing.T**2)
 
     def removed_rows(self, rows: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and scale of U' (added latents), which is alpha z + noise, element by element."""
+        """Marginal mean and scale of U' (added latents) = alpha z + noise."""
         return self.alpha * self.base.mean[rows], np.sqrt(1 + self.alpha**2 * self.base.scale[rows] ** 2)
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior. Added latents are redundant; all but z_l leave alpha z_l + noise_l, by U'."""
+        """See Posterior. Without an added latent the density is that of the rest; without z_l, alpha z_l + noise_l is
+        known.
+        """
         dim = len(self.base.latents)
         original, second = z[..., :dim], z[..., dim:]
         mixing = like(z, self.mixing)
@@ -148,11 +148,10 @@ class SynergisticGaussian(AttackedGaussian):
 
     @staticmethod
     def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
-        """See AttackedGaussian."""
         return np.hstack([z + alpha * noise @ mixing.T, noise])
 
     def masked_scale(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Scale of z + alpha U noise, element by element."""
+        """Marginal scale of z + alpha U noise."""
         return np.sqrt(self.base.scale[rows] ** 2 + self.alpha**2)
 
     def unmasked(self, z: Any) -> Any:
@@ -166,7 +165,9 @@ class SynergisticGaussian(AttackedGaussian):
         return 1 + self.alpha**2 * self.base.scale[rows] ** -2.0 @ self.mixing**2
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior. All latents are equivalent to z, all but z_l to z without it; else the quadratic form."""
+        """See Posterior. All latents determine z; without z_l, the other elements of z; without noise_l, a quadratic
+        form.
+        """
         dim = len(self.base.latents)
         noise, inner = z[..., dim:], self.unmasked(z)
         mean, scale = like(z, self.base.mean[rows]), like(z, self.base.scale[rows])
@@ -180,13 +181,13 @@ class SynergisticGaussian(AttackedGaussian):
 
 
 def _cat_last(one: Tensor, other: Tensor) -> Tensor:
-    """Side by side along the last axis, after broadcasting the axes before it."""
+    """Concatenation along the last axis, after broadcasting the other axes."""
     shape = torch.broadcast_shapes(one.shape[:-1], other.shape[:-1])
     return torch.cat([one.expand(*shape, -1), other.expand(*shape, -1)], -1)
 
 
 def checked(alpha: float, dim: int) -> tuple[float, np.ndarray]:
-    """Strength and U of an attack on `dim` latents."""
+    """Checked strength, and U of an attack on `dim` latents."""
     if not (isinstance(alpha, Real) and np.isfinite(alpha) and alpha >= 0):
         raise OutOfRange(f"alpha must be a finite number of at least 0, got {alpha!r}.")
     return float(alpha), np.eye(dim) - 2 / dim

@@ -1,6 +1,4 @@
-"""Sums of densities over every row of data, in float64, for exact log-marginals of latents and blocks (rows:
-population).
-"""
+"""Sums of densities over all rows of data, in float64, for exact log-marginals; the rows are the population."""
 
 from __future__ import annotations
 
@@ -12,18 +10,18 @@ import torch
 from infoscope.errors import Conflict
 from infoscope.metrics.factor_information.posterior import LogTerms, Posterior
 
-ELEMENTS = 2**22  # of a temporary tensor, 32 MiB: larger ones are not kept by the allocator
+ELEMENTS = 2**22  # of a temporary tensor: 32 MiB, the largest that the allocator reuses
 
 
 def stratified_rows(order: np.ndarray, draws: int, generator: np.random.Generator) -> np.ndarray:
-    """The row of each draw [draws]: one at random of every stretch of n / draws rows in their `order` [n]."""
+    """The row of each draw [draws]: a random one of each of `draws` equal stretches of rows in their `order` [n]."""
     n = len(order)
     places = ((np.arange(draws) + generator.random(draws)) * (n / draws)).astype(np.int64)
     return order[np.minimum(places, n - 1)]
 
 
-def alike(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """How many rows have the value that each of `rows` [m] has of each label, codes [n, K]: [m, K]."""
+def count_equal(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The number of rows with the same value of each label as each of `rows` [m], codes [n, K]: [m, K]."""
     counts = [np.bincount(column)[column[rows]] for column in codes.T]
     return np.stack(counts, axis=1) if counts else np.zeros((len(rows), 0), np.int64)
 
@@ -36,32 +34,31 @@ def sum_densities(
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
-    """Sums [m, 1 + K, C] of m draws' densities over all n rows, then over those that share label k with a draw's row.
+    """Sums [m, 1 + K, C] of m draws' densities over all n rows, then over those that share label k with the draw's row.
 
-    log_ratios: (draws, data) -> log q(z | x) less that at the own row [draws, data, C], nats; overwritten. rows [m]:
-    those that the draws came from; codes [n, K]. ValueError: densities that overflow when divided by that of the own
-    row.
+    log_ratios: (draws, data) -> log q(z | x) minus that at the draw's own row [draws, data, C], nats; overwritten. rows
+    [m]: the own rows; codes [n, K]. ValueError: densities that overflow when divided by that of the own row.
     """
     draws, n = len(rows), len(codes)
-    every = torch.as_tensor(codes, device=device)
+    labels = torch.as_tensor(codes, device=device)
     sums = torch.zeros(draws, 1 + codes.shape[1], columns, dtype=torch.float64, device=device)
     width = min(n, max(1, ELEMENTS // columns // 64))
     step = max(1, ELEMENTS // columns // width)
     for begin in range(0, draws, step):
         here = slice(begin, begin + step)
-        of_draws = every[rows[here]][:, None]
+        of_draws = labels[rows[here]][:, None]
         for start in range(0, n, width):
             block = slice(start, min(start + width, n))
             terms = log_ratios(here, block).exp_()
-            same = (every[block] == of_draws).double()
+            same = (labels[block] == of_draws).double()
             masks = torch.cat([torch.ones_like(terms[..., :1]), same], -1)
             sums[here] += masks.transpose(1, 2) @ terms
         if progress is not None:
             progress(min(begin + step, draws), draws)
     if not sums.isfinite().all():
         raise Conflict(
-            "posterior has densities that overflow float64 when divided by that of the row a draw came from: its "
-            "scales differ too much between rows."
+            "posterior must have scales of similar size in all rows, got density ratios between rows that overflow "
+            "float64."
         )
     return sums.cpu().numpy()
 
@@ -74,16 +71,16 @@ def latent_sums(
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
-    """`sum_densities` [m, 1 + K, 2 L + 1] of draws z [m, L]: of every latent alone, of all but it, of all."""
+    """`sum_densities` [m, 1 + K, 2 L + 1] of draws z [m, L]: of every latent alone, of all others, and of all."""
     draws = torch.as_tensor(z, device=device)
-    own = columns_of(posterior.log_terms(draws, rows))
+    own = concatenated(posterior.log_terms(draws, rows))
 
     def log_ratios(here: slice, data: slice) -> torch.Tensor:
-        return columns_of(posterior.log_terms(draws[here, None], data)).sub_(own[here, None])
+        return concatenated(posterior.log_terms(draws[here, None], data)).sub_(own[here, None])
 
     return sum_densities(log_ratios, own.shape[1], rows, codes, device, progress)
 
 
-def columns_of(terms: LogTerms) -> torch.Tensor:
-    """alone, rest and joint side by side [..., 2 L + 1]."""
+def concatenated(terms: LogTerms) -> torch.Tensor:
+    """alone, rest and joint along the last axis [..., 2 L + 1]."""
     return torch.cat([terms.alone, terms.rest, terms.joint[..., None]], -1)

@@ -1,6 +1,6 @@
-"""Exact informations of factors and latents whose posterior has a density (Tokui & Sato 2021, section 3.5, Eq. 8).
+"""Exact information of latents about factors, from posterior densities (Tokui & Sato 2021, section 3.5, Eq. 8).
 
-The data set is the population; only the outer expectation is over draws, so estimates are unbiased, with an error.
+The data set is the population. Only the outer expectation is over draws: estimates are unbiased, with a standard error.
 """
 
 from __future__ import annotations
@@ -25,12 +25,10 @@ from infoscope.metrics.factor_information._layout import (
     layout,
     plan_of,
 )
-from infoscope.metrics.factor_information.density_sums import alike, latent_sums, stratified_rows
+from infoscope.metrics.factor_information.density_sums import count_equal, latent_sums, stratified_rows
 from infoscope.metrics.factor_information.inputs import CODING
 from infoscope.metrics.factor_information.posterior import Posterior
 from infoscope.metrics.factor_information.result import FactorInformation
-
-_DRAWS_AT_ONCE = 500  # draws taken together by a thread
 
 Progress = Callable[[int, int], None]
 
@@ -54,7 +52,7 @@ class LatentInformation:
 
 @dataclass(frozen=True)
 class Measured:
-    """What one sweep over the data set gives."""
+    """The results of one sweep over the data set."""
 
     factors: FactorInformation
     latents: LatentInformation
@@ -84,50 +82,51 @@ def measure(
 ) -> Measured:
     """The information of the latents of a posterior on discrete factors [n, K] of its rows, and on the rows, nats.
 
-    draws       in total, stratified over rows in the order of the factors; standard errors take them as independent
+    draws       in total, stratified over rows in the order of the factors. Standard errors assume independent draws
                 and are too large by 5 to 20 % (up to 60 % in `LatentInformation`)
-    device      "cpu" computes in float32 (sums to about 1e-6), on torch's threads: Gaussian, attacked and categorical
-                latents; other posteriors, and a torch device, in float64, some ten times slower on a CPU
+    device      "cpu" computes Gaussian, attacked and categorical latents in float32 (relative error of sums about
+                1e-6), on torch's threads; other posteriors, and other devices, in float64, about ten times slower on a
+                CPU
 
     ValueError: factors that are not whole numbers [n, K], fewer than 2 draws, no posterior.
     """
     if not hasattr(posterior, "log_terms"):
         raise WrongType(
             f"posterior must have a density (see `factor_information.posterior`), got {type(posterior).__name__}; "
-            "arrays are for `disentanglement`."
+            "for arrays use `disentanglement`."
         )
     codes = codes_of(factors, posterior.n)
     labels = tuple(factor_names) if factor_names is not None else tuple(f"y{k}" for k in range(codes.shape[1]))
     if len(labels) != codes.shape[1]:
-        raise WrongShape(f"factor_names has {len(labels)} names; there are {codes.shape[1]} factors.")
-    sample = drawn(posterior, codes, draws, generator)
+        raise WrongShape(f"factor_names must be {codes.shape[1]} names, one for each factor, got {len(labels)}.")
+    sample = draw_sample(posterior, codes, draws, generator)
     order, rows, z = sample
     sums = sums_of(posterior, codes, *sample, device, progress)
-    share = alike(codes, rows) / len(codes)
+    share = count_equal(codes, rows) / len(codes)
     pointwise = np.log(sums[:, 1:]) - np.log(sums[:, :1]) - np.log(share)[:, :, None]
     frequencies = [np.bincount(column) / len(codes) for column in codes.T]
     entropy = np.array([np.sum(p * np.log(1 / p)) for p in frequencies])
     method = f"exact log-marginals over {len(codes):,} rows, {len(z):,} draws"
     return Measured(
         FactorInformation.from_pointwise(labels, posterior.latents, entropy, pointwise, method),
-        _latents_of(posterior, rows, z, sums),
+        _latent_information(posterior, rows, z, sums),
     )
 
 
 def codes_of(factors: np.ndarray, n: int) -> np.ndarray:
-    """Factors [n, K] as codes 0, 1, ... without gaps; ValueError for anything else."""
+    """Factors [n, K] as codes 0, 1, ... without gaps; ValueError for other types or shapes."""
     factors = np.asarray(factors)
     if factors.ndim != 2 or factors.shape[0] != n or not factors.shape[1]:
         raise WrongShape(f"factors must have shape [{n}, factors], a row for each posterior, got {factors.shape}.")
     if factors.dtype.kind not in "iub":
-        raise OutOfRange(f"factors is of type {factors.dtype}; factors must be whole numbers. {CODING}")
+        raise OutOfRange(f"factors must be whole numbers, got {factors.dtype}. {CODING}")
     return np.stack([np.unique(column, return_inverse=True)[1] for column in factors.T], axis=1)
 
 
-def drawn(
+def draw_sample(
     posterior: Posterior, codes: np.ndarray, draws: int, generator: np.random.Generator | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The order of rows by factors (few values first), the row of each draw [m], and z [m, L]."""
+    """The rows sorted by factors (those with few values first), the row of each draw [m], and z [m, L]."""
     draws, generator = require_int("draws", draws, 2), generator_or_default(generator)
     n, values = len(codes), codes.max(axis=0, initial=0)
     order = np.lexsort(codes[:, np.argsort(-values, kind="stable")].T) if codes.shape[1] else np.arange(n)
@@ -144,14 +143,14 @@ def sums_of(
     device: str,
     progress: Progress | None,
 ) -> np.ndarray:
-    """See `latent_sums`; by the kernels on a CPU, where they take the posterior."""
+    """See `latent_sums`; by the float32 kernels on a CPU, where they support the posterior."""
     arranged = layout(posterior) if torch.device(device).type == "cpu" else None
     if arranged is None:
         return latent_sums(posterior, z, rows, codes, device, progress=progress)
     sums = kernel_sums(arranged, codes, order, rows, z, progress)
-    lost = np.flatnonzero(~(sums < FLOAT32_LARGEST).all(axis=(1, 2)))
-    if len(lost):
-        sums[lost] = latent_sums(posterior, z[lost], rows[lost], codes)
+    overflowed = np.flatnonzero(~(sums < FLOAT32_LARGEST).all(axis=(1, 2)))
+    if len(overflowed):
+        sums[overflowed] = latent_sums(posterior, z[overflowed], rows[overflowed], codes)
     return sums
 
 
@@ -163,11 +162,11 @@ def kernel_sums(
     z: np.ndarray,
     progress: Progress | None,
 ) -> np.ndarray:
-    """The float32 sweep: sums [m, 1 + K, 2 L + 1]; those of a density that is the same at every row are the counts."""
+    """Sums [m, 1 + K, 2 L + 1] by the float32 kernels; for a density that is equal at all rows they are counts."""
     plan, draws = plan_of(arranged, order, codes), draws_of(arranged, z, rows, codes[rows])
     terms = np.zeros((len(z), 1 + codes.shape[1], arranged.terms))
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        ends = [min(begin + _DRAWS_AT_ONCE, len(z)) for begin in range(0, len(z), _DRAWS_AT_ONCE)]
+        ends = [min(begin + 500, len(z)) for begin in range(0, len(z), 500)]  # draws of one call
         sweep = lambda begin, end: _kernels.sweep(plan, draws, begin, end, arranged.terms, terms)  # noqa: E731
         for end, _ in zip(ends, pool.map(sweep, [0, *ends], ends)):
             if progress is not None:
@@ -175,12 +174,12 @@ def kernel_sums(
     sums = terms[:, :, arranged.columns]
     constant = arranged.columns == NO_COLUMN
     if constant.any():
-        sums[:, :, constant] = np.column_stack([np.full(len(z), len(codes)), alike(codes, rows)])[:, :, None]
+        sums[:, :, constant] = np.column_stack([np.full(len(z), len(codes)), count_equal(codes, rows)])[:, :, None]
     return sums
 
 
-def _latents_of(posterior: Posterior, rows: np.ndarray, z: np.ndarray, sums: np.ndarray) -> LatentInformation:
-    """From the sums of a sweep and the densities at the own rows."""
+def _latent_information(posterior: Posterior, rows: np.ndarray, z: np.ndarray, sums: np.ndarray) -> LatentInformation:
+    """LatentInformation from the sums of a sweep and the densities at the own rows."""
     alone, _, joint = [term.numpy() for term in posterior.log_terms(torch.as_tensor(z), rows)]
     prior = posterior.log_prior(torch.as_tensor(z)).numpy()
     width = len(posterior.latents)

@@ -1,4 +1,4 @@
-"""What the disentanglement scores share: one score with its error, and representations and factors as arrays."""
+"""Checked inputs of the disentanglement scores: factors, representations as arrays or draws, categorical latents."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from infoscope.checks import require_int
 from infoscope.errors import NoVariation, OutOfRange, TooFew, WrongLength, WrongShape, WrongType
 from infoscope.estimators.variables import Continuous, Discrete, as_matrix, as_variable, categorical, columns
 
-NUMBERS_AT_ONCE = 1 << 20  # of a representation, in float64: 8 MiB
-CODING = "Other labels are coded, column by column, by numpy.unique(labels, return_inverse=True)[1]."
-
-NUMBERS = "SAP, DCI, InfoE, minimality and factor_information.from_arrays by neighbours take numbers."
+NUMBERS_AT_ONCE = 1 << 20  # float64 values of a representation held at a time: 8 MiB
+CODING = "Code other labels column by column with numpy.unique(labels, return_inverse=True)[1]."
+NUMBERS = "SAP, DCI, InfoE, minimality and factor_information.from_arrays with method 'knn' take numbers."
 
 Draws = Callable[[NDArray[np.int64]], Any]
-"""Item numbers [m] -> one draw of each item's representation [m, L]; an item asked for twice is drawn twice."""
+"""Item indices [m] -> one draw of each item's representation [m, L]; a repeated item is drawn again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Factors of N items: codes [N, K], from 0, of numbers in rising order; values [N, K]; numbers [K], which are.
+    """K factors of N items: codes [N, K], from 0 in order of the values; values [N, K]; numbers [K], which are numbers.
 
-    order [K, N]: items by value; place [K, N]: their positions; first, alike [K, N]: where items of its value begin,
-    and their number.
+    order [K, N]: items sorted by value; place [K, N]: their ranks; first, alike [K, N]: the rank of the first item with
+    the same value, and the number of such items.
     """
 
     names: tuple[str, ...]
@@ -50,25 +49,25 @@ class Factors:
 
     @property
     def surprisal(self) -> NDArray[np.float64]:
-        """-log of the frequency of each item's value [N, K], nats: its mean is the entropy. nan of numbers."""
+        """-log of the frequency of each item's value [N, K], nats, whose mean is the entropy; NaN for numbers."""
         return np.where(self.numbers, np.nan, np.log(self.n / self.alike.T))
 
     def variable(self, k: int) -> Continuous | Discrete:
-        """A factor as it is typed."""
+        """One factor as `Continuous` or `Discrete`."""
         return Continuous(self.values[:, k]) if self.numbers[k] else Discrete(self.codes[:, k])
 
     def take(self, rows: NDArray[np.int64]) -> Factors:
-        """The same of some items. ValueError for a factor that has one value there."""
+        """The factors of some items. ValueError for a factor with one value among them."""
         typed = [type(one)(one.values[rows]) for one in map(self.variable, range(self.count))]
         return as_factors(typed, self.names, numbers=True)
 
     def require_items(self, least: int, why: str) -> None:
-        """ValueError if some value of some factor has fewer items."""
+        """ValueError if a value of a factor has fewer items."""
         for name, alike, number in zip(self.names, self.alike, self.numbers):
             if not number and alike.min() < least:
                 raise TooFew(
-                    f"factors must have at least {least} items of every value ({why}), got {alike.min()} of a value "
-                    f"of {name}; merge or drop rare values."
+                    f"factors must have at least {least} items of every value (for {why}), got {alike.min()} of a "
+                    f"value of {name}; merge or drop rare values."
                 )
 
 
@@ -76,13 +75,15 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
     """Factors of an array [N, K] or [N] (integers are classes, floats numbers), a data frame or a list of `Continuous`
     and `Discrete` blocks.
 
-    ValueError for other types, numbers where not allowed, a factor of one value, fewer than `least` factors, other
-    names.
+    ValueError for other types, numbers where not allowed, a factor of one value, fewer than `least` factors, a wrong
+    number of names.
     """
     if factors is None:
-        raise WrongType("factors must be integers [items, factors], got None, which goes with a FactorInformation.")
+        raise WrongType(
+            "factors must be integers [items, factors], got None, which is valid only with a FactorInformation."
+        )
     blocks = factors if isinstance(factors, list | tuple) else (factors,)
-    if any(isinstance(block, Continuous | Discrete | pd.DataFrame) for block in blocks):  # they say what they are
+    if any(isinstance(block, Continuous | Discrete | pd.DataFrame) for block in blocks):  # typed
         typed = columns("factors", factors)
         names = list(map(str, factors.columns)) if names is None and isinstance(factors, pd.DataFrame) else names
         values = np.empty((len(typed[0][1]), len(typed)))
@@ -103,14 +104,14 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
     names = tuple(names) if names is not None else tuple(f"factor {k}" for k in range(values.shape[1]))
     if len(set(names)) != values.shape[1]:
         raise WrongLength(
-            f"factor_names must be {values.shape[1]} different ones, one for each factor, got {list(names)}."
+            f"factor_names must be {values.shape[1]} different names, one for each factor, got {list(names)}."
         )
     are_numbers = np.array([kind is Continuous for kind, _, _ in typed])
     if are_numbers.any() and not numbers:
         named = ", ".join(name for name, number in zip(names, are_numbers) if number)
         raise WrongType(
-            f"factors must be classes here, got numbers of {named}: give classes as integers, and cut numbers into "
-            f"classes. {NUMBERS}"
+            f"factors must be classes for this score, got numbers for {named}: give classes as integers, or bin the "
+            f"numbers. {NUMBERS}"
         )
     plain = [
         as_variable("factors", Continuous(column)).continuous[:, 0] if number else categorical("factors", column)
@@ -132,14 +133,14 @@ def as_array(representation: Any, n: int, least: int = 1) -> NDArray[np.float64]
     """A representation as finite numbers [N, L]; ValueError unless it is, with N = n and at least `least` latents."""
     if callable(representation) or not hasattr(representation, "__len__"):
         raise WrongType(
-            f"representation must be an array [items, latents] here, got {type(representation).__name__}; draw or "
-            "average it first."
+            f"representation must be an array [items, latents] for this score, got {type(representation).__name__}; "
+            "draw or average it first."
         )
     return _checked_codes(representation, n, least)
 
 
 def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tuple[Draws, int, str]:
-    """How to draw each item's representation (array, callable or `draw` method), its number of latents, and a
+    """A function that draws each item's representation (array, callable or `draw` method), its number of latents, and a
     description.
     """
     if hasattr(representation, "draw"):
@@ -155,7 +156,7 @@ def as_draws(representation: Any, n: int, generator: np.random.Generator) -> tup
 
 
 def require_rows(posterior: Any, n: int) -> None:
-    """ValueError unless a posterior is of n items."""
+    """ValueError unless a posterior has n items."""
     if posterior.n != n:
         raise WrongLength(f"representation must have a row for each of the {n} items, got {posterior.n} rows.")
 
@@ -176,11 +177,11 @@ def varies(deviation: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray
 
 
 def categorical_mask(categorical: Sequence[int], latents: int, representation: Any = None) -> NDArray[np.bool_]:
-    """Which latents [L] are categories: those numbered and those of a posterior. ValueError for one not there."""
+    """Which latents [L] are categories: those of these indices and those of a posterior. ValueError: other indices."""
     mask = np.zeros(latents, bool)
     for latent in [*categorical, *categorical_latents(representation)]:
         if latent not in range(latents):
-            raise OutOfRange(f"categorical must be numbers of latents from 0 to {latents - 1}, got {latent!r}.")
+            raise OutOfRange(f"categorical must be indices of latents from 0 to {latents - 1}, got {latent!r}.")
         mask[latent] = True
     return mask
 
@@ -191,7 +192,7 @@ def _blocks_of(posterior: Any) -> Sequence[Any]:
 
 
 def categorical_latents(representation: Any) -> list[int]:
-    """Numbers of the latents of a posterior that are categories; none for anything else."""
+    """Indices of the latents of a posterior that are categories; none for other representations."""
     if not hasattr(representation, "draw"):
         return []
     blocks = _blocks_of(representation)
@@ -199,7 +200,7 @@ def categorical_latents(representation: Any) -> list[int]:
 
 
 def typical_codes(posterior: Any) -> NDArray[np.float64]:
-    """The code [N, L] of every item without its noise: means, and the most probable categories."""
+    """The posterior means [N, L]; for categories the most probable one."""
     columns = []
     for block in _blocks_of(posterior):
         if hasattr(block, "probability"):
@@ -212,7 +213,7 @@ def typical_codes(posterior: Any) -> NDArray[np.float64]:
     return np.hstack(columns)
 
 
-def of_items(n: int, most: int | None, generator: np.random.Generator) -> NDArray[np.int64]:
-    """All n item numbers in random order, or so many of them."""
+def random_items(n: int, most: int | None, generator: np.random.Generator) -> NDArray[np.int64]:
+    """All n item indices in random order, or `most` of them."""
     order = generator.permutation(n)
     return order if most is None else order[: require_int("items", most, 2)]

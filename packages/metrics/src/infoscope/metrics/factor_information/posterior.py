@@ -1,4 +1,4 @@
-"""Posteriors q(z | x) of a whole data set: log densities (nats) of every latent alone, of all but it, of all."""
+"""Posteriors q(z | x) of a data set: log densities (nats) of every latent alone, of all others, and of all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOG_2_PI = log(2 * pi)
 
 
 class LogTerms(NamedTuple):
-    """Log densities, nats: of every latent alone [..., L], of all latents but it [..., L], of all [...]."""
+    """Log densities, nats: of every latent alone [..., L], of all latents except it [..., L], of all [...]."""
 
     alone: Tensor
     rest: Tensor
@@ -42,7 +42,7 @@ class Posterior(Protocol):
 
 
 class _Gaussian:
-    """What Gaussian posteriors have in common."""
+    """The base of Gaussian posteriors."""
 
     mean: np.ndarray
 
@@ -51,7 +51,6 @@ class _Gaussian:
         return len(self.mean)
 
     def log_prior(self, z: Tensor) -> Tensor:
-        """See Posterior."""
         return log_normal(z, 0.0, torch.ones((), dtype=z.dtype, device=z.device))
 
 
@@ -67,9 +66,9 @@ class GaussianPosterior(_Gaussian):
             raise WrongShape(f"scale must have the shape of mean, {self.mean.shape}, got {self.scale.shape}.")
         if not (self.scale > 0).all():
             raise OutOfRange(
-                f"scale has {np.sum(self.scale <= 0)} values that are not above 0 (least {self.scale.min():g}): a "
-                "deterministic code has no density, measure it as an array with "
-                "infoscope.metrics.disentanglement instead."
+                f"scale must be above 0, got {np.sum(self.scale <= 0)} values that are not (least "
+                f"{self.scale.min():g}). A deterministic code has no density: pass it as an array to "
+                "infoscope.metrics.disentanglement."
             )
         self.latents = names(latents, self.mean.shape[1])
 
@@ -79,7 +78,6 @@ class GaussianPosterior(_Gaussian):
         return self.mean[rows] + self.scale[rows] * noise
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior."""
         alone = log_normal(z, like(z, self.mean[rows]), like(z, self.scale[rows]))
         joint = alone.sum(-1)
         return LogTerms(alone, joint[..., None] - alone, joint)
@@ -95,13 +93,11 @@ class CategoricalPosterior:
         self.probability, self.latents = matrix("probability", probability), (latent,)
         total = self.probability.sum(axis=1)
         if self.probability.shape[1] < 2:
-            raise WrongShape(
-                f"probability has {self.probability.shape[1]} column; a latent needs 2 categories or more."
-            )
+            raise WrongShape(f"probability must have 2 columns (categories) or more, got {self.probability.shape[1]}.")
         if (self.probability < 0).any() or np.abs(total - 1).max() > 1e-5:
             raise OutOfRange(
-                "probability must have rows that are not negative and sum to 1; the least entry is "
-                f"{self.probability.min():g}, row sums are {total.min():g} to {total.max():g}."
+                "probability must have nonnegative rows that sum to 1, got a least entry of "
+                f"{self.probability.min():g} and row sums from {total.min():g} to {total.max():g}."
             )
         self.probability = self.probability / total[:, None]
 
@@ -116,7 +112,6 @@ class CategoricalPosterior:
         return (cumulative <= level).sum(axis=1, keepdims=True).astype(np.float64)
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior."""
         probability = like(z, self.probability[rows])
         shape = torch.broadcast_shapes(z.shape[:-1], probability.shape[:-1])
         codes = z.long().expand(*shape, 1)
@@ -124,15 +119,13 @@ class CategoricalPosterior:
         return LogTerms(alone, torch.zeros_like(alone), alone[..., 0])
 
     def log_prior(self, z: Tensor) -> Tensor:
-        """See Posterior."""
         return torch.full_like(z, -log(self.probability.shape[1]))
 
 
 class FullGaussianPosterior(_Gaussian):
     """Gaussian latents that depend on one another given x: mean [n, L], covariance [n, L, L].
 
-    ValueError: shapes that do not fit, values that are not finite, a covariance that is not symmetric and positive
-    definite.
+    ValueError: other shapes, values that are not finite, a covariance that is not symmetric and positive definite.
     """
 
     def __init__(self, mean: np.ndarray, covariance: np.ndarray, latents: Sequence[str] | None = None) -> None:
@@ -165,7 +158,6 @@ class FullGaussianPosterior(_Gaussian):
         return self.mean[rows] + np.einsum("mij,mj->mi", self.factor[rows], noise)
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior."""
         mean, precision = like(z, self.mean[rows]), like(z, self.precision[rows])
         variance = like(z, np.diagonal(self.covariance[rows], axis1=-2, axis2=-1))
         r = z - mean
@@ -177,7 +169,7 @@ class FullGaussianPosterior(_Gaussian):
 
 
 class ProductPosterior:
-    """Parts that are independent of one another given x, their latents side by side.
+    """A product of posteriors that are independent given x; latents in the order of the parts.
 
     ValueError: no part, parts of different data sets, the same latent name twice.
     """
@@ -186,7 +178,7 @@ class ProductPosterior:
         self.parts = tuple(q for part in parts for q in (part.parts if isinstance(part, ProductPosterior) else [part]))
         sizes = [part.n for part in self.parts]
         if not sizes or len(set(sizes)) > 1:
-            raise InvalidInput(f"parts must be posteriors of one data set, got {sizes} rows.")
+            raise InvalidInput(f"parts must be posteriors of one data set, got numbers of rows {sizes}.")
         self.latents = names([name for part in self.parts for name in part.latents], None)
         self.ends = np.cumsum([len(part.latents) for part in self.parts])
 
@@ -204,17 +196,15 @@ class ProductPosterior:
         return np.concatenate([part.draw(rows, generator) for part in self.parts], axis=1)
 
     def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        """See Posterior."""
         terms = [part.log_terms(own, rows) for part, own in zip(self.parts, self.split(z), strict=True)]
         rest = []
-        for i, term in enumerate(terms):  # sums, not differences: a density of 0 has no finite logarithm to take off
+        for i, term in enumerate(terms):  # sums, not differences: log 0 cannot be subtracted
             others = sum((other.joint for j, other in enumerate(terms) if j != i), torch.zeros_like(term.joint))
             rest.append(term.rest + others[..., None])
         alone = torch.cat([term.alone for term in terms], -1)
         return LogTerms(alone, torch.cat(rest, -1), sum(term.joint for term in terms))
 
     def log_prior(self, z: Tensor) -> Tensor:
-        """See Posterior."""
         return torch.cat([part.log_prior(own) for part, own in zip(self.parts, self.split(z), strict=True)], -1)
 
 
@@ -224,12 +214,12 @@ def log_normal(z: Tensor, mean: Tensor | float, scale: Tensor) -> Tensor:
 
 
 def without(joint: Tensor, v: Tensor, diagonal: Tensor) -> Tensor:
-    """Log density of all Gaussian latents but one [..., L]: from that of all [...], v = S^-1 (z - mean), diag S^-1."""
+    """Log density of all Gaussian latents but one [..., L], from that of all [...], v = S^-1 (z - mean), diag S^-1."""
     return joint[..., None] + 0.5 * (v**2 / diagonal + LOG_2_PI - diagonal.log())
 
 
 def like(z: Tensor, array: np.ndarray) -> Tensor:
-    """An array as a tensor of the type and at the place of z."""
+    """An array as a tensor of the type and device of z."""
     return torch.as_tensor(np.ascontiguousarray(array), dtype=z.dtype, device=z.device)
 
 
@@ -247,7 +237,7 @@ def names(given: Sequence[str] | None, width: int | None) -> tuple[str, ...]:
     """Names of latents, z0, z1, ... if none are given; ValueError for the wrong number or a repeated one."""
     chosen = tuple(given) if given is not None else tuple(f"z{i}" for i in range(width or 0))
     if width is not None and len(chosen) != width:
-        raise InvalidInput(f"latents has {len(chosen)} names; there are {width} latents.")
+        raise InvalidInput(f"latents must be {width} names, one for each latent, got {len(chosen)}.")
     if len(set(chosen)) < len(chosen):
         raise Conflict(f"latents must have different names, got {chosen}.")
     return chosen

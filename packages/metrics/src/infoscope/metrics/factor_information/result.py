@@ -1,4 +1,4 @@
-"""Information of each latent, the others and all of them about each factor; PID bounds, MIG and UniBound from it."""
+"""Information of each latent, of all others and of all latents about each factor; PID bounds and scores from it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OF_ENTROPY, SHARE = "share of H(y)", "share"
 class FactorInformation(InNotebook):
     """Mutual informations of K factors y and L latents z, nats.
 
-    entropy    [K]      H(y_k); NaN for a continuous factor
+    entropy    [K]      H(y_k); NaN for a factor of numbers
     alone, rest  [K, L]   a = I(y_k; z_l), and b = I(y_k; all latents but z_l)
     joint      [K]      t = I(y_k; z)
     pointwise  [n, K, 2 L + 1]  local values of alone (L), rest (L) and joint (1), for standard errors
@@ -58,7 +58,7 @@ class FactorInformation(InNotebook):
         surprisal: np.ndarray | None = None,
         clusters: np.ndarray | None = None,
     ) -> FactorInformation:
-        """From pointwise [n, K, 2 L + 1] alone: the three parts are its means."""
+        """From pointwise values [n, K, 2 L + 1]: alone, rest and joint are their means."""
         means, count = pointwise.mean(axis=0), len(latents)
         return cls(
             factors=factors,
@@ -76,7 +76,7 @@ class FactorInformation(InNotebook):
 
     @property
     def parts(self) -> np.ndarray:
-        """alone, rest and joint side by side, nats [K, 2 L + 1]."""
+        """alone, rest and joint, nats [K, 2 L + 1]."""
         return np.concatenate([self.alone, self.rest, np.asarray(self.joint)[:, None]], axis=1)
 
     def standard_errors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -94,15 +94,15 @@ class FactorInformation(InNotebook):
     def bounds(self) -> Bounds:
         """The six PID bounds [K, L] of a latent against all others (Tokui & Sato 2021, Eq. 7), nats.
 
-        Standard errors are of maxima of correlated normal variables (Clark 1961). Near a kink a bound is biased
-        outwards by at most 0.4 standard errors of the difference of its branches.
+        Standard errors are those of maxima of correlated normal variables (Clark 1961). Near a kink the bias of a bound
+        is outwards, at most 0.4 standard errors of the difference of its branches.
         """
         return Bounds(*[
             Estimates(*self._bound(name, False)[:2], self.n, NATS, self.method) for name in Bounds._fields
         ])  # fmt: skip
 
     def excess(self) -> Estimates:
-        """Lower less upper bound [K, L] of any term, -min(a, b, t - a, t - b): above 0 where bounds cross."""
+        """Lower minus upper bound [K, L] of a term, -min(a, b, t - a, t - b): above 0 where bounds cross."""
         branches = [(1, 0, 0), (0, 1, 0), (-1, 0, 1), (0, -1, 1)]
         values = np.stack([self._branch(coefficients, self.parts) for coefficients in branches])
         least = values.argmin(axis=0)[None]
@@ -112,7 +112,7 @@ class FactorInformation(InNotebook):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader of the bounds must know: where they cross, and by how many standard errors."""
+        """Where bounds cross, and by how many standard errors."""
         excess = self.excess()
         crossed = excess.value > ROUNDING
         if not crossed.any():
@@ -127,8 +127,8 @@ class FactorInformation(InNotebook):
     def aggregated(self, latent: str | None = None, normalised: bool = True) -> Bounds:
         """Each bound's mean over factors, as an Estimate, with a note where the bounds of a term cross.
 
-        latent None takes the maximum over latents by bound (Eq. 6): terms do not add up. "alone" takes all six at the
-        latent with the largest I(y_k; z_l). The error takes the latent as given; ties bias a maximum upwards.
+        latent None: the maximum over latents of each bound (Eq. 6), whose terms do not add up. "alone": all six at the
+        latent with the largest I(y_k; z_l). Errors take the latent as given; ties bias a maximum upwards.
         """
         if latent not in (None, "alone"):
             raise UnknownName(f"latent must be None or 'alone', got {latent!r}.")
@@ -155,7 +155,7 @@ class FactorInformation(InNotebook):
         return value[k, best].mean(), deviation[:, k, best].mean(axis=1)
 
     def best_latent(self) -> np.ndarray:
-        """For each factor [K] the index of the latent with the largest I(y_k; z_l)."""
+        """The index of the latent with the largest I(y_k; z_l) for each factor [K]."""
         return np.argmax(self.alone, axis=1)
 
     def unibound(self, normalised: bool = True) -> Estimate:
@@ -192,30 +192,29 @@ class FactorInformation(InNotebook):
         return self._estimate(share[k, best].mean(), deviation[:, k, best].mean(axis=1), True)
 
     def modularity(self) -> Estimate:
-        """InfoM: 1 where each latent carries information about one factor only, 0 where about all alike (Hsu et al.
-        2023).
+        """InfoM: 1 if each latent carries information about one factor only, 0 if equally about all (Hsu et al. 2023).
 
-        Of s = I(y_k; z_l) / H(y_k), rescaled sum of largest over sum of all; the factor is chosen on a random half of
-        the rows. nan where the sum is not above 0 by its 95 % interval. ValueError for a single factor.
+        With s = I(y_k; z_l) / H(y_k): the sum over latents of the largest s over the sum of all s, rescaled. The
+        largest is chosen on a random half of the rows. NaN where the sum is not above 0 by its 95 % interval.
+        ValueError for a single factor.
         """
         return self._concentration(0, "factors")
 
     def compactness(self) -> Estimate:
-        """InfoC: 1 where information on a factor is in one latent; else as `modularity`. ValueError: one latent."""
+        """InfoC: 1 if the information about each factor is in one latent; as `modularity`. ValueError: one latent."""
         return self._concentration(1, "latents")
 
     def _concentration(self, axis: int, what: str) -> Estimate:
         share, deviation = self._normalised(self.alone, self.deviations[..., : len(self.latents)])
         count = share.shape[axis]
         if count < 2:
-            raise OutOfRange(f"shares are among two {what} or more; there is only one.")
+            raise OutOfRange(f"{what} must be two or more for this score, got one.")
         total, of_total = share.sum(), deviation.sum(axis=(1, 2))
         if not total > quantile() * root_sum_squares(of_total):
-            told = f"{total:.3g} ± {root_sum_squares(of_total):.2g}"
-            return undefined(
-                f"All latents alone tell {told} of H(y), summed: no share of it.", SHARE, self.n, self.method
-            )
-        order = np.random.default_rng(0).permutation(len(deviation))  # rows may lie on a grid of factors
+            sum_text = f"{total:.3g} ± {root_sum_squares(of_total):.2g}"
+            why = f"The sum of I(y_k; z_l) / H(y_k) is {sum_text}, not above 0: shares of it are undefined."
+            return undefined(why, SHARE, self.n, self.method)
+        order = np.random.default_rng(0).permutation(len(deviation))  # rows may be ordered by factors
         largest, of_largest = 0.0, np.empty(len(deviation))
         for half, other in ((order[::2], order[1::2]), (order[1::2], order[::2])):
             chosen = np.expand_dims((share + 2 * deviation[half].sum(axis=0)).argmax(axis=axis), axis)
@@ -245,13 +244,11 @@ class FactorInformation(InNotebook):
 
     @cached_property
     def deviations(self) -> np.ndarray:
-        """[g, K, 2 L + 1]: by independent group, scaled so that products of columns sum to the covariances of the
-        parts.
-        """
+        """Deviations by independent group [g, K, 2 L + 1]; their products sum to the covariances of the parts."""
         return self._deviations(self.pointwise, self.parts)
 
     def _deviations(self, pointwise: np.ndarray | None, mean: np.ndarray) -> np.ndarray:
-        if pointwise is None:  # a closed form has no error, anything else an unknown one
+        if pointwise is None:  # a closed form (n None) has no error, other sources an unknown one
             return np.full((1, *mean.shape), 0.0 if self.n is None else np.nan)
         sums = pointwise - mean
         if self.clusters is not None:
@@ -260,17 +257,13 @@ class FactorInformation(InNotebook):
             np.add.at(by_cluster, codes, sums)
             sums = by_cluster
         groups = len(sums)
-        # The sandwich variance of a mean over clusters (Liang & Zeger 1986); one group alone says nothing.
+        # The sandwich variance of a mean over clusters (Liang & Zeger 1986); unknown for one group.
         return sums * (np.sqrt(groups / (groups - 1.0)) / self.n if groups > 1 else np.nan)
 
     def _estimate(self, value: float, deviation: np.ndarray, normalised: bool = False) -> Estimate:
         unit = OF_ENTROPY if normalised else NATS
-        error = root_sum_squares(deviation)
-        return Estimate(float(value), error, unit, self.n, self.method, units=self._units, influence=deviation)
-
-    @property
-    def _units(self) -> int | None:
-        return None if self.pointwise is None else len(self.deviations)
+        error, units = root_sum_squares(deviation), None if self.pointwise is None else len(self.deviations)
+        return Estimate(float(value), error, unit, self.n, self.method, units=units, influence=deviation)
 
     def __str__(self) -> str:
         lines = [f"{len(self.factors)} factors, {len(self.latents)} latents; {self.method}; nats:"]
@@ -281,13 +274,13 @@ class FactorInformation(InNotebook):
                 for value, error in ((self.alone[k, best[k]], errors[0][k, best[k]]), (self.joint[k], errors[2][k]))
             )
             lines.append(
-                f"  {factor}: H = {self.entropy[k]:.3f}; all latents tell {joint}, most by one: "
+                f"  {factor}: H = {self.entropy[k]:.3f}; all latents {joint}, the best single one, "
                 f"{self.latents[best[k]]}, {alone}"
             )
         return "\n".join([*lines, f"UniBound {self.unibound()!r}", *self.notes])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws I(y_k; z_l) of every factor and latent, nats, with standard errors; the matplotlib axes."""
+        """Draws I(y_k; z_l) of every factor and latent, nats, with standard errors; returns the axes."""
         ax = axes(ax, (1.2 * len(self.latents) + 2.5, 0.6 * len(self.factors) + 1.6))
         errors = np.char.mod("%.2f", self.standard_errors()[0])
         texts = np.char.add(np.char.add(np.char.mod("%.2f", self.alone), "\n± "), errors)
@@ -311,11 +304,11 @@ class FactorInformation(InNotebook):
         return a * parts[..., :count] + b * parts[..., count:-1] + t * parts[..., -1:]
 
     def _normalised(self, value: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Shares of H(y_k), first axis of value [K, ...]; the error of an estimated entropy goes with them."""
+        """Shares of H(y_k), first axis of value [K, ...], with deviations, including those of the entropy."""
         for name, entropy in zip(self.factors, self.entropy, strict=True):
             if not entropy > 0:
-                why = "is numbers, whose entropy is differential" if np.isnan(entropy) else f"has entropy {entropy:g}"
-                raise OutOfRange(f"factor {name!r} {why}: nothing can be a share of it; ask for nats.")
+                found = "numbers" if np.isnan(entropy) else f"{entropy:g}"
+                raise OutOfRange(f"factor {name!r} must have an entropy above 0 for shares of H(y), got {found}.")
         wide = (..., *[None] * (value.ndim - 1))
         share = value / self.entropy[wide]
         if self.surprisal is None:
@@ -336,7 +329,7 @@ def clark_maximum(
     gap = np.divide(x - y, apart, out=np.where(x >= y, np.inf, -np.inf), where=apart > 0)
     over, density = ndtr(gap), np.where(np.isfinite(gap), np.exp(-(gap**2) / 2.0) / np.sqrt(2 * np.pi), 0.0)
     best = np.maximum(x, y)
-    x0, y0 = x - best, y - best  # relative to the larger, so that no large number is subtracted from another
+    x0, y0 = x - best, y - best  # relative to the larger, against cancellation
     mean = x0 * over + y0 * (1 - over) + apart * density
     square = (x0**2 + sx**2) * over + (y0**2 + sy**2) * (1 - over) + (x0 + y0) * apart * density
     error = np.sqrt(np.maximum(square - mean**2, 0.0))
@@ -346,7 +339,7 @@ def clark_maximum(
 
 
 def added(latents: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of attacked and added latents, different ones also where attacked ones were added by an earlier attack."""
+    """Names of attacked and added latents, distinct also after several attacks."""
     mark = " added"
     while any(f"{name}{mark}" in latents for name in latents):
         mark += " again"

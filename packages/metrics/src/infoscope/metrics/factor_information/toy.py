@@ -1,8 +1,8 @@
-"""A representation whose informations are known exactly, with and without attacks (Tokui & Sato 2021, section 5.1, B).
+"""A representation of exactly known information, with and without attacks (Tokui & Sato 2021, section 5.1, B).
 
-y [K] is standard normal, z | y normal around y, z left alone or attacked with U = I - (2 / K) 11'. Corrections of the
-paper, checked against determinants: the second-best latent under redundancy for K = 2 and 3 (table 1, MIG); the upper
-bound min(a, t - b) (Eq. 7); 4 / K^2 in Eq. 14 for all but an added latent of another factor.
+y [K] is standard normal, z | y normal with mean y; z is unchanged or attacked with U = I - (2 / K) 11'. Corrections of
+the paper, checked against determinants: the second-best latent under redundancy for K = 2 and 3 (table 1, MIG); the
+upper bound min(a, t - b) (Eq. 7); 4 / K^2 in Eq. 14 for all but an added latent of another factor.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _ATTACKS = ("none", "redundancy", "synergy")
 
 
 def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> FactorInformation:
-    """Closed forms, nats, of K = factors factors and K ("none") or 2 K latents; alpha may be infinite; normalised=False
-    only.
+    """Closed forms, nats, of K = factors factors and K ("none") or 2 K latents; alpha may be infinite. Scores only with
+    normalised=False.
 
     ValueError: attack is not none, redundancy or synergy; factors below 2; noise not above 0; alpha below 0.
     """
@@ -55,7 +55,7 @@ def exact(attack: str, factors: int, noise: float, alpha: float = 0.0) -> Factor
 
 
 def covariance(attack: str, factors: int, noise: float, alpha: float = 0.0) -> np.ndarray:
-    """The covariance of (y, z), K factors and K or 2 K latents. Arguments as of `exact`, but alpha must be finite."""
+    """The covariance of (y, z), K factors and K or 2 K latents. Arguments as in `exact`, but alpha must be finite."""
     _require(attack, factors, noise)
     one, mixing = np.eye(factors), alpha * (np.eye(factors) - 2 / factors)
     within = [one, noise * one, 0 * one]  # of z, in terms of y, its noise and that of the attack
@@ -76,9 +76,8 @@ def sampled(
     draws: int = 10_000,
     generator: np.random.Generator | None = None,
 ) -> FactorInformation:
-    """The same, unbiased, from draws of y and z. Arguments and errors as of `exact`, but alpha must be finite."""
-    # torch, which the closed forms do without, takes seconds to import
-    import torch
+    """Unbiased estimates from draws of y and z. Arguments and errors as in `exact`, but alpha must be finite."""
+    import torch  # takes seconds; the closed forms do not need it
 
     from infoscope.metrics.factor_information.attacks import RedundantGaussian, SynergisticGaussian, checked
     from infoscope.metrics.factor_information.posterior import FullGaussianPosterior

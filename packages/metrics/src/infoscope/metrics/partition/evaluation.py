@@ -1,7 +1,7 @@
 """Separation of label Y and domain D in the blocks z_y, z_d, z_dy and z_x of a representation; nats.
 
-Every quantity by two routes (see `terms`), with errors robust to groups, permutation tests of leakage, and the scores
-`unique` and `seed` (see `scores`).
+Every quantity by two estimators (see `terms`), with errors robust to groups, permutation tests of leakage, and the
+scores `unique` and `seed` (see `scores`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from infoscope.estimators import classifier, uncertainty
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.variables import aligns, as_codes
-from infoscope.metrics.partition.published import AS_NUMBERS, by_numbers
+from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS, numbers_route
 from infoscope.metrics.partition.report import Items, NullTest, PartitionReport, holm
 from infoscope.metrics.partition.scores import figures, scores, seed_parts, seed_scores, terms_of
 from infoscope.metrics.partition.terms import (
@@ -28,15 +28,15 @@ from infoscope.metrics.partition.terms import (
     POSTERIOR,
     Progress,
     Term,
-    by_classifier,
-    by_neighbours,
+    break_ties,
+    classifier_route,
+    knn_route,
     stacked,
-    without_repeats,
 )
 from infoscope.metrics.v_information.predictions import as_groups
 
 _NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
-_SHARES = {CLASSIFIER: 0.55, NEIGHBOURS: 0.35}  # of the time, roughly; the tests take the rest
+_SHARES = {CLASSIFIER: 0.55, NEIGHBOURS: 0.35}  # approximate shares of the run time; the tests take the rest
 
 
 @aligns("blocks", "y", "d", "groups")
@@ -55,18 +55,18 @@ def evaluate(
 ) -> PartitionReport:
     """Every quantity and score of a partition, by nearest neighbours and by coherent classifiers.
 
-    blocks        z_y, z_x, z_dy, z_d -> [n, dim] numbers, or an object with `blocks()`. What needs a missing block is
-                  not applicable, never 0
+    blocks        z_y, z_x, z_dy, z_d -> [n, dim] numbers, or an object with `blocks()`. Quantities of a missing block
+                  are not applicable, never 0
     y, d, groups  [n] categories; dependent rows, which share a fold and a half-sample
-    family, folds as of `classifier.cross_fit`
-    k, resamples  neighbours, and half-samples of their errors
-    permutations  of each test of I(z_y;D|Y), I(z_d;Y|D), I(z_x;Y) and I(z_x;D|Y) = 0, by neighbours; 0: no tests
+    family, folds as in `classifier.cross_fit`
+    k, resamples  nearest neighbours, and half-samples for their errors
+    permutations  for each nearest-neighbour test of I(z_y;D|Y), I(z_d;Y|D), I(z_x;Y) and I(z_x;D|Y) = 0; 0: no tests
 
     Unavailable nearest-neighbour values are NaN with a note. ValueError: unknown blocks or none, values that are not
     finite, unequal lengths, a label of one class, a combination of y and d in fewer than two groups, settings out of
     range.
     """
-    numbers = as_blocks(given(blocks))
+    numbers = as_blocks(present_blocks(blocks))
     n = len(next(iter(numbers.values())))
     labels = _as_labels(y, d, n)
     generator, report_progress = generator_or_default(generator), progress or (lambda share, what: None)
@@ -86,14 +86,14 @@ def evaluate(
         numbers, labels, row_groups, family, folds, subsets, generator=generator, progress=stage
     )  # fmt: skip
     stage = within(report_progress, _SHARES[CLASSIFIER], _SHARES[NEIGHBOURS])
-    separate, remarks = without_repeats(numbers, generator)
-    near = by_neighbours(separate, labels, terms, plan, k, remarks, stage)
-    routes = {NEIGHBOURS: near, CLASSIFIER: by_classifier(fitted, terms)}
+    separate, remarks = break_ties(numbers, generator)
+    near = knn_route(separate, labels, terms, plan, k, remarks, stage)
+    routes = {NEIGHBOURS: near, CLASSIFIER: classifier_route(fitted, terms)}
     stage = within(report_progress, sum(_SHARES.values()), 1.0 - sum(_SHARES.values()))
     tests = _null_tests(separate, labels, clustered, k, permutations, generator, stage)
 
     own_terms = list(dict.fromkeys(term for _, part in seed_parts(names) for term in part))
-    own = by_numbers(numbers, labels, own_terms, k, generator)
+    own = numbers_route(numbers, labels, own_terms, k, generator)
     found = {name: figures(route, names) for name, route in routes.items()}
     found[AS_NUMBERS] = {term.name: own[term] for term in own_terms}
     shares = {name: scores(route, names) for name, route in routes.items()} | {AS_NUMBERS: seed_scores(own, names)}
@@ -105,18 +105,18 @@ def evaluate(
     return PartitionReport(widths, n, fitted.groups, found, shares, tests, settings, items)
 
 
-def given(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, ArrayLike]:
-    """The blocks that are there, in the order of `BLOCKS`. ValueError for unknown names, or none."""
+def present_blocks(blocks: Mapping[str, ArrayLike | None] | Any) -> dict[str, ArrayLike]:
+    """The blocks present, in the order of `BLOCKS`. ValueError for unknown names, or none."""
     if not isinstance(blocks, Mapping) and not callable(getattr(blocks, "blocks", None)):
-        raise WrongType(f"blocks must be a mapping of names, or have a method blocks(), got {type(blocks).__name__}.")
+        raise WrongType(f"blocks must be a mapping by name, or have a method blocks(), got {type(blocks).__name__}.")
     named = blocks if isinstance(blocks, Mapping) else blocks.blocks()
     unknown = [name for name in named if name not in BLOCKS]
     if unknown:
         raise UnknownName(f"blocks must be named among {list(BLOCKS)}, got {unknown}.")
-    present = {name: named[name] for name in BLOCKS if named.get(name) is not None}
-    if not present:
-        raise UnknownName(f"blocks must hold at least one of {list(BLOCKS)}, got none.")
-    return present
+    found = {name: named[name] for name in BLOCKS if named.get(name) is not None}
+    if not found:
+        raise UnknownName(f"blocks must have at least one of {list(BLOCKS)}, got none.")
+    return found
 
 
 def _as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64]]:
@@ -126,12 +126,12 @@ def _as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64
         if len(codes) != n:
             raise WrongLength(f"{name} must have one category for each of the {n} rows, got {len(codes)}.")
         if not codes.any():
-            raise NoVariation(f"{name} has one class only; it must take at least two values.")
+            raise NoVariation(f"{name} must take at least two values, got one.")
     return found
 
 
 def within(progress: Progress, start: float, share: float) -> Progress:
-    """Progress of a stage that begins at `start` and takes a share of the whole."""
+    """The progress function of a stage that begins at `start` and takes a share of the whole."""
     return lambda done, what: progress(start + share * done, what)
 
 
@@ -144,7 +144,7 @@ def _null_tests(
     generator: np.random.Generator,
     progress: Progress,
 ) -> dict[str, NullTest]:
-    """Permutation tests of what should be 0, given a label or nothing; p is NaN where there is nothing to exchange."""
+    """Permutation tests of the terms that should be 0; p is NaN where there is nothing to permute."""
     terms = [term for term in _NULLS if permutations and term.blocks[0] in blocks]
     found: dict[str, tuple[float, str]] = {}
     for term in terms:
@@ -155,13 +155,13 @@ def _null_tests(
             test = uncertainty.permutation_test(
                 columns, labels[term.target], labels.get(term.given), k, permutations, groups, generator
             )  # fmt: skip
-            said = f"{term.target.upper()} among {test.exchanged}"
-            found[term.name] = test.p_value, said + (f" of equal {term.given.upper()}" if term.given else "")
+            permuted = f"{term.target.upper()} among {test.exchanged}"
+            found[term.name] = test.p_value, permuted + (f" of equal {term.given.upper()}" if term.given else "")
         except ValueError as error:
             found[term.name] = np.nan, str(error)
         progress(len(found) / len(terms), f"permutations: {term.name}")
     adjusted = holm([p for p, _ in found.values()])
-    return {name: NullTest(p, float(q), said) for (name, (p, said)), q in zip(found.items(), adjusted, strict=True)}
+    return {name: NullTest(p, float(q), note) for (name, (p, note)), q in zip(found.items(), adjusted, strict=True)}
 
 
 @aligns("means", "scales", "y", "d", "groups")
@@ -175,25 +175,25 @@ def evaluate_posterior(
     generator: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> PartitionReport:
-    """The same quantities and scores of z ~ N(mean(x), scale(x)^2); nothing is fitted, and the n rows are the
-    population.
+    """The quantities and scores of z ~ N(mean(x), scale(x)^2), exactly; the n rows are the population.
 
     means, scales  z_y, z_x, z_dy, z_d -> [n, dim]; a block that is missing or None is not applicable
-    draws          of rows with their z; the error is between groups
+    draws          number of draws of a row with its z; the error is between groups
 
     ValueError: as `evaluate`; other blocks or shapes of scales; a scale that is not above 0; draws < 2.
     """
-    if set(given(means)) != set(given(scales)):
-        raise InvalidInput(f"scales must be of the blocks {list(given(means))} of means, got {list(given(scales))}.")
+    means, scales = present_blocks(means), present_blocks(scales)
+    if set(means) != set(scales):
+        raise InvalidInput(f"scales must have the blocks {list(means)} of means, got {list(scales)}.")
     from infoscope.metrics.factor_information.posterior import GaussianPosterior  # with torch, which takes seconds
-    from infoscope.metrics.partition.posterior import by_posterior
+    from infoscope.metrics.partition.posterior import posterior_route
 
-    posteriors = {name: GaussianPosterior(mean, scales[name]) for name, mean in as_blocks(given(means)).items()}
+    posteriors = {name: GaussianPosterior(mean, scales[name]) for name, mean in as_blocks(means).items()}
     n = next(iter(posteriors.values())).n
     labels = _as_labels(y, d, n)
     row_groups = as_groups(groups, n)
     names, whole_draws = tuple(posteriors), require_int("draws", draws, 2)
-    route = by_posterior(
+    route = posterior_route(
         posteriors, labels, row_groups, terms_of(names), whole_draws, generator_or_default(generator),
         progress or (lambda share, what: None),
     )  # fmt: skip

@@ -1,6 +1,6 @@
-"""Terms of blocks that have a posterior density, by exact log-marginals (as Tokui & Sato 2021, section 3.5).
+"""Terms of blocks with a posterior density, by exact log-marginals (as in Tokui & Sato 2021, section 3.5).
 
-The rows are the population. Where posteriors of rows do not overlap, every block holds all information.
+The rows are the population. If the posteriors of rows do not overlap, every block has all the information.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from infoscope.estimators.result import mean_of
-from infoscope.metrics.factor_information.density_sums import alike, stratified_rows, sum_densities
+from infoscope.metrics.factor_information.density_sums import count_equal, stratified_rows, sum_densities
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from infoscope.metrics.partition.terms import Progress, Route, Term, joint
 
 
-def by_posterior(
+def posterior_route(
     posteriors: Mapping[str, GaussianPosterior],
     labels: Mapping[str, NDArray],
     groups: NDArray[np.int64],
@@ -43,7 +43,7 @@ def by_posterior(
         log_ratios, len(subsets), rows, codes,
         progress=lambda done, total: progress(done / total, f"posterior: draw {done} of {total}"),
     )  # fmt: skip
-    counts = np.column_stack([np.full(draws, len(codes)), alike(codes, rows)])
+    counts = np.column_stack([np.full(draws, len(codes)), count_equal(codes, rows)])
     averages, shares = np.log(sums / counts[:, :, None]), np.log(counts / len(codes))
     place = {"": 0, **{name: number for number, name in enumerate(names, 1)}}
     local = {}
@@ -58,7 +58,7 @@ def by_posterior(
 
 
 class _LogRatios:
-    """Draws of a block at `rows` [m]: log q(z | x) less that at their own row, by two products of matrices."""
+    """For draws of a block at `rows` [m]: log q(z | x) minus that at the own row, by two matrix products."""
 
     def __init__(self, posterior: GaussianPosterior, rows: NDArray[np.int64], generator: np.random.Generator) -> None:
         mean, scale = torch.as_tensor(posterior.mean), torch.as_tensor(posterior.scale)
@@ -69,7 +69,7 @@ class _LogRatios:
         self.own = self.level[rows] + (self.z * (self.linear[rows] - 0.5 * self.z * self.precision[rows])).sum(dim=1)
 
     def __call__(self, here: slice, data: slice) -> Tensor:
-        """Of some draws at some rows of data [draws, data]."""
+        """The log ratios of some draws at some rows of data [draws, data]."""
         z = self.z[here]
         found = torch.addmm(self.level[data] - self.own[here, None], z, self.linear[data].T)
         return found.addmm_(z**2, self.precision[data].T, alpha=-0.5)

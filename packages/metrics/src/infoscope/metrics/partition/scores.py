@@ -1,7 +1,8 @@
 """Quantities and scores of a partition of a representation into z_y (label), z_d (domain), z_dy (shared or joint), z_x.
 
 `unique` is UniBound (Tokui & Sato 2021, Eq. 7) of a block against all others given the other label, over entropy: in
-[0, 1], 1 if and only if z_y and z_d alone determine their labels. `seed` is the former sum with fixed constants.
+[0, 1], 1 if and only if z_y and z_d alone determine their labels. `seed` is a weighted sum with fixed constants, for
+comparison with earlier work.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid
 from infoscope.metrics.partition.terms import BLOCKS, Linear, Route, Term, as_share, linear, ratio
 
-_SEED_SCALE = 7.5  # of the seed score: a typical entropy of 2.5 times three terms
+_SEED_SCALE = 7.5  # nats, denominator of the seed score: a typical entropy of 2.5 times three terms
 
 _H_Y, _H_D, _H_YD = Term((), "y"), Term((), "d"), Term((), "yd")
 _H_Y_GIVEN_D, _H_D_GIVEN_Y = Term((), "y", "d"), Term((), "d", "y")
@@ -30,7 +31,7 @@ Names = tuple[str, ...]
 
 
 def others(blocks: Names, *without: str) -> Names:
-    """The blocks that remain without some."""
+    """The blocks except some."""
     return tuple(name for name in blocks if name not in without)
 
 
@@ -40,7 +41,7 @@ def co_information(block: str) -> Linear:
 
 
 def _quantities(blocks: Names) -> dict[str, Linear | str]:
-    """Every quantity by its name, for the blocks that are present; for the others why there is none."""
+    """Every quantity by its name; for absent blocks the reason why it is undefined."""
     found: dict[str, Linear | str] = {
         term.name: {term: 1.0} for term in (_H_Y, _H_D, _H_YD, _H_Y_GIVEN_D, _H_D_GIVEN_Y)
     }
@@ -66,14 +67,14 @@ def _not_applicable(block: str) -> str:
 
 
 def terms_of(blocks: Names) -> list[Term]:
-    """Every term that the quantities and scores of these blocks are made of."""
+    """All terms in the quantities and scores of these blocks."""
     return list(
         dict.fromkeys(term for terms in _quantities(blocks).values() if not isinstance(terms, str) for term in terms)
     )
 
 
 def figures(route: Route, blocks: Names) -> dict[str, Estimate]:
-    """Every quantity of a route by its name."""
+    """Every quantity by its name, from the estimates of a route."""
     return {
         name: undefined(terms) if isinstance(terms, str) else linear(route, terms)
         for name, terms in _quantities(blocks).items()
@@ -81,24 +82,24 @@ def figures(route: Route, blocks: Names) -> dict[str, Estimate]:
 
 
 def scores(route: Route, blocks: Names) -> dict[str, Estimate]:
-    """Every score of a route by its name; see `PartitionReport.scores`."""
+    """Every score by its name, from the estimates of a route; see `PartitionReport.scores`."""
     found = seed_scores(route, blocks)
     found["seed_ceiling"] = scaled(linear(route, {_H_YD: 1.0}), 1.0 / _SEED_SCALE)
     found |= unique(route, blocks, "")
     if "z_dy" in blocks:
         found |= unique(route, others(blocks, "z_dy"), "_without_z_dy")
-    return found | beside(route, blocks) | bounds(route, blocks)
+    return found | side_scores(route, blocks) | bounds(route, blocks)
 
 
 def scaled(figure: Estimate, factor: float) -> Estimate:
-    """A figure times a number, as a share."""
+    """An estimate times a number, as a share."""
     if figure.influence is None:
         return undefined("; ".join(figure.notes), SHARE)
     return as_share(figure, factor * figure.value, factor * figure.influence, figure.notes)
 
 
 def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
-    """The terms of the seed's sum with their signs; those of absent blocks are left out."""
+    """The terms of the seed score with their signs; those of absent blocks are left out."""
     parts: list[tuple[float, str, Mapping[tuple[str, str], float]]] = [
         (1.0, "z_y", {("y", "d"): 1.0}),
         (1.0, "z_d", {("d", "y"): 1.0}),
@@ -115,13 +116,13 @@ def seed_parts(blocks: Names) -> list[tuple[float, Linear]]:
 
 
 def seed_scores(route: Route, blocks: Names) -> dict[str, Estimate]:
-    """The seed's score, of terms in nats and in bits."""
+    """The seed score, from terms in nats and in bits."""
     units = {"seed": 1.0, "seed_bits": 1 / NATS_PER_BIT}
     return {name: _partition_quality(route, blocks, unit) for name, unit in units.items()}
 
 
 def _partition_quality(route: Route, blocks: Names, units: float) -> Estimate:
-    """The seed's sum, from terms in nats (units 1) or bits (1 / log 2).
+    """The seed score, from terms in nats (units 1) or bits (1 / log 2).
 
     (I(z_y;Y|D) + I(z_d;D|Y) + max(0, co-information of z_dy) - I(z_y;D|Y) - I(z_d;Y|D) - I(z_x;Y,D)) / 7.5, terms
     clipped at 0, absent blocks 0, co-information averaged over both formulas, the sum clipped to [0, 1].
@@ -134,20 +135,20 @@ def _partition_quality(route: Route, blocks: Names, units: float) -> Estimate:
         if part.value > 0.0:
             total |= {term: total.get(term, 0.0) + sign * factor for term, factor in terms.items()}
     if not total:
-        note = "every term was clipped at 0; no error there."
+        note = "every term was clipped at 0: the error is unknown."
         return Estimate(0.0, unit=SHARE, n=part.n, method=part.method, notes=(note,))
     raw = scaled(linear(route, total), units / _SEED_SCALE)
     return clipped(raw, 1.0)
 
 
 def clipped(raw: Estimate, most: float = np.inf) -> Estimate:
-    """max(0, min(most, raw)) with its interval; no error where the clip lies within the interval."""
+    """max(0, min(most, raw)) with its interval; no standard error if a limit lies within the interval."""
     if raw.influence is None:
         return raw
     value, low, high = np.clip([raw.value, raw.low, raw.high], 0.0, most).tolist()
     if (low, high) == (raw.low, raw.high):
         return raw
-    note = "clipped, or within its interval of the clip: no standard error; see the raw value and the interval."
+    note = "clipped, or the interval contains the limit: no standard error; see the raw value and the interval."
     return Estimate(value, np.nan, raw.unit, raw.n, raw.method, (*raw.notes, note), interval=(low, high))
 
 
@@ -168,23 +169,23 @@ def unique(route: Route, blocks: Names, suffix: str) -> dict[str, Estimate]:
 
 
 def _geometric_mean(a: Estimate, b: Estimate) -> Estimate:
-    """sqrt(max(0, a) max(0, b)); interval over the joint 95 % rectangle, delta-method error unless either reaches 0."""
+    """sqrt(max(0, a) max(0, b)); interval over the joint 95 % rectangle, delta-method error unless one has 0."""
     if a.influence is None or b.influence is None:
         return undefined("; ".join(dict.fromkeys((*a.notes, *b.notes))), SHARE)
-    reach = quantile(a.degrees, (1.0 + LEVEL) / 2.0)  # of each of two that hold together with 95 % (Bonferroni)
+    reach = quantile(a.degrees, (1.0 + LEVEL) / 2.0)  # two intervals, joint coverage 95 % (Bonferroni)
     value, low, high = (
         sqrt(max(0.0, a.value + t * a.standard_error) * max(0.0, b.value + t * b.standard_error))
         for t in (0.0, -reach, reach)
     )
     notes = tuple(dict.fromkeys((*a.notes, *b.notes)))
     if a.low <= 0.0 or b.low <= 0.0:
-        notes = (*notes, "a factor is not clearly above 0: no standard error.")
+        notes = (*notes, "a factor is not significantly above 0: no standard error.")
         return Estimate(value, np.nan, SHARE, a.n, a.method, notes, interval=(low, high))
     influence = 0.5 * (b.value * a.influence + a.value * b.influence) / value
     return replace(as_share(a, value, influence, notes), interval=(low, high))
 
 
-def beside(route: Route, blocks: Names) -> dict[str, Estimate]:
+def side_scores(route: Route, blocks: Names) -> dict[str, Estimate]:
     """Leakage, residuals and sufficiency, as shares of entropies."""
 
     def share(block: str, target: str, given: str, entropy: Term) -> Estimate:
@@ -207,7 +208,7 @@ def beside(route: Route, blocks: Names) -> dict[str, Estimate]:
     found["synergy_of_z_dy"] = clipped(ratio(route, synergy, {least: 1.0}))
     if not shared.low > pid.ROUNDING:
         size = f"{shared.value:.4f} ± {shared.standard_error:.4f}"
-        reason = f"I(Y;D) is {size} nats, not distinguishable from 0: there is nothing z_dy could be redundant about."
+        reason = f"I(Y;D) is {size} nats, not significantly above 0: the redundancy of z_dy is undefined."
         found["redundancy_of_z_dy"] = undefined(reason, SHARE)
     else:
         found["redundancy_of_z_dy"] = clipped(ratio(route, co_information("z_dy"), _SHARED))
@@ -217,7 +218,7 @@ def beside(route: Route, blocks: Names) -> dict[str, Estimate]:
 def bounds(route: Route, blocks: Names) -> dict[str, Estimate]:
     """Six bounds of the partial information of each block against the rest, nats; the error is of the active branch.
 
-    Where bounds cross, a note on each of them says by how much.
+    Where bounds cross, each has a note with the difference.
     """
     found = {}
     for target, given in _CONDITIONAL:

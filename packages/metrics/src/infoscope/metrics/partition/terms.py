@@ -1,7 +1,7 @@
-"""Terms I(blocks; labels | labels) and entropies of labels, and the routes that measure them.
+"""Terms I(blocks; labels | labels) and entropies of labels, and their estimators ("routes").
 
-Neighbours: term by term, biased low in many dimensions, not additive. Classifier: one cross-fitted q(y, d | blocks) for
-each set of blocks, additive lower bounds. Posterior: exact log-marginals.
+neighbours: each term separately, biased low in many dimensions, not additive. classifier: one cross-fitted q(y, d |
+blocks) for each set of blocks; additive lower bounds. posterior: exact log-marginals.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from infoscope.metrics.pid import ROUNDING
 
 BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
 NEIGHBOURS, CLASSIFIER, POSTERIOR = "neighbours", "classifier", "posterior"
-_MAX_REPEATED_SHARE = 0.01  # of the rows; above it one pass over the neighbours is impossible
 
 Progress = Callable[[float, str], None]
-"""Called with the share of a stage that is done and what was done last."""
+"""Called with the share of a stage that is done and a description."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,13 @@ class Term:
 
 
 Linear = Mapping[Term, float]
-"""A sum of terms, each times a number."""
+"""A linear combination of terms: term -> factor."""
 Route = Mapping[Term, Estimate]
-"""Terms as one route measured them, nats, with influences by which sums have their errors; nan where there is none."""
+"""Estimates of terms by one estimator, nats, with influences for the errors of sums; NaN where unavailable."""
 
 
 def linear(route: Route, terms: Linear) -> Estimate:
-    """A sum of terms, nats; none where a term has none."""
+    """A linear combination of terms, nats; undefined where a term is."""
     reasons = [f"{term.name}: {' '.join(route[term].notes)}" for term in terms if np.isnan(route[term].value)]
     if reasons:
         return undefined("; ".join(reasons))
@@ -58,24 +57,24 @@ def linear(route: Route, terms: Linear) -> Estimate:
 
 
 def as_share(one: Estimate, value: float, influence: NDArray[np.float64], notes: tuple[str, ...]) -> Estimate:
-    """A share with the error that its influence gives, measured as `one` was."""
+    """A share with the error from its influence, and n and method of `one`."""
     error = root_sum_squares(influence)
     return Estimate(value, error, SHARE, one.n, one.method, notes, degrees=one.degrees, influence=influence)
 
 
 def ratio(route: Route, numerator: Linear, denominator: Linear) -> Estimate:
-    """One sum of terms over another, its error by the delta method; none where the other is not above 0."""
+    """A ratio of linear combinations, error by the delta method; undefined unless the denominator is above 0."""
     above, below = linear(route, numerator), linear(route, denominator)
     if above.influence is None or below.influence is None:
         return undefined("; ".join((*above.notes, *below.notes)), SHARE)
     if below.value <= ROUNDING:
         whole = ", ".join(term.name for term in denominator)
-        return undefined(f"{whole} is {below.value:.4f}, not above 0: there is nothing to know a share of.", SHARE)
+        return undefined(f"{whole} is {below.value:.4f}, not above 0: a share of it is undefined.", SHARE)
     value = above.value / below.value
     return as_share(above, value, (above.influence - value * below.influence) / below.value, above.notes)
 
 
-def by_neighbours(
+def knn_route(
     blocks: Mapping[str, NDArray],
     labels: Mapping[str, NDArray],
     terms: Iterable[Term],
@@ -84,15 +83,15 @@ def by_neighbours(
     remarks: Mapping[str, str],
     progress: Progress,
 ) -> Route:
-    """Every term by the mixed nearest-neighbour estimator, on the half-samples of one plan, so that errors are paired.
+    """Every term by the mixed nearest-neighbour estimator, with errors from common half-samples.
 
-    A constant block gives 0, with a note. remarks on blocks go to every term of theirs.
+    0, with a note, for a constant block. remarks: block -> note on all its terms.
     """
     measured, terms = {}, list(terms)
     for done, term in enumerate(terms):
         target, given = joint(labels, term.target), joint(labels, term.given)
         x = stacked(blocks, term.blocks) if term.blocks else target
-        value, influence, notes = 0.0, np.zeros(plan.count), ("the block is constant: it shares nothing.",)
+        value, influence, notes = 0.0, np.zeros(plan.count), ("the block is constant and carries no information.",)
         try:
             if x.size:
                 found = uncertainty.subsample(x, target, given, k, plan)
@@ -108,11 +107,11 @@ def by_neighbours(
     return measured
 
 
-def without_repeats(
+def break_ties(
     blocks: Mapping[str, NDArray], generator: np.random.Generator
 ) -> tuple[dict[str, NDArray], dict[str, str]]:
-    """Blocks with repeated rows put in random order by noise of 1e-6 standard deviations, and a remark beyond
-    `_MAX_REPEATED_SHARE`.
+    """Blocks, and remarks on those with more than 1 % repeated rows, whose ties are broken by noise
+    of 1e-6 standard deviations.
     """
     found, notes = dict(blocks), {}
     for name, block in blocks.items():
@@ -121,7 +120,7 @@ def without_repeats(
             continue
         _, counts = np.unique(block, axis=0, return_counts=True)
         share = counts[counts > 1].sum() / len(block)
-        if share > _MAX_REPEATED_SHARE:
+        if share > 0.01:
             centred = block - block.mean(axis=0)
             centred[:, varying] = jitter(centred[:, varying], generator, relative=1e-6)
             found[name] = centred
@@ -130,7 +129,7 @@ def without_repeats(
 
 
 def stacked(blocks: Mapping[str, NDArray], names: Iterable[str]) -> NDArray[np.float64]:
-    """The columns of some blocks that are not constant [n, d]; d may be 0."""
+    """The nonconstant columns of some blocks [n, d]; d may be 0."""
     columns = np.hstack([blocks[name] for name in names])
     return columns[:, np.ptp(columns, axis=0) > 0]
 
@@ -140,8 +139,8 @@ def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64] | None
     return combined([labels[name] for name in names]) if names else None
 
 
-def by_classifier(information: Information, terms: Iterable[Term]) -> Route:
-    """Every term from the tables of coherent classifiers; errors are those of means of dependent pointwise values."""
+def classifier_route(information: Information, terms: Iterable[Term]) -> Route:
+    """Every term from coherent classifiers; errors of means of pointwise values, robust to groups."""
     return {
         term: mean_of(
             information.pointwise(term.blocks, tuple(term.target), tuple(term.given))

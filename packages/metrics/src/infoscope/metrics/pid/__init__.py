@@ -1,7 +1,8 @@
-"""Partial information decomposition of what two sources a and b share with a target, nats.
+"""Partial information decomposition (PID): the information of two sources a and b about a target, nats.
 
-I(target; a, b) is unique + unique + redundant + synergistic. `bounds` hold for every nonnegative definition; concrete
-ones are of tables (broja, williams_beer, discrete_shared_exclusion), covariances (gaussian) and rows (DECOMPOSITIONS).
+I(target; a, b) = unique of a + unique of b + redundant + synergistic. `bounds` hold for every nonnegative definition.
+Concrete definitions are computed from tables (broja, williams_beer, discrete_shared_exclusion), covariances (gaussian)
+and rows (DECOMPOSITIONS).
 """
 
 from infoscope.late import exports

@@ -2,8 +2,8 @@ from infoscope.metrics.pid.clusters import broja_from_arrays as broja_from_array
 from infoscope.metrics.pid.clusters import (
     discrete_shared_exclusion_from_arrays as discrete_shared_exclusion_from_arrays,
 )
-from infoscope.metrics.pid.neighbours import shared_exclusion as shared_exclusion
-from infoscope.metrics.pid.neighbours import williams_beer_from_arrays as williams_beer_from_arrays
+from infoscope.metrics.pid.knn import shared_exclusion as shared_exclusion
+from infoscope.metrics.pid.knn import williams_beer_from_arrays as williams_beer_from_arrays
 from infoscope.metrics.pid.normal import gaussian as gaussian
 from infoscope.metrics.pid.normal import gaussian_from_arrays as gaussian_from_arrays
 from infoscope.metrics.pid.tables import broja as broja

@@ -1,8 +1,8 @@
 """Decomposition of jointly normal variables in closed form, for any dimensions; nats.
 
 The union information is -1/2 log det P for the largest P with P <= P_a and P <= P_b, the covariances of a whitened
-target given a and given b. In the basis where P_a is the identity and P_b diagonal, P is the lesser by entry
-(Hadamard). Errors of samples, of any definition, by the jackknife.
+target given a and given b. In the basis where P_a is the identity and P_b diagonal, P is the minimum by entry
+(Hadamard). `jackknifed` gives errors from samples, for any definition.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ EPS = float(np.finfo(np.float64).eps)
 def gaussian(covariance: ArrayLike, a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Decomposition:
     """The decomposition ~_G of Venkatesh, Bennett, Gale, Ramirez, Heller, Durand, Olsen & Mihalas 2023, nats.
 
-    covariance [d, d] may be singular; a, b, target: its rows. Equals Bertschinger et al. 2014 for normal variables
-    (2510.04417): with l the eigenvalues of cov(target | b) relative to cov(target | a), unique_a = 1/2 sum max(0, log
-    l), unique_b = 1/2 sum max(0, -log l); for one target number the redundancy is the minimum (Barrett 2015).
+    covariance [d, d] may be singular; a, b, target: indices of its rows. Equals Bertschinger et al. 2014 for normal
+    variables (2510.04417): with l the eigenvalues of cov(target | b) relative to cov(target | a), unique_a = 1/2 sum
+    max(0, log l), unique_b = 1/2 sum max(0, -log l); for one target number the redundancy is the minimum (Barrett
+    2015).
 
-    ValueError: not symmetric or not positive semidefinite, rows that are not there or overlap, a target that a and b
+    ValueError: not symmetric or not positive semidefinite, rows that do not exist or overlap, a target that a and b
     determine.
     """
     return _with_branches(covariance, a, b, target)[0]
@@ -44,28 +45,28 @@ def _with_branches(
     """The decomposition, and its terms with the first k directions of the target given to a, the others to b [., 4]."""
     correlation, (a, b, target) = _checked(covariance, a=a, b=b, target=target)
     basis = _whitening(correlation[np.ix_(target, target)])
-    left, told, gap = [], [], 0.0
-    for words, source in (("a", a), ("b", b), ("a and b", np.concatenate([a, b]))):
+    left, informations, gap = [], [], 0.0
+    for name, source in (("a", a), ("b", b), ("a and b", np.concatenate([a, b]))):
         whitening = _whitening(correlation[np.ix_(source, source)])
         shared = basis.T @ correlation[np.ix_(target, source)] @ whitening
         left.append(np.eye(len(shared)) - shared @ shared.T)
         values, vectors = np.linalg.eigh(left[-1])
         least = values.min(initial=1.0)
-        # What is left is v' correlation v with v the basis and minus the coefficients of the source.
+        # The residual covariance is v' correlation v, v the basis and minus the coefficients of the source.
         rounding = len(correlation) * EPS * (_norm(basis) + _norm(whitening @ shared.T)) ** 2
         if least <= rounding:
             raise NoVariation(
-                f"target must not be determined by {words}, got a share of {least:.2g} of its variance beyond it, "
-                f"where rounding is {rounding:.1g}: its information is infinite."
+                f"target must not be determined by {name}, got a share of {least:.2g} of unexplained variance, "
+                f"where rounding is {rounding:.1g}: the information is infinite."
             )
         gap += float(len(shared) * rounding / least)
-        told.append(-0.5 * float(np.log(values).sum()))
-        if words == "a":
+        informations.append(-0.5 * float(np.log(values).sum()))
+        if name == "a":
             by_a = vectors / np.sqrt(values)
     logs = 0.5 * np.log(np.linalg.eigvalsh(by_a.T @ left[1] @ by_a))[::-1]
     of_a = np.concatenate([[0.0], np.cumsum(logs)])
     of_b = of_a - of_a[-1]
-    branches = np.stack([of_a, of_b, told[0] - of_a, told[2] - told[0] - of_b], axis=1)
+    branches = np.stack([of_a, of_b, informations[0] - of_a, informations[2] - informations[0] - of_b], axis=1)
     return Decomposition(*map(float, branches[np.sum(logs > 0)]), gap), branches
 
 
@@ -79,20 +80,20 @@ def gaussian_from_arrays(
     generator: np.random.Generator | None = None,
 ) -> Decomposition:
     """`gaussian` of the covariance of rows, Estimates in nats: bias and error by the delete-block jackknife (groups,
-    blocks, generator as of `uncertainty.leave_one_out`).
+    blocks, generator as in `uncertainty.leave_one_out`).
 
     a, b, target  numbers [n] or [n, d]
     margins       "given", or "rank" (normal copula only)
 
     At kinks unique terms are too high by a part of their error; intervals include both branches (docs/pid.md).
-    ValueError: as `gaussian`; rows that do not fit; values that are not finite; unknown margins.
+    ValueError: as `gaussian`; different lengths; values that are not finite; unknown margins.
     """
     one_of("margins", margins, ("given", "rank"))
-    sides, groups = as_rows(groups, a=a, b=b, target=target)
+    variables, groups = as_numbers(groups, a=a, b=b, target=target)
     if margins == "rank":
-        sides = [side.rank_normal() for side in sides]
-    rows = np.hstack([side.continuous for side in sides])
-    ends = np.cumsum([side.dim for side in sides])
+        variables = [one.rank_normal() for one in variables]
+    rows = np.hstack([one.continuous for one in variables])
+    ends = np.cumsum([one.dim for one in variables])
     places = np.split(np.arange(ends[-1]), ends[:-1])
     return jackknifed(
         lambda kept: _with_branches(np.cov(rows[kept], rowvar=False), *places), len(rows), groups, blocks, generator,
@@ -101,14 +102,14 @@ def gaussian_from_arrays(
 
 
 def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
-    """The correlations of what varies [d, d], 0 for what does not, and the places of each name in it."""
+    """Correlations [d, d], 0 for constant variables, and the indices of each name."""
     (sigma,) = finite(covariance=covariance)
     if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1]:
         raise WrongShape(f"covariance must be square, got shape {sigma.shape}.")
     scale = np.sqrt(np.abs(np.diag(sigma)))
     correlation = np.divide(sigma, np.outer(scale, scale), out=np.zeros_like(sigma), where=np.outer(scale, scale) > 0)
     if np.abs(correlation - correlation.T).max(initial=0.0) > np.sqrt(EPS):
-        raise Conflict("covariance must be symmetric, got entries that differ from those across the diagonal.")
+        raise Conflict("covariance must be symmetric, got different entries across the diagonal.")
     least = np.linalg.eigvalsh(correlation).min(initial=0.0)
     if least < -np.sqrt(EPS) or (np.diag(sigma) < 0).any() or sigma[scale == 0].any():
         raise OutOfRange(
@@ -122,7 +123,7 @@ def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[NDArray[np.float
 
 
 def _whitening(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """w [d, rank] with w' block w = 1, without the directions that do not vary."""
+    """w [d, rank] with w' block w = 1, without directions of no variance."""
     values, vectors = np.linalg.eigh(block)
     kept = values > 10 * len(block) * EPS * max(values.max(initial=0.0), EPS)
     return vectors[:, kept] / np.sqrt(values[kept])
@@ -132,20 +133,20 @@ def _norm(matrix: NDArray[np.float64]) -> float:
     return float(np.linalg.norm(matrix))
 
 
-def as_rows(groups: ArrayLike | None = None, /, **sides: ArrayLike | Variable) -> tuple[list[Variable], Any]:
-    """Checked numbers, all with as many rows, and the codes of their groups [n] or None; untyped integers, too."""
+def as_numbers(groups: ArrayLike | None = None, /, **given: ArrayLike | Variable) -> tuple[list[Variable], Any]:
+    """Checked variables of numbers (also untyped integers) of one length, and the codes of groups [n] or None."""
     found, codes = as_variables(
-        groups, **{name: side if _is_typed(side) else Continuous(side) for name, side in sides.items()}
+        groups, **{name: one if _is_typed(one) else Continuous(one) for name, one in given.items()}
     )
-    for name, side in found.items():
-        if side.codes is not None:
+    for name, one in found.items():
+        if one.codes is not None:
             raise WrongType(f"{name} must be numbers, got categories, which have no covariance.")
     return list(found.values()), codes
 
 
-def _is_typed(side: Any) -> bool:
+def _is_typed(one: Any) -> bool:
     """Whether a variable, or a block of a list of them, is wrapped."""
-    blocks = side if isinstance(side, list | tuple) else (side,)
+    blocks = one if isinstance(one, list | tuple) else (one,)
     return any(isinstance(block, Variable | Continuous | Discrete | Angle) for block in blocks)
 
 
@@ -158,8 +159,8 @@ def jackknifed(
     method: str,
     settings: str = "",
 ) -> Decomposition:
-    """Estimates of the terms that `decompose` gives for rows [m], by the delete-block jackknife (Quenouille 1956; Shao
-    & Wu 1989); bias not proportional to 1 / n stays. Intervals include every plausible branch [B, 4] at kinks.
+    """Estimates of the terms that `decompose` returns for rows [m], by the delete-block jackknife (Quenouille 1956;
+    Shao & Wu 1989), which removes bias proportional to 1 / n. Intervals include every plausible branch [B, 4] at kinks.
     """
     plan = leave_one_out(n, blocks, generator_or_default(generator), groups)
 
@@ -174,8 +175,8 @@ def jackknifed(
     influence = sqrt((plan.count - 1) / plan.count) * (mean - np.array(without))
     errors, reach = np.sqrt(np.sum(influence**2, axis=0)), quantile(plan.count - 1)
     own = np.flatnonzero(np.abs(whole - whole[0]).max(axis=1) <= gap + ROUNDING)[-1]
-    apart = np.sqrt(np.sum((influence[:, :, 0] - influence[:, own, None, 0]) ** 2, axis=0))
-    possible = np.abs(values[:, 0] - values[own, 0]) <= reach * apart + gap + ROUNDING
+    differences = np.sqrt(np.sum((influence[:, :, 0] - influence[:, own, None, 0]) ** 2, axis=0))
+    possible = np.abs(values[:, 0] - values[own, 0]) <= reach * differences + gap + ROUNDING
     possible[0] = True
     ends = zip((values - reach * errors)[possible].min(axis=0), (values + reach * errors)[possible].max(axis=0))
     terms = [

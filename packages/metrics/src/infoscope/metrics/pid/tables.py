@@ -1,4 +1,4 @@
-"""Decompositions of probabilities of finite variables, tables p(target, a, b) [T, A, B]; nats."""
+"""Decompositions of tables of probabilities p(target, a, b) [T, A, B]; nats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def discrete_information(table: ArrayLike) -> tuple[float, float, float]:
 def williams_beer(table: ArrayLike) -> Decomposition:
     """The decomposition whose redundancy is I_min, the expected least specific information (Williams & Beer 2010).
 
-    table and errors as of discrete_information.
+    table and errors as in discrete_information.
     """
     p = distribution(table)
     p = p[p.sum(axis=(1, 2)) > 0]
@@ -34,33 +34,35 @@ def williams_beer(table: ArrayLike) -> Decomposition:
 def discrete_shared_exclusion(table: ArrayLike) -> Decomposition:
     """The decomposition whose redundancy is I_sx (Makkeh, Gutknecht & Wibral 2021, 2002.03356); terms may be below 0.
 
-    Local value log p(t, a or b) / (p(t) p(a or b)). table and errors as of discrete_information.
+    Local value log p(t, a or b) / (p(t) p(a or b)). table and errors as in discrete_information.
     """
     p = distribution(table)
     either = p.sum(axis=2, keepdims=True) + p.sum(axis=1, keepdims=True) - p
-    apart = p.sum(axis=(1, 2), keepdims=True) * either.sum(axis=0)
-    return from_redundancy(discrete_information(p), float((xlogy(p, either) - xlogy(p, apart)).sum()))
+    product = p.sum(axis=(1, 2), keepdims=True) * either.sum(axis=0)
+    return from_redundancy(discrete_information(p), float((xlogy(p, either) - xlogy(p, product)).sum()))
 
 
 def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
-    """The decomposition of Bertschinger, Rauh, Olbrich, Jost & Ay 2014: least joint information under the pairs with
-    the target.
+    """The decomposition of Bertschinger, Rauh, Olbrich, Jost & Ay 2014: the least joint information with the given
+    margins (target, a) and (target, b).
 
     Solved by a barrier method with a certified `gap`; hundreds of cells take a second, thousands minutes. table and
-    errors as of discrete_information; ValueError also: a tolerance (nats) below 1e-10, or not reached.
+    errors as in discrete_information; ValueError also: a tolerance (nats) below 1e-10, or not reached.
     """
     if not tolerance >= 1e-10:
-        raise OutOfRange(f"tolerance must be at least 1e-10 nats, below which rounding decides, got {tolerance!r}.")
+        raise OutOfRange(f"tolerance must be at least 1e-10 nats, the size of rounding errors, got {tolerance!r}.")
     p = distribution(table)
     a, b, t = discrete_information(p)
     least, gap = _least_joint_information(p, tolerance)
     if gap > tolerance:
-        raise InvalidInput(f"tolerance is {tolerance:g} nats; the solver got to {gap:.3g} for this table.")
+        raise InvalidInput(
+            f"tolerance must be at least the {gap:.3g} nats that the solver reaches for this table, got {tolerance:g}."
+        )
     return from_redundancy((a, b, t), a + b - least, gap)
 
 
 def _least_joint_information(p: np.ndarray, tolerance: float) -> tuple[float, float]:
-    """min I_q(target; a, b) over q with the margins (target, a) and (target, b) of p, and a bound on what is left.
+    """min I_q(target; a, b) over q with the margins (target, a) and (target, b) of p, and a bound on the error.
 
     Newton steps with a log barrier; for any d = gradient + margins, I_q - min <= d.q - min d.
     """
@@ -97,7 +99,7 @@ def _newton_step(curvature: np.ndarray, gradient: np.ndarray, constraints: np.nd
 
 
 def _step_length(q: np.ndarray, step: np.ndarray, pair: np.ndarray, weight: float, decrement: float) -> float:
-    """How far to go: inside the polytope, and far enough down (Armijo's rule)."""
+    """The step length: inside the polytope, with a sufficient decrease (Armijo's rule)."""
 
     def barrier(x: np.ndarray) -> float:
         return float(x @ np.log(x / (pair.T @ (pair @ x))) - weight * np.log(x).sum())

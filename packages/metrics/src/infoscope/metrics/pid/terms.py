@@ -15,14 +15,14 @@ from infoscope.metrics.writing import row
 from infoscope.notebook import UNITS, as_html, axes, intervals
 
 TERMS = ("unique", "redundant", "synergistic")
-ROUNDING = 1e-9  # up to which a lower bound may be above its upper one without a note, nats
-CROSSED = "The lower bound is above the upper one"  # how a note on one pair of bounds begins
+ROUNDING = 1e-9  # nats by which a lower bound may exceed its upper one without a note
+CROSSED = "The lower bound is above the upper one"  # beginning of a note on a pair of bounds
 APART = (
-    "the mutual informations were estimated apart, each with an error and a bias of its own, and contradict one "
-    "another; nothing is clipped, and the bounds are off by about as much"
+    "the mutual informations were estimated separately, each with its own error and bias, and are inconsistent; bounds "
+    "are not clipped, and their errors are about as large"
 )
 
-DECOMPOSITIONS = {  # of rows (a, b, target), by their names in reports
+DECOMPOSITIONS = {  # name in reports -> function of rows (a, b, target)
     "gaussian": "gaussian_from_arrays",
     "broja": "broja_from_arrays",
     "shared-exclusion": "shared_exclusion",
@@ -32,7 +32,7 @@ DECOMPOSITIONS = {  # of rows (a, b, target), by their names in reports
 
 
 class Bounds(NamedTuple):
-    """Lower and upper bounds of the unique information of a (against b), of the redundant and of the synergistic."""
+    """Lower and upper bounds of the unique information of a (against b), of the redundant and the synergistic one."""
 
     unique_low: Any
     unique_high: Any
@@ -43,18 +43,18 @@ class Bounds(NamedTuple):
 
     @property
     def excess(self) -> np.ndarray:
-        """Largest excess of a lower over its upper bound, elementwise; below 0 where they are in order."""
+        """Largest excess of a lower over its upper bound, elementwise; below 0 where none crosses."""
         values = [np.asarray(getattr(one, "value", one), dtype=np.float64) for one in self]
         return np.max([low - high for low, high in zip(values[::2], values[1::2])], axis=0)
 
     @property
     def crossed(self) -> np.ndarray:
-        """The bounds that cross: lower ones above their upper ones by more than rounding."""
+        """Where a lower bound exceeds its upper one by more than rounding."""
         return self.excess > ROUNDING
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the reader: where bounds cross, and by how much."""
+        """Where bounds cross, and by how much."""
         count = int(self.crossed.sum())
         if not count:
             return ()
@@ -72,16 +72,16 @@ class Bounds(NamedTuple):
     def _repr_html_(self) -> str:
         if self.excess.ndim:
             return as_html([f"Bounds in {self.excess.shape} places", *self.notes, *map(repr, self)])
-        return as_html(["Bounds of three terms, for every nonnegative decomposition", *self.notes], self.table)
+        return as_html(["Bounds of the three terms of every nonnegative decomposition", *self.notes], self.table)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws each term from its lower to its upper bound; the matplotlib axes. InfoscopeError: bounds of arrays."""
+        """Draws each term from its lower to its upper bound; returns the axes. InfoscopeError: bounds of arrays."""
         if self.excess.ndim:
             raise WrongShape(f"bounds must be numbers to be drawn, got arrays of shape {self.excess.shape}.")
         ax = axes(ax, (6.4, 2.0))
         for place, (low, high) in enumerate(zip(self[::2], self[1::2])):
             ax.plot([low, high], [place, place], "|-", color="C0", markersize=12)
-        unit = UNITS.get(getattr(self[0], "unit", ""), "information, in the unit given")
+        unit = UNITS.get(getattr(self[0], "unit", ""), "information, in the unit of the input")
         ax.set(xlabel=f"{unit}, lower to upper bound", yticks=range(len(TERMS)), yticklabels=TERMS,
                ylim=(len(TERMS) - 0.5, -0.5))  # fmt: skip
         return ax
@@ -105,10 +105,10 @@ def is_low(name: str) -> bool:
 
 
 def bounds(i_target_a: ArrayLike, i_target_b: ArrayLike, i_target_ab: ArrayLike) -> Bounds:
-    """Six bounds from I(target; a), I(target; b) and I(target; a, b); arrays broadcast, any one unit.
+    """Six bounds from I(target; a), I(target; b) and I(target; a, b); arrays broadcast, all in one unit.
 
-    They hold for every nonnegative decomposition (Tokui & Sato 2021, Eq. 7). Contradictory estimates are not clipped;
-    `notes` says so. ValueError: a value is not finite.
+    They hold for every nonnegative decomposition (Tokui & Sato 2021, Eq. 7). Inconsistent estimates are not clipped,
+    but noted. ValueError: a value is not finite.
     """
     terms = finite(i_target_a=i_target_a, i_target_b=i_target_b, i_target_ab=i_target_ab)
     return Bounds(*[bound(name, terms) for name in Bounds._fields])
@@ -121,7 +121,7 @@ def bound(name: str, terms: list[np.ndarray]) -> np.ndarray:
 
 
 def crossing_note(excess: float, error: float, unit: str) -> str:
-    """That a lower bound is above its upper one, by how many standard errors, and why; "" where it is not."""
+    """A note that a lower bound exceeds its upper one, by how many standard errors, and why; "" where it does not."""
     if not excess > ROUNDING:
         return ""
     known = np.isfinite(error) and error > 0
@@ -143,7 +143,7 @@ def finite(**values: ArrayLike) -> list[np.ndarray]:
     arrays = [np.asarray(value, dtype=np.float64) for value in values.values()]
     for name, array in zip(values, arrays, strict=True):
         if not np.isfinite(array).all():
-            raise MissingValues(f"{name} has {np.sum(~np.isfinite(array))} values that are not finite; all must be.")
+            raise MissingValues(f"{name} must be finite, got {np.sum(~np.isfinite(array))} values that are not.")
     return arrays
 
 
@@ -164,9 +164,9 @@ class Decomposition(NamedTuple):  # a tuple cannot inherit InNotebook
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the reader: the terms below 0, which are outside of the six bounds, as these hold where none is."""
+        """The terms below 0, which the six bounds of nonnegative decompositions exclude."""
         return tuple(
-            f"{name} is {value:.3g} nats, below 0 and so outside of the six bounds."
+            f"{name} is {value:.3g} nats, below 0 and therefore outside the six bounds."
             for name, value in zip(self._fields[:4], self)
             if value < -max(ROUNDING, self.gap)
         )
@@ -178,30 +178,32 @@ class Decomposition(NamedTuple):  # a tuple cannot inherit InNotebook
         return pd.DataFrame(rows).drop(columns="notes")
 
     def _repr_html_(self) -> str:
-        return as_html([f"I(target; a, b) = {float(sum(self[:4])):z.3f} nats, of four terms", *self.notes], self.table)
+        return as_html(
+            [f"I(target; a, b) = {float(sum(self[:4])):z.3f} nats, the sum of four terms", *self.notes], self.table
+        )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the four terms, nats, with 95 % intervals where they have some; the matplotlib axes."""
+        """Draws the four terms, nats, with 95 % intervals where known; returns the axes."""
         ax = axes(ax, (6.4, 2.4))
         intervals(ax, self._fields[:4], [as_estimate(one) for one in self[:4]])
         return ax
 
 
 def as_estimate(value: float) -> Estimate:
-    """An estimate as it is; a number, nats, as one without error."""
+    """An Estimate unchanged; a number (nats) as an Estimate without error."""
     return value if isinstance(value, Estimate) else Estimate(float(value), 0.0)
 
 
 def from_redundancy(informations: tuple[float, float, float], redundant: float, gap: float = 0.0) -> Decomposition:
-    """The other terms follow from the two identities of the margins and the sum; informations as of the result."""
+    """The decomposition with this redundancy: the other terms follow from the three mutual informations."""
     a, b, t = informations
     return Decomposition(a - redundant, b - redundant, redundant, t - a - b + redundant, gap)
 
 
-def without_unique(of: Decomposition) -> NDArray[np.float64]:
+def without_unique(found: Decomposition) -> NDArray[np.float64]:
     """The terms [2, 4] with zero unique information of a, and of b: the branches of that kink."""
-    a, b, _ = of.informations
-    return np.array([from_redundancy(of.informations, one)[:4] for one in (a, b)])
+    a, b, _ = found.informations
+    return np.array([from_redundancy(found.informations, one)[:4] for one in (a, b)])
 
 
 def least_specific(a: NDArray[np.float64], b: NDArray[np.float64], values: NDArray[np.int64]) -> NDArray[np.float64]:

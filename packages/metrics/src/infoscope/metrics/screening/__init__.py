@@ -1,7 +1,7 @@
-"""Which columns of a table depend on a target, or on each other: `screen`, and selection in pipelines of scikit-learn.
+"""Dependence of the columns of a table on a target, or on each other, and selection in scikit-learn pipelines.
 
-table        screen: every pair, or every column against a target: p, q, bits with interval, what adds nothing
-result       Screen: its table, pictures and sentences
+table        screen: every pair, or every column against a target: p, q, bits with interval, redundant columns
+result       Screen: its table, figures and sentences
 selection    InformationSelector, information_scores
 """
 

@@ -26,19 +26,18 @@ from infoscope.estimators.variables import Discrete, aligns, group_codes, single
 def information_scores(X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Strength and p-value [d] of the dependence of y and each column of X [n, d]: `SelectKBest(information_scores)`.
 
-    A strength is in standard deviations above what independent columns have; that of a column that does not vary is 0.
-    InfoscopeError: missing values, dates, texts that are numbers, a y that does not vary, fewer than 4 rows.
+    The strength is in standard deviations above that of independent columns; 0 for a constant column. InfoscopeError:
+    missing values, dates, texts that are numbers, a constant y, fewer than 4 rows.
     """
     tested = independence(*smooth_columns(single_columns("X", X), y))
     return tested.strength[:, 0], tested.p[:, 0]
 
 
 def smooth_columns(columns: Sequence[Any], y: Any) -> tuple[list[Smooth], list[Smooth]]:
-    """Functions of the columns, none of those that do not vary, and of y."""
-
+    """Smooth functions of the columns (0 for constant ones) and of y."""
     of_y = smooth_column("y", y)
     if of_y is None:
-        raise NoVariation("y must take two values or more, which repeat where they are categories.")
+        raise NoVariation("y must take two values or more; categories must repeat.")
     found = [smooth_column("X", column) or smooth(np.zeros(of_y.n), NUMBER) for column in columns]
     if {one.n for one in found} != {of_y.n} or of_y.n < MIN_ROWS:
         raise WrongLength(f"X and y must have the same rows, at least {MIN_ROWS}, got {found[0].n} and {of_y.n}.")
@@ -48,15 +47,16 @@ def smooth_columns(columns: Sequence[Any], y: Any) -> tuple[list[Smooth], list[S
 class InformationSelector(SelectorMixin, BaseEstimator):
     """Keeps the columns that carry information about y, of any type and in any form, at a false discovery rate.
 
-    level           the false discovery rate: of the columns that are kept, the share that is independent of y is at
-                    most this on average (Benjamini & Hochberg 1995)
-    drop_redundant  whether only columns are kept that each tell of y beyond the others (`independence.beyond.choose`)
-    discrete        which columns are categories: "auto", by their types (`estimators.variables`); or a mask, places or
-                    names
+    level           false discovery rate: the expected share of independent columns among those kept is at most this
+                    (Benjamini & Hochberg 1995)
+    drop_redundant  whether to keep only columns that each carry information about y beyond the others
+                    (`independence.beyond.choose`)
+    discrete        the columns that are categories: "auto", by their types (`estimators.variables`); or a mask, indices
+                    or names
 
-    Fitted: scores_ and p_values_ as of `information_scores`, q_values_ [d], and support_, a mask [d]. Tables of pandas,
-    polars and pyarrow may have columns of texts, booleans and categories. y may be numbers or classes. Rows that belong
-    together are named by `fit(X, y, groups=...)`.
+    Fitted: scores_ and p_values_ as in `information_scores`, q_values_ [d], and support_, a mask [d]. Tables of pandas,
+    polars and pyarrow may have columns of texts, booleans and categories. y may be numbers or classes. Dependent rows
+    are given by `fit(X, y, groups=...)`.
     """
 
     def __init__(self, level: float = 0.05, drop_redundant: bool = False, discrete: Any = "auto"):
@@ -69,8 +69,9 @@ class InformationSelector(SelectorMixin, BaseEstimator):
         """Tests every column of X [n, d] against y [n]. ValueError: as scikit-learn and `information_scores`."""
         require_number("level", self.level, 0, 1)
         given = y
+        # validate_data turns categories into numbers
         checked, y = validate_data(self, X, y, dtype=None, accept_sparse=["csr", "csc"], ensure_min_samples=MIN_ROWS)
-        y = given if isinstance(getattr(given, "dtype", None), pd.CategoricalDtype) else y  # which it makes numbers of
+        y = given if isinstance(getattr(given, "dtype", None), pd.CategoricalDtype) else y
         columns = single_columns(
             "X", X if isinstance(X, pd.DataFrame) or hasattr(self, "feature_names_in_") else checked
         )
@@ -89,7 +90,7 @@ class InformationSelector(SelectorMixin, BaseEstimator):
         return self
 
     def _discrete(self) -> NDArray[np.bool_]:
-        """Which columns are named as categories [d]."""
+        """Mask of the columns given as categories [d]."""
         known = np.zeros(self.n_features_in_, bool)
         if isinstance(self.discrete, str) and self.discrete == "auto":
             return known

@@ -1,7 +1,7 @@
-"""V-information of a named family of predictors (Xu et al. 2020; Ethayarajh et al. 2022).
+"""V-information: the information that a family of predictors can use (Xu et al. 2020; Ethayarajh et al. 2022).
 
-measures (estimate -> VInformation), pvi, hardness of items, usable (mixtures of families, extrapolated in rows),
-difficulty (token artefacts), label_errors, structure (trees of most usable information), leakage of latent blocks.
+measures (estimate -> VInformation), pvi (items), usable (mixtures of families, extrapolation in rows), difficulty
+(token artefacts), label_errors, structure (trees of largest V-information), leakage of latent blocks.
 """
 
 from infoscope.late import exports

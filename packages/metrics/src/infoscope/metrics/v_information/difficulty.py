@@ -1,4 +1,4 @@
-"""Which tokens make items hard: what leaving one out does to the surprise at the label (Ethayarajh et al. 2022, 5)."""
+"""Token artefacts: the change of -log2 p(label | text) when a token is left out (Ethayarajh et al. 2022, section 5)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import aligns
 
-TOKENS = re.compile(r"\w+|[^\w\s]+")  # words and runs of other signs, as published
-SPACE = " "  # what is left of a text without its only token: some tokenisers fail on the empty string
+TOKENS = re.compile(r"\w+|[^\w\s]+")  # words and runs of other characters, as published
+SPACE = " "  # stands for an empty text, on which some tokenisers fail
 
 
 @aligns("texts", "codes")
@@ -29,14 +29,15 @@ def token_artefacts(
     batch: int = 4096,
     tokens: Callable[[str], Sequence[str]] = TOKENS.findall,
 ) -> pd.DataFrame:
-    """How much each token helps to predict each class: H(y | x without it) - H(y | x), bits; positive = it helps.
+    """The contribution of each token to the prediction of each class, H(y | x without it) - H(y | x), bits.
 
-    predictor        of classes from a list of texts, fitted on others
-    texts, codes     [n], the texts and their classes as the predictor counts them
-    least_frequency  of a token in all texts; the paper's is more than 5
-    tokens           how a text is split
+    predictor        predicts classes of a list of texts; fitted on other texts
+    texts, codes     [n], the texts and their classes as coded by the predictor
+    least_frequency  of a token in all texts; in the paper above 5
+    tokens           splits a text
 
-    One occurrence is left out at a time; errors allow for several in one text. ValueError: a class of probability 0.
+    One occurrence is left out at a time; errors are robust to several in one text. ValueError: a class of probability
+    0.
     """
     codes = np.asarray(codes)
     if len(codes) != len(texts) or not np.issubdtype(codes.dtype, np.integer):
@@ -48,8 +49,8 @@ def token_artefacts(
     frequent = set(frequency.index[frequency >= require_int("least_frequency", least_frequency, 1)])
     if not frequent:
         raise OutOfRange(
-            f"least_frequency must be reached by some token, but the most frequent one occurs "
-            f"{int(frequency.max()) if len(frequency) else 0} times, fewer than {least_frequency}."
+            f"least_frequency must be at most that of the most frequent token, "
+            f"{int(frequency.max()) if len(frequency) else 0}, got {least_frequency}."
         )
     whole_surprise = surprises(predictor, [SPACE.join(own) or SPACE for own in split], codes, batch)
     places = [(item, place) for item, own in enumerate(split) for place, token in enumerate(own) if token in frequent]
@@ -79,6 +80,6 @@ def surprises(predictor: ClassPredictor, texts: Sequence[str], codes: np.ndarray
     bad = int((~np.isfinite(logs)).sum())
     if bad:
         raise OutOfRange(
-            f"predictor must give every class a probability, but {bad} of {len(logs)} texts have 0 or none."
+            f"predictor must give every class a positive probability, but {bad} of {len(logs)} texts have 0 or NaN."
         )
     return -logs / NATS_PER_BIT

@@ -1,7 +1,6 @@
-"""Scores of wrong labels, functions of `Evidence` -> [n], larger = more suspicious; and how well they find labels that
-were flipped on purpose.
+"""Scores of wrong labels, functions Evidence -> [n] (larger: more suspicious), and their detection of flipped labels.
 
-gather fits a family and gives Evidence, label_scores every score of it. New scores go to the end of SCORES.
+`gather` fits a family and returns Evidence, `label_scores` every score. Add new scores at the end of SCORES.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from infoscope.estimators.variables import aligns
 
 HELD_OUT, IN_SAMPLE = "held out", "in sample"
 NOISES = ("symmetric", "pair")
-EL2N_EPOCH_SHARE = 0.1  # of the epochs, after which EL2N is read: 20 of 200 in the paper
 Measure = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -35,7 +33,7 @@ class Evidence:
     codes   int64 [n], the labels
     logs    [n, classes], held out
     null    [n], of the own class without input
-    epochs  [trainings, epochs, n, classes], of trainings on all items; None without epochs
+    epochs  [trainings, epochs, n, classes], from trainings on all items; None for a family without epochs
     """
 
     codes: np.ndarray
@@ -45,21 +43,19 @@ class Evidence:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Which kinds of score can be had."""
+        """The kinds of score that can be computed."""
         return (HELD_OUT,) if self.epochs is None else (HELD_OUT, IN_SAMPLE)
 
     @property
     def courses(self) -> np.ndarray:
-        """`epochs`; ValueError where there are none."""
+        """`epochs`; ValueError if None."""
         if self.epochs is None:
-            raise InvalidInput(
-                "family must be one that is trained by epochs, such as mlp, for what is asked in sample."
-            )
+            raise InvalidInput("family must be one that is trained by epochs, such as mlp, for scores in sample.")
         return self.epochs
 
     @property
     def right(self) -> np.ndarray:
-        """Whether y is predicted, bool [trainings, epochs, n]."""
+        """Whether the prediction is correct, bool [trainings, epochs, n]."""
         return self.courses.argmax(axis=-1) == self.codes
 
 
@@ -69,7 +65,7 @@ def own(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def margins(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """The largest of the other classes' values less the own one's: [..., n, classes] -> [..., n]."""
+    """The largest value of other classes minus that of the own class: [..., n, classes] -> [..., n]."""
     others = values.copy()
     others[..., np.arange(len(codes)), codes] = -np.inf
     return others.max(axis=-1) - own(values, codes)
@@ -81,7 +77,7 @@ def pvi(evidence: Evidence) -> np.ndarray:
 
 
 def self_confidence(evidence: Evidence) -> np.ndarray:
-    """-log2 q(y | x), bits: items in the order of the least q(y | x) (Northcutt et al. 2021)."""
+    """-log2 q(y | x), bits (Northcutt et al. 2021)."""
     return -own(evidence.logs, evidence.codes) / NATS_PER_BIT
 
 
@@ -93,13 +89,14 @@ def margin(evidence: Evidence) -> np.ndarray:
 def confident_joint(evidence: Evidence) -> np.ndarray:
     """Items off the diagonal of the confident joint first, each part by its margin (Northcutt et al. 2021, section 3).
 
-    An item is in the class of largest q that is at least that class's mean q; off the diagonal margins get 2 more.
+    An item is in the class of largest q among those with q of at least the class's mean q; off the diagonal, 2 is
+    added.
     """
     q = np.exp(evidence.logs)
     labelled = np.eye(q.shape[1])[evidence.codes]
     thresholds = (q * labelled).sum(axis=0) / labelled.sum(axis=0)
-    counted = np.where(q >= thresholds, q, -1.0)
-    off = (counted.max(axis=1) >= 0.0) & (counted.argmax(axis=1) != evidence.codes)
+    above = np.where(q >= thresholds, q, -1.0)
+    off = (above.max(axis=1) >= 0.0) & (above.argmax(axis=1) != evidence.codes)
     return 2.0 * off + margin(evidence)
 
 
@@ -109,27 +106,27 @@ def aum(evidence: Evidence) -> np.ndarray:
 
 
 def confidence(evidence: Evidence) -> np.ndarray:
-    """-confidence: the mean over epochs of q(y | x), with its sign turned (Swayamdipta et al. 2020, section 2)."""
+    """-confidence, the negative mean over epochs of q(y | x) (Swayamdipta et al. 2020, section 2)."""
     return -np.exp(own(evidence.courses, evidence.codes)).mean(axis=(0, 1))
 
 
 def forgetting(evidence: Evidence) -> np.ndarray:
-    """How often an item predicted right was wrong one epoch later (Toneva et al. 2019); never right: all epochs."""
+    """How often a correct prediction is wrong one epoch later (Toneva et al. 2019); all epochs if never correct."""
     right = evidence.right
     events = (right[:, :-1] & ~right[:, 1:]).sum(axis=1)
     return np.where(right.any(axis=1), events, right.shape[1]).mean(axis=0)
 
 
 def el2n(evidence: Evidence) -> np.ndarray:
-    """The length of q(. | x) - the indicator of y after a tenth of the epochs (Paul et al. 2021)."""
-    early = np.exp(evidence.courses[:, max(1, round(EL2N_EPOCH_SHARE * evidence.courses.shape[1])) - 1])
+    """The norm of q(. | x) minus the indicator of y, after a tenth of the epochs (20 of 200 in Paul et al. 2021)."""
+    early = np.exp(evidence.courses[:, max(1, round(0.1 * evidence.courses.shape[1])) - 1])
     return np.linalg.norm(early - np.eye(early.shape[-1])[evidence.codes], axis=-1).mean(axis=0)
 
 
 def data_map(evidence: Evidence) -> pd.DataFrame:
     """Data map (Swayamdipta et al. 2020) over epochs: confidence, mean of q(y | x); variability; correctness.
 
-    ValueError: evidence of a family that is not trained by epochs.
+    ValueError: evidence from a family without epochs.
     """
     q = np.exp(own(evidence.courses, evidence.codes))
     return pd.DataFrame(
@@ -143,7 +140,7 @@ def data_map(evidence: Evidence) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class LabelScore:
-    """One score: function Evidence -> [n], larger = more suspicious; kind "held out" or "in sample"."""
+    """One score: function Evidence -> [n], larger: more suspicious; kind "held out" or "in sample"."""
 
     key: str
     title: str
@@ -171,7 +168,7 @@ SCORES = {
 
 
 def scores_of(evidence: Evidence) -> pd.DataFrame:
-    """Every score that the evidence allows, a column each [n]."""
+    """Every score that can be computed from the evidence, a column each [n]."""
     return pd.DataFrame(
         {key: score.function(evidence) for key, score in SCORES.items() if score.kind in evidence.kinds}
     )
@@ -189,9 +186,9 @@ def gather(
     generator: np.random.Generator | None = None,
     between: Callable[[float], None] = lambda done: None,
 ) -> Evidence:
-    """Evidence for the scores of label errors, with so many `trainings` on all items where the family has epochs.
+    """Evidence for the scores of label errors. trainings: number of trainings on all items, for a family with epochs.
 
-    Other arguments and errors as `pvi.pointwise`, for classes. ValueError also for a training that diverged.
+    Other arguments and errors as `pvi.pointwise`, for classes. ValueError also for a diverged training.
     """
     from infoscope.estimators.families.protocol import Epochwise, as_outcome  # with scikit-learn, which takes seconds
     from infoscope.estimators.families.registry import as_family
@@ -218,17 +215,17 @@ def gather(
 
 
 def label_scores(family: Any, x: Any, y: ArrayLike, **settings: Any) -> pd.DataFrame:
-    """Every score of `SCORES`, a column each [n]; larger = more suspicious. Arguments and errors as `gather`."""
+    """Every score of `SCORES`, a column each [n]; larger: more suspicious. Arguments and errors as `gather`."""
     return scores_of(gather(family, x, y, **settings))
 
 
 def flip_labels(
     labels: ArrayLike, share: float, generator: np.random.Generator, noise: str = "symmetric"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Labels [n] of which a random `share` is replaced, and which (a mask [n]).
+    """Labels [n] with a random `share` replaced, and a mask [n] of those.
 
     "symmetric": by any other label; "pair": by the next one (Han et al. 2018). ValueError: a share outside (0, 1), or
-    that flips nothing; one label only; an unknown noise.
+    of no label; one label only; an unknown noise.
     """
     labels = np.asarray(labels)
     values, codes = np.unique(labels, return_inverse=True)
@@ -236,7 +233,7 @@ def flip_labels(
     if not 0.0 < share < 1.0 or not count:
         raise OutOfRange(f"share must be between 0 and 1 and flip at least one of {len(labels)} labels, got {share!r}.")
     if len(values) < 2:
-        raise NoVariation(f"labels must take at least two values, got only {values.tolist()!r}.")
+        raise NoVariation(f"labels must take at least two values, got {values.tolist()!r}.")
     one_of("noise", noise, NOISES)
     flipped = np.zeros(len(labels), dtype=bool)
     flipped[generator.choice(len(labels), count, replace=False)] = True
@@ -253,19 +250,17 @@ def detection(
     resamples: int = 500,
     generator: np.random.Generator | None = None,
 ) -> pd.DataFrame:
-    """How well each column of scores [n] finds the items of a mask [n]: precision among the k largest (at; None: as
-    many as there are), AUROC, average precision; stratified `resamples` of items give errors and 95 % percentile
-    intervals.
+    """Detection of the items of a mask [n] by each column of scores [n]: precision among the k largest (`at`; None: the
+    size of the mask), AUROC, average precision. Errors and 95 % percentile intervals by a stratified bootstrap over
+    items.
 
     ValueError: a mask without both values, a k outside 1..n, scores that are not finite, fewer than 50 resamples.
     """
     mask = np.asarray(flipped)
     if mask.dtype != bool or mask.shape != (len(scores),) or mask.all() or not mask.any():
-        raise WrongShape(
-            f"flipped must be a mask [{len(scores)}] that holds both values, got {mask.dtype} {mask.shape}."
-        )
+        raise WrongShape(f"flipped must be a mask [{len(scores)}] with both values, got {mask.dtype} {mask.shape}.")
     if not np.isfinite(scores.to_numpy(dtype=np.float64)).all():
-        raise MissingValues("scores must be finite, but some are not.")
+        raise MissingValues("scores must be finite, got NaN or infinity.")
     at = [int(mask.sum())] if at is None else [require_int("at", k, 1) for k in at]
     if max(at) > len(mask):
         raise OutOfRange(f"at must be at most the number of items, {len(mask)}, got {max(at)}.")
@@ -277,38 +272,36 @@ def detection(
     for score in scores:
         values = scores[score].to_numpy(dtype=np.float64)
         for measure, function in measures(at).items():
-            again, value = function(values[draws], mask[draws]), float(function(values, mask))
-            low, high = np.quantile(again, [0.025, 0.975])
-            rows.append([score, measure, value, again.std(ddof=1), low, high, len(mask), len(parts[0])])
+            resampled, value = function(values[draws], mask[draws]), float(function(values, mask))
+            low, high = np.quantile(resampled, [0.025, 0.975])
+            rows.append([score, measure, value, resampled.std(ddof=1), low, high, len(mask), len(parts[0])])
     columns = ["score", "measure", "value", "standard_error", "low", "high", "n", "flipped"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def measures(at: Sequence[int]) -> dict[str, Measure]:
-    """What is measured, by name: functions of values and of a mask, [..., n] each -> [...]."""
+    """Detection measures by name: functions of values and a mask, [..., n] each -> [...]."""
     found: dict[str, Measure] = {"auroc": auroc, "average_precision": average_precision}
     return found | {f"precision@{k}": np.vectorize(partial(precision, k=k), signature="(n),(n)->()") for k in at}
 
 
 def average_precision(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The mean over the mask of the precision among items whose value is not below its own (ties: one); [..., n] ->
-    [...].
-    """
-    above = stats.rankdata(-values, method="max", axis=-1).astype(np.int64)  # how many values are not below
+    """The mean over items of the mask of the precision among items of at least the same value; [..., n] -> [...]."""
+    above = stats.rankdata(-values, method="max", axis=-1).astype(np.int64)  # number of values at least as large
     hits = np.cumsum(np.take_along_axis(mask, np.argsort(-values, axis=-1), axis=-1), axis=-1)
     shares = np.take_along_axis(hits, above - 1, axis=-1) / above
     return (shares * mask).sum(axis=-1) / mask.sum(axis=-1)
 
 
 def auroc(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The share of pairs of which the one in the mask has the larger value, ties one half; [..., n] -> [...]."""
+    """The share of pairs in which the item of the mask has the larger value, ties as 1/2; [..., n] -> [...]."""
     inside, n = mask.sum(axis=-1), mask.shape[-1]
     ranks = np.where(mask, stats.rankdata(values, axis=-1), 0.0).sum(axis=-1)
     return (ranks - inside * (inside + 1) / 2) / (inside * (n - inside))
 
 
 def precision(values: np.ndarray, mask: np.ndarray, k: int) -> float:
-    """The share of the mask among the k largest values; of items tied at the last place their average share counts."""
+    """The share of the mask among the k largest values; the mean share for items tied at the k-th value."""
     least = np.partition(values, len(values) - k)[len(values) - k]
     above, tied = values > least, values == least
     return float((mask[above].sum() + (k - above.sum()) * mask[tied].mean()) / k)

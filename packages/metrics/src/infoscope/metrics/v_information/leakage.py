@@ -1,5 +1,5 @@
-"""Usable information of every latent block for every family, and features that hide from one (Xu et al. 2020, section
-6.4).
+"""V-information of every latent block for every family, and features that hide a label from one (Xu et al. 2020,
+section 6.4).
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ def usable_leakage(
     """The cross-fitted V-information of every block [n, d] about every label [n] for every family; `given` as in
     `estimate`.
 
-    Columns: label, block, family, value_bits, standard_error_bits, ceiling_bits (H_V(label)), floored, n, groups; same
-    folds throughout. Nothing is clipped. ValueError as `estimate`.
+    Columns: label, block, family, value_bits, standard_error_bits, ceiling_bits (H_V(label)), floored, n, groups. All
+    rows use the same folds; values are not clipped. ValueError as `estimate`.
     """
     for name, mapping in (("blocks", blocks), ("labels", labels), ("families", families)):
         if not mapping:
-            raise TooFew(f"{name} is empty; it must name at least one.")
+            raise TooFew(f"{name} must have one entry or more, got none.")
     seed = int(generator_or_default(generator).integers(2**63))
     rows = []
     for label, values in labels.items():
         for block, x in blocks.items():
             for name, family in families.items():
-                drawn = np.random.default_rng(seed)
-                found = estimate(family, x, values, folds=folds, groups=groups, generator=drawn, given=given)
+                same = np.random.default_rng(seed)
+                found = estimate(family, x, values, folds=folds, groups=groups, generator=same, given=given)
                 figures = (found.bits.value, found.bits.standard_error, found.null_entropy.bits.value)
                 rows.append([label, block, name, *figures, found.floored, found.n, found.units])
     columns = ["value_bits", "standard_error_bits", "ceiling_bits", "floored", "n", "groups"]
@@ -62,7 +62,7 @@ class Hiding:
 
     encode               inputs [n, d] -> features [n, size], float64
     reconstruction       mean squared error over standardised inputs
-    adversary_log_loss   nats; the label's entropy if nothing is left for it
+    adversary_log_loss   nats; the entropy of the label if it is hidden completely
     """
 
     encode: Callable[[ArrayLike], np.ndarray]
@@ -86,9 +86,10 @@ def hide(
     """Trains features that keep x [n, d] and hide the classes u [n] from a family of networks.
 
     An autoencoder minimises squared error plus strength times the Kullback-Leibler divergence of the adversary's
-    prediction from the class frequencies; the adversary takes adversary_steps steps for each. With too slow an
-    adversary the label stays readable: measure the features by `usable_leakage`, on other rows. ValueError: lengths
-    that differ, one class only, numbers that are no classes, a negative strength, counts below 1, a batch below 2.
+    prediction from the class frequencies; the adversary takes adversary_steps steps for each of its own. If the
+    adversary learns too slowly, the label is not hidden: check the features by `usable_leakage` on other rows.
+    ValueError: different lengths, one class only, numbers that are not classes, a negative strength, counts below 1, a
+    batch below 2.
     """
     inputs = as_matrix("x", x)
     labels, codes = np.unique(np.asarray(u), return_inverse=True)
@@ -97,7 +98,7 @@ def hide(
     if len(labels) < 2:
         raise NoVariation(f"u must take at least two values, got {labels.tolist()!r} in all rows.")
     if labels.dtype.kind == "f" and np.mod(labels, 1).any():
-        raise WrongType(f"u must be classes, got {len(labels)} different numbers; bins of them are classes.")
+        raise WrongType(f"u must be classes, got {len(labels)} different numbers; bin them into classes.")
     for name, value, least in (
         ("size", size, 1), ("steps", steps, 1), ("batch", batch, 2), ("adversary_steps", adversary_steps, 1)
     ):  # fmt: skip
@@ -116,23 +117,23 @@ def hide(
     own = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=learning_rate)
     other = torch.optim.Adam(adversary.parameters(), lr=3.0 * learning_rate)
 
-    def drawn() -> Tensor:
+    def minibatch() -> Tensor:
         return torch.randint(len(rows), (batch,), generator=generator)
 
     for _ in range(steps):
         for _ in range(adversary_steps):
-            chosen = drawn()
+            chosen = minibatch()
             with torch.no_grad():
                 z = encoder(rows[chosen])
             other.zero_grad()
             functional.cross_entropy(adversary(z), targets[chosen]).backward()
             other.step()
-        chosen = drawn()
+        chosen = minibatch()
         z = encoder(rows[chosen])
         logs = adversary(z).log_softmax(dim=1)
-        shown = (frequencies * (frequencies.log() - logs)).sum(dim=1).mean()
+        divergence = (frequencies * (frequencies.log() - logs)).sum(dim=1).mean()
         own.zero_grad()
-        (functional.mse_loss(decoder(z), rows[chosen]) + strength * shown).backward()
+        (functional.mse_loss(decoder(z), rows[chosen]) + strength * divergence).backward()
         own.step()
     encoder.eval()
     with torch.no_grad():

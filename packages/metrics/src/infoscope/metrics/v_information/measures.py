@@ -1,8 +1,8 @@
 """Predictive V-information I_V(x -> y) = H_V(y) - H_V(y | x), H_V(y | x) = inf over f in V of E[-log f[x](y)] (Xu et
 al. 2020); given c, H_V(y | c) - H_V(y | c, x), with the chain rule (Hewitt et al. 2021).
 
-In-sample: both infima on one sample, biased upward, with the PAC bound (theorem 1). Held-out: fitted on one part,
-measured on another (Ethayarajh et al. 2022); may be negative. Cross-fitted: every item by members of the other folds.
+In-sample: both infima on one sample, biased upwards, with the PAC bound (theorem 1). Held-out: fitted on one part,
+evaluated on another (Ethayarajh et al. 2022); may be negative. Cross-fitted: every item by fits to the other folds.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ ESTIMATORS = (IN_SAMPLE, HELD_OUT, CROSS_FITTED)
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VInformation(Estimate):
-    """An estimate of I_V(x -> y | given), = null_entropy - conditional_entropy, nats; `method` is the family.
+    """An estimate of I_V(x -> y | given) = null_entropy - conditional_entropy, nats; `method` is the family.
 
-    standard_error     sd(PVI) / sqrt(n), robust to groups, without training randomness; nan in-sample
+    standard_error     sd(PVI) / sqrt(n), robust to groups, without the randomness of training; NaN in-sample
     local              pointwise V-information of every item [n]
     null_entropy, conditional_entropy  H_V(y | given) and H_V(y | given, x)
-    floor, floored, null_floored  least class probability; items whose class was below it with the input, and without
-    bound              the PAC bound in-sample, whose interval this is; or None
+    floor, floored, null_floored  least class probability; items with their class below it, with and without x
+    bound              the PAC bound in-sample, which gives the interval; or None
     """
 
     null_entropy: Estimate
@@ -72,17 +72,17 @@ def estimate(
     generator: np.random.Generator | None = None,
     given: Any = None,
 ) -> VInformation:
-    """I_V(x -> y), nats, of n pairs; I_V(x -> y | given) where something is given.
+    """I_V(x -> y), nats, of n pairs; I_V(x -> y | given) with `given`.
 
-    family       a name, a Family, or an object that is one: see `families.as_family`
+    family       a name, a Family, or an object that acts as one: see `families.as_family`
     x, y         n items as the family takes them (array [n, d], list of texts); classes [n] or numbers [n] or [n, q]
     estimator    "in-sample", "held-out" (the first fold, or test, a mask [n]) or "cross-fitted"; folds at least 3
     groups       [n], dependent items, which share a fold
     floor        least probability of a class (mixing with the uniform distribution); 0 for none
-    delta        of the PAC bound, in-sample
-    given        what both members see: floats [n] or [n, p], or classes [n]; texts or classes beside texts
+    delta        error probability of the PAC bound, in-sample
+    given        condition of both entropies: floats [n] or [n, p], or classes [n]; with texts x, texts or classes
 
-    ValueError: lengths that differ, an outcome that does not vary or suit the family, a setting that is not possible.
+    ValueError: different lengths, an outcome that is constant or does not suit the family, settings out of range.
     """
     one_of("estimator", estimator, ESTIMATORS)
     family = as_family(family)
@@ -96,8 +96,8 @@ def estimate(
     if estimator == IN_SAMPLE and given is None and isinstance(family, Bounded):
         complexity = family.complexity(x, outcome.values, outcome.classes, floor, generator)
         bound = None if complexity is None else pac_bound(complexity, outcome.n, delta)
-    said = summary(found, estimator, family.name, codes[found.rows], floor, bound)
-    return said if given is None else replace(said, settings=f"{estimator}, beyond what is given")
+    estimated = summary(found, estimator, family.name, codes[found.rows], floor, bound)
+    return estimated if given is None else replace(estimated, settings=f"{estimator}, given a condition")
 
 
 def splits_of(
@@ -108,7 +108,7 @@ def splits_of(
     test: ArrayLike | None,
     generator: np.random.Generator,
 ) -> list[Split]:
-    """The parts that are fitted and those that are measured."""
+    """Masks of training and of evaluated items."""
     if test is not None and estimator != HELD_OUT:
         raise Conflict(f"test must be None unless the estimator is {HELD_OUT!r}, got one for {estimator!r}.")
     if estimator == IN_SAMPLE:
@@ -119,17 +119,17 @@ def splits_of(
         return splits if estimator == CROSS_FITTED else splits[:1]
     measured = np.asarray(test)
     if measured.dtype != bool or measured.shape != (outcome.n,) or measured.all() or not measured.any():
-        raise WrongType(f"test must be a mask [{outcome.n}] that holds both values, got {measured.dtype} {measured!r}.")
+        raise WrongType(f"test must be a mask [{outcome.n}] with both values, got {measured.dtype} {measured!r}.")
     shared = np.intersect1d(groups[measured], groups[~measured])
     if len(shared):
-        raise OutOfRange(f"test must keep groups whole, but {len(shared)} of them are on both sides.")
+        raise OutOfRange(f"test must keep groups whole, but {len(shared)} of them are in both parts.")
     return [(~measured, measured)]
 
 
 def summary(
     found: Predictions, estimator: str, family: str, groups: np.ndarray, floor: float, bound: PacBound | None
 ) -> VInformation:
-    """The means over items with their errors; groups [n] of the items measured."""
+    """The VInformation of predictions; groups [m] of the evaluated items."""
     codes = np.unique(groups, return_inverse=True)[1]
     value, null, conditional = (
         mean_of(local, codes, method=family, settings=estimator)

@@ -1,4 +1,4 @@
-"""Predictions of items by fitted members of a family: out of fold, of a test set, or of the very items of the fit."""
+"""Predictions of items by fits of a family: out of fold, on a test set, or on the training items."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from infoscope.estimators.classifier.inputs import assign_folds, coded
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, fit_each, take
 from infoscope.estimators.variables import as_codes, as_matrix, require_values
 
-FLOOR = 1e-6  # least probability of a class, unless told otherwise
-TEMPERATURES = (0.02, 50.0)  # between which one is sought
+FLOOR = 1e-6  # default least probability of a class
 
 Split = tuple[np.ndarray, np.ndarray]
-"""Masks [n] of the items that are fitted and of those that are predicted."""
+"""Masks [n] of training and of predicted items."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Calibration of predicted probabilities: mean |share right - top probability| over 15 bins (Guo et al. 2017;
-    sqrt(15 / n) is noise), and the best temperature for these items (not used).
+    """Calibration of predicted probabilities: mean |accuracy - top probability| over 15 bins (Guo et al. 2017; about
+    sqrt(15 / n) by chance), and the best temperature for these items, which is not applied.
     """
 
     expected_error: float
@@ -39,10 +38,10 @@ class Calibration:
 class Predictions:
     """Log densities of items' own outcomes, nats, in the order of the items.
 
-    rows, fold           int64 [m], which items, by which split
+    rows, fold           int64 [m], indices of items and of splits
     null, informed       [m], without and with x
     logs, null_logs      [m, classes] of every class with x and without; None for numbers
-    floored, null_floored  items whose own class had less than the floor with x and without
+    floored, null_floored  numbers of items with their own class below the floor, with x and without
     """
 
     rows: np.ndarray
@@ -67,16 +66,16 @@ def predict(
     nulls: Sequence[Predictor] | None = None,
     given: Any = None,
 ) -> Predictions:
-    """Fits the family on each split's first items and predicts its second ones; nulls: known members without input.
+    """Fits the family on the training items of each split and predicts the others; nulls: known fits without input.
 
-    floor and given as in `estimate`. ValueError for a floor that leaves the classes no room.
+    floor and given as in `estimate`. ValueError for a floor of 1 / classes or more.
     """
     if outcome.classes is not None and not 0.0 <= floor * outcome.classes < 1.0:
         raise OutOfRange(f"floor must be at least 0 and below 1 / {outcome.classes} (classes), got {floor!r}.")
     if given is not None:
         without, found = (
             predict(family, inputs, outcome, splits, groups, floor, generator, nulls)
-            for inputs in beside(given, x, outcome.n)
+            for inputs in conditional_inputs(given, x, outcome.n)
         )
         return replace(found, null=without.informed, null_logs=without.logs, null_floored=without.floored)
     trainings, tests = zip(*splits)
@@ -85,10 +84,8 @@ def predict(
     return measured(x, outcome, tests, fits, nulls, floor)
 
 
-def beside(given: Any, x: Any, n: int) -> tuple[Any, Any]:
-    """What is given, and the same with x, as inputs of a family: columns (indicators for classes), or a line before
-    texts.
-    """
+def conditional_inputs(given: Any, x: Any, n: int) -> tuple[Any, Any]:
+    """`given` alone and with x, as inputs of a family: columns (indicators for classes), or a line before each text."""
     check_length(given, n, "given")
     if not hasattr(x, "shape") and all(isinstance(item, str) for item in x):
         return [str(item) for item in given], [f"{known}\n{item}" for known, item in zip(given, x)]
@@ -99,7 +96,7 @@ def beside(given: Any, x: Any, n: int) -> tuple[Any, Any]:
         codes = as_codes("given", given)
         classes = codes.max() + 1
         if classes > n / 2:
-            raise WrongType(f"given must be floats or classes that repeat, got {classes} classes of {n} items.")
+            raise WrongType(f"given must be floats or repeated classes, got {classes} classes for {n} items.")
         known = np.eye(classes)[codes]
     return known, np.hstack([known, as_matrix("x", x)])
 
@@ -114,7 +111,7 @@ def cross_fitted(
     generator: np.random.Generator,
     given: Any = None,
 ) -> Predictions:
-    """Predictions of every item by what is fitted to the other folds; see `predict`."""
+    """Predictions of every item by fits to the other folds; see `predict`."""
     check_length(x, outcome.n)
     codes = as_groups(groups, outcome.n)
     splits = fold_splits(outcome, codes, folds, generator)
@@ -128,7 +125,7 @@ def fit_nulls(
     groups: np.ndarray,
     generator: np.random.Generator,
 ) -> list[Predictor]:
-    """The best member without an input on every training set (a mask [n])."""
+    """The fits without an input on every training set (a mask [n])."""
     return [
         family.fit(None, outcome.values[rows], outcome.classes, groups[rows], generator=generator) for rows in trainings
     ]
@@ -142,7 +139,7 @@ def measured(
     nulls: Sequence[Predictor],
     floor: float,
 ) -> Predictions:
-    """Predictions of classes, floored, or of numbers, whose densities have the floor that their family gives them."""
+    """Predictions of classes, with the floor, or of numbers, whose densities have a floor of their family."""
     raw = np.full((outcome.n, outcome.classes or 1), np.nan)
     without, fold = raw.copy(), np.full(outcome.n, -1)
     for place, (rows, fit, null) in enumerate(zip(tests, fits, nulls)):
@@ -179,7 +176,7 @@ def with_floor(logs: np.ndarray, floor: float) -> np.ndarray:
 
 
 def below(logs: np.ndarray, floor: float) -> int:
-    """How many log probabilities are below the floor's."""
+    """The number of log probabilities below that of the floor."""
     return int((logs < math.log(floor)).sum()) if floor > 0.0 else 0
 
 
@@ -187,38 +184,38 @@ def finite(logs: np.ndarray) -> np.ndarray:
     """The log densities [n]; ValueError if an item has density 0, which would make every mean infinite."""
     bad = int((~np.isfinite(logs)).sum())
     if bad:
-        raise OutOfRange(f"floor must be above 0 here: {bad} of {len(logs)} items have a class predicted impossible.")
+        raise OutOfRange(f"floor must be above 0, as {bad} of {len(logs)} items have a class of probability 0.")
     return logs
 
 
 def temperature(logs: np.ndarray, classes: np.ndarray) -> float:
-    """The T of least log loss of exp(log q / T) (Guo et al. 2017) within `TEMPERATURES`; logs [n, classes]."""
+    """The T of least log loss of exp(log q / T) (Guo et al. 2017) in [0.02, 50]; logs [n, classes]."""
     rows = np.arange(len(classes))
-    logs = np.maximum(logs, -700.0)  # a law without floor may hold -inf, which no temperature changes
+    logs = np.maximum(logs, -700.0)  # without a floor there may be -inf, which no temperature changes
 
     def loss(log_temperature: float) -> float:
         return -float(log_softmax(logs / math.exp(log_temperature), axis=1)[rows, classes].mean())
 
-    bounds = math.log(TEMPERATURES[0]), math.log(TEMPERATURES[1])
+    bounds = math.log(0.02), math.log(50.0)
     return math.exp(float(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4}).x))
 
 
 def fold_splits(outcome: Outcome, groups: np.ndarray, folds: int, generator: np.random.Generator) -> list[Split]:
-    """Every fold predicted by what is fitted on the others; groups stay whole, classes are spread evenly."""
+    """The splits by folds; groups stay whole, classes are balanced over folds."""
     strata = np.zeros(outcome.n, dtype=np.int64) if outcome.classes is None else outcome.values
     fold_of = assign_folds(strata, groups, folds, generator)
     return [(fold_of != fold, fold_of == fold) for fold in range(folds)]
 
 
 def as_groups(groups: ArrayLike | None, n: int) -> np.ndarray:
-    """Codes of groups [n]; None: every item is its own."""
+    """Codes of groups [n]; None: every item is a group."""
     return np.arange(n) if groups is None else coded("groups", groups, n)
 
 
 def check_length(x: Any, n: int, name: str = "x") -> None:
     """ValueError unless x has one item for each outcome."""
     if not hasattr(x, "__len__") and not getattr(x, "shape", ()):
-        raise WrongShape(f"{name} must hold {n} items, one for each outcome y, got one {type(x).__name__}.")
+        raise WrongShape(f"{name} must have {n} items, one for each outcome y, got one {type(x).__name__}.")
     require_values(name, x)
     items = x.shape[0] if hasattr(x, "shape") else len(x)  # a sparse matrix has no length
     if items != n:

@@ -7,15 +7,21 @@ Given c: log2 f'[c, x](y) - log2 f[c](y) (Hewitt et al. 2021; Chen et al. 2023, 
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from infoscope.checks import require_int
+from infoscope.errors import OutOfRange, UnknownName
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.classifier.inputs import coded
 from infoscope.estimators.families.protocol import Outcome, as_outcome
 from infoscope.estimators.families.registry import as_family
+from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import aligns
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, cross_fitted
@@ -32,9 +38,9 @@ def pointwise(
     generator: np.random.Generator | None = None,
     given: Any = None,
 ) -> pd.DataFrame:
-    """The cross-fitted PVI of every item, in their order: one row each. Arguments and errors as `estimate`.
+    """A table of the cross-fitted PVI of every item, in their order. Arguments and errors as `estimate`.
 
-    Columns: label, pvi_bits, H_yb and H_yxb (-log2 probability or density without and with x, bits), fold; of classes
+    Columns: label, pvi_bits, H_yb and H_yxb (-log2 probability or density without and with x, bits), fold; for classes
     also predicted and correct.
     """
     family = as_family(family)
@@ -44,7 +50,7 @@ def pointwise(
 
 
 def table(found: Predictions, outcome: Outcome) -> pd.DataFrame:
-    """Predictions as a table, one row for each item that was predicted."""
+    """Predictions as a table, a row for each predicted item."""
     without, with_input = -found.null / NATS_PER_BIT, -found.informed / NATS_PER_BIT
     columns: dict[str, Any] = {
         "pvi_bits": without - with_input,
@@ -60,3 +66,51 @@ def table(found: Predictions, outcome: Outcome) -> pd.DataFrame:
     elif outcome.values.shape[1] == 1:
         columns = {"label": outcome.values[found.rows, 0]} | columns
     return pd.DataFrame(columns, index=pd.RangeIndex(len(found.rows)))
+
+
+class Window(NamedTuple):
+    """Bits: lowest_right, the least PVI of a correct prediction; highest_wrong, the largest of a wrong one."""
+
+    lowest_right: Any
+    highest_wrong: Any
+
+
+def threshold_window(null_entropy_bits: ArrayLike, classes: int) -> Window:
+    """The range of possible PVI thresholds: H_yb(y) - log2 C and H_yb(y) - 1 bit, for a label y among C classes.
+
+    null_entropy_bits is H_yb(y) = -log2 f[none](y), one for each label. For C = 2 PVI separates correct from wrong
+    predictions exactly; for C = 3, even classes, 0 and 0.585 bits (figure 3 of Ethayarajh et al. 2022). ValueError:
+    classes < 2, negative entropy.
+    """
+    classes = require_int("classes", classes, 2)
+    entropy = np.asarray(null_entropy_bits, dtype=np.float64)
+    if not (entropy >= 0.0).all():
+        raise OutOfRange(f"null_entropy_bits must be at least 0, got {null_entropy_bits!r}.")
+    return Window((entropy - math.log2(classes))[()], (entropy - 1.0)[()])
+
+
+@aligns("table", "groups")
+def slices(
+    table: pd.DataFrame, by: Hashable | Sequence[Hashable], groups: ArrayLike | None = None
+) -> pd.DataFrame:  # fmt: skip
+    """Mean PVI (bits) by the values of one or more columns of a `pointwise` table: n, mean_bits, standard_error_bits.
+
+    groups [n]: dependent items. ValueError: no such column.
+    """
+    columns = list(by) if isinstance(by, list | tuple) else [by]
+    missing = [column for column in [*columns, "pvi_bits"] if column not in table]
+    if missing:
+        raise UnknownName(f"by must name columns of the table, {list(table.columns)}, got {missing}.")
+    codes = np.arange(len(table)) if groups is None else coded("groups", groups, len(table))
+    rows = []
+    places = pd.Series(np.arange(len(table)), index=table.index)
+    for value, members in places.groupby([table[column] for column in columns], observed=True, dropna=False):
+        bits = table["pvi_bits"].to_numpy()[members]
+        own = np.unique(codes[members], return_inverse=True)[1]
+        rows.append([*value, len(bits), bits.mean(), clustered_error(bits, own)])
+    return pd.DataFrame(rows, columns=[*columns, "n", "mean_bits", "standard_error_bits"]).set_index(columns)
+
+
+def hardest(table: pd.DataFrame, count: int = 10) -> pd.DataFrame:
+    """The `count` items of least PVI, hardest first, with their index."""
+    return table.nsmallest(require_int("count", count, 1), "pvi_bits")

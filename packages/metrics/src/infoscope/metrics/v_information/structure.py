@@ -1,7 +1,7 @@
-"""Structure learning: the directed tree of most usable information (Xu et al. 2020, section 4).
+"""Structure learning: the directed tree of largest V-information (Xu et al. 2020, section 4).
 
 The maximum spanning arborescence (Chu & Liu 1965, Edmonds 1967) of I_V(X_i -> X_j); for symmetric weights the tree of
-Chow & Liu 1968. A tree is an array of parents [m]: -1 for the root.
+Chow & Liu 1968. A tree is an array of parents [m]; -1 for the root.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from infoscope.metrics.v_information.predictions import FLOOR, check_length, fit
 def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndarray:
     """The parents, int64 [m], of the spanning arborescence of largest total weight; -1 for its root.
 
-    weights [m, m]: [i, j] of the edge from i to j; -inf where there is none. root None: the best. Deterministic.
-    ValueError: weights that are not square, nan or +inf, an unknown root, nodes that no root reaches.
+    weights [m, m]: [i, j] of the edge from i to j; -inf for no edge. root None: the best one. Deterministic.
+    ValueError: weights that are not square, NaN or +inf, an unknown root, nodes that no root reaches.
     """
-    import networkx as nx  # only for those who learn a tree
+    import networkx as nx  # slow to import
 
     weights = np.array(weights, dtype=np.float64)
     if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or not len(weights):
@@ -41,14 +41,13 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
     m = len(weights)
     np.fill_diagonal(weights, -np.inf)
     if np.isnan(weights).any() or (weights == np.inf).any():
-        raise WrongType("weights must be numbers, or -inf for no edge, but some are nan or +inf.")
+        raise WrongType("weights must be numbers, or -inf for no edge, got NaN or +inf.")
     if root is not None and (isinstance(root, bool) or not isinstance(root, int | np.integer) or not 0 <= root < m):
         raise OutOfRange(f"root must be None or a node from 0 to {m - 1}, got {root!r}.")
     if root is not None:
         weights[:, root] = -np.inf
-    # Fractions, so that no weight drowns in a sum; raised so far that one edge more outweighs any choice among the
-    # others. The best branching is then a spanning arborescence, if there is one (networkx's own function raises them
-    # by a fixed amount, in floats).
+    # Exact fractions, raised so far that one more edge outweighs any choice among the others: the best branching is
+    # then a spanning arborescence, if there is one (networkx's own function raises floats by a fixed amount).
     edges = [(i, j, Fraction(weights[i, j])) for i, j in np.argwhere(np.isfinite(weights)).tolist()]
     raised = 1 + 2 * m * max((abs(weight) for *_, weight in edges), default=0)
     graph = nx.DiGraph()
@@ -58,13 +57,13 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
         parents[child] = parent
     if (parents < 0).sum() > 1:
         start = "any root" if root is None else f"root {root}"
-        raise OutOfRange(f"weights must have a path from {start} to every node; there is no spanning arborescence.")
+        raise OutOfRange(f"weights must have a path from {start} to every node, but there is no spanning arborescence.")
     return parents
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """I_V(X_i -> X_j) of all ordered pairs [m, m], nats (diagonal -inf), with standard errors (nan in-sample)."""
+    """I_V(X_i -> X_j) of all ordered pairs [m, m], nats (diagonal -inf), with standard errors (NaN in-sample)."""
 
     value: np.ndarray
     standard_error: np.ndarray
@@ -82,7 +81,7 @@ def weights_by(
     floor: float = FLOOR,
     generator: np.random.Generator | None = None,
 ) -> Weights:
-    """The weights of structure learning.
+    """The weights for structure learning.
 
     variables: m arrays, each [n] or [n, d], or the columns of one array or data frame; family: one, or one for each
     predicted variable. Other arguments and errors as `v_information.estimate`.
@@ -116,11 +115,11 @@ def weights_by(
 
 
 def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> float:
-    """The share of the tree's m - 1 edges that the true tree lacks; undirected: in neither direction."""
+    """The share of the tree's m - 1 edges that are not in the true tree; undirected: in neither direction."""
     edges, expected = edges_of("parents", parents), edges_of("truth", truth)
     if len(edges) != len(expected):
         raise WrongLength(
-            f"parents and truth must be trees of equally many nodes, got {len(edges) + 1} and {len(expected) + 1}."
+            f"parents and truth must be trees of the same size, got {len(edges) + 1} and {len(expected) + 1} nodes."
         )
     if not directed:
         expected |= {(child, parent) for parent, child in expected}
@@ -128,12 +127,12 @@ def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> 
 
 
 def edges_of(name: str, parents: ArrayLike) -> set[tuple[int, int]]:
-    """The (parent, child) pairs of a tree; ValueError unless exactly one node is the root and nothing is a cycle."""
+    """The (parent, child) pairs of a tree; ValueError unless it has one root and no cycle."""
     parents = np.asarray(parents)
     flat = parents.ndim == 1 and len(parents) > 1 and np.issubdtype(parents.dtype, np.integer)
     known = flat and (parents >= -1).all() and (parents < len(parents)).all() and (parents == -1).sum() == 1
     ancestors = parents
-    for _ in range(len(parents) if known else 0):  # as many steps up lead past the root, unless in a cycle
+    for _ in range(len(parents) if known else 0):  # after this many steps up, only nodes of a cycle are left
         ancestors = np.where(ancestors < 0, -1, parents[ancestors])
     if not known or (ancestors >= 0).any():
         raise OutOfRange(f"{name} must be the parents of a tree of at least 2 nodes with one -1, got {parents!r}.")

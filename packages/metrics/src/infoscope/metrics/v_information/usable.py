@@ -1,8 +1,8 @@
-"""Usable information of a mixture of families, row by row, and its extrapolation in the number of training rows.
+"""V-information of a mixture of families, row by row, and its extrapolation in the number of training rows.
 
-The loss of finite training is c / n, or c / sqrt(n) at slowest (linear families; Bartlett & Mendelson 2002): the
-estimate plus once or 2.4 times its gain over members of half the rows. The interval of a `Term` is the hull of the
-estimate's and of the farther end's.
+The loss from finite training decreases as c / n, at slowest as c / sqrt(n) (linear families; Bartlett & Mendelson
+2002): the limit is the estimate plus 1 or 2.4 times its gain over fits to half of the rows. The interval of a `Term` is
+the hull of the intervals of the estimate and of the larger extrapolation.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from infoscope.estimators.families.stacked import Stacked, maximum_likelihood_we
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, Split, fit_nulls, measured
 
-GAINS = 1.0 / (np.sqrt(2.0) - 1.0)  # of the last doubling of rows, still to come where sqrt(2) less is missing then
+GAINS = 1.0 / (np.sqrt(2.0) - 1.0)  # remaining gain over that of the last doubling of rows, for a loss c / sqrt(n)
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """Usable information, nats, with Estimate's arithmetic: `found` by all training rows, `further` extrapolated."""
+    """V-information, nats, with Estimate's arithmetic: `found` from all training rows, `further` extrapolated."""
 
     found: Estimate
     further: Estimate
@@ -37,20 +37,20 @@ class Term:
 
     @property
     def estimate(self) -> Estimate:
-        """The value of `found`; its interval reaches from the least to the largest end of both."""
+        """`found` with the hull of both intervals."""
         ends = self.found.low, self.further.low, self.found.high, self.further.high
         return replace(self.found, interval=(min(ends), max(ends)))
 
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """Local values [n], nats: of members of all training rows, and of those of half of them."""
+    """Local values [n], nats, from fits to all training rows, and to half of them."""
 
     found: NDArray[np.float64]
     half: NDArray[np.float64]
 
     def term(self, groups: NDArray[np.int64], method: str = "") -> Term:
-        """Their means, with errors between groups (codes [n])."""
+        """The means, with errors robust to groups (codes [n])."""
         further = self.found + GAINS * (self.found - self.half)
         return Term(mean_of(self.found, groups, method=method), mean_of(further, groups, method=method))
 
@@ -59,7 +59,7 @@ def with_ignorance(known: Mapping[frozenset[str], Local], folds: NDArray[np.int6
     """The same sets of blocks, each mixed with its subsets and no input (optional ignorance, Xu et al. 2020, definition
     1).
 
-    Weights of a fold [n] are the likeliest on other rows, and cost about half a nat each (Akaike 1974).
+    Weights maximise the likelihood on the rows of other folds [n], at a cost of about half a nat each (Akaike 1974).
     """
 
     def mixed(logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -74,7 +74,7 @@ def with_ignorance(known: Mapping[frozenset[str], Local], folds: NDArray[np.int6
     for names, own in known.items():
         parts = [one for some, one in known.items() if some <= names]
         cost = len(parts) / (2 * len(folds))
-        found[names] = own  # of constant columns: nothing, exactly
+        found[names] = own  # constant columns: exactly 0
         if own.found.any():
             found[names] = Local(mixed([one.found for one in parts]), mixed([one.half for one in parts]) - cost)
     return found
@@ -88,11 +88,10 @@ def predictions(
     groups: NDArray[np.int64],
     generator: np.random.Generator,
 ) -> tuple[Predictions, ...]:
-    """Held-out predictions of members, of members with half of the training rows, and both of the `first` part."""
+    """Held-out predictions of fits, of fits to half of the training rows, and both for the `first` part."""
     trainings, tests = zip(*splits)
     nulls = fit_nulls(family, outcome, trainings, groups, generator)
     fits = fit_each(family, x, outcome.values, trainings, outcome.classes, groups, generator)
-
     sets = [fits] if family.first is None else [fits, [member.first for member in fits]]
     return tuple(
         measured(x, outcome, tests, some, nulls, FLOOR)
@@ -104,7 +103,7 @@ def predictions(
 def thinned(
     splits: Sequence[Split], groups: NDArray[np.int64], most: int, generator: np.random.Generator
 ) -> list[Split]:
-    """The same splits, with random groups of at most about `most` rows to be fitted to."""
+    """The same splits, with training sets of random groups, about `most` rows at most."""
     found = []
     for training, test in splits:
         order = generator.permutation(np.unique(groups[training]))

@@ -1,4 +1,4 @@
-"""Domain-adversarial training: DANN, and AugmentedDANN with a block for each label and one for both."""
+"""Domain-adversarial training: DANN, and AugmentedDANN with blocks for class, domain and both."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from infoscope.models.domain.networks import encoder, perceptron, reverse_gradie
 
 
 class DANN(ERM):
-    """Domain-adversarial training (Ganin et al. 2016): the encoder hides the domain from an adversary that reads z_y.
+    """Domain-adversarial training (Ganin et al. 2016): the encoder hides the domain from an adversary with input z_y.
 
     The objective is the sum of both cross entropies, weighted by the gradient reversal. With `adversary.method`
-    "alternating" (DomainBed), steps of the adversary (loss and gradient penalty of every item) and of the rest take
-    turns.
+    "alternating" (DomainBed), steps of the adversary (loss and gradient penalty of every item) and of the other parts
+    alternate.
     """
 
     Config = DANNConfig
@@ -32,7 +32,7 @@ class DANN(ERM):
         self.adversary = perceptron(settings.blocks.dim, settings.adversary.hidden, settings.domains)
 
     def domain_logits(self, x: Tensor) -> Tensor:
-        """The adversary's reading of z_y: domain logits [n, domains]."""
+        """The adversary's domain logits [n, domains] from z_y."""
         return self.adversary(self.features(x))
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
@@ -42,8 +42,8 @@ class DANN(ERM):
             return self._adversary_losses(z.detach(), batch.d)
         risk = cross_entropy(self.class_head(z), batch.y)
         if player == "model":
-            read = cross_entropy(self.adversary(reverse_gradient(z, weight)), batch.d)
-            return {"class": risk, "adversary": read, "objective": risk + read}
+            loss = cross_entropy(self.adversary(reverse_gradient(z, weight)), batch.d)
+            return {"class": risk, "adversary": loss, "objective": risk + loss}
         terms = self._adversary_losses(z, batch.d)
         return terms | {"class": risk, "objective": risk - weight * terms["objective"]}
 
@@ -52,12 +52,12 @@ class DANN(ERM):
         penalty = self.settings.adversary.gradient_penalty
         if penalty:
             z = z if z.requires_grad else z.requires_grad_()
-        read = cross_entropy(self.adversary(z), d)
+        loss = cross_entropy(self.adversary(z), d)
         if not penalty:
-            return {"adversary": read, "objective": read}
-        slope = torch.autograd.grad(read * len(d), z, create_graph=True)[0]
-        steepness = slope.square().sum(1).mean()
-        return {"adversary": read, "gradient_penalty": steepness, "objective": read + penalty * steepness}
+            return {"adversary": loss, "objective": loss}
+        slope = torch.autograd.grad(loss * len(d), z, create_graph=True)[0]
+        squared = slope.square().sum(1).mean()
+        return {"adversary": loss, "gradient_penalty": squared, "objective": loss + penalty * squared}
 
     def players(self) -> dict[str, list[nn.Parameter]]:
         if self.settings.adversary.method == "reversal":
@@ -80,8 +80,9 @@ class DANN(ERM):
 
 
 class AugmentedDANN(DomainModel):
-    """z_y, z_d and z_dy from one encoder (ReLU), class read off (z_y, z_dy), domain off (z_d, z_dy), and an adversary
-    against the domain in z_y and the class in z_d each (see `AugmentedDANNConfig`)."""
+    """z_y, z_d and z_dy from one encoder (ReLU); heads predict the class from (z_y, z_dy) and the domain from (z_d,
+    z_dy); adversaries predict the domain from z_y and the class from z_d (see `AugmentedDANNConfig`).
+    """
 
     Config = AugmentedDANNConfig
     settings: AugmentedDANNConfig
@@ -91,26 +92,26 @@ class AugmentedDANN(DomainModel):
         self.encoder = nn.Sequential(encoder(settings.shape, settings.network, blocks.dim), nn.ReLU())
         self.class_head = perceptron(blocks.width(("z_y", "z_dy")), settings.hidden, settings.classes)
         self.domain_head = perceptron(blocks.width(("z_d", "z_dy")), settings.hidden, settings.domains)
-        told = (settings.classes, settings.domains) if settings.conditional else (0, 0)
+        given = (settings.classes, settings.domains) if settings.conditional else (0, 0)
         hidden = settings.adversary.hidden
-        self.domain_adversary = perceptron(blocks.z_y + told[0], hidden, settings.domains)
-        self.class_adversary = perceptron(blocks.z_d + told[1], hidden, settings.classes)
+        self.domain_adversary = perceptron(blocks.z_y + given[0], hidden, settings.domains)
+        self.class_adversary = perceptron(blocks.z_d + given[1], hidden, settings.classes)
 
     def blocks(self, x: Tensor) -> dict[str, Block]:
         return {name: Block(values) for name, values in self._values(x).items()}
 
     def class_logits(self, x: Tensor) -> Tensor:
-        return self.class_head(_beside(self._values(x), "z_y"))
+        return self.class_head(_with_shared(self._values(x), "z_y"))
 
     def domain_logits(self, x: Tensor) -> Tensor:
-        """Domain logits [n, domains] off (z_d, z_dy)."""
-        return self.domain_head(_beside(self._values(x), "z_d"))
+        """Domain logits [n, domains] from (z_d, z_dy)."""
+        return self.domain_head(_with_shared(self._values(x), "z_d"))
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
         settings, z = self.settings, self._values(batch.x)
         terms = {
-            "class": cross_entropy(self.class_head(_beside(z, "z_y")), batch.y),
-            "domain": cross_entropy(self.domain_head(_beside(z, "z_d")), batch.d),
+            "class": cross_entropy(self.class_head(_with_shared(z, "z_y")), batch.y),
+            "domain": cross_entropy(self.domain_head(_with_shared(z, "z_d")), batch.d),
         }
         ramp = settings.adversary.ramp(progress)
         for_domain, for_class = reverse_gradient(z["z_y"], ramp), reverse_gradient(z["z_d"], ramp)
@@ -135,15 +136,15 @@ class AugmentedDANN(DomainModel):
         return {name: h[:, columns] for name, columns in self.blocks_spec.slices.items()}
 
 
-def _beside(z: dict[str, Tensor], name: str) -> Tensor:
-    """A block, with z_dy beside it if there is one: [n, dims]."""
+def _with_shared(z: dict[str, Tensor], name: str) -> Tensor:
+    """A block, concatenated with z_dy if present: [n, dims]."""
     return torch.cat([z[name], z["z_dy"]], 1) if "z_dy" in z else z[name]
 
 
 def covariance_norms(z: dict[str, Tensor]) -> Tensor:
-    """Sum over the other blocks of the Frobenius norm of their covariance with z_dy in the batch (divided by n).
+    """Sum over the other blocks of the Frobenius norm of their covariance (1 / n) with z_dy in the batch.
 
-    z: block name -> [n, dim], with z_dy and another block or more.
+    z: block name -> [n, dim], with z_dy and at least one more.
     """
     centred = {name: values - values.mean(0) for name, values in z.items()}
     shared = centred.pop("z_dy")

@@ -1,5 +1,5 @@
-"""The base of all domain models, and those of one block: risk minimisation, plain, informed of the domain (DI-ERM), or
-with a penalty on what differs between domains: of risks (IRM), of features (CORAL), of gradients (Fishr).
+"""The base of all domain models, and models of one block: risk minimisation, plain, with domain information (DI-ERM),
+or with a penalty on differences between domains: of risks (IRM), features (CORAL) or gradients (Fishr).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Batch(NamedTuple):
 
 
 class DomainModel(nn.Module):
-    """A classifier whose latent blocks are to hold class, domain, both or neither.
+    """A classifier with latent blocks for class, domain, both or neither.
 
     Made from the keyword settings of its `Config`: `NVAE(shape=(3, 28, 28), classes=10, domains=6)`. `config` is plain
     JSON values; `Model(**model.config)` and `load_state_dict` rebuild it, also from older versions. generator None:
@@ -72,30 +72,30 @@ class DomainModel(nn.Module):
         raise NotImplementedError
 
     def domain_logits(self, x: Tensor) -> Tensor | None:
-        """Domain logits [n, domains] of items x [n, *shape]; None for a model that never reads the domain."""
+        """Domain logits [n, domains] of items x [n, *shape]; None for a model without them."""
         return None
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
         """The terms of the loss by name, scalar tensors in nats per item, and the weighted "objective" of `player`.
 
-        progress: the share of the training that is done, in [0, 1). generator: a CPU generator, of the latents' draws.
+        progress: the share of the training done, in [0, 1). generator: a CPU generator for draws of latents.
         """
         raise NotImplementedError
 
     def players(self) -> dict[str, list[nn.Parameter]]:
-        """The parameters that are optimised together, by name; one of these takes each step (`player`)."""
+        """Groups of parameters that are optimised together, by name; each step is for one group (`player`)."""
         return {"model": list(self.parameters())}
 
     def optimisation(self, player: str) -> Optimisation:
-        """How the parameters of a player are optimised."""
+        """The optimiser settings of a player."""
         return self.settings.optimisation
 
     def player(self, step: int) -> str:
-        """Whose turn a step is, counted from 0."""
+        """The player of a step, counted from 0."""
         return "model"
 
     def restart(self, steps: int) -> int | None:
-        """The step, of a training of `steps`, before which the optimisers start afresh; None for never."""
+        """The step of a training of `steps` before which the optimisers are reset; None for never."""
         return None
 
     def checked(self, x: Tensor) -> Tensor:
@@ -132,22 +132,22 @@ class ERM(DomainModel):
 
 
 class BalancedERM(ERM):
-    """What IRM, CORAL and Fishr do but for their penalties: plain risk minimisation on their batches."""
+    """The control of IRM, CORAL and Fishr: plain risk minimisation on the same batches."""
 
     Config = BalancedERMConfig
 
 
 class UninformedERM(ERM):
-    """The control of `DomainInformedERM`: plain risk minimisation with its batches and its head's widths."""
+    """The control of `DomainInformedERM`: plain risk minimisation with the same batches and head widths."""
 
     Config = DomainInformedERMConfig
 
 
 class DomainInformedERM(ERM):
-    """Risk minimisation over f(x, m), with m what is known of the domain (Zhu et al. 2025, arXiv 2510.04441, DI-ERM).
+    """Risk minimisation over f(x, m), m a summary of the domain (Zhu et al. 2025, arXiv 2510.04441, DI-ERM).
 
-    m is the mean of the features over the domain's items at hand, as in marginal transfer (Blanchard et al. 2011); it
-    helps under posterior drift. `class_logits` takes the items of ONE domain, and each result depends on the others.
+    m is the mean of the features over the domain's items in the batch, as in marginal transfer (Blanchard et al. 2011);
+    it helps under posterior drift. `class_logits` takes items of ONE domain; each result depends on the other items.
     """
 
     Config = DomainInformedERMConfig
@@ -168,13 +168,13 @@ class DomainInformedERM(ERM):
         return {"class": risk, "objective": risk}
 
     def _informed(self, z: Tensor, members: Tensor) -> Tensor:
-        """Logits of features [n, dim] and the means of the domains that items are members of [n, domains]."""
+        """Logits from features [n, dim] and the means of their domains; members [n, domains]: indicators."""
         means = members.T @ z / members.sum(0)[:, None]
         return self.class_head(torch.cat([z, members @ means], 1))
 
 
 class OfDomain(NamedTuple):
-    """What a step has of one domain: its number, features z [n, dim], class logits [n, classes], classes y [n]."""
+    """The items of one domain in a step: its code, features z [n, dim], class logits [n, classes], classes y [n]."""
 
     domain: int
     z: Tensor
@@ -183,13 +183,13 @@ class OfDomain(NamedTuple):
 
 
 class Penalised(ERM):
-    """ERM with a penalty on what differs between domains: the risk is the mean over the domains of a step of each
-    domain's (see `PenaltyConfig`)."""
+    """ERM with a penalty on differences between domains; the risk is the mean over the domains of a step (see
+    `PenaltyConfig`)."""
 
     settings: PenaltyConfig
 
     def penalty(self, parts: list[OfDomain]) -> Tensor:
-        """The penalty of a step, a scalar, from its items of each domain."""
+        """The penalty of a step, a scalar, from the items of each domain."""
         raise NotImplementedError
 
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
@@ -224,7 +224,7 @@ def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> 
     items, which may be negative (ValueError for fewer than two items).
     """
     if penalty == "unbiased" and len(y) < 2:
-        raise TooFew(f"a step must have two items or more of each domain for two halves of them, got {len(y)}.")
+        raise TooFew(f"a step must have two items or more of each domain for the unbiased penalty, got {len(y)}.")
     # d/dw cross_entropy(w * logits, y) at w = 1 = expected logit under softmax(logits) - logit of y
     slope = (logits.softmax(1) * logits).sum(1) - (logits * one_hot(y, logits.shape[1])).sum(1)
     if penalty == "squared":
@@ -282,7 +282,7 @@ def gradient_variances(z: Tensor, logits: Tensor, y: Tensor) -> Tensor:
 
     z [n, dim] is the head's input; logits [n, classes]; y int64 [n].
     """
-    # the gradient of an item is slope x input, an outer product: so are its moments' sums
+    # the gradient of an item is the outer product of slope and input, and so are the sums of its moments
     slope, inputs = logits.softmax(1) - one_hot(y, logits.shape[1]), pad(z, (0, 1), value=1.0)
     return (slope.square().T @ inputs.square()) / len(y) - ((slope.T @ inputs) / len(y)).square()
 
@@ -292,7 +292,7 @@ def _comparable(parts: list[OfDomain]) -> list[OfDomain]:
     least = min(len(part.y) for part in parts)
     if len(parts) < 2 or least < 2:
         raise TooFew(
-            f"a step must have two items or more of two domains or more to compare them, got {len(parts)} domains, of "
-            f"which one has {least}; optimisation.balanced gives every step as many of each."
+            f"a step must have two items or more from each of two domains or more, got {len(parts)} domains and as "
+            f"few as {least} items; set optimisation.balanced for equal numbers."
         )
     return parts

@@ -1,9 +1,8 @@
-"""Configurations of the domain models, with the published settings as defaults. Schedules are in fractions of the
-training.
+"""Configurations of the domain models; defaults are the published settings. Schedules are in fractions of the training.
 
-A configuration is logged with the `VERSION` of this file. When a field is added or a default changes, raise `VERSION`
-and name in the configuration's `EARLIER`, under the new version, each such field (dotted if nested) with its earlier
-value: configurations of older runs then take the defaults of their version.
+A configuration is logged with `VERSION`. When a field is added or a default changes, raise `VERSION` and add to the
+configuration's `EARLIER`, under the new version, each such field (dotted if nested) with its earlier value: runs of
+older versions then keep the defaults of their version.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def widths(name: str, values: Any) -> tuple[int, ...]:
 
 
 def _kept(check: Callable[..., Any], *arguments: Any, optional: bool = False, **limits: Any) -> Callable[..., Any]:
-    """A validator that returns the value as it was given; optional: which may be None."""
+    """A validator that returns the value unchanged; optional: which may be None."""
 
     def validator(name: str, value: Any) -> Any:
         if not (optional and value is None):
@@ -52,7 +51,7 @@ Reconstruction = Annotated[str, _of("squared", "categorical", "bernoulli")]
 
 
 class Settings:
-    """A dataclass whose fields are checked by the validators of their types. PREFIX: before names in errors."""
+    """A dataclass whose fields are checked by the validators of their types. PREFIX: of names in errors."""
 
     PREFIX: ClassVar[str] = ""
 
@@ -64,9 +63,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class BlockSpec:
-    """Dimensions of the latent blocks, side by side: z_y (class), z_x (neither), z_dy (both), z_d (domain).
+    """Dimensions of the latent blocks, in this order: z_y (class), z_x (neither), z_dy (both), z_d (domain).
 
-    None or 0 dimensions: the block is absent. ValueError for other dimensions and when no block is left.
+    None or 0: the block is absent. ValueError for other dimensions and for no block.
     """
 
     z_y: int | None = 8
@@ -83,7 +82,7 @@ class BlockSpec:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The blocks that exist, in order."""
+        """The present blocks, in order."""
         return tuple(name for name in BLOCK_NAMES if getattr(self, name) is not None)
 
     @property
@@ -93,7 +92,7 @@ class BlockSpec:
 
     @property
     def slices(self) -> dict[str, slice]:
-        """The columns of each block that exists."""
+        """The columns of each present block."""
         slices, start = {}, 0
         for name in self.names:
             slices[name] = slice(start, start + getattr(self, name))
@@ -101,12 +100,12 @@ class BlockSpec:
         return slices
 
     def width(self, names: tuple[str, ...]) -> int:
-        """Dimensions of those of the named blocks that exist."""
+        """Dimensions of the named blocks together; 0 for absent ones."""
         return sum(getattr(self, name) or 0 for name in names)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, int | None]) -> BlockSpec:
-        """The blocks of a mapping; a name it does not have is an absent block. ValueError for an unknown name."""
+        """The blocks of a mapping; missing names are absent blocks. ValueError for an unknown name."""
         for name in values:
             one_of("block", name, BLOCK_NAMES)
         return cls(**{name: values.get(name) for name in BLOCK_NAMES})
@@ -128,8 +127,7 @@ class Network(Settings):
 @dataclass(frozen=True)
 class Optimisation(Settings):
     """method: "adam" or "sgd"; momentum: Adam's first beta or SGD's momentum; second_momentum: Adam's second beta;
-    batch: items of a step, or of each domain in a step when balanced (every step then has as many of each training
-    domain, as in DomainBed)."""
+    batch: items of a step; with balanced, of each training domain in a step (as in DomainBed)."""
 
     PREFIX = "optimisation."
     method: Annotated[str, _of("adam", "sgd")] = "adam"
@@ -149,12 +147,12 @@ class Optimisation(Settings):
 
 @dataclass(frozen=True)
 class Adversary(Settings):
-    """A classifier against which the encoder hides something in a block.
+    """An adversarial classifier of a block.
 
     method         "reversal" (Ganin et al. 2016), or "alternating" (DomainBed's DANN): `steps` of the adversary for one
-                   of the rest, with `gradient_penalty` times the squared norm of its loss's gradient by its input
-    weight         grows as 2 / (1 + exp(-gamma p)) - 1 over the training p in [0, 1]; constant when gamma is None
-    learning_rate  of the adversary's own optimiser (alternating), as weight_decay; None: those of the rest
+                   of the other parts, with `gradient_penalty` times the squared gradient norm of its loss by its input
+    weight         multiplied by 2 / (1 + exp(-gamma p)) - 1, p in [0, 1] the progress; constant if gamma is None
+    learning_rate, weight_decay  of the adversary's optimiser (alternating); None: as the other parts
     """
 
     PREFIX = "adversary."
@@ -171,17 +169,18 @@ class Adversary(Settings):
         super().__post_init__()
         for name in ("learning_rate", "weight_decay"):
             if self.method == "reversal" and (value := getattr(self, name)) is not None:
-                raise Conflict(f"adversary.{name} must be None for a reversal, one step for both, got {value!r}.")
+                raise Conflict(f"adversary.{name} must be None for a reversal, which has one optimiser, got {value!r}.")
 
     def ramp(self, progress: float) -> float:
-        """The share of its weight when the share `progress` of the training is done."""
+        """The factor on the weight at this share of the training."""
         return 1.0 if self.gamma is None else 2.0 / (1.0 + math.exp(-self.gamma * progress)) - 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class DomainConfig(Settings):
-    """The settings of every domain model: shape, of an item, (channels, height, width) or (features,); classes and
-    domains, how many labels there are of each (two or more; a domain may be missing from the training)."""
+    """The common settings of domain models. shape: of an item, (channels, height, width) or (features,). classes,
+    domains: their numbers (two or more; a domain may be missing from the training).
+    """
 
     shape: Annotated[tuple[int, ...], widths]
     classes: Several
@@ -201,12 +200,12 @@ class DomainConfig(Settings):
             raise WrongShape(f"shape must be of images of 3 channels for a {self.network.kind}, got {self.shape}.")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values from which `from_dict` makes an equal configuration."""
+        """Plain JSON values; `from_dict` restores an equal configuration."""
         return json.loads(json.dumps(asdict(self)))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The configuration of plain values, also of an older version, or with nested objects; a block not named is
+        """The configuration of plain values, also of an older version, or with nested objects; unnamed blocks are
         absent.
 
         ValueError for an unknown field and for a version newer than this code.
@@ -214,7 +213,7 @@ class DomainConfig(Settings):
         values = dict(values)
         written = require_int("version", values.pop("version", VERSION))
         if written > VERSION:
-            raise OutOfRange(f"version must be at most {VERSION}, this code's, got {written}: it was written later.")
+            raise OutOfRange(f"version must be at most {VERSION}, that of this code, got {written}.")
         for version in range(written + 1, VERSION + 1):
             for name, value in cls.EARLIER.get(version, {}).items():
                 _set_missing(values, name.split("."), value)
@@ -229,7 +228,7 @@ class DomainConfig(Settings):
                 values[name] = replace(default, **value)
         for entry in known.values():
             if entry.default is MISSING and entry.default_factory is MISSING and entry.name not in values:
-                raise WrongType(f"{entry.name} must be given for a {cls.__name__}, which has no default for it.")
+                raise WrongType(f"{entry.name} must be given for a {cls.__name__}, as it has no default.")
         return cls(**values)
 
 
@@ -247,7 +246,7 @@ class ERMConfig(DomainConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class BalancedERMConfig(ERMConfig):
-    """Risk minimisation on as many items of each domain in every step."""
+    """Risk minimisation with equal numbers of items of each domain in every step."""
 
     optimisation: Optimisation = Optimisation(balanced=True)
 
@@ -261,8 +260,9 @@ class DomainInformedERMConfig(BalancedERMConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class PenaltyConfig(BalancedERMConfig):
-    """Risk minimisation with a penalty on what differs between domains. weight, of the penalty from the fraction
-    `switch` of the training on, when the optimiser starts afresh; weight_before until then."""
+    """Risk minimisation with a penalty on differences between domains. weight: of the penalty from the fraction
+    `switch` of the training on, when the optimiser is reset; weight_before: until then.
+    """
 
     weight: Weight = 1.0
     weight_before: Weight = 0.0
@@ -283,17 +283,18 @@ class IRMConfig(PenaltyConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class CORALConfig(PenaltyConfig):
-    """Correlation alignment (Sun & Saenko 2016), DomainBed's settings. means: whether the domains' means are to agree
-    as well (DomainBed), or their covariances alone (the paper)."""
+    """Correlation alignment (Sun & Saenko 2016), DomainBed's settings. means: whether means are aligned as well
+    (DomainBed), or covariances alone (the paper)."""
 
     means: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class FishrConfig(PenaltyConfig):
-    """Invariant gradient variances (Rame et al. 2022), the settings of the official code: 1,500 of its 5,000 steps are
-    without the penalty. ema: the share that earlier steps keep in the moving average of the variances; hidden must be
-    (), a linear class head."""
+    """Invariant gradient variances (Rame et al. 2022), the settings of the official code, with 1,500 of its 5,000 steps
+    without the penalty. ema: weight of earlier steps in the moving average of the variances. hidden must be (), a
+    linear class head.
+    """
 
     weight: Weight = 1000.0
     switch: Share = 0.3
@@ -302,14 +303,14 @@ class FishrConfig(PenaltyConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.ema == 1:
-            raise OutOfRange("ema must be below 1, got 1: nothing of a step would be in the average.")
+            raise OutOfRange("ema must be below 1, got 1: the average would ignore every step.")
         if self.hidden:
             raise InvalidInput(f"hidden must be () for Fishr, whose gradients are a linear head's, got {self.hidden}.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DANNConfig(ERMConfig):
-    """Domain-adversarial training (Ganin et al. 2016): the adversary reads the domain off z_y."""
+    """Domain-adversarial training (Ganin et al. 2016): the adversary predicts the domain from z_y."""
 
     hidden: Widths = (64, 64)
     adversary: Adversary = Adversary()
@@ -343,9 +344,7 @@ class AugmentedDANNConfig(DomainConfig):
         if self.adversary.method != "reversal":
             raise InvalidInput(f"adversary.method must be reversal for two adversaries, got {self.adversary.method!r}.")
         if self.decorrelation and self.decorrelation_form == "covariance" and self.blocks.z_dy is None:
-            raise InvalidInput(
-                "decorrelation_form must be correlation without a z_dy, got covariance, which is of z_dy."
-            )
+            raise InvalidInput("decorrelation_form must be correlation without z_dy, got covariance, which needs z_dy.")
         object.__setattr__(self, "l1", _by_block("l1", self.l1, self.blocks))
 
 
@@ -390,7 +389,7 @@ class NVAEConfig(VariationalConfig):
         for label, names in (("classes", ("z_y", "z_dy")), ("domains", ("z_d", "z_dy"))):
             if not self.blocks.width(names):
                 raise InvalidInput(
-                    f"blocks must have {' or '.join(names)}, off which the {label} are read, got neither."
+                    f"blocks must have {' or '.join(names)}, from which the {label} are predicted, got neither."
                 )
 
 
@@ -419,7 +418,7 @@ def _require(blocks: BlockSpec, names: tuple[str, ...], exactly: bool = False) -
 
 
 def _by_block(name: str, weights: Mapping[str, float], blocks: BlockSpec) -> dict[str, float]:
-    """The weights of the blocks that exist: a default may name one that this model is without."""
+    """The weights of the present blocks; defaults may have others."""
     for block, weight in weights.items():
         one_of(f"block of {name}", block, BLOCK_NAMES)
         require_number(f"{name} of {block}", weight)
@@ -427,78 +426,8 @@ def _by_block(name: str, weights: Mapping[str, float], blocks: BlockSpec) -> dic
 
 
 def _set_missing(values: dict[str, Any], path: list[str], value: Any) -> None:
-    """Sets a dotted field of nested plain values unless it is there."""
+    """Sets a dotted field of nested plain values if it is missing."""
     for name in path[:-1]:
         values[name] = dict(values.get(name, {}))
         values = values[name]
     values.setdefault(path[-1], value)
-
-
-_CAMELYON17 = {
-    "network": {"kind": "densenet121"},
-    "optimisation": {"method": "sgd", "learning_rate": 1e-3, "momentum": 0.9, "weight_decay": 0.01, "batch": 32},
-}
-
-# name -> model and settings to be given beside shape, classes and domains
-PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {
-    # NVAE's comparison on coloured, rotated MNIST: the same 32 dimensions and losses without z_dy
-    "diva-crmnist": (
-        "diva",
-        {
-            "blocks": {"z_y": 11, "z_x": 11, "z_dy": None, "z_d": 10},
-            "reconstruction": "squared",
-            "alpha_y": 150.0,
-            "alpha_d": 150.0,
-            "beta_warmup": 0.0,
-            "optimisation": {"batch": 64},
-        },
-    ),
-    "nvae-wilds": (
-        "nvae",
-        {
-            "blocks": {"z_y": 128, "z_x": 128, "z_dy": 128, "z_d": 128},
-            "alpha_d": 40.0,
-            "l1": {"z_y": 10.0, "z_x": 10.0, "z_dy": 100.0, "z_d": 10.0},
-            "l1_form": "item-sum",
-            "optimisation": {"learning_rate": 1e-4},
-        },
-    ),
-    # DomainBed's defaults for images of 28 x 28: 64 items of each domain a step
-    "erm-domainbed": ("erm", {"optimisation": {"learning_rate": 1e-3, "batch": 64, "balanced": True}}),
-    "dann-domainbed": (
-        "dann",
-        {
-            "hidden": [],
-            "adversary": {
-                "method": "alternating",
-                "hidden": [256, 256],
-                "weight": 1.0,
-                "gamma": None,
-                "steps": 1,
-                "gradient_penalty": 0.0,
-                "learning_rate": 1e-3,
-                "weight_decay": 0.0,
-            },
-            "optimisation": {
-                "learning_rate": 1e-3,
-                "momentum": 0.5,
-                "second_momentum": 0.9,
-                "weight_decay": 0.0,
-                "batch": 64,
-                "balanced": True,
-            },
-        },
-    ),
-    "erm-camelyon17": ("erm", _CAMELYON17),
-    # two hospitals of 16 patches a step in WILDS; here 11 of each of the three
-    "irm-camelyon17": (
-        "irm",
-        {
-            "network": _CAMELYON17["network"],
-            "optimisation": _CAMELYON17["optimisation"] | {"batch": 11, "balanced": True},
-            "penalty": "unbiased",
-            "weight": 1.0,
-            "switch": 0.0,
-        },
-    ),
-}

@@ -1,4 +1,4 @@
-"""Labelled items of several domains, the accuracy of a domain model on them, and the contents of its blocks."""
+"""Labelled items of several domains, the accuracy of a domain model on them, and the values of its blocks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Progress = Callable[[int, int], None]
 
 
 class DomainItems(Protocol):
-    """N items with classes y, domains d and groups (what belongs together: base image, slide), int64 [N] each, and
-    `images(index)`, the items of int64 indices [b] as floats. `DomainData` is one; so is any data set of this shape."""
+    """N items with classes y, domains d and groups of dependent items (base image, slide), int64 [N] each, and
+    `images(index)`, the items of int64 indices [b] as floats, such as `DomainData`."""
 
     y: Any
     d: Any
@@ -74,8 +74,9 @@ def fetch(data: DomainItems, index: Tensor, model: DomainModel) -> Batch:
 
 
 def check_items(name: str, data: DomainItems, model: DomainModel, train: bool) -> None:
-    """ValueError unless the labels suit the model: as many as items, of classes and (in training) domains that it has,
-    every class known unless the model takes unknown ones in training."""
+    """ValueError unless the labels suit the model: one per item, classes and (in training) domains within its numbers;
+    in training all classes known, unless the model takes unknown ones.
+    """
     y = labels(f"{name}.y", data.y, len(data), -1)
     d = labels(f"{name}.d", data.d, len(data), 0)
     settings = model.settings
@@ -84,7 +85,7 @@ def check_items(name: str, data: DomainItems, model: DomainModel, train: bool) -
     if train and d.max() >= settings.domains:
         raise OutOfRange(f"{name}.d must be below the model's {settings.domains} domains, got {d.max().item()}.")
     if train and not model.takes_unlabelled and y.min() < 0:
-        raise OutOfRange(f"{name}.y must be known (at least 0) for {type(model).__name__}, got -1.")
+        raise OutOfRange(f"{name}.y must be known (at least 0) to train a {type(model).__name__}, got -1.")
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,8 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Accuracies:
-    """By overall, average (over domains), domain, and slice (class, domain); worst_domain and worst_slice are biased
-    downwards.
+    """Accuracy over all items, mean over domains, by domain, and by slice (class, domain). The accuracies of
+    worst_domain and worst_slice are biased downwards.
     """
 
     overall: Accuracy
@@ -117,17 +118,17 @@ class Accuracies:
 
 
 def accuracies(model: DomainModel, data: DomainItems, of: str = "class", batch: int = 512) -> Accuracies:
-    """How often the model's most probable class (or domain, `of`) is right, in batches of one domain.
+    """Accuracy of the model's most probable class (or domain, `of`), computed in batches of one domain.
 
     Items of unknown class are left out. Standard errors are robust to the groups of `data`. ValueError when no item has
-    a label, for labels that do not suit the model, and for a model that never reads the domain.
+    a label, for labels that do not suit the model, and for a model without domain logits.
     """
     one_of("of", of, ("class", "domain"))
     check_items("data", data, model, train=False)
     d = torch.as_tensor(data.d)
     index = torch.nonzero(torch.as_tensor(data.y) >= 0)[:, 0] if of == "class" else torch.arange(len(d))
     if not len(index):
-        raise OutOfRange("data.y must have known classes (at least 0) to count what is right, got -1.")
+        raise OutOfRange("data.y must have known classes (at least 0) for an accuracy, got -1.")
     index = index[d[index].argsort(stable=True)]
     d = d[index]
     counts = d.unique_consecutive(return_counts=True)[1].tolist()
@@ -193,7 +194,7 @@ def extract_blocks(
 
 @contextlib.contextmanager
 def evaluating(model: DomainModel) -> Iterator[None]:
-    """The model in evaluation mode for a while, without gradients."""
+    """Evaluation mode without gradients; restores the mode of the model."""
     mode = model.training
     model.eval()
     try:
@@ -204,17 +205,17 @@ def evaluating(model: DomainModel) -> Iterator[None]:
 
 
 def _correct(model: DomainModel, data: DomainItems, rows: Tensor, of: str) -> Tensor:
-    """1 right, 0 wrong, NaN where a logit is not finite: float64 [rows]."""
+    """1 correct, 0 wrong, NaN where a logit is not finite: float64 [rows]."""
     batch = fetch(data, rows, model)
     logits = model.class_logits(batch.x) if of == "class" else model.domain_logits(batch.x)
     if logits is None:
-        raise Conflict(f"of must be class for {type(model).__name__}, which never reads the domain, got {of!r}.")
+        raise Conflict(f"of must be class for {type(model).__name__}, which has no domain logits, got {of!r}.")
     right = (logits.argmax(1) == (batch.y if of == "class" else batch.d)).double()
     return right.masked_fill(~logits.isfinite().all(1), math.nan).cpu()
 
 
 def _slices(*labels: Tensor) -> Iterator[tuple[tuple[int, ...], Tensor]]:
-    """Each combination of labels that occurs and a mask of its items."""
+    """Each combination of labels, with a mask of its items."""
     present, place = torch.stack([one.long() for one in labels], 1).unique(dim=0, return_inverse=True)
     yield from ((tuple(key), place == number) for number, key in enumerate(present.tolist()))
 
@@ -224,8 +225,8 @@ def _worst(accuracies_of: dict[Any, Accuracy]) -> Any:
 
 
 def _accuracy(correct: Tensor, clusters: Tensor, strata: Tensor | None = None) -> Accuracy:
-    """The share of right items, or the mean over strata of their shares; errors are independent between clusters only,
-    which may have items of several strata.
+    """The share of correct items, or the mean of this share over strata; the error is robust to clusters, which may
+    have items of several strata.
     """
     place = torch.zeros_like(clusters) if strata is None else strata.unique(return_inverse=True)[1]
     counts = place.bincount()

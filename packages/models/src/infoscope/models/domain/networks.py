@@ -19,13 +19,12 @@ from infoscope.models.domain.configs import Network
 from infoscope.models.initialisation import draw_uniform
 
 SMALLEST_SCALE = 1e-7
-_LARGEST_GRID = 7
-BACKBONES = {"densenet121": 1024, "resnet18": 512, "resnet50": 2048}
+BACKBONES = {"densenet121": 1024, "resnet18": 512, "resnet50": 2048}  # kind -> features
 
 
 def initialise(model: nn.Module, generator: torch.Generator) -> None:
-    """Gives a model built on the meta device its memory on the CPU and its first weights: torch's defaults, but for
-    the convolutions of a backbone, which are Kaiming-normal as in torchvision. Channels lie last: a fifth faster."""
+    """Moves a model from the meta device to the CPU and draws its weights: torch's defaults, except Kaiming-normal
+    convolutions of a backbone, as in torchvision. Channels-last memory is 20 % faster."""
     model.to_empty(device="cpu")
     backbones = [module for module in model.modules() if isinstance(module, Backbone)]
     inside = {id(part) for backbone in backbones for part in backbone.modules()}
@@ -71,7 +70,7 @@ def decoder(inputs: int, shape: Sequence[int], network: Network, levels: int = 1
     for before, after, size in zip(channels[:0:-1], channels[-2::-1], sizes[-2:0:-1]):
         layers += [nn.Upsample(size), nn.Conv2d(before, after, 3, padding=1, bias=False)]
         layers += [nn.BatchNorm2d(after), nn.ReLU()]
-    kernel = 3 if levels == 1 else 1  # 256 levels of each value are too many outputs for more than a pixel each
+    kernel = 3 if levels == 1 else 1  # larger kernels are too slow for 256 levels per value
     return nn.Sequential(
         *layers,
         nn.Upsample(sizes[0]),
@@ -80,19 +79,19 @@ def decoder(inputs: int, shape: Sequence[int], network: Network, levels: int = 1
 
 
 def _stages(shape: Sequence[int], width: int) -> tuple[list[tuple[int, int]], list[int]]:
-    """The sizes from the image to the last grid, and the channels after each halving (at least one)."""
+    """The sizes from the image to a grid of at most 7 x 7, and the channels after each halving (at least one)."""
     sizes = [(shape[1], shape[2])]
-    while len(sizes) == 1 or min(sizes[-1]) > _LARGEST_GRID:
+    while len(sizes) == 1 or min(sizes[-1]) > 7:
         sizes.append(((sizes[-1][0] + 1) // 2, (sizes[-1][1] + 1) // 2))
     return sizes, [width * min(2**stage, 4) for stage in range(len(sizes) - 1)]
 
 
 class Backbone(nn.Module):
-    """The features of a torchvision network, averaged over places: images [n, 3, h, w] to [n, BACKBONES[kind]]."""
+    """The features of a torchvision network, averaged over positions: images [n, 3, h, w] to [n, BACKBONES[kind]]."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
-        from torchvision import models  # takes seconds to import: only for those who use it
+        from torchvision import models  # takes seconds to import
 
         network = getattr(models, kind)(weights=None)
         if kind == "densenet121":
@@ -108,7 +107,7 @@ class Backbone(nn.Module):
 class LabelPrior(nn.Module):
     """p(z | label): one-hot, linear, (batch norm,) ReLU, and two linear heads for mean and scale (softplus).
 
-    Layers see every label once, so DIVA's batch norm is over labels (the official code norms over the batch).
+    The input has every label once, so that DIVA's batch norm is over labels (in the official code over the batch).
     """
 
     def __init__(self, labels: Sequence[int], dim: int, norm: bool) -> None:
@@ -145,5 +144,5 @@ class _Reversal(torch.autograd.Function):
 
 
 def reverse_gradient(x: Tensor, strength: float) -> Tensor:
-    """x itself, with its gradient multiplied by -strength on the way back (Ganin et al. 2016)."""
+    """x unchanged, with its gradient multiplied by -strength (Ganin et al. 2016)."""
     return _Reversal.apply(x, strength)

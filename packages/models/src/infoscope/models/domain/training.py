@@ -1,4 +1,4 @@
-"""One training loop for all domain models, with checkpoints that continue exactly, and the rules of model selection."""
+"""The training loop of all domain models, with exact continuation from checkpoints, and rules of model selection."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from infoscope.models.domain.evaluation import DomainItems, accuracies, check_it
 
 _Row = dict[str, float]
 
-# rule of model selection -> the evaluated set that decides, and whether it may choose among the steps of a training
+# rule of model selection -> the evaluated set it uses, and whether it selects among the steps of a training
 RULES = {
     "last": (None, False),  # the last step, without a criterion
     "training": ("training", True),  # as DIVA's official code
     "training-domain-validation": ("validation", True),  # on unseen items of the training domains
-    "oracle (test-domain)": ("test domain", False),  # the last step; its accuracy decides between trainings
+    "oracle (test-domain)": ("test domain", False),  # the last step; its accuracy compares trainings
 }
 
 
@@ -45,16 +45,16 @@ class DomainFit:
 
 
 def select_step(curve: Sequence[_Row], rule: str) -> tuple[int, float]:
-    """The step that a rule of model selection (Gulrajani & Lopez-Paz 2021, section 3) chooses from the evaluations of a
-    training, and its criterion, the mean accuracy over the domains of the rule's set (NaN for "last").
+    """The step selected by a rule (Gulrajani & Lopez-Paz 2021, section 3) from the evaluations of a training, and its
+    criterion, the mean accuracy over the domains of the rule's set (NaN for "last").
 
-    Of equals the first; the last step when no criterion is finite. ValueError for an unknown rule, no evaluation, or
+    The first of equal ones; the last step if no criterion is finite. ValueError for an unknown rule, no evaluation, or
     none of the set.
     """
     name, chooses = RULES[one_of("rule", rule, RULES)]
     key = "step" if name is None else f"{name}/average"
     if not curve or key not in curve[0]:
-        raise Conflict(f"curve must have evaluations of a set {name!r} for this rule, got {curve[:1]}.")
+        raise Conflict(f"curve must have evaluations of the set {name!r} for this rule, got {curve[:1]}.")
     if name is None:
         return curve[-1]["step"], math.nan
     finite = [row for row in curve if math.isfinite(row[key])] if chooses else []
@@ -78,18 +78,18 @@ def fit_domain(
 ) -> DomainFit:
     """Trains a domain model for `steps` steps with its configuration's optimiser and schedules, on its own device.
 
-    train       items with the model's classes and domains (`DomainData` or any `DomainItems`); y -1 where unknown
-    validation  evaluated sets by name (a single one is named "validation"), of which `rule` (RULES) may need one
+    train       items with the model's classes and domains (`DomainData` or other `DomainItems`); y -1 where unknown
+    validation  evaluated sets by name (a single one is named "validation"); `rule` (RULES) may need one of them
     every       steps between evaluations (None: a tenth of the training)
     patience    evaluations without a better criterion that end the training
-    generator   a CPU generator of all draws
-    report      report(step, terms) after each step, with terms in nats per item; what it raises ends the training
-    save, state  save(make) after each step, with a function that makes the state (tensors and plain values) from which
-                a training of the same configuration and data continues with the same numbers
+    generator   CPU generator of all draws
+    report      report(step, terms) after each step, with terms in nats per item; its exceptions end the training
+    save, state  save(make) after each step; make() is the state (tensors and plain values) from which a training of
+                the same configuration and data continues exactly
 
     The curve has the step, the mean of each term since the last evaluation, and "name/average", "name/overall" and
     "name/worst" for each set. ValueError for labels that do not suit the model, a rule without its set, a patience
-    without a rule that chooses among steps, and a state of another training.
+    without a rule that selects among steps, and a state of another training.
     """
     if not isinstance(validation, Mapping):
         validation = {} if validation is None else {"validation": validation}
@@ -100,7 +100,7 @@ def fit_domain(
     if needed is not None and needed not in sets:
         raise Conflict(f"validation must have a set named {needed!r} for the rule {rule!r}, got {sorted(sets)}.")
     if patience is not None and not chooses:
-        raise Conflict(f"patience must be None for the rule {rule!r}, which may not choose a step, got {patience!r}.")
+        raise Conflict(f"patience must be None for the rule {rule!r}, which does not select a step, got {patience!r}.")
     check_items("train", train, model, train=True)
     for name, items in sets.items():
         check_items(f"validation[{name!r}]", items, model, train=False)
@@ -123,21 +123,21 @@ def fit_domain(
 
 
 class Minibatches:
-    """An endless order of items, in passes without repetition: over all items, or over those of each domain
-    separately when balanced. Draws from `generator`; `state` continues it exactly."""
+    """Infinite minibatches of items in passes without repetition, over all items or, if balanced, over those of each
+    domain. Draws from `generator`; `state` continues exactly."""
 
     def __init__(self, d: Tensor, batch: int, balanced: bool, generator: torch.Generator) -> None:
         domains = [d == domain for domain in d.unique()] if balanced else [torch.ones_like(d, dtype=torch.bool)]
         self._members = [torch.nonzero(of_domain)[:, 0] for of_domain in domains]
         self._batch, self._generator = batch, generator
-        self.state = [members[:0] for members in self._members]  # what is left of each pass
+        self.state = [members[:0] for members in self._members]  # rest of each pass
 
     def __iter__(self) -> Iterator[Tensor]:
         while True:
             yield torch.cat([self._take(stream) for stream in range(len(self._members))])
 
     def _take(self, stream: int) -> Tensor:
-        """The next `batch` of one stream; a new pass begins where one ends."""
+        """The next `batch` of one stream, across passes."""
         order, members = self.state[stream], self._members[stream]
         while len(order) < self._batch:
             order = torch.cat([order, members[torch.randperm(len(members), generator=self._generator)]])
@@ -190,7 +190,7 @@ class _Training:
         return values
 
     def evaluate(self, sets: Mapping[str, DomainItems], patience: int | None) -> _Row:
-        """Adds a row to the curve, keeps the weights if they are the rule's best so far; the accuracies."""
+        """Adds a row to the curve and keeps the weights if the rule selects them; the accuracies."""
         scores: _Row = {}
         for name, items in sets.items():
             result = accuracies(self.model, items)
@@ -207,22 +207,11 @@ class _Training:
         return scores
 
     def state(self) -> dict[str, Any]:
-        """All that the rest of the training depends on, as tensors and plain values."""
-        state = {
-            "config": self.model.config,
-            "steps": self.steps,
-            "rule": self.rule,
-            "done": self.done,
-            "ended": self.ended,
-            "model": self.model.state_dict(),
-            "optimisers": {name: entry.state_dict() for name, entry in self.optimisers.items()},
-            "generator": self.generator.get_state(),
-            "minibatches": self.minibatches.state,
-            "curve": self.curve,
-            "sums": self.sums,
-            "best": self.best,
-        }
-        return copy.deepcopy(state)
+        """A copy of the state of the training, as tensors and plain values."""
+        state = {name: getattr(self, name) for name in ("steps", "rule", "done", "ended", "curve", "sums", "best")}
+        state |= {"config": self.model.config, "model": self.model.state_dict(), "minibatches": self.minibatches.state}
+        state |= {"optimisers": {name: entry.state_dict() for name, entry in self.optimisers.items()}}
+        return copy.deepcopy(state | {"generator": self.generator.get_state()})
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         own = {"config": self.model.config, "steps": self.steps, "rule": self.rule}
@@ -241,7 +230,7 @@ class _Training:
 
 
 def optimiser(settings: Optimisation, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
-    """The optimiser that a configuration asks for."""
+    """The optimiser of these settings."""
     rate, decay = settings.learning_rate, settings.weight_decay
     if settings.method == "sgd":
         return torch.optim.SGD(parameters, lr=rate, momentum=settings.momentum, weight_decay=decay)

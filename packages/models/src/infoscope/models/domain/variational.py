@@ -1,4 +1,4 @@
-"""Variational autoencoders with a latent block per label: NVAE (one encoder, z_dy) and DIVA (an encoder per block)."""
+"""Variational autoencoders with latent blocks for labels: NVAE (one encoder, z_dy) and DIVA (an encoder per block)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from infoscope.models.domain.base import Batch, DomainModel
 from infoscope.models.domain.configs import DIVAConfig, NVAEConfig, VariationalConfig
 from infoscope.models.domain.networks import SMALLEST_SCALE, LabelPrior, decoder, encoder, perceptron
 
-LEVELS = 256
+LEVELS = 256  # of a pixel value
 
 
 class PartitionedVAE(DomainModel):
-    """p(x | z) p(z_y | y) p(z_x) p(z_dy | y, d) p(z_d | d), of which NVAE and DIVA are the two posteriors.
+    """p(x | z) p(z_y | y) p(z_x) p(z_dy | y, d) p(z_d | d); NVAE and DIVA have different posteriors.
 
     Loss: reconstruction + sum_b beta_b KL_b (of one draw) + alpha_y CE_y + alpha_d CE_d + L1, nats, mean over the
     batch. Where y = -1, KL(q(y | z) || uniform) replaces alpha_y CE_y, and the KL of blocks with y is averaged over q(y
@@ -46,11 +46,11 @@ class PartitionedVAE(DomainModel):
         return LabelPrior(labels, dim, norm=False)
 
     def class_logits(self, x: Tensor) -> Tensor:
-        return self._read(self.class_head, ("z_y", "z_dy"), _means(self.blocks(x)))
+        return self._predict(self.class_head, ("z_y", "z_dy"), _means(self.blocks(x)))
 
     def domain_logits(self, x: Tensor) -> Tensor:
         """Domain logits [n, domains] of items x [n, *shape], from the means of the blocks."""
-        return self._read(self.domain_head, ("z_d", "z_dy"), _means(self.blocks(x)))
+        return self._predict(self.domain_head, ("z_d", "z_dy"), _means(self.blocks(x)))
 
     def prior(self, name: str, y: Tensor, d: Tensor) -> Block:
         """Mean and scale [n, dim] of a block's prior for classes y and domains d, int64 [n]. KeyError for an absent
@@ -77,7 +77,7 @@ class PartitionedVAE(DomainModel):
     def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
         settings, posterior = self.settings, self.blocks(batch.x)
         z = {name: block.draw(generator) for name, block in posterior.items()}
-        class_logits = self._read(self.class_head, ("z_y", "z_dy"), z)
+        class_logits = self._predict(self.class_head, ("z_y", "z_dy"), z)
         known = batch.y >= 0
         terms = {"reconstruction": self.reconstruction(batch.x, z).mean()}
         ramp = min(1.0, progress / settings.beta_warmup) if settings.beta_warmup else 1.0
@@ -92,7 +92,7 @@ class PartitionedVAE(DomainModel):
             log_q = class_logits[~known].log_softmax(1)
             terms["class_prior"] = (log_q.exp() * log_q).sum(1).mean() + torch.tensor(settings.classes).log()
             objective = objective + terms["class_prior"] * (~known).float().mean()
-        terms["domain"] = cross_entropy(self._read(self.domain_head, ("z_d", "z_dy"), z), batch.d)
+        terms["domain"] = cross_entropy(self._predict(self.domain_head, ("z_d", "z_dy"), z), batch.d)
         objective = objective + settings.alpha_d * terms["domain"]
         for name, weight in settings.l1.items():
             terms[f"l1/{name}"] = absolute_values(z[name], settings.l1_form)
@@ -102,9 +102,7 @@ class PartitionedVAE(DomainModel):
     def divergences(
         self, batch: Batch, posterior: Mapping[str, Block], z: Mapping[str, Tensor], class_logits: Tensor
     ) -> dict[str, Tensor]:
-        """log q(z | x) - log p(z | labels) of each block at draws z, nats [n]; unknown classes are averaged over q(y |
-        z).
-        """
+        """log q(z | x) - log p(z | labels) of each block at draws z, nats [n]; averaged over q(y | z) for unknown y."""
         unknown = batch.y < 0
         kl = {}
         for name, values in z.items():
@@ -144,7 +142,7 @@ class PartitionedVAE(DomainModel):
         raw = self.decoder(torch.cat([z[name] for name in self.blocks_spec.names], 1))
         return raw.unflatten(1, (LEVELS, -1)) if self.settings.reconstruction == "categorical" else raw
 
-    def _read(self, head: nn.Module, names: tuple[str, ...], z: Mapping[str, Tensor]) -> Tensor:
+    def _predict(self, head: nn.Module, names: tuple[str, ...], z: Mapping[str, Tensor]) -> Tensor:
         return head(torch.cat([z[name] for name in names if name in z], 1))
 
 
@@ -194,9 +192,9 @@ class DIVA(PartitionedVAE):
 
 
 def absolute_values(z: Tensor, form: str) -> Tensor:
-    """The penalty of an item on the absolute values of its block z [n, dim], scalar.
+    """The penalty on the absolute values of a block z [n, dim], scalar.
 
-    form: "batch-mean", the mean over items and dimensions, shared among the n items; "item-sum", n * dim times as much.
+    form: "batch-mean", the mean over items and dimensions divided by n; "item-sum", n * dim times as much.
     """
     return z.abs().mean() / len(z) if form == "batch-mean" else z.abs().sum(1).mean()
 

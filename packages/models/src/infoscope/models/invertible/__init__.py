@@ -1,11 +1,5 @@
 """Random invertible encoders (the benchmark, section 5.7): normalising flows and i-RevNet."""
 
-from infoscope.models.invertible.flows import MaskedAutoregressiveFlow, RealNVP
-from infoscope.models.invertible.irevnet import IREVNET_BLOCKS, IRevNet
+from infoscope.late import exports
 
-__all__ = [
-    "IREVNET_BLOCKS",
-    "IRevNet",
-    "MaskedAutoregressiveFlow",
-    "RealNVP",
-]
+__getattr__, __dir__, __all__ = exports(__name__)

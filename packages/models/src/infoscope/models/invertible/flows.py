@@ -18,9 +18,7 @@ STATISTICS = ("batch", "fixed")
 
 
 class Normalisation(nn.Module):
-    """(h - mean) / sqrt(variance + 1e-5), per feature of h [n, c] or channel of h [n, c, height, width], batch or
-    stored.
-    """
+    """(h - mean) / sqrt(variance + 1e-5) per feature (axis 1) of h, with statistics of the batch or stored ones."""
 
     EPSILON = 1e-5
 
@@ -41,11 +39,11 @@ class Normalisation(nn.Module):
         return batch_norm(h, self.mean, self.variance, eps=self.EPSILON)
 
     def inverse(self, h: Tensor) -> Tensor:
-        """The h that the stored statistics map to this one."""
+        """The inverse, with the stored statistics."""
         return h * self._along((self.variance + self.EPSILON).sqrt(), h) + self._along(self.mean, h)
 
     def log_det(self) -> Tensor:
-        """log |det| of the map of one position [c], with the stored statistics: a scalar."""
+        """log |det| of the map of one position [c], with the stored statistics; a scalar."""
         return -0.5 * (self.variance + self.EPSILON).log().sum()
 
     @staticmethod
@@ -57,9 +55,9 @@ class InvertibleEncoder(nn.Module):
     """Base of the random invertible encoders of the benchmark, section 5.7: flat samples [n, features] to codes.
 
     statistics  "batch": normalised by the current batch, as published; a code depends on the other samples. "fixed":
-                set once by `calibrate`; one invertible map, which leaves mutual information as it is
+                set once by `calibrate`; one invertible map, which does not change mutual information
 
-    Weights are never trained. `type(encoder)(**encoder.config)` and `load_state_dict` rebuild it, calibration included.
+    Weights are not trained. `type(encoder)(**encoder.config)` and `load_state_dict` rebuild it with its calibration.
     """
 
     features: int
@@ -84,14 +82,14 @@ class InvertibleEncoder(nn.Module):
     def calibrate(self, samples: Tensor) -> None:
         """Sets the fixed statistics to those of the samples [n, features], layer by layer.
 
-        Take thousands: what hardly varies among them is stretched by up to 316. ValueError for another shape, fewer
-        than two samples, or values that are not finite; RuntimeError with the statistics of the batch.
+        Use thousands of samples: features of small variance are scaled by up to 316. ValueError for another shape,
+        fewer than two samples, or values that are not finite; RuntimeError with statistics "batch".
         """
         if self.config["statistics"] != "fixed":
-            raise RuntimeError('only an encoder with statistics="fixed" can be calibrated, this one has "batch".')
+            raise RuntimeError('statistics must be "fixed" to calibrate an encoder, got "batch".')
         self._check(samples, least=2)
         if not samples.isfinite().all():
-            raise MissingValues("samples must be finite, but hold NaN or infinity.")
+            raise MissingValues("samples must be finite, got NaN or infinity.")
         layers = [module for module in self.modules() if isinstance(module, Normalisation)]
         try:
             for layer in layers:
@@ -120,11 +118,11 @@ class InvertibleEncoder(nn.Module):
     def _require_calibration(self) -> None:
         if self.config["statistics"] == "batch":
             raise RuntimeError(
-                'with statistics="batch" a code depends on its batch and has no inverse of its own: take '
-                'statistics="fixed" and calibrate it with the batch.'
+                'statistics must be "fixed" for an inverse, and calibrated, got "batch": the code of a sample depends '
+                "on its batch."
             )
         if not self.calibrated:
-            raise RuntimeError("the statistics are not set yet: call calibrate(samples) first.")
+            raise RuntimeError("statistics must be set: call calibrate(samples) first.")
 
     def _encode(self, x: Tensor) -> Tensor:
         raise NotImplementedError
@@ -191,8 +189,8 @@ class _Flow(InvertibleEncoder):
 class MaskedAutoregressiveFlow(_Flow):
     """`blocks` x [autoregressive map, normalisation, reversal] (Papamakarios et al. 2017); arguments as `_Flow`.
 
-    u_i = (x_i - m_i) exp(-a_i) by a MADE of two hidden ReLU layers (Germain et al. 2015). Hidden unit k has degree k
-    mod (features - 1): with more features than hidden units a map conditions on the first `hidden` only.
+    u_i = (x_i - m_i) exp(-a_i) by a MADE with two hidden ReLU layers (Germain et al. 2015). Hidden unit k has degree k
+    mod (features - 1): with more features than hidden units, a map conditions on the first `hidden` only.
     """
 
     reverse = True
@@ -216,8 +214,8 @@ class Autoregressive(nn.Module):
 
     def __init__(self, features: int, hidden: int, generator: torch.Generator) -> None:
         super().__init__()
-        before = torch.arange(features)  # how many features come before each
-        degree = torch.arange(hidden) % (features - 1)  # a hidden unit sees the features up to and including this one
+        before = torch.arange(features)  # number of features before each
+        degree = torch.arange(hidden) % (features - 1)  # last feature that is an input of a hidden unit
         self.passes = min(features, hidden + 1)
         self.first = _masked(degree[:, None] >= before, generator)
         self.second = _masked(degree[:, None] >= degree, generator)
@@ -228,7 +226,7 @@ class Autoregressive(nn.Module):
         return (x - shift) * torch.exp(-log_scale), -log_scale.sum(1)
 
     def inverse(self, u: Tensor) -> Tensor:
-        """Feature after feature; those beyond the greatest degree of a hidden unit all at once."""
+        """The inverse, feature after feature; those beyond the largest degree together."""
         x = torch.zeros_like(u)
         for i in range(self.passes):
             shift, log_scale = self._conditioner(x)
@@ -242,9 +240,7 @@ class Autoregressive(nn.Module):
 
 
 class Coupling(nn.Module):
-    """x -> x exp(s) + t on every second feature, s and t of the others; stores the unmasked weights of the published
-    layers.
-    """
+    """x -> x exp(s) + t on every second feature; s and t are functions of the others."""
 
     def __init__(self, features: int, hidden: int, first_kept: int, generator: torch.Generator) -> None:
         super().__init__()
@@ -276,7 +272,7 @@ class Coupling(nn.Module):
 
 
 def _masked(mask: Tensor, generator: torch.Generator) -> nn.Linear:
-    """A linear layer with zeros where mask [out, in] is False. They stay zero, as nothing trains a flow."""
+    """A linear layer with weight 0 where mask [out, in] is False; flows are not trained."""
     layer = linear(mask.shape[1], mask.shape[0], generator)
     layer.weight.data.mul_(mask)
     return layer

@@ -12,7 +12,7 @@ from infoscope.errors import OutOfRange, WrongShape
 from infoscope.models.initialisation import convolution, generator_or_default
 from infoscope.models.invertible.flows import InvertibleEncoder, Normalisation
 
-# Blocks per stage: the published network (301 layers), and one of the same stages and code for a CPU.
+# blocks per stage: of the published network (301 layers), and of a small one for a CPU
 IREVNET_BLOCKS = {"published": (6, 16, 72, 6), "small": (1, 2, 4, 1)}
 
 
@@ -82,7 +82,7 @@ class IRevNet(InvertibleEncoder):
 
 
 class Block(nn.Module):
-    """(a, b) -> (b, a + F(b)), both halves first turned from space to depth when the stride is 2."""
+    """(a, b) -> (b, a + F(b)), with both halves first rearranged from space to depth if the stride is 2."""
 
     def __init__(
         self, inputs: int, stride: int, bottleneck: int, first: bool, statistics: str, generator: torch.Generator

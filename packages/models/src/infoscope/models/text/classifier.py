@@ -16,11 +16,6 @@ from infoscope.models.text.encoder import TextEncoder, Texts, drawing_from
 from infoscope.models.text.sentence_encoder import classes_of
 from infoscope.models.training import Training
 
-_WEIGHT_DECAY = 0.01
-_GREATEST_NORM = 1.0  # of the gradient
-_SORTED_BATCHES = 32  # within so many batches, texts are sorted by length
-_DROPOUT = 0.1  # of the vector that the head reads, as in BERT's fine-tuning
-
 
 class SequenceClassifier(nn.Module):
     """A `TextEncoder` and a linear head: classes of texts, or of pairs of texts.
@@ -43,27 +38,25 @@ class SequenceClassifier(nn.Module):
         return classifier
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
-        """Logits [n, classes], arguments as the encoder's. While training, the head reads dropped-out vectors."""
+        """Logits [n, classes]; arguments as of the encoder. In training mode with dropout before the head."""
         vectors = self.encoder(input_ids, attention_mask, token_type_ids)
-        return self.head(dropout(vectors, _DROPOUT, self.training))
+        return self.head(dropout(vectors, 0.1, self.training))  # the rate of BERT's fine-tuning
 
     def log_probabilities(self, texts: Texts, batch: int = 64) -> Tensor:
-        """Log probabilities (nats) of the classes, float [n, classes] on the CPU, in evaluation mode; rows are
-        independent.
-        """
+        """Log probabilities (nats) of the classes, float [n, classes] on the CPU, in evaluation mode."""
         return self.encoder.read_out(texts, lambda vectors: self.head(vectors).log_softmax(1), batch)
 
 
 class ClassifierTraining(Training):
-    """The fine-tuning of a classifier, in pieces (see `Training`).
+    """The interruptible fine-tuning of a classifier (see `Training`).
 
     classifier     trained in place, and moved to the device
     texts, labels  single texts or pairs [n]; int64 [n] in 0..classes-1
-    generator      a CPU generator of the order and of the dropout
-    epochs, batch  how often every text is seen, how many at once (similar lengths share a batch)
+    generator      CPU generator of the order and of the dropout
+    epochs, batch  passes over the texts, and texts per step (of similar lengths)
     learning_rate  of AdamW: rises over the first `warm_up` share of all steps, then falls linearly to 0
 
-    `advance(training.per_epoch)` gives curves over epochs. ValueError for labels that do not match, and numbers out of
+    `advance(training.per_epoch)` trains an epoch. ValueError for labels that do not match, and numbers out of
     range.
     """
 
@@ -97,9 +90,7 @@ class ClassifierTraining(Training):
         self.classifier = classifier.to(device)
         self._device, self._labels = torch.device(device), labels
         self._rate, self._rising = learning_rate, max(1.0, warm_up * total)
-        self._optimiser = torch.optim.AdamW(
-            classifier.parameters(), lr=learning_rate, weight_decay=_WEIGHT_DECAY, fused=True
-        )
+        self._optimiser = torch.optim.AdamW(classifier.parameters(), lr=learning_rate, weight_decay=0.01, fused=True)
         settings = {"texts": len(texts), "classes": classes, "steps": total, "batch": self._batch}
         settings |= {"learning_rate": learning_rate, "warm_up": warm_up}
         parts = {"classifier": classifier, "optimiser": self._optimiser}
@@ -123,17 +114,17 @@ class ClassifierTraining(Training):
         loss = cross_entropy(logits, self._labels[rows].to(self._device))
         self._optimiser.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(self.classifier.parameters(), _GREATEST_NORM)
+        nn.utils.clip_grad_norm_(self.classifier.parameters(), max_norm=1.0)
         self._optimiser.step()
         return {"loss": loss}
 
     def _epoch(self) -> list[Tensor]:
-        """Texts in random batches of similar length."""
+        """Texts in random batches of similar length, sorted by length within 32 batches."""
         generator = torch.Generator().manual_seed(self._seed)
         lengths = torch.tensor([len(ids) for ids, _ in self._tokens])
         order = torch.randperm(len(lengths), generator=generator)
         batches = []
-        for chunk in order.split(_SORTED_BATCHES * self._batch):
+        for chunk in order.split(32 * self._batch):
             batches += chunk[lengths[chunk].argsort(stable=True)].split(self._batch)
         return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
 

@@ -1,4 +1,4 @@
-"""Transformer encoders of texts, read out as embeddings (the benchmark, sections 4.3 and D.1)."""
+"""Transformer encoders of texts and their embeddings (the benchmark, sections 4.3 and D.1)."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ Texts = Sequence[str] | Sequence[tuple[str, str]]
 Tokens = tuple[Tensor, Tensor]
 """The token ids and the segments of one text, int64 [length] each."""
 
-_ENCODED_AT_ONCE = 1024  # texts: the tokenizer's own records are much larger than the ids
-
 
 class TextEncoder(nn.Module):
-    """A transformer of the transformers library with its tokenizer: texts to vectors; by `pretrained_encoder` or
-    `small_encoder`, rebuilt offline by `TextEncoder(**encoder.config)` and `load_state_dict`.
+    """A transformer of the transformers library with its tokenizer, from texts to vectors.
+
+    Created by `pretrained_encoder` or `small_encoder`; rebuilt offline by `TextEncoder(**encoder.config)` and
+    `load_state_dict`.
 
     architecture  the model's configuration with its `model_type`
     tokenizer     the JSON of a `tokenizers.Tokenizer`
     padding       the id of its padding token
-    pooling       "pooler", the model's own; "cls", the last layer's first token; "mean", of its tokens
+    pooling       "pooler", that of the model; "cls", the first token of the last layer; "mean" of all tokens
     max_length    in tokens
 
-    ValueError for an unknown pooling or one the model lacks, sizes out of range, and an architecture that names code
-    outside of transformers.
+    ValueError for an unknown or unavailable pooling, sizes out of range, and an architecture that refers to code
+    outside transformers.
     """
 
     def __init__(
@@ -90,10 +90,10 @@ class TextEncoder(nn.Module):
     def tokens(self, texts: Texts) -> list[Tokens]:
         """The tokens of texts, or of pairs of texts, each of its own length. Raises ValueError for no texts."""
         if len(texts) == 0:
-            raise TooFew("texts must hold at least one text, got none.")
-        found = []
-        for start in range(0, len(texts), _ENCODED_AT_ONCE):
-            encoded = self._tokenizer.encode_batch(list(texts[start : start + _ENCODED_AT_ONCE]))
+            raise TooFew("texts must have at least one text, got none.")
+        found, many = [], 1024  # at a time, as the tokenizer needs much memory
+        for start in range(0, len(texts), many):
+            encoded = self._tokenizer.encode_batch(list(texts[start : start + many]))
             found += [(torch.tensor(one.ids), torch.tensor(one.type_ids)) for one in encoded]
         return found
 
@@ -112,8 +112,7 @@ class TextEncoder(nn.Module):
 
     @torch.no_grad()
     def read_out(self, texts: Texts, read: Callable[[Tensor], Tensor], batch: int = 64) -> Tensor:
-        """The output of `read` on the vectors of texts, as `embed`. Texts of similar length share a batch: little is
-        padded."""
+        """The output of `read` on the vectors of texts, as `embed`, in batches of texts of similar length."""
         require_int("batch", batch)
         device, training = next(self.parameters()).device, self.training
         tokens = self.tokens(texts)
@@ -138,7 +137,7 @@ def pretrained_encoder(
 ) -> TextEncoder:
     """An encoder of the Hugging Face hub, such as "bert-base-uncased", or of a local folder in its format; float32.
 
-    Only transformers' own classes and safetensors are loaded: no code of the repository, no pickle. revision: a branch,
+    Only classes of transformers and safetensors are loaded: no code of the repository, no pickle. revision: a branch,
     tag or commit. Missing weights, usually the pooler's, are drawn from `generator`. ValueError when name has no such
     model, safetensors weights, fast tokenizer or padding token, and as `TextEncoder`.
     """
@@ -182,13 +181,13 @@ def small_encoder(
 ) -> TextEncoder:
     """A small untrained encoder, without any download: its tokenizer is trained on the texts (or pairs of texts).
 
-    architecture: "bert" or "distilbert" (lower-case WordPiece) or "roberta" (byte-level BPE). vocabulary, greatest
-    number of tokens; hidden, width of the vectors. ValueError for another architecture, no texts, sizes that are not
+    architecture: "bert" or "distilbert" (lower-case WordPiece) or "roberta" (byte-level BPE). vocabulary: maximum
+    number of tokens; hidden: width of the vectors. ValueError for another architecture, no texts, sizes that are not
     positive whole numbers, hidden not divisible by heads, a pooling that the architecture lacks.
     """
     one_of("architecture", architecture, ("bert", "distilbert", "roberta"))
     if len(texts) == 0:
-        raise TooFew("texts must hold at least one text, got none.")
+        raise TooFew("texts must have at least one text, got none.")
     sizes = {"vocabulary": vocabulary, "hidden": hidden, "layers": layers, "heads": heads, "max_length": max_length}
     for size, value in sizes.items():
         require_int(size, value)
@@ -206,14 +205,14 @@ def small_encoder(
     if architecture == "roberta":
         padding = 1
         plain |= {"type_vocab_size": 1, "bos_token_id": 0, "eos_token_id": 2}
-    # RoBERTa counts positions from the padding id on
+    # RoBERTa's positions start after the padding id
     plain |= {"pad_token_id": padding, "max_position_embeddings": max_length + (2 if architecture == "roberta" else 0)}
     return TextEncoder(plain, tokenizer.to_str(), padding, pooling, max_length, generator=generator).eval()
 
 
 @contextlib.contextmanager
 def drawing_from(generator: torch.Generator, device: torch.device | str = "cpu") -> Iterator[None]:
-    """Lets code that knows only torch's global generators draw from `generator`, and puts them back as they were."""
+    """Seeds torch's global generators from `generator` for a block of code, and restores them."""
     device = torch.device(device)
     seed = int(torch.randint(2**62, (), generator=generator))
     lent = [torch.cuda.current_device() if device.index is None else device.index] if device.type == "cuda" else []
@@ -225,17 +224,17 @@ def drawing_from(generator: torch.Generator, device: torch.device | str = "cpu")
 
 
 def _architecture(config: PretrainedConfig) -> dict[str, Any]:
-    """A model's configuration as plain values, without what says where it came from or names code outside."""
+    """A model's configuration as plain values, without its source and references to code."""
     plain = json.loads(json.dumps(config.to_diff_dict()))
     outside = ("architectures", "dtype", "transformers_version")
     return {name: value for name, value in plain.items() if name not in outside and not _names_code(name)}
 
 
 def _check_inside(architecture: Mapping[str, Any]) -> None:
-    """ValueError for a configuration, such as one from a store, that could have transformers fetch and run code."""
+    """ValueError for a configuration with which transformers could download and run code."""
     for name, value in architecture.items():
         if _names_code(name):
-            raise InvalidInput(f"architecture must not say {name!r}, which can name code outside, as here {value!r}.")
+            raise InvalidInput(f"architecture must not have {name!r}, which can refer to other code, got {value!r}.")
         if isinstance(value, Mapping):
             _check_inside(value)
 
@@ -245,9 +244,9 @@ def _names_code(name: str) -> bool:
 
 
 def _longest(transformer: nn.Module) -> int:
-    """The most tokens that a model has positions for."""
+    """The largest number of tokens of a model."""
     positions = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
     if not isinstance(positions, nn.Embedding):
         return getattr(transformer.config, "max_position_embeddings", None) or sys.maxsize
-    # the RoBERTa family counts positions from behind the padding id
+    # RoBERTa models: positions start after the padding id
     return positions.num_embeddings - (0 if positions.padding_idx is None else positions.padding_idx + 1)

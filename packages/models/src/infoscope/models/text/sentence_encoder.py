@@ -1,4 +1,4 @@
-"""A small encoder of sentences, trained on the corpus it is to embed."""
+"""A small encoder of sentences, trained on the corpus to embed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ _WORD = re.compile(r"[a-z0-9']+")
 
 
 class SentenceEncoder(nn.Module):
-    """Mean of word embeddings, one hidden layer (ReLU), tanh: `width` values in (-1, 1). New encoders have zero
-    weights.
+    """Mean of word embeddings, one hidden layer (ReLU), tanh: `width` values in (-1, 1). Initial weights are 0.
 
-    vocabulary: distinct lower-case words. ValueError when it is empty or repeats a word, or width is no positive whole
-    number.
+    vocabulary: distinct lower-case words. ValueError for an empty one or a repeated word, and for a width below 1.
     """
 
     def __init__(self, vocabulary: Sequence[str], width: int = 64) -> None:
@@ -38,11 +36,11 @@ class SentenceEncoder(nn.Module):
         self.output = _zero_linear(width, width)
 
     def forward(self, frequencies: Tensor) -> Tensor:
-        """Encodes word frequencies [n, words], as `frequencies` gives them: [n, width]."""
+        """The encoding [n, width] of word `frequencies` [n, words]."""
         return torch.tanh(self.output(torch.relu(self.hidden(self.embedding(frequencies)))))
 
     def frequencies(self, sentences: Sequence[str]) -> Tensor:
-        """Shares of words among each sentence's known words: float32 [n, words] on the CPU. ValueError: none known."""
+        """Shares of words among each sentence's known words, float32 [n, words] on the CPU. ValueError without any."""
         known = [[self._columns[word] for word in words(sentence) if word in self._columns] for sentence in sentences]
         if [] in known:
             raise InvalidInput(
@@ -96,7 +94,7 @@ def fit_sentence_encoder(
 
 
 def _zero_linear(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
-    """A linear layer of zeros. nn.Linear alone would draw its weights from torch's global generator."""
+    """A linear layer of zeros, without draws from torch's global generator."""
     layer = nn.utils.skip_init(nn.Linear, inputs, outputs, bias=bias)
     for parameter in layer.parameters():
         nn.init.zeros_(parameter)
@@ -104,7 +102,7 @@ def _zero_linear(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
 
 
 def classes_of(labels: Tensor, n: int, item: str) -> int:
-    """How many classes labels int64 [n] have; ValueError unless there is one per item, counted from 0, two or more."""
+    """The number of classes of labels int64 [n]; ValueError unless they are 0, 1, ..., two or more, one per item."""
     if labels.dtype != torch.int64 or labels.shape != (n,):
         raise WrongLength(
             f"labels must be torch.int64 of shape [{n}], one per {item}, "
@@ -112,5 +110,5 @@ def classes_of(labels: Tensor, n: int, item: str) -> int:
         )
     classes = labels.unique()
     if len(classes) < 2 or not torch.equal(classes, torch.arange(len(classes), device=classes.device)):
-        raise NoVariation(f"labels must be the whole numbers from 0 of at least two classes, got {classes.tolist()}.")
+        raise NoVariation(f"labels must be 0, 1, ... for at least two classes, got {classes.tolist()}.")
     return len(classes)

@@ -1,4 +1,4 @@
-"""Subword tokenizers trained on a corpus: WordPiece as BERT's, byte-level byte pairs as RoBERTa's."""
+"""Subword tokenizers trained on a corpus: WordPiece as in BERT, byte-level byte pairs as in RoBERTa."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def word_pieces(texts: Sequence[str], size: int) -> Tokenizer:
     numbered = marks + [f"##{character}" for character in sorted(continuing)]
     trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=numbered, show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
-    # A new tokenizer of these pieces, in which only the marks are special.
+    # a new tokenizer of these pieces, in which only the marks are special
     pieces = Tokenizer(models.WordPiece(tokenizer.get_vocab(), unk_token="[UNK]"))
     pieces.normalizer, pieces.pre_tokenizer = tokenizer.normalizer, tokenizer.pre_tokenizer
     pieces.add_special_tokens(marks)

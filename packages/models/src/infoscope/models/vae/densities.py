@@ -1,6 +1,6 @@
-"""Densities of latents: divergences from the prior, and the parts of the KL divergence estimated on a minibatch.
+"""KL divergences of latents from the prior, and their parts estimated on a minibatch, nats.
 
-All in nats. The prior is a standard normal for real latents and uniform for categorical ones.
+The prior is standard normal for real latents and uniform for categorical ones.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def log_normal(z: Tensor, mean: Tensor | float, scale: Tensor) -> Tensor:
 
 
 def stratified_log_weights(batch: int, items: int, like: Tensor | None = None) -> Tensor:
-    """Logarithms of the weights [batch, batch] of minibatch-stratified sampling (Chen et al. 2018, appendix C.2).
+    """Log weights [batch, batch] of minibatch-stratified sampling (Chen et al. 2018, appendix C.2).
 
-    Row i, column j: the weight of q(z_i | x_j) in the unbiased estimate of q(z_i) = (1/N) sum of q(z_i | x) from x_i
-    (1/N) and M = batch - 1 others: one of weight (N - M)/(N M), M - 1 of 1/M. ValueError unless 2 <= batch <= items.
+    Row i, column j: the weight of q(z_i | x_j) in the unbiased estimate of q(z_i) = (1/N) sum of q(z_i | x): 1/N for
+    x_i, and of M = batch - 1 others (N - M)/(N M) for one and 1/M for M - 1. ValueError unless 2 <= batch <= items.
     """
     if not 2 <= batch <= items:
-        raise OutOfRange(f"batch must be from 2 to the {items} items, not {batch}.")
+        raise OutOfRange(f"batch must be from 2 to {items}, the number of items, got {batch}.")
     others = batch - 1
     like = torch.empty(0, dtype=torch.float64) if like is None else like
     log_weights = like.new_full((batch, batch), -math.log(others))

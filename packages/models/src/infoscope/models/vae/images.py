@@ -1,4 +1,4 @@
-"""Images as the variational autoencoders read them: an array, or something that gives them by index."""
+"""Checked images for variational autoencoders, from an array or by index."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from torch import Tensor
 from infoscope.errors import OutOfRange, TooFew, WrongShape, WrongType
 
 Images = Any
-"""An array or tensor [n, C, H, W], or what has a length and gives images by index: `images(index)` of an int64 array
-[b] is a float tensor [b, C, H, W] in [0, 1]."""
+"""An array or tensor [n, C, H, W], or an object with a length and a method `images(index)` from int64 [b] to floats
+[b, C, H, W] in [0, 1]."""
 
 
 class ImageSource:
-    """Any kind of `Images` behind one method, checked against the shape [C, H, W] of one image.
+    """`Images` of the shape [C, H, W] by one method. Whole numbers are divided by 255 if any is above 1.
 
-    Whole numbers are divided by 255 where the largest of all values is above 1. ValueError for another shape, no
-    images, or values outside the range.
+    ValueError for another shape, no images, or values outside the range.
     """
 
     def __init__(self, images: Images, shape: Sequence[int]) -> None:
@@ -33,10 +32,10 @@ class ImageSource:
         else:
             self._get = getattr(images, "images", None)
             if not callable(self._get) or not hasattr(images, "__len__"):
-                raise WrongType(f"images must be an array, or have a length and give images by index, not {images!r}.")
+                raise WrongType(f"images must be an array, or have a length and images(index), got {images!r}.")
         self.count = len(images)
         if self.count == 0:
-            raise TooFew("images must be one or more, not none.")
+            raise TooFew("images must be one or more, got none.")
 
     def batch(self, rows: Tensor, device: torch.device | str = "cpu") -> Tensor:
         """The images of rows int64 [b]: float32 [b, C, H, W] in [0, 1] on the device."""
@@ -45,29 +44,29 @@ class ImageSource:
         images = self._get(rows.numpy())
         if not isinstance(images, Tensor) or images.shape != (len(rows), *self._shape):
             shape = list(images.shape) if isinstance(images, Tensor) else type(images).__name__
-            raise WrongShape(f"images must give tensors of shape {[len(rows), *self._shape]}, not {shape}.")
+            raise WrongShape(f"images must return tensors of shape {[len(rows), *self._shape]}, got {shape}.")
         return unit_range(images).to(device)
 
     def _check_array(self, array: Tensor) -> None:
         if array.shape[1:] != self._shape:
             raise WrongShape(
-                f"images must have shape [n, {', '.join(map(str, self._shape))}], not {list(array.shape)}."
+                f"images must have shape [n, {', '.join(map(str, self._shape))}], got {list(array.shape)}."
             )
         if array.is_floating_point():
             unit_range(array)
         elif array.numel() and array.dtype != torch.bool:
             low, high = (int(value) for value in array.aminmax())
             if low < 0 or high > 255:
-                raise OutOfRange(f"images must be whole numbers in 0..255, not from {low} to {high}.")
+                raise OutOfRange(f"images must be whole numbers in 0..255, got values from {low} to {high}.")
             self._scale = 1.0 if high <= 1 else 1.0 / 255.0
 
 
 def unit_range(images: Tensor) -> Tensor:
     """The images as float32; ValueError unless they are floats in [0, 1]."""
     if not images.is_floating_point():
-        raise OutOfRange(f"images must be floating-point numbers in [0, 1], not {images.dtype}.")
-    if images.numel() and not torch.compiler.is_exporting():  # an exported program cannot ask for values
+        raise OutOfRange(f"images must be floating-point numbers in [0, 1], got {images.dtype}.")
+    if images.numel() and not torch.compiler.is_exporting():  # values are unknown while exporting
         low, high = (float(value) for value in images.aminmax())
         if not (low >= 0.0 and high <= 1.0):
-            raise OutOfRange(f"images must be in [0, 1], not from {low:g} to {high:g}.")
+            raise OutOfRange(f"images must be in [0, 1], got values from {low:g} to {high:g}.")
     return images.float()

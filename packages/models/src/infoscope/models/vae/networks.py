@@ -1,4 +1,4 @@
-"""Variational autoencoders of images, with real and categorical latents (Kingma & Welling 2014; Dupont 2018), of the
+"""Variational autoencoders of images, with real and categorical latents (Kingma & Welling 2014; Dupont 2018); the
 convolutional network of Tokui & Sato 2021, table 2.
 """
 
@@ -19,12 +19,10 @@ from infoscope.models.blocks import Block
 from infoscope.models.initialisation import draw_uniform, generator_or_default, linear
 from infoscope.models.vae.images import Images, ImageSource, unit_range
 
-CHANNELS = (32, 32, 64, 64)
-
 
 @dataclass(frozen=True)
 class LatentSpec:
-    """The latents: `real` ones, then one block for each number of categories in `categorical`.
+    """The latents: `real` ones, then a categorical one for each number of categories in `categorical`.
 
     Categories are relaxed at `temperature` (Jang et al. 2017; Maddison et al. 2017; .67 is JointVAE's). ValueError for
     no latents, fewer than 2 categories, a temperature that is not positive.
@@ -39,32 +37,32 @@ class LatentSpec:
         blocks = () if none else tuple(require_ints("categorical", self.categorical))
         object.__setattr__(self, "categorical", blocks)
         if require_int("real", self.real, 0) == 0 and not blocks:
-            raise OutOfRange("real must be at least 1 when there are no categorical latents, not 0.")
+            raise OutOfRange("real must be at least 1 without categorical latents, got 0.")
         if 1 in blocks:
-            raise OutOfRange(f"categorical must be numbers of categories of at least 2, not {list(blocks)}.")
+            raise OutOfRange(f"categorical must be numbers of categories of at least 2, got {list(blocks)}.")
         require_number("temperature", self.temperature, ends=False)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many entries of a code each latent takes: 1 for a real one, its categories for a block."""
+        """The number of entries of each latent in a code: 1 for a real one, else its categories."""
         return (1,) * self.real + self.categorical
 
     @property
     def width(self) -> int:
-        """The length of a code: the real latents and the categories of all blocks."""
+        """The length of a code."""
         return sum(self.sizes)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """z1, z2, ... for real latents, c1, c2, ... for categorical ones, in the order of the code."""
+        """z1, z2, ... for real and c1, c2, ... for categorical latents, in the order of the code."""
         real = (f"z{number + 1}" for number in range(self.real))
         return (*real, *(f"c{number + 1}" for number in range(len(self.categorical))))
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """Codes of n images: mean and scale [n, R] (scale None: deterministic), log_probabilities, one [n, C_j] for each
-    block.
+    """Codes of n images: mean and scale [n, R] (None: deterministic), log_probabilities [n, C_j] of categorical
+    latents.
     """
 
     mean: Tensor
@@ -73,12 +71,12 @@ class Encoding:
 
     @property
     def probabilities(self) -> tuple[Tensor, ...]:
-        """One [n, C_j] for each categorical block."""
+        """[n, C_j] for each categorical latent."""
         return tuple(block.exp() for block in self.log_probabilities)
 
 
 class _ImageModel(nn.Module):
-    """Encoder and decoder; what VAE and AutoEncoder share."""
+    """The base of VAE and AutoEncoder: encoder and decoder."""
 
     def __init__(
         self,
@@ -102,20 +100,20 @@ class _ImageModel(nn.Module):
         raise NotImplementedError
 
     def decode(self, codes: Tensor) -> Tensor:
-        """Bernoulli logits [n, C, H, W] of codes [n, latents.width]; a sigmoid makes them images."""
+        """Bernoulli logits [n, C, H, W] of codes [n, latents.width]; their sigmoid is the image."""
         if codes.dim() != 2 or codes.shape[1] != self.latents.width:
-            raise WrongShape(f"codes must have shape [n, {self.latents.width}], not {list(codes.shape)}.")
+            raise WrongShape(f"codes must have shape [n, {self.latents.width}], got {list(codes.shape)}.")
         return self.decoder(codes)
 
     def forward(self, images: Tensor) -> Tensor:
-        """The means and, beside them, the probabilities of every block: [n, latents.width].
+        """The means of real latents and the probabilities of categorical ones: [n, latents.width].
 
         images: floats in [0, 1], [n, C, H, W]. Raises ValueError for another shape or range.
         """
         return self.blocks(images)["z"].mean
 
     def blocks(self, images: Tensor) -> dict[str, Block]:
-        """All latents as one block z, with standard deviations where every latent is real and drawn. As `forward`."""
+        """All latents as one block z, with standard deviations if all are real and random. Arguments as `forward`."""
         encoding = self.encode(unit_range(images))
         scale = None if encoding.log_probabilities else encoding.scale
         return {"z": Block(torch.cat([encoding.mean, *encoding.probabilities], 1), scale)}
@@ -123,7 +121,7 @@ class _ImageModel(nn.Module):
     def _encoded(self, images: Tensor) -> Tensor:
         shape = self.config["image_shape"]
         if list(images.shape[1:]) != shape:
-            raise WrongShape(f"images must have shape [n, {', '.join(map(str, shape))}], not {list(images.shape)}.")
+            raise WrongShape(f"images must have shape [n, {', '.join(map(str, shape))}], got {list(images.shape)}.")
         return self.encoder(images)
 
 
@@ -141,7 +139,7 @@ class VAE(_ImageModel):
         self,
         image_shape: Sequence[int] = (1, 64, 64),
         latents: LatentSpec | Mapping[str, Any] = LatentSpec(),  # noqa: B008 (frozen)
-        channels: Sequence[int] = CHANNELS,
+        channels: Sequence[int] = (32, 32, 64, 64),
         hidden: int = 256,
         generator: torch.Generator | None = None,
     ) -> None:
@@ -167,15 +165,13 @@ class VAE(_ImageModel):
 
 
 class AutoEncoder(_ImageModel):
-    """A plain autoencoder of the same network, without a density; arguments and errors as `VAE`; real: length of the
-    code.
-    """
+    """A plain autoencoder with the same network; real: length of the code; other arguments and errors as `VAE`."""
 
     def __init__(
         self,
         image_shape: Sequence[int] = (1, 64, 64),
         real: int = 6,
-        channels: Sequence[int] = CHANNELS,
+        channels: Sequence[int] = (32, 32, 64, 64),
         hidden: int = 256,
         generator: torch.Generator | None = None,
     ) -> None:
@@ -213,12 +209,12 @@ def traverse(
     another shape.
     """
     if len(values) == 0:
-        raise TooFew("values must be one or more numbers, not none.")
+        raise TooFew("values must be one or more numbers, got none.")
     parameter = next(model.parameters())
     start = torch.as_tensor(start).to(parameter)
     code = model(start[None])[0] if start.dim() == 3 else start
     if code.shape != (model.latents.width,):
-        raise WrongShape(f"start must be an image or a code of length {model.latents.width}, not {list(start.shape)}.")
+        raise WrongShape(f"start must be an image or a code of length {model.latents.width}, got {list(start.shape)}.")
     images, column = {}, 0
     for name, size in zip(model.latents.names, model.latents.sizes):
         settings = torch.eye(size) if size > 1 else torch.as_tensor(values)[:, None]
@@ -233,11 +229,11 @@ def checked_shape(image_shape: Sequence[int], channels: Sequence[int]) -> tuple[
     """Both as lists; ValueError unless the image has 1 to 3 channels and sides that the stages can halve."""
     shape, channels = require_ints("image_shape", image_shape, 3), require_ints("channels", channels)
     if shape[0] > 3:
-        raise WrongShape(f"image_shape must begin with 1 to 3 channels, not {shape[0]}.")
+        raise WrongShape(f"image_shape must begin with 1 to 3 channels, got {shape[0]}.")
     if shape[1] % 2 ** len(channels) or shape[2] % 2 ** len(channels):
         raise WrongShape(
             f"image_shape must have a height and width divisible by {2 ** len(channels)} for {len(channels)} stages "
-            f"of convolution, not {shape}."
+            f"of convolution, got {shape}."
         )
     return shape, channels
 
@@ -251,7 +247,7 @@ def encoder(
         layers += [_halving(nn.Conv2d, inputs, features, generator), nn.ReLU(inplace=True)]
     layers += [nn.Flatten(), linear(prod(_inner(shape, channels)), hidden, generator), nn.ReLU(inplace=True)]
     layers += [linear(hidden, outputs, generator)]
-    # the faster layout of convolutions on CPUs; weights keep their names and shapes
+    # the faster memory layout for convolutions on CPUs
     return nn.Sequential(*layers).to(memory_format=torch.channels_last)
 
 

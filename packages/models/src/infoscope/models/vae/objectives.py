@@ -1,7 +1,7 @@
 """Objectives of variational autoencoders: `OBJECTIVES`, by name. Add a class here and a line in OBJECTIVES.
 
 Losses are means over the images of a batch, in nats per image; "loss" is minimised, "reconstruction" is the negative
-log-likelihood of the pixels at one drawn code. Defaults are the published ones for dSprites.
+log-likelihood of the pixels at one drawn code. Defaults are the published values for dSprites.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Losses = dict[str, Tensor]
 
 
 class Objective:
-    """An objective of a training. Its fields are its weights; `prepare` comes before the first `losses`.
+    """An objective. Its fields are weights; call `prepare` before the first `losses`.
 
-    batches      how many batches of images a step takes
-    spelt        setting -> its field: "weight" is what disentangles
-    presets      of PRESETS -> settings: "share", of the steps that others take; "quick", for 32 x 32 pixels
+    batches      batches of images per step
+    spelt        setting -> field; "weight" is the one for disentanglement
+    presets      name of PRESETS -> settings; "share": of the usual number of steps; "quick": for 32 x 32 pixels
     categories   numbers of categories of the published categorical latents
-    has_density  whether a code is drawn from a density
-    cost         the time of a step, in those of a VAE
+    has_density  whether codes are random
+    cost         time of a step relative to a VAE
     """
 
     batch: ClassVar[int] = 64
@@ -48,7 +48,7 @@ class Objective:
 
     @classmethod
     def settings(cls, preset: str = "published") -> dict[str, Any]:
-        """Plain values of batch, learning_rate and all that is `spelt`, by a preset. Raises ValueError for another."""
+        """Plain values of batch, learning_rate and the settings in `spelt`, of a preset. ValueError for others."""
         published = cls()
         found = {"batch": cls.batch, "learning_rate": cls.learning_rate}
         found |= {name: getattr(published, field) for name, field in cls.spelt.items()}
@@ -56,12 +56,12 @@ class Objective:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], steps: int) -> Self:
-        """The objective of a training of so many steps, of settings such as `settings` gives."""
+        """The objective for a training of `steps` steps, from `settings`."""
         return cls(**{field: settings[name] for name, field in cls.spelt.items()})
 
     @classmethod
     def network(cls, image_shape: Sequence[int], latents: int, **size: Any) -> VAE | AutoEncoder:
-        """A network that it can train, of so many latents; size: channels, hidden and generator, as of `VAE`."""
+        """A suitable network with this number of latents; size: channels, hidden and generator, as in `VAE`."""
         return VAE(image_shape, LatentSpec(latents - len(cls.categories), cls.categories), **size)
 
     def __post_init__(self) -> None:
@@ -69,29 +69,29 @@ class Objective:
             require_number(field.name, getattr(self, field.name))
 
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
-        """Makes what is trained along with the model. Raises ValueError for a model it cannot train."""
+        """Creates further networks of the objective. Raises ValueError for an unsuitable model."""
         if not isinstance(model, VAE):
-            raise WrongType(f"model must be a VAE for the objective {type(self).__name__}, not {type(model).__name__}.")
+            raise WrongType(f"model must be a VAE for the objective {type(self).__name__}, got {type(model).__name__}.")
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
         """All losses of images [n, C, H, W] drawn from `items`, at a step counted from 1; "loss" is minimised."""
         raise NotImplementedError
 
     def after(self, model: Any, images: Tensor, generator: torch.Generator) -> Losses:
-        """What else is done at the end of a step, with the last of its batches; further losses."""
+        """Ends a step, with the last of its batches; further losses."""
         return {}
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of what is trained along with the model."""
+        """The state of further networks."""
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Sets what `state_dict` gave."""
+        """Restores `state_dict`."""
 
 
 @dataclass
 class Reconstruction(Objective):
-    """Nothing but the reconstruction: for an AutoEncoder."""
+    """Reconstruction alone, for an AutoEncoder."""
 
     presets: ClassVar = {"quick": {"batch": 32, "learning_rate": 2e-3}}
     has_density: ClassVar[bool] = False
@@ -102,7 +102,7 @@ class Reconstruction(Objective):
 
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
         if not isinstance(model, AutoEncoder):
-            raise WrongType(f"model must be an AutoEncoder for the objective ae, not {type(model).__name__}.")
+            raise WrongType(f"model must be an AutoEncoder for the objective ae, got {type(model).__name__}.")
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
         nll = negative_log_likelihood(model.decode(model.encode(images).mean), images)
@@ -174,7 +174,7 @@ class FactorVAE(Objective):
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
         encoding, codes, nll = _passed(model, images, generator)
         kl = sum(_divergences(encoding))
-        self.discriminator.requires_grad_(False)  # here it is a fixed function: no gradients of its weights
+        self.discriminator.requires_grad_(False)  # fixed here
         correlation = self.discriminator(codes).mean()
         self.discriminator.requires_grad_(True)
         self._codes = codes.detach()
@@ -225,7 +225,7 @@ class BetaTCVAE(Objective):
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
         super().prepare(model, generator)
         if model.latents.categorical:
-            raise InvalidInput(f"model must have real latents only for beta-tcvae, not {model.latents}.")
+            raise InvalidInput(f"model must have real latents only for beta-tcvae, got {model.latents}.")
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
         encoding, codes, nll = _passed(model, images, generator)
@@ -242,9 +242,9 @@ class BetaTCVAE(Objective):
 class JointVAE(Objective):
     """reconstruction + gamma |KL_real - C_real| + gamma |KL_categorical - C_categorical| (Dupont 2018, equation 7).
 
-    Capacities (nats) rise linearly over `capacity_steps`, that of categories at most to the sum of ln C over the
-    blocks. Published with 5 real latents and one of 3 categories; 3dshapes: 4 categories, learning rate 1e-4.
-    capacity_share: the share of the training over which they rise; "quick" gets all at once.
+    Capacities (nats) rise linearly over `capacity_steps`; that of categories is at most the sum of ln C. Published with
+    5 real latents and one of 3 categories; 3dshapes: 4 categories, learning rate 1e-4. capacity_share: share of the
+    training over which they rise; 0 for "quick".
     """
 
     spelt: ClassVar = {
@@ -270,7 +270,7 @@ class JointVAE(Objective):
         super().prepare(model, generator)
         require_int("capacity_steps", self.capacity_steps)
         if not model.latents.categorical:
-            raise InvalidInput(f"model must have categorical latents for joint-vae, not {model.latents}.")
+            raise InvalidInput(f"model must have categorical latents for joint-vae, got {model.latents}.")
 
     def losses(self, model: Any, images: Tensor, generator: torch.Generator, items: int, step: int) -> Losses:
         encoding, _, nll = _passed(model, images, generator)
@@ -300,13 +300,13 @@ def negative_log_likelihood(logits: Tensor, images: Tensor) -> Tensor:
 
 
 def _passed(model: VAE, images: Tensor, generator: torch.Generator) -> tuple[Encoding, Tensor, Tensor]:
-    """The encoding, a code drawn for each image, and the reconstruction loss at it."""
+    """The encoding, a code drawn for each image, and its reconstruction loss."""
     encoding = model.encode(images)
     codes = model.sample(encoding, generator)
     return encoding, codes, negative_log_likelihood(model.decode(codes), images)
 
 
 def _divergences(encoding: Encoding) -> tuple[Tensor, Tensor]:
-    """The KL divergence from the prior of the real latents and of the categorical ones, means over the images."""
+    """KL divergences from the prior of real and of categorical latents, means over images."""
     real = gaussian_kl(encoding.mean, encoding.scale).sum(1).mean()
     return real, sum((categorical_kl(block).mean() for block in encoding.log_probabilities), real.new_zeros(()))

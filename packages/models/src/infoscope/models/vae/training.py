@@ -1,4 +1,4 @@
-"""The one training loop of the variational autoencoders."""
+"""The training loop of the variational autoencoders."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def fit_vae(
     resume: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> dict[str, list[float]]:
-    """Trains `model` in place and returns `Training.trace`; settings and errors as `VaeTraining`, and
+    """Trains `model` in place and returns `Training.trace`; settings and errors as `VaeTraining`.
 
-    report(step, losses), with means over every `every` steps; save(state), as often, with a function that gives the
-    state for `resume`. FloatingPointError when the training diverges.
+    After every `every` steps: report(step, losses), with mean losses; save(make), where make() is the state for
+    `resume`. FloatingPointError when the training diverges.
     """
     training = VaeTraining(model, objective, images, steps, **settings)
     if resume is not None:
@@ -52,14 +52,14 @@ def fit_vae(
 
 
 class VaeTraining(Training):
-    """The training of an autoencoder, in pieces (see `Training`).
+    """The interruptible training of an autoencoder (see `Training`).
 
-    objective      a name of OBJECTIVES, or one made from it: `OBJECTIVES[name](beta=2)`; it is copied
-    images         [N, C, H, W]: floats in [0, 1], or whole numbers, 0/1 or 0..255; or what has a length and a
+    objective      a name of OBJECTIVES, or an instance, `OBJECTIVES[name](beta=2)`, which is copied
+    images         [N, C, H, W]: floats in [0, 1], or whole numbers, 0/1 or 0..255; or an object with a length and a
                    method `images(index)`
-    batch          images per step (a FactorVAE takes twice as many); None: published, as learning_rate
-    generator      a CPU generator of batches, noise and a discriminator's weights (None: a fresh one with seed 0)
-    device         where to compute; None: where the model is. The model is moved there
+    batch          images per step (FactorVAE: twice as many); None: the published number, as for learning_rate
+    generator      CPU generator of batches, noise and a discriminator's weights (None: seed 0)
+    device         of the computation, to which the model is moved; None: that of the model
 
     Images are drawn without replacement, epoch by epoch, in whole batches. ValueError for images of another shape or
     range, fewer images than a step takes, an objective that does not suit the model, or a number out of range.
@@ -92,7 +92,7 @@ class VaeTraining(Training):
         if objective.batches * self._batch > self._source.count:
             raise OutOfRange(
                 f"batch must be at most {self._source.count // objective.batches} for {self._source.count} images and "
-                f"{objective.batches} batches a step, not {self._batch}."
+                f"{objective.batches} batches a step, got {self._batch}."
             )
         generator = generator_or_default(generator)
         self._device = next(model.parameters()).device if device is None else torch.device(device)

@@ -1,6 +1,4 @@
-"""The seed's estimator, for comparison: class codes as numbers in a nearest-neighbour estimator. Depends on their
-order.
-"""
+"""The estimator of the `seed` score, for comparison: nearest neighbours of class codes taken as numbers."""
 
 from __future__ import annotations
 
@@ -15,19 +13,17 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics.partition.terms import Route, Term
 
 AS_NUMBERS = "labels-as-numbers"
-_MAX_COLUMNS = 30  # wider blocks are reduced to the principal components with this share of the variance:
-_VARIANCE_SHARE = 0.95
-_NOTE = "class codes taken as numbers: depends on how classes are numbered; no valid error."
+_NOTE = "class codes taken as numbers: depends on the numbering of classes; no valid error."
 
 
-def by_numbers(
+def numbers_route(
     blocks: Mapping[str, NDArray],
     labels: Mapping[str, NDArray],
     terms: Iterable[Term],
     k: int,
     generator: np.random.Generator,
 ) -> Route:
-    """Terms of single blocks by NPEET's mi and cmi, nats; labels [n] are codes. No interval."""
+    """Terms of single blocks by NPEET's mi and cmi, nats, without an interval; labels [n] are codes."""
     inputs = {name: _reduced(block) for name, block in blocks.items()}
     codes = {name: label.astype(float)[:, None] for name, label in labels.items()}
     unknown = {"n": len(codes["y"]), "method": "labels as numbers", "notes": (_NOTE,), "influence": np.full(1, np.nan)}
@@ -44,7 +40,7 @@ def by_numbers(
 
 
 def _reduced(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The block [n, d], or its principal components where it is wide."""
-    if block.shape[1] <= _MAX_COLUMNS or not np.ptp(block):
+    """The block [n, d], or the principal components with 95 % of its variance where it has more than 30 columns."""
+    if block.shape[1] <= 30 or not np.ptp(block):
         return block
-    return PCA(_VARIANCE_SHARE, svd_solver="full").fit_transform(block)
+    return PCA(0.95, svd_solver="full").fit_transform(block)

@@ -1,6 +1,4 @@
-"""What is said of the runs behind a table of the neural benchmark: their setting, what differs from the paper's, and
-what a reader must not overlook.
-"""
+"""Sentences of captions in the tables of the neural benchmark."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,42 +6,44 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.common.runs import versions
+from analysis.common.runs import profiles, versions
 
 EMBEDDED = {
     "digits": "the images are scikit-learn's digits (embedded default), not the published data",
     "generated-sentences": "the text is synthetic, sentences and encoder (embedded default), not the published data",
 }
-TEXT_POOLS = {  # by a pattern in the name of a pool of texts, what its items went through
+TEXT_POOLS = {  # pattern in the name of a pool of texts -> how its items were used before
     "imdb-(bert|roberta)":
         "20 % of the published embeddings are held out of the training; the paper trains on all of them",
     "generated-sentences|small-|hub:":
         "the encoder of the texts was fine-tuned on the labels of all items, so 'unseen' means unseen by the critic "
         "and by the decoder",
 }  # fmt: skip
-CURVES_ONLY = "The paper prints curves only, no figures that could stand beside ours."
-DECODED = "The decodable MI is a lower bound of what a critic can find; its ± is the standard error of decoding."
+CURVES_ONLY = "The paper prints curves only, so there are no published figures to compare with."
+DECODED = (
+    "The decodable MI is a lower bound of what a critic can estimate; its ± is the standard error of the decoding."
+)
 PUBLISHED = {
     "steps": {4000}, "width": {256}, "batch": {64}, "learning_rate": {5e-4}, "sources": {10}, "size": {64},
     "pool": {"gaussian", "mnist", "imdb-bert"}, "schedule_bits": {(2.0, 4.0, 6.0, 8.0, 10.0)},
 }  # fmt: skip
 
 
-def setting(runs: pd.DataFrame) -> str:
+def describe_setting(runs: pd.DataFrame) -> str:
     """Profile, training, data and code of the runs, in two sentences."""
 
     def values(name: str) -> str:
         return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in sorted(set(runs[name])))
 
     return (
-        f"Profile {values('profile')}: {values('steps')} steps of batch {values('batch')} per true MI, "
+        f"Profile {profiles(runs)}: {values('steps')} steps of batch {values('batch')} per true MI, "
         f"{values('critic')} critic of width {values('width')}, Adam {values('learning_rate')}, "
         f"{values('sources')} sources. Data {values('pool')}; seeds {values('seed')}; code {versions(runs)}."
     )
 
 
-def over_seeds(figures: pd.DataFrame) -> str:
-    """What ± is, and how many runs stand behind each of the figures (their column `runs`)."""
+def explain_errors(figures: pd.DataFrame) -> str:
+    """The meaning of ±, and the number of runs per figure (column `runs`)."""
     least, most = figures["runs"].min(), figures["runs"].max()
     if most == 1:
         return "One run (seed) per figure: its scatter is unknown, and no standard error can be given."
@@ -53,51 +53,51 @@ def over_seeds(figures: pd.DataFrame) -> str:
     return f"± is one standard error over runs (seeds), {least} to {most} per figure{alone}."
 
 
-def oracle(runs: pd.DataFrame) -> str:
-    """What the column of the oracle critic is."""
+def explain_oracle(runs: pd.DataFrame) -> str:
+    """The meaning of the column of the oracle critic."""
     batches = ", ".join(f"{count:,.0f}" for count in sorted(set(runs["oracle_critic_batches"])))
     return (
         f"The oracle critic is the exact log density ratio at this batch size ({batches} batches, error over batches): "
-        "what no training removes. Where a row scores below it, an unfinished critic's error and the estimator's own "
-        "cancel; infinite: some batches have no finite estimate."
+        "the error that no training removes. Where a row scores below it, the error of an unfinished critic and that "
+        "of the estimator cancel. Infinite: some batches have no finite estimate."
     )
 
 
-def notes(runs: pd.DataFrame) -> list[str]:
-    """What a reader of runs that trained a critic must not overlook: embedded data, a nominal truth, diverged steps."""
+def cautions(runs: pd.DataFrame) -> list[str]:
+    """Notes on runs that trained a critic: embedded data, a nominal truth, diverged steps."""
     pools = sorted(set(runs["pool"]))
     lines = [f"Note: {EMBEDDED[pool]}." for pool in pools if pool in EMBEDDED]
     if set(runs["domain"]) - {"gaussian"}:
         lines.append(
-            "Note: the true MI of images and text is nominal, that of their labels; items whose labels cannot be told "
-            "without error share less. The decodable MI, which posteriors of unseen items find, is a lower bound of "
-            "what a critic can find."
+            "Note: the true MI of images and text is nominal, that of their labels. Items whose labels cannot be "
+            "decoded without error share less. The decodable MI, from posteriors of unseen items, is a lower bound of "
+            "what a critic can estimate."
         )
     lines += [f"Note: {what}." for where, what in TEXT_POOLS.items() if any(re.search(where, pool) for pool in pools)]
     if steps := int(runs["nonfinite_steps"].sum()):
         affected = int((runs["nonfinite_steps"] > 0).sum())
-        lines.append(f"Note: {steps} steps of {affected} runs were not finite; their rows say diverged.")
+        lines.append(f"Note: {steps} steps of {affected} runs were not finite; their rows read 'diverged'.")
     return lines
 
 
-def unlike_published(runs: pd.DataFrame, setting: Mapping[str, set] = PUBLISHED) -> list[str]:
-    """The note on how the runs differ from the paper's; empty if they do not. Shorter schedules are comparable."""
+def setting_differences(runs: pd.DataFrame, setting: Mapping[str, set] = PUBLISHED) -> list[str]:
+    """A note on how the runs differ from the paper's; empty if they do not. Shorter schedules are comparable."""
     differing = []
-    for name, theirs in setting.items():
+    for name, published in setting.items():
         found = runs[name].dropna() if name in runs else []
         ours = {tuple(value) if isinstance(value, list) else value for value in found}
-        valid = theirs | {whole[:end] for whole in theirs if isinstance(whole, tuple) for end in range(1, len(whole))}
-        if ours - valid:
-            differing.append(f"{name.replace('_', ' ')} {listed(ours - valid)} (paper: {listed(theirs)})")
+        begun = {value[:end] for value in published if isinstance(value, tuple) for end in range(1, len(value))}
+        if other := ours - published - begun:
+            differing.append(f"{name.replace('_', ' ')} {listed(other)} (paper: {listed(published)})")
     return [f"Note: not comparable with the paper: {'; '.join(differing)}."] if differing else []
 
 
 def listed(values: Iterable[Any]) -> str:
-    """Values in ascending order, in words; a schedule as its steps."""
+    """Values in ascending order, as text; a schedule as its steps."""
 
-    def said(value: Any) -> str:
+    def text(value: Any) -> str:
         if isinstance(value, tuple):
             return "-".join(f"{bits:g}" for bits in value)
         return value if isinstance(value, str) else f"{value:,g}"
 
-    return ", ".join(map(said, sorted(values)))
+    return ", ".join(map(text, sorted(values)))
