@@ -3,6 +3,7 @@
 mkdocs.yml        what is where, and how it looks
 hooks             links out of docs/, the reference of every public module, the tables of results
 api               the page of public names, which the site has: `python -m infra.site.api` prints it
-picture           the figure of the first page: `python -m infra.site.picture`
+picture           the figures of the first page and of the concepts: `python -m infra.site.picture`
+gallery           the pictures of docs/gallery.md: `python -m infra.site.gallery`
 requirements.txt  what builds it, at the exact versions of constraints.txt
 """
