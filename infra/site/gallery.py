@@ -22,13 +22,13 @@ def examples() -> dict[str, str]:
 
 
 def draw(code: str, path: Path) -> None:
-    """Runs an example and saves the figure that it has drawn, in 64 colours."""
+    """Runs an example and saves the figure that it has drawn, in 256 colours."""
     plt.close("all")
     with plt.rc_context({"figure.figsize": (6, 3.5), "figure.constrained_layout.use": True}):
         exec(compile(code, path.name, "exec"), {})
-        save(plt.gcf(), [path], 80)
+        save(plt.gcf(), [path], 110)
     with Image.open(path) as picture:
-        picture.convert("RGB").quantize(64).save(path, optimize=True)
+        picture.convert("RGB").quantize(256).save(path, optimize=True)
 
 
 if __name__ == "__main__":
