@@ -23,11 +23,13 @@ def blocks(path, marked):
     return re.findall(rf"```python{marked}\n(.*?)```", path.read_text(), re.DOTALL)
 
 
+PAGES = ("own-data", "python", "representation", "independence", "label-errors", "screening")
 SHOWN = [
     pytest.param(code, id=f"{name}-{number}")
-    for name in ("README.md", "docs/own-data.md", "docs/python.md")
+    for name in ("README.md", *(f"docs/{page}.md" for page in PAGES))
     for number, code in enumerate(blocks(REPOSITORY / name, ""), 1)
 ]
+KINDS = ("angles", "counts", "labels", "images", "embeddings", "reading")  # pages of examples with their outputs
 RUN = [path for path in sorted((REPOSITORY / "docs").rglob("*.md")) if blocks(path, " exec.*?")]
 
 
@@ -43,7 +45,8 @@ def arrays():
     return {
         "z": mean, "labels": labels, "slide": groups, "hospital": domains, "factors": factors, "mean": mean,
         "scale": np.full((n, 2), 0.3), "z_y": z_y, "z_d": z_d, "z_x": generator.normal(size=(n, 1)), "y": labels,
-        "d": domains, "patient": groups, "x": mean, "run_id": str(LOGGED / "nvae"),
+        "d": domains, "patient": groups, "x": mean, "site": domains, "angle": mean[:, 1], "names": np.arange(n),
+        "run_id": str(LOGGED / "nvae"),
         "images": torch.as_tensor(generator.normal(size=(n, 5)), dtype=torch.float32),
     }  # fmt: skip
 
@@ -56,6 +59,20 @@ def test_what_is_shown_runs(code, monkeypatch):
     for shown, smaller in SMALLER.items():
         code = code.replace(shown, smaller)
     exec(compile(code, "what is shown", "exec"), arrays())
+
+
+@pytest.mark.parametrize("page", KINDS)
+def test_an_example_prints_what_stands_below_it(page, capsys):
+    """The words exactly, the numbers to a few per cent: machines round differently."""
+    text = (REPOSITORY / "docs" / f"{page}.md").read_text()
+    (code, output), *more = re.findall(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert not more
+    exec(compile(code, page, "exec"), {})
+    number = r"-?\d[\d,]*\.?\d*"
+    shown, printed = (text.strip() for text in (output, capsys.readouterr().out))
+    assert re.sub(number, "#", printed) == re.sub(number, "#", shown)
+    values = ([float(one.replace(",", "")) for one in re.findall(number, text)] for text in (printed, shown))
+    assert next(values) == pytest.approx(next(values), rel=0.05, abs=0.02)
 
 
 @pytest.mark.parametrize(
