@@ -1,7 +1,7 @@
 """The figures of README, of the first page and of the concepts, by `python -m infra.site.picture`, in a minute or two.
 
 docs/trust.png   KSG and the reading of normal variables whose information is known, by columns, with their intervals
-docs/parts.png   what two coins tell of four targets, in unique, redundant and synergistic parts
+docs/parts.png   the information of two coins about four targets, in unique, redundant and synergistic parts
 """
 
 from __future__ import annotations
@@ -40,24 +40,22 @@ def draw(path: Path, bits: tuple[float, ...] = BITS, columns: tuple[int, ...] = 
             x = generator.normal(size=(rows, width))
             y = correlation * x + math.sqrt(1 - correlation**2) * generator.normal(size=(rows, width))
             at = truth + 0.04 * (columns.index(width) - 1)
-            label = f"{width} column{'s' if width > 1 else ''} a side" if not place else None
+            label = f"{width} column{'s' if width > 1 else ''} each" if not place else None
             for axis, method in zip(axes, ("ksg", None)):
                 found = estimate(x, y, method).bits
                 ends = [[found.value - found.low], [found.high - found.value]]
                 axis.errorbar(at, found.value, ends, fmt="o", color=colour, capsize=3, label=label)
-    for axis, title in zip(
-        axes, ("k nearest neighbours (KSG), sampling interval", "reading, interval for the true value")
-    ):
+    for axis, title in zip(axes, ("KSG, interval of the sampling error", "reading, interval for the true value")):
         axis.axline((0, 0), slope=1, color="black", linewidth=1, label="truth")
         axis.set(xlabel="mutual information (bits)", xlim=(0, 3.2), ylim=(0, None))
         axis.set_title(f"{title}, n = {rows:,}", fontsize="medium")
     axes[0].set_ylabel("estimate (bits) and its 95 % interval")
     axes[0].legend(frameon=False, fontsize="small")
-    save(figure, [path], 150)
+    save(figure, [path], 120)
 
 
 def parts(path: Path) -> dict[str, pid.Decomposition]:
-    """Draws the parts of what two coins tell of the targets of GATES; returns them, nats, by the target."""
+    """Draws the parts of the information of two coins about the targets of GATES; returns them, nats, by target."""
     import matplotlib.pyplot as plt
 
     found = {}
