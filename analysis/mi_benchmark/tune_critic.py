@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.common.runs import COMPLETE, FRACTION, SHOWN, best_of, ranked, scatter, steps_done, trials_of, versions
-from analysis.common.tables import Analysis, Claim, Result, plus_minus, text_of, told
+from analysis.common.tables import Analysis, Claim, Result, plus_minus, plus_minus_column, text_of
 from analysis.mi_benchmark._benchmark import at
 from analysis.mi_benchmark._notes import notes
 from analysis.mi_benchmark._terms import REASONABLE
@@ -64,7 +64,7 @@ def best_trials(trials: pd.DataFrame, words: list[str]) -> Result:
     columns = {
         "learning_rate": ("learning_rate", "{:.2g}"),
         "steps": steps_done(top),
-        "MSE, 2nd half (bits²)": told(top, "second_half_mse_bits2", "stopped or diverged"),
+        "MSE, 2nd half (bits²)": plus_minus_column(top, "second_half_mse_bits2", "stopped or diverged"),
         "oracle critic": "oracle_critic_mse_bits2",
         "|truth - unseen| (bits)": "unseen_bias_bits",
     }
@@ -132,7 +132,7 @@ def told_apart(trials: pd.DataFrame) -> Claim:
     best, rivals = complete.iloc[0], _rivals(complete)
     firsts = complete.drop_duplicates("bound")
     errors = "; ".join(
-        f"{bound} {error}" for bound, error in zip(firsts["bound"], told(firsts, "second_half_mse_bits2"))
+        f"{bound} {error}" for bound, error in zip(firsts["bound"], plus_minus_column(firsts, "second_half_mse_bits2"))
     )
     apart = f"{best['bound']} is not told from {', '.join(rivals)}"
     if not rivals:

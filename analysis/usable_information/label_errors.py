@@ -1,6 +1,6 @@
-"""Which score finds labels that are wrong, and when does the course of a training tell more than held-out predictions?
+"""Which score finds wrong labels, and when do training dynamics find more of them than held-out predictions?
 
-Of labels as they are: data maps (Swayamdipta et al. 2020) with the hardest items.
+Labels as they are: data maps (Swayamdipta et al. 2020) with the hardest items.
 """
 
 import functools
@@ -15,18 +15,9 @@ import pandas as pd
 
 from analysis.common.marks import lines, panel_by_panel, sheet
 from analysis.common.runs import ordered
-from analysis.common.tables import Analysis, Claim, Result
-from analysis.common.tables import told as with_errors
+from analysis.common.tables import Analysis, Claim, Result, plus_minus_column
 from analysis.usable_information._items import shortened
-from analysis.usable_information._runs import (
-    NAMES,
-    TAIL,
-    cautions,
-    described,
-    hardest_shown,
-    items,
-    newest_of,
-)
+from analysis.usable_information._runs import NAMES, TAIL, cautions, described, hardest_shown, items, newest_of
 from infoscope import tracking
 from infoscope.command_line import option
 from infoscope.errors import UnknownName
@@ -106,7 +97,7 @@ def texts_of(figures: pd.DataFrame) -> pd.DataFrame:
         {
             "score": [SCORES[key].title for key in figures["score"]],
             "evidence": figures["kind"],
-            **{title: with_errors(figures, measure, "-") for measure, title in MEASURES.items()},
+            **{title: plus_minus_column(figures, measure, "-") for measure, title in MEASURES.items()},
             "average precision less PVI's": figures["against"],
         }
     )
@@ -197,7 +188,7 @@ def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result
             "family": figures["family"],
             "noise": figures["noise"],
             "flipped": [f"{flipped:,} of {n:,}" for flipped, n in zip(figures["flipped"], figures["n"])],
-        },
+        }
     )
     missed = [f"{flipped * (1 - share):.0f}" for flipped, share in zip(figures["flipped"], figures["precision"])]
     text = pd.concat([setting, texts_of(figures).set_index(figures.index)], axis=1).assign(missed=missed)
@@ -244,7 +235,7 @@ def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
             },
         }
     )
-    used = with_errors(runs, "v_information_bits")
+    used = plus_minus_column(runs, "v_information_bits")
     sizes = "; ".join(f"{NAMES[name]} {bits} ({n:,.0f} items)" for name, bits, n in zip(runs.index, used, runs["n"]))
     caption = [
         f"Labels as they are: the {HARDEST} items of least held-out PVI (bits) of every data set, {family}, hardest "
@@ -293,7 +284,5 @@ def draw_pictures(axis: Any, pictures: np.ndarray, named: Sequence[str]) -> None
 
 
 ANALYSIS = Analysis(
-    "label-errors",
-    analyse,
-    [option("family", help="whose figures are drawn (default: the one that can use most)")],
+    "label-errors", analyse, [option("family", help="whose figures are drawn (default: the one that can use most)")]
 )
