@@ -13,8 +13,18 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import sheet
-from analysis.common.own_data import GRADES, TYPES, as_options, conclude, listed, options, read_representation, stem_of
+from analysis.common.marks import save
+from analysis.common.own_data import (
+    GRADES,
+    TYPES,
+    as_options,
+    conclude,
+    listed,
+    options,
+    progress,
+    read_representation,
+    stem_of,
+)
 from analysis.common.tables import Page, Result, printable, require_writable, short
 from infoscope.checks import require_int
 from infoscope.command_line import FAILED, command, option
@@ -37,10 +47,14 @@ def results(found: RepresentationReport, name: str, digest: str) -> list[Result]
         f"What blocks of {name} carry about targets, bits, n = {found.n:,} rows{groups}. Usable: by predictors on "
         "held-out rows, a lower bound on the information. Only there: in no other block. Information: 95 % interval "
         f"for the true value. {GRADES} H(target): its entropy.",
-        *(f"Not measured: {as_options(note)}" for note in found.notes),
+        *map(as_options, found.details.get("What to doubt", ())),
         f"SHA-256 of the data: {digest}.",
     ]
-    made = [Result("represent", in_bits(found.table), found.text, caption, lambda *paths: draw(found, *paths))]
+    made = [
+        Result(
+            "represent", in_bits(found.table), found.text, caption, lambda *paths: save(found.plot().figure, paths, 150)
+        )
+    ]
     for title, figures, said in (
         ("hardest", found.hardest, "Items of least PVI, by the richer family from all blocks; bits."),
         ("scores", found.scores, "Scores of disentanglement, of columns and of blocks."),
@@ -60,13 +74,6 @@ def in_bits(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def draw(found: RepresentationReport, *paths: Path) -> None:
-    """The report's heat map of block x target."""
-    targets, blocks = ({getattr(row, name) for row in found.rows} for name in ("target", "block"))
-    with sheet(paths, size=(1.3 * len(targets) + 1.6, 0.5 * len(blocks) + 0.9), dpi=150) as ((axis,),):
-        found.plot(axis)
-
-
 def main(given: SimpleNamespace) -> int:
     """Prints, writes and records; the exit status: 1 where a target or the domain could not be measured."""
     path = Path(given.data)
@@ -79,7 +86,7 @@ def main(given: SimpleNamespace) -> int:
         require_writable(stem_of("represent", given))
         found = report(
             data.blocks, data.targets, data.domain, data.groups, data.items, label=given.label, rows=given.rows,
-            generator=np.random.default_rng(given.seed), progress=_say,
+            generator=np.random.default_rng(given.seed), progress=progress(),
         )  # fmt: skip
     except ValueError as error:
         raise InvalidInput(as_options(error)) from error
@@ -94,10 +101,6 @@ def main(given: SimpleNamespace) -> int:
     for name, why in found.unanswered.items():
         print(f"error: nothing was measured about {name}: {printable(why)}", file=sys.stderr)
     return FAILED if found.unanswered else 0
-
-
-def _say(share: float, what: str) -> None:
-    print(f"{share:.0%}  {what}", file=sys.stderr, flush=True)
 
 
 def _metrics(found: RepresentationReport) -> dict[str, float]:

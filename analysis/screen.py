@@ -6,15 +6,13 @@ value leaves its row out of the pairs that it is in; names and free texts are le
 page to send, and one run in MLflow.
 """
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 
 from analysis.common.marks import save
-from analysis.common.own_data import GRADES, TYPES, as_options, conclude, listed, options, read_table, stem_of
+from analysis.common.own_data import GRADES, TYPES, as_options, conclude, listed, options, progress, read_table, stem_of
 from analysis.common.tables import Page, Result, require_writable
 from infoscope.checks import require_int
 from infoscope.command_line import command, option
@@ -23,7 +21,6 @@ from infoscope.metrics.screening import Screen, screen
 
 EXPERIMENT = "screen"
 SIDES = {"x": "PREFIX*: all that begin so; default: all"}
-STEP = 0.1  # of the progress that is printed
 FEWEST = 10  # rows that are shown where nothing depends
 
 
@@ -47,18 +44,6 @@ def metrics(found: Screen) -> dict[str, float]:
     rows = found.table.head(len(found.text)).to_dict("records")
     names = ("column",) if found.target else ("column", "with")
     return {"/".join([*(row[name] for name in names), of]): float(row[of]) for row in rows for of in ("bits", "q")}
-
-
-def progress() -> Callable[[float, str], None]:
-    """Prints what is done, at the beginning and after each tenth."""
-    steps: set[int] = set()
-
-    def say(share: float, what: str) -> None:
-        if int(share / STEP) not in steps:
-            steps.add(int(share / STEP))
-            print(f"{share:.0%}  {what}", file=sys.stderr, flush=True)
-
-    return say
 
 
 def main(given: SimpleNamespace) -> None:

@@ -104,6 +104,18 @@ def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
     return data, replace(found.pairs, notes=tuple(map(as_options, found.pairs.notes))), found.serial is not None
 
 
+def progress() -> Callable[[float, str], None]:
+    """Prints the share that is done, at the beginning and after each tenth."""
+    tenths: set[int] = set()
+
+    def say(share: float, what: str) -> None:
+        if int(10 * share) not in tenths:
+            tenths.add(int(10 * share))
+            print(f"{share:.0%}  {what}", file=sys.stderr, flush=True)
+
+    return say
+
+
 def as_options(text: object) -> str:
     """A message with the options of the command line in the place of Python's wrappers, except where it quotes."""
     name = re.sub(r"(?<!')\bwrap\b", "name", str(text))

@@ -69,7 +69,7 @@ def recorded(runs: pd.DataFrame) -> list[str]:
     return [key for key in SCORES if f"{key}/{RANKED}" in runs]
 
 
-def told(difference: Estimate) -> str:
+def with_interval(difference: Estimate) -> str:
     """A paired difference with its 95 % interval."""
     if not np.isfinite(difference.low):
         return f"{difference.value:+.3f} (one seed, no interval)"
@@ -86,7 +86,7 @@ def rows_of(runs: pd.DataFrame) -> list[dict[str, Any]]:
             row |= {measure: found.value, f"{measure}_error": found.standard_error}
         difference = level(runs, key, RANKED, less=REFERENCE)
         row |= {"difference": difference.value, "difference_low": difference.low, "difference_high": difference.high,
-                "against": "-" if key == REFERENCE else told(difference)}  # fmt: skip
+                "against": "-" if key == REFERENCE else with_interval(difference)}  # fmt: skip
         rows.append(row | {"seeds": difference.n, "n": int(runs["n"].iloc[0]), "flipped": int(runs["flipped"].iloc[0])})
     return rows
 
@@ -154,13 +154,13 @@ def when_in_sample_wins(runs: pd.DataFrame, first: str, second: str) -> str:
         f"When does in-sample win? {SCORES[first].title} (the best in sample) finds more than {SCORES[second].title} "
         f"(the best held out) in {more} of {settings} settings and less in {less}, by 95 % intervals over seeds of the "
         "difference in average precision, of which chance alone gives 2.5 % to either side; "
-        f"{told(level(runs, first, RANKED, less=second))} on average"
+        f"{with_interval(level(runs, first, RANKED, less=second))} on average"
     )
     if not factors:
         return f"{lead}."
     spread = {factor: np.ptp([e.value for e in levels.values()]) for factor, levels in factors.items()}
     parts = [
-        f"{factor}: {', '.join(f'{name} {told(e)}' for name, e in levels.items())}"
+        f"{factor}: {', '.join(f'{name} {with_interval(e)}' for name, e in levels.items())}"
         for factor, levels in factors.items()
     ]
     return f"{lead}. It depends most on the {max(spread, key=spread.__getitem__)}. By {'; by '.join(parts)}."

@@ -241,7 +241,8 @@ class RepresentationReport:
         first, *others = used
         most = None if first.ceiling is None else first.ceiling.bits
         said = [f"{about}{amount(first.richer.bits, most)} are in {first.block}{_only_there(first)}."]
-        leaking = [row.block for row in blocks if row in self._unwanted and row.detected]
+        unwanted = self._unwanted
+        leaking = [row.block for row in blocks if row.detected and row in unwanted]
         if others := [f"{row.block} {amount(row.richer.bits)}" for row in others if row.block not in leaking]:
             said.append(f"Also in {listed(others)}.")
         if leaking and first.block not in leaking:
