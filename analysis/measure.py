@@ -1,7 +1,8 @@
-"""How much x and y of your own data share: the reading in one line, single estimators in a table, plot, page and run.
+"""How much information x and y share: the reading and single estimators, each with a 95 % interval.
 
 DATA is a .npz with arrays x and y, or a .csv or .parquet whose columns X and Y name. The interval of the reading is for
-the true information, calibrated on simulated data; those of single estimators are for the error of sampling rows alone.
+the true value, calibrated on simulated data; those of single estimators are for sampling error only. Written: a table,
+a figure, one page to send, and one run in MLflow.
 """
 
 import math
@@ -18,27 +19,20 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import COLOURS, sheet
-from analysis.common.own_data import (
-    OwnData,
-    as_options,
-    described,
-    given_data,
-    grades,
-    listed,
-    options,
-    record,
-    stem_of,
-)
-from analysis.common.tables import Result, present, require_writable
+from analysis.common.own_data import OwnData, as_options, conclude, given_data, listed, options, stem_of
+from analysis.common.tables import Page, Result, require_writable
 from infoscope.command_line import command, option
 from infoscope.errors import InvalidInput
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
+from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
 from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
+from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics.writing import amount, at_most
+from infoscope.metrics.writing import listed as named
 from infoscope.notebook import intervals
 
 EXPERIMENT = "measure"
-BAD_INPUT = 2
 DEFAULTS = {"numbers": ("ksg", "gcmi"), "labels": ("ksg", "classifier"), "categories": ("chao-shen", "nsb")}
 
 
@@ -67,21 +61,52 @@ def measured(pairs: Pairs, chosen: Sequence[Method], seed: int, unit: str = BITS
     return answers
 
 
-def table(answers: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, unit: str = BITS) -> Result:
+def answers(found: Reading, between: str, unit: str = BITS) -> list[str]:
+    """The information in one sentence, and in the second what its grade means for the reader."""
+    shown = found.as_unit(unit)
+    n = f"n = {found.n:,}" + (f" in {found.units:,} groups" if found.units not in (None, found.n) else "")
+    first = f"{amount(shown)} are shared by {between} ({n})."
+    if not found.low > 0.0:
+        first = f"No dependence is detected: {between} share {at_most(shown)} (95 %, {n})."
+    reasons = " ".join(found.notes[-1:])
+    meaning = {
+        "A": "the interval is narrow; quote the value with it.",
+        "B": "the interval is wide; quote it, and measure more rows to narrow it.",
+        "C": f"quote the interval, not the best guess. {reasons}",
+    }
+    return [first, f"Grade {found.grade}: {meaning[found.grade]}"]
+
+
+def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, unit: str = BITS) -> Result:
     """One row a method, the reading first: bits, or nats, with a 95 % interval; notes and failures below."""
-    figures = pd.DataFrame([_figures(answer, unit) for answer in answers])
-    text = pd.DataFrame([_words(answer, unit) for answer in answers])
-    told = [f"{answer.method}: {as_options(note)}" for answer in answers for note in answer.estimate.notes
-            if as_options(note) not in pairs.notes]  # fmt: skip
+    figures = pd.DataFrame([_figures(answer, unit) for answer in found])
+    text = pd.DataFrame([_words(answer, unit) for answer in found])
+    notes = [f"{answer.method}: {as_options(note)}" for answer in found for note in answer.estimate.notes
+             if as_options(note) not in pairs.notes]  # fmt: skip
+    groups = "" if pairs.groups is None else f" in {pairs.groups.max() + 1:,} groups"
     caption = [
-        f"Mutual information of {described(data, pairs, name)} Intervals: 95 %; of the reading, for the true value "
-        f"({grades(unit)}); of the others, for the error of sampling rows alone (±: its standard error), without their "
-        "bias.",
+        f"Mutual information of x ({named(data.columns[0])}) and y ({named(data.columns[1])}) of {name}, {unit}, "
+        f"n = {pairs.n:,} rows{groups}; x is {pairs.x.kind}, y is {pairs.y.kind}. The interval of the reading is for "
+        "the true value; those of single estimators are for sampling error only, without bias (±: standard error).",
         *pairs.notes,
-        *told,
+        *_whole_numbers(data, pairs),
+        *notes,
         f"SHA-256 of the data: {data.digest}.",
     ]
-    return Result("measure", figures, text, caption, lambda *paths: draw(answers, *paths, unit=unit))
+    return Result("measure", figures, text, caption, lambda *paths: draw(found, *paths, unit=unit))
+
+
+def _whole_numbers(data: OwnData, pairs: Pairs) -> list[str]:
+    """What to give where a column of whole numbers was taken as categories."""
+    sides = zip((data.x, data.y), (pairs.x.kind, pairs.y.kind), data.columns)
+    whole = [
+        names[0]
+        for values, kind, names in sides
+        if kind == "discrete" and isinstance(values, pd.Series) and values.dtype.kind in "iu"
+    ]
+    names = ",".join(whole)
+    told = f"{names}: whole numbers, taken as categories; CONTINUOUS={names} takes them as counts or levels."
+    return [told] if whole else []
 
 
 def _figures(answer: Answer, unit: str) -> dict[str, Any]:
@@ -95,37 +120,33 @@ def _figures(answer: Answer, unit: str) -> dict[str, Any]:
 def _words(answer: Answer, unit: str) -> dict[str, str]:
     found, row = answer.estimate, {"method": answer.method}
     if math.isnan(found.value):
-        return row | {unit: "no value", "95 % interval": "", "n": "", "in the limit": answer.limit, "seconds": ""}
+        return row | {unit: "no value", "95 % interval": "", "converges to": answer.limit}
     shown = found.as_unit(unit)
     known = math.isfinite(shown.standard_error) and not isinstance(found, Reading)
     value = f"{shown.value:.3f}" + f" ± {shown.standard_error:.3f}" * known
     if math.isinf(shown.high) and not known:  # a limit from below is no estimate
         value = ""
     interval = f"{shown.low:.3f} to {shown.high:.3f}" if math.isfinite(shown.high) else f"at least {shown.low:.3f}"
-    return row | {
-        unit: value,
-        "95 % interval": interval if math.isfinite(shown.low) else "not known",
-        "n": f"{found.n:,}" if found.n else "",
-        "in the limit": answer.limit,
-        "seconds": f"{answer.seconds:.1f}",
-    }
+    interval = interval if math.isfinite(shown.low) else "not known"
+    return row | {unit: value, "95 % interval": interval, "converges to": answer.limit}
 
 
 def draw(answers: Sequence[Answer], *paths: Path, unit: str = BITS) -> None:
-    """Estimates with their intervals, a limit as an arrow; beside them the training curves of critics, if any."""
+    """Draws estimates with 95 % intervals, a lower limit as an arrow, and the training curves of critics, if any."""
     usable = [answer for answer in answers if math.isfinite(answer.estimate.value)]
     curves = [answer for answer in usable if hasattr(answer.estimate, "curve")]
-    size = (6.5 if not curves else 11, 1.4 + 0.45 * max(3, len(usable)))
+    size = (10 if curves else 5, 1.0 + 0.35 * max(3, len(usable)))
     with sheet(paths, 1, 2 if curves else 1, size, 120, legend_at="") as (axes,):
         intervals(axes[0], [answer.method for answer in usable], [answer.estimate.as_unit(unit) for answer in usable],
                   COLOURS)  # fmt: skip
-        axes[0].set(xlabel=f"mutual information ({unit}), 95 % interval; > : at least")
+        limit = "; > : at least" if any(math.isinf(answer.estimate.high) for answer in usable) else ""
+        axes[0].set(xlabel=f"mutual information ({unit}), 95 % interval{limit}")
         for answer in curves:
             answer.estimate.plot_curve(axes[1], unit, COLOURS[usable.index(answer) % len(COLOURS)])
 
 
 def defaults(pairs: Pairs) -> tuple[str, ...]:
-    """Quick methods for pairs of these types, shown beside the reading."""
+    """Quick methods for variables of these types, shown next to the reading."""
     kinds = {pairs.x.kind, pairs.y.kind}
     return DEFAULTS["numbers" if kinds == {"continuous"} else "categories" if kinds == {"discrete"} else "labels"]
 
@@ -145,16 +166,24 @@ def main(given: SimpleNamespace) -> None:
     found = read(pairs, np.random.default_rng(given.seed), series)
     first = Answer(found.method, METHODS[METHOD].limit, found, time.monotonic() - began)
     sentence = repr(found.as_unit(given.unit))
-    print(sentence, flush=True)
-    answers = [first, *measured(pairs, chosen, given.seed, given.unit)]
+    print(f"{found.method}: {sentence}", file=sys.stderr, flush=True)
+    measures = [first, *measured(pairs, chosen, given.seed, given.unit)]
     path = Path(given.data)
-    result = table(answers, data, pairs, path.name, given.unit)
-    stem = stem_of("measure", given)
-    paths = present([result], lambda _: stem, stem, [sentence])
+    result = table(measures, data, pairs, path.name, given.unit)
+    between = " and ".join(f"({named(names)})" if len(names) > 1 else names[0] for names in data.columns)
+    half = NARROW / (NATS_PER_BIT if given.unit == BITS else 1)
+    page = Page(
+        f"{path.name}: information that {between} share, in {given.unit} (n = {pairs.n:,})",
+        answers(found, between, given.unit),
+        {"What the numbers mean": [
+            f"Grade A: half the interval's width is at most {half:.2g} {given.unit} or {100 * NARROW_SHARE:.0f} % of "
+            "the estimate; B: it is wider; C: the data differ from everything simulated.",
+        ]},
+    )  # fmt: skip
     params = {
         "n": pairs.n, "x": ",".join(data.columns[0]), "y": ",".join(data.columns[1]), "x_kind": pairs.x.kind,
         "y_kind": pairs.y.kind,
-        **{f"settings/{answer.method}": answer.estimate.settings for answer in answers},
+        **{f"settings/{answer.method}": answer.estimate.settings for answer in measures},
         "reading": sentence, "grade": found.grade, "reader": found.reader,
     }  # fmt: skip
     metrics = {
@@ -162,7 +191,7 @@ def main(given: SimpleNamespace) -> None:
         for row in result.figures.to_dict("records")
         for name in (given.unit, f"{given.unit}_error", f"low_{given.unit}", f"high_{given.unit}", "seconds")
     }
-    record(EXPERIMENT, given, data.digest, params, metrics, [result], paths)
+    conclude(EXPERIMENT, given, page, [result], data.digest, params, metrics)
 
 
 COMMAND = command("measure", main, [

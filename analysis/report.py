@@ -1,9 +1,7 @@
-"""The report: one page with every analysis that has runs under a profile.
+"""The report: one page with every analysis that has runs under a profile, and all claims with their verdicts.
 
-Every table with its caption, figure and claims, and at the top all claims with their verdicts. Where figures differ
-from the published ones by more than sampling error, the page says so and why. It needs nothing but itself: pictures
-are inside, and whatever comes from the store is escaped. Sections, and rows whose runs are known, link to them in the
-MLflow UI: on the server, or where `make ui` shows it.
+Where figures differ from the published ones by more than sampling error, the page shows by how much and why. Pictures
+are embedded, and text from the store is escaped. Sections and rows link to their runs in the MLflow UI.
 """
 
 import contextlib
@@ -59,12 +57,12 @@ ORDER = (  # the papers', one after the other, then our own
     known_laws, simulations, reading, independence, screening, resnet_layers,
 )  # fmt: skip
 FOLDER = Path("runs")
-LARGE = 0.25  # part of the paper's figure, beyond which a difference beyond sampling error is listed
+LARGE = 0.25  # of the paper's figure: larger differences are listed
 LISTED = 12  # differences that are listed one by one
 LINKED = 30  # runs that are compared at most
 NEVER = "no runs of "  # begins what the record says of an experiment that was never run
 MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
-
+VERBS = {"holds": "hold", "does not hold": "do not hold", "undecided": "are undecided"}
 
 COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
 BROKEN = (ValueError, LookupError, TypeError, AttributeError, MlflowException, OSError)  # what one analysis may raise
@@ -72,7 +70,7 @@ BROKEN = (ValueError, LookupError, TypeError, AttributeError, MlflowException, O
 
 @dataclass(frozen=True)
 class Section:
-    """An analysis on the page: what it shows, or why it shows nothing and what to run; `failed`: it raised an error."""
+    """An analysis on the page: its pictures, or the reason why there are none and the command that makes them."""
 
     experiment: str
     title: str
@@ -260,9 +258,16 @@ def reasons(rows: pd.DataFrame) -> Iterator[str]:
 
 def render(sections: Sequence[Section], profile: str) -> str:
     """The page."""
-    counts = Counter(claim.verdict for part in sections for claim in part.claims)
-    title = f"Infoscope: {profile}"
-    return render_page("report.html", title=title, sections=sections, profile=profile, counts=counts, marks=MARKS)
+    shown = [part for part in sections if part.pictures]
+    counts = Counter(claim.verdict for part in shown for claim in part.claims)
+    verdicts = ", ".join(f"{counts[name]} {verb}" for name, verb in VERBS.items())
+    tested = (
+        f"{counts.total()} claims of papers are tested: {verdicts}." if counts else "No claim of a paper is tested."
+    )
+    answers = [tested, f"{len(shown)} of {len(sections)} analyses have runs; Details has the commands for the others."]
+    claims = [pair for part in shown for picture in part.pictures for pair in picture.result.labelled(part.name)]
+    title = f"Infoscope report: profile {profile}"
+    return render_page("report.html", title=title, answers=answers, sections=sections, claims=claims, marks=MARKS)
 
 
 def finished() -> list[str]:

@@ -1,29 +1,31 @@
-"""What a representation of your own holds, where, for whom, and how sure that is: one page, its tables, a heat map.
+"""What each block of a representation of your own carries, and what leaks: a heat map in bits, with 95 % intervals.
 
 DATA is a .npz, .csv or .parquet. X names its columns: PREFIX* is the block of the columns that begin so, and plain
-names are one block; in a .npz each array is a block. TARGETS are what is asked of it, DOMAIN what it should not tell,
-ITEMS names of the rows. Written: tables, a figure, one page to send to a colleague, and one run in MLflow.
+names are one block; in a .npz each array is a block. TARGETS are the variables that blocks may carry, DOMAIN the one
+that they should not, ITEMS names of the rows. Written: tables, a figure, one page to send, and one run in MLflow.
 """
 
-import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.marks import sheet
+from analysis.common.marks import save
 from analysis.common.own_data import (
+    GRADES,
     TYPES,
     as_options,
+    conclude,
     listed,
     options,
+    progress,
     read_representation,
-    record,
     stem_of,
 )
-from analysis.common.tables import Result, present, printable, require_writable
+from analysis.common.tables import Page, Result, printable, require_writable, short
 from infoscope.checks import require_int
 from infoscope.command_line import FAILED, command, option
 from infoscope.errors import InvalidInput
@@ -32,33 +34,34 @@ from infoscope.metrics.representation import RepresentationReport, report
 
 EXPERIMENT = "represent"
 SIDES = {
-    "x": "PREFIX* or columns (default: all that nothing else names)", "targets": "what is asked of it",
-    "domain": "column: what it should not tell", "items": "column: names of the rows",
+    "x": "PREFIX* or columns (default: all that nothing else names)", "targets": "variables that blocks may carry",
+    "domain": "column: what blocks should not carry", "items": "column: names of the rows",
 }  # fmt: skip
 RECORDED = ("information_low", "information_high", "reading", "linear", "richer", "unique_low", "unique_high")
 
 
 def results(found: RepresentationReport, name: str, digest: str) -> list[Result]:
-    """The table of blocks and targets, with its heat map, and what else there is."""
-    words = found.text
+    """The table of blocks and targets, with its heat map; then the hardest items, scores and the partition."""
     groups = f" in {found.groups:,} groups" if found.groups < found.n else ""
     caption = [
-        f"What blocks of {name} tell about targets, bits, n = {found.n:,} rows{groups}. "
-        "Information: the interval of the reading, for the true value, at most H(target); unique, redundant and "
-        "synergistic beside all other blocks: by Williams & Beer, and what bounds every decomposition. "
-        f"Linear: {found.settings['linear family']}; richer: a mixture of that with {found.settings['richer family']}; "
-        "their intervals are of what such a fit on so many rows can use. Brackets: 95 %.",
-        *(f"Not said: {as_options(note)}" for note in found.notes),
+        f"What blocks of {name} carry about targets, bits, n = {found.n:,} rows{groups}. Usable: by predictors on "
+        "held-out rows, a lower bound on the information. Only there: in no other block. Information: 95 % interval "
+        f"for the true value. {GRADES} H(target): its entropy.",
+        *map(as_options, found.details.get("What to doubt", ())),
         f"SHA-256 of the data: {digest}.",
-    ]  # fmt: skip
-    made = [Result("represent", in_bits(found.table), words, caption, lambda *paths: draw(found, *paths))]
+    ]
+    made = [
+        Result(
+            "represent", in_bits(found.table), found.text, caption, lambda *paths: save(found.plot().figure, paths, 150)
+        )
+    ]
     for title, figures, said in (
         ("hardest", found.hardest, "Items of least PVI, by the richer family from all blocks; bits."),
         ("scores", found.scores, "Scores of disentanglement, of columns and of blocks."),
         ("partition", found.tables.get("partition"), "The partition by every route; nats."),
     ):
         if figures is not None and len(figures):
-            made.append(Result(title, figures, figures.map(_short), said))
+            made.append(Result(title, figures, figures.map(short), said))
     return made
 
 
@@ -71,23 +74,8 @@ def in_bits(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _short(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}" if math.isfinite(value) else ""
-    return str(value)
-
-
-def draw(found: RepresentationReport, *paths: Path) -> None:
-    """The report's heat map of block x target."""
-    targets, blocks = ({getattr(row, name) for row in found.rows} for name in ("target", "block"))
-    with sheet(paths, size=(2.0 * len(targets) + 2.5, 0.7 * len(blocks) + 1.6), dpi=120) as ((axis,),):
-        found.plot(axis)
-
-
 def main(given: SimpleNamespace) -> int:
-    """Prints, writes and records; the exit status: 1 where nothing can be said about a target or domain that was asked
-    for.
-    """
+    """Prints, writes and records; the exit status: 1 where a target or the domain could not be measured."""
     path = Path(given.data)
     try:
         require_int("--seed", given.seed, 0)
@@ -98,27 +86,21 @@ def main(given: SimpleNamespace) -> int:
         require_writable(stem_of("represent", given))
         found = report(
             data.blocks, data.targets, data.domain, data.groups, data.items, label=given.label, rows=given.rows,
-            generator=np.random.default_rng(given.seed), progress=_say,
+            generator=np.random.default_rng(given.seed), progress=progress(),
         )  # fmt: skip
     except ValueError as error:
         raise InvalidInput(as_options(error)) from error
+    found = replace(found, domain=given.domain or found.domain)
     made = results(found, path.name, data.digest)
-    stem = stem_of("represent", given)
-    lead, details = found.answers, str(found).splitlines()[len(found.answers) :]
-    named = {result.name: stem.with_name(f"{stem.name}-{result.name}") for result in made[1:]}
-    written = present(made, lambda result: named.get(result.name, stem), stem, lead, details, unprinted=("partition",))
-    print(f"\n{printable(found)}")
+    title = f"{path.name}: what each block carries, in bits (n = {found.n:,})"
+    details = {name: content for name, content in found.details.items() if name != "What to doubt"}
     params = {
         "n": found.n, "rows": given.rows, "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain,
     }  # fmt: skip
-    record(EXPERIMENT, given, data.digest, params, _metrics(found), made, written)
+    conclude(EXPERIMENT, given, Page(title, found.answers, details), made, data.digest, params, _metrics(found))
     for name, why in found.unanswered.items():
-        print(f"error: nothing about {name}, which was asked for: {printable(why)}", file=sys.stderr)
+        print(f"error: nothing was measured about {name}: {printable(why)}", file=sys.stderr)
     return FAILED if found.unanswered else 0
-
-
-def _say(share: float, what: str) -> None:
-    print(f"{share:.0%}  {what}", file=sys.stderr, flush=True)
 
 
 def _metrics(found: RepresentationReport) -> dict[str, float]:

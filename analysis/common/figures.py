@@ -50,7 +50,7 @@ def _titled(field: str, value: Any) -> str:
 
 
 def finish(axis: Any) -> None:
-    """Says in a panel of which lines nothing can be seen; an axis of one place has one tick."""
+    """Names the lines of a panel that cannot be seen; an axis of one place has one tick."""
     drawn = {name: getattr(handle, "lines", (handle,))[0] for handle, name in zip(*axis.get_legend_handles_labels())}
     drawn = {name: line for name, line in drawn.items() if line.get_transform() == axis.transData}  # not all across
     values = {name: np.asarray(line.get_ydata(), float) for name, line in drawn.items()}

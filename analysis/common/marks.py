@@ -134,7 +134,7 @@ def panel_by_panel(
 
 
 def legend(figure: Any, loc: str = "outside right upper", **settings: Any) -> None:
-    """One legend beside all panels of a figure, of what is drawn in any of them."""
+    """One legend for all panels of a figure."""
     found: dict[str, Any] = {}
     for axis in figure.axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):

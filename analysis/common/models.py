@@ -1,4 +1,4 @@
-"""Logged models that are asked what their representations hold: where they are, and what they make of items."""
+"""Logged models, their codes of items, and evaluations that are kept with their runs."""
 
 import hashlib
 import json
@@ -184,7 +184,7 @@ def in_letters(name: str) -> str:
 
 
 def evaluation_set(name: str, **known: np.ndarray | None) -> DataSet:
-    """Items that models are asked about, by what is known of them, as MLflow shows them."""
+    """Items of an evaluation with their known labels, as MLflow shows them."""
     arrays = {part: values for part, values in known.items() if values is not None}
     source = "kept by the run of the model, or a file of the person who evaluated it"
     return DataSet(name, source, lambda: arrays, "evaluation")
@@ -236,7 +236,7 @@ def loaded(candidate: Candidate):
 
 
 def sentence(error: BaseException) -> str:
-    """What an exception says, in one line."""
+    """The message of an exception in one line."""
     words = str(error.args[0] if error.args else error).strip() or repr(error)
     return " ".join(words.split())[:300]
 

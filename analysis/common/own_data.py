@@ -1,6 +1,4 @@
-"""The user's own data: read from a .npz, .csv or .parquet file, with types as the command line says; and the one run in
-MLflow that records the results.
-"""
+"""The user's own data, read from a .npz, .csv or .parquet file; their results, printed, saved and recorded."""
 
 import hashlib
 import math
@@ -17,7 +15,7 @@ import click
 import numpy as np
 import pandas as pd
 
-from analysis.common.tables import FOLDER, Result, file_name, printable
+from analysis.common.tables import FOLDER, Page, Result, file_name, present, printable
 from infoscope import examples
 from infoscope.checks import require_int
 from infoscope.command_line import nearest, option
@@ -27,6 +25,7 @@ from infoscope.errors import (
     MissingValues,
     OutOfRange,
     StoreUnreachable,
+    TooFew,
     UnknownName,
     UnreadableFile,
 )
@@ -34,9 +33,6 @@ from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import Pairs
 from infoscope.estimators.arrays.registry import diagnose
 from infoscope.estimators.classifier.inputs import as_blocks
-from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
-from infoscope.estimators.result import BITS
-from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import as_floats, as_variable, bare_columns, columns, quoted
 from infoscope.files import check_csv, read_arrays, read_parquet, reading
 
@@ -64,10 +60,11 @@ class OwnData:
 
 
 ASKED = {  # in each experiment
-    "measure": "Own data: how much do two sides share, by several estimators?",
-    "represent": "Own data: what does a representation hold, where, and for whom?",
+    "measure": "Own data: how much information do two variables share?",
+    "represent": "Own data: which block of a representation carries what, and what leaks?",
     "screen": "Own data: which columns of a table depend on a target, or on each other?",
 }
+GRADES = "Grade A: narrow, B: wide, C: the data differ from everything simulated."
 SIDES = {"x": "PREFIX*: all that begin so; default: array x, or all other columns", "y": "default: y"}
 
 
@@ -107,6 +104,18 @@ def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
     return data, replace(found.pairs, notes=tuple(map(as_options, found.pairs.notes))), found.serial is not None
 
 
+def progress() -> Callable[[float, str], None]:
+    """Prints the share that is done, at the beginning and after each tenth."""
+    tenths: set[int] = set()
+
+    def say(share: float, what: str) -> None:
+        if int(10 * share) not in tenths:
+            tenths.add(int(10 * share))
+            print(f"{share:.0%}  {what}", file=sys.stderr, flush=True)
+
+    return say
+
+
 def as_options(text: object) -> str:
     """A message with the options of the command line in the place of Python's wrappers, except where it quotes."""
     name = re.sub(r"(?<!')\bwrap\b", "name", str(text))
@@ -122,60 +131,32 @@ def stem_of(task: str, given: SimpleNamespace) -> Path:
     return FOLDER / file_name(f"{task}-{path.stem}-{digest}")
 
 
-def described(data: OwnData, pairs: Pairs, name: str) -> str:
-    """What x and y are, for a caption."""
-    groups = "" if pairs.groups is None else f" in {pairs.groups.max() + 1:,} groups"
-    return (
-        f"x ({_few(data.columns[0])}) and y ({_few(data.columns[1])}) of {name}, n = {pairs.n:,} rows{groups}; "
-        f"x is {pairs.x.kind}, y is {pairs.y.kind}.{_guessed(data, pairs)}"
-    )
-
-
-def _guessed(data: OwnData, pairs: Pairs) -> str:
-    """What to give where a column of whole numbers was taken for categories."""
-    sides = zip((data.x, data.y), (pairs.x.kind, pairs.y.kind), data.columns)
-    whole = [
-        names[0]
-        for values, kind, names in sides
-        if kind == "discrete" and isinstance(values, pd.Series) and values.dtype.kind in "iu"
-    ]
-    told = f" Whole numbers are taken as categories; if they are counts or levels: CONTINUOUS={','.join(whole)}."
-    return told if whole else ""
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-
-
-def grades(unit: str = BITS) -> str:
-    """What the grades of the reading mean, for a caption."""
-    half = NARROW / (NATS_PER_BIT if unit == BITS else 1)
-    return (
-        f"grade A: half the interval's width is at most {half:.2g} {unit} or {NARROW_SHARE:.0%} of the estimate; B: it "
-        "is wider; C: the data differ from everything simulated"
-    )
-
-
-def record(
-    experiment: str, given: SimpleNamespace, digest: str, params: Mapping[str, object], metrics: Mapping[str, float],
-    results: Sequence[Result], paths: Sequence[Path],
+def conclude(
+    experiment: str, given: SimpleNamespace, page: Page, results: Sequence[Result], digest: str,
+    params: Mapping[str, object], metrics: Mapping[str, float],
 ) -> None:  # fmt: skip
-    """One run in MLflow with its tables and files, and with what was given and the data's SHA-256 beside `params`; says
-    where, or why not. Signs that a metric's name may not have become "_".
+    """Prints and saves the results with a page to send, and records one run in MLflow, which begins with the answers.
+
+    Files of results beyond the first end in the result's name. Signs that a metric's name may not have become "_".
     """
     from infoscope.tracking.store.publish import record_run  # MLflow takes two seconds to import
     from infoscope.tracking.store.ui import shown_at
 
-    name, tables = Path(given.data).name, [result.words for result in results]
+    stem, name = stem_of(experiment, given), Path(given.data).name
+    paths = present(
+        results, lambda one: stem if one is results[0] else stem.with_name(f"{stem.name}-{one.name}"), stem, page
+    )
+    answers = page.title, ["answer"], [[line] for line in page.answers], ""
     of_all = {"data": name, "sha256": digest, "seed": given.seed, "groups": given.groups}
     params = {**of_all, **{each: getattr(given, each) for each in TYPES}, **params}
-    named = {re.sub(r"[^\w .:/-]", "_", key): value for key, value in metrics.items()}
+    recorded = {re.sub(r"[^\w .:/-]", "_", key): value for key, value in metrics.items()}
+    tables = [answers, *(result.words for result in results)]
     try:
-        page = record_run(experiment, name, params, named, tables, paths, ASKED[experiment])
+        run = record_run(experiment, name, params, recorded, tables, paths, ASKED[experiment])
     except (StoreUnreachable, OSError) as error:
         print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
         return
-    print(f"recorded in MLflow: {shown_at(page)}")
+    print(f"recorded in MLflow: {shown_at(run)}")
 
 
 def read(
@@ -183,13 +164,11 @@ def read(
     x: Sequence[str] = (),
     y: Sequence[str] = (),
     groups: str = "",
-    continuous: Sequence[str] = (),
-    discrete: Sequence[str] = (),
-    angles: Sequence[str] = (),
     shuffle: bool = False,
+    **types: Sequence[str],
 ) -> OwnData:
-    """The data in a file, as these `options` name them. x, y: columns of a table or arrays of a .npz,
-    PREFIX*: all that begin so and that nothing else names. shuffle: in random order, the same every time.
+    """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all that begin so and that nothing else
+    names. shuffle: in random order, the same every time. types: columns by type, as in `TYPES`.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, missing values, free text.
     """
@@ -208,14 +187,15 @@ def read(
     rows = {len(arrays[name]) for name in (*x, *y, *([groups] if groups else []))}
     if len(rows) != 1:
         raise InvalidInput(f"X, Y and GROUPS must have one number of rows, got {sorted(rows)}.")
-    wrappers = _wrappers((*x, *y), "X or Y", continuous, discrete, angles)
+    wrappers = _wrappers((*x, *y), "X or Y", **types)
     order = np.random.default_rng(0).permutation(*rows) if shuffle else np.arange(*rows)
     sides = []
     for names in (x, y):
         blocks = [_block(name, arrays[name], wrappers.get(name), path, order) for name in names]
         typed = [block for name, block in zip(names, blocks) if name in wrappers]
         sides.append(blocks[0] if len(blocks) == 1 else blocks if typed else pd.concat(blocks, axis=1))
-    groups = np.asarray(arrays[groups])[order] if groups else None
+    groups = _groups(arrays, groups)
+    groups = None if groups is None else groups[order]
     return OwnData(*sides, groups, (tuple(x), tuple(y)), rows.pop(), digest)
 
 
@@ -238,10 +218,8 @@ def read_representation(
     domain: str = "",
     groups: str = "",
     items: str = "",
-    continuous: Sequence[str] = (),
-    discrete: Sequence[str] = (),
-    angles: Sequence[str] = (),
     each: bool = False,
+    **types: Sequence[str],
 ) -> OwnRepresentation:
     """A representation in a file. x: columns of the block x, or arrays of a .npz, each a block of its own; PREFIX*: the
     block of the columns or arrays that begin so; default: all that nothing else names. Categories in x become a 0 or 1
@@ -251,7 +229,7 @@ def read_representation(
     """
     arrays, is_table, digest = _opened(path)
     if not targets:
-        raise UnknownName(f"TARGETS must name what is asked of the representation, among {_some(arrays)}, got nothing.")
+        raise UnknownName(f"TARGETS must name the variables that blocks may carry, among {_some(arrays)}, got nothing.")
     _require(arrays, TARGETS=targets, DOMAIN=[domain] * bool(domain), GROUPS=[groups] * bool(groups),
              ITEMS=[items] * bool(items))  # fmt: skip
     taken = {*targets, domain, groups, items}
@@ -267,21 +245,21 @@ def read_representation(
     if taken & {*named} or not parts:
         got = ", ".join(sorted(taken & {*named})) or "nothing"
         raise UnknownName(f"X must name columns that nothing else names, got {got}.")
-    wrappers = _wrappers((*targets, *named), "TARGETS or X", continuous, discrete, angles)
+    wrappers = _wrappers((*targets, *named), "TARGETS or X", **types)
     numbers = {name: arrays[name] for name in named}
     for name, values in numbers.items():
         if name in wrappers:
             numbers[name] = as_variable(f"column {name!r}", wrappers[name](values)).as_numbers()
         elif not pd.api.types.is_numeric_dtype(values.dtype):
             first = np.asarray(values)[0]
-            raise UnknownName(f"X must name columns of numbers, got {name!r}, whose first row is {first}.")
+            how = "leave it out, or name it in DISCRETE="
+            raise UnknownName(f"X must name columns of numbers, got {name!r}, whose first row is {first}: {how}.")
     blocks = as_blocks({block: np.column_stack([numbers[name] for name in names]) for block, names in parts.items()})
     if each and not is_table:
         blocks = {column: values[:, None] for name, block in blocks.items() for column, values in _split(name, block)}
     aims = {name: _block(name, arrays[name], wrappers.get(name), path) for name in targets}
-    return OwnRepresentation(
-        blocks, aims, *(np.asarray(arrays[name]) if name else None for name in (domain, groups, items)), digest
-    )
+    domain, items = (np.asarray(arrays[name]) if name else None for name in (domain, items))
+    return OwnRepresentation(blocks, aims, domain, _groups(arrays, groups), items, digest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,13 +272,7 @@ class OwnTable:
 
 
 def read_table(
-    path: Path,
-    x: Sequence[str] = (),
-    target: str = "",
-    groups: str = "",
-    continuous: Sequence[str] = (),
-    discrete: Sequence[str] = (),
-    angles: Sequence[str] = (),
+    path: Path, x: Sequence[str] = (), target: str = "", groups: str = "", **types: Sequence[str]
 ) -> OwnTable:
     """The columns of a table, or of the arrays of a .npz, with their missing values. x: names or PREFIX*; default: all.
 
@@ -314,9 +286,20 @@ def read_table(
     _require(arrays, TARGET=[target] * bool(target), GROUPS=[groups] * bool(groups), X=names)
     if groups in names:
         raise UnknownName(f"X and TARGET must name columns that are not in GROUPS, got {groups}.")
-    wrappers = _wrappers(names, "X or TARGET", continuous, discrete, angles)
+    wrappers = _wrappers(names, "X or TARGET", **types)
     found = {name: wrappers[name](arrays[name]) if name in wrappers else arrays[name] for name in names}
-    return OwnTable(found, arrays[groups] if groups else None, digest)
+    return OwnTable(found, _groups(arrays, groups), digest)
+
+
+def _groups(arrays: Mapping[str, Any], name: str) -> np.ndarray | None:
+    """The groups of rows; None without a name. TooFew: a single group."""
+    if not name:
+        return None
+    groups = np.asarray(arrays[name])
+    if groups.ndim == 1 and len(pd.unique(groups)) < 2:
+        raise TooFew(f"GROUPS must name a column of two groups or more, got {name!r}, which is {groups[0]} in all "
+                     f"{len(groups):,} rows: without GROUPS= every row counts as independent.")  # fmt: skip
+    return groups
 
 
 def _split(name: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
@@ -327,7 +310,11 @@ def _split(name: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
 
 
 def _wrappers(
-    names: Sequence[str], of: str, continuous: Sequence[str], discrete: Sequence[str], angles: Sequence[str]
+    names: Sequence[str],
+    of: str,
+    continuous: Sequence[str] = (),
+    discrete: Sequence[str] = (),
+    angles: Sequence[str] = (),
 ) -> dict[str, Wrapper]:
     """The wrapper of every column that CONTINUOUS, DISCRETE or ANGLES names; `of`: the options that hold `names`."""
     given = [("CONTINUOUS", word, Continuous) for word in continuous]

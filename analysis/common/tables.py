@@ -1,6 +1,4 @@
-"""What every analysis does with its tables: choose the runs, print them with captions, save them as CSV, LaTeX and a
-figure.
-"""
+"""Tables of every analysis: printed with their captions, saved as CSV, LaTeX and a figure, and shown on one page."""
 
 import base64
 import hashlib
@@ -9,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -94,10 +92,26 @@ class Result:
         """Whether the table has so many rows that a page folds it."""
         return len(self.rows) > FOLDED
 
+    def labelled(self, section: str) -> list[tuple[str, Claim]]:
+        """Its claims, each with the name of a section."""
+        return [(section, claim) for claim in self.claims]
+
     @property
     def words(self) -> tuple[str, list[str], list[list[str]], str]:
         """Name, titles, rows and caption, as runs in MLflow show a table."""
         return self.name, list(map(str, self.text.columns)), self.rows, self.caption
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page to send shows in addition to its results.
+
+    title: the data's name, what is shown, its unit and n; answers: sentences; details: by title, tables or sentences.
+    """
+
+    title: str
+    answers: Sequence[str] = ()
+    details: Mapping[str, pd.DataFrame | Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -130,7 +144,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The tables of one experiment. options: those of its command line, beside the profile.
+    """The tables of one experiment. options: of its command line, in addition to the profile.
 
     analyse: (runs, options) -> results; raises ValueError or LookupError when there is nothing to show.
     """
@@ -140,7 +154,7 @@ class Analysis:
     options: Sequence[click.Option] = ()
 
     def command(self, text: str | None = None) -> click.Command:
-        """The command that prints and saves the tables; `text`: what its help says."""
+        """The command that prints and saves the tables; `text`: its help."""
         profile = profile_option("the profile whose runs to read, as recorded")
         return command(self.experiment, lambda given: main(self, given), [profile, *self.options], text)
 
@@ -154,7 +168,7 @@ class Analysis:
 
 
 def require_writable(stem: Path) -> None:
-    """ValueError where no table can be written beside STEM, before minutes are spent on it; writes nothing."""
+    """ValueError where no table can be written next to STEM; writes nothing."""
     folder = next(folder for folder in stem.absolute().parents if folder.exists())
     if not os.access(folder, os.W_OK):
         raise ValueError(f"tables go to {stem.parent}, but {folder} cannot be written.")
@@ -167,31 +181,31 @@ def main(analysis: Analysis, given: SimpleNamespace) -> None:
     found = runs(analysis.experiment, given.profile)
     results = analysis.analyse(found, given)
     name = file_name("-".join([analysis.experiment, *given.profile.split(), "tables"]))
-    paths = present(results, lambda result: FOLDER / analysis.stem(given.profile, result), FOLDER / name)
+    page = Page(f"{analysis.experiment}, profile {given.profile}")
+    paths = present(results, lambda result: FOLDER / analysis.stem(given.profile, result), FOLDER / name, page)
     _publish(analysis.experiment, given.profile, found, results, paths)
 
 
 def present(
-    results: Sequence[Result],
-    stem: Callable[[Result], Path],
-    page: Path | None = None,
-    lead: Sequence[str] = (),
-    details: Sequence[str] = (),
-    unprinted: Sequence[str] = (),
+    results: Sequence[Result], stem: Callable[[Result], Path], page_stem: Path | None = None, page: Page | None = None
 ) -> list[Path]:
-    """Prints results, but for those `unprinted`, and saves each with its figure at a `stem`, and a `page` of them all
-    (see `readable`); returns the paths.
+    """Prints the answers of a page and its results, saves each result at its `stem`, and the page; returns the paths.
+
+    With answers only the first result is printed and shown; `page.details` has the others.
     """
+    answers = page.answers if page else ()
+    for line in answers:
+        print(printable(line))
     files, drawn = [], []
     for result in results:
-        if result.name not in unprinted:
-            print_result(result)
         saved = save(result, stem(result))
         files += saved
-        drawn.append((result, saved.png))
-        print("\nsaved:", ", ".join(map(str, saved)), end="\n\n")
-    if page is not None:
-        files.append(readable(drawn, page, lead, details))
+        if not answers or not drawn:
+            print_result(result)
+            drawn.append((result, saved.png))
+        print("\nsaved:", ", ".join(map(str, saved)), end="\n" if answers else "\n\n")
+    if page_stem is not None and page is not None:
+        files.append(readable(drawn, page_stem, page))
         print("to send:", files[-1])
     return files
 
@@ -217,18 +231,25 @@ def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequen
     print(f"added to the run of the sweep in MLflow: {shown_at(page)}")
 
 
-def readable(
-    results: Sequence[tuple[Result, Path | None]], stem: Path, lead: Sequence[str] = (), details: Sequence[str] = ()
-) -> Path:
-    """Writes STEM.html with the lead (first line bold), figures, tables, captions and claims, and details, which are
-    folded; returns its path.
-    """
+def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, page: Page) -> Path:
+    """Writes a page to send, STEM.html, of results with their figures; returns its path."""
     pictures = [Picture(result, base64_of(drawn) if drawn else "") for result, drawn in results]
+    details = {
+        title: Result(title, content, content.map(short), "") if isinstance(content, pd.DataFrame) else content
+        for title, content in page.details.items()
+    }
     path = stem.parent / f"{stem.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    page = render("tables.html", title=stem.name, lead=lead, pictures=pictures, details=details)
-    path.write_text(page, encoding="utf-8")
+    content = render("tables.html", title=page.title, answers=page.answers, pictures=pictures, details=details)
+    path.write_text(content, encoding="utf-8")
     return path
+
+
+def short(value: object) -> str:
+    """A cell to read: numbers with three decimals, nothing where there is none."""
+    if isinstance(value, float):
+        return f"{value:.3f}" if math.isfinite(value) else ""
+    return str(value)
 
 
 def base64_of(picture: Path) -> str:
@@ -357,7 +378,7 @@ def share_text(hits: int, of: int, form: str = ".0f", missing: str = "no interva
     return f"{100 * hits / of:{form}} % ({100 * low:.0f} to {100 * high:.0f})"
 
 
-def told(figures: pd.DataFrame, column: str, missing: str = "diverged") -> list[str]:
+def plus_minus_column(figures: pd.DataFrame, column: str, missing: str = "diverged") -> list[str]:
     """The figures of a column with their standard errors (its `NAME_error`), where there are some, to read."""
     errors = figures.get(column + ERROR, [math.nan] * len(figures))
     return [plus_minus(*pair, missing) for pair in zip(figures[column], errors)]
@@ -375,7 +396,7 @@ def text_of(
 
     def cells(of: Cells) -> Sequence[Any]:
         if isinstance(of, str):
-            return told(figures, of, missing) if of + ERROR in figures else figures[of]
+            return plus_minus_column(figures, of, missing) if of + ERROR in figures else figures[of]
         if not isinstance(of, tuple):
             return of
         name, form, *absent = of

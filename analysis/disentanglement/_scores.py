@@ -1,4 +1,4 @@
-"""What the analyses of disentanglement share: names of scores, values of every evaluation, variance components."""
+"""Shared by the analyses of disentanglement: names of scores, values of every evaluation, variance components."""
 
 import math
 import re
@@ -18,7 +18,7 @@ from sweeps.disentanglement.settings import TRAINING, WEIGHTS
 PUBLISHED = ("beta_vae", "factor_vae", "mig", "unibound")  # the scores of the paper
 SCORES = {key: REGISTRY[key].label for key in (*PUBLISHED, *REGISTRY) if REGISTRY[key].label}  # the paper's first
 TERMS = {"unique": "U", "redundant": "R", "synergistic": "C"}
-CROSSED = f"Where a lower bound is above its upper one, the table says by how much: {APART}."
+CROSSED = f"Where a lower bound is above its upper one, the table shows by how much: {APART}."
 WHOLE = {  # what is known of all latents together
     key: REGISTRY[key].title + (" (nats)" if REGISTRY[key].unit == "nats" else "")
     for key in ("informativeness", "latent_information", "total_correlation")
@@ -67,7 +67,7 @@ def better_half(values: np.ndarray) -> np.ndarray:
 
 
 def made_of(runs: pd.DataFrame) -> str:
-    """What figures are made of: data, training, measurement and code, in a sentence or two."""
+    """Data, training, measurement and code behind figures, in a sentence or two."""
     newest = runs.loc[runs["start"].idxmax()]
 
     def several(name: str) -> str:

@@ -15,7 +15,16 @@ import pandas as pd
 from analysis.common import tables
 from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import latest
-from analysis.common.tables import Analysis, Claim, Result, difference_claim, plus_minus, spread, told, verdict
+from analysis.common.tables import (
+    Analysis,
+    Claim,
+    Result,
+    difference_claim,
+    plus_minus,
+    plus_minus_column,
+    spread,
+    verdict,
+)
 from analysis.disentanglement._scores import CROSSED, PUBLISHED, SCORES, TERMS, WHERE, WHOLE, crossed, made_of, named
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
@@ -40,7 +49,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     words = [
         f"Attacked: the best by UniBound of the trainings of vae-zoo, "
         f"{', '.join(f'{row.name} (seed {row.training_seed})' for row in sources.itertuples(index=False))}. "
-        "For being the best, their scores before the attack are on the high side.",
+        "Their scores before the attack are biased upwards, for they are the best.",
         made_of(runs),
         *left_out,
     ]
@@ -62,11 +71,11 @@ def over_evaluations(runs: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame
 def scores(runs: pd.DataFrame, words: list[str]) -> Result:
     """Figure 3d."""
     figures = over_evaluations(runs, list(SHOWN))
-    text = spread(figures, PLACE, "score", told(figures, "mean"), order=SHOWN).rename(columns=TITLES)
+    text = spread(figures, PLACE, "score", plus_minus_column(figures, "mean"), order=SHOWN).rename(columns=TITLES)
     caption = [
         "Mean over evaluations ± its standard error, given the training. The votes of BetaVAE and FactorVAE are of "
         "draws of the attacked posterior, the rest is exact up to draws. An attack of strength 0 adds latents of pure "
-        "noise: only FactorVAE, in which they vote too, can tell.",
+        "noise: only FactorVAE, in which they vote too, can detect it.",
         *words,
     ]
     drawn = functools.partial(draw_scores, figures, SHOWN)
@@ -74,7 +83,7 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
 
 
 def claims(runs: pd.DataFrame) -> Iterator[Claim]:
-    """What the paper says of figure 3d, for every model, between no and the strongest attack."""
+    """The paper's claims on figure 3d, for every model, between no and the strongest attack."""
     strongest = runs["alpha"].max()
     if runs["alpha"].min() > 0 or strongest == 0:
         return
@@ -139,7 +148,7 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     )
     caption = [
         "Lower to upper bound, shares of H(y), means over factors and evaluations ± standard error over evaluations. "
-        "As published: each bound at its own best latent; at one latent: all at the one that tells most about it.",
+        "As published: each bound at its own best latent; at one latent: all at the one with most information.",
         *([CROSSED] if text.map(lambda cell: "cross by" in str(cell)).any(axis=None) else []),
         *words,
     ]
@@ -166,11 +175,11 @@ def decompositions(runs: pd.DataFrame, words: list[str]) -> Iterator[Result]:
     text = text.sort_index(kind="stable").reset_index().rename(columns=TITLES)
     text = text[["model", "seed", "attack", "alpha", "by", *TERMS.values()]]
     caption = [
-        "Shares of H(y) at the latent that tells most about a factor, means over factors and evaluations ± standard "
-        "error over evaluations. gaussian (Venkatesh et al. 2023): what covariances do, a factor's values being "
-        "numbers; williams-beer (2010): by nearest neighbours; discrete-shared-exclusion (Makkeh et al. 2021): of five "
-        "clusters of each side, with terms that may be below 0 by definition. These are other estimates than the "
-        "bounds, and so not always between them: by how much they are outside is an average over evaluations, too.",
+        "Shares of H(y) at the latent with most information about a factor, means over factors and evaluations ± "
+        "standard error over evaluations. gaussian (Venkatesh et al. 2023): by covariances, factors as numbers; "
+        "williams-beer (2010): by nearest neighbours; discrete-shared-exclusion (Makkeh et al. 2021): of five clusters "
+        "of each variable, with terms that may be below 0 by definition. These estimates differ from those of the "
+        "bounds and can be outside of them: by how much is an average over evaluations, too.",
         *words,
     ]
     yield Result("decompositions", figures, text, caption)

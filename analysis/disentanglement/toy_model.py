@@ -121,7 +121,7 @@ def compared(attack: str, factors: int, noise: float, alpha: float, runs: pd.Dat
 
 
 def claims(figures: pd.DataFrame) -> list[Claim]:
-    """What the paper says of table 1, by the exact values, which have no error."""
+    """The paper's claims on table 1, decided by exact values."""
     limit = figures[np.isinf(figures["alpha"])].set_index(["score", "attack", "factors"])["exact"]
 
     def all_of(score: str, attack: str, falls: bool, statement: str, least: int = 2) -> list[Claim]:
@@ -198,7 +198,7 @@ def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
     })  # fmt: skip
     caption = [
         "Lower to upper bound: Gaussian decomposition (Venkatesh et al. 2023), exact, nats, means over factors at the "
-        "latent that tells most about each. A factor is one number, so the redundancy is the lesser information "
+        "latent with most information about each. A factor is one number, so the redundancy is the lesser information "
         "(Barrett 2015): unique and synergistic information are at their lower bounds, and UniBound is what is unique. "
         "Weaker attacks are in the figures.",
         *words,

@@ -19,7 +19,7 @@ from analysis.common.runs import (
     trials_of,
     versions,
 )
-from analysis.common.tables import ERROR, Analysis, Result, text_of, told
+from analysis.common.tables import ERROR, Analysis, Result, plus_minus_column, text_of
 from analysis.disentanglement._scores import SCORES
 from sweeps.disentanglement.settings import CRITERION, DATA_FIELDS, WEIGHTS
 
@@ -51,7 +51,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         "learning_rate": ("learning_rate", "{:.2g}"),
         "steps": steps_done(top),
         "judged": (JUDGED, "{:.3f}"),
-        **{SCORES[score]: np.where(stopped, "stopped", told(top, score)) for score in MEASURED},
+        **{SCORES[score]: np.where(stopped, "stopped", plus_minus_column(top, score)) for score in MEASURED},
         "reconstruction (nats)": ("train/reconstruction", "{:.1f}"),
     }
     text = text_of(top, ["rank", "model"], columns)
@@ -64,7 +64,7 @@ def caption(figures: pd.DataFrame, newest: pd.Series, trials: pd.DataFrame, by: 
     data = ", ".join(sorted({tags.get("infoscope.data", newest["data"]) for tags in trials["tags"]}))
     lines = [
         f"{best_of(figures)}, by {LABELS[newest['criterion']]}. Judged: the criterion at the last "
-        "judgement, while training. The rest: at the end, by other draws; ± is the error of that measurement.",
+        "judgement, while training. The rest: at the end, by other draws; ± is the error of that measurement."
     ]
     ended = figures[(figures["outcome"] == COMPLETE) & figures[by].notna()]
     if len(ended):

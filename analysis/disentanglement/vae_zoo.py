@@ -16,7 +16,17 @@ import pandas as pd
 from analysis.common import tables
 from analysis.common.marks import BLUE, ORANGE, SKY, panel_by_panel, save, sheet
 from analysis.common.runs import latest, ordered
-from analysis.common.tables import Analysis, Claim, Result, difference_claim, spread, text_of, told, verdict, with_error
+from analysis.common.tables import (
+    Analysis,
+    Claim,
+    Result,
+    difference_claim,
+    plus_minus_column,
+    spread,
+    text_of,
+    verdict,
+    with_error,
+)
 from analysis.disentanglement._scores import (
     CROSSED,
     PUBLISHED,
@@ -95,13 +105,13 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
                 }
             )
     figures = pd.DataFrame(rows)
-    text = spread(figures, index, "score", told(figures, "mean", "-"), order=titles)
+    text = spread(figures, index, "score", plus_minus_column(figures, "mean", "-"), order=titles)
     text["trainings"] = [f"{count} ({selection})" for count, selection in zip(text["trainings"], text["selection"])]
     text = text.drop(columns="selection").rename(columns={"name": "model"})
     caption = [
         "Mean over trainings ± its standard error. The better half is taken for every score by itself, as published "
         "for JointVAE: it is the larger for being chosen. -: not defined in some training, which diverged or whose "
-        "latents tell nothing.",
+        "latents carry no information.",
         *words,
     ]
     return Result(
@@ -110,7 +120,7 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
 
 
 def claims_of_scores(runs: pd.DataFrame) -> Iterator[Claim]:
-    """What the paper says of figure 3a."""
+    """The paper's claims on figure 3a."""
     exact = runs[~runs["model"].isin(WITHOUT_DENSITY) & (runs["diverged"] == 0)]
     if exact.empty:
         return
@@ -160,7 +170,10 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     figures = tables.summarise(pd.concat(parts), ["name", "where", "term"], ["low", "high", "excess", *WHOLE])
     whole = text_of(figures, (), {title: column for column, title in WHOLE.items()}, "-")
     excess = [crossed(*pair) for pair in zip(figures["excess"], figures["excess_error"])]
-    cells = [f"{low} to {high}{over}" for low, high, over in zip(told(figures, "low"), told(figures, "high"), excess)]
+    cells = [
+        f"{low} to {high}{over}"
+        for low, high, over in zip(plus_minus_column(figures, "low"), plus_minus_column(figures, "high"), excess)
+    ]
     index = ["name", "where", *whole]
     text = spread(pd.concat([figures[["name", "where", "term"]], whole], axis=1), index, "term", cells, order=TERMS)
     text = text.rename(columns={"name": "model", "where": "latent"})
@@ -169,7 +182,7 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         "latent about a factor, against all other latents; shares of H(y), means over factors and trainings ± standard "
         "error over trainings.",
         "As published: the largest over latents for each bound by itself, so that the bounds of a factor may come from "
-        "three latents and do not add up. At one latent: all at the one that tells most about the factor. "
+        "three latents and do not add up. At one latent: all at the one with most information about it. "
         "Total correlation, and information about the image, need a density.",
         *([CROSSED] if any(excess) else []),
         *words,
@@ -179,7 +192,7 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
 
 
 def claims_of_bounds(runs: pd.DataFrame) -> Iterator[Claim]:
-    """What the paper says of figure 3b."""
+    """The paper's claims on figure 3b."""
     redundant = versus(runs, "factor-vae", "redundant_low")
     if redundant is not None:
         what = "lower bound of R of the others (mean) - FactorVAE"
@@ -202,7 +215,7 @@ def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
             for over in [replicated(evaluations(members, score)[0])]
         ]
     )
-    text = spread(figures, ["name", "seed"], "score", told(figures, "mean", "-"), order=titles)
+    text = spread(figures, ["name", "seed"], "score", plus_minus_column(figures, "mean", "-"), order=titles)
     parts = {score: components(evaluations(chosen, score)) for score in titles}
     text = text.rename(columns={"name": "model"}).astype(str)
     text.loc[len(text)] = ["share of variance", "training", *(percent(of.share) for of in parts.values())]
@@ -246,7 +259,7 @@ def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     text = figures.assign(**{of: figures[of].map("{:.3f}".format) for of in ("unibound", "alone", "unique_low")})
     titles = {"name": "model", "unibound": "UniBound", "alone": "I(y; latent) / H(y)", "unique_low": "U lower / H(y)"}
     caption = [
-        f"The factor that each latent of the best and the worst training of {model} (by UniBound) tells most about, "
+        f"The factor that each latent of the best and worst training of {model} (by UniBound) carries most about, "
         "means over evaluations; errors are in the table bounds of each run. The figure sets one latent of one image's "
         "code at a time to values from -2 to 2 standard deviations of the prior (a category: to each in turn).",
         *words,
@@ -270,8 +283,8 @@ def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
     columns = {
         "weight": ("weight", "{:g}", "not stated"),
         "score": figures["score"].map(SCORES),
-        "published": told(figures.rename(columns={"std": "value_error"}), "value"),
-        "ours": told(figures, "ours", "-"),
+        "published": plus_minus_column(figures.rename(columns={"std": "value_error"}), "value"),
+        "ours": plus_minus_column(figures, "ours", "-"),
         "comparable": [f"no: differs in {of}" if of else "as far as it is stated" for of in figures["differs"]],
         "not stated": figures["not_stated"],
     }

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.common.runs import COMPLETE, FRACTION, SHOWN, best_of, provenance, ranked, scatter, steps_done, trials_of
-from analysis.common.tables import Analysis, Claim, Result, plus_minus, text_of, told
+from analysis.common.tables import Analysis, Claim, Result, plus_minus, plus_minus_column, text_of
 from analysis.mi_benchmark._benchmark import figures_at
 from analysis.mi_benchmark._captions import cautions
 from analysis.mi_benchmark._terms import REASONABLE
@@ -54,7 +54,7 @@ def best_trials(trials: pd.DataFrame, notes: list[str]) -> Result:
     columns = {
         "learning_rate": ("learning_rate", "{:.2g}"),
         "steps": steps_done(top),
-        "MSE, 2nd half (bits²)": told(top, "second_half_mse_bits2", "stopped or diverged"),
+        "MSE, 2nd half (bits²)": plus_minus_column(top, "second_half_mse_bits2", "stopped or diverged"),
         "oracle critic": "oracle_critic_mse_bits2",
         "|truth - unseen| (bits)": "unseen_bias_bits",
     }
@@ -116,7 +116,7 @@ def best_estimator_claim(trials: pd.DataFrame) -> Claim:
     best, rivals = complete.iloc[0], _rivals(complete)
     firsts = complete.drop_duplicates("bound")
     errors = "; ".join(
-        f"{bound} {error}" for bound, error in zip(firsts["bound"], told(firsts, "second_half_mse_bits2"))
+        f"{bound} {error}" for bound, error in zip(firsts["bound"], plus_minus_column(firsts, "second_half_mse_bits2"))
     )
     found = f"{', '.join(rivals)}: not significantly worse than {best['bound']}"
     if not rivals:

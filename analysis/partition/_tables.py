@@ -1,6 +1,4 @@
-"""What evaluations of many trained models say together: by kind over trainings, in paired differences, and next to what
-was expected before anything was measured.
-"""
+"""Evaluations of many trained models: by kind over trainings, in paired differences, and next to published ranges."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -81,7 +79,7 @@ def comparison(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
 
 
 def comparison_text(figures: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the classifier route to read, with the seed's score as it was measured there beside them."""
+    """The rows of the classifier route to read, with the seed's score as it was measured there."""
     shown = figures[figures["route"] == CLASSIFIER]
     text = shown[["model", "trainings"]].copy()
     for name in (*SCORES, *QUANTITIES, "sufficiency"):
@@ -167,7 +165,7 @@ def interval(low: float, high: float) -> str:
 
 
 def beside_published(figures: pd.DataFrame) -> pd.DataFrame:
-    """Published figures of models that were evaluated, nats, beside ours by the way of theirs and by classifiers."""
+    """Published figures of models that were evaluated, nats, compared with ours in the same way and by classifiers."""
     rows = []
     for row in published("domain_partition").itertuples():
         of_model = figures[figures["model"].str.split(" ").str[0] == row.model]
@@ -228,7 +226,7 @@ def said_interval(over: Estimate, trainings: int) -> str:
 
 
 def as_numbers(trainings: Sequence[Evaluation], quantity: str) -> str:
-    """The same as it was to be measured, labels as numbers, which is no valid estimate."""
+    """The same with labels taken as numbers, which is no valid estimate."""
     values = [one.routes()[AS_NUMBERS][quantity].value for one in trainings if quantity in one.routes()[AS_NUMBERS]]
     return f"; with labels taken as numbers, as they did: {replicated(values).value:.3f}" if values else ""
 

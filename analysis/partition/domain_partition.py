@@ -1,4 +1,4 @@
-"""What models trained on several domains get right: classes in the training domains and in a new one, and domains.
+"""Accuracy of models trained on several domains: on classes in training domains and in a new one, and on domains.
 
 Where their latent blocks keep class and domain is the table partition: `make table-partition`.
 """
@@ -38,7 +38,7 @@ ACCURACIES = {
 }
 NO_NUMBER = "no number"
 MISSING = {"in_domain/domain_average": "never read"}
-WORST = ("_low", "_high", "_items")  # what is said of the worst of several, beside its accuracy
+WORST = ("_low", "_high", "_items")  # interval and items of the worst of several
 BASELINE = "erm"
 # plain risk minimisation on the same batches, with the same class head
 BASELINES = dict.fromkeys(("irm", "coral", "fishr"), "balanced-erm") | {"di-erm": "uninformed-erm"}
@@ -80,7 +80,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def domain_names(runs: pd.DataFrame) -> dict[int, str]:
-    """The name of each held-out domain, as one of its runs tells it."""
+    """The name of each held-out domain, from one of its runs."""
     names = {}
     for row in runs.drop_duplicates("held_out").itertuples():
         told = table(row.run_id, "accuracies")
@@ -153,9 +153,8 @@ def described(runs: pd.DataFrame) -> list[str]:
         "difference is paired within seeds. Mean over domains, each counting the same. Baseline: plain risk "
         "minimisation, for irm, coral and fishr on batches like theirs, which have as many items of each domain "
         "(balanced-erm), for di-erm with its class head, too (uninformed-erm), or erm where these were not run. "
-        "Domain: how often the model tells the domain (never read: it has no such output; for dann it is the "
-        "adversary's). di-erm alone is told the mean of the features of the unlabelled items of the domain that it is "
-        "asked about.",
+        "Domain: accuracy on the domain (never read: the model has no such output; for dann it is the "
+        "adversary's). Only di-erm sees the mean of the features of the unlabelled items of the domain in question.",
         "The worst of several is a minimum and so biased downwards; n: its items, mean over trainings. In brackets: "
         "each training has a 95 % interval for whichever is truly the worst, the least ends of intervals that hold "
         "together for all domains, or for every class in every domain (Bonferroni; Clopper-Pearson, of items in groups "

@@ -1,4 +1,4 @@
-"""How well do trained models keep apart what tells the class and what tells the domain, measured in information?
+"""How well do trained models keep information about the class and about the domain apart?
 
 Evaluates logged models on the items that their run kept, by nearest neighbours, by classifiers and by exact densities
 (`infoscope.metrics.partition`). What is found is added to the runs of the models, and is not measured again.
@@ -26,17 +26,7 @@ from mlflow.exceptions import MlflowException
 from analysis.common.marks import mark, sheet
 from analysis.common.models import Candidate, candidate_at, candidates, each, has_posterior, loaded, sentence
 from analysis.common.runs import latest
-from analysis.common.tables import (
-    ERROR,
-    FOLDER,
-    PICTURE,
-    Analysis,
-    Result,
-    plus_minus,
-    print_result,
-    printable,
-    save,
-)
+from analysis.common.tables import ERROR, FOLDER, PICTURE, Analysis, Result, plus_minus, print_result, printable, save
 from analysis.partition import _tables as tables
 from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, chosen, evaluated, items_of
 from analysis.partition._tables import arithmetic, claims
@@ -57,16 +47,16 @@ CODES = {"both": (MEANS, DRAWS), MEANS: (MEANS,), DRAWS: (DRAWS,)}
 OUTPUTS = FOLDER / "information_theoretic_analysis"
 EFFORTS = {"smoke": Effort(resamples=20, permutations=19, draws=300)}  # of a profile; of the others, the defaults
 LIMITS = (
-    "unique: in [0, 1]; 1 if and only if z_y and z_d each determine their label given the other and nothing else tells "
-    "of it; z_dy counts as another place, so what it repeats lowers the score. unique_without_z_dy: the same as if "
-    "z_dy did not exist, so blind to what it repeats. Both as far as this family of classifiers can use what is there. "
+    "unique: in [0, 1]; 1 if and only if z_y and z_d each determine their label given the other and no other block "
+    "carries any of it; what z_dy repeats lowers the score. unique_without_z_dy: the same as if z_dy did not exist. "
+    "Both are limited to what this family of classifiers can use. "
     f"{OLD_SUM}: {SEED_LIMITS}"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What was evaluated, and in a sentence each, what could not be, and what was not to be."""
+    """Evaluations, and a sentence for each model that failed or was left out."""
 
     evaluations: Sequence[Evaluation]
     failures: Sequence[str]
@@ -82,7 +72,7 @@ def effort_of(arguments: SimpleNamespace) -> Effort:
 
 
 def outcome(found: Sequence[Candidate], arguments: SimpleNamespace) -> Outcome:
-    """Evaluates the models; what is wrong with one does not keep the others from it."""
+    """Evaluates the models; the failure of one does not stop the others."""
     effort = effort_of(arguments)
     evaluations, failures = each(found, lambda one: evaluations_of(one, effort, arguments))
     return Outcome(evaluations, failures, effort)
@@ -155,12 +145,12 @@ def caption(found: Outcome, figures: pd.DataFrame) -> list[str]:
         f"Nats, by {first.settings['family']} classifiers ({effort.folds} folds); {items} items in "
         f"{groups} groups; {spread}. Scores have no unit. Every route (classifier, neighbours, "
         "labels as numbers, posterior) with both errors is in the CSV file.",
-        "Of posteriors, their means, and where it says draws, one draw for each item. Draws are what the decoder sees; "
-        "means are a deterministic function of the item, where a reader can find what is lost in the noise of draws.",
+        "Posteriors are evaluated by their means, and in rows called draws by one draw for each item. The decoder sees "
+        "draws; means are a deterministic function of the item and can carry what the noise of draws hides.",
         f"Items: {data}; not seen in training.",
         LIMITS,
         *arithmetic(found.evaluations),
-        "What a table cannot show is in it_summary_report.txt, in words for every model.",
+        "it_summary_report.txt has the full report of every model.",
         *found.notes,
         *(f"Not evaluated: {failure}" for failure in found.failures),
     ]

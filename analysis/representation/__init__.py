@@ -1,1 +1,1 @@
-"""What the representations of logged models hold, of all bodies of work together."""
+"""What the representations of logged models carry."""

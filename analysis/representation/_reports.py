@@ -1,4 +1,4 @@
-"""What the representation of one logged model holds, kept with its run so that it is not measured twice."""
+"""The report of one logged model's representation, kept with its run so that it is not measured twice."""
 
 import itertools
 import json
@@ -13,16 +13,7 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
-from analysis.common.models import (
-    Candidate,
-    arrays_of,
-    codes_of,
-    evaluation_set,
-    in_letters,
-    key_of,
-    record,
-    recorded,
-)
+from analysis.common.models import Candidate, arrays_of, codes_of, evaluation_set, in_letters, key_of, record, recorded
 from infoscope.errors import WrongType
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
@@ -47,7 +38,7 @@ class Effort:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """What models are asked about: x [n, ...], by name what is known of every item, its domain and its group if any."""
+    """Items for models: x [n, ...], targets by name, and the domain and group of every item if known."""
 
     x: np.ndarray
     targets: Mapping[str, np.ndarray]
@@ -106,10 +97,7 @@ def held(
     key = key_of(model, VERSION, asdict(effort), items.data_set.entry["digest"])
     folder = f"{PREFIX}/{key}"
     done = recorded(
-        candidate,
-        folder,
-        again,
-        lambda kept: _unpacked(json.loads(str(kept["text"])), candidate, experiment, items),
+        candidate, folder, again, lambda kept: _unpacked(json.loads(str(kept["text"])), candidate, experiment, items)
     )
     if done is not None:
         return done

@@ -1,7 +1,7 @@
-"""What do the representations of all trained models hold, where, for whom, and how sure is that?
+"""What do the representations of all trained models carry, in which block, and how sure is that?
 
-Evaluates every logged model that can encode on the items that its run kept (`infoscope.metrics.representation`). What
-is found is added to the runs of the models, and is not measured again under the same settings.
+Evaluates every logged model that can encode on the items that its run kept (`infoscope.metrics.representation`). The
+results are added to the runs of the models and reused under the same settings.
 
     make table-representations
     make table-representations MODEL=models:/m-0123456789abcdef DATA=my_items.npz
@@ -23,16 +23,7 @@ import pandas as pd
 from analysis.common.marks import lines, panel_by_panel, sheet
 from analysis.common.models import Candidate, candidate_at, candidates, each, loaded, sentence
 from analysis.common.runs import latest
-from analysis.common.tables import (
-    ERROR,
-    FOLDER,
-    Analysis,
-    Result,
-    file_name,
-    plus_minus,
-    present,
-    printable,
-)
+from analysis.common.tables import ERROR, FOLDER, Analysis, Page, Result, file_name, plus_minus, present, printable
 from analysis.representation._named import named_model
 from analysis.representation._reports import SHOWN, Effort, Held, held, items_of
 from infoscope.command_line import FAILED, command, option
@@ -49,7 +40,7 @@ EXPERIMENTS = ("vae-zoo", "domain-partition", "dataset-difficulty", "resnet-laye
 EFFORTS = {"smoke": Effort(rows=200, resamples=10, permutations=9)}  # of a profile; of the others, the default
 SHARED = ("unique", "redundant", "synergistic")
 MOST_PANELS = 6  # of rank correlations that are drawn
-FEWEST = 8  # trained models, of which a rank correlation is told
+FEWEST = 8  # trained models for a rank correlation
 SURE = 20  # rank correlations that are printed
 NEITHER = "given by hand"
 PARTITION = "partition: "  # before the names of its scores
@@ -187,17 +178,17 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
     agree = agreement(scores, np.random.default_rng(0))
     items = sorted({f"{one.data} ({one.n:,} items)" for one in reports})
     caption = [
-        f"What {len(reports)} trained models hold, bits, mean ± standard error over trainings (seeds), of a single "
+        f"What {len(reports)} trained models carry, bits, mean ± standard error over trainings (seeds), of a single "
         "training over its items. Usable by a linear family and by a mixture of it with boosted trees (richer), on "
         f"items that neither was fitted to: lower bounds; linear: {LINEAR}; trees: {RICHER.name}. "
-        "Neighbours: of what is there, with the bias of many columns. Unique, "
-        "redundant and synergistic (Williams & Beer 2010): beside all other blocks. Share: of H(target), usable by the "
-        "richer family, a mean over trainings with the error of those bits. A target called domain is leakage.",
+        "Reading: the information, calibrated on simulated data. Unique, redundant and synergistic (Williams & Beer "
+        "2010): compared with all other blocks. Share: of H(target), usable by the richer family, a mean over "
+        "trainings with the error of those bits. A target called domain is leakage.",
         f"Items: {'; '.join(items)}.",
-        *dict.fromkeys(f"Not said: {note}" for one in reports for note in one.notes),
+        *dict.fromkeys(f"Not measured: {note}" for one in reports for note in one.notes),
         *collapsed(reports),
         *dict.fromkeys(
-            f"Not had: {note}" for one in reports for note in one.table.loc[one.table["reading"].isna(), "notes"]
+            f"No reading: {note}" for one in reports for note in one.table.loc[one.table["reading"].isna(), "notes"]
         ),
         *notes,
     ]
@@ -231,8 +222,8 @@ def collapsed(reports: Sequence[Held]) -> list[str]:
         constant = one.table.loc[one.table["notes"].fillna("").str.contains(CONSTANT, regex=False), "block"].unique()
         if len(constant):
             found.append(
-                f"Counted as 0: {', '.join(constant)} of {one.candidate.name} on {one.data}, constant in all items: a "
-                "training that collapsed, or a block that it does not use, and nothing of any target."
+                f"Included as 0: {', '.join(constant)} of {one.candidate.name} on {one.data}, constant in all items: a "
+                "training that collapsed, or a block that it does not use."
             )
     return found
 
@@ -276,7 +267,7 @@ def _interval(table: pd.DataFrame, form: str, missing: str = "one training") -> 
 
 def draw_holdings(holdings: pd.DataFrame, *paths: Path) -> None:
     """A panel for each data set: usable information of every block about every target, as a share of the target's
-    entropy; grey: numbers have none, or the model was not asked."""
+    entropy; grey: numbers have none, or the model was not evaluated."""
     rows = holdings.assign(line=holdings["model"] + ": " + holdings["block"])
     tables = {
         data: part.pivot_table("share", "line", "target", sort=False, dropna=False)
@@ -322,16 +313,17 @@ ANALYSIS = Analysis(STEM, lambda frame, arguments: [], OPTIONS)
 
 
 def main(given: SimpleNamespace) -> int:
-    """Asks the models and writes; the exit status: 1 when a model could not be asked. LookupError: when none can."""
+    """Evaluates the models and writes; exit status 1 when a model failed. LookupError: when all did."""
     found, notes = asked(given)
     reports, failures = measured(found, effort_of(given.profile), given.data, given.again)
     for failure in failures:
         print(f"error: {printable(failure)}", file=sys.stderr)
     if not reports:
-        raise LookupError(f"no model could be asked. {' '.join(notes)}")
-    found = results(reports, [*notes, *(f"Not asked: {failure}" for failure in failures)])
+        raise LookupError(f"no model could be evaluated. {' '.join(notes)}")
+    found = results(reports, [*notes, *(f"Failed: {failure}" for failure in failures)])
     stem = f"{STEM}-{given.model or given.profile}"
-    present(found, lambda one: FOLDER / file_name(f"{stem}-{one.name}"), FOLDER / file_name(f"{stem}-tables"))
+    page = Page(f"What the representations of {given.model or given.profile} carry")
+    present(found, lambda one: FOLDER / file_name(f"{stem}-{one.name}"), FOLDER / file_name(f"{stem}-tables"), page)
     return FAILED if failures else 0
 
 

@@ -17,12 +17,12 @@ EXPERIMENT = "resnet-layers"
 
 
 def analyse(frame: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """Accuracies and what layers hold. Raises ValueError when no model can be asked."""
+    """Accuracies and what layers carry. ValueError when no model can be evaluated."""
     frame, notes = latest(frame, ())
     found = [(EXPERIMENT, one) for one in candidates(frame)]
     reports, failures = measured(found, effort_of(arguments.profile), None, again=False)
     if not reports:
-        raise ValueError(f"no model could be asked: {' '.join(failures)}")
+        raise ValueError(f"no model could be evaluated: {' '.join(failures)}")
     figures = summarise(frame, ["model", "steps"], ["accuracy"])
     error = figures[f"accuracy{ERROR}"].where(
         figures["runs"] > 1, frame.groupby("model", sort=False)["accuracy_error"].first().to_numpy()
@@ -31,8 +31,7 @@ def analyse(frame: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]
         accuracy=[plus_minus(*one) for one in zip(figures["accuracy"], error)]
     )
     caption = (
-        "Share of unseen images whose digit is told. ±: one standard error over trainings (seeds), of a single "
-        "training over its images."
+        "Accuracy on unseen images. ±: one standard error over trainings (seeds), of a single training over its images."
     )
     return [Result("accuracy", figures, text, caption), *results(reports, [*notes, *failures])]
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from analysis.common.marks import lines, panel_by_panel, sheet
 from analysis.common.runs import newest, ordered, provenance
-from analysis.common.tables import Analysis, Result, published, share_text, text_of, told
+from analysis.common.tables import Analysis, Result, plus_minus_column, published, share_text, text_of
 from analysis.sample_estimators import leaderboard
 
 GROUP = ["collection", "law", "n", "method"]
@@ -119,7 +119,7 @@ def _items(paired: pd.DataFrame, sources: str) -> Result:
         "method": [f"{row.method}, published" if row.source else row.method for row in rows],
         "n": ("n", "{:,}"),
         "levels": "levels",
-        "mean |error| (bits)": told(figures, "mae_bits", "nan"),
+        "mean |error| (bits)": plus_minus_column(figures, "mae_bits", "nan"),
         "of the labels": ("floor_bits", "{:.3f}", "not recorded"),
         "bias (bits)": ("bias_bits", "{:+.3f}", "not recorded"),
         "coverage": [share_text(row.covered, row.intervals if row.intervals > 0 else 0) for row in rows],

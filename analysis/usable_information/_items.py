@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import BLUE, ORANGE, lines, panel_by_panel, sheet
-from analysis.common.tables import Claim, Result, spread, told
+from analysis.common.tables import Claim, Result, plus_minus_column, spread
 from analysis.usable_information._runs import NAMES, TAIL, Z95, Figure, hardest_shown, less_than
 from infoscope.estimators.result import clustered_error
 from infoscope.metrics.v_information import pvi
@@ -48,7 +48,7 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
         {
             "data": figures["data"].map(NAMES),
             "class": figures["label"],
-            "mean PVI": told(figures, "mean_bits", "-"),
+            "mean PVI": plus_minus_column(figures, "mean_bits", "-"),
             "H(y)": figures["H_yb"].map("{:.3f}".format),
             "right from": figures["window_low"].map("{:+.3f}".format),
             "wrong up to": figures["window_high"].map("{:+.3f}".format),
@@ -158,7 +158,7 @@ def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
 def with_items(figures: pd.DataFrame) -> list[str]:
     """Mean PVI, its standard error and the number of items of each row."""
     errors = figures.assign(mean_bits_error=figures["standard_error_bits"])
-    return [f"{bits} ({n:,})" for bits, n in zip(told(errors, "mean_bits", "-"), figures["n"])]
+    return [f"{bits} ({n:,})" for bits, n in zip(plus_minus_column(errors, "mean_bits", "-"), figures["n"])]
 
 
 def length_ranges(lengths: pd.Series) -> pd.Series:

@@ -1,4 +1,4 @@
-"""The runs of dataset-difficulty and label-errors: which count, their tables of items, means over seeds and items."""
+"""The runs of dataset-difficulty and label-errors, their tables of items, and means over seeds and items."""
 
 import math
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ INPUTS = {
 }
 ESTIMATORS = ("held-out", "cross-fitted")
 FINE_TUNED = (
-    "The vectors of IMDB are of an encoder that was itself fine-tuned to tell IMDB's classes, perhaps on these very "
-    "reviews: their figures say what is in the vectors, not how hard the reviews are."
+    "The vectors of IMDB are of an encoder that was itself fine-tuned on IMDB's classes, perhaps on these very "
+    "reviews: their figures describe the vectors, not how hard the reviews are."
 )
 PHRASES = "Many items of SST-2 are phrases of one sentence, which cross-fitting has on both sides of a fold."
 Z95 = 1.96
@@ -126,7 +126,7 @@ def described(runs: pd.DataFrame) -> str:
 
 
 def cautions(runs: pd.DataFrame) -> list[str]:
-    """What a reader must know of the data behind runs."""
+    """Cautions about the data behind runs."""
     found = [PHRASES] if "sst2" in set(runs["data"]) else []
     return [*found, FINE_TUNED] if runs["data"].str.startswith("imdb-").any() else found
 

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.stats import gaussian_kde
 
 from analysis.common.marks import mark, sheet
-from analysis.common.tables import Analysis, Claim, Result, published, told, verdict
+from analysis.common.tables import Analysis, Claim, Result, plus_minus_column, published, verdict
 from analysis.usable_information import _items
 from analysis.usable_information._items import shortened
 from analysis.usable_information._runs import (
@@ -73,14 +73,14 @@ def information(measured: pd.DataFrame, asked: str | None, words: list[str]) -> 
             "family": figures["family"],
             "estimator": figures["estimator"],
             "input": figures["transformation"].map(INPUTS),
-            "V-information": told(figures, "v_information_bits"),
+            "V-information": plus_minus_column(figures, "v_information_bits"),
             "Shannon": figures["shannon_bits"].map(lambda bits: f"{bits:.3f}" if math.isfinite(bits) else "unknown"),
-            "H(Y)": told(figures, "H_yb"),
-            "accuracy": told(figures, "accuracy"),
+            "H(Y)": plus_minus_column(figures, "H_yb"),
+            "accuracy": plus_minus_column(figures, "accuracy"),
             "calibration error": figures["expected_calibration_error"].map("{:.3f}".format),
             "items": figures["n"].map("{:,}".format),
             "fitted to": figures["training_items"].map("{:,}".format),
-            "BERT-base": told(figures, "paper_bits", "-"),
+            "BERT-base": plus_minus_column(figures, "paper_bits", "-"),
         }
     )
     caption = [
@@ -251,7 +251,7 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
             best = own[own["occurrences"] >= FREQUENT].nlargest(TOKENS, "mean_bits")
             rows.append(best.assign(data=run["data"], family=run["family"], input=run["transformation"], label=label))
     figures = pd.concat(rows, ignore_index=True)
-    bits = told(figures.rename(columns={"standard_error_bits": "mean_bits_error"}), "mean_bits", "-")
+    bits = plus_minus_column(figures.rename(columns={"standard_error_bits": "mean_bits_error"}), "mean_bits", "-")
     shown = figures.assign(
         tokens=[f"{token} {said} ({count})" for token, said, count in zip(figures["token"], bits,
                                                                         figures["occurrences"])],
@@ -290,8 +290,8 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     text = figures[["data", "family", "epoch"]].assign(
         data=figures["data"].map(NAMES),
         **{
-            "V-information": told(figures, "v_information_bits"),
-            "accuracy": told(figures, "accuracy"),
+            "V-information": plus_minus_column(figures, "v_information_bits"),
+            "accuracy": plus_minus_column(figures, "accuracy"),
             "training loss (nats)": figures["training_loss"].map("{:.3f}".format),
         },
     )
@@ -361,7 +361,5 @@ def draw_epochs(figures: pd.DataFrame, *paths: Path) -> None:
 
 
 ANALYSIS = Analysis(
-    "dataset-difficulty",
-    analyse,
-    [option("family", help="whose items are shown (default: the one that can use most)")],
+    "dataset-difficulty", analyse, [option("family", help="whose items are shown (default: the one that can use most)")]
 )

@@ -1,6 +1,6 @@
-"""Which score finds labels that are wrong, and when does the course of a training tell more than held-out predictions?
+"""Which score finds wrong labels, and when do training dynamics find more of them than held-out predictions?
 
-Of labels as they are: data maps (Swayamdipta et al. 2020) with the hardest items.
+Labels as they are: data maps (Swayamdipta et al. 2020) with the hardest items.
 """
 
 import functools
@@ -15,18 +15,9 @@ import pandas as pd
 
 from analysis.common.marks import lines, panel_by_panel, sheet
 from analysis.common.runs import ordered
-from analysis.common.tables import Analysis, Claim, Result
-from analysis.common.tables import told as with_errors
+from analysis.common.tables import Analysis, Claim, Result, plus_minus_column
 from analysis.usable_information._items import shortened
-from analysis.usable_information._runs import (
-    NAMES,
-    TAIL,
-    cautions,
-    described,
-    hardest_shown,
-    items,
-    newest_of,
-)
+from analysis.usable_information._runs import NAMES, TAIL, cautions, described, hardest_shown, items, newest_of
 from infoscope import tracking
 from infoscope.command_line import option
 from infoscope.errors import UnknownName
@@ -78,7 +69,7 @@ def recorded(runs: pd.DataFrame) -> list[str]:
     return [key for key in SCORES if f"{key}/{RANKED}" in runs]
 
 
-def told(difference: Estimate) -> str:
+def with_interval(difference: Estimate) -> str:
     """A paired difference with its 95 % interval."""
     if not np.isfinite(difference.low):
         return f"{difference.value:+.3f} (one seed, no interval)"
@@ -95,7 +86,7 @@ def rows_of(runs: pd.DataFrame) -> list[dict[str, Any]]:
             row |= {measure: found.value, f"{measure}_error": found.standard_error}
         difference = level(runs, key, RANKED, less=REFERENCE)
         row |= {"difference": difference.value, "difference_low": difference.low, "difference_high": difference.high,
-                "against": "-" if key == REFERENCE else told(difference)}  # fmt: skip
+                "against": "-" if key == REFERENCE else with_interval(difference)}  # fmt: skip
         rows.append(row | {"seeds": difference.n, "n": int(runs["n"].iloc[0]), "flipped": int(runs["flipped"].iloc[0])})
     return rows
 
@@ -106,7 +97,7 @@ def texts_of(figures: pd.DataFrame) -> pd.DataFrame:
         {
             "score": [SCORES[key].title for key in figures["score"]],
             "evidence": figures["kind"],
-            **{title: with_errors(figures, measure, "-") for measure, title in MEASURES.items()},
+            **{title: plus_minus_column(figures, measure, "-") for measure, title in MEASURES.items()},
             "average precision less PVI's": figures["against"],
         }
     )
@@ -163,13 +154,13 @@ def when_in_sample_wins(runs: pd.DataFrame, first: str, second: str) -> str:
         f"When does in-sample win? {SCORES[first].title} (the best in sample) finds more than {SCORES[second].title} "
         f"(the best held out) in {more} of {settings} settings and less in {less}, by 95 % intervals over seeds of the "
         "difference in average precision, of which chance alone gives 2.5 % to either side; "
-        f"{told(level(runs, first, RANKED, less=second))} on average"
+        f"{with_interval(level(runs, first, RANKED, less=second))} on average"
     )
     if not factors:
         return f"{lead}."
     spread = {factor: np.ptp([e.value for e in levels.values()]) for factor, levels in factors.items()}
     parts = [
-        f"{factor}: {', '.join(f'{name} {told(e)}' for name, e in levels.items())}"
+        f"{factor}: {', '.join(f'{name} {with_interval(e)}' for name, e in levels.items())}"
         for factor, levels in factors.items()
     ]
     return f"{lead}. It depends most on the {max(spread, key=spread.__getitem__)}. By {'; by '.join(parts)}."
@@ -197,7 +188,7 @@ def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result
             "family": figures["family"],
             "noise": figures["noise"],
             "flipped": [f"{flipped:,} of {n:,}" for flipped, n in zip(figures["flipped"], figures["n"])],
-        },
+        }
     )
     missed = [f"{flipped * (1 - share):.0f}" for flipped, share in zip(figures["flipped"], figures["precision"])]
     text = pd.concat([setting, texts_of(figures).set_index(figures.index)], axis=1).assign(missed=missed)
@@ -244,7 +235,7 @@ def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
             },
         }
     )
-    used = with_errors(runs, "v_information_bits")
+    used = plus_minus_column(runs, "v_information_bits")
     sizes = "; ".join(f"{NAMES[name]} {bits} ({n:,.0f} items)" for name, bits, n in zip(runs.index, used, runs["n"]))
     caption = [
         f"Labels as they are: the {HARDEST} items of least held-out PVI (bits) of every data set, {family}, hardest "
@@ -293,7 +284,5 @@ def draw_pictures(axis: Any, pictures: np.ndarray, named: Sequence[str]) -> None
 
 
 ANALYSIS = Analysis(
-    "label-errors",
-    analyse,
-    [option("family", help="whose figures are drawn (default: the one that can use most)")],
+    "label-errors", analyse, [option("family", help="whose figures are drawn (default: the one that can use most)")]
 )

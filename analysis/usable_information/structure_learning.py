@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import newest, ordered
-from analysis.common.tables import Analysis, Claim, Result, difference_claim, told
+from analysis.common.tables import Analysis, Claim, Result, difference_claim, plus_minus_column
 from analysis.usable_information._runs import Z95, described
 from infoscope import tracking
 from infoscope.metrics import replicated
@@ -55,7 +55,7 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
     text = figures[["case", "n"]].assign(method=figures["method"].map(NAMES), sets=figures["sets"])
     for name, title in ({score: what} | DIRECTED).items():
         if name in figures:
-            text[title] = told(figures, name)
+            text[title] = plus_minus_column(figures, name)
     caption = [
         f"{what[0].upper()}{what[1:]}, by method, case and sample size.",
         *cautions(study, figures, score),
@@ -68,17 +68,17 @@ def cautions(study: str, figures: pd.DataFrame, score: str) -> list[str]:
     """What a reader must know of a study."""
     found = []
     if study == "frames":
-        found.append("Digits move straight and bounce, the same forwards and backwards: no weight can tell the "
+        found.append("Digits move straight and bounce, the same forwards and backwards: no weight can find the "
                      "direction, unless the first frame is known.")  # fmt: skip
     if study == "trees":
-        found.append("Weights that are symmetric, of lines and of tables but for chance too, cannot tell directions: "
+        found.append("Weights that are symmetric, of lines and of tables but for chance too, cannot find directions: "
                      "their root is chosen by the order of the variables or by noise.")  # fmt: skip
     if study == "genes":
         found.append("Every ordered pair counts, though only V-information can differ between its two directions.")
         own = sorted(set(figures["case"]) - {SIMULATED})
         if own:
-            found.append(f"Data sets of {', '.join(own)} are samples of the rows of one table: ± does not tell how "
-                         "another table would differ.")  # fmt: skip
+            found.append(f"Data sets of {', '.join(own)} are samples of the rows of one table: ± does not include "
+                         "the differences to another table.")  # fmt: skip
         if SIMULATED in set(figures["case"]):
             found.append("Networks are simulated, another one for every data set.")
     never = figures.loc[(figures[score] == 0.0) & (figures[f"{score}_error"] == 0.0), "sets"]

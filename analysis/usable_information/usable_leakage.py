@@ -1,4 +1,4 @@
-"""Who can still read what was to be hidden? V-information (bits) by latent block or hidden feature, and by family.
+"""Which families can still use information that was to be hidden? V-information (bits) by block or hidden feature.
 
 The blocks of logged domain models, and features trained to hide a label from one family (Xu et al. 2020, section 6.4).
 """
@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.common.marks import sheet
 from analysis.common.runs import newest
-from analysis.common.tables import Analysis, Claim, Result, difference_claim, spread, told
+from analysis.common.tables import Analysis, Claim, Result, difference_claim, plus_minus_column, spread
 from analysis.usable_information._runs import described, over_seeds
 from infoscope import tracking
 from infoscope.metrics import replicated
@@ -25,7 +25,7 @@ from sweeps.usable_information.settings import NOTHING
 FEATURES = "features"
 MODELS_OF = "domain-partition"  # the sweep that logged the models whose blocks are read
 ORDER = (NOTHING, "linear", "softplus-50", "relu-50", "relu-50x50")  # of what was hidden from; models come by name
-LINEAR, OF_CLASS = "logistic", "z_y"  # the simplest reader, and the block that is to know nothing of the domain
+LINEAR, OF_CLASS = "logistic", "z_y"  # the simplest reader, and the block that should carry nothing about the domain
 READER = {"linear": "logistic"}  # the family that looks as a network does from which is hidden, where the names differ
 LABELS = {
     "class": "the class of the items",
@@ -33,7 +33,7 @@ LABELS = {
     "hidden": "the parity of a digit, which was to be hidden",
     "kept": "digit // 2, all but independent of the parity, which was not to be hidden",
 }
-TRAINING = {  # what is told of the training of hidden features
+TRAINING = {  # figures of the training of hidden features
     "reconstruction": "error of reconstruction",
     "adversary_log_loss": "adversary's log loss (nats)",
 }
@@ -104,7 +104,7 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
                        | {name: own[name].mean() for name in TRAINING if study == "hiding"})  # fmt: skip
     figures = pd.DataFrame(figures)
     first = {"blocks": "model", "hiding": "hidden from"}[study]
-    wide = spread(figures.assign(said=told(figures, "value_bits")), ["of", "block"], "family", "said")
+    wide = spread(figures.assign(said=plus_minus_column(figures, "value_bits")), ["of", "block"], "family", "said")
     text = wide[["of", "block", *dict.fromkeys(figures["family"])]].rename(columns={"of": first})
     if study == "hiding":
         costs = figures.groupby("of")[list(TRAINING)].first().map("{:.3f}".format)
@@ -113,7 +113,7 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
     caption = [
         f"What every family (columns) can use about {LABELS[label]}, bits, cross-fitted on unseen items; of at most "
         f"{figures['ceiling_bits'].mean():.3f} bits. ± is over items, and over trainings where there are several. "
-        "Nothing is clipped: 0 within its error, or less, is nothing found by that family, not nothing there. "
+        "Nothing is clipped: 0 within its error, or less: that family detects none; others may. "
         f"{ranged(figures['n'])} items, {ranged(figures['seeds'])} trainings each.",
         *([WEAK] if study == "hiding" else []),
         *([SELECTED] if found else []),
@@ -149,7 +149,7 @@ def transfers(rows: pd.DataFrame) -> list[Claim]:
 
 
 def leaks(rows: pd.DataFrame) -> list[Claim]:
-    """Whether the class's block tells some family more of the domain than it tells a linear reader."""
+    """Whether some family uses more about the domain in the class's block than a linear one."""
     own = rows[rows["row"] == OF_CLASS]
     values = own.pivot_table(index=["of", "seed"], columns="family", values="value_bits")
     if LINEAR not in values or len(values.columns) < 2:

@@ -42,7 +42,8 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg,ksg-2,nsb"]
     assert ended(measure.COMMAND, words) == 0
     printed, progress = capsys.readouterr()
-    assert printed.splitlines()[0].startswith(("0.", "1.")) and " bits, 95 % interval " in printed.splitlines()[0]
+    assert printed.splitlines()[0].startswith(("0.", "1.")) and " bits (95 %: " in printed.splitlines()[0]
+    assert printed.splitlines()[1].startswith("Grade ") and "reading: " in progress
     assert "ksg: 0." in progress and "nsb: no value (method must fit the types of x and y" in progress
     assert "n = 200 rows; x is continuous, y is continuous" in printed and "SHA-256 of the data:" in printed
     for suffix in (".csv", ".tex", ".png", ".pdf", ".html"):
@@ -55,7 +56,7 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     assert "nsb/bits" not in run.data.metrics and math.isnan(figures.loc["nsb", "bits"])
     assert "0." in run.data.tags["mlflow.note.content"]
     experiment = Store.open("measure").client.get_experiment_by_name("measure")
-    assert experiment.tags["mlflow.note.content"].startswith("Own data: how much do two sides share")
+    assert experiment.tags["mlflow.note.content"].startswith("Own data: how much information do two")
     assert [name for name, _ in links([experiment], "")] == ["measure"]  # by `make ui`
 
 
@@ -123,6 +124,7 @@ def test_defaults_fit_the_types(here, y, kind):
         (["--data", "own.csv", "--x", "a", "--y", "y", "--methods", "kgs"], "error: method must be one of reading"),
         ([], "error: DATA must be a file ending in .npz, .csv, .parquet, or one of examples/genes"),
         (["--data", "own.csv", "--x", "a", "--y", "y", "--seed", "-1"], "error: --seed must be a whole number of at"),
+        (["--data", "own.csv", "--x", "a", "--y", "y", "--groups", "flat"], "error: GROUPS must name a column of two"),
         (
             ["--data", "own.csv", "--x", "a", "--y", "flat"],
             "error: y must vary, got column 'flat'",

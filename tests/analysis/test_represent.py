@@ -31,14 +31,26 @@ def test_a_page_tables_a_heat_map_and_one_run(here, capsys):
     words = ["--data", "own.csv", "--x", "z_y*,z_d*", "--targets", "class,size", "--domain", "site", "--items", "photo"]
     assert ended(represent.COMMAND, [*words, "--rows", "60"]) == 0
     printed, progress = capsys.readouterr()
-    assert "z_y tells about class" in printed and "z_d tells about the domain" in printed and ".png" in printed
-    assert "bits, n = 160 rows. Information" in printed  # no groups were given
-    assert "Score unique" in printed and "SHA-256 of the data:" in printed and "100%" in progress
+    assert (
+        printed.startswith("No leak is detected: ")
+        and "\nclass: " in printed
+        and "\nsite: " in printed
+        and ".png" in printed
+    )
+    assert "bits, n = 160 rows. Usable" in printed  # no groups were given
+    assert "SHA-256 of the data:" in printed and "100%" in progress
     folder = here / "runs" / "tables"
     for end in (".csv", ".png", ".pdf", ".html", "-hardest.csv"):
         (path,) = folder.glob(f"represent-own-????????{end}")
         assert path.stat().st_size > 100, end
+    (page,) = folder.glob("represent-own-*.html")
+    assert (
+        "Score unique" in page.read_text()
+        and "<h1>own.csv: what each block carries, in bits (n = 160)" in page.read_text()
+    )
     (run,) = Store.open("represent").search("")
+    note = run.data.tags["mlflow.note.content"]
+    assert note.index("No leak is detected") < note.index("| block |")
     assert run.info.status == "FINISHED" and run.data.params["x"] == "z_y,z_d" and run.data.params["n"] == "160"
     (path,) = folder.glob("represent-own-????????.csv")
     figures = pd.read_csv(path, comment="#").set_index(["block", "target"])
@@ -50,8 +62,8 @@ def test_what_was_asked_for_and_cannot_be_said_fails_with_the_rest_written(here,
     words = ["--data", "same.csv", "--x", "z_y*", "--targets", "class", "--domain", "same", "--rows", "60"]
     assert ended(represent.COMMAND, words) == 1
     printed, errors = capsys.readouterr()
-    assert "error: nothing about domain, which was asked for: it is one class in all 160 rows" in errors
-    assert "Nothing is said about domain, which was asked for" in printed and "z_y tells about class" in printed
+    assert "error: nothing was measured about domain: it is one class in all 160 rows" in errors
+    assert printed.startswith("Not measured: same: it is one class in all 160 rows") and "\nclass: " in printed
     assert list((here / "runs" / "tables").glob("represent-same-*.html"))
 
 
@@ -70,7 +82,7 @@ def test_blocks_by_prefix_array_or_column(here):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--data", "own.csv"], "error: TARGETS must name what is asked"),
+        (["--data", "own.csv"], "error: TARGETS must name the variables"),
         (["--data", "own.csv", "--targets", "none"], "error: TARGETS must name columns among"),
         (["--data", "own.csv", "--targets", "class", "--x", "q*"], "error: X must name columns among"),
         (["--data", "own.csv", "--targets", "class", "--x", "class"], "error: X must name columns that nothing else"),

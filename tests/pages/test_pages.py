@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from analysis import report
-from analysis.common.tables import Claim, Picture, Result, readable
+from analysis.common.tables import Claim, Page, Picture, Result, readable
 from infoscope.tracking import parents, runs
 
 pytestmark = pytest.mark.system
@@ -96,7 +96,7 @@ def test_the_report_has_its_pictures(browser, finished):
     assert len(pictures) == page.read_text(encoding="utf-8").count("<img ") > 0
     assert all(width > 300 and height > 200 and alt.startswith("estimator-choice") for width, height, alt in pictures)
     assert browser.value(RESOURCES) == 0
-    browser.until_shown("Infoscope", "All claims")
+    browser.until_shown("Infoscope", "claims of papers")
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_claims_are_filtered_by_their_verdict(browser, tmp_path):
     section = report.Section("made-up", "", [Picture(result)], name="made-up")
     (tmp_path / "page.html").write_text(report.render([section], "smoke"), encoding="utf-8")
     browser.open((tmp_path / "page.html").as_uri())
-    browser.until("document.querySelectorAll('select').length === 2")
+    browser.until("document.querySelectorAll('select').length === 1")
     choice, rows = "document.querySelector('select')", "[...document.querySelector('.claims').tBodies[0].rows]"
     verdicts = ["all", "holds", "undecided"]
     assert browser.value(f"[...{choice}.options].map(option => option.text)") == verdicts
@@ -162,7 +162,9 @@ def test_a_page_to_send_is_light_or_dark_and_fits_a_phone(browser, tmp_path, sch
     """Long notes beside figures do not squeeze a table to a column of words, and a long table is folded."""
     short = pd.DataFrame({f"figure {place}": ["1.234 ± 0.010"] * 3 for place in range(12)}).assign(note=NOTE)
     results = [Result(name, text, text, "A caption.") for name, text in (("a", short), ("b", pd.concat([short] * 50)))]
-    path = readable([(result, None) for result in results], tmp_path / "own", ["An answer.", "A sentence."])
+    path = readable(
+        [(result, None) for result in results], tmp_path / "own", Page("Own", ["An answer.", "A sentence."])
+    )
     browser.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     browser.ask("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=2, mobile=True)
     browser.open(path.as_uri())

@@ -1,7 +1,6 @@
 """Tables over runs: means, errors, published figures, and what is written to disk."""
 
 import math
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.common import tables
-from analysis.common.tables import Result, plus_minus, published, readable, save, summarise
+from analysis.common.tables import Page, Result, plus_minus, published, readable, save, summarise
 from infoscope import tracking
 from infoscope.command_line import ended
 
@@ -63,12 +62,21 @@ def test_a_caption_in_latex_is_one_sentence_and_a_spreadsheet_is_given_no_formul
     assert lines == ["name,'=column", "'=cmd(),-1.5", "-,2.0", "'-0.5 or less,3.0", "plain,4.0"]
 
 
-def test_only_the_first_line_of_a_lead_is_bold(tmp_path):
-    page = readable([], tmp_path / "page", ["a < b", "second"], ["third"]).read_text()
-    assert re.search(r"<p><b>a &lt; b</b></p>\n<p>second</p>\n<details><summary>.*</summary>\n<p>third</p>", page)
-    alone = readable([], tmp_path / "alone", ["said"]).read_text()
-    assert "<p><b>said</b></p>" in alone and "<details>" not in alone
-    assert "<p>" not in readable([], tmp_path / "none").read_text()
+def test_a_page_has_title_answers_figure_table_and_the_rest_folded(tmp_path):
+    frame = pd.DataFrame({"a": ["<1>"]})
+    result = Result("one", frame, frame, "Of a.\nA note.")
+    content = Page(
+        "own < data",
+        ["leak < b: 0.1 bits", "no (head: here)"],
+        {"More": pd.DataFrame({"z": [0.5, np.nan]}), "Why": ["x"]},
+    )
+    page = readable([(result, None)], tmp_path / "page", content).read_text()
+    parts = ["<h1>own &lt; data</h1>", "<b>leak &lt; b:</b> 0.1 bits</p>", "no (head: here)</p>", "&lt;1&gt;", "Of a.",
+             "<details>", "<h3>More</h3>", ">0.500</td>", "<h3>Why</h3>", "<p>x</p>", "A note."]  # fmt: skip
+    assert sorted(parts, key=page.index) == parts and all(page.count(part) == 1 for part in parts)
+    assert (
+        "<details>" not in readable([(replace(result, caption="Of a."), None)], tmp_path / "own", Page("p")).read_text()
+    )
 
 
 def test_columns_of_numbers_are_right_aligned_and_names_are_not():

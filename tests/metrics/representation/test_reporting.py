@@ -72,8 +72,8 @@ def test_an_ideal_partition_has_its_closed_forms(kept_apart):
 def test_the_page_has_sentences(kept_apart):
     page = str(kept_apart)
     assert (
-        "z_y tells" in page
-        and "No leak of y in z_d can be shown" in page
+        page.startswith("No leak is detected: ")
+        and "\ny: " in page
         and "Score unique" in page
         and reporting.LINEAR in page
     )
@@ -87,13 +87,13 @@ def test_the_page_has_sentences(kept_apart):
 
 def test_a_notebook_has_the_sentences_the_table_and_the_picture(kept_apart):
     page = kept_apart._repr_html_()
-    parts = (kept_apart.leaks[0], "<table", "Hardest items", "Partition")
+    parts = (kept_apart.leaks[0], "<table", "Every measure", "Hardest items", "Partition")
     assert sorted(parts, key=page.index) == list(parts)
     ax = kept_apart.plot(Figure().subplots())
     blocks, targets = ("z_y", "z_d", ALL), ("y", "domain")
     bits = [[kept_apart.row(block, name).richer.bits.value for name in targets] for block in blocks]
     np.testing.assert_array_equal(ax.images[0].get_array(), bits)
-    assert ax.figure.axes[1].get_ylabel() == "usable information (bits)"
+    assert ax.get_title() == "usable information (bits), 95 % interval"
 
 
 def test_copies_are_redundant_and_a_constant_has_no_information():
@@ -430,12 +430,34 @@ def test_a_page_of_a_partition_begins_with_the_leaks():
     noise = drawn.normal(size=(3, 400))
     blocks = {"z_y": (label + 0.3 * noise[0])[:, None], "z_d": np.column_stack([domain + noise[1], label + noise[2]])}
     found = report(blocks, {"digit": label}, domain=domain, generator=drawn, hardest=0, **LINES)
-    leaked, kept = found.leaks
+    leaked, remedy = found.leaks
     held = found.row("z_d", "digit").reading.bits
-    assert str(found).splitlines()[:2] == [leaked, kept] and held.low > 0
-    assert leaked.startswith(f"z_d leaks digit: it holds {held.value:.3f} [{held.low:.3f}, {held.high:.3f}] bits")
-    assert kept.startswith("No leak of the domain in z_y can be shown: at most ")
-    assert report({"other": noise.T}, {"digit": label}, domain=domain, generator=drawn, hardest=0, **LINES).leaks == ()
+    assert str(found).splitlines()[:2] == [leaked, remedy] and held.low > 0
+    said = f"{held.value:.2f} of 1.58 bits (95 %: {held.low:.2f} to {held.high:.2f}) about digit"
+    assert leaked.startswith(f"Leak: z_d also carries {said}") and "z_y" not in leaked
+    assert remedy.startswith("What to do: ") and "digit in z_d" in remedy
+    named = dataclasses.replace(found, domain="site")
+    assert any(line.startswith("site: ") for line in named.answers) and "site" in set(named.text["target"])
+    assert report({"other": noise.T}, {"digit": label}, domain=domain, generator=drawn, hardest=0, **LINES).leaks == []
+
+
+def test_blocks_of_any_name_leak_what_another_block_carries_more_of():
+    """The site is in zd, and less of it in zy, which carries the label; a block that carries neither leaks nothing."""
+    drawn = np.random.default_rng(0)
+    label, site = drawn.integers(0, 3, 400), drawn.integers(0, 2, 400)
+    noise = drawn.normal(size=(4, 400))
+    blocks = {"zy": np.column_stack([label + 0.3 * noise[0], site + noise[1]]), "zd": site + 0.3 * noise[2]}
+    blocks["zx"] = noise[3]
+    for targets, domain in (({"digit": label}, site), ({"digit": label, "site": site}, None)):
+        found = report(blocks, targets, domain=domain, generator=drawn, hardest=0, **LINES)
+        first, remedy, about_label, about_site = found.answers
+        place = "the domain" if domain is not None else "site"
+        assert first.startswith("Leak: zy also carries ") and f"about {place}" in first and "zx" not in first
+        assert f"{place} in zy" in remedy
+        assert "are in zy, almost all of it only there." in about_label and "zx" in about_label
+        assert about_site.startswith(f"{place}: ") and "are in zd" in about_site and "zy leaks it." in about_site
+    alone = report({"zy": blocks["zy"]}, {"digit": label}, domain=site, generator=drawn, hardest=0, **LINES)
+    assert alone.leaks[0].startswith("Leak: zy also carries ")
 
 
 def test_a_page_begins_with_the_information_of_each_block():
@@ -444,10 +466,11 @@ def test_a_page_begins_with_the_information_of_each_block():
     label, domain = drawn.integers(0, 4, 300), drawn.integers(0, 2, 300)
     blocks = {"copy": label[:, None] + 0.01 * drawn.normal(size=(300, 1)), "noise": drawn.normal(size=(300, 2))}
     found = report(blocks, {"digit": label}, domain=domain, generator=drawn, hardest=0, **LINES)
-    about, leaked = found.summary
-    assert str(found).splitlines()[:2] == [about, leaked]
-    whole, copy = found.row(ALL, "digit").richer.bits, found.row("copy", "digit").richer.bits
-    assert about.startswith(f"Of digit, {whole.value:.3f} [{whole.low:.3f}, {whole.high:.3f}] of ")
-    assert f"from copy, {copy.value:.3f}" in about and "noise (at most" in about
-    assert leaked.startswith("Of the domain") and "nothing" in leaked
-    assert "300 rows; blocks" in str(found)  # and not 300 groups of one row each
+    leak, about, leaked = found.answers
+    assert str(found).splitlines()[:3] == [leak, about, leaked]
+    copy = found.row("copy", "digit").richer.bits
+    assert about.startswith(f"digit: {copy.value:.2f} of ") and f" (95 %: {copy.low:.2f} to {copy.high:.2f})" in about
+    assert "are in copy, almost all of it only there. noise carries at most" in about
+    assert leak.startswith("No leak is detected: copy carries at most ")
+    assert leaked.startswith("the domain: none is detected; at most ")
+    assert "300 rows:" in str(found)  # and not 300 groups of one row each

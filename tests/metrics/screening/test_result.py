@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.metrics.screening.result import COLUMNS, MAX_BARS, MAX_ROWS, Screen, ordered
+from infoscope.metrics.screening.result import BARS_BEYOND, COLUMNS, MAX_BARS, MAX_ROWS, Screen, ordered
 
 matplotlib.use("Agg")
 
@@ -50,11 +50,9 @@ def test_most_information_comes_first_and_the_others_last(of_target):
 
 def test_sentences(of_target, of_pairs):
     assert str(of_target).splitlines() == [
-        "3 of 4 columns depend on y at a false discovery rate of 5 % (n = 100 in 20 groups).",
-        "Most information: <best> 0.90 bits (0.45 to 1.90), copy 0.40 bits (0.20 to 0.90), "
-        "other 0.30 bits (0.15 to 0.70).",
-        "Chosen, because each adds something to the others: other, <best>.",
-        "Dependent, but adding nothing to these that could be found: copy.",
+        "3 of 4 columns depend on y at a false discovery rate of 5 % (n = 100 in 20 groups); <best> shares most, "
+        "0.90 bits (95 %: 0.45 to 1.90), grade A.",
+        "Keep other and <best>: each adds information to the others. copy adds nothing detectable to these.",
         "x < y is a note.",
     ]
     assert repr(of_pairs) == str(of_pairs) and "4 of 10 pairs of columns depend on each other" in str(of_pairs)
@@ -99,8 +97,10 @@ def test_figures_are_drawn_on_given_axes_or_on_own_ones(of_target, of_pairs):
         assert found.plot(axis) is axis and found.plot() is not axis
     bars = of_target.plot()
     assert [label.get_text() for label in bars.get_yticklabels()] == ["<best>", "copy", "other", "none"]
-    many = Screen(ordered([row(f"c{place}", "y", 0.1, False) for place in range(MAX_BARS + 5)]), "y", 0.05, 100, 0)
-    assert len(many.plot().get_yticklabels()) == MAX_BARS and f"the first {MAX_BARS} of" in many.plot().get_title()
+    many = Screen(ordered([row(f"c{place}", "y", 0.1) for place in range(MAX_BARS + 5)]), "y", 0.05, 100, 0)
+    assert len(many.plot().get_yticklabels()) == MAX_BARS and f"first {MAX_BARS} of" in many.plot().get_title()
+    few = Screen(ordered([row(f"c{place}", "y", 0.1, place < 2) for place in range(20)]), "y", 0.05, 100, 0)
+    assert len(few.plot().get_yticklabels()) == 2 + BARS_BEYOND
     plt.close("all")
 
 

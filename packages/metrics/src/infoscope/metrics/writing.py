@@ -1,10 +1,12 @@
-"""How reports write their estimates: as text, as a row of a table, as columns of a table."""
+"""How results are written: sentences of reports and pages, rows and columns of tables."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from infoscope.estimators.result import Estimate
+from infoscope.estimators.result import Estimate, decimals
 
 COLUMNS = ("value", "standard_error", "low", "high", "unit", "n", "method", "notes")
 
@@ -24,6 +26,63 @@ def shown(one: Estimate, error: bool = True, interval: bool = True) -> str:
 def in_bits(one: Estimate, interval: bool = True) -> str:
     """An estimate of information in bits with its 95 % interval, or why there is none."""
     return shown(one if math.isnan(one.value) else one.bits, error=False, interval=interval)
+
+
+def amount(one: Estimate, ceiling: Estimate | None = None) -> str:
+    """Information with its 95 % interval, all in one unit: 1.83 of 2.00 bits (95 %: 1.80 to 1.91)."""
+    half = (one.high - one.low) / 2
+    places = max(2, decimals(half, 1)) if half > 0 else 2
+    most = "" if ceiling is None else f" of {ceiling.value:.{places}f}"
+    interval = f" (95 %: {one.low:z.{places}f} to {one.high:z.{places}f})" if math.isfinite(one.low) else ""
+    return f"{one.value:z.{places}f}{most} {one.unit}{interval}"
+
+
+def at_most(one: Estimate) -> str:
+    """The upper end of an interval, in words: at most 0.04 bits."""
+    return f"at most {max(0.01, one.high):.2f} {one.unit}"
+
+
+def listed(names: Iterable[str], most: int = 8) -> str:
+    """The first names, and how many more there are: a, b and c; a, b and 3 more."""
+    names = list(names)
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+
+
+class Unwanted(NamedTuple):
+    """Information of a block about a variable that it is not meant for.
+
+    ceiling: the entropy of the variable, if it is of classes; detected: whether there is any; usable: what predictors
+    use of it, if that is another number.
+    """
+
+    block: str
+    variable: str
+    information: Estimate
+    ceiling: Estimate | None
+    detected: bool
+    usable: Estimate | None = None
+
+    def __str__(self) -> str:
+        used = "" if self.usable is None else f" (predictors use {self.usable.value:z.2f})"
+        return f"{self.block} also carries {amount(self.information, self.ceiling)} about {self.variable}{used}"
+
+
+def leaks(found: Sequence[Unwanted]) -> list[str]:
+    """Sentences to begin a report with: what leaks, and what to do about it; or upper limits where nothing leaks."""
+    of_size = sorted((one for one in found if one.detected), key=lambda one: -one.information.value)
+    if of_size:
+        first, more = of_size[0], f"; and {len(of_size) - 3} more" if len(of_size) > 3 else ""
+        return [
+            f"Leak: {'; '.join(map(str, of_size[:3]))}{more}.",
+            f"What to do: penalise information about {first.variable} in {first.block} during training, or drop the "
+            f"columns of {first.block} that carry it; the same report with each column as a block (ARGS=--each) shows "
+            f"which. Part of it is expected if {first.variable} is related to what {first.block} is meant for.",
+        ]
+    limits = sorted(found, key=lambda one: -one.information.high)
+    each = [f"{one.block} carries {at_most(one.information)} about {one.variable}" for one in limits]
+    return [f"No leak is detected: {listed(each, 3)} (95 %)."] if each else []
 
 
 def row(one: Estimate) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What an evaluation of a partition found, as a table, scores, words and plain values; and differences of models."""
+"""The report of a partition: estimates, scores, tests, a table and sentences; and differences between models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from infoscope.errors import Conflict, InvalidInput, OutOfRange, UnknownName
 from infoscope.estimators.result import LEVEL, Estimate
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 from infoscope.metrics.pid import ROUNDING
-from infoscope.metrics.writing import blocks_and_widths, shown
+from infoscope.metrics.writing import Unwanted, blocks_and_widths, leaks, shown
 from infoscope.notebook import as_html, axes, intervals
 
 COLUMNS = [
@@ -30,25 +30,25 @@ _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)
 _SIGNIFICANT_ERRORS = 2.0  # standard errors by which two routes must differ to disagree
 OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
 SEED_LIMITS = (
-    "The constants of the old score (typical entropy 2.5, three terms) are no property of these labels; it rewards "
+    "The constants of the old score (typical entropy 2.5, three terms) do not depend on these labels; it rewards "
     "co-information, which cannot exceed I(Y;D); it ignores Y or D alone in z_dy, and counts an absent block as 0."
 )
 _POSTERIOR_LIMITS = (
-    "Not shown: what a reader of finite means could use. Where the posteriors of rows do not overlap, a draw tells its "
-    "row, and every block holds everything. Nor what holds for other rows: these are the population, so differences "
-    "between classes that are chance count as information, and a block without any is above 0 here. Errors count rows "
-    "as drawn, too, and so are larger than those of the draws alone."
+    "Not shown: what predictors that see finite means could use. Where the posteriors of rows do not overlap, a draw "
+    "identifies its row, and every block carries everything. Other rows: these are the population, so chance "
+    "differences between classes count as information, and a block without any is above 0 here. Errors include the "
+    "draw of rows, too, and so are larger than those of the draws alone."
 )
 _LIMITS = (
     "the bias of nearest-neighbour quantities. It is larger for wide blocks than for narrow ones, which raises the "
     "score unique. Use the classifier's.",
-    "what another family could extract. Where an encoder is a deterministic function, Shannon information is all or "
-    "nothing, and leakage here means what this family can read.",
-    "what the training rows could not teach. Learning w weights from m rows or groups costs up to w / (2 m) nats "
+    "what another family could use. Where an encoder is a deterministic function, Shannon information is all or "
+    "nothing, and leakage here means what this family can use.",
+    "what more training rows would add. Learning w weights from m rows or groups costs up to w / (2 m) nats "
     "(Akaike 1974): scores by the classifier can be too low by that, and their intervals do not include it.",
-    "the chance in the training sets of the classifiers. Where a block tells next to nothing, errors by the classifier "
-    "can be 40 % too small: believe the permutation tests there.",
-    "anything about other trainings of this model: errors are over rows, for one trained model. Models are compared by "
+    "the chance in the training sets of the classifiers. Where a block carries next to nothing, errors by the "
+    "classifier can be 40 % too small: use the permutation tests there.",
+    "anything about other trainings of this model: errors are over rows, for one trained model. Compare models by "
     "`compare`, not by whether intervals overlap.",
 )
 
@@ -124,23 +124,44 @@ class PartitionReport:
                 ])  # fmt: skip
         return pd.DataFrame(rows, columns=COLUMNS)
 
-    def summary(self) -> str:
-        """What was found, in plain words, with what it does not show."""
-        return "\n".join([*self._findings(), *self._limits()])
+    @property
+    def answers(self) -> list[str]:
+        """What leaks and what to do about it (`writing.leaks`), by the route `main` and the permutation tests."""
+        figures, found = self.figures[self.main], []
+        for block, variable, of in (
+            ("z_y", "D given Y", "D|Y"),
+            ("z_d", "Y given D", "Y|D"),
+            ("z_x", "Y and D", "Y,D"),
+        ):
+            information, test = figures.get(f"I({block};{of})"), self.tests.get(f"I({block};{of})")
+            if information is None or not isfinite(information.value):
+                continue
+            tested = test is not None and isfinite(test.p_value)
+            detected = test.p_holm < 1.0 - LEVEL if tested else information.low > ROUNDING
+            found.append(Unwanted(block, variable, information, figures.get(f"H({of})"), detected))
+        return leaks(found)
 
-    __str__ = summary
-
-    def _findings(self) -> list[str]:
+    @property
+    def findings(self) -> list[str]:
+        """Sentences on scores, tests and where the routes disagree."""
         disagreements = self._disagreements() if NEIGHBOURS in self.routes else []
         return [self._heading(), *self._score_lines(), *self._test_lines(), *disagreements]
 
-    def _limits(self) -> list[str]:
+    @property
+    def details(self) -> dict[str, pd.DataFrame | list[str]]:
+        """What is beyond the answers and findings, by title: every figure, and what they do not show."""
         limits = [f"Not shown: {note}" for note in _LIMITS] if NEIGHBOURS in self.routes else []
-        return limits + [_POSTERIOR_LIMITS] * (POSTERIOR in self.routes)
+        limits += [_POSTERIOR_LIMITS] * (POSTERIOR in self.routes)
+        return {"Every quantity and score": self.table(), "What is not shown": limits}
+
+    def summary(self) -> str:
+        """The answers, the findings and what they do not show, a line each."""
+        return "\n".join([*self.answers, *self.findings, *self.details["What is not shown"]])
+
+    __str__ = summary
 
     def _repr_html_(self) -> str:
-        folded = {"Every quantity and score": self.table(), "What is not shown": self._limits()}
-        return as_html(self._findings(), folded=folded)
+        return as_html([*self.answers, *self.findings], folded=self.details)
 
     def plot(self, ax: Any = None) -> Any:
         """Draws what blocks hold of Y and D by the route `main`, nats, with 95 % intervals; the matplotlib axes."""
@@ -151,20 +172,14 @@ class PartitionReport:
         return ax
 
     def _heading(self) -> str:
-        widths, settings = blocks_and_widths(self.blocks), self.settings
+        settings, population = self.settings, ""
+        how = f"Classifier: {settings.get('family')}, {settings.get('folds')} folds. Neighbours: k = "
+        how += f"{settings.get('k')}, {settings.get('resamples')} half-samples."
         if POSTERIOR in self.routes:
             population, how = ", taken as the population", f"Exact log-marginals, {settings['draws']} draws."
-        else:
-            population, how = (
-                "",
-                (
-                    f"Classifier: {settings['family']}, {settings['folds']} folds. Neighbours: k = {settings['k']}, "
-                    f"{settings['resamples']} half-samples."
-                ),
-            )
         return (
-            f"{self.n} rows in {self.groups} groups{population}; blocks (columns) {widths}. {how} Nats; ± is a "
-            "standard error, brackets are 95 % intervals."
+            f"{self.n} rows in {self.groups} groups{population}; blocks (columns) {blocks_and_widths(self.blocks)}. "
+            f"{how} Nats; ± is a standard error, brackets are 95 % intervals."
         )
 
     def _score_lines(self) -> list[str]:
@@ -187,10 +202,9 @@ class PartitionReport:
         return [
             *lines,
             f"No partition of these labels exceeds {found['seed_ceiling'].value:.3f} there in nats. {SEED_LIMITS}",
-            f"z_y tells {shown(found['leakage_of_d_in_z_y'])} of what there is to know about D given Y (leakage).",
-            f"z_d tells {shown(found['leakage_of_y_in_z_d'])} of what there is to know about Y given D (leakage).",
-            f"z_x tells {shown(found['residual_in_z_x'])} of what there is to know about Y and D.",
-            f"All blocks together tell {shown(found['sufficiency'])} of Y and D.",
+            f"Leakage: z_y carries {shown(found['leakage_of_d_in_z_y'])} of H(D|Y), z_d "
+            f"{shown(found['leakage_of_y_in_z_d'])} of H(Y|D), z_x {shown(found['residual_in_z_x'])} of H(Y,D).",
+            f"All blocks together carry {shown(found['sufficiency'])} of H(Y,D).",
             f"Co-information of z_dy with Y and D (positive: redundancy): {shown(co_information)}{kind}.",
         ]
 
@@ -200,7 +214,7 @@ class PartitionReport:
             if not isfinite(test.p_value):
                 lines.append(f"{name} = 0 could not be tested: {test.exchanged}")
                 continue
-            finding = "it is there" if test.p_holm < 1.0 - LEVEL else "not shown, which does not mean absent"
+            finding = "it is there" if test.p_holm < 1.0 - LEVEL else "not detected, which does not mean absent"
             lines.append(
                 f"{name} = 0: p = {test.p_value:.3g}, {test.p_holm:.3g} after Holm over {count} test{'s' * (count > 1)}"
                 f" (permuting {test.exchanged}): {finding}."

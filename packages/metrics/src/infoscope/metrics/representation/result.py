@@ -1,9 +1,9 @@
-"""What a report of a representation found: rows of estimates, tables, and a page of sentences."""
+"""The report of a representation: rows of estimates, tables, a heat map, and sentences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,22 +16,23 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.factor_information.result import TERMS
 from infoscope.metrics.partition import PartitionReport
 from infoscope.metrics.pid import Bounds
-from infoscope.metrics.writing import blocks_and_widths, columns, in_bits
+from infoscope.metrics.writing import Unwanted, amount, at_most, blocks_and_widths, columns, in_bits, leaks, listed
 from infoscope.notebook import as_html, axes, heat
 
 TARGET, DOMAIN = "target", "domain"
 ALL = "all blocks"  # the name of them together
 MEASURES = ("reading", "linear", "richer")
-_MAX_LISTED_BLOCKS = 4  # blocks that a summary names
-_LIMITS = (
-    "Usable information is what these families can read, from rows they were not fitted to: a lower bound on what is "
-    "there. Bounds and shares of blocks are of usable information, and so hold for these families.",
-    "An interval of usable information reaches to where more training rows lead at the slowest, at most to H(target); "
-    "where none is detected, to the upper limit of the information. That interval is of the reading, for the true "
-    "value, calibrated on simulated data (grade A: narrow, C: unlike everything simulated).",
-    "Unique, redundant and synergistic: between the bounds for every decomposition; the concrete value is that of "
-    "Williams & Beer 2010, who call redundant what the sources tell to the same extent, be it the same or not.",
-    "Not shown: anything about other trainings of the same model. Errors are over rows (or groups of them).",
+_ALMOST = 0.9  # share of a block's information beyond which a sentence calls a part of it almost all
+_MEANING = (
+    "Usable information is what the two families of predictors use on held-out rows, a lower bound on the information. "
+    "Its interval extends to what more training rows could add, at most to H(target), the entropy of the target; where "
+    "none is detected, to the upper limit of the information.",
+    "Information: the 95 % interval for the true value, calibrated on simulated data; grade A: narrow, B: wide, C: the "
+    "data differ from everything simulated.",
+    "Unique, redundant and synergistic compare a block with all others, by usable information: the value of Williams & "
+    "Beer 2010, and the bounds of every decomposition. Redundant is what both inform about to the same extent, whether "
+    "or not it is the same.",
+    "Errors are over rows (or groups of rows) for one trained model; they do not include other trainings.",
 )
 
 
@@ -69,6 +70,11 @@ class Row:
         return self.reading.low, max(min(self.reading.high, most), self.reading.low)
 
     @property
+    def detected(self) -> bool:
+        """Whether the block carries any information, by the reading or the richer family."""
+        return self.reading.low > 0.0 or self.richer.low > 0.0
+
+    @property
     def share(self) -> float:
         """Of the ceiling, what the richer family can use; nan where there is none."""
         return math.nan if self.ceiling is None else float(self.richer) / float(self.ceiling)
@@ -87,17 +93,32 @@ class Row:
         crossed = dict.fromkeys(note for one in self.sharing.values() for note in one.notes)
         return found | {"notes": " ".join((*notes, *crossed))}
 
+    def brief(self) -> dict[str, str]:
+        """What a reader needs first, bits."""
+        one, unique = self.richer.bits, self.sharing.get("unique")
+        alone = "" if unique is None or math.isnan(unique.value) else f"{unique.bits.value:z.2f}"
+        return {
+            "block": self.block,
+            "target": self.target,
+            "usable bits (95 %)": f"{one.value:z.2f} ({one.low:z.2f} to {one.high:z.2f})",
+            "of H(target)": f"{100 * self.share:z.0f} %" if math.isfinite(self.share) else "",
+            "only there": alone,
+            "information (95 %)": self._information("{:z.2f}"),
+            "grade": self.reading.grade if isinstance(self.reading, Reading) else "",
+        }
+
     def cells(self) -> dict[str, str]:
-        """The same to read, in bits; missing results are marked in their cells."""
+        """Every measure in bits, to read; missing results are marked in their cells."""
         ceiling = "none: numbers" if self.ceiling is None else in_bits(self.ceiling, interval=False)
-        domain = " (domain)" if self.role == DOMAIN and self.target != DOMAIN else ""
-        found = {"block": self.block, "target": self.target + domain}
-        low, high = (end / NATS_PER_BIT for end in self.between)
-        found["information"] = f"{low:z.3f} to {high:z.3f}" if math.isfinite(high) else f"{low:z.3f} or more"
+        found = {"block": self.block, "target": self.target, "information": self._information("{:z.3f}")}
         found |= {name: in_bits(getattr(self, name)) for name in MEASURES}
         found["reading"] += f", grade {self.reading.grade}" if isinstance(self.reading, Reading) else ""
         found["at most"] = ceiling
         return found | {name: self._between(name) for name in TERMS}
+
+    def _information(self, form: str) -> str:
+        low, high = (form.format(end / NATS_PER_BIT) for end in self.between)
+        return f"{low} to {high}" if math.isfinite(self.between[1]) else f"{low} or more"
 
     def _between(self, term: str) -> str:
         if not self.sharing:
@@ -119,6 +140,7 @@ class RepresentationReport:
     partition   scores of named blocks, or None
     unanswered  target (or domain) -> why there is no result
     label       the target that z_y is meant for, where there is a partition
+    domain      the name of the domain
     """
 
     blocks: Mapping[str, int]
@@ -132,6 +154,7 @@ class RepresentationReport:
     notes: tuple[str, ...] = field(default=())
     unanswered: Mapping[str, str] = field(default_factory=dict)
     label: str = ""
+    domain: str = "the domain"
 
     @property
     def table(self) -> pd.DataFrame:
@@ -140,8 +163,15 @@ class RepresentationReport:
 
     @property
     def text(self) -> pd.DataFrame:
-        """The same to read, in bits, with 95 % intervals."""
-        return pd.DataFrame([row.cells() for row in self.rows])
+        """What a reader needs first of each block and target, bits, with 95 % intervals; `details` has all."""
+        return self._named(row.brief() for row in self.rows)
+
+    def _named(self, rows: Iterable[dict[str, str]]) -> pd.DataFrame:
+        """Rows as a table in which the domain has its name."""
+        return pd.DataFrame(rows).replace({"target": {DOMAIN: self._called(DOMAIN)}})
+
+    def _called(self, target: str) -> str:
+        return self.domain if target == DOMAIN else target
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -157,118 +187,128 @@ class RepresentationReport:
         raise KeyError((block, target))
 
     @property
-    def summary(self) -> tuple[str, ...]:
-        """What leaks; then a sentence for each target and the domain: what can be read of it, where, and where nothing
-        sure can.
+    def _unwanted(self) -> list[Row]:
+        """Blocks with variables that they should not carry, detected or not.
+
+        In a partition z_d should not carry the label, z_y the domain, and z_x neither. Of other blocks: one that
+        carries most of a variable should not carry what a different block carries more of, nor most of a target and
+        the domain.
         """
-        targets = dict.fromkeys(row.target for row in self.rows)
-        told = [_in_short([row for row in self.rows if row.target == target]) for target in targets]
-        return (*self.leaks, *told)
+        rows = [row for row in self.rows if row.block != ALL]
+        if self.label:
+            unwanted = {"z_y": {DOMAIN}, "z_d": {self.label}, "z_x": {DOMAIN, self.label}}
+            return [row for row in rows if row.target in unwanted.get(row.block, ())]
+        home: dict[str, Row] = {}
+        for row in (row for row in rows if row.detected):
+            home[row.target] = max(home.get(row.target, row), row, key=lambda one: float(one.richer))
+        return [
+            row for row in rows
+            if any(one.block == row.block and one.target != row.target for one in home.values())
+            and (row.role == DOMAIN or home.get(row.target, row).block != row.block)
+        ]  # fmt: skip
 
     @property
-    def leaks(self) -> tuple[str, ...]:
-        """Of a partition, a sentence for z_y and z_d: what they hold of what the other is meant for, by the reading."""
-        wrong = {"z_d": self.label, "z_y": DOMAIN} if self.label else {}
-        found = [row for row in self.rows if wrong.get(row.block) == row.target]
-        return tuple(
-            f"{row.block} leaks {_called(row)}: it holds {in_bits(row.reading)} bits of what is for the other block."
-            if row.reading.low > 0.0
-            else f"No leak of {_called(row)} in {row.block} can be shown: at most {row.reading.bits.high:.3f} bits."
-            for row in found
-            if math.isfinite(row.reading.value)
-        )
+    def leaks(self) -> list[str]:
+        """What leaks and what to do about it, in sentences (`writing.leaks`): by the reading, or by the richer family
+        where the reading detects nothing.
+        """
+        found = []
+        for row in self._unwanted:
+            if not math.isfinite(row.reading.value) or row.richer.low > 0.0 >= row.reading.low:
+                information, usable = row.richer.bits, None
+            else:
+                information, usable = row.reading.bits, row.richer.bits
+            most = None if row.ceiling is None else row.ceiling.bits
+            found.append(Unwanted(row.block, self._called(row.target), information, most, row.detected, usable))
+        return leaks(found)
 
     @property
     def answers(self) -> list[str]:
-        """The first sentences of the report: what could not be estimated, leaks, and one sentence for each target."""
-        unsaid = (f"Nothing is said about {name}, which was asked for: {why}" for name, why in self.unanswered.items())
-        return [*unsaid, *self.summary]
+        """The first sentences: what could not be measured, what leaks, and where the information on each target is."""
+        missing = [f"Not measured: {self._called(name)}: {why}" for name, why in self.unanswered.items()]
+        targets = dict.fromkeys(row.target for row in self.rows)
+        where = [self._where([row for row in self.rows if row.target == target]) for target in targets]
+        return [*missing, *self.leaks, *where]
+
+    def _where(self, rows: Sequence[Row]) -> str:
+        """Where the usable information on one target is, given the rows of all blocks."""
+        whole = next((row for row in rows if row.block == ALL), rows[0])
+        blocks = sorted((row for row in rows if row is not whole), key=lambda row: -float(row.richer))
+        about = f"{self._called(whole.target)}: "
+        used = [row for row in blocks if row.richer.low > 0.0] or [whole] * (whole.richer.low > 0.0)
+        if not used:
+            return f"{about}none is detected; {at_most(whole.richer.bits)} are in {whole.block}."
+        first, *others = used
+        most = None if first.ceiling is None else first.ceiling.bits
+        said = [f"{about}{amount(first.richer.bits, most)} are in {first.block}{_only_there(first)}."]
+        unwanted = self._unwanted
+        leaking = [row.block for row in blocks if row.detected and row in unwanted]
+        if others := [f"{row.block} {amount(row.richer.bits)}" for row in others if row.block not in leaking]:
+            said.append(f"Also in {listed(others)}.")
+        if leaking and first.block not in leaking:
+            said.append(f"{listed(leaking)} leak{'s' * (len(leaking) == 1)} it.")
+        if first is not whole and whole.richer.low > first.richer.high:
+            said.append(f"All blocks together carry {amount(whole.richer.bits)}.")
+        rest = [row for row in blocks if row.richer.low <= 0.0 and row.block not in leaking]
+        if rest:
+            each = [f"{row.block}{'' if place else ' carries'} {at_most(row.richer.bits)}"
+                    for place, row in enumerate(rest)]  # fmt: skip
+            said.append(f"{listed(each)}.")
+        return " ".join(said)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws block x target: what the richer family can use, bits, with its interval and its share of what there is
-        to know; the matplotlib axes.
-        """
+        """Draws block x target: what the richer family can use, bits, with its 95 % interval; the matplotlib axes."""
         rows = {(row.block, row.target): row for row in self.rows}
         blocks, targets = (list(dict.fromkeys(names)) for names in zip(*rows))
         bits = np.array([[rows[block, target].richer.bits.value for target in targets] for block in blocks])
 
         def written(block: str, target: str) -> str:
-            row, one = rows[block, target], rows[block, target].richer.bits
-            share = f"\n{100 * row.share:z.0f} % of H" if math.isfinite(row.share) else ""
-            return f"{one.value:z.2f}\n[{one.low:z.2f}, {one.high:z.2f}]{share}"
+            one = rows[block, target].richer.bits
+            return f"{one.value:z.2f}\n{one.low:z.2f} to {one.high:z.2f}"
 
         texts = [[written(block, target) for target in targets] for block in blocks]
-        ax = axes(ax, (2.0 * len(targets) + 2.5, 0.7 * len(blocks) + 1.6))
-        image = heat(ax, bits, texts, blocks, targets, max(float(bits.max()), 1e-9))
-        ax.tick_params(labelsize="medium", length=3.5)
-        ax.tick_params(axis="x", rotation=20)
-        ax.figure.colorbar(image, ax=ax, label="usable information (bits)")
+        ax = axes(ax, (1.3 * len(targets) + 1.6, 0.5 * len(blocks) + 0.9))
+        heat(ax, bits, texts, blocks, [self._called(name) for name in targets], max(float(bits.max()), 1e-9), 9)
+        ax.set_title("usable information (bits), 95 % interval", fontsize=9)
         return ax
 
+    @property
+    def details(self) -> dict[str, pd.DataFrame | list[str]]:
+        """What is beyond the answers and `text`, by title: tables and sentences."""
+        settings = ", ".join(f"{name}: {value}" for name, value in self.settings.items())
+        notes = dict.fromkeys(
+            f"{row.block}, {self._called(row.target)}: {note}" for row in self.rows for note in row.reading.notes
+        )
+        found: dict[str, pd.DataFrame | list[str]] = {
+            "What the numbers mean": [*_MEANING, f"Blocks (columns): {blocks_and_widths(self.blocks)}. {settings}."],
+            "What to doubt": [*(f"Not measured: {note}" for note in self.notes), *notes],
+            "Every measure (bits, 95 % intervals)": self._named(row.cells() for row in self.rows),
+            "Hardest items to predict from all blocks (pointwise information, PVI, bits)": self.hardest,
+            "Scores of disentanglement, of columns and of blocks": self.scores,
+        }
+        if self.partition is not None:
+            more = self.partition.details
+            limits = more["What is not shown"]
+            found["Partition, by conditional information (nats)"] = [*self.partition.findings, *limits]
+            found["Partition, every quantity and score (nats)"] = more["Every quantity and score"]
+        return {title: content for title, content in found.items() if len(content)}
+
     def _repr_html_(self) -> str:
-        tables = self.tables
-        hardest, scores, partition = (tables.get(name) for name in ("hardest", "scores", "partition"))
-        return as_html(self.answers, self.text, {
-            "Hardest items (bits)": hardest, "Scores of disentanglement": scores, "Partition (nats)": partition,
-            "In sentences": str(self).splitlines()[len(self.answers) :],
-        })  # fmt: skip
+        return as_html(self.answers, self.text, self.details)
 
     def __str__(self) -> str:
         grouped = f" in {self.groups:,} groups" if self.groups < self.n else ""
-        lines = [
-            *self.answers,
-            f"{self.n:,} rows{grouped}; blocks (columns) {blocks_and_widths(self.blocks)}. Bits; brackets are 95 % "
-            "intervals. " + ", ".join(f"{name}: {value}" for name, value in self.settings.items()) + ".",
-            *(_sentence(row) for row in self.rows),
-        ]  # fmt: skip
-        for target, part in self.hardest.groupby("target", sort=False):
-            items = ", ".join(f"{item} ({bits:.2f})" for item, bits in zip(part["item"], part["pvi_bits"]))
-            lines.append(f"Hardest for {target}, by PVI in bits: {items}.")
-        lines += [
-            f"Score {score['score']}: {score['value']:.3f} ± {score['standard_error']:.3f} ({score['unit']})."
-            if math.isfinite(score["value"]) else f"Score {score['score']}: none ({score['notes']})"
-            for score in self.scores.to_dict("records")
-        ]  # fmt: skip
-        lines += [] if self.partition is None else ["Partition, in nats (1.44 bits each):", str(self.partition)]
-        return "\n".join([*lines, *(f"Not said: {note}" for note in self.notes), *_LIMITS])
+        lines = [*self.answers, f"{self.n:,} rows{grouped}:", self.text.to_string(index=False)]
+        return "\n".join(
+            [*lines, *(line for content in self.details.values() if isinstance(content, list) for line in content)]
+        )
 
 
-def _in_short(rows: Sequence[Row]) -> str:
-    """The sentence on one target, given the rows of all blocks: usable by the richer family, in bits."""
-    whole = next((row for row in rows if row.block == ALL), rows[0])
-    blocks = sorted((row for row in rows if row is not whole), key=lambda row: -float(row.richer))
-    of_all = "" if whole.ceiling is None else f" of {float(whole.ceiling.bits):.3f}"
-    source = "all blocks together" if whole.block == ALL else whole.block
-    bits = f"{in_bits(whole.richer)}{of_all} bits"
-    said = [f"{bits} can be read from {source}" if whole.richer.low > 0.0 else f"nothing sure from {source}: {bits}"]
-    sure = [row for row in blocks if row.richer.low > 0.0]
-    for place, row in enumerate(sure[:_MAX_LISTED_BLOCKS]):
-        unique = row.sharing.get("unique")
-        alone = "" if unique is None or math.isnan(unique.value) else f", {float(unique.bits):z.3f} in no other"
-        said.append(f"{'then' if place else 'most'} from {row.block}, {in_bits(row.richer)}{alone}")
-    if len(sure) > _MAX_LISTED_BLOCKS:
-        said.append(f"less from {len(sure) - _MAX_LISTED_BLOCKS} more")
-    unsure = [f"{row.block} (at most {row.richer.bits.high:z.3f})" for row in blocks if not row.richer.low > 0.0]
-    if unsure:
-        more = f" and {len(unsure) - _MAX_LISTED_BLOCKS} more" if len(unsure) > _MAX_LISTED_BLOCKS else ""
-        said.append(f"nothing sure from {', '.join(unsure[:_MAX_LISTED_BLOCKS])}{more}")
-    return f"Of {_called(whole)}, {'; '.join(said)}."
-
-
-def _called(row: Row) -> str:
-    return "the domain" if row.role == DOMAIN else row.target
-
-
-def _sentence(row: Row) -> str:
-    """Information of one block about one target, in words and bits."""
-    cells = row.cells()
-    several = "" if row.block == ALL else "s"
-    whole = f", {100 * row.share:z.0f} % of {cells['at most']}" if math.isfinite(row.share) else ""
-    said = (
-        f"{row.block} tell{several} about {_called(row)} {cells['information']} bits: reading "
-        f"{cells['reading'].rstrip('.')}; usable "
-        f"{cells['richer']}{whole}, by a linear family {cells['linear']}."
-    )
-    if row.sharing:
-        said += " Beside the other blocks " + ", ".join(f"{term} {cells[term]}" for term in TERMS) + "."
-    return " ".join((said, *row.reading.notes)) if math.isfinite(row.reading.value) else said
+def _only_there(row: Row) -> str:
+    """How much of a block's information is in no other block."""
+    unique = row.sharing.get("unique")
+    if unique is None or math.isnan(unique.value):
+        return ""
+    share = float(unique) / float(row.richer)
+    part = "almost all" if share > _ALMOST else f"{unique.bits.value:z.2f}" if share > 1 - _ALMOST else "almost none"
+    return f", {part} of it only there"

@@ -1,9 +1,9 @@
-"""What a screen of a table found: a table, a picture, and a few sentences."""
+"""The result of a screen: a table of pairs of columns, a figure, and sentences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from infoscope.estimators.result import BITS
+from infoscope.estimators.result import BITS, Estimate
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics.writing import amount, listed
 from infoscope.notebook import InNotebook, as_html, axes, heat, intervals
 
-SHOWN = 8  # columns that a sentence names
 MAX_ROWS = 60  # of the table to read
 MAX_BARS = 40  # of the figure of a target
+BARS_BEYOND = 5  # columns without a dependence that the figure shows for comparison
 MAX_WRITTEN = 16  # columns of a heat map up to which the bits are written into it
 CLUSTER_CORRELATION = 0.5  # columns whose information is that of a correlation beyond this are in a cluster
 COLUMNS = {  # of `table`, in bits where the name says so
@@ -97,32 +98,46 @@ class Screen(InNotebook):
         return list(found.values())
 
     @property
-    def summary(self) -> list[str]:
-        """The sentences to begin with."""
+    def answers(self) -> list[str]:
+        """The first sentences: how many columns depend, which share most, and which to keep."""
         what = f"on {self.target}" if self.target else "on each other"
-        pairs = self.table["dependent"]
+        found = self.table[self.table["dependent"]]
         unit = "columns depend" if self.target else "pairs of columns depend"
-        counted = f"{int(pairs.sum()):,} of {len(pairs):,} {unit} {what} at a false discovery rate of {self.level:.0%}"
-        lines = [
-            f"{counted.replace('%', ' %')} (n = {self.n:,}{f' in {self.groups:,} groups' if self.groups else ''})."
-        ]
-        strongest = self.table[pairs & self.table["bits"].notna()].head(SHOWN)
-        if len(strongest):
-            named = [
-                f"{row['column']}{'' if self.target else ' and ' + row['with']} {row['bits']:.2f} bits "
-                f"({row['low_bits']:.2f} to {row['high_bits']:.2f})"
-                for row in strongest.to_dict("records")
-            ]
-            lines.append(f"Most information: {', '.join(named)}.")
-        if self.target and self.chosen:
-            spare = list(self.table.dropna(subset="like")["column"])
-            lines.append(f"Chosen, because each adds something to the others: {listed(self.chosen)}.")
-            if spare:
-                lines.append(f"Dependent, but adding nothing to these that could be found: {listed(spare)}.")
-        elif not self.target and self.clusters:
-            together = "; ".join(listed(names) for names in self.clusters[:SHOWN])
-            lines.append(f"Groups of columns that share most: {together}.")
+        rows = f"n = {self.n:,}{f' in {self.groups:,} groups' if self.groups else ''}"
+        rate = f"{self.level:.0%}".replace("%", " %")
+        counted = f"{len(found):,} of {len(self.table):,} {unit} {what} at a false discovery rate of {rate} ({rows})"
+        known = found.dropna(subset="bits")
+        if known.empty:
+            return [f"{counted}."]
+        top = known.iloc[0]
+        most = Estimate(top["bits"], unit=BITS, interval=(top["low_bits"], top["high_bits"]))
+        first = f"{top['column']} shares" if self.target else f"{top['column']} and {top['with']} share"
+        lines = [f"{counted}; {first} most, {amount(most)}, grade {top['grade']}."]
+        if self.chosen:
+            lines.append(f"Keep {listed(self.chosen)}: each adds information to the others.")
+            if spare := list(self.table.dropna(subset="like")["column"]):
+                lines[-1] += f" {listed(spare)} add{'s' * (len(spare) == 1)} nothing detectable to these."
+        if self.clusters:
+            lines.append(f"Groups of columns that share most: {'; '.join(map(listed, self.clusters[:8]))}.")
         return lines
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What the figures mean and what to doubt, by title."""
+        meaning = [
+            "Bits: the best guess of the information that both share, with a 95 % interval for the true value; grade "
+            "A: narrow, B: wide, C: the data differ from everything simulated.",
+            f"q: the false discovery rate at which a pair is called dependent (Benjamini & Hochberg 1995), here at "
+            f"most {self.level:g}.",
+        ]
+        if self.chosen:
+            meaning.append(
+                "Chosen: 1, 2, ... in the order of the choice; each adds information to the others. Like: it depends "
+                f"on {self.target} but adds nothing detectable to the chosen columns, of which it depends most on this "
+                "one. Adds: information beyond the (other) chosen columns, as of normal variables; columns are chosen "
+                "by a test, so this interval may begin below 0."
+            )
+        return {"What the numbers mean": meaning} | ({"What to doubt": list(self.notes)} if self.notes else {})
 
     @property
     def text(self) -> pd.DataFrame:
@@ -145,10 +160,10 @@ class Screen(InNotebook):
         return pd.DataFrame(columns)
 
     def _repr_html_(self) -> str:
-        return as_html(str(self).splitlines(), self.text)
+        return as_html(self.answers, self.text, self.details)
 
     def __str__(self) -> str:
-        return "\n".join([*self.summary, *self.notes])
+        return "\n".join([*self.answers, *self.notes])
 
     __repr__ = __str__
 
@@ -170,18 +185,28 @@ class Screen(InNotebook):
         return ax
 
     def _bars(self, ax: Any) -> Any:
-        shown = self.table.head(MAX_BARS)
+        found = self.table
+        shown = found.head(min(MAX_BARS, int(found["dependent"].sum()) + BARS_BEYOND))
+        depends, chosen = shown["dependent"].astype(bool), shown["chosen"].notna()
+        kinds = {
+            "adds to the other blue ones": ("C0", chosen),
+            "depends, adds nothing detectable": ("C7", depends & ~chosen),
+            "no dependence detected": ("#bbbbbb", ~depends & ~chosen),
+        }
         estimates = [
             SimpleNamespace(value=row["bits"], low=row["low_bits"], high=row["high_bits"], unit=BITS)
             for row in shown.to_dict("records")
         ]
-        colours = np.where(shown["chosen"].notna(), "C0", np.where(shown["dependent"], "C7", "#cccccc"))
-        ax = axes(ax, (6.4, 1.4 + 0.24 * len(shown)))
-        intervals(ax, list(shown["column"]), estimates, list(colours))
+        colours = np.where(chosen, "C0", np.where(depends, "C7", "#bbbbbb")).tolist()
+        ax = axes(ax, (5.0, 1.2 + 0.24 * len(shown)))
+        intervals(ax, list(shown["column"]), estimates, colours)
         ax.set_xlabel(f"information about {self.target} (bits), 95 % interval")
-        first = f"the first {len(shown)} of {len(self.table):,} columns; " if len(shown) < len(self.table) else ""
-        colours = "blue: adds to the other blue ones; grey: depends, adds nothing to them;\npale: no dependence found; "
-        ax.set_title(f"{colours}{first}n = {self.n:,}", fontsize="small")
+        for label, (colour, of) in kinds.items():
+            if of.any():
+                ax.plot([], [], "o", color=colour, label=label)
+        ax.legend(fontsize="small", loc="lower right")
+        if len(shown) < len(found):
+            ax.set_title(f"first {len(shown)} of {len(found):,} columns", fontsize="small")
         return ax
 
 
@@ -189,12 +214,6 @@ def _with_intervals(rows: pd.DataFrame, of: str, prefix: str = "") -> list[str]:
     """Figures of rows as 0.24 (0.15 to 0.45); no text where there is none."""
     each = zip(rows[of], rows[f"{prefix}low_bits"], rows[f"{prefix}high_bits"])
     return ["" if math.isnan(one) else f"{one:z.2f} ({low:z.2f} to {high:z.2f})" for one, low, high in each]
-
-
-def listed(names: Iterable[str]) -> str:
-    """The first names, and how many more there are."""
-    names = list(names)
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
 def ordered(rows: list[Mapping[str, object]]) -> pd.DataFrame:
