@@ -1,5 +1,7 @@
-"""What a stranger needs before the code: a licence, how to cite, and a paper whose references are all there."""
+"""Licence, citation, paper, changelog and package metadata: each complete, all of one version."""
 
+import datetime
+import json
 import re
 import subprocess
 import sys
@@ -7,20 +9,30 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 REPOSITORY = Path(__file__).parents[1]
 LICENCE = "Apache-2.0"
+PROJECTS = {
+    path.parent.name: tomllib.loads(path.read_text())["project"]
+    for path in REPOSITORY.glob("packages/*/pyproject.toml")
+}
+LIGHT = "core", "data", "estimators", "metrics", "infoscope"  # what is installed without extras, and by conda
+SECTIONS = [  # the Journal of Open Source Software requires them
+    "Summary", "Statement of need", "State of the field", "Software design", "Research impact statement",
+    "AI usage disclosure", "Acknowledgements", "References",
+]  # fmt: skip
 
 
 def test_one_licence():
     """The standard text, in every package as well."""
     text = (REPOSITORY / "LICENSE").read_text()
     assert "Version 2.0, January 2004" in text and "END OF TERMS AND CONDITIONS" in text
-    projects = sorted(REPOSITORY.glob("packages/*/pyproject.toml"))
-    assert len(projects) == 7
-    for project in projects:
-        assert tomllib.loads(project.read_text())["project"]["license"] == LICENCE
-        assert (project.parent / "LICENSE").read_text() == text
+    assert len(PROJECTS) == 7
+    for name, project in PROJECTS.items():
+        assert project["license"] == LICENCE
+        copy = REPOSITORY / "packages" / name / "LICENSE"
+        assert copy.read_text() == text and not copy.is_symlink()  # a package built outside the repository has it
 
 
 def test_the_citation_follows_its_schema():
@@ -28,9 +40,64 @@ def test_the_citation_follows_its_schema():
     command = [program, "--builtin-schema", "vendor.citation-file-format", "CITATION.cff"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    version = tomllib.loads((REPOSITORY / "packages/metrics/pyproject.toml").read_text())["project"]["version"]
-    cited = (REPOSITORY / "CITATION.cff").read_text()
-    assert f"version: {version}" in cited and f"license: {LICENCE}" in cited
+
+
+def test_one_version_and_date():
+    """In every package, CITATION.cff, codemeta.json, the conda recipe, and at the top of the changelog."""
+    citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text())
+    described = json.loads((REPOSITORY / "codemeta.json").read_text())
+    recipe = yaml.safe_load((REPOSITORY / "infra" / "conda" / "recipe.yaml").read_text())
+    changelog = (REPOSITORY / "CHANGELOG.md").read_text()
+    version, date = re.search(r"^## (\S+) \((\S+)\)$", changelog, re.MULTILINE).groups()
+    versions = {project["version"] for project in PROJECTS.values()}
+    assert versions | {citation["version"], described["version"], recipe["context"]["version"]} == {version}
+    assert citation["date-released"] == datetime.date.fromisoformat(date) and described["dateModified"] == date
+    assert citation["license"] == recipe["about"]["license"] == LICENCE and described["license"].endswith(LICENCE)
+    assert citation["keywords"] == described["keywords"] and described["name"] in citation["title"]
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_packages_require_one_another_at_their_own_version(name):
+    """Modules of one version call private functions of another package's same version."""
+    project = PROJECTS[name]
+    required = [*project["dependencies"], *sum(project.get("optional-dependencies", {}).values(), [])]
+    ours = [text for text in required if re.match(r"infoscope-", text)]
+    assert all(text.endswith(f"=={project['version']}") for text in ours) and (ours or name == "core")
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_a_package_describes_itself(name):
+    """A summary of one line, and a Markdown description whose Python runs."""
+    project = PROJECTS[name]
+    text = project["readme"]["text"].lstrip()
+    assert len(project["description"]) < 100 and project["keywords"] and text.startswith("# ")
+    assert project["readme"]["content-type"] == "text/markdown"
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(code, name, "exec"), {})
+
+
+def test_the_conda_recipe_requires_what_the_packages_require():
+    recipe = yaml.safe_load((REPOSITORY / "infra" / "conda" / "recipe.yaml").read_text())
+    wanted = {text for name in LIGHT for text in PROJECTS[name]["dependencies"] if not text.startswith("infoscope")}
+    python = {project["requires-python"] for project in PROJECTS.values()}
+    assert {text.replace(" ", "") for text in recipe["requirements"]["run"]} == wanted | {f"python{python.pop()}"}
+    assert all(f"packages/{name}" in recipe["build"]["script"][0] for name in LIGHT) and not python
+
+
+def test_the_changelog_is_kept_by_version():
+    """Newest first, each with a date, under the headings of keepachangelog.com and Numbers."""
+    changelog = (REPOSITORY / "CHANGELOG.md").read_text()
+    found = re.findall(r"^## (\d+)\.(\d+)\.(\d+) \((\d{4}-\d\d-\d\d)\)$", changelog, re.MULTILINE)
+    versions = [(*map(int, numbers), date) for *numbers, date in found]
+    assert len(versions) == len(re.findall(r"^## ", changelog, re.MULTILINE)) >= 2
+    assert versions == sorted(versions, reverse=True)
+    headings = set(re.findall(r"^### (.+)$", changelog, re.MULTILINE))
+    assert headings <= {"Added", "Changed", "Deprecated", "Numbers", "Removed", "Fixed", "Security"}
+
+
+def test_the_paper_has_the_sections_and_length_of_its_journal():
+    text = (REPOSITORY / "paper.md").read_text().split("---\n", 2)[2]
+    assert re.findall(r"^# (.+)$", text, re.MULTILINE) == SECTIONS and 750 <= len(text.split()) <= 1000
 
 
 def test_the_paper_has_its_references():
@@ -41,7 +108,9 @@ def test_the_paper_has_its_references():
     assert len(listed) > 10 and sorted(listed) == sorted(cited)
 
 
-@pytest.mark.parametrize("name", ["paper.md", "README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"])
+@pytest.mark.parametrize(
+    "name", ["paper.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]
+)
 def test_no_link_to_a_file_that_is_not_there(name):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", (REPOSITORY / name).read_text())
     assert not [link for link in links if not (REPOSITORY / link).exists()]
