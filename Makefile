@@ -148,7 +148,7 @@ promote: $(READY) ## a logged model as NAME@ALIAS, with a card (ARGS="RUN_ID --a
 	@$(INFOSCOPE) promote
 
 check-dependencies: $(READY) ## ask a vulnerability service about every pinned package (needs the network)
-	@$(PYTHON) infra/check_dependencies.py $(VENV)/bin/uv constraints.txt
+	@uv=$(VENV)/bin/uv; [ -x $$uv ] || uv=uv; $$uv tool run pip-audit==2.10.1 --strict --no-deps --disable-pip --progress-spinner=off -r constraints.txt
 
 # only what infra/setup.sh makes: a folder here, with the file by which Python knows a virtual environment
 clean: ## remove the virtual environment (never the runs)

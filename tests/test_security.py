@@ -6,8 +6,6 @@ import http.server
 import json
 import os
 import shlex
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -319,34 +317,3 @@ def test_a_password_is_in_no_message(monkeypatch, capsys):
         Store.open("demo")
     told = capsys.readouterr().out, str(raised.value)
     assert all("secret" not in text and "//127.0.0.1:9" in text for text in told)
-
-
-AUDIT = {"name": "one", "version": "1.0", "vulns": []}
-VULNERABLE = {"name": "two", "version": "2.0", "vulns": [{"id": "PYSEC-1", "fix_versions": ["2.1"]}]}
-SKIPPED = {"name": "two", "skip_reason": "not found"}
-# a stand-in for uv that answers as pip-audit does, or, where there is no answer, fails as it does without a network
-UV = '#!/bin/sh\ncd "{folder}"; for word; do case $word in *service=*) exec cat "${{word#*=}}";; esac; done\n'
-
-
-@pytest.mark.parametrize(
-    ("pypi", "osv", "code", "words"),
-    [
-        ([AUDIT, {**VULNERABLE, "vulns": []}], [], 0, "2 of 2"),
-        ([AUDIT, VULNERABLE], [], 1, "two 2.0: PYSEC-1"),
-        ([AUDIT, SKIPPED], [VULNERABLE], 1, "two 2.0: PYSEC-1"),
-        ([AUDIT, SKIPPED], None, 2, "1 packages"),
-        (None, None, 2, "2 packages"),
-    ],
-)
-def test_dependencies_that_could_not_be_checked_are_not_called_safe(tmp_path, pypi, osv, code, words):
-    for name, found in {"pypi": pypi, "osv": osv}.items():
-        if found is not None:
-            (tmp_path / name).write_text(json.dumps({"dependencies": found, "fixes": []}))
-    stand_in = tmp_path / "uv"
-    stand_in.write_text(UV.format(folder=tmp_path))
-    stand_in.chmod(0o755)
-    (tmp_path / "constraints.txt").write_text("one==1.0\ntwo==2.0\n")
-    program = REPOSITORY / "infra" / "check_dependencies.py"
-    command = [sys.executable, str(program), str(stand_in), str(tmp_path / "constraints.txt")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == code and words in done.stdout + done.stderr

@@ -76,7 +76,7 @@ def stored_twice(history):
 
 
 def foreign(history):
-    history["counted"].append("poisoned")
+    history["counted"].append("foreign")
 
 
 def everywhere(history, metric, change):

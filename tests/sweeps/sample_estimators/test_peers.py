@@ -16,7 +16,7 @@ import pytest
 from infoscope.estimators import estimate
 from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS, TAKES, as_pairs
 from infoscope.estimators.variables import Continuous, Discrete
-from infra.peers.__main__ import asked
+from infra.peers.__main__ import chosen
 from sweeps.sample_estimators.peers import PEERS, SELECTIONS, Peer
 from sweeps.sample_estimators.peers import _process as processes
 from sweeps.sample_estimators.peers.protocol import CALLS, NO_ERROR, OURS
@@ -248,7 +248,7 @@ def test_every_peer_is_described_and_pinned():
 
 def test_make_peers_refuses_names_that_it_does_not_know():
     with refused("PEERS", "name"):
-        asked(["npeet-plus", "nonesuch"])
+        chosen(["npeet-plus", "nonesuch"])
 
 
 def normal_pair(n=1_000, seed=0):

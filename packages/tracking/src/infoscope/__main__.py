@@ -44,7 +44,7 @@ PROGRAMS = {  # each declares its COMMAND
     "report": "analysis.report",
     "docs-results": "analysis.docs_results",
     "audit": "analysis.sample_estimators.audit",
-    "drill": "infra.drill.striking",
+    "drill": "infra.drill.rounds",
     "environments": "infra.environments",
     "scale": "infra.scale",
 }
