@@ -271,7 +271,7 @@ def served(monkeypatch):
             patch.setattr(commands.subprocess, "Popen", Server)
             patch.setattr(commands, "is_taken", lambda port: True)
             patch.setattr(os, "environ", os.environ.copy())
-            assert commands.ui(port) == 0
+            assert commands.serve_ui(port) == 0
         return begun[0]
 
     return start
@@ -312,7 +312,7 @@ def test_a_password_is_on_no_command_line(served, monkeypatch, capsys):
 def test_a_password_is_in_no_message(monkeypatch, capsys):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    commands.ui(5001)
+    commands.serve_ui(5001)
     with pytest.raises(StoreUnreachable) as raised:
         Store.open("demo")
     told = capsys.readouterr().out, str(raised.value)

@@ -163,7 +163,7 @@ def record(
     """One run in MLflow with its tables and files, and with what was given and the data's SHA-256 beside `params`; says
     where, or why not. Signs that a metric's name may not have become "_".
     """
-    from infoscope.tracking.store.publish import record_run  # MLflow takes two seconds to import
+    from infoscope.tracking.store.results import record_run  # MLflow takes two seconds to import
     from infoscope.tracking.store.ui import shown_at
 
     name, tables = Path(given.data).name, [result.words for result in results]

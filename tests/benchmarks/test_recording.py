@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from infoscope.tracking.record import Record
-from infoscope.tracking.sending.live import Seen
+from infoscope.tracking.sending.live_updates import Seen
 from infoscope.tracking.sending.publish import header_tags
 from infoscope.tracking.store.store import Store
 from tests.benchmarks.timing import Call, show

@@ -18,7 +18,8 @@ from infoscope.tracking import Profile, Sweep, arrays, curve, table
 from infoscope.tracking.checks import storable_text
 from infoscope.tracking.scheduling.worker import RecordedReport
 from infoscope.tracking.sending.publish import header_tags, publish
-from infoscope.tracking.store.store import ERROR, Store, values
+from infoscope.tracking.store.store import Store, values
+from infoscope.tracking.tags import ERROR
 from tests.tracking.cells import assigned
 
 EXAMPLES = int(os.environ.get("INFOSCOPE_EXAMPLES", 20))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from infoscope import command_line
-from infoscope.__main__ import PROGRAMS, TOLD, main
+from infoscope.__main__ import PROGRAMS, main, own_commands
 from infoscope.command_line import command_of, module_of, names, sweeps_in_order
 from infoscope.errors import TooFew, Unavailable
 from infoscope.tracking import cli
@@ -69,7 +69,7 @@ def test_an_option_that_a_program_has_not_is_refused(words, capsys, monkeypatch)
 
 def test_help_tells_of_every_task_and_table(capsys, monkeypatch):
     monkeypatch.chdir(REPOSITORY)
-    assert main(["--help"]) == 0 and all(f"  {name} " in capsys.readouterr().out for name in [*TOLD][:1])
+    assert main(["--help"]) == 0 and all(f"  {name} " in capsys.readouterr().out for name in own_commands())
     assert main(["table", "--help"]) == 0 and "critic-capacity" in capsys.readouterr().out
     assert main([]) == 2 and "sweep-all" in capsys.readouterr().err
 
@@ -115,7 +115,7 @@ def test_what_is_of_the_input_or_the_machine_is_one_sentence(capsys, error, stat
     def call(given):
         raise error
 
-    assert command_line.ended(command_line.command("one", call, [], ""), []) == status
+    assert command_line.run_command(command_line.command("one", call, [], ""), []) == status
     told = capsys.readouterr().err.splitlines()
     assert told == ([f"error: {said}"] if said else told) and (said or not any(map(str.strip, told)))
 
@@ -125,7 +125,7 @@ def test_what_is_of_the_program_is_raised():
         raise AssertionError
 
     with pytest.raises(AssertionError):
-        command_line.ended(command_line.command("one", call, [], ""), [])
+        command_line.run_command(command_line.command("one", call, [], ""), [])
 
 
 def test_sweeps_and_tables_are_found_by_their_files():

@@ -69,7 +69,7 @@ def test_an_attempt_goes_on_from_what_another_had_packed(tmp_path):
     first.metrics({"level": 2.0}, 1)
     time.sleep(0.002)
     second = begun(tmp_path, **{"who": "second"})
-    second.take_up(packed)
+    second.continue_from(packed)
     assert second.header()["time"] == first.header()["time"] and second.header()["tags"]["who"] == "second"
     assert [entry["metrics"] for entry, _ in second.entries() if "metrics" in entry] == [{"level": 1.0}]
     assert (second.files / "early.txt").read_text() == "early" and second.run_id == ""

@@ -7,7 +7,7 @@ import pytest
 from optuna.distributions import IntDistribution
 
 from infoscope.tracking import Profile, Search, Sweep, grid
-from infoscope.tracking.sending.publish import header_tags, opened, publish
+from infoscope.tracking.sending.publish import header_tags, open_run, publish
 from infoscope.tracking.status import lines, status
 from infoscope.tracking.store.store import OUTCOME, Store
 from tests.tracking.cells import begun
@@ -68,7 +68,7 @@ def test_cells_are_counted_by_what_became_of_them(tmp_path, store, command):
         one.end(outcome)
     for one in made[:4]:
         publish(one, here)
-    opened(made[4], here)
+    open_run(made[4], here)
     made[4].end("complete")  # and it is not sent yet
     other = record(tmp_path, LISTED, {"seed": 9, "kind": "plain"}, "laptop seeds=9")  # of no profile below
     other.end("complete")

@@ -11,7 +11,7 @@ from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import draws
 from infoscope.estimators import estimate, knn, npeet
 from infoscope.tracking import Pack
-from sweeps.sample_estimators._contestants import answer, contestants, peak_of, seconds, sits
+from sweeps.sample_estimators._methods import accepts, estimate_by, installed_methods, peak_memory, seconds
 from sweeps.sample_estimators.known_laws import PROFILES, SWEEP, scored, trial
 from tests.infra.documents import REPOSITORY
 from tests.refusals import refused
@@ -40,7 +40,7 @@ def test_methods_are_asked_what_they_take(monkeypatch):
     ("xor", {"ksg"}, {"classifier", "plug-in"}),
 ])  # fmt: skip
 def test_who_sits_before_a_law(law, are, are_not):
-    sitting = {method for method in contestants() if sits(method, law)}
+    sitting = {method for method in installed_methods() if accepts(method, law)}
     assert are <= sitting and not are_not & sitting
 
 
@@ -98,17 +98,17 @@ def test_figures_are_those_of_the_data_sets():
 
 def test_groups_are_handed_on():
     generator, law = np.random.default_rng(0), catalogue.law("patients")
-    assert answer("ksg", law, law.sample(400, generator), generator).units == 40
+    assert estimate_by("ksg", law, law.sample(400, generator), generator).units == 40
 
 
 def test_formulas_are_asked_as_their_users_ask():
     law, generator = catalogue.law("mixture-2"), np.random.default_rng(0)
     x, y = law.sample(300, generator)
-    found = answer("micd", law, (x, y), generator)
+    found = estimate_by("micd", law, (x, y), generator)
     assert float(found) == pytest.approx(npeet.micd(x, y, k=5, base=np.e, compat=True)) and math.isnan(found.low)
     law = catalogue.law("mixture-given-2")
     variables = law.sample(300, generator)
-    assert float(answer("ksg", law, variables, generator)) == pytest.approx(
+    assert float(estimate_by("ksg", law, variables, generator)) == pytest.approx(
         float(knn.conditional_mutual_information(variables[0], *(knn.Discrete(one) for one in variables[1:]), k=5))
     )
 
@@ -138,9 +138,9 @@ def test_an_estimate_without_interval_neither_covers_nor_misses():
 
 
 def test_memory_is_what_was_added():
-    with peak_of() as first:
+    with peak_memory() as first:
         np.ones(8 << 20).sum()  # 64 MiB
-    with peak_of() as second:
+    with peak_memory() as second:
         pass
     if math.isnan(first.mib):
         pytest.skip("no peak memory")

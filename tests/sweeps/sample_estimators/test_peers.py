@@ -55,7 +55,7 @@ def raises():
 def prints():
     def measure(x, y, labels, seed):
         print("{\\"value\\": 7.0}")
-        os.write(1, b"not a line of the protocol\\n" * 1000)
+        os.write(1, b"some output\\n" * 1000)
         os.system("echo a child; cat")
         assert sys.stdin.read() == ""
         warnings.warn("seen \\n twice")
@@ -63,7 +63,7 @@ def prints():
         return x.mean()
     return measure
 
-def lies():
+def garbles():
     def measure(x, y, labels, seed):
         for place in range(3, 30):  # the answers' own channel is one of them
             try:
@@ -172,7 +172,7 @@ def test_what_a_package_prints_breaks_nothing(fake, numbers):
     assert found.notes[0].endswith("seen twice.") and found.notes[1:] == (NO_ERROR,)
 
 
-@pytest.mark.parametrize("name", ["lies", "dies"])
+@pytest.mark.parametrize("name", ["garbles", "dies"])
 def test_an_answer_that_cannot_be_read_or_a_worker_that_dies(fake, numbers, name):
     with refused(name, "invalid"):
         estimate(*numbers, method=fake(name))

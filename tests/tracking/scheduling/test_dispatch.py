@@ -8,8 +8,8 @@ import pytest
 
 from infoscope.tracking.scheduling import dispatch as dispatching
 from infoscope.tracking.scheduling.dispatch import (
-    MACHINE_DEATHS,
-    MOST_PACKS,
+    MAX_MACHINE_DEATHS,
+    MAX_PACKS,
     TRIAL_SECONDS,
     Dispatch,
     PackedAssignments,
@@ -30,7 +30,7 @@ def emptied(dispatch, seconds):
 def test_short_packs_share_trials_and_every_pack_runs_once_in_order():
     trials = emptied(Dispatch([0.0] * 5000, slots=2), lambda number: 0.02)
     assert list(itertools.chain(*trials)) == list(range(5000))
-    assert len(trials) < 100 and max(map(len, trials)) == MOST_PACKS
+    assert len(trials) < 100 and max(map(len, trials)) == MAX_PACKS
     assert len(trials[0]) == 1  # nothing is known yet
 
 
@@ -56,7 +56,7 @@ def test_a_lost_machine_is_forgiven_more_often_than_a_lost_worker_and_what_a_tri
     dispatch = Dispatch([0.0], slots=1)
     for _ in range(5):
         assert dispatch.undone(dispatch.take(), died=None) == []
-    for _ in range(MACHINE_DEATHS - 1):
+    for _ in range(MAX_MACHINE_DEATHS - 1):
         assert dispatch.undone(dispatch.take(), died="machine") == []
     assert dispatch.undone(dispatch.take(), died="machine") == [0] and dispatch.done
 

@@ -15,9 +15,10 @@ from infoscope.tracking import main, parents, runs
 from infoscope.tracking.record import Record, milliseconds, records
 from infoscope.tracking.scheduling.driver import SweepBusy
 from infoscope.tracking.scheduling.driver import run as run_sweep
+from infoscope.tracking.sending.heartbeat import own_tags
 from infoscope.tracking.sending.publish import header_tags
-from infoscope.tracking.sending.signs import own_tags
-from infoscope.tracking.store.store import ALIVE, CELLS, DRIVER, OUTCOME, PARENT, PROFILE, Store
+from infoscope.tracking.store.store import Store
+from infoscope.tracking.tags import ALIVE, CELLS, DRIVER, OUTCOME, PARENT, PROFILE
 from tests.tracking import toy_sweep
 from tests.tracking.cells import history
 from tests.tracking.processes import counts, finish, start, wait_until

@@ -10,7 +10,7 @@ from ray import tune
 
 from infoscope.tracking import Profile, Search, Sweep
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
-from infoscope.tracking.scheduling.search import SearchState, ended, judged
+from infoscope.tracking.scheduling.search import SearchState, last_result, optuna_result
 from infoscope.tracking.scheduling.worker import JUDGED
 from infoscope.tracking.sending.publish import publish
 from infoscope.tracking.store.store import Store
@@ -106,17 +106,17 @@ def test_a_bad_search_is_refused_before_anything_starts(space, settings, words):
 
 def test_what_optuna_is_told_of_how_a_trial_ended():
     """A diverged trial ranks behind every other: pruned, by how far it got."""
-    assert judged(COMPLETE, 0.5, 0.25) == (TrialState.COMPLETE, 0.5, {})
-    assert judged(STOPPED, 0.5, 0.25) == (TrialState.PRUNED, None, {250: 0.5})
-    assert judged(FAILED, 0.5, 0.25) == (TrialState.FAIL, None, {})
+    assert optuna_result(COMPLETE, 0.5, 0.25) == (TrialState.COMPLETE, 0.5, {})
+    assert optuna_result(STOPPED, 0.5, 0.25) == (TrialState.PRUNED, None, {250: 0.5})
+    assert optuna_result(FAILED, 0.5, 0.25) == (TrialState.FAIL, None, {})
     for value in (math.nan, math.inf, -math.inf):
-        state, told, steps = judged(COMPLETE, value, 1.0)
+        state, told, steps = optuna_result(COMPLETE, value, 1.0)
         assert state is TrialState.PRUNED and told is None
         assert list(steps) == [0] and math.isnan(steps[0])
-    assert ended({"failed": False, JUDGED: 0.1, "fraction": 1.0}, False) == (COMPLETE, 0.1, 1.0)
-    assert ended({"failed": True, JUDGED: 0.1, "fraction": 1.0}, False)[0] == FAILED
-    assert ended({JUDGED: 0.1, "fraction": 0.2}, False) == (STOPPED, 0.1, 0.2)
-    assert ended({JUDGED: 0.1, "fraction": 0.2}, True)[0] == FAILED
+    assert last_result({"failed": False, JUDGED: 0.1, "fraction": 1.0}, False) == (COMPLETE, 0.1, 1.0)
+    assert last_result({"failed": True, JUDGED: 0.1, "fraction": 1.0}, False)[0] == FAILED
+    assert last_result({JUDGED: 0.1, "fraction": 0.2}, False) == (STOPPED, 0.1, 0.2)
+    assert last_result({JUDGED: 0.1, "fraction": 0.2}, True)[0] == FAILED
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import torch
 from infoscope.estimators import make_critic
 from infoscope.tracking import curve
 from infoscope.tracking.record import records
-from infoscope.tracking.scheduling.worker import live, work
+from infoscope.tracking.scheduling.worker import live_updates, work
 from infoscope.tracking.sending import checkpoint
 from infoscope.tracking.sending.checkpoint import TAG, Checkpoint
 from infoscope.tracking.sending.publish import publish_all
@@ -72,7 +72,7 @@ def trial(lost_at=None, begins=None, sign=1, files=lambda step: (), saved_at=Non
                     report.table(cell, name, {"step": np.array([step])})
             report._save_from = 0.0 if saved_at == step or saved_at is None and step < (lost_at or 99) - 2 else math.inf
             report.save(lambda done=step + 1, level=level: {"step": done, "level": level})
-            live(report.checkpoint.store).round()
+            live_updates(report.checkpoint.store).round()
 
     return run
 
@@ -266,7 +266,7 @@ def test_the_newer_of_two_is_restored(away, tmp_path):
 
 @pytest.mark.system
 def test_a_large_checkpoint_stays_where_it_is(away, monkeypatch, caplog):
-    monkeypatch.setattr(checkpoint, "STORED_MEGABYTES", 0.001)
+    monkeypatch.setattr(checkpoint, "MAX_COPY_MEGABYTES", 0.001)
     store, run_id = lost(away)
     assert TAG not in store.run(run_id).data.tags and "0.001 MB" in caplog.text
 

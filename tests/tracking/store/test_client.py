@@ -12,7 +12,7 @@ from infoscope.estimators import make_critic
 from infoscope.tracking import models
 from infoscope.tracking.models import is_ready, newest_model, of_run, write_model
 from infoscope.tracking.record import home, milliseconds, records
-from infoscope.tracking.sending.publish import opened, publish, publish_all
+from infoscope.tracking.sending.publish import open_run, publish, publish_all
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import status
 from infoscope.tracking.store.client import Client, NoAnswer, connect
@@ -74,7 +74,7 @@ def recorded(store, key="one", model=False):
 
 def shown(store, key="one"):
     """The run of a cell that is running."""
-    run_id, start = opened(recorded(store, key), store)
+    run_id, start = open_run(recorded(store, key), store)
     store.client.log_metric(run_id, "level", 0.5, start, 0)
     return run_id
 

@@ -12,7 +12,7 @@ from infoscope.errors import InvalidInput, StoreUnreachable
 from infoscope.tracking import attach, load_model, parents, runs
 from infoscope.tracking.models import write_model
 from infoscope.tracking.store.client import connect
-from infoscope.tracking.store.publish import record_run
+from infoscope.tracking.store.results import record_run
 from infoscope.tracking.store.store import Store
 from tests.refusals import refused
 from tests.tracking.cells import begun, closed

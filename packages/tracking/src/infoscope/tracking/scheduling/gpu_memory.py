@@ -1,6 +1,6 @@
-"""How many packs share a GPU, measured by running the start of one pack of every shape alone.
+"""The share of a GPU for each pack, measured by running the beginning of one pack of every shape alone.
 
-Ray does not limit a process's GPU memory, so the requested fraction has to be one that fits.
+Ray does not limit the GPU memory of a process, so the requested share must be large enough.
 """
 
 from __future__ import annotations
@@ -15,67 +15,67 @@ from infoscope.tracking.sweep import Cell, Pack, Report, canonical
 
 log = logging.getLogger(__name__)
 
-_MARGIN = 1.2  # what a trial may come to need after its first report, such as larger batches for evaluation
-_CONTEXT_BYTES = 600 * 2**20  # of every process on a GPU, outside of what torch counts: CUDA's context and kernels
+_MARGIN = 1.2  # factor for memory needed after the first report, such as larger batches for evaluation
+_CONTEXT_BYTES = 600 * 2**20  # of every process, not counted by torch: CUDA's context and kernels
 
 
 class Memory(NamedTuple):
-    """Bytes of a GPU: the most that torch has held since the probe began, and all that the GPU has."""
+    """Bytes of a GPU: the largest amount reserved by torch since the probe began, and the total."""
 
     peak: int
     total: int
 
 
 def read() -> Memory:
-    """That of the current CUDA device, of a process that began with the probe."""
+    """The memory of the current CUDA device, in a process that began with the probe."""
     import torch
 
     return Memory(torch.cuda.max_memory_reserved(), torch.cuda.mem_get_info()[1])
 
 
 class _Reached(BaseException):
-    """The first report of progress. Not an Exception, so that no trial takes it for a failure of its own."""
+    """Raised at the first report of progress; no Exception, so that no trial catches it."""
 
 
 class Probe(Report):
-    """Records nothing, and ends the trial at its first report of progress."""
+    """A report that records nothing and ends the trial at its first report of progress."""
 
     def progress(self, fraction: float, **metrics: float) -> None:
         raise _Reached
 
 
 def measure(trial: Callable[[Pack, Report], None], pack: Pack, read: Callable[[], Memory] = read) -> Memory | str:
-    """The memory that a pack's trial needs up to its first report of progress, or its error message."""
+    """The memory that a pack's trial needs until its first report of progress, or its error message."""
     try:
         trial(pack, Probe())
     except _Reached:
         pass
-    except Exception as error:  # the pack itself will fail in the same way, and be recorded
+    except Exception as error:  # the pack will fail in the same way and be recorded
         return f"{type(error).__name__}: {first_line(error)}"
     return read()
 
 
 def share(memory: Memory) -> float:
-    """The fraction 1/k of a GPU, k whole, that holds what was measured, the process's own part and a margin; or 1."""
+    """The smallest share 1/k of a GPU, k whole, for the measured memory, CUDA's context and a margin; at most 1."""
     return 1 / max(1, math.floor(memory.total / ((memory.peak + _CONTEXT_BYTES) * _MARGIN)))
 
 
 def shape(cells: Mapping[str, Cell]) -> tuple[str, ...]:
-    """The values on which a pack's memory depends: the values of its cells, seeds aside."""
+    """The values on which a pack's memory depends: those of its cells, except the seeds."""
     return tuple(sorted(canonical({**cell, "seed": None}) for cell in cells.values()))
 
 
 def shares(
     packs: Sequence[Mapping[str, Cell]], gpus: int, probe: Callable[[list[Pack]], list[Memory | str]]
 ) -> list[float]:
-    """The fraction of a GPU that each pack asks for; 1 where the probe fails. probe: packs -> `measure` of each."""
+    """The share of a GPU of each pack; 1 if the probe fails. probe: packs -> `measure` of each."""
     if len(packs) <= gpus:
         return [1.0] * len(packs)
     examples = {shape(pack): Pack(tuple(pack.values()), "cuda") for pack in packs}
     fractions = {}
     for key, found in zip(examples, probe(list(examples.values())), strict=True):
         if isinstance(found, str):
-            log.warning("a probe of GPU memory failed, its packs get a whole GPU each: %s", found)
+            log.warning("the measurement of GPU memory failed, so its packs get a whole GPU each: %s", found)
         fractions[key] = 1.0 if isinstance(found, str) else share(found)
     return [fractions[shape(pack)] for pack in packs]
 
@@ -87,33 +87,34 @@ def probe_on_gpus(
     gpus: float = 1,
     read: Callable[[], Memory] = read,
 ) -> list[Memory | str]:
-    """`measure` of every pack on a Ray worker with `cpus` cores and `gpus` GPUs; of several types of GPU, the most that
-    a pack needs and the least it gets, or a failure.
+    """`measure` of every pack on a Ray worker with `cpus` cores and `gpus` GPUs, or an error message.
+
+    With several types of GPU: the largest need of a pack and the smallest total.
     """
     import ray
 
-    @ray.remote(num_cpus=cpus, num_gpus=gpus, max_calls=1, max_retries=1)  # a fresh process; a machine may be lost
+    @ray.remote(num_cpus=cpus, num_gpus=gpus, max_calls=1, max_retries=1)  # a new process; a machine may be lost
     def probe(pack: Pack) -> Memory | str:
         return measure(trial, pack, read)
 
-    kinds = _kinds(ray.nodes(), cpus, gpus)
-    asked = [[probe.options(resources={kind: 0.001} if kind else {}).remote(pack) for kind in kinds] for pack in packs]
-    return [_worst([_answer(one) for one in of_a_pack]) for of_a_pack in asked]
+    types = _gpu_types(ray.nodes(), cpus, gpus)
+    tasks = [[probe.options(resources={name: 0.001} if name else {}).remote(pack) for name in types] for pack in packs]
+    return [_worst([_result(task) for task in of_pack]) for of_pack in tasks]
 
 
-def _kinds(nodes: Iterable[Mapping[str, Any]], cpus: float, gpus: float) -> list[str]:
-    """The types of GPU on which a trial has room, as Ray names them; "" where it does not."""
+def _gpu_types(nodes: Iterable[Mapping[str, Any]], cpus: float, gpus: float) -> list[str]:
+    """Ray's names of the types of GPU on machines that are large enough for a trial; "" for unnamed ones."""
     resources = [node["Resources"] for node in nodes if node["Alive"]]
     fits = [of for of in resources if of.get("GPU", 0) >= gpus and of.get("CPU", 0) >= cpus]
     return sorted({next((name for name in of if name.startswith("accelerator_type:")), "") for of in fits})
 
 
-def _answer(asked: Any) -> Memory | str:
+def _result(task: Any) -> Memory | str:
     import ray
 
     try:
-        return ray.get(asked)
-    except ray.exceptions.RayError as error:  # its process died twice, as of too little memory
+        return ray.get(task)
+    except ray.exceptions.RayError as error:  # its process died twice, for instance out of memory
         return f"{type(error).__name__}: {first_line(error)}"
 
 
