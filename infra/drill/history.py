@@ -108,5 +108,5 @@ class History:
             return {}
         origin, first = self._begun[key, attempt]
         earlier = {step: one for step, one in self._lineage(key, origin).items() if step < first}
-        steps = {step for (of, step), told in self._reported.items() if of == key and attempt in dict(told)}
+        steps = {step for (cell, step), values in self._reported.items() if cell == key and attempt in dict(values)}
         return earlier | dict.fromkeys(sorted(steps), attempt)

@@ -55,7 +55,7 @@ def cost(cell: dict) -> float:
     return {SCREEN: 0.1, PAIRS: 0.05 * columns, "boruta": 2.0}.get(cell["method"], 0.2) * columns
 
 
-def by_screen(known: KnownTable, table: pd.DataFrame, groups: np.ndarray | None, pairs: bool) -> dict[str, float]:
+def screen_metrics(known: KnownTable, table: pd.DataFrame, groups: np.ndarray | None, pairs: bool) -> dict[str, float]:
     """The selection of a screen compared with the truth, and the coverage of its intervals."""
     target = None if pairs else "target"
     found = screen(table, target, groups, angles=known.angles, level=TEST_LEVEL, processes=1)
@@ -80,7 +80,7 @@ def by_screen(known: KnownTable, table: pd.DataFrame, groups: np.ndarray | None,
     return counted | kept | compared(known, relevant)
 
 
-def by_package(name: str, known: KnownTable, table: pd.DataFrame, seed: int) -> dict[str, float]:
+def package_metrics(name: str, known: KnownTable, table: pd.DataFrame, seed: int) -> dict[str, float]:
     """The selection of a package compared with the truth, and its duration."""
     whole, parts = table.dropna(), {}
     for column in known.columns:
@@ -113,9 +113,9 @@ def trial(pack: Pack, report: Report) -> None:
         table, groups = known.sample(draws(cell["set"], cell["table"], known.n))
         began = time.perf_counter()
         if cell["method"] in (SCREEN, PAIRS):
-            found = by_screen(known, table, groups, cell["method"] == PAIRS)
+            found = screen_metrics(known, table, groups, cell["method"] == PAIRS)
         else:
-            found = by_package(cell["method"], known, table, cell["set"])
+            found = package_metrics(cell["method"], known, table, cell["set"])
         report.metrics(cell, {"took_seconds": time.perf_counter() - began} | {k: float(v) for k, v in found.items()})
         report.progress((done + 1) / len(pack.cells))
 

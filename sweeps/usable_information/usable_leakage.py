@@ -156,7 +156,11 @@ def trial(pack: Pack, report: Report) -> None:
     """Measures the information that every family can use in the representation of a cell."""
     (cell,) = pack.cells
     families = {name: FAMILIES[name] for name in cell["families"]}
-    found = of_blocks(cell, families, pack.device) if cell["study"] == "blocks" else of_hidden(cell, families, report)
+    found = (
+        measure_blocks(cell, families, pack.device)
+        if cell["study"] == "blocks"
+        else measure_hidden(cell, families, report)
+    )
     report.table(cell, "leakage", {name: found[name].to_numpy() for name in found})
     for row in found.itertuples():
         name = f"{row.label}/{row.block}/{row.family}"
@@ -165,7 +169,7 @@ def trial(pack: Pack, report: Report) -> None:
     report.metrics(cell, {f"{label}/ceiling_bits": bits for label, bits in ceilings.items()} | {"n": found["n"].max()})
 
 
-def of_blocks(cell: dict, families: Mapping[str, Family], device: str) -> pd.DataFrame:
+def measure_blocks(cell: dict, families: Mapping[str, Family], device: str) -> pd.DataFrame:
     """The usable information in every block and in all together, about class and domain of unseen items of the training
     domains."""
     run, items = source_of(cell["source"])
@@ -206,7 +210,7 @@ def some_groups(groups: np.ndarray, inside: np.ndarray, count: int) -> np.ndarra
     return np.isin(groups, np.random.default_rng(0).permutation(own)[: max(1, round(share * len(own)))])
 
 
-def of_hidden(cell: dict, families: Mapping[str, Family], report: Report) -> pd.DataFrame:
+def measure_hidden(cell: dict, families: Mapping[str, Family], report: Report) -> pd.DataFrame:
     """The usable information in features that are trained on one half of the digits, measured on the other half."""
     x, digit = pixels(cell["data"], cell["items"], cell["seed"])
     parity = digit % 2

@@ -119,7 +119,7 @@ def test_what_is_refused_is_counted_with_its_reason(monkeypatch):
     def refuse(*_):
         raise ValueError(REFUSAL)
 
-    monkeypatch.setattr("sweeps.sample_estimators.known_laws.answer", refuse)
+    monkeypatch.setattr("sweeps.sample_estimators.known_laws.estimate_by", refuse)
     recorder = Recorder()
     trial(Pack((cell,)), recorder)
     (columns,), (final,) = recorder.tables.values(), recorder.finals.values()

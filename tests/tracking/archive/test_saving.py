@@ -82,5 +82,5 @@ def test_a_file_is_not_replaced_by_one_with_less(made, tmp_path):
 
 
 def test_the_description_of_loaded_runs_is_a_text_and_no_link():
-    text = notes.of_loaded("A question.", "[x](http://x) 0123", 3, "7", "parent")
+    text = notes.loaded_note("A question.", "[x](http://x) 0123", 3, "7", "parent")
     assert "`[x](http://x) 0123`" in text and text.startswith("A question.") and "3 cells" in text

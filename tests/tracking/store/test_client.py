@@ -10,7 +10,7 @@ from mlflow.exceptions import MlflowException
 from infoscope.errors import StoreUnreachable
 from infoscope.estimators import make_critic
 from infoscope.tracking import models
-from infoscope.tracking.models import is_ready, newest_model, of_run, write_model
+from infoscope.tracking.models import is_ready, models_of_run, newest_model, write_model
 from infoscope.tracking.record import home, milliseconds, records
 from infoscope.tracking.sending.publish import open_run, publish, publish_all
 from infoscope.tracking.sending.sync import sync
@@ -185,7 +185,7 @@ def test_a_model_of_which_an_answer_is_lost_is_logged_once(store, proxy, failure
         proxy.next_failure = lambda: None
         models.log_model(record.model_folder("critic"), "critic", run_id, store)
         models.log_model(record.model_folder("critic"), "critic", run_id, store)  # and once more changes nothing
-        (model,) = of_run(run_id, store)
+        (model,) = models_of_run(run_id, store)
         assert is_ready(model), at
         outputs = store.client.get_run(run_id).outputs.model_outputs
         assert [output.model_id for output in outputs] == [model.model_id], at
@@ -198,7 +198,7 @@ def test_another_model_of_the_same_name_is_logged_beside_it(store, tmp_path):
     run_id = shown(store)
     for dim in (2, 3):
         models.log_model(written(tmp_path / str(dim), dim), "critic", run_id, store)
-    first, second = of_run(run_id, store)[::-1]
+    first, second = models_of_run(run_id, store)[::-1]
     assert newest_model(store.run(run_id), store.client, "critic").model_id == second.model_id != first.model_id
 
 

@@ -224,7 +224,7 @@ def logged_model(run_id: str, name: str | None = None) -> LoggedModel:
 def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
     """Logs a folder of `write_model` as an MLflow model. A repeated call completes an interrupted one."""
     client, digest = store.client, _digest(folder)
-    known = [model for model in of_run(run_id, store) if model.name == name]
+    known = [model for model in models_of_run(run_id, store) if model.name == name]
     same = [model for model in known if model.tags.get(_DIGEST) == digest]
     ready = [model for model in same if is_ready(model)]
     model = (ready or same or [None])[0]
@@ -245,7 +245,7 @@ def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
     discard([other for other in known if other.model_id != model.model_id], store)
 
 
-def of_run(run_id: str, store: Store) -> list[Any]:
+def models_of_run(run_id: str, store: Store) -> list[Any]:
     """The models that a run has begun to log, complete or not, the newest first."""
     found = search(f"source_run_id = '{run_id}'", store)
     return sorted(found, key=lambda model: model.creation_timestamp, reverse=True)

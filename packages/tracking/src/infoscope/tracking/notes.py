@@ -30,29 +30,29 @@ def _cells_page(experiment_id: str, parent: str) -> str:
     return f"#/experiments/{experiment_id}/runs?{VIEW}&searchFilter={chosen}"
 
 
-def of_cell(question: str, sweep: str, label: str, cell: Cell, experiment_id: str, parent: str) -> str:
+def cell_note(question: str, sweep: str, label: str, cell: Cell, experiment_id: str, parent: str) -> str:
     """The description of a cell's run while it runs: its question, its settings, and links."""
     values = _settings(cell)
     text = (
-        f"One cell of [{plain(f'{sweep} {label}')}]({run_page(experiment_id, parent)}) "
+        f"One cell of [{escape(f'{sweep} {label}')}]({run_page(experiment_id, parent)}) "
         f"([tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')}), "
-        f"[all its cells]({_cells_page(experiment_id, parent)})).\n\n{plain(question)}\n\n"
+        f"[all its cells]({_cells_page(experiment_id, parent)})).\n\n{escape(question)}\n\n"
         f"Settings: {values}. The tab *Model metrics* begins with the curves."
     )
     return clipped(storable_text(text), _MAX_ABOUT)
 
 
-def with_results(note: str, results: Mapping[str, float], constants: Mapping[str, float], error: str | None) -> str:
+def add_results(note: str, results: Mapping[str, float], constants: Mapping[str, float], error: str | None) -> str:
     """The description of a cell's run when it has ended: first an error, then the results."""
     if error is not None:
         note = f"**Failed**: {code(clipped(error, 500))}\n\n{note}"
     for title, values in (("Results", results), ("Known without training", constants)):
         if values:
-            note = below(f"{note}\n\n**{title}**\n\n", table(values))
+            note = append_rows(f"{note}\n\n**{title}**\n\n", table(values))
     return note
 
 
-def of_sweep(about: str, command: str, cells: int, skipped: int, experiment_id: str, parent: str) -> str:
+def invocation_note(about: str, command: str, cells: int, skipped: int, experiment_id: str, parent: str) -> str:
     """The description of an invocation when it begins."""
     recorded = f"; {skipped} were already recorded" if skipped else ""
     text = (
@@ -62,16 +62,16 @@ def of_sweep(about: str, command: str, cells: int, skipped: int, experiment_id: 
     return clipped(storable_text(text), _MAX_ABOUT)
 
 
-def of_loaded(question: str, file: str, cells: int, experiment_id: str, parent: str) -> str:
+def loaded_note(question: str, file: str, cells: int, experiment_id: str, parent: str) -> str:
     """The description of the parent of cells that were run elsewhere and loaded from a file."""
     text = (
-        f"{plain(question)}\n\n[{cells} cells]({_cells_page(experiment_id, parent)}), run elsewhere, were loaded "
+        f"{escape(question)}\n\n[{cells} cells]({_cells_page(experiment_id, parent)}), run elsewhere, were loaded "
         f"from {code(file)}. [Tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
     )
     return clipped(storable_text(text.lstrip()), _MAX_ABOUT)
 
 
-def of_summary(
+def summary_note(
     sweep: str,
     cell: Cell,
     replicates: Sequence[str],
@@ -81,22 +81,22 @@ def of_summary(
 ) -> str:
     """The description of a summary: links to its runs; mean, standard error and n of each metric."""
     links = ", ".join(
-        f"[{plain(' '.join(f'{name}={run.data.params[name]}' for name in replicates if name in run.data.params))}]"
+        f"[{escape(' '.join(f'{name}={run.data.params[name]}' for name in replicates if name in run.data.params))}]"
         f"({run_page(run.info.experiment_id, run.info.run_id)})"
         for run in runs[:50]
     )
     text = (
-        f"{len(runs)} runs of {plain(sweep)} that differ only in {plain(' and '.join(replicates))}: {links}"
+        f"{len(runs)} runs of {escape(sweep)} that differ only in {escape(' and '.join(replicates))}: {links}"
         f"{', ...' if len(runs) > 50 else ''}. Means and standard errors over these runs.\n\n"
         f"Settings: {_settings(cell)}.\n\n"
     )
     first = sorted(found, key=lambda one: best is None or one[0] != best[0])
     rows = [_row([name, number(mean), number(error), n]) for name, mean, error, n in first]
     head = [_row(["", "mean", "standard error", "runs"]), _row(["---", "---:", "---:", "---:"])]
-    return storable_text(below(clipped(text, _MAX_ABOUT), head + rows))
+    return storable_text(append_rows(clipped(text, _MAX_ABOUT), head + rows))
 
 
-def with_tables(
+def add_tables(
     note: str,
     tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]], str]],
     pictures: Mapping[str, str] | None = None,
@@ -104,12 +104,12 @@ def with_tables(
     """The description of an invocation with tables (name, header, rows, caption) and pictures."""
     about = note.split(_ABOUT, 1)[-1]
     rest = f"{_ABOUT}{clipped(about, _MAX_ABOUT)}" if about else ""
-    shown = "".join(f"![{plain(name)}]({address})\n\n" for name, address in list((pictures or {}).items())[:4])
+    shown = "".join(f"![{escape(name)}]({address})\n\n" for name, address in list((pictures or {}).items())[:4])
     longest, found = _MAX_LENGTH - len(rest), ""
     for name, header, rows, caption in tables:
         lines = [_row(header), _row(["---"] * len(header)), *map(_row, rows)]
-        found = below(f"{found}**{plain(name)}**\n\n", lines, longest - len(shown))
-        found += f"\n{plain(caption.splitlines()[0])}\n\n{shown}" if caption else f"\n{shown}"
+        found = append_rows(f"{found}**{escape(name)}**\n\n", lines, longest - len(shown))
+        found += f"\n{escape(caption.splitlines()[0])}\n\n{shown}" if caption else f"\n{shown}"
         shown = ""  # below the first
     return storable_text(clipped(found.rstrip("\n"), longest) + rest if found else about)
 
@@ -119,7 +119,7 @@ def picture(run_id: str, path: str) -> str:
     return f"get-artifact?path={urllib.parse.quote(path, safe='')}&run_uuid={run_id}"
 
 
-def below(note: str, lines: Sequence[str], longest: int = _MAX_LENGTH) -> str:
+def append_rows(note: str, lines: Sequence[str], longest: int = _MAX_LENGTH) -> str:
     """A description with as many lines of a table below it as fit."""
     for place, line in enumerate(lines):
         if len(note) + len(line) > longest - 150:
@@ -151,7 +151,7 @@ def _settings(cell: Cell) -> str:
 
 
 def _row(cells: Sequence[Any]) -> str:
-    return "| " + " | ".join(plain(str(cell)).replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(escape(str(cell)).replace("\n", " ") for cell in cells) + " |"
 
 
 def code(value: str) -> str:
@@ -159,6 +159,6 @@ def code(value: str) -> str:
     return "`" + " ".join(value.replace("`", "'").split()) + "`"
 
 
-def plain(value: str) -> str:
+def escape(value: str) -> str:
     """A text escaped for Markdown, without links, pictures and HTML."""
     return "".join(_ESCAPED.get(sign, sign) for sign in value)

@@ -60,18 +60,18 @@ def card(experiment: str, model: str, run: Run, description: Mapping[str, Any]) 
     code = run.data.tags.get("infoscope.code", "unknown code version")
     known = run.inputs.dataset_inputs if run.inputs else []
     data = [
-        f"- {notes.plain(one.dataset.name)} ({', '.join(tag.value for tag in one.tags)}), digest {one.dataset.digest}"
+        f"- {notes.escape(one.dataset.name)} ({', '.join(tag.value for tag in one.tags)}), digest {one.dataset.digest}"
         for one in known
-    ] or [notes.plain(run.data.tags.get(DATA, "not recorded"))]
+    ] or [notes.escape(run.data.tags.get(DATA, "not recorded"))]
     text = (
-        f"**{notes.plain(model)}** of the sweep {notes.plain(experiment)}, trained by [this run]({page}) "
-        f"({notes.plain(code)}).\n\nClass {notes.code(kind)}; settings of the training: {cell}.\n\n**Data**\n\n"
+        f"**{notes.escape(model)}** of the sweep {notes.escape(experiment)}, trained by [this run]({page}) "
+        f"({notes.escape(code)}).\n\nClass {notes.code(kind)}; settings of the training: {cell}.\n\n**Data**\n\n"
         + "\n".join(data)
         + "\n\n**Loading** calls the constructor of this class in the installed infoscope and reads numbers from a "
         "safetensors file. It executes no code and no pickle from the store. `mlflow.pyfunc.load_model` imports the "
         "module that MLmodel names.\n\n**Results** of this training (95 %: value ± 1.96 standard errors)\n\n"
     )
-    return storable_text(notes.below(text, results(run.data.metrics)))
+    return storable_text(notes.append_rows(text, results(run.data.metrics)))
 
 
 def results(metrics: Mapping[str, float]) -> list[str]:
@@ -82,5 +82,5 @@ def results(metrics: Mapping[str, float]) -> list[str]:
             continue
         error = metrics.get(name + _ERROR, math.nan)
         spread = f"{notes.number(value - _NORMAL_QUANTILE * error)} to {notes.number(value + _NORMAL_QUANTILE * error)}"
-        rows.append(f"| {notes.plain(name)} | {notes.number(value)} | {spread if math.isfinite(error) else ''} |")
+        rows.append(f"| {notes.escape(name)} | {notes.number(value)} | {spread if math.isfinite(error) else ''} |")
     return rows

@@ -146,7 +146,7 @@ class _Loading:
                     count += 1
                 else:
                     client.delete_run(run.info.run_id)
-        note = notes.of_loaded(self.question, self.archive.name, count, self.store.experiment_id, run_id)
+        note = notes.loaded_note(self.question, self.archive.name, count, self.store.experiment_id, run_id)
         client.log_batch(run_id, tags=[RunTag(MLFLOW_RUN_NOTE, note), RunTag(CELLS, str(count))])
         return run_id
 
@@ -177,6 +177,6 @@ class _Loading:
     ) -> str:
         """The description of a run, made anew: one from a file could contain any link."""
         about = plain_cell(run.tags[CELL]), self.store.experiment_id, parent
-        note = notes.of_cell(self.question, self.archive.experiment, label, *about)
+        note = notes.cell_note(self.question, self.archive.experiment, label, *about)
         results = {point.key: point.value for point in points if not point.key.startswith(NOT_RESULTS)}
-        return storable_text(notes.with_results(note, results, known, None))
+        return storable_text(notes.add_results(note, results, known, None))

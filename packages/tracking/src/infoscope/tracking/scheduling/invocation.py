@@ -98,7 +98,7 @@ class Invocation:
         finally:  # Ray's processes have ended: nothing else writes the records
             if self.parent:
                 ended = sys.exc_info()[0] is None  # an interrupted command does not wait
-                error = insist(self._conclude, _END_SECONDS if ended else 0.0)
+                error = retry(self._conclude, _END_SECONDS if ended else 0.0)
                 if error is not None:
                     self.screen.say(
                         f"the end of this run is not recorded ({first_line(error)}); run `make sweep-sync` to close it"
@@ -137,7 +137,9 @@ class Invocation:
         self.parent = made.info.run_id
         (self.folder / INVOCATION).write_text(self.parent)
         command = shlex.join(["python", *sys.orig_argv[1:]])
-        note = notes.of_sweep(self.sweep.about, command, summary.unfinished, summary.skipped, experiment, self.parent)
+        note = notes.invocation_note(
+            self.sweep.about, command, summary.unfinished, summary.skipped, experiment, self.parent
+        )
         client.log_batch(self.parent, params=parameters(dict(self.settings)), tags=[RunTag(MLFLOW_RUN_NOTE, note)])
 
     def _beat(self) -> None:
@@ -179,7 +181,7 @@ class Invocation:
         question, experiment = self.sweep.about.split("\n\n")[0], self.store.experiment_id
 
         def note(cell: Cell) -> str:
-            return notes.of_cell(question, self.sweep.name, self.summary.profile, cell, experiment, self.parent)
+            return notes.cell_note(question, self.sweep.name, self.summary.profile, cell, experiment, self.parent)
 
         return Assignment(
             cells=cells,
@@ -309,7 +311,7 @@ class Invocation:
             shutil.rmtree(folder, ignore_errors=True)  # Tune's own files are not needed any more
 
 
-def insist(action: Callable[[], None], seconds: float, pause: float = 1.0) -> MlflowException | None:
+def retry(action: Callable[[], None], seconds: float, pause: float = 1.0) -> MlflowException | None:
     """Repeats an idempotent action for some seconds while the store fails; returns the last error, None for success."""
     deadline = time.monotonic() + seconds
     while True:

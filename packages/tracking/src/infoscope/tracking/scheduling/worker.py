@@ -173,7 +173,7 @@ class RecordedReport(Report):
         self.final[record.key] = {name.removeprefix(CURVES): value for name, value in shown.items()}
         if note := self._notes.get(record.key):
             results = {name: value for name, value in metrics.items() if not name.startswith(NOT_RESULTS)}
-            description = storable_text(notes.with_results(note, results, constants, error))
+            description = storable_text(notes.add_results(note, results, constants, error))
             record.append({"tags": {MLFLOW_RUN_NOTE: description}})
         record.end(FAILED if error else COMPLETE, error)
 

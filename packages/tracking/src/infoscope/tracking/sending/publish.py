@@ -153,7 +153,7 @@ def _delete(run: Run, store: Store) -> None:
     """Deletes a run, the copy of its checkpoint and its incomplete models."""
     if TAG in run.data.tags:
         delete_copy(run.info.run_id, store)
-    models.discard(models.of_run(run.info.run_id, store), store)
+    models.discard(models.models_of_run(run.info.run_id, store), store)
     store.client.delete_run(run.info.run_id)
 
 

@@ -103,7 +103,7 @@ def _write(
     shown = list(dict.fromkeys(label for run in runs for label in labels(run.data.tags.get(PROFILE, ""))))
     about = own_tags() | {
         MLFLOW_RUN_NAME: clipped(f"mean of {len(runs)}: {title}", NAME_LENGTH),
-        MLFLOW_RUN_NOTE: notes.of_summary(sweep.name, cell, sweep.replicates, runs, found, sweep.best),
+        MLFLOW_RUN_NOTE: notes.summary_note(sweep.name, cell, sweep.replicates, runs, found, sweep.best),
         PROFILE: "; ".join(shown),
         VERSION: str(sweep.version),
         SUMMARY: own[SUMMARY],

@@ -42,7 +42,7 @@ def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence
     run = _invocation(experiment, profile, {tags.get(PARENT) for tags in cells["tags"]})
     client = connect(tracking_uri())
     pictures = _add_files(client, run.info.run_id, paths)
-    note = notes.with_tables(run.data.tags.get(MLFLOW_RUN_NOTE, ""), tables, pictures)
+    note = notes.add_tables(run.data.tags.get(MLFLOW_RUN_NOTE, ""), tables, pictures)
     client.set_tag(run.info.run_id, MLFLOW_RUN_NOTE, note)
     return notes.run_page(run.info.experiment_id, run.info.run_id)
 
@@ -144,12 +144,13 @@ def record_run(
     metrics: Mapping[str, float],
     tables: Sequence[Table],
     paths: Iterable[str | Path],
-    asked: str = "",
+    question: str = "",
 ) -> str:
     """Records a finished run that belongs to no sweep: parameters, finite metrics, tables, pictures and files.
 
-    Returns the address of its page. The experiment is created if missing; asked: its question. Raises StoreUnreachable
-    when the server does not answer, ValueError for a path that is no file or a name that MLflow rejects.
+    Returns the address of its page. The experiment is created if missing, with the question as its description. Raises
+    StoreUnreachable when the server does not answer, ValueError for a path that is no file or a name that MLflow
+    rejects.
     """
     paths = _files(paths)
     now = milliseconds()
@@ -159,12 +160,12 @@ def record_run(
     try:
         with reached():
             run_id = store.client.create_run(store.experiment_id, tags={MLFLOW_RUN_NAME: name}).info.run_id
-            note = notes.with_tables("", tables, _add_files(store.client, run_id, paths))
+            note = notes.add_tables("", tables, _add_files(store.client, run_id, paths))
             given = [Param(key, clipped(str(value), _MAX_LENGTH)) for key, value in params.items()]
             tags = [RunTag(MLFLOW_RUN_NOTE, note), RunTag("infoscope.experiment", experiment)]
             store.client.log_batch(run_id, figures, given, tags)
             store.end(run_id, "FINISHED")
-            describe(store, asked, settings(None, (key for key in params if key not in _NOT_SHOWN)))
+            describe(store, question, settings(None, (key for key in params if key not in _NOT_SHOWN)))
     except BaseException as error:
         with contextlib.suppress(Exception):  # if the server is down, `make sweep-sync` closes the run
             store.end(run_id, "FAILED")
