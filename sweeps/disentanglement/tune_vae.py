@@ -69,7 +69,7 @@ def space(profile: Profile) -> dict:
 def check(cell: dict) -> None:
     one_of("criterion", cell["criterion"], CRITERIA)
     if cell["criterion"] != "elbo" and cell["model"] in WITHOUT_DENSITY:
-        raise InvalidInput(f"criterion must be elbo for {cell['model']!r}, whose code has no density")
+        raise InvalidInput(f"model must have a density unless the criterion is elbo, got {cell['model']!r}.")
     require_minimum(cell, {"judging_draws": _factor_scores.MINIMUM["draws"]})
     _factor_scores.check_effort(cell)
     _vaes.check_training(cell)

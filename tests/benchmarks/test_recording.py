@@ -1,6 +1,6 @@
 """What it costs to record a metric: to write it down in the trial, and to carry it to MLflow in batches of a thousand.
 
-A batch is a hundred entries of ten metrics, as a trial reports them, carried by `live.PartlySent`: reading the record, the
+A batch is a hundred entries of ten metrics, as a trial reports them, sent by `PartlySent`: reading the record, the
 requests, and the note of what was sent. Once into SQLite from this process, once to a server (one worker, SQLite, the
 same machine). The least processor time of several rounds counts, the server's with it; wall time is printed beside it.
 What is asserted is that a metric costs less than a fifth of what MLflow's own `log_metric` takes in the same run;

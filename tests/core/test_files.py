@@ -55,9 +55,9 @@ def packed(text):
 
 
 ARRAYS = [
-    (content(b""), "it is empty, cut short, or something else"),
-    (content("x,y\n1,2\n"), "it is empty, cut short, or something else"),
-    (cut, "it is empty, cut short, or something else"),
+    (content(b""), "it is no archive of numpy.savez, or it is truncated"),
+    (content("x,y\n1,2\n"), "it is no archive of numpy.savez, or it is truncated"),
+    (cut, "it is no archive of numpy.savez, or it is truncated"),
     (damaged, "Bad|Error|invalid"),
     (npz(x=np.zeros((3, 2))), "it lacks y and has x"),
     (npz(x=np.array([{}]), y=np.zeros(1)), "array of objects"),
@@ -104,7 +104,7 @@ TEXTS = [
     ("write", "told"),
     [
         (content(b""), "."),
-        (content(b"no gzip"), "must be a whole text in UTF-8, but: Not a gzipped file"),
+        (content(b"no gzip"), "must be a complete UTF-8 text, but: Not a gzipped file"),
         (content(gzip.compress(json.dumps(ROW).encode() * 50)[:-9]), "ended before|line 1"),
         (packed(b"\xff\xfe\n"), r"line 1, must be UTF-8, but: 'utf-8' codec"),
         (packed(DEEP), "line 1"),

@@ -70,7 +70,7 @@ def test_what_mlflow_would_not_take_is_refused():
         Sweep("demo", lambda profile: [], lambda pack, report: None, {"a; b": Profile()})
     with refused(code="invalid"):
         Search("a%", "max", lambda: None)
-    with refused("what", "type"):
+    with refused("the label of the settings", "type"):
         sweep([]).profile("laptop", {"steps": "\udcff"})
 
 

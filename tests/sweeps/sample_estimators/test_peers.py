@@ -65,7 +65,7 @@ def prints():
 
 def garbles():
     def measure(x, y, labels, seed):
-        for place in range(3, 30):  # the answers' own channel is one of them
+        for place in range(3, 1000):  # the pipe of the answers is one of them
             try:
                 os.write(place, b"what is this\\n")
             except OSError:

@@ -29,7 +29,7 @@ def settings():
 @pytest.mark.parametrize(
     ("variables", "word"),
     [
-        ({"RAY_ADDRESS": "ray://head:10001"}, "RAY_ADDRESS is ray://head:10001"),
+        ({"RAY_ADDRESS": "ray://head:10001"}, "got ray://head:10001"),
         ({"RAY_ADDRESS": "head"}, "got 'head'"),
         ({"RAY_ADDRESS": "head:70000"}, "got 'head:70000'"),
         ({"RAY_ADDRESS": "127.0.0.1:9"}, "RAY_ADDRESS=127.0.0.1:9"),

@@ -288,7 +288,7 @@ def test_a_local_checkpoint_is_restored_and_a_damaged_one_is_none(local, at_once
     for damaged in (b"", content[: len(content) // 2]):
         local.path.write_bytes(damaged)
         assert local.restore() is None
-    assert caplog.text.count("afresh") == 2
+    assert caplog.text.count("starting again") == 2
 
 
 def test_a_checkpoint_executes_nothing(local, tmp_path):

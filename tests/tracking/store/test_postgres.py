@@ -49,7 +49,7 @@ def test_a_server_that_is_killed_for_a_while_loses_nothing(tmp_path, monkeypatch
             time.sleep(0.01)
 
     def offset(number):
-        return shown._seen[number].offset
+        return shown._followed[number].offset
 
     reporting = threading.Thread(target=reports)
     reporting.start()

@@ -68,7 +68,7 @@ def require_size(path: Path, unpacked: int) -> None:
     limit = _size_limit(path)
     if unpacked > limit:
         raise OutOfRange(
-            f"it has {path.stat().st_size:,} bytes and needs over {limit / 2**20:.0f} MiB; set {_LIMIT} to allow more"
+            f"it has {path.stat().st_size:,} bytes and unpacks to over {limit / 2**20:.0f} MiB; {_LIMIT} can allow more"
         )
 
 
@@ -147,7 +147,7 @@ def _require_whole_array(archive: zipfile.ZipFile, name: str, member: zipfile.Zi
         shape, _, dtype = header(file)
         rest = member.file_size - file.tell()
     if dtype.hasobject:
-        raise UnreadableFile(f"{name!r} is an array of Python objects; save numbers or strings")
+        raise UnreadableFile(f"{name!r} is an array of objects: save numbers or texts")
     if math.prod(shape) * max(dtype.itemsize, 1) > rest:
         raise UnreadableFile(f"{name!r} has shape {shape} of {dtype}, but only {rest:,} bytes")
 

@@ -51,7 +51,7 @@ class Profile:
         settings = dict(self._settings)
         for name, text in texts.items():
             if name not in settings:
-                raise UnknownName(f"a setting must be one of {', '.join(settings)}, got {name}={text}")
+                raise UnknownName(f"setting {name!r} must be one of {', '.join(settings)}, got {name}={text}")
             settings[name] = _parse(name, text, settings[name])
         return Profile(**settings)
 
