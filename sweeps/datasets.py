@@ -27,11 +27,11 @@ def cached_by(fields: Sequence[str], maxsize: int | None = None) -> Callable[[Ca
             return function(dict(zip(fields, values)))
 
         @functools.wraps(function)
-        def of_cell(cell: Mapping[str, Any]) -> Any:
+        def for_cell(cell: Mapping[str, Any]) -> Any:
             return cached(*(cell[name] for name in fields))
 
-        of_cell.cache_clear = cached.cache_clear
-        return of_cell
+        for_cell.cache_clear = cached.cache_clear
+        return for_cell
 
     return decorate
 

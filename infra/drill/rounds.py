@@ -280,8 +280,8 @@ class Round:
                     self.processes.end(site.process.pid)
         for site in (*self.drivers, *self.others):
             if any(site.tree.glob(RECORDS)):
-                of_node = ["--records", "runs/records"] if site in self.others else []
-                self._command(site, self.folder / "sync.log", "infoscope", "sync", *of_node).wait(RUN_SECONDS)
+                arguments = ["--records", "runs/records"] if site in self.others else []
+                self._command(site, self.folder / "sync.log", "infoscope", "sync", *arguments).wait(RUN_SECONDS)
 
 
 def drill(folder: Path, kinds: Sequence[str], options: SimpleNamespace) -> int:

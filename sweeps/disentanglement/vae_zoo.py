@@ -128,22 +128,22 @@ def keep(model: VAE | AutoEncoder, encoding: Encoding, cell: dict, report: Repor
     """Logs a model with items for evaluating its latents, and traversals of an image, in which one latent is changed at
     a time by standard deviations of the prior (for a plain autoencoder, of all its codes).
     """
-    of = _vaes.factor_set(cell)
-    report.arrays(cell, ITEMS, evaluation_items(of, cell))
-    rows = of.sample(EXAMPLES, stream(0, "examples"))
-    shown, model = of.images(rows), model.cpu()
+    dataset = _vaes.factor_set(cell)
+    report.arrays(cell, ITEMS, evaluation_items(dataset, cell))
+    rows = dataset.sample(EXAMPLES, stream(0, "examples"))
+    shown, model = dataset.images(rows), model.cpu()
     unit = 1.0 if encoding.scale is not None else float(encoding.mean.std())
     changed = traverse(model, shown[0], [unit * deviation for deviation in DEVIATIONS])
-    report.arrays(cell, "examples", {"images": shown.numpy(), "factors": of.factors[rows]})
+    report.arrays(cell, "examples", {"images": shown.numpy(), "factors": dataset.factors[rows]})
     report.arrays(cell, "traversals", {name: images.numpy() for name, images in changed.items()})
     report.model([cell], MODEL, model, {"images": shown[:2].numpy()})
 
 
-def evaluation_items(of: FactorDataset, cell: dict) -> dict[str, np.ndarray]:
+def evaluation_items(dataset: FactorDataset, cell: dict) -> dict[str, np.ndarray]:
     """Some training images, uint8 [n, C, H, W], and their factors."""
-    rows = np.random.default_rng(cell["seed"]).permutation(len(of))[:KEPT]
-    factors = {f"{TARGET}{name}": of.factors[rows, place] for place, name in enumerate(of.factor_names)}
-    images = (255 * of.images(rows)).round().byte().numpy()
+    rows = np.random.default_rng(cell["seed"]).permutation(len(dataset))[:KEPT]
+    factors = {f"{TARGET}{name}": dataset.factors[rows, place] for place, name in enumerate(dataset.factor_names)}
+    images = (255 * dataset.images(rows)).round().byte().numpy()
     return {"x": images, **factors, "name": np.array(f"{_vaes.data_name(cell)}, trained on")}
 
 

@@ -233,8 +233,8 @@ def recent_error(training: Training, cell: dict) -> float:
 
 def groups(pack: Pack, seed: int) -> list[list[dict]]:
     """The cells of a seed, grouped by their training."""
-    of = {cell["bound"]: cell for cell in pack.cells if cell["seed"] == seed}
-    return [[of[bound.name] for bound in group] for group in share_training([BOUNDS[name] for name in of])]
+    by_bound = {cell["bound"]: cell for cell in pack.cells if cell["seed"] == seed}
+    return [[by_bound[bound.name] for bound in group] for group in share_training([BOUNDS[name] for name in by_bound])]
 
 
 def estimate_on_unseen(

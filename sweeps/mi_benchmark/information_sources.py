@@ -45,9 +45,9 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def informations(panels: tuple[str, ...], number: int, domain: str) -> set[float]:
     """The true MI (bits) of `number` sources in each panel; binary sources cannot carry a nat."""
-    of = {"1-bit": 1.0, "half": number / 2, "full": float(number)}
-    of |= {"nats": number / NATS_PER_BIT} if domain == "gaussian" else {}
-    return {of[panel] for panel in panels if panel in of}
+    bits = {"1-bit": 1.0, "half": number / 2, "full": float(number)}
+    bits |= {"nats": number / NATS_PER_BIT} if domain == "gaussian" else {}
+    return {bits[panel] for panel in panels if panel in bits}
 
 
 SWEEP = sweep(

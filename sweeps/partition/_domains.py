@@ -143,11 +143,11 @@ def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
     )
 
 
-def model_fields(model: str, of_data: str, setting: str) -> dict[str, Any]:
+def model_fields(model: str, name: str, setting: str) -> dict[str, Any]:
     """The configuration of a model as fields of a cell: published or default, with the changes of the setting."""
     one_of("model", model, MODELS)
     one_of("setting", setting, SETTINGS)
-    published = PUBLISHED[OF_DATA[model, of_data]][1] if (model, of_data) in OF_DATA else {}
+    published = PUBLISHED[OF_DATA[model, name]][1] if (model, name) in OF_DATA else {}
     fields = _flat(published, CONFIG) | _flat(SETTINGS[setting].get(model, {}), CONFIG)
     return {"model": model, "setting": setting, **fields}
 

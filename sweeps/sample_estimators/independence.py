@@ -34,11 +34,11 @@ def published(variables: tuple[Any, ...], permutations: int, generator: Generato
 
 
 TESTS: dict[str, Test] = {
-    "permutation": lambda of, b, g: permutation_test(*of, permutations=b, generator=g),
-    "local-permutation": lambda of, b, g: permutation_test(*of, permutations=b, generator=g),
+    "permutation": lambda variables, b, g: permutation_test(*variables, permutations=b, generator=g),
+    "local-permutation": lambda variables, b, g: permutation_test(*variables, permutations=b, generator=g),
     "local-permutation-published": published,
-    "smooth": lambda of, b, g: independence_test(*of),
-    "smooth-beyond": lambda of, b, g: independence_test(*of),
+    "smooth": lambda variables, b, g: independence_test(*variables),
+    "smooth-beyond": lambda variables, b, g: independence_test(*variables),
 }
 UNCONDITIONAL = ("permutation", "smooth")
 LAPTOP = dict(laws=tuple(LAWS), tests=tuple(TESTS), blocks=(0,), sets=400, large_sets=25, permutations=39)
@@ -53,10 +53,10 @@ LARGE = 1000  # rows; for at least so many the number of data sets is `large_set
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per setting, null or alternative, suitable test, and block of data sets."""
     for cell in grid(law=list(profile.laws), test=list(profile.tests), dependent=[0, 1], block=list(profile.blocks)):
-        of = law(cell["law"])
-        if (of.columns == 0) == (cell["test"] in UNCONDITIONAL):
-            sets = profile.sets if of.rows < LARGE else profile.large_sets
-            yield cell | {"columns": of.columns, "n": of.rows, "sets": sets, "permutations": profile.permutations}
+        case = law(cell["law"])
+        if (case.columns == 0) == (cell["test"] in UNCONDITIONAL):
+            sets = profile.sets if case.rows < LARGE else profile.large_sets
+            yield cell | {"columns": case.columns, "n": case.rows, "sets": sets, "permutations": profile.permutations}
 
 
 def check(cell: dict) -> None:
@@ -76,11 +76,11 @@ def cost(cell: dict) -> float:
 def trial(pack: Pack, report: Report) -> None:
     """Tests every data set of the cells and reports the number of rejections."""
     for done, cell in enumerate(pack.cells):
-        of, rows = law(cell["law"]), []
+        case, rows = law(cell["law"]), []
         for number in range(cell["sets"]):
             seed = cell["block"] * cell["sets"] + number
             generator = draws(seed, f"{cell['law']} {cell['dependent']}", cell["n"])
-            x, y, *z = of.sample(cell["n"], generator, bool(cell["dependent"]))
+            x, y, *z = case.sample(cell["n"], generator, bool(cell["dependent"]))
             variables = (x, y, *(pd.DataFrame(side) if isinstance(side, dict) else side for side in z))
             began = time.perf_counter()
             found = TESTS[cell["test"]](variables, cell["permutations"], generator)
@@ -89,7 +89,7 @@ def trial(pack: Pack, report: Report) -> None:
             report.progress((done + (number + 1) / cell["sets"]) / len(pack.cells))
         columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         report.table(cell, "sets", columns)
-        truth = of.information if cell["dependent"] else 0.0
+        truth = case.information if cell["dependent"] else 0.0
         if np.isfinite(truth):
             report.constants(cell, {"information": truth})
         report.metrics(

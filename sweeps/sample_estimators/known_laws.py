@@ -90,14 +90,14 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def laws_of(profile: Profile) -> dict[str, str]:
     """The distributions of a profile ("all": every one) with their collections. ValueError for an unknown one."""
-    of_law = {}
+    collections = {}
     for name in profile.collections:
         levels = name == "resampled"
         laws = resampled.level_names("mnist-0-1", profile.levels) if levels else catalogue.COLLECTIONS[name]
-        of_law |= dict.fromkeys(laws, name)
-    if unknown := [law for law in profile.laws if law not in (*of_law, "all")]:
+        collections |= dict.fromkeys(laws, name)
+    if unknown := [law for law in profile.laws if law not in (*collections, "all")]:
         raise UnknownName(f"laws must be of the collections {', '.join(profile.collections)}, got {unknown[0]!r}.")
-    return {law: name for law, name in of_law.items() if {"all", law} & set(profile.laws)}
+    return {law: name for law, name in collections.items() if {"all", law} & set(profile.laws)}
 
 
 @functools.cache
@@ -109,10 +109,10 @@ def data_sets(name: str) -> tuple[DataSet, ...]:
     return datasets.distribution(name), datasets.items(pool, resampled.POOLS[pool], "items", synthetic=False)
 
 
-def available(of_law: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
+def available(collections: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
     """Available distributions with their collection and largest number of rows; a warning lists missing ones."""
     left_out, missing = set(), set()
-    for law, collection in of_law.items():
+    for law, collection in collections.items():
         if catalogue.needs_data(law) and data_root() is None:
             left_out.add(collection)
             continue

@@ -66,16 +66,21 @@ def collection(folder: str, most: int) -> simulated.Simulated:
 def trial(pack: Pack, report: Report) -> None:
     """Trains, calibrates and reports a reader."""
     for cell in pack.cells:
-        of = collection(cell["data"], cell["sets"])
+        simulations = collection(cell["data"], cell["sets"])
         reader, held_out = training.train(
-            of, np.random.default_rng(cell["seed"]), lambda done, _: report.progress(0.99 * done)
+            simulations, np.random.default_rng(cell["seed"]), lambda done, _: report.progress(0.99 * done)
         )
-        held_out = held_out.assign(**{name: of.figures[:, figures.NAMES.index(own)] for name, own in COMPARED.items()})
+        held_out = held_out.assign(
+            **{name: simulations.figures[:, figures.NAMES.index(own)] for name, own in COMPARED.items()}
+        )
         report.table(cell, "left-out", {name: held_out[name].to_numpy() for name in held_out})
         report.metrics(cell, scored(held_out))
         for family, rows in held_out.groupby("family"):
             report.metrics(cell, {f"covered/{family}": float(rows["covered"].mean())})
-        example = {"figures": of.figures[:2], "type": np.array([reader.card["types"].index(of.facts["type"][0])])}
+        example = {
+            "figures": simulations.figures[:2],
+            "type": np.array([reader.card["types"].index(simulations.facts["type"][0])]),
+        }
         report.model([cell], MODEL, ReaderModule.of(reader), example)
 
 
@@ -95,9 +100,9 @@ def scored(held_out: pd.DataFrame) -> dict[str, float]:
 
 def data(cell: dict) -> tuple[DataSet, ...]:
     """The simulated data sets."""
-    of = collection(cell["data"], cell["sets"])
-    facts = {name: of.facts[name].to_numpy() for name in ("number", "truth", "n")}
-    content = {"figures": of.figures, **facts, "families": list(of.facts["families"])}
+    simulations = collection(cell["data"], cell["sets"])
+    facts = {name: simulations.facts[name].to_numpy() for name in ("number", "truth", "n")}
+    content = {"figures": simulations.figures, **facts, "families": list(simulations.facts["families"])}
     return (DataSet("simulated data sets", "drawn from infoscope's prior", lambda: content),)
 
 

@@ -72,18 +72,18 @@ def simulated(number: int, most_columns: int = ALL_COLUMNS, only: str = ANY) -> 
     """Facts and figures of one data set, and the duration of computing them; None for another type or more columns."""
     if only not in (ANY, composition.type_of(number)) or composition.first_columns(number) > most_columns:
         return None
-    of = prior.distribution(number)
-    if sum(side.numbers.shape[1] for side in of.sample(2, np.random.default_rng(0))) > most_columns:
+    law = prior.distribution(number)
+    if sum(side.numbers.shape[1] for side in law.sample(2, np.random.default_rng(0))) > most_columns:
         return None
     generator = np.random.default_rng([prior.VERSION, number, 1])
     n = round(math.exp(generator.uniform(*np.log(ROWS))))
-    pairs = as_sample(*of.sample(n, generator))
+    pairs = as_sample(*law.sample(n, generator))
     began = time.perf_counter()
     found = figures.figures(pairs, generator)
     return {
-        "number": number, "n": n, "type": of.type, "families": "+".join(of.families), "columns_x": of.columns[0],
-        "columns_y": of.columns[1], "tied": of.tied, "idle": sum(of.idle), "truth": of.truth,
-        "truth_error": of.truth_error, "seconds": time.perf_counter() - began, **dict(zip(figures.NAMES, found)),
+        "number": number, "n": n, "type": law.type, "families": "+".join(law.families), "columns_x": law.columns[0],
+        "columns_y": law.columns[1], "tied": law.tied, "idle": sum(law.idle), "truth": law.truth,
+        "truth_error": law.truth_error, "seconds": time.perf_counter() - began, **dict(zip(figures.NAMES, found)),
     }  # fmt: skip
 
 

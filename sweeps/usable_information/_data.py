@@ -70,7 +70,7 @@ QUICK: Mapping[str, Callable[[], Family]] = {
     "lexical-logistic": lexical_logistic,
     "tfidf-logistic": functools.partial(tfidf_logistic, ngrams=2),
 }
-OF_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}  # for 768 columns: the best in cross-validation
+FOR_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}  # for 768 columns: the best in cross-validation
 
 
 def chosen(setting: str, names: Sequence[str], sources: Mapping[str, Source] = SOURCES) -> list[str]:
@@ -137,12 +137,12 @@ def is_encoder(family: str) -> bool:
 
 def family_of(cell: Mapping[str, Any]) -> Family:
     """The predictive family of a cell. ValueError for an unknown one, or one that does not accept the data."""
-    name, of_vectors = cell["family"], cell["data"] in EMBEDDINGS
-    known = OF_VECTORS if of_vectors else QUICK
+    name, vectors = cell["family"], cell["data"] in EMBEDDINGS
+    known = FOR_VECTORS if vectors else QUICK
     if name in known:
         return known[name]()
-    if of_vectors or not is_encoder(name):
-        more = [] if of_vectors else [*TRANSFORMERS, f"{HUB}<model>"]
+    if vectors or not is_encoder(name):
+        more = [] if vectors else [*TRANSFORMERS, f"{HUB}<model>"]
         raise UnknownName(f"family must be one of {', '.join([*known, *more])} for {cell['data']}, got {name!r}")
     settings = ("epochs", "batch", "max_length", "null")
     return SequenceClassifiers(name, **{setting: cell[setting] for setting in settings})

@@ -206,13 +206,13 @@ def cells(profile: Profile) -> Iterator[dict]:
     """One cell per data, sample size, suitable method, and block of data sets."""
     images = datasets.image_data(profile.images)
     rows = NETWORK_SAMPLES if profile.genes == SIMULATED else len(expression_table(profile.genes)[0])
-    of_study = {
+    studies = {
         "trees": (list(profile.cases), list(profile.sizes), None),
         "genes": ([profile.genes], [round(fraction * rows) for fraction in profile.fractions], None),
         "frames": ([images], list(profile.videos), profile.frames),
     }
     for study in profile.studies:
-        cases, sizes, frames = of_study[one_of("study", study, of_study)]
+        cases, sizes, frames = studies[one_of("study", study, studies)]
         for case in cases:
             methods = [method for method in profile.methods if method in offered(study, case)]
             yield from grid(
@@ -263,16 +263,16 @@ def trial(pack: Pack, report: Report) -> None:
     found: dict[str, list[dict[str, float]]] = {cell["method"]: [] for cell in pack.cells}
     for number in range(sets):
         first = pack.cells[0]
-        of = drawn(first, first["block"] * sets + number)
+        sample = drawn(first, first["block"] * sets + number)
         for cell in pack.cells:
-            weights = METHODS[cell["method"]](of.variables, cell, np.random.default_rng(number))
-            found[cell["method"]].append(scores(cell["study"], weights, of.truth))
+            weights = METHODS[cell["method"]](sample.variables, cell, np.random.default_rng(number))
+            found[cell["method"]].append(scores(cell["study"], weights, sample.truth))
         report.progress((number + 1) / sets)
     for cell in pack.cells:
         values = {name: np.array([row[name] for row in found[cell["method"]]]) for name in found[cell["method"]][0]}
         report.table(cell, "sets", values)
-        for name, of_sets in values.items():
-            report.metrics(cell, {name: of_sets.mean(), f"{name}_variance": of_sets.var(ddof=1)})
+        for name, each in values.items():
+            report.metrics(cell, {name: each.mean(), f"{name}_variance": each.var(ddof=1)})
 
 
 def scores(study: str, weights: np.ndarray, truth: np.ndarray) -> dict[str, float]:

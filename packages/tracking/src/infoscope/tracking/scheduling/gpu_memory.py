@@ -99,14 +99,14 @@ def probe_on_gpus(
 
     types = _gpu_types(ray.nodes(), cpus, gpus)
     tasks = [[probe.options(resources={name: 0.001} if name else {}).remote(pack) for name in types] for pack in packs]
-    return [_worst([_result(task) for task in of_pack]) for of_pack in tasks]
+    return [_worst([_result(task) for task in pack_tasks]) for pack_tasks in tasks]
 
 
 def _gpu_types(nodes: Iterable[Mapping[str, Any]], cpus: float, gpus: float) -> list[str]:
     """Ray's names of the types of GPU on machines that are large enough for a trial; "" for unnamed ones."""
     resources = [node["Resources"] for node in nodes if node["Alive"]]
-    fits = [of for of in resources if of.get("GPU", 0) >= gpus and of.get("CPU", 0) >= cpus]
-    return sorted({next((name for name in of if name.startswith("accelerator_type:")), "") for of in fits})
+    fits = [machine for machine in resources if machine.get("GPU", 0) >= gpus and machine.get("CPU", 0) >= cpus]
+    return sorted({next((name for name in machine if name.startswith("accelerator_type:")), "") for machine in fits})
 
 
 def _result(task: Any) -> Memory | str:

@@ -103,12 +103,12 @@ def log_results(
     paths: Iterable[str | Path],
     folder: str,
     data: DatasetInput | None = None,
-    of_model: Collection[str] | None = None,
+    model_metrics: Collection[str] | None = None,
 ) -> None:
     """Adds metrics and files (artifacts in `folder`) of a later evaluation to a cell's run, replacing earlier ones.
 
     data: the data set on which the run's only (or newest) model was evaluated; the metrics are then also added to the
-    model, and the data set to the inputs of the run. of_model: names of the model's metrics (None: all). Raises
+    model, and the data set to the inputs of the run. model_metrics: names of the model's metrics (None: all). Raises
     ValueError for a path that is no file, for the name of a field and for a name that MLflow would reject.
     """
     paths = _files(paths)
@@ -118,14 +118,15 @@ def log_results(
     for name in metrics:
         require_free_name("the name of a metric", metric_name(name), fields)
     model = newest_model(run, client) if data else None
-    held, of = {(name, None): value for name, value in run.data.metrics.items()}, dict[str, Any]()
+    held, evaluation = {(name, None): value for name, value in run.data.metrics.items()}, dict[str, Any]()
     if model:
-        of = dict(model_id=model.model_id, dataset_name=data.dataset.name, dataset_digest=data.dataset.digest)
+        evaluation = dict(model_id=model.model_id, dataset_name=data.dataset.name, dataset_digest=data.dataset.digest)
         for point in sorted(model.metrics or (), key=lambda point: point.timestamp):
             if point.dataset_digest == data.dataset.digest:
                 held[point.key, model.model_id] = point.value
+    shared = metrics if model_metrics is None else model_metrics
     found = [
-        Metric(name, storable(float(value)), now, 0, **(of if of_model is None or name in of_model else {}))
+        Metric(name, storable(float(value)), now, 0, **(evaluation if name in shared else {}))
         for name, value in metrics.items()
     ]
     found = [metric for metric in found if held.get((metric.key, metric.model_id)) != metric.value]
