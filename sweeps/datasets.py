@@ -53,22 +53,22 @@ def items(name: str, read: Callable[[], Items], context: str = "training", synth
     return DataSet(name, source, lambda: content(read()), _CONTEXTS.get(context, context))
 
 
-def content(of: Items) -> Mapping[str, Any]:
+def content(dataset: Items) -> Mapping[str, Any]:
     """The content of a data set by name; images as bytes, which are the same on every machine."""
-    match of:
+    match dataset:
         case data.DomainDataset():
-            return {"x": byte_blocks(of), "class": of.y, "domain": of.d, "group": of.groups}
+            return {"x": byte_blocks(dataset), "class": dataset.y, "domain": dataset.d, "group": dataset.groups}
         case data.FactorDataset():
-            return {"images": byte_blocks(of), "factors": of.factors}
+            return {"images": byte_blocks(dataset), "factors": dataset.factors}
         case data.LabelledTexts():
-            return {"texts": list(of.texts), "class": of.labels.numpy()}
+            return {"texts": list(dataset.texts), "class": dataset.labels.numpy()}
         case data.ImagePool():
-            return {"images": of.images.numpy(), "label": of.labels.numpy()}
-    return {"vectors": of.vectors.numpy(), "label": of.labels.numpy()}
+            return {"images": dataset.images.numpy(), "label": dataset.labels.numpy()}
+    return {"vectors": dataset.vectors.numpy(), "label": dataset.labels.numpy()}
 
 
-def byte_blocks(of: data.DomainDataset | data.FactorDataset) -> Iterator[np.ndarray]:
+def byte_blocks(dataset: data.DomainDataset | data.FactorDataset) -> Iterator[np.ndarray]:
     """All images in blocks, uint8 [b, C, H, W]."""
-    for begin in range(0, len(of), _BLOCK):
-        images = of.images(np.arange(begin, min(begin + _BLOCK, len(of))))
+    for begin in range(0, len(dataset), _BLOCK):
+        images = dataset.images(np.arange(begin, min(begin + _BLOCK, len(dataset))))
         yield (255 * images).round().byte().numpy()

@@ -69,11 +69,15 @@ def kill(*processes: psutil.Process) -> tuple[psutil.Process, ...]:
 
 
 def wait_until(
-    met: Callable[[], object], what: str, seconds: float, process: psutil.Popen | None = None, log: Path | None = None
+    condition: Callable[[], object],
+    what: str,
+    seconds: float,
+    process: psutil.Popen | None = None,
+    log: Path | None = None,
 ) -> None:
     """Waits until `met()` is true. Raises DrillError after so many seconds, or when the process ends before."""
     deadline = time.monotonic() + seconds
-    while not met():
+    while not condition():
         ended = process is not None and process.poll() is not None
         if ended or time.monotonic() > deadline:
             last = f":\n{log.read_text(errors='replace')[-800:]}" if log else ""

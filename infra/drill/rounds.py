@@ -359,13 +359,13 @@ def base_environment(folder: Path) -> dict[str, str]:
     }
 
 
-WHOLE = click.IntRange(min=1)
+POSITIVE = click.IntRange(min=1)
 COMMAND = command("drill", main, [
-    option("rounds", type=WHOLE, default=20, help="(default: 20)"),
-    option("first", type=WHOLE, default=1, help="number of the first round, to repeat a round (default: 1)"),
+    option("rounds", type=POSITIVE, default=20, help="(default: 20)"),
+    option("first", type=POSITIVE, default=1, help="number of the first round, to repeat a round (default: 1)"),
     option("seed", type=click.IntRange(min=0), default=0, help="of the times and targets of the faults (default: 0)"),
     option("faults", default=HISTORY, help=f"one a round, in turn, of {','.join(FAULTS)} (default: {HISTORY})"),
     option("down", type=click.FloatRange(min=1), default=60, help="seconds that a single fault lasts (default: 60)"),
-    option("packs", type=WHOLE, default=2, help="trials of the sweep, four cells each (default: 2)"),
-    option("steps", type=WHOLE, default=200, help="training steps of a cell, at least 40 ms each (default: 200)"),
+    option("packs", type=POSITIVE, default=2, help="trials of the sweep, four cells each (default: 2)"),
+    option("steps", type=POSITIVE, default=200, help="training steps of a cell, at least 40 ms each (default: 200)"),
 ], __doc__)  # fmt: skip

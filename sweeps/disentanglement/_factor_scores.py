@@ -42,7 +42,7 @@ def check_effort(cell: Mapping[str, Any]) -> None:
 
 def measure(
     representation: Any,
-    of: FactorDataset,
+    dataset: FactorDataset,
     seed: int,
     effort: Mapping[str, Any],
     device: str = "cpu",
@@ -61,9 +61,9 @@ def measure(
         if not spec.extra and spec.protocol in (None, *effort["protocols"]) and (predictors or spec.takes != "codes")
     ]
     inputs = disentanglement.Inputs(
-        representation=representation, factors=of.factors, stream=partial(draws, seed), draws=effort["draws"],
-        items=effort["items"], votes={"uni-bound": effort["votes"]},
-        from_arrays=partial(from_arrays, method=ARRAYS, resamples=None), factor_names=of.factor_names, device=device,
+        representation=representation, factors=dataset.factors, stream=partial(draws, seed), draws=effort["draws"],
+        items=effort["items"], votes={"uni-bound": effort["votes"]}, device=device, factor_names=dataset.factor_names,
+        from_arrays=partial(from_arrays, method=ARRAYS, resamples=None),
     )  # fmt: skip
     scores = disentanglement.measure_scores(inputs, specs)
     for name in decompositions:

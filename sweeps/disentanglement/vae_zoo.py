@@ -18,7 +18,7 @@ from infoscope.models import VAE, AutoEncoder, Encoding, encode_all, traverse
 from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.disentanglement import _factor_scores, _vaes
 from sweeps.disentanglement.settings import EFFORT, MODELS, WEIGHTS
-from sweeps.representation.settings import ITEMS, KEPT, TARGET
+from sweeps.representation.settings import ITEMS, LOGGED_ITEMS, TARGET
 from sweeps.streams import stream
 
 EXAMPLES = 6  # images stored with a model
@@ -141,7 +141,7 @@ def keep(model: VAE | AutoEncoder, encoding: Encoding, cell: dict, report: Repor
 
 def evaluation_items(dataset: FactorDataset, cell: dict) -> dict[str, np.ndarray]:
     """Some training images, uint8 [n, C, H, W], and their factors."""
-    rows = np.random.default_rng(cell["seed"]).permutation(len(dataset))[:KEPT]
+    rows = np.random.default_rng(cell["seed"]).permutation(len(dataset))[:LOGGED_ITEMS]
     factors = {f"{TARGET}{name}": dataset.factors[rows, place] for place, name in enumerate(dataset.factor_names)}
     images = (255 * dataset.images(rows)).round().byte().numpy()
     return {"x": images, **factors, "name": np.array(f"{_vaes.data_name(cell)}, trained on")}

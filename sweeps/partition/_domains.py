@@ -37,7 +37,7 @@ SELECTIONS = {"last": "last", "training": "training", "training-domain-validatio
               "oracle": "oracle (test-domain)"}  # fmt: skip
 
 # published settings other than a model's defaults: (model, data) -> name in PUBLISHED
-OF_DATA = {
+PUBLISHED_SETTINGS = {
     ("diva", "crmnist"): "diva-crmnist",
     ("dann", "rotated-mnist"): "dann-domainbed",
     ("erm", "rotated-mnist"): "erm-domainbed",
@@ -147,7 +147,7 @@ def model_fields(model: str, name: str, setting: str) -> dict[str, Any]:
     """The configuration of a model as fields of a cell: published or default, with the changes of the setting."""
     one_of("model", model, MODELS)
     one_of("setting", setting, SETTINGS)
-    published = PUBLISHED[OF_DATA[model, name]][1] if (model, name) in OF_DATA else {}
+    published = PUBLISHED[PUBLISHED_SETTINGS[model, name]][1] if (model, name) in PUBLISHED_SETTINGS else {}
     fields = _flat(published, CONFIG) | _flat(SETTINGS[setting].get(model, {}), CONFIG)
     return {"model": model, "setting": setting, **fields}
 
@@ -204,17 +204,17 @@ def _check_parts(cell: Mapping[str, Any]) -> None:
     split.validation.split(None, None, stream(cell["seed"], "domain split"), test=EVALUATION_SHARE)
 
 
-def untrained(cell: Mapping[str, Any], of: DomainDataset) -> DomainModel:
+def untrained(cell: Mapping[str, Any], dataset: DomainDataset) -> DomainModel:
     """A cell's model with its initial weights, for items like these."""
     return MODELS[cell["model"]](
-        shape=of.image_shape, classes=len(of.class_names), domains=len(of.domain_names),
+        shape=dataset.image_shape, classes=len(dataset.class_names), domains=len(dataset.domain_names),
         generator=stream(cell["seed"], "domain weights"), **configuration(cell),
     )  # fmt: skip
 
 
 def trained(
     cell: Mapping[str, Any],
-    of: Parts,
+    split: Parts,
     report: Report,
     device: str,
     on_point: Callable[[float, Mapping[str, float]], None],
@@ -237,9 +237,9 @@ def trained(
             sums.clear()
 
     return fit_domain(
-        untrained(cell, of.train).to(device),
-        of.train,
-        {"validation": of.selection} | ({"test domain": of.out_of_domain} if rule.startswith("oracle") else {}),
+        untrained(cell, split.train).to(device),
+        split.train,
+        {"validation": split.selection} | ({"test domain": split.out_of_domain} if rule.startswith("oracle") else {}),
         steps=steps,
         generator=stream(cell["seed"], "domain training"),
         rule=rule,
@@ -261,11 +261,11 @@ def outcome(fit: DomainFit) -> dict[str, float]:
     }
 
 
-def figures(part: str, found: Accuracies, of: str = "") -> dict[str, float]:
+def figures(part: str, found: Accuracies, target: str = "") -> dict[str, float]:
     """Accuracies of a part as metrics, with standard errors over groups: the mean over domains, that over all items,
     and those of the worst domain and of the worst slice (a class in a domain) with intervals of the true worst ones.
     """
-    prefix, overall, slice_ = f"{part}/{of}", found.overall, found.by_slice[found.worst_slice]
+    prefix, overall, slice_ = f"{part}/{target}", found.overall, found.by_slice[found.worst_slice]
     values: dict[str, float] = {}
     named = {"average": found.average, "overall": overall, "worst": found.worst, "worst_slice": slice_}
     for name, accuracy in named.items():
@@ -278,14 +278,14 @@ def figures(part: str, found: Accuracies, of: str = "") -> dict[str, float]:
                      f"{part}/groups": overall.clusters}  # fmt: skip
 
 
-def rows(part: str, found: Accuracies, of: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
+def rows(part: str, found: Accuracies, target: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Accuracies by domain as rows of a table."""
-    return [{"part": part, "of": of, "domain": names[key], **_row(one)} for key, one in found.by_domain.items()]
+    return [{"part": part, "of": target, "domain": names[key], **_row(one)} for key, one in found.by_domain.items()]
 
 
-def slice_rows(part: str, found: Accuracies, of: DomainDataset) -> list[dict[str, Any]]:
+def slice_rows(part: str, found: Accuracies, dataset: DomainDataset) -> list[dict[str, Any]]:
     """Accuracies by class and domain as rows of a table, the worst first."""
-    return [{"part": part, "class": of.class_names[y], "domain": of.domain_names[d], **_row(one)}
+    return [{"part": part, "class": dataset.class_names[y], "domain": dataset.domain_names[d], **_row(one)}
             for (y, d), one in sorted(found.by_slice.items(), key=lambda item: item[1].value)]  # fmt: skip
 
 

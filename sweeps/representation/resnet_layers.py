@@ -22,10 +22,10 @@ from infoscope.tracking import Pack, Profile, Report, Sweep
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
-from sweeps.representation.settings import ITEMS, KEPT, TARGET, TRAINED, UNTRAINED
+from sweeps.representation.settings import ITEMS, LOGGED_ITEMS, TARGET, TRAINED, UNTRAINED
 from sweeps.streams import stream
 
-LAPTOP = dict(data="auto", depth=18, width=16, size=32, steps=400, batch=64, items=KEPT, seeds=(0, 1, 2))
+LAPTOP = dict(data="auto", depth=18, width=16, size=32, steps=400, batch=64, items=LOGGED_ITEMS, seeds=(0, 1, 2))
 PROFILES = {
     "smoke": Profile(**LAPTOP | dict(width=4, size=16, steps=4, items=300, seeds=(0,))),
     "laptop": Profile(**LAPTOP),

@@ -2,5 +2,5 @@
 
 ITEMS = "evaluation"  # name of the logged evaluation items of a training
 TARGET = "target:"  # prefix of the names of known variables of the items
-KEPT = 2000  # logged items of a training
+LOGGED_ITEMS = 2000  # logged items of a training
 UNTRAINED, TRAINED = "first weights", "trained"

@@ -25,11 +25,11 @@ from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.datasets import DataSet
 from sweeps.checks import require_minimum
 
-KEPT = Path("docs") / "results" / "reading"
+RESULTS = Path("docs") / "results" / "reading"
 MODEL = "reader"
 COMPARED = {"ksg": "ksg_3", "gcmi": "gaussian"}  # estimators for comparison, and the figure with their estimate
 ALL_SETS = 10_000_000
-LAPTOP = dict(data=str(KEPT), sets=ALL_SETS, seeds=(0,))
+LAPTOP = dict(data=str(RESULTS), sets=ALL_SETS, seeds=(0,))
 PROFILES = {
     "smoke": Profile(**LAPTOP | dict(sets=1000)),
     "laptop": Profile(**LAPTOP),

@@ -85,8 +85,8 @@ def package_metrics(name: str, known: KnownTable, table: pd.DataFrame, seed: int
     whole, parts = table.dropna(), {}
     for column in known.columns:
         if column in known.angles:
-            turns = 2 * np.pi * whole[column] / known.angles[column]
-            parts |= {(column, "cosine"): np.cos(turns), (column, "sine"): np.sin(turns)}
+            radians = 2 * np.pi * whole[column] / known.angles[column]
+            parts |= {(column, "cosine"): np.cos(radians), (column, "sine"): np.sin(radians)}
         else:
             parts[column, ""] = whole[column]
     coded = {

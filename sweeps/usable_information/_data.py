@@ -177,15 +177,15 @@ def task_of(cell: Mapping[str, Any]) -> Task:
     )
 
 
-def part_of(of: Any, count: int, seed: int) -> Task:
+def part_of(items: Any, count: int, seed: int) -> Task:
     """At most `count` items of labelled texts or of a pool of vectors or images, in their order; 0: all."""
-    places = np.arange(len(of.labels))
+    places = np.arange(len(items.labels))
     if 0 < count < len(places):
         places = np.sort(draws(seed, "items").choice(places, count, replace=False))
-    if isinstance(of, data.LabelledTexts):
-        part = of.take(places)
+    if isinstance(items, data.LabelledTexts):
+        part = items.take(places)
         return Task(list(part.texts), np.array(part.label_names), part.groups, np.array(part.ids, dtype=str))
-    pool = of.images.flatten(1) / 255.0 if isinstance(of, data.ImagePool) else of.vectors
+    pool = items.images.flatten(1) / 255.0 if isinstance(items, data.ImagePool) else items.vectors
     vectors = pool[places].numpy().astype(np.float64)
     groups = pd.factorize(np.array([row.tobytes() for row in vectors], dtype=object))[0]  # some reviews occur twice
-    return Task(vectors, of.labels[places].numpy(), groups, places.astype(str))
+    return Task(vectors, items.labels[places].numpy(), groups, places.astype(str))

@@ -200,13 +200,13 @@ def features(text: str) -> list[str]:
     word of the premise that is not in the hypothesis, and their number.
     """
     premise, hypothesis = ([token.casefold() for token in tokens(side)] for side in sides(text))
-    there, claimed = set(premise), set(hypothesis)
+    in_premise, in_hypothesis = set(premise), set(hypothesis)
     found = [f"word {word}" for word in hypothesis]
     found += [f"neighbours {first} {second}" for first, second in zip(hypothesis, hypothesis[1:])]
     if not premise:
         return found
-    new = [word for word in hypothesis if word not in there]
+    new = [word for word in hypothesis if word not in in_premise]
     found += [f"new {word}" for word in new]
-    found += [f"cross {word} {other}" for word in sorted(set(new)) for other in sorted(there - claimed)]
+    found += [f"cross {word} {other}" for word in sorted(set(new)) for other in sorted(in_premise - in_hypothesis)]
     share = round(4 * len(new) / max(1, len(hypothesis)))
     return [*found, f"count {min(len(new), MAX_NEW)}", f"quarters {share}"]

@@ -33,7 +33,7 @@ from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VIn
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fit_nulls
 from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.checks import require_minimum
-from sweeps.representation.settings import ITEMS, KEPT, TARGET
+from sweeps.representation.settings import ITEMS, LOGGED_ITEMS, TARGET
 from sweeps.streams import draws, stream
 from sweeps.usable_information._data import (
     EMBEDDINGS,
@@ -50,9 +50,9 @@ from sweeps.usable_information._data import (
 from sweeps.usable_information._text_families import STEPS, SequenceClassifiers, epoch_curve, member
 from sweeps.usable_information.settings import FREQUENT
 
-OF_PAIRS = ("hypothesis", "premise", "raw_overlap", "overlap")
+PAIR_TRANSFORMATIONS = ("hypothesis", "premise", "raw_overlap", "overlap")
 WORDLESS = ("length", "null")  # without words, so not for families that weight words
-TRANSFORMATIONS = ("std", "shuffled", *WORDLESS, *OF_PAIRS)
+TRANSFORMATIONS = ("std", "shuffled", *WORDLESS, *PAIR_TRANSFORMATIONS)
 EXCERPT = 600  # characters of a text in the table of items
 MINIMUM = {"items": 0, "measured": 0, "folds": 3, "epochs": 1, "batch": 1, "max_length": 3, "artefacts": 0, "seed": 0}
 
@@ -107,7 +107,7 @@ def cells(profile: Profile) -> Iterator[dict]:
     for name in chosen("data", profile.data):
         for family in named(*profile.quick, *profile.encoders):
             own = profile.transformations if is_encoder(family) else profile.quick_transformations
-            shown = [kind for kind in own if SOURCES[name].pairs or kind not in OF_PAIRS]
+            shown = [kind for kind in own if SOURCES[name].pairs or kind not in PAIR_TRANSFORMATIONS]
             for seed in seeds_of(family, profile):
                 yield from (measuring(profile, name, family, HELD_OUT, kind, seed) for kind in shown)
             if not is_encoder(family):
@@ -197,7 +197,7 @@ def measure(cell: dict, report: Report) -> None:
 
 def evaluation_items(cell: dict, x: Any, outcome: Outcome, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Texts [n] (or pairs [n, 2]) that a classifier was not fitted to, and their classes."""
-    rows = np.sort(np.random.default_rng(cell["seed"]).permutation(rows)[:KEPT])
+    rows = np.sort(np.random.default_rng(cell["seed"]).permutation(rows)[:LOGGED_ITEMS])
     labels = np.asarray(outcome.labels)[outcome.values[rows]]
     name = f"{data_sets(cell)[-1].name}, unseen"
     return {"x": np.array(take(x, rows), str), f"{TARGET}class": labels, "name": np.array(name)}

@@ -35,7 +35,7 @@ from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.checks import require_minimum
 from sweeps.streams import draws
 from sweeps.usable_information._data import IMAGES, SOURCES, Task, chosen, data_set, loaded, part_of
-from sweeps.usable_information.settings import AS_THEY_ARE, HARDEST
+from sweeps.usable_information.settings import HARDEST, NOT_FLIPPED
 
 FAMILIES: Mapping[str, tuple[int, ...]] = {"linear": (), "mlp": (64,)}  # widths of hidden layers
 COMPONENTS = 128  # of the vectors of texts
@@ -68,7 +68,7 @@ def cells(profile: Profile) -> Iterator[dict]:
         two = len(np.unique(loaded(name, "train").labels)) == 2
         for family in profile.families:
             shared = {"data": name, "family": family, **settings}
-            yield shared | {"noise": AS_THEY_ARE, "rate": 0.0, "seed": profile.seeds[0]}
+            yield shared | {"noise": NOT_FLIPPED, "rate": 0.0, "seed": profile.seeds[0]}
             for noise in profile.noises:
                 if noise == "pair" and two and "symmetric" in profile.noises:
                     continue
@@ -81,7 +81,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     require_minimum(cell, MINIMUM)
-    if cell["noise"] != AS_THEY_ARE and not 0.0 < cell["rate"] < 1.0:
+    if cell["noise"] != NOT_FLIPPED and not 0.0 < cell["rate"] < 1.0:
         raise OutOfRange(f"rates must be between 0 and 1, got {cell['rate']}.")
 
 
@@ -104,7 +104,7 @@ def study(cell: dict, report: Report, progress: Callable[[float], None]) -> None
     task, vectors = encoded(cell["data"], cell["items"], cell["seed"])
     progress(0.1)
     labels, flipped = task.y, np.zeros(len(task.y), dtype=bool)
-    if cell["noise"] != AS_THEY_ARE:
+    if cell["noise"] != NOT_FLIPPED:
         labels, flipped = flip_labels(labels, cell["rate"], draws(cell["seed"], "flips"), cell["noise"])
     family = Network(FAMILIES[cell["family"]], learning_rate=1e-3, epochs=cell["epochs"], patience=PATIENCE)
     evidence = gather(
@@ -122,7 +122,7 @@ def study(cell: dict, report: Report, progress: Callable[[float], None]) -> None
         "v_information_bits_error": clustered_error(bits, task.groups),
     }
     table = scores.assign(id=task.ids, label=labels)
-    if cell["noise"] == AS_THEY_ARE:
+    if cell["noise"] == NOT_FLIPPED:
         table = table.assign(predicted=predicted, pvi_bits=bits, **data_map(evidence))
         kept = np.argsort(bits, kind="stable")[:HARDEST]
         if cell["data"] in IMAGES:
@@ -160,8 +160,8 @@ def encoded(name: str, count: int, seed: int) -> tuple[Task, np.ndarray]:
 def components(values: Any, seed: int) -> np.ndarray:
     """The leading components of rows, at most n / 2, randomly rotated so that columns have similar scales."""
     count = min(COMPONENTS, values.shape[0] // 2, values.shape[1])
-    few = TruncatedSVD(count, random_state=seed).fit_transform(values) if count < values.shape[1] else values
-    return few @ np.linalg.qr(np.random.default_rng(seed).normal(size=(count, count)))[0]
+    reduced = TruncatedSVD(count, random_state=seed).fit_transform(values) if count < values.shape[1] else values
+    return reduced @ np.linalg.qr(np.random.default_rng(seed).normal(size=(count, count)))[0]
 
 
 def shown(task: Task, length: int) -> list[str]:

@@ -288,8 +288,8 @@ def _measured_on(metric: str, run: Any) -> dict[str, str]:
     """
     known = run.inputs.dataset_inputs if run.inputs else []
     for context in (metric.partition("/")[0], DataSet.context):
-        if len(known) > 1 and (of := [one for one in known if any(tag.value == context for tag in one.tags)]):
-            known = of
+        if len(known) > 1 and (matching := [one for one in known if any(tag.value == context for tag in one.tags)]):
+            known = matching
     return {"dataset_name": known[0].dataset.name, "dataset_digest": known[0].dataset.digest} if len(known) == 1 else {}
 
 

@@ -136,7 +136,7 @@ def table(values: Mapping[str, float]) -> list[str]:
     for name, (place, _, leaf) in split.items():
         rows.setdefault(leaf, {})[place] = number(values[name])
     lines = [_row(["", *places]), _row(["---", *["---:"] * len(places)])]
-    return lines + [_row([leaf, *(of.get(place, "") for place in places)]) for leaf, of in rows.items()]
+    return lines + [_row([leaf, *(values.get(place, "") for place in places)]) for leaf, values in rows.items()]
 
 
 def number(value: float) -> str:

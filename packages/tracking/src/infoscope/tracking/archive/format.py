@@ -42,7 +42,7 @@ from infoscope.tracking.store.store import labels, plain_cell
 from infoscope.tracking.tags import CELL, CONSTANTS, DATA, PROFILE, VERSION
 
 SUFFIX = ".jsonl.gz"
-_WHAT = "a file of runs as `make runs-save` writes it"
+_DESCRIPTION = "a file of runs as `make runs-save` writes it"
 _LATEST = 2**53  # the largest time (ms) and step
 _DATA_SET_LENGTHS = {"name": 500, "digest": 36, "source_type": 36, "source": 65535, "schema": 65535, "profile": 65535,
                      "context": 500}  # fmt: skip  # characters that MLflow stores of a data set
@@ -75,11 +75,11 @@ def _input(entry: dict[str, str]) -> dict[str, str]:
 
 
 Milliseconds = Annotated[int, Field(ge=0, le=_LATEST)]
-Whole = Annotated[int, Field(ge=-_LATEST, le=_LATEST)]
+Integer = Annotated[int, Field(ge=-_LATEST, le=_LATEST)]
 Param = Annotated[str, AfterValidator(partial(entity_name, "the name of a param"))]
 Setting = Annotated[str, AfterValidator(lambda value: require_text("a param", value, PARAM_LENGTH))]
 Value = Annotated[float, Field(allow_inf_nan=False)] | None
-Point = tuple[Whole, Whole, Value]
+Point = tuple[Integer, Integer, Value]
 
 
 class FinishedRun(BaseModel):
@@ -167,15 +167,15 @@ class Archive:
 
     def runs(self) -> Iterator[FinishedRun]:
         """Its runs, ordered by key. Raises ValueError if the file has changed since it was read."""
-        with reading(self.path, _WHAT):
+        with reading(self.path, _DESCRIPTION):
             yield from _read(self.path)[1]
 
 
 def read_archive(path: Path) -> Archive:
     """Reads and checks a file of runs. Raises ValueError if it is damaged, of another format or a later version."""
     if not path.is_file():
-        raise UnreadableFile(f"{path} must be {_WHAT}, but there is no such file")
-    with reading(path, _WHAT):
+        raise UnreadableFile(f"{path} must be {_DESCRIPTION}, but there is no such file")
+    with reading(path, _DESCRIPTION):
         header, runs = _read(path)
         known = {run.key: (run.labels, run.outcome, run.start, run.end) for run in runs}
         with open(path, "rb") as file:

@@ -93,12 +93,12 @@ class SearchState:
     def recall(self, runs: Iterable[Run], label: str) -> dict[str, Cell]:
         """Passes the recorded cells to Optuna; returns the cells of this search by key, finished ones first."""
         ours = {run.data.tags[KEY]: (run, cell) for run in runs if (cell := self._cell_of(run)) is not None}
-        under = {key: label in labels(run.data.tags.get(PROFILE, "")) for key, (run, _) in ours.items()}
-        order = sorted(ours, key=lambda key: (not under[key], ours[key][0].info.start_time, key))
+        in_profile = {key: label in labels(run.data.tags.get(PROFILE, "")) for key, (run, _) in ours.items()}
+        order = sorted(ours, key=lambda key: (not in_profile[key], ours[key][0].info.start_time, key))
         finished = [key for key in order if is_finished(ours[key][0])]
-        begun = [key for key in order if under[key] and key not in set(finished)]
+        begun = [key for key in order if in_profile[key] and key not in set(finished)]
         kept = finished[: self.trials]
-        again = begun[: self.trials - len(kept)]
+        resumed = begun[: self.trials - len(kept)]
         self._begin(len(ours))
         for key in finished:
             run, cell = ours[key]
@@ -115,9 +115,9 @@ class SearchState:
                     intermediate_values=reported,
                 )
             )
-        self._known = set(finished) | set(again)
-        self._resumed = [ours[key][1] for key in again]
-        return {key: ours[key][1] for key in [*kept, *again]}
+        self._known = set(finished) | set(resumed)
+        self._resumed = [ours[key][1] for key in resumed]
+        return {key: ours[key][1] for key in [*kept, *resumed]}
 
     def _cell_of(self, run: Run) -> Cell | None:
         """The cell of a run if it is in this search's space, with the same fixed values and version; otherwise None."""

@@ -50,8 +50,8 @@ class Checkpoint:
         import torch
 
         packed = {
-            key: {name: torch.from_numpy(np.frombuffer(bytearray(data), np.uint8)) for name, data in of.items()}
-            for key, of in reported.items()
+            key: {name: torch.from_numpy(np.frombuffer(bytearray(data), np.uint8)) for name, data in files.items()}
+            for key, files in reported.items()
         }
         temporary = self.path.with_suffix(".tmp")
         try:
@@ -74,8 +74,8 @@ class Checkpoint:
 
         try:
             kept = torch.load(self.path, weights_only=True, map_location="cpu")
-            reported = {key: {require_record_path(name): bytes(data.numpy()) for name, data in of.items()}
-                        for key, of in kept["reported"].items()}  # fmt: skip
+            reported = {key: {require_record_path(name): bytes(data.numpy()) for name, data in files.items()}
+                        for key, files in kept["reported"].items()}  # fmt: skip
             return kept["state"], reported
         except Exception as error:  # torch raises many types for a damaged file: the work is done again
             log.warning("the checkpoint %s cannot be read (%s); starting again", self.path, first_line(error))

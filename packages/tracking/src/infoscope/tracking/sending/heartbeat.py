@@ -70,15 +70,15 @@ def may_live(run: Run | None) -> bool:
 
 
 @contextlib.contextmanager
-def heartbeat(store: Store, run_id: str, also: Callable[[], None]) -> Iterator[None]:
-    """Sends heartbeats of this invocation while inside, and calls `also` after each."""
-    over = threading.Event()
+def heartbeat(store: Store, run_id: str, action: Callable[[], None]) -> Iterator[None]:
+    """Sends heartbeats of this invocation while inside, and calls `action` after each."""
+    finished = threading.Event()
 
     def beat() -> None:
-        while not over.wait(HEARTBEAT_SECONDS):
+        while not finished.wait(HEARTBEAT_SECONDS):
             try:
                 store.client.set_tag(run_id, ALIVE, str(milliseconds()))
-                also()
+                action()
             except MlflowException as error:
                 log.info("the heartbeat of run %s was not sent (%s)", run_id, first_line(error))
 
@@ -86,4 +86,4 @@ def heartbeat(store: Store, run_id: str, also: Callable[[], None]) -> Iterator[N
     try:
         yield
     finally:
-        over.set()
+        finished.set()

@@ -24,8 +24,16 @@ from mlflow.tracking import MlflowClient
 _SECONDS, CONTACT_SECONDS = 30, 15  # time limits of a request, and of the first one of a command
 _REST_SECONDS = 30.0  # without requests to a silent server
 _PAUSES = (0.3, 2.0)  # seconds before a request is sent again
-_REPEATABLE = ("get_", "search_", "list_", "download_", "log_", "set_", "update_")  # prefixes of idempotent methods
-_ONCE = ("log_outputs", "log_inputs")  # exceptions, which are not idempotent
+_REPEATABLE = (
+    "get_",
+    "search_",
+    "list_",
+    "download_",
+    "log_",
+    "set_",
+    "update_",
+)  # prefixes of methods that can be repeated
+_NOT_REPEATABLE = ("log_outputs", "log_inputs")  # exceptions
 _TEMPORARY = ("INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE")  # MLflow's error codes without an answer of the server
 _LATE, _BUSY = "timed out", "too many 429"  # in urllib3's messages about a silent or overloaded server
 TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
@@ -81,7 +89,7 @@ class Client:
         found = getattr(self._client, name)
         if name.startswith("_") or not callable(found):
             return found
-        return functools.partial(self._request, found, name.startswith(_REPEATABLE) and name not in _ONCE)
+        return functools.partial(self._request, found, name.startswith(_REPEATABLE) and name not in _NOT_REPEATABLE)
 
     def ask(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """The result of another function that sends requests to the same server; it may be called again."""

@@ -324,26 +324,26 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
     """
     everything = list(by_key(Store.open(experiment).cells())[0].values())
     ended = [run for run in everything if not finished or is_finished(run) and run.data.tags[OUTCOME] == COMPLETE]
-    if under(everything, profile) and not under(ended, profile):
+    if with_label(everything, profile) and not with_label(ended, profile):
         raise LookupError(
             f"no run of {experiment!r} under {profile or 'any profile'} has finished; their runs in MLflow show why"
         )
     return frame_of(require_under(ended, experiment, profile))
 
 
-def under(runs: Iterable[Run], profile: str | None) -> list[Run]:
+def with_label(runs: Iterable[Run], profile: str | None) -> list[Run]:
     """The runs with this label; None: all."""
     return [run for run in runs if profile is None or profile in labels_of(run)]
 
 
 def require_under(runs: Sequence[Run], experiment: str, profile: str | None) -> list[Run]:
     """The runs with this label; LookupError if there are none, with the existing labels."""
-    chosen = under(runs, profile)
+    chosen = with_label(runs, profile)
     if not chosen:
         known = ", ".join(sorted({label for run in runs for label in labels_of(run)}))
         where = f" under profile {profile!r}" if profile else ""
-        instead = f"there are runs under {known}" if known else f"run `make sweep-{experiment}` first"
-        raise LookupError(f"there are no finished runs of {experiment!r}{where}; {instead}")
+        advice = f"there are runs under {known}" if known else f"run `make sweep-{experiment}` first"
+        raise LookupError(f"there are no finished runs of {experiment!r}{where}; {advice}")
     return chosen
 
 
