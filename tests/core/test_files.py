@@ -69,7 +69,7 @@ ARRAYS = [
 
 
 @pytest.mark.parametrize(("write", "told"), ARRAYS)
-def test_arrays_that_are_none(tmp_path, write, told):
+def test_invalid_arrays_are_refused(tmp_path, write, told):
     path = tmp_path / "imdb_embeddings" / "bert.npz"
     path.parent.mkdir()
     write(path)
@@ -84,7 +84,7 @@ def test_arrays_that_are_none(tmp_path, write, told):
         ("cifar10/cifar10_subset.npz", lambda root: cifar10("train", root)),
     ],
 )
-def test_images_that_are_none(tmp_path, write, name, load):
+def test_invalid_images_are_refused(tmp_path, write, name, load):
     path = tmp_path / name
     path.parent.mkdir()
     write(path)
@@ -113,14 +113,14 @@ TEXTS = [
         (packed(bytes(2**20) * 80), "unpacks to over 64 MiB"),
     ],
 )
-def test_texts_that_are_none(tmp_path, name, load, write, told):
+def test_invalid_texts_are_refused(tmp_path, name, load, write, told):
     path = tmp_path / name
     path.parent.mkdir()
     write(path)
     refused(path, told, load, tmp_path)
 
 
-def test_a_plain_table_that_is_none(tmp_path):
+def test_tables_that_are_not_utf_8_are_refused(tmp_path):
     path = tmp_path / "cola" / "in_domain_train.tsv"
     path.parent.mkdir()
     path.write_bytes(b"a\t1\t\tfine\nb\t1\t\t\xe9\n")
@@ -142,7 +142,7 @@ def test_a_plain_table_that_is_none(tmp_path):
         (b"", "an IDX file|whole gzip"),
     ],
 )
-def test_idx_files_that_are_none(tmp_path, text, told):
+def test_invalid_idx_files_are_refused(tmp_path, text, told):
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)
     (raw / "train-images-idx3-ubyte.gz").write_bytes(text)
@@ -159,7 +159,7 @@ def test_a_limit_can_be_raised_and_must_be_a_number(tmp_path, monkeypatch):
         refused("INFOSCOPE_UNPACKED_GB", "positive number of gigabytes", read_gzip, path)
 
 
-def test_what_is_whole_is_read(tmp_path):
+def test_complete_files_are_read(tmp_path):
     with gzip.open(tmp_path / "a.gz", "wb") as file:
         file.write("één\r\ntwo".encode())
     (tmp_path / "a.txt").write_bytes("één\r\ntwo".encode())

@@ -83,7 +83,7 @@ def test_further_words_are_split_as_a_shell_does(capsys):
     assert "no closing quotation" in capsys.readouterr().err
 
 
-def test_a_port_that_another_program_has_is_refused(capsys):
+def test_a_port_in_use_is_refused(capsys):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -92,7 +92,7 @@ def test_a_port_that_another_program_has_is_refused(capsys):
     assert port in capsys.readouterr().err
 
 
-def test_outside_a_working_tree_it_says_so(tmp_path, monkeypatch, capsys):
+def test_outside_a_working_tree_a_message_is_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     answers = {"sweep one": "sweeps", "sweep-all": "sweeps", "table one": "tables"}
     for words, missing in answers.items():
@@ -113,7 +113,7 @@ def test_outside_a_working_tree_it_says_so(tmp_path, monkeypatch, capsys):
         (KeyboardInterrupt(), 130, None),
     ],
 )
-def test_what_is_of_the_input_or_the_machine_is_one_sentence(capsys, error, status, said):
+def test_expected_errors_are_one_sentence(capsys, error, status, said):
     def call(given):
         raise error
 
@@ -122,7 +122,7 @@ def test_what_is_of_the_input_or_the_machine_is_one_sentence(capsys, error, stat
     assert told == ([f"error: {said}"] if said else told) and (said or not any(map(str.strip, told)))
 
 
-def test_what_is_of_the_program_is_raised():
+def test_errors_of_the_program_are_raised():
     def call(given):
         raise AssertionError
 
@@ -180,7 +180,7 @@ def test_a_sweep_then_its_table(tree, capsys, of_sweep, status):
     assert ran[1:] == ([("analysis.work.one", "label")] if of_sweep < 2 else [])
 
 
-def test_a_trial_says_how_to_get_the_rest(tree, capsys):
+def test_a_trial_names_the_command_for_missing_data(tree, capsys):
     """Of a sweep that did not fail; a table is named where there is one."""
     tree(0)
     for words, told in ((["two", "--profile", "smoke"], 1), (["two"], 0), (["one", "--profile", "smoke"], 0)):

@@ -14,7 +14,7 @@ def links(note):
     return dict(re.findall(r"(?<!\\)\[((?:[^\]\\]|\\.)*)\]\(([^)]*)\)", note))
 
 
-def test_a_cell_says_what_it_is_and_leads_back():
+def test_the_page_of_a_cell_names_its_fields_and_links_to_its_sweep():
     note = notes.cell_note("Which one?", "demo", "smoke", CELL, "7", "parent")
     assert "Which one?" in note and "`bound=dv`, `schedule_bits=2.0,6.0`, `seed=0`" in note
     found = links(note)

@@ -51,7 +51,7 @@ def test_a_promoted_model_is_loaded_by_its_alias_and_has_a_card(logged, command)
     assert same.version == version.version  # another alias of the same
 
 
-def test_what_cannot_be_promoted_is_said(logged, command):
+def test_a_model_that_cannot_be_promoted_is_refused(logged, command):
     run_id, _ = logged
     for words, told in (
         ((run_id, "--alias", "a b"), "'a b'"),
@@ -93,7 +93,7 @@ def test_a_search_passes_over_a_run_that_is_superseded(own_folder):
 FILTER = "metrics.`in_domain/average` >= 0.9 and params.model = 'a' and tags.x = 'y'"
 
 
-def test_units_are_those_that_names_tell():
+def test_units_come_from_names():
     named = ("a_bits", "a_bits_error", "mse_bits2", "estimate_seconds", "accuracy")
     assert [unit(name) for name in named] == ["bits", "bits", "bits²", "s", ""]
     assert fields_in(FILTER) == ["in_domain/average", "model"]

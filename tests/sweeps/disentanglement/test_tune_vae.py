@@ -47,7 +47,7 @@ def test_a_trial_that_diverges_is_no_number():
     assert math.isnan(keeper.decided[-1]["criterion"]) and keeper.finals[()]["diverged"] == 1
 
 
-def test_a_range_must_rise():
+def test_a_range_must_be_increasing():
     with refused(RANGE, "range"):
         space(PROFILES["smoke"].override({"relative_weights": "2,1"}))
 
@@ -56,6 +56,6 @@ def test_a_range_must_rise():
     ({"criterion": "loss"}, "criterion", "name"), ({"model": "ae"}, "model", "invalid"),
     ({"judging_draws": "9"}, "judging_draws", "range"),
 ])  # fmt: skip
-def test_what_cannot_be_searched_is_refused(overrides, argument, code):
+def test_an_unusable_search_space_is_refused(overrides, argument, code):
     with refused(argument, code):
         check(suggested(**overrides))

@@ -39,7 +39,7 @@ def test_methods_are_asked_what_they_take(monkeypatch):
     ("gaussian-given-1", {"ksg"}, {"classifier", "labels-as-numbers", "gaussian"}),
     ("xor", {"ksg"}, {"classifier", "plug-in"}),
 ])  # fmt: skip
-def test_who_sits_before_a_law(law, are, are_not):
+def test_methods_accept_suitable_distributions_only(law, are, are_not):
     sitting = {method for method in installed_methods() if accepts(method, law)}
     assert are <= sitting and not are_not & sitting
 
@@ -72,7 +72,7 @@ def test_laws_of_real_items_are_left_out_with_a_word_where_there_are_none(monkey
     assert {cell["law"] for cell in cells} == set(catalogue.EVERYDAY) - {"images-by-label", "texts-by-label"}
 
 
-def test_a_profile_asks_no_one_who_takes_too_long(monkeypatch):
+def test_a_profile_omits_methods_that_take_too_long(monkeypatch):
     cells = cells_of("laptop", collections="beyond-normal")
     assert all(10 * seconds(cell["method"], cell["law"], cell["n"]) <= 10 for cell in cells)
     assert "ksg" in {cell["method"] for cell in cells} and "minde" not in {cell["method"] for cell in cells}
@@ -101,7 +101,7 @@ def test_groups_are_handed_on():
     assert estimate_by("ksg", law, law.sample(400, generator), generator).units == 40
 
 
-def test_formulas_are_asked_as_their_users_ask():
+def test_formulas_get_their_usual_settings():
     law, generator = catalogue.law("mixture-2"), np.random.default_rng(0)
     x, y = law.sample(300, generator)
     found = estimate_by("micd", law, (x, y), generator)

@@ -127,7 +127,7 @@ def test_labels_and_the_side_of_one_column_are_handed_over_as_y(fake, numbers):
     assert "X (50, 1), y (50, 2), labels False." in estimate(y, x, method=fake("shapes")).notes
 
 
-def test_what_it_answers_is_handed_on(fake, numbers):
+def test_results_of_a_package_are_returned(fake, numbers):
     """An interval of its own, no number, a number by the seed; groups are not silently ignored."""
     found = estimate(*numbers, method=fake("interval"))
     assert (found.low, found.value, found.high) == (0.1, 0.2, 0.4)
@@ -146,7 +146,7 @@ def test_columns_that_it_chooses_come_back(fake, numbers):
     assert places == [4] and seconds > 0
 
 
-def test_what_it_raises_is_one_sentence(fake, numbers):
+def test_errors_of_a_package_are_one_sentence(fake, numbers):
     with refused("raises", "invalid"):
         estimate(*numbers, method=fake("raises"))
     with refused("needs-more", "invalid"):
@@ -173,7 +173,7 @@ def test_what_a_package_prints_breaks_nothing(fake, numbers):
 
 
 @pytest.mark.parametrize("name", ["garbles", "dies"])
-def test_an_answer_that_cannot_be_read_or_a_worker_that_dies(fake, numbers, name):
+def test_unreadable_answers_and_dead_workers_are_errors(fake, numbers, name):
     with refused(name, "invalid"):
         estimate(*numbers, method=fake(name))
     assert estimate(*numbers, method=fake("shapes")).value == 1.5  # by another worker
@@ -229,7 +229,7 @@ def test_workers_end_with_the_process_that_started_them(fake):
         time.sleep(0.05)
 
 
-def test_what_is_not_installed_is_named(numbers):
+def test_missing_packages_are_named(numbers):
     peer = replace(PEERS["npeet-plus"], environment="nowhere")
     assert not peer.installed()
     with refused("npeet-plus", "invalid"):

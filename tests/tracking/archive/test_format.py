@@ -106,13 +106,13 @@ def refuses(path, word):
     assert word in str(caught.value), str(caught.value)
 
 
-def test_what_a_store_would_not_take_is_refused(tmp_path):
+def test_names_that_a_store_would_refuse_are_refused(tmp_path):
     for fields, word in REFUSED:
         refuses(file_of(tmp_path / "x.gz", changed(**fields)), word)
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999"])
-def test_a_value_that_is_no_number_is_null_and_nothing_else(value):
+def test_only_values_that_are_no_numbers_are_null(value):
     line = RUN.line.replace(b"null", value.encode())
     with pytest.raises(ValueError, match="finite number"):
         run_of(line)
@@ -130,13 +130,13 @@ FOREIGN = {
 }
 
 
-def test_a_foreign_file_is_said_to_be_one(tmp_path):
+def test_a_foreign_file_is_refused(tmp_path):
     for content, word in FOREIGN.values():
         (tmp_path / "x.gz").write_bytes(content)
         refuses(tmp_path / "x.gz", word)
 
 
-def test_a_file_that_is_torn_or_does_not_hold_what_its_header_says(tmp_path):
+def test_a_truncated_or_inconsistent_file_is_refused(tmp_path):
     path = file_of(tmp_path / "x.gz", RUN.line)
     whole = path.read_bytes()
     for end in range(1, len(whole), 7):  # wherever it was cut
@@ -154,7 +154,7 @@ def test_a_file_that_is_torn_or_does_not_hold_what_its_header_says(tmp_path):
         read_archive(tmp_path / "absent")
 
 
-def test_what_could_not_be_read_again_leaves_the_file_as_it_was(tmp_path):
+def test_runs_that_could_not_be_read_again_leave_the_file_unchanged(tmp_path):
     path = tmp_path / "toy.jsonl.gz"
     write_archive(path, "toy", [RUN])
     before = path.read_bytes()
@@ -177,7 +177,7 @@ CUT = {
 }
 
 
-def test_of_a_path_the_last_name_is_left():
+def test_only_the_last_name_of_a_path_is_saved():
     for text, cut in CUT.items():
         assert without_folders(text) == cut and without_folders(cut) == cut
 

@@ -55,7 +55,7 @@ def file(origin, tmp_path, enter, monkeypatch):
     return Path(shutil.copy(origin / "made.jsonl.gz", tmp_path))
 
 
-def test_another_store_tells_the_same_and_makes_the_same_file(file, enter, tmp_path):
+def test_a_loaded_store_gives_the_same_table_and_the_same_file(file, enter, tmp_path):
     before = runs("made", finished=False)
     original = {run.data.tags[KEY]: run for run in Store.open("made").cells()}
     enter("second")
@@ -112,7 +112,7 @@ def test_a_sweep_counts_the_cells_as_done_and_its_means_are_there(file, enter, h
     assert (synced.records, synced.killed, synced.left) == (0, 0, {})
 
 
-def test_what_the_store_knows_better_stays_and_what_it_has_not_finished_gives_way(file, made):
+def test_finished_runs_of_the_store_are_kept_and_unfinished_ones_replaced(file, made):
     store = made("second")
     kept, failed, stopped, open_one = (
         make(store, 1, 0, "smoke"), make(store, 1, 1, outcome="failed", status="FAILED"),
@@ -167,7 +167,7 @@ def test_a_process_that_dies_anywhere_leaves_only_whole_runs_and_the_next_comple
     assert parents == {parent: children.count(parent) for parent in parents}
 
 
-def test_a_damaged_file_and_a_running_sweep_leave_the_store_as_it_was(file, enter):
+def test_a_damaged_file_or_a_running_sweep_leaves_the_store_unchanged(file, enter):
     folder, whole = enter("second"), file.read_bytes()
     file.write_bytes(whole[:-9])
     with refused(code="file"):
@@ -180,7 +180,7 @@ def test_a_damaged_file_and_a_running_sweep_leave_the_store_as_it_was(file, ente
 
 
 @pytest.mark.system
-def test_a_server_with_postgres_is_asked_by_several_threads(file, tmp_path, monkeypatch, server):
+def test_several_threads_use_a_server_with_postgres(file, tmp_path, monkeypatch, server):
     before = runs("made", finished=False)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -191,7 +191,7 @@ def test_a_server_with_postgres_is_asked_by_several_threads(file, tmp_path, monk
     assert again.path.read_bytes() == file.read_bytes()
 
 
-def test_tables_that_were_not_saved_are_said_to_be_missing(file, enter):
+def test_tables_that_were_not_saved_are_reported_as_missing(file, enter):
     file.unlink()
     save("made", file)
     enter("second")
@@ -210,7 +210,7 @@ def toy(seeds):
 
 
 @pytest.mark.system
-def test_a_sweep_runs_only_what_the_file_has_not(enter, tmp_path):
+def test_a_sweep_runs_only_cells_that_are_not_in_the_file(enter, tmp_path):
     enter("first")
     toy("0,1")
     before = runs("toy", "smoke")

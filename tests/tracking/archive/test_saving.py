@@ -51,7 +51,7 @@ def test_nothing_in_it_names_a_machine_a_person_or_a_folder(made, tmp_path):
     assert run["inputs"][0]["source"] == '{"url": "my digits.npz"}' and run["tags"]["version.torch"] == "2.9"
 
 
-def test_of_each_metric_the_newest_point_is_saved(made, tmp_path):
+def test_the_newest_point_of_each_metric_is_saved(made, tmp_path):
     store = made()
     run_id = make(store, 1, 0)
     store.client.log_batch(run_id, [Metric(f"{CURVES}loss", 9.0, 1_700_000_000_100, 4)])
@@ -59,7 +59,7 @@ def test_of_each_metric_the_newest_point_is_saved(made, tmp_path):
     assert run.files == {} and run.metrics[f"{CURVES}loss"] == [(4, 100, 9.0)]
 
 
-def test_a_file_is_not_replaced_by_one_with_less(made, tmp_path):
+def test_a_file_is_not_replaced_by_one_with_fewer_runs(made, tmp_path):
     store, path = made(), tmp_path / "made.jsonl.gz"
     for seed in range(2):
         make(store, 1, seed, profile="paper" if seed else "laptop")

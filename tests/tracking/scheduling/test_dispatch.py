@@ -40,7 +40,7 @@ def test_only_packs_that_ask_for_the_same_share_of_a_gpu_are_a_trial():
     assert all(len({shares[number] for number in trial}) == 1 for trial in trials) and len(trials) < 40
 
 
-def test_of_a_dead_worker_only_the_pack_that_ran_is_to_blame():
+def test_only_the_running_pack_counts_a_death_of_its_worker():
     dispatch = Dispatch([0.0] * 100, slots=2)
     dispatch.ended(dispatch.take()[0], 0.02)
     first, second, third, *rest = dispatch.take()
@@ -52,7 +52,7 @@ def test_of_a_dead_worker_only_the_pack_that_ran_is_to_blame():
     assert dispatch.undone([third], died="worker") == []  # its first time
 
 
-def test_a_lost_machine_is_forgiven_more_often_than_a_lost_worker_and_what_a_trial_leaves_always():
+def test_a_pack_may_lose_more_machines_than_workers_and_is_always_continued_if_left_unfinished():
     dispatch = Dispatch([0.0], slots=1)
     for _ in range(5):
         assert dispatch.undone(dispatch.take(), died=None) == []
@@ -61,14 +61,14 @@ def test_a_lost_machine_is_forgiven_more_often_than_a_lost_worker_and_what_a_tri
     assert dispatch.undone(dispatch.take(), died="machine") == [0] and dispatch.done
 
 
-def test_a_handout_is_short_and_gives_what_went_in():
+def test_packed_assignments_are_short_and_unpack_to_the_same():
     packs = {number: {"cells": {str(number): {"seed": number}}, "tags": "x" * 2000} for number in range(50)}
     handout = PackedAssignments(packs)
     assert pickle.loads(pickle.dumps(handout)).assignments() == packs
     assert len(repr(handout)) < 20 and len(pickle.dumps(handout)) < 5000
 
 
-def test_a_trial_tells_of_each_pack_and_leaves_the_rest_when_its_time_is_over(monkeypatch):
+def test_a_trial_reports_each_pack_and_leaves_the_others_after_its_time(monkeypatch):
     clock = itertools.accumulate(itertools.repeat(TRIAL_SECONDS / 4))  # a quarter passes between any two looks at it
     monkeypatch.setattr(dispatching, "time", types.SimpleNamespace(monotonic=lambda: next(clock)))
     told = []

@@ -9,7 +9,7 @@ from infoscope.tracking.scheduling.invocation import retry
 @pytest.mark.parametrize(
     ("refusals", "seconds", "done", "fewest"), [(2, 60.0, True, 3), (10**9, 0.05, False, 2), (1, 0.0, False, 1)]
 )
-def test_what_is_refused_for_a_while_is_done_and_the_last_refusal_is_told(refusals, seconds, done, fewest):
+def test_a_temporary_refusal_is_retried_and_the_last_one_is_raised(refusals, seconds, done, fewest):
     asked = []
 
     def action():

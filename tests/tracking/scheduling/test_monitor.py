@@ -71,7 +71,7 @@ def test_a_pack_of_this_machine_is_published_and_its_records_go(assignment):
     assert watch.summary.completed == 2 and not watch.summary.unsent and records(assignment.records) == []
 
 
-def test_of_a_pack_of_another_machine_the_worker_says_what_it_has_sent(assignment, tmp_path):
+def test_results_from_another_machine_name_what_the_worker_sent(assignment, tmp_path):
     watch = watching(assignment)
     reported(assignment, tmp_path / "there", "complete")
     first, _ = records(tmp_path / "there")
@@ -85,7 +85,9 @@ def test_of_a_pack_of_another_machine_the_worker_says_what_it_has_sent(assignmen
 
 
 @pytest.mark.parametrize(("error", "outcome"), [("worker\ndied", "failed"), (None, "stopped")])
-def test_what_a_worker_elsewhere_could_not_say_is_said_here(assignment, tmp_path, error, outcome):
+def test_runs_of_a_dead_worker_on_another_machine_are_closed_with_their_true_status(
+    assignment, tmp_path, error, outcome
+):
     """The runs that it had begun get their true end, and keep what they hold."""
     sent = reported(assignment, tmp_path / "there")
     watch = watching(assignment)
@@ -144,7 +146,7 @@ def test_a_pack_that_another_trial_takes_up_is_not_closed(assignment):
     assert len(watch.summary.failures) == 2 and dispatch.done
 
 
-def test_a_pack_that_is_whole_here_is_not_run_again_though_its_worker_died(assignment):
+def test_a_completely_recorded_pack_is_not_run_again_after_its_worker_died(assignment):
     """Killed after the last line of its records, while it sends them."""
     dispatch = Dispatch([0.0], slots=1)
     assert dispatch.take() == [0]

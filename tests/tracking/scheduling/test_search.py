@@ -58,7 +58,7 @@ def test_a_suggestion_is_a_cell_with_the_fixed_values():
         assert key == exploration.sweep.key(cell)
 
 
-def test_a_finite_space_is_gone_through_once():
+def test_a_finite_space_is_searched_once():
     space = {"depth": IntDistribution(1, 4), "kind": CategoricalDistribution(["x", "y"])}
     space["step"] = tune.quniform(0, 1, 1)
     exploration = SearchState(sweep(space, trials=100), Profile())
@@ -104,7 +104,7 @@ def test_a_bad_search_is_refused_before_anything_starts(space, settings, words):
         SearchState(sweep(space, **settings), Profile())
 
 
-def test_what_optuna_is_told_of_how_a_trial_ended():
+def test_optuna_receives_the_outcome_of_a_trial():
     """A diverged trial ranks behind every other: pruned, by how far it got."""
     assert optuna_result(COMPLETE, 0.5, 0.25) == (TrialState.COMPLETE, 0.5, {})
     assert optuna_result(STOPPED, 0.5, 0.25) == (TrialState.PRUNED, None, {250: 0.5})
@@ -135,7 +135,7 @@ def record(store, folder, declared, cell, outcome, label="laptop", loss=0.5, fra
     return key
 
 
-def test_a_restart_counts_what_is_recorded_and_runs_again_what_is_not_finished(store, tmp_path):
+def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store, tmp_path):
     declared = sweep(SQUARE, trials=6)
     base = {"seed": 0, "sizes": (1, 2)}
     best = record(store, tmp_path, declared, base | {"a": 0.3, "b": 0.6}, COMPLETE, loss=0.0)

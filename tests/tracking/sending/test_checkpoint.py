@@ -119,7 +119,7 @@ def test_a_pack_goes_on_from_its_checkpoint(here, closed):
     assert not list(here.records.glob("*.checkpoint"))
 
 
-def test_what_came_after_the_checkpoint_is_not_in_the_run(here):
+def test_points_after_the_checkpoint_are_not_in_the_run(here):
     """The mended trial computes other values, and does not write the table `late`."""
     dead = trial(9, files=lambda step: {2: ["early"], 8: ["late"]}.get(step, ()), saved_at=4)
     with pytest.raises(Killed):
@@ -152,7 +152,7 @@ def test_models_and_constants_of_before_the_checkpoint_are_kept(here):
     assert "floor" in here.store.run_of("one").data.tags[NOTE]
 
 
-def test_a_kill_before_the_checkpoint_is_read_takes_nothing_away(here):
+def test_a_kill_before_the_checkpoint_is_read_keeps_the_record(here):
     lost(here)
 
     def killed_at_once(pack, report):
@@ -164,7 +164,7 @@ def test_a_kill_before_the_checkpoint_is_read_takes_nothing_away(here):
     whole(here.store, "one", 0)
 
 
-def test_a_checkpoint_does_not_outlive_an_attempt_that_did_not_take_it_up(here):
+def test_a_checkpoint_is_deleted_with_an_attempt_that_did_not_continue_from_it(here):
     lost(here)
 
     def forgetful(pack, report):
@@ -218,7 +218,7 @@ def test_a_pack_goes_on_on_another_machine(away):
 
 @pytest.mark.system
 @pytest.mark.parametrize("harm", ["torn", "forbidden", "named by nobody"])
-def test_a_copy_that_cannot_be_used_costs_the_copy_and_nothing_else(away, tmp_path, monkeypatch, caplog, harm):
+def test_an_unusable_copy_of_a_checkpoint_is_ignored(away, tmp_path, monkeypatch, caplog, harm):
     """One that is not whole, and one in a store of artifacts that may neither be read nor written."""
     store, run_id = lost(away)
     name = json.loads(store.run(run_id).data.tags[TAG])["file"]
@@ -311,7 +311,7 @@ def test_a_checkpoint_that_names_a_file_outside_its_record_is_not_taken_up(here,
     assert begins == [0] and name in caplog.text
 
 
-def test_the_copy_of_a_machine_that_was_lost_outlives_a_second_loss_before_another_copy(away):
+def test_the_copy_of_a_lost_machine_survives_a_second_loss(away):
     store, run_id = lost(away)
     second, begins = on_another_machine(away), []
     with pytest.raises(Killed):

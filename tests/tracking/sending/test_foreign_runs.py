@@ -101,7 +101,7 @@ def test_a_sweep_makes_its_cells_and_nothing_else(own_folder):
     assert code == 0 and counts(output) == {"cells": 3}, output
 
 
-def test_sync_status_and_tables_skip_them_with_a_warning(own_folder, warned):
+def test_sync_status_and_tables_skip_foreign_runs_with_a_warning(own_folder, warned):
     plan = toy_sweep.SWEEP.plan(toy_sweep.PROFILE)
     store, made = with_foreign_runs("toy", plan)
     for key, cell in plan.items():
@@ -138,7 +138,7 @@ PROFILES = {"smoke": Profile(seeds=(0, 1))}
 SEARCHED = Sweep("searched", fixed, nothing, PROFILES, search=Search("loss", "min", lambda: None, space, trials=4))
 
 
-def test_a_search_recalls_what_is_its_own(own_folder):
+def test_a_search_recalls_its_own_cells(own_folder):
     cells = [{"kind": "searched", "width": width} for width in (3, 5)]
     plan = {SEARCHED.key(cell): cell for cell in cells}
     store, _ = with_foreign_runs("searched", plan)
@@ -155,7 +155,7 @@ FIELD = "the name of a cell's field"
 RESERVED = ("run_id", "key", "profile", "version", "outcome", "status", "start", "seconds", "tags")
 
 
-def test_a_field_or_a_tag_may_not_hide_what_is_known_of_a_run():
+def test_fields_and_tags_must_not_have_reserved_names():
     for name in RESERVED:
         with refused(FIELD, "conflict"):
             Sweep("named", lambda profile, name=name: [{name: 1}], nothing, PROFILES).plan(PROFILES["smoke"])

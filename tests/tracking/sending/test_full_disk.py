@@ -56,7 +56,7 @@ class _Limited:
         raise OSError(errno.ENOSPC, FULL)
 
 
-def test_a_line_goes_in_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_a_line_is_written_completely_or_not_at_all(tmp_path, monkeypatch):
     record = Record.of(tmp_path / "records", "one")
     record.begin(CELL, {})
     record.metrics({"level": 0.0}, 0)

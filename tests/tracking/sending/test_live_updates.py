@@ -29,6 +29,6 @@ def test_samples_are_dated_as_taken_and_are_no_figures_of_the_cell(assignment):
     assert not [name for name in runs("pack") if name.startswith(SYSTEM)]
 
 
-def test_a_trial_cannot_take_their_names(assignment):
+def test_a_trial_cannot_use_reserved_names(assignment):
     with pytest.raises(ValueError, match="the machine"):
         RecordedReport(assignment, lambda told: None).metrics(CELL, {f"{SYSTEM}cpu": 1.0})

@@ -173,7 +173,7 @@ def test_publishing_twice_changes_nothing(tmp_path, store):
     assert run.info.run_id == run_id
 
 
-def test_of_a_step_that_is_told_again_the_last_value_counts(tmp_path, store):
+def test_the_last_value_of_a_repeated_step_counts(tmp_path, store):
     """For MLflow, too, which by itself takes the largest; in whatever order it was sent."""
     record = begun(tmp_path)
     for value in (3.0, 1.0, 2.0, 1.0, math.nan, math.nan, 1.0):
@@ -239,7 +239,7 @@ def test_a_late_record_of_a_dead_attempt_changes_nothing(tmp_path, store, outcom
 
 
 @pytest.mark.parametrize("again", [True, False])
-def test_a_late_record_of_a_whole_attempt_counts(tmp_path, store, again):
+def test_a_late_record_of_a_complete_attempt_is_published(tmp_path, store, again):
     """It was taken for dead; its run was closed, or another attempt came to nothing after it."""
     late = begun(tmp_path)
     late.metrics({"level": 123.0}, 999)
@@ -261,7 +261,7 @@ def test_a_complete_run_takes_the_place_of_one_stopped_early(tmp_path, store):
 
 
 @pytest.mark.parametrize(("silent", "kept"), [(10, True), (1000, False)])
-def test_a_failure_leaves_the_run_of_a_driver_that_lives(tmp_path, store, silent, kept):
+def test_a_failure_keeps_the_run_of_a_living_driver(tmp_path, store, silent, kept):
     theirs = begun(tmp_path, **{PARENT: invocation(store, silent)})
     run_id, _ = open_run(theirs, store)
     time.sleep(0.002)
@@ -360,7 +360,7 @@ def test_a_record_published_in_another_store_is_whole_there(tmp_path, store, mon
     assert history(other, closed(record, other)) == [(0, 1.0)]
 
 
-def test_what_is_refused_stays_and_keeps_nothing_else(tmp_path, store, monkeypatch):
+def test_a_refused_record_is_kept_and_the_others_are_sent(tmp_path, store, monkeypatch):
     """A bad record of another machine, and a store that refuses for a while: both are told, and go on later."""
     bad, good, hostile = (begun(tmp_path, key) for key in ("bad", "good", "hostile"))
     bad.append({"metrics": {"level": 7.0}, "step": 2**70})

@@ -165,7 +165,7 @@ def test_a_folder_of_records_is_checked(folder, tmp_path, command):
         assert (code, output) == (2, "") and word in error and len(error.splitlines()) == 1
 
 
-def test_what_cannot_be_sent_stays_and_is_said(folder):
+def test_unsent_records_are_kept_and_reported(folder):
     record = began(folder, "orphan", "sharer")
     record.append({"model": "critic", "owner": "never begun"})
     record.end("complete")

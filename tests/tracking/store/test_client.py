@@ -90,7 +90,7 @@ def test_a_retry_after_of_an_hour_is_not_obeyed(store, proxy):
 
 
 @pytest.mark.system
-def test_a_silent_server_costs_one_timeout_for_all_that_is_asked(impatient, proxy):
+def test_a_silent_server_costs_one_timeout_for_all_requests(impatient, proxy):
     store = impatient
     records = [recorded(store, f"cell{number}") for number in range(6)]
     proxy.fail("silent")
@@ -118,7 +118,7 @@ def test_after_a_rest_one_request_goes_ahead(proxy, monkeypatch):
 
 
 @pytest.mark.system
-def test_the_commands_are_told_within_one_timeout(impatient, proxy):
+def test_the_commands_report_a_silent_server_within_one_timeout(impatient, proxy):
     recorded(impatient)
     connect.cache_clear()  # as another process has it
     proxy.fail("silent")
@@ -130,7 +130,7 @@ def test_the_commands_are_told_within_one_timeout(impatient, proxy):
 
 @pytest.mark.system
 @failures
-def test_what_may_be_asked_twice_is(store, proxy, failure):
+def test_repeatable_requests_are_repeated(store, proxy, failure):
     proxy.fail(failure, share=0.0)
     draws = iter([failure, None])
     proxy.next_failure = lambda: next(draws, None)
@@ -139,7 +139,7 @@ def test_what_may_be_asked_twice_is(store, proxy, failure):
 
 @pytest.mark.system
 @failures
-def test_of_a_run_that_was_made_twice_one_is_left(store, proxy, failure):
+def test_one_of_two_equal_runs_is_kept(store, proxy, failure):
     """The server has made it and its answer is lost: the next attempt makes another, and deletes the first."""
     record, sent = recorded(store), []
     record.end("complete")
@@ -159,7 +159,7 @@ def test_of_a_run_that_was_made_twice_one_is_left(store, proxy, failure):
 
 @pytest.mark.system
 @failures
-def test_a_model_of_which_an_answer_is_lost_is_logged_once(store, proxy, failure, monkeypatch):
+def test_a_model_is_logged_once_when_an_answer_is_lost(store, proxy, failure, monkeypatch):
     """Whichever of the requests it is: the next attempt finishes what there is."""
     monkeypatch.setattr(store.client, "_pauses", ())
     record = recorded(store, model=True)
@@ -203,7 +203,7 @@ def test_another_model_of_the_same_name_is_logged_beside_it(store, tmp_path):
 
 
 @pytest.mark.system
-def test_a_model_sent_by_half_goes_with_its_run_or_with_a_sync(store):
+def test_a_partly_sent_model_is_deleted_with_its_run_or_by_a_sync(store):
     """Of an attempt that another takes the place of, of a cell that was killed, that runs, and of somebody else."""
     ids = {key: shown(store, key) for key in ("replaced", "killed", "running", "foreign")}
     for key, run_id in ids.items():
@@ -238,7 +238,7 @@ def living(store):
 
 
 @pytest.mark.system
-def test_what_a_store_refuses_is_not_asked_again(store, proxy):
+def test_a_refused_request_is_not_repeated(store, proxy):
     asked = []
     proxy.next_failure = lambda: asked.append(1)
     with pytest.raises(MlflowException, match="RESOURCE_DOES_NOT_EXIST|not found"):
@@ -246,7 +246,7 @@ def test_what_a_store_refuses_is_not_asked_again(store, proxy):
     assert len(asked) == 1 and store.run("0" * 32) is None
 
 
-def test_a_server_that_is_down_is_asked_three_times_once(monkeypatch):
+def test_a_server_that_is_down_receives_three_requests_in_total(monkeypatch):
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     client = Client(DOWN)
     first, _ = seconds(client.search_experiments)
