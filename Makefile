@@ -11,8 +11,8 @@ override VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-# What a person gives reaches the program as it is: neither make nor a shell reads it. Of what is on a person's own file
-# only what is written behind make counts, not what the environment happens to hold: a Y is anybody's.
+# Values reach the program unchanged: neither make nor a shell interprets them. Variables about your own file count only
+# on the command line of make, not in the environment, where a Y may have another meaning.
 ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS PEERS TARGET TARGETS DOMAIN ITEMS MODEL
 SETTINGS := PROFILE SET ARGS PORT
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
@@ -59,19 +59,19 @@ table-%: NAME = $*
 sweep-%: $(READY) ## run a sweep, record it in MLflow, print its table (PROFILE=laptop SET= ARGS="--gpus-per-pack 0.25")
 	@$(INFOSCOPE) sweep "$$NAME" $(OF_PROFILE)
 
-sweep-all: $(READY) ## run every sweep and print its table, then a line for each (PROFILE=laptop SET=)
+sweep-all: $(READY) ## run every sweep and print its table, then one line for each (PROFILE=laptop SET=)
 	@$(INFOSCOPE) sweep-all $(OF_PROFILE)
 
-sweep-status: $(READY) ## show how many cells of each sweep are done (PROFILE=laptop SET= ARGS="critic-capacity")
+sweep-status: $(READY) ## print how many cells of each sweep are done (PROFILE=laptop SET= ARGS="critic-capacity")
 	@$(INFOSCOPE) status $(OF_PROFILE)
 
-sweep-sync: $(READY) ## send what dead processes left behind, close their runs (ARGS="--records FOLDER")
+sweep-sync: $(READY) ## send the records of ended processes to MLflow and close their runs (ARGS="--records FOLDER")
 	@$(INFOSCOPE) sync
 
-runs-save: $(READY) ## finished cells as a file, to keep beside the results (ARGS=critic-capacity PROFILE=paper)
+runs-save: $(READY) ## save finished cells to a file, as part of the results (ARGS=critic-capacity PROFILE=paper)
 	@$(INFOSCOPE) runs-save $(if $(filter PROFILE,$(GIVEN)),--profile "$$PROFILE") $(call given,set,SET)
 
-runs-load: $(READY) ## add the runs of such files to the store: their cells count as done (ARGS=docs/results/runs/FILE)
+runs-load: $(READY) ## load the runs of such files into the store, where their cells count as done (ARGS=docs/results/runs/FILE)
 	@$(INFOSCOPE) runs-load
 
 table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds, or of models (PROFILE=laptop MODEL= DATA= ARGS="--bits 4")
@@ -89,10 +89,10 @@ represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv 
 screen: $(READY) ## which columns depend on a target, or on each other (DATA=table.csv, or DATA=examples/genes TARGET=phenotype; X="g*,snp2" GROUPS=household CONTINUOUS= DISCRETE= ANGLES=hour:24 ARGS="--level .1 --rows 2000")
 	@$(INFOSCOPE) screen $(ON_FILE)
 
-audit: $(READY) ## put estimators of MI, ours and installed ones, through what must not change an estimate
+audit: $(READY) ## test the invariances of estimators of MI, ours and installed ones
 	@$(INFOSCOPE) audit
 
-peers: $(READY) ## install public estimators of MI to compare with into .peers, 3 GB (PEERS="npeet-plus ennemi")
+peers: $(READY) ## install public estimators of MI for comparison into .peers, 3 GB (PEERS="npeet-plus ennemi")
 	@$(PYTHON) -m infra.peers
 
 infra-secrets: ## write random passwords for the MLflow server of infra/mlflow into its .env
@@ -129,30 +129,30 @@ test-gpu: $(READY) ## run the checks that need a GPU
 golden: $(READY) ## compare the tables in runs/tables with those of v0.1.0 (after make sweep-all PROFILE=smoke)
 	@$(PYTHON) -m tests.golden
 
-drill: $(READY) ## strike sweeps by real faults and check that nothing is lost (ARGS="--rounds 5 --faults driver,server")
+drill: $(READY) ## interrupt sweeps by real faults and check that nothing is lost (ARGS="--rounds 5 --faults driver,server")
 	@$(INFOSCOPE) drill
 
 scale: $(READY) ## measure how time and memory grow with rows, columns, cells (ARGS="--parts rows,cells --limit 60")
 	@$(INFOSCOPE) scale
 
-environments: $(READY) ## measure what pip install infoscope brings: size, import, for each Python and extra (ARGS="--extras core")
+environments: $(READY) ## measure what pip install infoscope installs: size, import, for each Python and extra (ARGS="--extras core")
 	@$(INFOSCOPE) environments
 
 bench: $(READY) ## measure the speed ratios against straightforward baselines, in one run
 	@$(PYTHON) -m pytest -m bench -s tests/benchmarks
 
-export-model: $(READY) ## a logged model as a program to serve without infoscope (ARGS="RUN_ID --model NAME")
+export-model: $(READY) ## export a logged model as a program that runs without infoscope (ARGS="RUN_ID --model NAME")
 	@$(INFOSCOPE) export
 
-promote: $(READY) ## a logged model as NAME@ALIAS, with a card (ARGS="RUN_ID --alias champion")
+promote: $(READY) ## register a logged model as NAME@ALIAS, with a model card (ARGS="RUN_ID --alias champion")
 	@$(INFOSCOPE) promote
 
-check-dependencies: $(READY) ## ask a vulnerability service about every pinned package (needs the network)
-	@$(PYTHON) infra/check_dependencies.py $(VENV)/bin/uv constraints.txt
+check-dependencies: $(READY) ## check every pinned package for known vulnerabilities (needs the network)
+	@uv=$(VENV)/bin/uv; [ -x $$uv ] || uv=uv; $$uv tool run pip-audit==2.10.1 --strict --no-deps --disable-pip --progress-spinner=off -r constraints.txt
 
-# only what infra/setup.sh makes: a folder here, with the file by which Python knows a virtual environment
+# only what infra/setup.sh makes: a folder in this one that is a virtual environment
 clean: ## remove the virtual environment (never the runs)
 	@[ ! -e .venv ] && [ ! -L .venv ] && exit 0; \
 	if [ -L .venv ] || [ ! -f .venv/pyvenv.cfg ]; then \
-	  echo "error: .venv is no virtual environment that was made here; it is left alone" >&2; exit 2; fi; \
+	  echo "error: .venv is no virtual environment made by this Makefile; it is not removed" >&2; exit 2; fi; \
 	rm -rf .venv

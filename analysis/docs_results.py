@@ -23,7 +23,7 @@ from analysis.report import ORDER, Section, compared, deviations, make_command, 
 from infoscope.checks import one_of
 from infoscope.command_line import FAILED, command
 from infoscope.tracking import runs
-from infoscope.tracking.archive.lines import SUFFIX
+from infoscope.tracking.archive.format import SUFFIX
 from infoscope.tracking.status import status
 from infoscope.tracking.store.store import labels
 

@@ -1,6 +1,6 @@
-"""What `pip install infoscope` brings: wheels of packages/ in a fresh environment for each Python and extra.
+"""Measures what `pip install infoscope` brings for each Python and extra: size, import time, README's example.
 
-Measures its size, the import, and README's Python of 1,000 pairs; puts the rows into docs/results/environments.md.
+Wheels of packages/ are installed by uv into fresh environments. Prints the rows of docs/results/environments.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,24 +19,15 @@ from infoscope.checks import one_of
 from infoscope.command_line import command, option
 
 REPOSITORY = Path(__file__).parents[1]
-PAGE = REPOSITORY / "docs" / "results" / "environments.md"
 PYTHONS = ("3.11", "3.12", "3.13")
-OF_TORCH = "from infoscope.estimators import fit_critic\nfrom infoscope.models import VAE\n"
-OF_SWEEPS = "from infoscope.tracking import Sweep, runs\n"
-OF_PLOTS = "import matplotlib.pyplot\n"
-EXTRAS = {  # with what each is there for
-    "core": "",
-    "torch": OF_TORCH,
-    "sweeps": OF_SWEEPS,
-    "plots": OF_PLOTS,
-    "all": OF_TORCH + OF_SWEEPS + OF_PLOTS,
-}
-PARTS = ("infoscope", "core", "data", "estimators", "metrics", "models", "tracking")
-WITHOUT = ("torch", "ray", "mlflow")  # what an estimate on arrays must not load
-STARTS = 4  # fresh processes; the first compiles, the best of the others is printed
-BLOCK = 512  # bytes, in which the system counts what a file takes
-REASON = 300  # characters of what a program said last
-MEASURED = """
+TORCH = "from infoscope.estimators import fit_critic\nfrom infoscope.models import VAE\n"
+SWEEPS = "from infoscope.tracking import Sweep, runs\n"
+PLOTS = "import matplotlib.pyplot\n"
+EXTRAS = {"core": "", "torch": TORCH, "sweeps": SWEEPS, "plots": PLOTS, "all": TORCH + SWEEPS + PLOTS}  # and their use
+PACKAGES = ("infoscope", "core", "data", "estimators", "metrics", "models", "tracking")
+HEAVY = "torch ray mlflow"  # libraries that an estimate on arrays must not load
+STARTS = 4  # processes; the first one compiles, the best of the others is printed
+EXAMPLE = """
 import json, sys, time
 began = time.perf_counter()
 from infoscope.estimators import estimate
@@ -55,123 +45,83 @@ print(json.dumps([imported, answered, loaded]))
 """
 
 
-class NotDone(Exception):
-    """What could not be made, and why."""
+class CommandFailed(Exception):
+    """A command that failed, with the end of its output."""
 
 
 def run(*words: str | Path, folder: Path | None = None) -> str:
-    """What a command prints. NotDone with the last that it said."""
+    """The output of a command. Raises CommandFailed."""
     try:
         done = subprocess.run(
             list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder
         )
     except OSError as error:
-        raise NotDone(str(error)) from None
+        raise CommandFailed(str(error)) from None
     if done.returncode:
-        raise NotDone(" ".join(done.stdout.split())[-REASON:] or f"exit status {done.returncode}")
+        raise CommandFailed(" ".join(done.stdout.split())[-300:] or f"exit status {done.returncode}")
     return done.stdout
 
 
-def interpreter(version: str) -> str | None:
-    """A Python of a version such as 3.12 that can make environments: on the PATH, or of pyenv; None where none is."""
-    this = sys.executable if sys.version.startswith(f"{version}.") else None
-    others = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    for found in (this, shutil.which(f"python{version}"), *others):
-        if found and subprocess.run([found, "-c", "import venv"], capture_output=True).returncode == 0:
-            return str(found)
-    return None
+def uv(*words: str | Path) -> None:
+    """Runs uv, of this environment or of the PATH. Raises CommandFailed."""
+    own = Path(sys.executable).with_name("uv")
+    run(own if own.exists() else "uv", *words)
 
 
-def installer() -> str | None:
-    """The path of uv: beside this Python, or on the PATH."""
-    beside = Path(sys.executable).with_name("uv")
-    return str(beside) if beside.exists() else shutil.which("uv")
-
-
-def install(python: Path, *words: str | Path) -> None:
-    """Installs what words of pip ask for into an environment without pip; compiled, as pip does."""
-    uv = installer()
-    tool = [uv, "pip", "install", "--compile-bytecode"] if uv else [sys.executable, "-m", "pip", "install"]
-    run(*tool, "--python", python, *words)
-
-
-def constrained(folder: Path) -> Path:
-    """A file of constraints: the versions of constraints.txt, and a wheel of each of our packages.
-
-    Wheels are built from a copy: what an earlier build left in a folder would end up in them.
-    """
-    left_behind = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
-    for name in PARTS:
-        shutil.copytree(REPOSITORY / "packages" / name, folder / name, ignore=left_behind)
-    to = folder / "wheels"
-    run(sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", to, *(folder / name for name in PARTS))
-    ours = [f"{file.name.split('-')[0]} @ {file.as_uri()}" for file in to.iterdir()]
+def write_constraints(folder: Path) -> Path:
+    """A file with the versions of constraints.txt and the wheels of packages/, built from a clean copy."""
+    build_files = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
+    for name in PACKAGES:
+        shutil.copytree(REPOSITORY / "packages" / name, folder / name, ignore=build_files)
+    wheels = folder / "wheels"
+    run(sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", wheels, *(folder / name for name in PACKAGES))
+    ours = [f"{file.name.split('-')[0]} @ {file.as_uri()}" for file in wheels.iterdir()]
     builds = re.findall(r"^\w+===.+$", (REPOSITORY / "requirements.txt").read_text(), re.MULTILINE)
     file = folder / "constraints.txt"
     file.write_text("\n".join([(REPOSITORY / "constraints.txt").read_text(), *builds, *ours]))
     return file
 
 
-def measured(version: str, extra: str, constraints: Path) -> list[str]:
-    """A row of the table, its cells in words."""
-    found = interpreter(version)
-    if found is None:
-        raise NotDone("no such Python here")
-    shown = re.findall(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
+def measure(version: str, extra: str, constraints: Path) -> list[str]:
+    """A row of the table: the cells as text. Raises CommandFailed."""
+    (readme, *_) = re.findall(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
     with tempfile.TemporaryDirectory(prefix="infoscope-") as folder:
-        place = Path(folder)
-        run(found, "-m", "venv", "--without-pip", place / "environment")
-        python = place / "environment" / "bin" / "python"
-        began = time.monotonic()
+        environment = Path(folder) / "environment"
+        uv("venv", "--python", version, environment)
+        python, began = environment / "bin" / "python", time.monotonic()
         wanted = "infoscope" if extra == "core" else f"infoscope[{extra}]"
-        install(python, "-c", constraints, wanted)
-        took = time.monotonic() - began
-        words = ("-c", MEASURED, "".join(shown), EXTRAS[extra], " ".join(WITHOUT))
-        said = [json.loads(run(python, *words, folder=place).splitlines()[-1]) for _ in range(STARTS)]
-        (first_import, first_answer, loaded), *others = said
-        files = list(place.glob("environment/lib/python*/site-packages/**/*"))
-        bare = [file for file in files if file.suffix != ".pyc"]
-        size, compiled = (sum(file.lstat().st_blocks for file in some) * BLOCK / 1e6 for some in (bare, files))
-    best = [min(one[which] for one in others) for which in range(2)]
+        uv("pip", "install", "--compile-bytecode", "--python", python, "-c", constraints, wanted)
+        installation = time.monotonic() - began
+        example = (python, "-c", EXAMPLE, readme, EXTRAS[extra], HEAVY)
+        starts = [json.loads(run(*example, folder=Path(folder)).splitlines()[-1]) for _ in range(STARTS)]
+        sizes = [(file.suffix, file.lstat().st_blocks * 512 / 1e6) for file in environment.glob("lib/python*/**/*")]
+    (first_import, first_answer, loaded), *others = starts
+    bare = sum(size for suffix, size in sizes if suffix != ".pyc")
     return [
         version,
         extra,
-        f"{took:.0f} s",
-        f"{size:,.0f} MB; {compiled:,.0f} MB",
+        f"{installation:.0f} s",
+        f"{bare:,.0f} MB; {sum(size for _, size in sizes):,.0f} MB",
         f"{first_import:.2f} s",
-        f"{best[0]:.2f} s",
-        f"{first_answer:.1f} s; {best[1]:.1f} s",
+        f"{min(imported for imported, *_ in others):.2f} s",
+        f"{first_answer:.1f} s; {min(answered for _, answered, _ in others):.1f} s",
         ", ".join(loaded) or "none",
     ]
 
 
-def put(row: Sequence[str]) -> None:
-    """A row into the table of the page, in place of the one of this Python and extra."""
-    lines = PAGE.read_text().splitlines()
-    table = [place for place, line in enumerate(lines) if line.startswith("|")]
-    rows = {tuple(line.strip("| ").split(" | ")[:2]): line for line in lines[table[0] + 2 : table[-1] + 1]}
-    rows[tuple(row[:2])] = f"| {' | '.join(row)} |"
-    order = [(version, extra) for version in PYTHONS for extra in EXTRAS]
-    lines[table[0] + 2 : table[-1] + 1] = [rows[key] for key in order if key in rows]
-    PAGE.write_text("\n".join(lines) + "\n")
-
-
 def main(given: SimpleNamespace) -> None:
-    """Builds, measures, prints and writes."""
-    pythons, extras = given.pythons.split(","), given.extras.split(",")
-    for name, asked, known in (("pythons", pythons, PYTHONS), ("extras", extras, EXTRAS)):
-        for one in asked:
-            one_of(name, one, known)
+    """Measures and prints."""
+    pythons = [one_of("--pythons", version, PYTHONS) for version in given.pythons.split(",")]
+    extras = [one_of("--extras", extra, EXTRAS) for extra in given.extras.split(",")]
     with tempfile.TemporaryDirectory(prefix="infoscope-") as folder:
-        constraints = constrained(Path(folder))
+        constraints = write_constraints(Path(folder))
         for version in pythons:
             for extra in extras:
                 try:
-                    row = measured(version, extra, constraints)
-                except NotDone as error:
-                    row = [version, extra, f"not done: {error}", *[""] * 5]
+                    row = measure(version, extra, constraints)
+                except CommandFailed as error:
+                    row = [version, extra, f"failed: {error}", *[""] * 5]
                 print(f"| {' | '.join(row)} |", flush=True)
-                put(row)
 
 
 OPTIONS = [

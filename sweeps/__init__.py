@@ -1,1 +1,1 @@
-"""What to run: one module per sweep."""
+"""The sweeps: one module each."""

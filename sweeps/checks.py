@@ -1,4 +1,4 @@
-"""What every sweep checks of its cells."""
+"""Checks of cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from infoscope.errors import OutOfRange
 
 
 def require_minimum(cell: Mapping[str, Any], minimum: Mapping[str, float]) -> None:
-    """OutOfRange unless every field named is at least its minimum; one that is missing or None is not asked for."""
+    """Raises OutOfRange unless every named field is at least its minimum; missing fields and None are skipped."""
     for name, least in minimum.items():
         if cell.get(name) is not None and not cell[name] >= least:
             raise OutOfRange(f"{name} must be at least {least}, got {cell[name]}.")

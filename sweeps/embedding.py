@@ -1,4 +1,4 @@
-"""Pools of sentence vectors made here: an encoder is trained to tell the classes of texts, then embeds them."""
+"""Pools of sentence vectors: an encoder is trained to classify texts, then embeds them."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from infoscope.tracking.record import made_home
 from sweeps.streams import stream
 
 TRANSFORMERS = ("small-bert", "small-roberta", "small-distilbert")  # built from a configuration, nothing downloaded
-WORDS = "generated-sentences"  # read as a bag of words, by the encoder that takes seconds to train
-SENTENCES = 1000  # generated, per class, for a transformer
-VERSION = 2  # of how they are made; a new one makes them again
-HUB = "hub:"  # then a name on the Hugging Face hub, or a folder
+WORDS = "generated-sentences"  # for a bag-of-words encoder, which is trained within seconds
+SENTENCES = 1000  # generated per class for a transformer
+VERSION = 2  # of the method; with a new one the vectors are made again
+HUB = "hub:"  # prefix of a name on the Hugging Face hub, or of a folder
 
 
 def embed(pool: str) -> data.EmbeddingPool:
-    """The vectors of a pool generated-sentences, small-<architecture> or hub:<model> (of IMDB reviews).
+    """The vectors and labels of a pool: generated-sentences, small-<architecture> or hub:<model> (of IMDB reviews).
 
-    Made once per working tree and node, with the labels of all items. Raises ValueError for another name,
-    FileNotFoundError when the reviews are missing.
+    Made once per working folder and node. Raises ValueError for another name, FileNotFoundError when the reviews are
+    missing.
     """
     name = f"{pool.replace(':', '-').replace('/', '-')}-{digest(pool)}"
-    path = made_once(name, lambda: dict(zip(("vectors", "labels"), fine_tuned(pool))))
-    with undamaged(path, "vectors and their labels (deleted, it is made again)"):
+    path = stored_tensors(name, lambda: dict(zip(("vectors", "labels"), fine_tuned(pool))))
+    with undamaged(path, "vectors and their labels (delete it to make it again)"):
         stored = load_file(path)
         return data.EmbeddingPool(stored["vectors"], stored["labels"], pool, synthetic=not pool.startswith(HUB))
 
 
-def made_once(name: str, make: Callable[[], dict[str, torch.Tensor]]) -> Path:
-    """The file of the tensors that `make` returns, made by the first process of a working tree that asks for it."""
+def stored_tensors(name: str, make: Callable[[], dict[str, torch.Tensor]]) -> Path:
+    """The file with the tensors that `make` returns; made by the first process of a working folder that needs it."""
     path = made_home() / "encoders" / f"{name}.safetensors"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
@@ -48,12 +48,12 @@ def made_once(name: str, make: Callable[[], dict[str, torch.Tensor]]) -> Path:
 
 
 def digest(pool: str) -> str:
-    """Tells pools apart whose names differ only in signs that a file name cannot have, and versions of one."""
+    """A hash of a pool's name and version: file names cannot have all characters of the name."""
     return sha256(f"{pool}|{VERSION}".encode()).hexdigest()[:8]
 
 
 def needs_fine_tuning(pool: str) -> bool:
-    """Whether a pool is of vectors that take a training."""
+    """Whether the vectors of a pool need a training."""
     return pool in (WORDS, *TRANSFORMERS) or pool.startswith(HUB)
 
 

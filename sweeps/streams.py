@@ -1,4 +1,4 @@
-"""Where every random draw of a sweep comes from."""
+"""The random streams of sweeps."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import torch
 
 
 def draws(seed: int, purpose: str) -> np.random.Generator:
-    """An independent random stream of numpy's for each purpose of a seed."""
+    """An independent NumPy random stream for each purpose of a seed."""
     return np.random.default_rng([seed, *purpose.encode()])
 
 
 def stream(seed: int, purpose: str) -> torch.Generator:
-    """An independent random stream for each purpose ("pairs", "critic", ...) of a seed."""
+    """An independent PyTorch random stream for each purpose ("pairs", "critic", ...) of a seed."""
     words = np.random.SeedSequence([seed, *purpose.encode()]).generate_state(2, np.uint32)
     return torch.Generator().manual_seed(int(words[0]) << 31 | int(words[1]) >> 1)

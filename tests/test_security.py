@@ -6,8 +6,6 @@ import http.server
 import json
 import os
 import shlex
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -273,7 +271,7 @@ def served(monkeypatch):
             patch.setattr(commands.subprocess, "Popen", Server)
             patch.setattr(commands, "is_taken", lambda port: True)
             patch.setattr(os, "environ", os.environ.copy())
-            assert commands.ui(port) == 0
+            assert commands.serve_ui(port) == 0
         return begun[0]
 
     return start
@@ -314,39 +312,8 @@ def test_a_password_is_on_no_command_line(served, monkeypatch, capsys):
 def test_a_password_is_in_no_message(monkeypatch, capsys):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    commands.ui(5001)
+    commands.serve_ui(5001)
     with pytest.raises(StoreUnreachable) as raised:
         Store.open("demo")
     told = capsys.readouterr().out, str(raised.value)
     assert all("secret" not in text and "//127.0.0.1:9" in text for text in told)
-
-
-AUDIT = {"name": "one", "version": "1.0", "vulns": []}
-VULNERABLE = {"name": "two", "version": "2.0", "vulns": [{"id": "PYSEC-1", "fix_versions": ["2.1"]}]}
-SKIPPED = {"name": "two", "skip_reason": "not found"}
-# a stand-in for uv that answers as pip-audit does, or, where there is no answer, fails as it does without a network
-UV = '#!/bin/sh\ncd "{folder}"; for word; do case $word in *service=*) exec cat "${{word#*=}}";; esac; done\n'
-
-
-@pytest.mark.parametrize(
-    ("pypi", "osv", "code", "words"),
-    [
-        ([AUDIT, {**VULNERABLE, "vulns": []}], [], 0, "2 of 2"),
-        ([AUDIT, VULNERABLE], [], 1, "two 2.0: PYSEC-1"),
-        ([AUDIT, SKIPPED], [VULNERABLE], 1, "two 2.0: PYSEC-1"),
-        ([AUDIT, SKIPPED], None, 2, "1 packages"),
-        (None, None, 2, "2 packages"),
-    ],
-)
-def test_dependencies_that_could_not_be_checked_are_not_called_safe(tmp_path, pypi, osv, code, words):
-    for name, found in {"pypi": pypi, "osv": osv}.items():
-        if found is not None:
-            (tmp_path / name).write_text(json.dumps({"dependencies": found, "fixes": []}))
-    stand_in = tmp_path / "uv"
-    stand_in.write_text(UV.format(folder=tmp_path))
-    stand_in.chmod(0o755)
-    (tmp_path / "constraints.txt").write_text("one==1.0\ntwo==2.0\n")
-    program = REPOSITORY / "infra" / "check_dependencies.py"
-    command = [sys.executable, str(program), str(stand_in), str(tmp_path / "constraints.txt")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == code and words in done.stdout + done.stderr

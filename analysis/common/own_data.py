@@ -139,7 +139,7 @@ def conclude(
 
     Files of results beyond the first end in the result's name. Signs that a metric's name may not have become "_".
     """
-    from infoscope.tracking.store.publish import record_run  # MLflow takes two seconds to import
+    from infoscope.tracking.store.results import record_run  # MLflow takes two seconds to import
     from infoscope.tracking.store.ui import shown_at
 
     stem, name = stem_of(experiment, given), Path(given.data).name

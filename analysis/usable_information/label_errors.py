@@ -25,7 +25,7 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 from infoscope.metrics.v_information.label_errors import HELD_OUT, IN_SAMPLE, SCORES
 from infoscope.metrics.v_information.pvi import hardest
-from sweeps.usable_information.settings import AS_THEY_ARE, HARDEST
+from sweeps.usable_information.settings import HARDEST, NOT_FLIPPED
 
 PLACE = ["data", "family", "noise", "rate"]
 MEASURES = {"average_precision": "average precision", "auroc": "AUROC", "precision": "precision"}
@@ -41,7 +41,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """How well labels are found by setting, by score and by side; and the data maps."""
     runs, left_out = newest_of(runs, [*PLACE, "seed"])
     words = [*cautions(runs), described(runs), *left_out]
-    noisy, maps = runs[runs["noise"] != AS_THEY_ARE], runs[runs["noise"] == AS_THEY_ARE]
+    noisy, maps = runs[runs["noise"] != NOT_FLIPPED], runs[runs["noise"] == NOT_FLIPPED]
     family = arguments.family or str(runs.groupby("family")["v_information_bits"].mean().idxmax())
     if family not in set(runs["family"]):
         raise UnknownName(f"family must be one of {', '.join(sorted(set(runs['family'])))}, got {family!r}.")

@@ -1,4 +1,4 @@
-/* The clock of whoever loads this, moved by the seconds in the file that DRILL_CLOCK names: cc -shared -fPIC. */
+/* Moves the clock of a process that preloads this library by the seconds in the file DRILL_CLOCK: cc -shared -fPIC. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-"""The faults of a drill: kills and pauses of processes by their ids, a disk, a clock, the way to the server.
+"""The faults of a drill: processes killed or paused by their ids, a full disk, a moved clock, a faulty server.
 
-A fault is a generator of a round. Up to its first `yield` it prepares, before the sweep begins; up to the second it
-strikes and yields what was struck, or "" as long as there is nothing to strike; then it heals, when its time is over.
+A fault is a generator over a round. Until its first `yield` it prepares, before the sweep begins. Until the second it
+strikes and yields a description of what was struck, or "" while there is nothing to strike. Then it restores the place.
 """
 
 from __future__ import annotations
@@ -18,22 +18,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
-from mlflow.exceptions import MlflowException
 
 from infoscope.tracking.tags import ALIVE
-from infra.drill.places import kill, separation
-from infra.drill.poison import poison
+from infra.drill.processes import kill, separation
 
 if TYPE_CHECKING:
-    from infra.drill.striking import Round
+    from infra.drill.rounds import Round
 
 Strike = Iterator[str | None]
-CLOCK_SECONDS = (120, 900, 3600)  # by which a clock goes back
+CLOCK_SECONDS = (120, 900, 3600)  # possible offsets by which a clock goes back
 HOUR = 3_600_000  # ms
 
 
 def driver(round: Round) -> Strike:
-    """kill -9; it is started again."""
+    """A driver is killed and started again."""
     yield
     victim = round.any_driver()
     kill(victim.process)
@@ -57,7 +55,7 @@ def server(round: Round) -> Strike:
 
 
 def paused(round: Round, whom: str) -> Strike:
-    """SIGSTOP, and at last SIGCONT for those that are still there."""
+    """SIGSTOP, and at the end SIGCONT for the processes that are still there."""
     yield
     if whom == "driver":
         processes = [round.any_driver().process]
@@ -75,7 +73,7 @@ def paused(round: Round, whom: str) -> Strike:
 
 
 def gcs(round: Round) -> Strike:
-    """Of a local Ray."""
+    """The control process (GCS) of a local Ray is killed."""
     yield
     process = next(one for one in round.processes.members(round.any_driver().process.pid) if one.name() == "gcs_server")
     kill(process)
@@ -83,7 +81,7 @@ def gcs(round: Round) -> Strike:
 
 
 def node(round: Round) -> Strike:
-    """The raylet of the second node, which comes back."""
+    """The raylet of the second node is killed, and the node started again."""
     yield
     second = round.nodes.started[2].pid
     _, where = yield from round.working(second)
@@ -94,20 +92,20 @@ def node(round: Round) -> Strike:
 
 
 def locked(round: Round) -> Strike:
-    """Another program holds the SQLite store, the server's where there is one."""
+    """Another program locks the SQLite store, or that of the server."""
     yield
     path = round.server.store if round.on_server else round.drivers[0].tree / "runs" / "mlflow.db"
     with contextlib.closing(sqlite3.connect(path, timeout=1, isolation_level=None)) as base:
         while not base.in_transaction:
             try:
                 base.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError:  # somebody else is writing
+            except sqlite3.OperationalError:  # another process is writing
                 yield ""
         yield path.name
 
 
 def clock(round: Round) -> Strike:
-    """The clock of one driver, of one node, or of all of them, and of all that they have started, goes back."""
+    """The clock of one driver, of one node, or of all of them goes back, also for the processes they started."""
     yield
     which, seconds = round.draw.integers(len(round.clocks) + 1), int(round.draw.choice(CLOCK_SECONDS))
     chosen = round.clocks[which : which + 1] or round.clocks
@@ -120,13 +118,13 @@ def clock(round: Round) -> Strike:
 
 def set_clock(path: Path, seconds: int) -> Path:
     """Moves the clock of the processes that have this file as DRILL_CLOCK (see clock.c); returns it."""
-    with open(path, "r+b" if path.exists() else "wb") as file:  # never cut: they read it
+    with open(path, "r+b" if path.exists() else "wb") as file:  # never truncated: it is mapped by running processes
         file.write(struct.pack("l", seconds))
     return path
 
 
 def disk(round: Round) -> Strike:
-    """Not a page is free on the file system of the working trees and their records."""
+    """The file system of the working trees and their records is full."""
     ballast = round.disk.inside / "ballast"
     yield
     try:
@@ -141,8 +139,9 @@ def disk(round: Round) -> Strike:
 
 
 def machine(round: Round) -> Strike:
-    """The sweep's machine is lost with its working tree, and the command runs again elsewhere; the last heartbeat is
-    dated back, as after a long silence.
+    """The sweep's machine is lost with its working tree, and the command runs again on another.
+
+    The time of the last heartbeat is set back, as after a long silence.
     """
     yield
     lost = round.drivers.pop()
@@ -155,35 +154,24 @@ def machine(round: Round) -> Strike:
     round.start(round.make_driver("elsewhere"))
 
 
-def poisoned(round: Round) -> Strike:
-    """Incomplete or foreign runs are added before and during the sweep; a driver is killed."""
-    poison(round.client, round.experiment(), "laptop")
-    killed = driver(round)
-    yield next(killed)
-    while True:
-        try:
-            count = len(poison(round.client, round.experiment(), "laptop"))
-            break
-        except MlflowException:  # the server is away
-            yield ""
-    yield f"driver {next(killed)}, beside {2 * count} runs"
-    yield from killed
-
-
-def lies(round: Round, lie: str) -> Strike:
-    """The server is reached through a proxy that lies to every other request."""
+def faulty(round: Round, failure: str) -> Strike:
+    """The proxy before the server fails half of the requests."""
     yield
-    round.liar.lie(lie, share=0.5)
-    yield "to half of the requests"
-    round.liar.be_honest()
+    round.proxy.fail(failure, share=0.5)
+    yield "half of the requests"
+    round.proxy.restore()
 
 
 @dataclass(frozen=True)
 class Fault:
-    """strike: None for several of the others at once. pause: seconds after every step of the sweep, .1 being long
-    enough for a checkpoint to be sent; latest: the share of the sweep's steps after which it does not strike any more;
-    sqlite: every other round has no server; drivers: of the same sweep, in a working tree each; nodes: there is a Ray
-    cluster, of which the second node has the disk of the first, or one of its own where mounts are allowed.
+    """A fault and the round it needs.
+
+    strike   the generator; None for several of the other faults at once
+    pause    seconds after every step of the sweep; 0.1 s is long enough for sending a checkpoint
+    latest   share of the sweep's steps after which the fault no longer begins
+    sqlite   whether every other round is without a server
+    drivers  number of drivers of the same sweep, each in its own working tree
+    nodes    a Ray cluster whose second node shares the disk of the first, or has its own where mounts are allowed
     """
 
     strike: Callable[[Round], Strike] | None
@@ -195,15 +183,15 @@ class Fault:
 
     @property
     def lacks(self) -> str:
-        """What it needs and this machine does not have."""
+        """What the fault needs and this machine lacks; empty for nothing."""
         if self.strike is clock and shutil.which("cc") is None:
             return "a C compiler"
         mounts = self.strike is disk and separation() is None
-        return "mounts of its own (unshare --mount --uts)" if mounts else ""
+        return "permission to mount (unshare --mount --uts)" if mounts else ""
 
 
 SHARED, OWN = "shared", "own"  # `nodes`
-BUSY = 0.75  # `latest` where a trial must be running
+BUSY = 0.75  # `latest` of faults that need a running trial
 HISTORY = "history"
 FAULTS: Mapping[str, Fault] = {
     "driver": Fault(driver, sqlite=True),
@@ -219,13 +207,12 @@ FAULTS: Mapping[str, Fault] = {
     "disk": Fault(disk),
     "machine": Fault(machine, 0.1),
     "two-drivers": Fault(driver, drivers=2),
-    "poisoned": Fault(poisoned),
-    "server-errors": Fault(partial(lies, lie="error")),
-    "answers-lost": Fault(partial(lies, lie="lost")),
-    "server-busy": Fault(partial(lies, lie="busy")),
-    "answers-garbled": Fault(partial(lies, lie="garbled")),
-    "server-silent": Fault(partial(lies, lie="silent")),
+    "server-errors": Fault(partial(faulty, failure="error")),
+    "answers-lost": Fault(partial(faulty, failure="lost")),
+    "server-busy": Fault(partial(faulty, failure="busy")),
+    "answers-garbled": Fault(partial(faulty, failure="garbled")),
+    "server-silent": Fault(partial(faulty, failure="silent")),
     HISTORY: Fault(None, 0.1, drivers=2, nodes=OWN),
 }
-ALONE = ("gcs", "machine", "two-drivers", HISTORY)  # not among others
-MIXED = [name for name in FAULTS if name not in ALONE]
+SINGLE = ("gcs", "machine", "two-drivers", HISTORY)  # never combined with others
+COMBINED = [name for name in FAULTS if name not in SINGLE]

@@ -1,8 +1,7 @@
-"""Checks a history: what trials reported, what an observer saw in the tracking store meanwhile, what it holds at last.
+"""Checks the guarantees of the record, from what trials reported and what the tracking store held.
 
-LOSSES names every guarantee, by the word under which its breaches are counted. They are those of README.md,
-docs/running.md, docs/clusters.md, docs/mlflow.md and the docstring of `infoscope.tracking.record`; nothing here knows
-how the recording works.
+LOSSES lists the guarantees of README.md, docs/running.md, docs/clusters.md and docs/mlflow.md by the word under which
+breaches are counted. Nothing here depends on how the recording works.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from infra.drill.sweep import ATTEMPT, CURVE
 
 LOSSES = {
     "lost": "every cell of the plan is counted by `runs(...)`",
-    "doubled": "it is counted once, nothing else is, and one run in the store holds it: earlier attempts are deleted",
-    "unreported": "each of its numbers is what one attempt at this cell reported at this step, to the last digit",
-    "mixed": "its numbers are of one attempt, before its first step of that from whose checkpoint it went on",
+    "doubled": "every cell is counted once, nothing else is counted, and one run in the store holds it",
+    "unreported": "each number of a cell is what one attempt reported at this step, to the last digit",
+    "mixed": "its numbers are those of one attempt, and before it those of the attempt whose checkpoint it continued",
     "missing": "no step is missing",
     "duplicated": "no step is stored twice",
     "wrong": "the estimates are those of an uninterrupted training",
-    "disappeared": "a cell that was once seen complete stays complete",
-    "changed": "its numbers stay the same: of two attempts the one that is complete first counts",
+    "disappeared": "a cell that was observed complete stays complete",
+    "changed": "its numbers stay the same: of two attempts the first complete one is counted",
     "open": "no run of the sweep is left open",
-    "incomplete": "table and model are whole, and every model in the store is READY",
+    "incomplete": "tables and models are complete, and every model in the store is READY",
     "unsent": "no record is left behind after `make sweep-sync`",
 }
 Numbers = Mapping[str, Sequence[Sequence[float]]]  # by metric, step and value of every stored point, in order
@@ -33,9 +32,13 @@ Numbers = Mapping[str, Sequence[Sequence[float]]]  # by metric, step and value o
 
 @dataclass
 class History:
-    """truth: by key of the plan, the estimates of an uninterrupted training. ledger: what trials have noted. seen: in
-    order, the numbers of the counted runs by key; the last is of after the round. Then of after the round, too: the
-    keys that are counted, those of all runs in the store, and what is open, incomplete or unsent.
+    """What is known of a round.
+
+    truth    the estimates of an uninterrupted training, by key of the plan
+    ledger   what the trials have noted
+    seen     observations in order: the numbers of the counted runs by key; the last one after the round
+    counted  keys of the counted runs after the round; stored: of all runs in the store
+    open, incomplete, unsent  names of such runs and files after the round
     """
 
     truth: Mapping[str, Sequence[float]]
@@ -58,7 +61,7 @@ class History:
                 self._reported[entry["key"], entry["step"]].add((entry["attempt"], entry["value"]))
 
     def breaches(self) -> dict[str, dict[str, str]]:
-        """By the words of LOSSES: the cells, runs or files concerned, and why."""
+        """For each guarantee of LOSSES, the cells, runs or files that break it, and why."""
         found: dict[str, dict[str, str]] = {name: {} for name in LOSSES}
         found["lost"] = {key: "not counted" for key in self.truth if key not in self.counted}
         for keys, where in ((self.counted, "counted"), (self.stored, "in the store")):
@@ -100,10 +103,10 @@ class History:
             yield "mixed", f"attempts {list(dict.fromkeys(attempts.values()))}"
 
     def _lineage(self, key: str, attempt: int | None) -> dict[int, int]:
-        """By step, who reported what an attempt holds: itself, or before its first step that from which it went on."""
+        """The attempt that reported each step: this one, or before its first step the one that it continued."""
         if (key, attempt) not in self._begun:
             return {}
         origin, first = self._begun[key, attempt]
         earlier = {step: one for step, one in self._lineage(key, origin).items() if step < first}
-        steps = {step for (of, step), told in self._reported.items() if of == key and attempt in dict(told)}
+        steps = {step for (cell, step), values in self._reported.items() if cell == key and attempt in dict(values)}
         return earlier | dict.fromkeys(sorted(steps), attempt)

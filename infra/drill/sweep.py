@@ -1,8 +1,8 @@
 """The sweep of the fault drill: critics trained on Gaussian pairs, with two curves, a table and a model per cell.
 
-The estimates follow from the cell alone, so they can be compared, value by value, with an uninterrupted training. The
-curve `attempt` holds a random number of the attempt that reported a step. Everything is noted in an independent ledger
-before it is reported. The drill copies this file into the working trees of a round.
+The estimates depend on the cell alone, so each value can be compared with that of an uninterrupted training. The curve
+`attempt` holds a random number that identifies the attempt which reported a step. Every value is written to a separate
+ledger before it is reported. The drill copies this file into the working trees of a round.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from infoscope.estimators import Training, make_critic
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, main
 
-NAME = "INFOSCOPE_DRILL_NAME"  # the experiment of a round
-LEDGER = "INFOSCOPE_DRILL_LEDGER"  # a file of JSON lines
+NAME = "INFOSCOPE_DRILL_NAME"  # variable: the experiment of a round
+LEDGER = "INFOSCOPE_DRILL_LEDGER"  # variable: the path of the ledger, JSON lines
 BOUNDS = ("js", "smile-1", "smile-5", "smile-inf")  # one training, four cells
 CURVE, ATTEMPT, TABLE, MODEL = "estimate_nats", "attempt", "trace", "critic"
 DIM = 4
@@ -33,7 +33,7 @@ def cells(profile: Profile) -> list[dict]:
 
 
 def training(bits: float, steps: int) -> Training:
-    """The training of a pack, from its beginning."""
+    """The training of a pack, before its first step."""
     pairs = GaussianPairs(DIM, mutual_information=bits * NATS_PER_BIT)
     seed = round(1000 * bits)
     critic = make_critic("joint", DIM, DIM, depth=1, width=16, generator=torch.Generator().manual_seed(seed))
@@ -41,7 +41,7 @@ def training(bits: float, steps: int) -> Training:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """A pause after every step makes the trial long enough to be struck, on machines slow and fast."""
+    """Trains a pack step by step; a pause after each step makes the trial long enough to be interrupted."""
     running, attempt, attempts = training(pack.bits, pack.steps), secrets.randbits(32), []
     cell_of = {SWEEP.key(cell): cell for cell in pack.cells}
     if state := report.restore():
@@ -53,8 +53,8 @@ def trial(pack: Pack, report: Report) -> None:
         running.advance(1)
         attempts.append(attempt)
         values = {key: float(running.trace.of(cell["bound"])[-1]) for key, cell in cell_of.items()}
-        told = {"op": "report", "attempt": attempt, "step": running.done - 1}
-        note([told | {"key": key, "value": value} for key, value in values.items()])
+        entry = {"op": "report", "attempt": attempt, "step": running.done - 1}
+        note([entry | {"key": key, "value": value} for key, value in values.items()])
         for key, cell in cell_of.items():
             report.metrics(cell, {CURVE: values[key], ATTEMPT: attempt}, running.done - 1)
         report.save(lambda: {"training": running.state_dict(), "attempts": attempts})
@@ -67,7 +67,7 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def note(entries: list[dict]) -> None:
-    """Adds lines to the ledger, in one piece."""
+    """Appends lines to the ledger in one write."""
     with open(os.environ[LEDGER], "a") as file:
         file.write("".join(json.dumps({"pid": os.getpid(), **entry}) + "\n" for entry in entries))
 

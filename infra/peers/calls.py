@@ -1,10 +1,10 @@
-"""How the users of public packages ask them for the mutual information of two arrays, each with its own defaults.
+"""Calls of public packages for the mutual information of two arrays, each with its own defaults.
 
-Run by worker.py in the environment of the package, without infoscope. Every function imports its package and returns
-measure(x, y, labels, seed) -> nats, or a dict with "value" and any of "interval" and "notes": x [n, c] and y [n, d] are
-float64; with `labels`, y [n, 1] holds category codes. Those whose name ends in _selection return select(x, y,
-categories, labels, seed) -> places of the columns of x that depend on y; categories [c] says which hold codes. p-values
-are adjusted as by Benjamini & Hochberg 1995, at 0.05. No answer is repaired. What a package raises, it raises here.
+Imported by worker.py in the environment of the package, without infoscope. Every function imports its package and
+returns measure(x, y, labels, seed) -> nats, or a dict with "value" and any of "interval" and "notes": x [n, c] and
+y [n, d] are float64; with `labels`, y [n, 1] holds category codes. Functions named _selection return select(x, y,
+categories, labels, seed) -> positions of the columns of x that depend on y; categories [c]: which columns hold codes.
+p-values are adjusted by the procedure of Benjamini & Hochberg 1995 at 0.05. Results and exceptions are not changed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Measure = Callable[[np.ndarray, np.ndarray, bool, int], Answer]
 
 
 def npeet_plus() -> Measure:
-    """npeet_plus.mi of numbers, .micd of numbers and labels, k = 3; noise of 1e-10 from numpy's global state."""
+    """npeet_plus.mi for numbers, .micd for numbers and labels, k = 3; noise of 1e-10 from numpy's global state."""
     import npeet_plus as package
 
     def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> float:
@@ -42,7 +42,7 @@ def npeet_plus_bootstrap() -> Measure:
 
 
 def infomeasure() -> Measure:
-    """infomeasure.mutual_information(approach="ksg"), k = 4, columns as they are."""
+    """infomeasure.mutual_information(approach="ksg"), k = 4, columns not scaled."""
     import infomeasure as package
 
     def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> float:
@@ -52,7 +52,7 @@ def infomeasure() -> Measure:
 
 
 def ennemi_sum() -> Measure:
-    """ennemi.estimate_mi, k = 3, which answers for every column of x on its own: their sum."""
+    """The sum of ennemi.estimate_mi, k = 3, over the columns of x."""
     import ennemi as package
 
     def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> Answer:
@@ -63,12 +63,12 @@ def ennemi_sum() -> Measure:
 
 
 def sklearn_sum() -> Measure:
-    """mutual_info_regression, or mutual_info_classif of labels, k = 3, for every column of x on its own: their sum."""
+    """The sum of mutual_info_regression, or mutual_info_classif for labels, k = 3, over the columns of x."""
     from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
     def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> Answer:
-        ask = mutual_info_classif if labels else mutual_info_regression
-        return _sum_over_columns(ask(x, y[:, 0].astype(int) if labels else y[:, 0], random_state=seed))
+        estimate = mutual_info_classif if labels else mutual_info_regression
+        return _sum_over_columns(estimate(x, y[:, 0].astype(int) if labels else y[:, 0], random_state=seed))
 
     return measure
 
@@ -76,21 +76,21 @@ def sklearn_sum() -> Measure:
 def _sum_over_columns(each: np.ndarray) -> Answer:
     if len(each) == 1:
         return float(each[0])
-    return {"value": each.sum(), "notes": [f"the sum over {len(each)} columns, each asked on its own"]}
+    return {"value": each.sum(), "notes": [f"the sum over {len(each)} columns, each estimated separately"]}
 
 
-def _bmi(name: str, drawn: bool = False) -> Measure:
-    """An estimator of bmi.estimators; `drawn` ones train a network and say how that went."""
+def _bmi(name: str, trained: bool = False) -> Measure:
+    """An estimator of bmi.estimators. trained: whether it trains a network and returns information about it."""
     import bmi
 
     make = getattr(bmi.estimators, name)
 
     def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> Answer:
-        if not drawn:
+        if not trained:
             return make().estimate(x, y)
         found = make(verbose=False, seed=seed).estimate_with_info(x, y)
         warned = [name for name, value in found.additional_information.items() if value is True]
-        notes = [f"it says {name.replace('_', ' ')}: True" for name in warned]
+        notes = [f"it reports {name.replace('_', ' ')}: True" for name in warned]
         return {"value": found.mi_estimate, "notes": notes}
 
     return measure
@@ -98,14 +98,14 @@ def _bmi(name: str, drawn: bool = False) -> Measure:
 
 bmi_ksg = partial(_bmi, "KSGEnsembleFirstEstimator")  # k = 5 and 10 averaged, columns standardised
 bmi_cca = partial(_bmi, "CCAMutualInformationEstimator")  # of a normal distribution with these canonical correlations
-bmi_mine = partial(_bmi, "MINEEstimator", drawn=True)  # these with their own network, steps and split
-bmi_infonce = partial(_bmi, "InfoNCEEstimator", drawn=True)
-bmi_nwj = partial(_bmi, "NWJEstimator", drawn=True)
-bmi_dv = partial(_bmi, "DonskerVaradhanEstimator", drawn=True)
+bmi_mine = partial(_bmi, "MINEEstimator", trained=True)  # these have their own network, steps and split
+bmi_infonce = partial(_bmi, "InfoNCEEstimator", trained=True)
+bmi_nwj = partial(_bmi, "NWJEstimator", trained=True)
+bmi_dv = partial(_bmi, "DonskerVaradhanEstimator", trained=True)
 
 
 def latentmi() -> Measure:
-    """lmi.estimate: autoencoders to 8 dimensions, KSG of the other half (which also stops the training); the mean."""
+    """lmi.estimate: autoencoders to 8 dimensions, KSG on the other half (which also stops the training); the mean."""
     import torch
     from latentmi import lmi
 
@@ -120,7 +120,7 @@ def latentmi() -> Measure:
 
 
 def _torch_mist(**settings: Any) -> Measure:
-    """torch_mist.estimate_mi, evaluated on all rows once it is trained."""
+    """torch_mist.estimate_mi, evaluated on all rows after training."""
     import torch
     import torch_mist
 
@@ -129,18 +129,18 @@ def _torch_mist(**settings: Any) -> Measure:
     def measure(x: np.ndarray, y: np.ndarray, labels: bool, seed: int) -> Answer:
         torch.manual_seed(seed)
         value, *_ = torch_mist.estimate_mi((x.astype(np.float32), y.astype(np.float32)), verbose=False, **settings)
-        return {"value": value, "notes": ["asked of the rows that it was fitted to, as the package does by itself"]}
+        return {"value": value, "notes": ["evaluated on its training rows, the default of the package"]}
 
     return measure
 
 
-torch_mist_smile = _torch_mist  # as it comes: SMILE, up to 5,000 steps
-README = {"max_iterations": 1000, "hidden_dims": [128]}  # as its README calls it
+torch_mist_smile = _torch_mist  # with its defaults: SMILE, up to 5,000 steps
+README = {"max_iterations": 1000, "hidden_dims": [128]}  # as in its README
 torch_mist_mine = partial(_torch_mist, estimator="mine", **README)
 torch_mist_infonce = partial(_torch_mist, estimator="infonce", **README)
 
 Select = Callable[[np.ndarray, np.ndarray, np.ndarray, bool, int], np.ndarray]
-SHUFFLES = 20  # of y, whose scores of all columns are one null
+SHUFFLES = 20  # of y; the scores of all columns are pooled as the null distribution
 
 
 def _adjusted(p: list[float]) -> np.ndarray:
@@ -167,7 +167,7 @@ def dcor_selection() -> Select:
 
 
 def phik_selection() -> Select:
-    """phik: the p-value of its chi-square test in ten bins of each number."""
+    """phik: the p-value of its chi-square test with ten bins for numbers."""
     from phik.significance import significance_from_array
 
     def select(x: np.ndarray, y: np.ndarray, categories: np.ndarray, labels: bool, seed: int) -> np.ndarray:
@@ -181,22 +181,22 @@ def phik_selection() -> Select:
 
 
 def sklearn_selection() -> Select:
-    """mutual_info_classif or _regression of each column, against those of shuffled y, all columns together."""
+    """mutual_info_classif or _regression of each column, compared with those of all columns for shuffled y."""
     from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
     def select(x: np.ndarray, y: np.ndarray, categories: np.ndarray, labels: bool, seed: int) -> np.ndarray:
-        ask = mutual_info_classif if labels else mutual_info_regression
+        score = mutual_info_classif if labels else mutual_info_regression
         draws = np.random.default_rng(seed)
         columns = dict(discrete_features=categories.astype(bool), random_state=seed)
-        null = np.sort([ask(x, draws.permutation(y[:, 0]), **columns) for _ in range(SHUFFLES)], axis=None)
-        above = len(null) - np.searchsorted(null, ask(x, y[:, 0], **columns))
+        null = np.sort([score(x, draws.permutation(y[:, 0]), **columns) for _ in range(SHUFFLES)], axis=None)
+        above = len(null) - np.searchsorted(null, score(x, y[:, 0], **columns))
         return _adjusted((1 + above) / (1 + len(null)))
 
     return select
 
 
 def boruta_selection() -> Select:
-    """BorutaPy with a random forest of depth 5, as its documentation has it; codes as they are."""
+    """BorutaPy with a random forest of depth 5, as in its documentation; codes are used as numbers."""
     from boruta import BorutaPy
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 

@@ -1,4 +1,4 @@
-"""What a sweep measures of a representation of images with known factors, and how that is recorded."""
+"""Scores of a representation of images with known factors, and their metrics and tables."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from infoscope.metrics.writing import row
 from sweeps.checks import require_minimum
 from sweeps.streams import draws
 
-ARRAYS = "knn"  # of a code without a density: what forests of classifiers take is out of proportion
+ARRAYS = "knn"  # estimator for codes without a density; forests of classifiers would take too long
 MINIMUM = {"draws": 100, "votes": 10, "items": 100}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One measurement of a representation: its scores by name, and the information behind them."""
+    """One evaluation of a representation: its scores by name, and the estimates of information behind them."""
 
     scores: dict[str, Estimate]
     information: FactorInformation
 
 
 def check_effort(cell: Mapping[str, Any]) -> None:
-    """Raises ValueError where a cell asks for too little, or for an unknown protocol."""
+    """Raises ValueError for too small numbers of draws, votes or items, or an unknown protocol."""
     require_minimum(cell, MINIMUM)
     for name in cell["protocols"]:
         one_of("protocol", name, disentanglement.PROTOCOLS)
@@ -42,18 +42,18 @@ def check_effort(cell: Mapping[str, Any]) -> None:
 
 def measure(
     representation: Any,
-    of: FactorDataset,
+    dataset: FactorDataset,
     seed: int,
     effort: Mapping[str, Any],
     device: str = "cpu",
     predictors: bool = True,
     decompositions: Sequence[str] = (),
 ) -> Measured:
-    """Every score of a posterior or, where a code has no density, of an array [N, L].
+    """All scores of a posterior or, for a code without a density, of an array [N, L].
 
-    The same seed draws the same votes, items and noise: differences are paired. effort: the fields EFFORT of a cell.
-    predictors: include the scores of codes, which are slow. decompositions: names in `pid.DECOMPOSITIONS`, whose terms
-    are scores NAME/TERM.
+    The same seed draws the same votes, items and noise, so differences are paired. effort: the fields EFFORT of a cell.
+    predictors: whether to include the scores of codes, which are slow. decompositions: names in `pid.DECOMPOSITIONS`,
+    whose terms become scores NAME/TERM.
     """
     specs = [
         spec
@@ -61,9 +61,9 @@ def measure(
         if not spec.extra and spec.protocol in (None, *effort["protocols"]) and (predictors or spec.takes != "codes")
     ]
     inputs = disentanglement.Inputs(
-        representation=representation, factors=of.factors, stream=partial(draws, seed), draws=effort["draws"],
-        items=effort["items"], votes={"uni-bound": effort["votes"]},
-        from_arrays=partial(from_arrays, method=ARRAYS, resamples=None), factor_names=of.factor_names, device=device,
+        representation=representation, factors=dataset.factors, stream=partial(draws, seed), draws=effort["draws"],
+        items=effort["items"], votes={"uni-bound": effort["votes"]}, device=device, factor_names=dataset.factor_names,
+        from_arrays=partial(from_arrays, method=ARRAYS, resamples=None),
     )  # fmt: skip
     scores = disentanglement.measure_scores(inputs, specs)
     for name in decompositions:
@@ -72,8 +72,8 @@ def measure(
 
 
 def metrics(measurements: Sequence[Measured]) -> dict[str, float]:
-    """By name the mean of a score over the measurements and, as NAME_error, its standard error given the
-    representation; and `evaluation E/NAME`, each by itself.
+    """The mean of each score over the evaluations, its standard error given the representation (NAME_error), and the
+    score of every evaluation (`evaluation E/NAME`).
     """
     found = {}
     for name in measurements[0].scores:
@@ -85,13 +85,13 @@ def metrics(measurements: Sequence[Measured]) -> dict[str, float]:
 
 
 def tables(measurements: Sequence[Measured]) -> dict[str, pd.DataFrame]:
-    """The tables "scores", a row for each measurement and score with its error, sample size and method, and "bounds",
-    a row for each measurement, factor and latent, nats.
+    """The tables "scores", with a row for each evaluation and score, and "bounds", with a row for each evaluation,
+    factor and latent (nats).
     """
-    told = [
+    rows = [
         {"evaluation": number, "score": name} | row(score)
         for number, measured in enumerate(measurements)
         for name, score in measured.scores.items()
     ]  # fmt: skip
     bounds = [each.information.table().assign(evaluation=number) for number, each in enumerate(measurements)]
-    return {"scores": pd.DataFrame(told), "bounds": pd.concat(bounds, ignore_index=True)}
+    return {"scores": pd.DataFrame(rows), "bounds": pd.concat(bounds, ignore_index=True)}

@@ -29,13 +29,13 @@ DATA = {
     "sprites-grid": data.sprites,
     "sprites-full": functools.partial(data.sprites, orientations=40, positions=32),
 }
-IN_MEMORY = 2**28  # bytes, up to which the images of a data set are held as floats
+IN_MEMORY = 2**28  # bytes; larger data sets are not held in memory as floats
 CURVE_POINTS = 50
 MINIMUM = {"steps": 1, "batch": 2, "latents": 2, "hidden": 1, "seed": 0}
 
 
 def data_fields(profile: Profile) -> dict[str, Any]:
-    """The fields of a cell's data set. "auto" is dSprites where INFOSCOPE_DATA has it, else the generated sprites."""
+    """The fields of a cell's data set. "auto" is dSprites if INFOSCOPE_DATA has it, otherwise the generated sprites."""
     name = profile.data
     if name == "auto":
         name = "sprites-grid" if data.factor_data().synthetic else "dsprites-grid"
@@ -53,8 +53,8 @@ def factor_set(cell: Mapping[str, Any]) -> data.FactorDataset:
     return found.resized(resolution) if resolution != found.image_shape[1] else found
 
 
-def described(cell: Mapping[str, Any]) -> str:
-    """The name of a cell's data set, and whether it is generated."""
+def data_name(cell: Mapping[str, Any]) -> str:
+    """The name of a cell's data set, with "(generated)" if it is."""
     found = factor_set(cell)
     return found.name + (" (generated)" if found.synthetic else "")
 
@@ -62,12 +62,12 @@ def described(cell: Mapping[str, Any]) -> str:
 @datasets.cached_by(DATA_FIELDS)
 def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
     """The images and factors of a cell."""
-    return (datasets.items(described(cell), lambda: factor_set(cell)),)
+    return (datasets.items(data_name(cell), lambda: factor_set(cell)),)
 
 
 @datasets.cached_by(DATA_FIELDS, maxsize=1)
 def images(cell: Mapping[str, Any]) -> torch.Tensor | data.FactorDataset:
-    """The images of a cell as `fit_vae` reads them: floats in memory where they fit, else one batch after another."""
+    """The images of a cell for `fit_vae`: floats in memory if they fit, otherwise the data set."""
     found = factor_set(cell)
     if len(found) * math.prod(found.image_shape) * 4 > IN_MEMORY:
         return found
@@ -76,7 +76,7 @@ def images(cell: Mapping[str, Any]) -> torch.Tensor | data.FactorDataset:
 
 
 def training_fields(model: str, setting: str, steps: int, relative_weight: float = 1.0) -> dict[str, Any]:
-    """The fields of a training: the published ones but for what the setting says, with the weight a multiple of it."""
+    """The fields of a training: the published ones with the changes of the setting, and a multiple of its weight."""
     fields = OBJECTIVES[one_of("model", model, MODELS)].settings(one_of("setting", setting, PRESETS))
     fields["steps"] = max(1, round(steps * fields.pop("share", 1.0)))
     if "weight" in fields:
@@ -85,7 +85,7 @@ def training_fields(model: str, setting: str, steps: int, relative_weight: float
 
 
 def check_training(cell: Mapping[str, Any]) -> None:
-    """Raises ValueError for numbers out of range and data that do not exist, before anything starts."""
+    """Raises ValueError for numbers out of range and unknown data, before anything starts."""
     require_minimum(cell, MINIMUM)
     if not cell["learning_rate"] > 0:
         raise OutOfRange(f"learning_rate must be above 0, got {cell['learning_rate']}.")
@@ -95,7 +95,7 @@ def check_training(cell: Mapping[str, Any]) -> None:
 
 
 def objective(cell: Mapping[str, Any]) -> Objective:
-    """What a cell's training minimises."""
+    """The objective of a cell's training."""
     return OBJECTIVES[cell["model"]].from_settings(cell, cell["steps"])
 
 
@@ -109,17 +109,18 @@ def trained(
     cell: Mapping[str, Any],
     report: Report,
     device: str,
-    heard: Callable[[float, dict[str, float], VAE | AutoEncoder], None],
+    on_point: Callable[[float, dict[str, float], VAE | AutoEncoder], None],
 ) -> VAE | AutoEncoder:
-    """A cell's network, trained from its checkpoint; losses (nats per image) are the curves train/NAME.
+    """A cell's trained network, continued from its checkpoint; losses (nats per image) are the curves train/NAME.
 
-    heard(share done, losses, network) is called at every point. Raises FloatingPointError when the training diverges.
+    on_point(share done, losses, network) is called at every point of the curves. Raises FloatingPointError when the
+    training diverges.
     """
     model = untrained(cell)
 
     def each(step: int, losses: dict[str, float]) -> None:
         report.curve(cell, {f"train/{name}": value for name, value in losses.items()}, step)
-        heard(step / cell["steps"], losses, model)
+        on_point(step / cell["steps"], losses, model)
 
     fit_vae(
         model,
@@ -139,12 +140,12 @@ def trained(
 
 
 def representation(model: VAE | AutoEncoder, cell: Mapping[str, Any]) -> Any:
-    """What a network says of every image of a cell: a posterior, or the codes [N, L] of one without a density."""
+    """The representation of every image of a cell: a posterior, or codes [N, L] without a density."""
     return posterior_of(encode_all(model, images(cell)), model.latents)
 
 
 def posterior_of(encoding: Encoding, latents: LatentSpec) -> Any:
-    """An encoding as the measures take it. A relaxed one-hot latent is measured as the category that it relaxes."""
+    """The posterior of an encoding; a relaxed one-hot latent becomes the category that it relaxes."""
     if encoding.scale is None:
         return encoding.mean.double().numpy()
     real, names = latents.real, latents.names
@@ -154,6 +155,6 @@ def posterior_of(encoding: Encoding, latents: LatentSpec) -> Any:
 
 
 def cost(cell: Mapping[str, Any]) -> float:
-    """Seconds on a core, about: by the pixels of all steps."""
+    """Approximate seconds on one core, from the number of pixels in all steps."""
     pixels = cell["steps"] * cell["batch"] * cell["resolution"] ** 2
     return 2e-7 * pixels * OBJECTIVES[cell["model"]].cost * sum(cell["channels"]) / 96

@@ -1,8 +1,8 @@
-"""Which score notices that a representation is entangled on purpose? (Tokui & Sato 2021, section 5.2, figure 3d)
+"""Which score detects a deliberately entangled representation? (Tokui & Sato 2021, section 5.2, figure 3d)
 
-The redundancy attack adds latents that repeat what the others know, the synergy attack hides it in noise that further
-latents reveal. The representations are those of the best trainings that the sweep vae-zoo has logged, which must have
-run first; what all latents together know stays as it was.
+The redundancy attack adds latents that repeat the information of the others. The synergy attack adds noise to the
+latents, and the noise as further latents. Neither changes the information of all latents together. The representations
+are those of the best trainings of the sweep vae-zoo, which must run first.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from sweeps.disentanglement.settings import CONCRETE, DATA_FIELDS, EFFORT, MODEL
 from sweeps.streams import draws
 
 ATTACKS = {"redundancy": redundancy_attack, "synergy": synergy_attack}
-CHOSEN_BY = "unibound"  # as published
-TOLD = ("model", "weight", "steps", "latents")  # what is told of the training, besides its data
+SELECTION_SCORE = "unibound"  # as published
+TRAINING_FIELDS = ("model", "weight", "steps", "latents")  # fields of the training in a cell, besides its data
 
 LAPTOP = dict(
     zoo="laptop",
@@ -51,12 +51,12 @@ PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Pro
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per logged training, attack, strength and evaluation. Raises ValueError without runs of vae-zoo.
 
-    zoo: the label of those runs, with + for a space. best: number of trainings of each model.
+    zoo: the label of these runs, with + for a space. best: number of trainings of each model.
     """
     for _, run in best(zoo_runs(profile.zoo.replace("+", " ")), profile.models, profile.best).iterrows():
         yield from grid(
             source=run["key"],
-            **{name: run[name] for name in (*DATA_FIELDS, *TOLD)},
+            **{name: run[name] for name in (*DATA_FIELDS, *TRAINING_FIELDS)},
             training_seed=run["seed"],
             attack=list(profile.attacks),
             alpha=list(profile.alphas),
@@ -70,7 +70,7 @@ def zoo_runs(label: str | None) -> pd.DataFrame:
     try:
         return runs(vae_zoo.SWEEP.name, label)
     except LookupError as error:
-        raise ValueError(f"the models to attack are those of vae-zoo: {error.args[0]}") from None
+        raise ValueError(f"the models to attack are those of the sweep vae-zoo, but {error.args[0]}") from None
 
 
 def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame:
@@ -80,8 +80,8 @@ def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame
     zoo = zoo[(zoo["version"] == zoo.loc[zoo["start"].idxmax(), "version"]) & (zoo["diverged"] == 0)]
     missing = [model for model in models if model not in set(zoo["model"])]
     if missing:
-        raise UnknownName(f"models is {', '.join(models)}; vae-zoo has no finished training of {', '.join(missing)}")
-    ranked = zoo.sort_values(CHOSEN_BY, ascending=False, kind="stable")
+        raise UnknownName(f"models must have finished trainings in vae-zoo, got {', '.join(missing)} without")
+    ranked = zoo.sort_values(SELECTION_SCORE, ascending=False, kind="stable")
     return pd.concat([ranked[ranked["model"] == model].head(count) for model in models])
 
 
@@ -94,13 +94,13 @@ def check(cell: dict) -> None:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Encodes the images with the logged model once, then measures every attack of the pack."""
+    """Encodes the images with the logged model once, then measures the representation under each attack."""
     model = load_model(run_of(pack.source), vae_zoo.MODEL)
-    seen = _vaes.representation(model.to(pack.device), pack.cells[0])
+    original = _vaes.representation(model.to(pack.device), pack.cells[0])
     for done, cell in enumerate(pack.cells):
         with report.member(cell):
             measured = _factor_scores.measure(
-                attacked(seen, cell),
+                attacked(original, cell),
                 _vaes.factor_set(cell),
                 cell["evaluation"],
                 cell,
@@ -117,14 +117,14 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def run_of(key: str) -> str:
-    """The run of a cell of vae-zoo."""
+    """The id of the run of a cell of vae-zoo."""
     zoo = zoo_runs(None)
     return zoo.loc[zoo["key"] == key, "run_id"].iloc[0]
 
 
-def attacked(seen: object, cell: dict) -> object:
-    """A representation under the attack of a cell. Of an array the noise is that of the evaluation, whatever alpha."""
-    return ATTACKS[cell["attack"]](seen, cell["alpha"], draws(cell["evaluation"], "attack"))
+def attacked(original: object, cell: dict) -> object:
+    """A representation under the attack of a cell. The noise of an array is that of the evaluation for every alpha."""
+    return ATTACKS[cell["attack"]](original, cell["alpha"], draws(cell["evaluation"], "attack"))
 
 
 SWEEP = Sweep(

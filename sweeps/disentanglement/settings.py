@@ -1,16 +1,16 @@
-"""What the sweeps of disentanglement and their analyses both name."""
+"""Names shared by the sweeps of disentanglement and their analyses."""
 
 from infoscope.models.vae.objectives import OBJECTIVES
 
-DATA_FIELDS = ("data", "resolution", "every_orientation", "every_position")  # of a cell: its data set
-EFFORT = ("draws", "votes", "items", "protocols")  # how much a measurement takes
-MODELS = tuple(name for name in OBJECTIVES if name != "vae")  # in the order of the tables; vae: weight 1
+DATA_FIELDS = ("data", "resolution", "every_orientation", "every_position")  # of a cell
+EFFORT = ("draws", "votes", "items", "protocols")  # fields of an evaluation
+MODELS = tuple(name for name in OBJECTIVES if name != "vae")  # in the order of the tables; vae is beta-vae of weight 1
 WEIGHTS = {name: OBJECTIVES[name].spelt["weight"] for name in MODELS if "weight" in OBJECTIVES[name].spelt}
 WITHOUT_DENSITY = tuple(name for name in MODELS if not OBJECTIVES[name].has_density)  # their information is estimated
 # fields of a training besides its weight
 TRAINING = ("steps", *dict.fromkeys(
     field for name in MODELS for field in OBJECTIVES[name].settings() if field not in ("weight", "share")
 ))  # fmt: skip
-# decompositions beside the bounds, of attacked representations
+# decompositions of attacked representations, in addition to the bounds
 CONCRETE = ("gaussian", "williams-beer", "discrete-shared-exclusion")
-CRITERION = "criterion"  # what a search decides by
+CRITERION = "criterion"  # the metric of a search

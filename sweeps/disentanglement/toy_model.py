@@ -1,8 +1,8 @@
 """Do Monte Carlo estimates of MIG and of the bounds of unique, redundant and synergistic information agree with exact
 values? (Tokui & Sato 2021, section 5.1 and table 1)
 
-In the toy model every mutual information has a closed form, with and without an entanglement attack. Each of them is
-estimated from draws, too, and the difference divided by its standard error is recorded.
+In the toy model every mutual information has a closed form, with and without an entanglement attack. Each is also
+estimated from draws, and the difference divided by its standard error is recorded.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.datasets import DataSet
 from sweeps.checks import require_minimum
-from sweeps.datasets import law
+from sweeps.datasets import distribution
 
-ROUNDING = 1e-9  # nats, below which an estimate has no spread: of a latent that is noise every local value is 0
+ROUNDING = 1e-9  # nats; smaller standard errors count as 0: all local values of a pure noise latent are 0
 LAPTOP = dict(
     factors=(2, 3, 4, 5, 6, 7),
     attacks=("none", "redundancy", "synergy"),
@@ -37,7 +37,7 @@ PROFILES = {
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per number of factors, attack, strength and seed; without an attack there is no strength."""
+    """One cell per number of factors, attack, strength and seed; without an attack the strength is 0."""
     for attack in profile.attacks:
         yield from grid(
             attack=attack,
@@ -55,14 +55,16 @@ def check(cell: dict) -> None:
 
 
 def data_sets(cell: dict) -> tuple[DataSet]:
-    """The law of a cell."""
+    """The distribution of a cell."""
     return (
-        law("Gaussian toy model (generated)", **{name: cell[name] for name in ("attack", "factors", "noise", "alpha")}),
+        distribution(
+            "Gaussian toy model (generated)", **{name: cell[name] for name in ("attack", "factors", "noise", "alpha")}
+        ),
     )
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Estimates every cell of the pack and reports it beside the closed form."""
+    """Reports the estimates and the exact values of every cell of the pack."""
     for done, cell in enumerate(pack.cells):
         model = (cell["attack"], cell["factors"], cell["noise"], cell["alpha"])
         exact = toy.exact(*model)
@@ -100,9 +102,9 @@ def parts(exact: FactorInformation, sampled: FactorInformation) -> dict[str, np.
 
 
 def agreement(exact: FactorInformation, sampled: FactorInformation) -> dict[str, Any]:
-    """Numbers and largest differences (standard errors) of estimated mutual informations; those without spread in nats.
+    """Agreement of estimated with exact mutual informations, in standard errors; in nats for those without spread.
 
-    Scores are excluded: a maximum of several is biased where they are equal.
+    Scores are excluded: a maximum over latents is biased if they are equal.
     """
     found = parts(exact, sampled)
     difference, spread = found["estimate"] - found["exact"], found["error"] > ROUNDING

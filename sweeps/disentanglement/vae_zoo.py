@@ -1,9 +1,9 @@
 """Which variational autoencoder disentangles best, and by which score? (Tokui & Sato 2021, section 5.2, figures 3a-c)
 
-Every model is trained several times, and every training is measured several times: by BetaVAE and FactorVAE scores,
-MIG, DCI, SAP and UniBound, and by the bounds of the unique, redundant and synergistic information of a latent against
-all others. A plain autoencoder is trained beside them; its code has no density, so its informations are estimated by
-nearest neighbours and do not compare with the exact ones.
+Every model is trained several times, and every training is evaluated several times by the BetaVAE and FactorVAE scores,
+MIG, DCI, SAP and UniBound, and by bounds of the unique, redundant and synergistic information between a latent and all
+others. A plain autoencoder is included for comparison. Its code has no density, so its mutual informations are
+estimated by nearest neighbours and are not comparable with the exact ones.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from infoscope.models import VAE, AutoEncoder, Encoding, encode_all, traverse
 from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.disentanglement import _factor_scores, _vaes
 from sweeps.disentanglement.settings import EFFORT, MODELS, WEIGHTS
-from sweeps.representation.settings import ITEMS, KEPT, TARGET
+from sweeps.representation.settings import ITEMS, LOGGED_ITEMS, TARGET
 from sweeps.streams import stream
 
-EXAMPLES = 6  # images that are kept with a model
-DEVIATIONS = (-2.0, -4 / 3, -2 / 3, 0.0, 2 / 3, 4 / 3, 2.0)  # to which a latent is set
-TRAINING_SHARE = 0.8  # of a trial's time
+EXAMPLES = 6  # images stored with a model
+DEVIATIONS = (-2.0, -4 / 3, -2 / 3, 0.0, 2 / 3, 4 / 3, 2.0)  # values of a latent in traversals, standard deviations
+TRAINING_SHARE = 0.8  # of the duration of a trial
 MODEL = "vae"  # the name of the logged model
 
 PUBLISHED = dict(
@@ -76,7 +76,7 @@ PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Pro
 
 
 def shared_fields(profile: Profile) -> dict:
-    """The fields that every model has: its data, its network and how it is measured."""
+    """The fields of every model: its data, its network and its evaluation."""
     same = ("latents", "channels", "hidden", *EFFORT)
     return _vaes.data_fields(profile) | {name: getattr(profile, name) for name in same}
 
@@ -100,7 +100,7 @@ def check(cell: dict) -> None:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Trains the model of a cell, measures it, and keeps it."""
+    """Trains the model of a cell, evaluates it and logs it."""
     (cell,) = pack.cells
     try:
         model = _vaes.trained(
@@ -110,12 +110,12 @@ def trial(pack: Pack, report: Report) -> None:
         report.metrics(cell, {"diverged": 1.0})
         return
     encoding = encode_all(model, _vaes.images(cell))
-    seen = _vaes.posterior_of(encoding, model.latents)
+    posterior = _vaes.posterior_of(encoding, model.latents)
     measurements = []
     for evaluation in range(cell["evaluations"]):
-        # draws of its own for every training, so that the noise of evaluations averages out over trainings
+        # different draws for every training, so that the noise of evaluations averages out over trainings
         seed = cell["seed"] * cell["evaluations"] + evaluation
-        measurements.append(_factor_scores.measure(seen, _vaes.factor_set(cell), seed, cell, pack.device))
+        measurements.append(_factor_scores.measure(posterior, _vaes.factor_set(cell), seed, cell, pack.device))
         done = (evaluation + 1) / cell["evaluations"]
         report.progress(TRAINING_SHARE + (1 - TRAINING_SHARE) * done)
     report.metrics(cell, {"diverged": 0.0} | _factor_scores.metrics(measurements))
@@ -125,26 +125,26 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def keep(model: VAE | AutoEncoder, encoding: Encoding, cell: dict, report: Report) -> None:
-    """Logs a model, with items to measure its latents on, and what becomes of an image when one latent is changed at a
-    time, by standard deviations of the prior or, of a plain autoencoder, of all its codes.
+    """Logs a model with items for evaluating its latents, and traversals of an image, in which one latent is changed at
+    a time by standard deviations of the prior (for a plain autoencoder, of all its codes).
     """
-    of = _vaes.factor_set(cell)
-    report.arrays(cell, ITEMS, evaluation_items(of, cell))
-    rows = of.sample(EXAMPLES, stream(0, "examples"))
-    shown, model = of.images(rows), model.cpu()
+    dataset = _vaes.factor_set(cell)
+    report.arrays(cell, ITEMS, evaluation_items(dataset, cell))
+    rows = dataset.sample(EXAMPLES, stream(0, "examples"))
+    shown, model = dataset.images(rows), model.cpu()
     unit = 1.0 if encoding.scale is not None else float(encoding.mean.std())
     changed = traverse(model, shown[0], [unit * deviation for deviation in DEVIATIONS])
-    report.arrays(cell, "examples", {"images": shown.numpy(), "factors": of.factors[rows]})
+    report.arrays(cell, "examples", {"images": shown.numpy(), "factors": dataset.factors[rows]})
     report.arrays(cell, "traversals", {name: images.numpy() for name, images in changed.items()})
     report.model([cell], MODEL, model, {"images": shown[:2].numpy()})
 
 
-def evaluation_items(of: FactorDataset, cell: dict) -> dict[str, np.ndarray]:
-    """Images of the data set, which it was trained on, uint8 [n, C, H, W], and their factors."""
-    rows = np.random.default_rng(cell["seed"]).permutation(len(of))[:KEPT]
-    factors = {f"{TARGET}{name}": of.factors[rows, place] for place, name in enumerate(of.factor_names)}
-    images = (255 * of.images(rows)).round().byte().numpy()
-    return {"x": images, **factors, "name": np.array(f"{_vaes.described(cell)}, trained on")}
+def evaluation_items(dataset: FactorDataset, cell: dict) -> dict[str, np.ndarray]:
+    """Some training images, uint8 [n, C, H, W], and their factors."""
+    rows = np.random.default_rng(cell["seed"]).permutation(len(dataset))[:LOGGED_ITEMS]
+    factors = {f"{TARGET}{name}": dataset.factors[rows, place] for place, name in enumerate(dataset.factor_names)}
+    images = (255 * dataset.images(rows)).round().byte().numpy()
+    return {"x": images, **factors, "name": np.array(f"{_vaes.data_name(cell)}, trained on")}
 
 
 SWEEP = Sweep(

@@ -1,11 +1,11 @@
-"""What the sweeps of the neural benchmark share: the published setting, one training, and what is recorded of it.
+"""The common part of the sweeps of the neural benchmark: published settings, the training, and its metrics.
 
-A critic is trained on a stream of fresh pairs whose true mutual information is known and may rise in segments of a
-schedule. At every step the estimate on the batch, before the update, is recorded; its error is taken over all steps of
-a segment, as published, and over the second half, when the critic has settled. At the end of a segment the critic is
-asked again on pairs of items it has never seen. Estimators that share an objective share one training, and cells that
-share a seed see the same pairs and start from the same weights, so that their differences are paired.
-(Lee & Rhee 2024, "A Benchmark Suite for Evaluating Neural Mutual Information Estimators on Unstructured Datasets".)
+A critic is trained on a stream of new pairs with known true mutual information, which may rise in the segments of a
+schedule. At every step the estimate on the batch, before the update, is recorded. Its error is computed over all steps
+of a segment, as published, and over the second half, after convergence. At the end of a segment the critic is evaluated
+on pairs of unseen items. Estimators with the same objective share one training. Cells with the same seed have the same
+pairs and initial weights, so that their differences are paired. (Lee & Rhee 2024, "A Benchmark Suite for Evaluating
+Neural Mutual Information Estimators on Unstructured Datasets".)
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from sweeps.mi_benchmark.settings import DECODING, ESTIMATORS, RECENT
 from sweeps.streams import stream
 
 CURVE_POINTS = 200
-FLOOR_BATCHES = 2000
-LARGE_BATCH, LARGE_BATCHES, SAME_PER_LARGE = 512, 10, 20  # of the held-out estimates
-STEPS_PER_LARGE = 80  # at least so many steps of training for each large batch
-LATEST = 0.1  # the share of a segment with which a held-out estimate is compared
+ORACLE_BATCHES = 2000
+LARGE_BATCH, LARGE_BATCHES, SAME_PER_LARGE = 512, 10, 20  # held-out: rows, batches, training-size batches for each
+STEPS_PER_LARGE = 80  # training steps for each large batch, at least
+LATEST = 0.1  # share of a segment's last steps that are compared with the held-out estimate
 MINIMUM = {"steps": 1, "batch": 2, "width": 1, "depth": 0, "sources": 1, "size": 1, "rows": 1, "seed": 0,
          "decoder_steps": 1, "network_steps": 1}  # fmt: skip
 CHOICES = {
@@ -59,7 +59,7 @@ PUBLISHED = dict(
     text="imdb-bert",
     decoder_steps=2000,
 )
-# a narrower critic, fewer and cheaper steps, real data where there is some
+# a narrower critic, fewer and cheaper steps, real data if available
 LAPTOP = PUBLISHED | dict(steps=800, width=64, size=32, images="auto", text="auto", decoder_steps=1000)
 SMOKE = LAPTOP | dict(steps=30, seeds=(0, 1), width=16, size=16, decoder_steps=30)
 
@@ -70,7 +70,7 @@ def profiles(
     laptop: Mapping[str, Any] | None = None,
     paper: Mapping[str, Any] | None = None,
 ) -> dict[str, Profile]:
-    """The three profiles of a sweep: its design, and what each profile says besides, over the common settings."""
+    """The three profiles of a sweep: common settings, replaced by its design and by those of each profile."""
     return {
         "smoke": Profile(**SMOKE | design | (smoke or {})),
         "laptop": Profile(**LAPTOP | design | (laptop or {})),
@@ -79,7 +79,7 @@ def profiles(
 
 
 def data_fields(profile: Profile, domain: str) -> dict[str, Any]:
-    """The fields that every cell of a domain has, those of its data and those of its schedule."""
+    """The common fields of a domain's cells: its data and the schedule."""
     fields = dict(
         domain=domain,
         pool=pool_of(domain, profile.images, profile.text),
@@ -105,17 +105,17 @@ def training_cells(profile: Profile, domain: str, **fields: Any) -> list[dict]:
         bound=[BOUNDS[name].name for name in profile.bounds],
         seed=list(profile.seeds),
     )
-    # twice: what is added stands before the estimator and the seed, in the names of runs as well
+    # twice, so that added fields come before the estimator and the seed, also in the names of runs
     return grid(**data_fields(profile, domain) | fields | training | fields)
 
 
 def check(cell: dict) -> None:
-    """Builds the cell's data and critic, to find an unknown estimator, an unreachable MI or missing data."""
+    """Builds the cell's data and critic; ValueError for an unknown estimator, unattainable MI or missing data."""
     require_minimum(cell, MINIMUM)
     if len(set(cell["schedule_bits"])) < len(cell["schedule_bits"]):
-        raise Conflict(f"schedule_bits is {cell['schedule_bits']}; every true MI can occur only once")
+        raise Conflict(f"schedule_bits must be different values, got {cell['schedule_bits']}")
     check_encoder(cell)
-    if any(map(needs_fine_tuning, cell["pool"].split("+"))):  # the training is left to the trial
+    if any(map(needs_fine_tuning, cell["pool"].split("+"))):  # the encoder is trained in the trial
         source = [labels(cell["domain"], bits, cell["sources"]) for bits in cell["schedule_bits"]][0]
     else:
         source = schedule({name: value for name, value in cell.items() if name != "encoder"})[0]
@@ -133,7 +133,7 @@ def schedule(cell: Mapping[str, Any], part: str = TRAINING) -> list:
 
 
 def cost(cell: dict) -> float:
-    """Multiplications of one training up to a factor: critic and first layer, or the decoder's first layer."""
+    """Multiplications of one training, up to a factor: critic and first layer, or the decoder's first layer."""
     side = {"gaussian": 0.0, "images": cell.get("size", 0) ** 2, "text": 768.0 * cell["sources"]}
     inputs = 2.0 * side.get(cell["domain"], 7680.0) * cell.get("channels", 1)
     if cell.get("kind") == DECODING:
@@ -149,7 +149,7 @@ def cost(cell: dict) -> float:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Trains one critic per seed and objective of the pack on the same pairs and reports all cells; decodes labels."""
+    """Decodes labels, and trains one critic per seed and objective of the pack on the same pairs."""
     trained = tuple(cell for cell in pack.cells if cell.get("kind") != DECODING)
     for cell in pack.cells:
         if cell.get("kind") == DECODING:
@@ -159,7 +159,7 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def train(pack: Pack, report: Report) -> None:
-    """The trainings of a pack, in pieces that end where a segment of the schedule does."""
+    """Trains the critics of a pack and reports at the end of every segment of the schedule."""
     members = [(seed, group) for seed in sorted({cell["seed"] for cell in pack.cells}) for group in groups(pack, seed)]
     first = pack.cells[0]
     sources = schedule(first)
@@ -187,8 +187,8 @@ def train(pack: Pack, report: Report) -> None:
     if state := report.restore():
         training.load_state_dict(state)
 
-    if pack.device == "cuda":  # the large batch first, so that a measurement of the memory includes it
-        on_unseen(critic.member(0), members[0][1], sources[0], stream(0, "warm up"), pack.batch)
+    if pack.device == "cuda":  # the large batch first, so that it is included in a measurement of memory
+        estimate_on_unseen(critic.member(0), members[0][1], sources[0], stream(0, "warm up"), pack.batch)
     owners = [(member, cell) for member, (_, group) in enumerate(members) for cell in group]
     stride = max(1, training.total // CURVE_POINTS)
     while training.done < training.total:
@@ -203,16 +203,16 @@ def train(pack: Pack, report: Report) -> None:
             unseen = source_of(first, first["schedule_bits"][segment], HELD_OUT)
             for member, (seed, group) in enumerate(members):
                 generator = stream(seed, f"held out {segment}")
-                asked = on_unseen(critic.member(member), group, unseen, generator, pack.batch)
+                held = estimate_on_unseen(critic.member(member), group, unseen, generator, pack.batch)
                 for cell in group:
                     estimates = trace.of(cell["bound"], member)[segment * pack.steps :] / NATS_PER_BIT
-                    conclude(cell, segment, estimates, asked[cell["bound"]], report)
+                    report_segment(cell, segment, estimates, held[cell["bound"]], report)
         report.save(training.state_dict)
         report.progress(training.done / training.total, **{RECENT: recent_error(training, first)})
 
     trace, example = training.trace, sources[-1].sample(2, stream(0, "example"))
     for member, cell in owners:
-        total(cell, trace.of(cell["bound"], member) / NATS_PER_BIT, report)
+        report_total(cell, trace.of(cell["bound"], member) / NATS_PER_BIT, report)
     for member, (_, group) in enumerate(members):
         report.model(group, "critic", critic.member(member), {"x": example[0].numpy(), "y": example[1].numpy()})
 
@@ -232,13 +232,15 @@ def recent_error(training: Training, cell: dict) -> float:
 
 
 def groups(pack: Pack, seed: int) -> list[list[dict]]:
-    """The cells of a seed, grouped by the training they share."""
-    of = {cell["bound"]: cell for cell in pack.cells if cell["seed"] == seed}
-    return [[of[bound.name] for bound in group] for group in share_training([BOUNDS[name] for name in of])]
+    """The cells of a seed, grouped by their training."""
+    by_bound = {cell["bound"]: cell for cell in pack.cells if cell["seed"] == seed}
+    return [[by_bound[bound.name] for bound in group] for group in share_training([BOUNDS[name] for name in by_bound])]
 
 
-def on_unseen(critic: Critic, group: Sequence[dict], source: Any, generator: Any, batch: int) -> dict[str, dict]:
-    """Estimates (bits) on pairs of unseen items, at a large batch and at that of the training."""
+def estimate_on_unseen(
+    critic: Critic, group: Sequence[dict], source: Any, generator: Any, batch: int
+) -> dict[str, dict[str, float]]:
+    """Estimates (bits) on pairs of unseen items, at a large batch size and that of the training, by estimator."""
     bounds: list[Bound] = [BOUNDS[cell["bound"]] for cell in group]
     batches = min(LARGE_BATCHES, max(2, group[0]["steps"] // STEPS_PER_LARGE))
     large = held_out(source, critic, bounds, LARGE_BATCH, batches, generator)
@@ -254,7 +256,7 @@ def on_unseen(critic: Critic, group: Sequence[dict], source: Any, generator: Any
     }
 
 
-def conclude(cell: dict, segment: int, estimates: np.ndarray, unseen: dict[str, float], report: Report) -> None:
+def report_segment(cell: dict, segment: int, estimates: np.ndarray, unseen: dict[str, float], report: Report) -> None:
     """Reports errors of a segment's estimates (bits): all steps, second half, oracle critic, gap to unseen pairs."""
     bits = cell["schedule_bits"][segment]
     everything, half = errors(estimates, bits), errors(estimates[len(estimates) // 2 :], bits)
@@ -280,8 +282,8 @@ def conclude(cell: dict, segment: int, estimates: np.ndarray, unseen: dict[str, 
     report.constants(cell, {f"at {bits:g} bits/{name}": value for name, value in known.items()})
 
 
-def total(cell: dict, estimates: np.ndarray, report: Report) -> None:
-    """The whole trace, and the error over all segments."""
+def report_total(cell: dict, estimates: np.ndarray, report: Report) -> None:
+    """Reports the estimates of all steps and the error over all segments."""
     truth = np.repeat(cell["schedule_bits"], cell["steps"])
     report.table(cell, "trace", {"step": np.arange(1, len(truth) + 1), "true_bits": truth, "estimate_bits": estimates})
     nonfinite = int((~np.isfinite(estimates)).sum())
@@ -291,8 +293,8 @@ def total(cell: dict, estimates: np.ndarray, report: Report) -> None:
 
 @functools.cache
 def oracle(domain: str, bound: str, bits: float, number: int, batch: int) -> dict[str, float]:
-    """The estimate when the critic is the exact log density ratio, at the same batch size."""
-    lowest = oracle_errors(labels(domain, bits, number), BOUNDS[bound], batch, FLOOR_BATCHES, stream(0, "floor"))
+    """The errors of the estimator with the exact log density ratio as critic, at the same batch size."""
+    lowest = oracle_errors(labels(domain, bits, number), BOUNDS[bound], batch, ORACLE_BATCHES, stream(0, "floor"))
     return {
         "oracle_critic_mean_bits": lowest.mean / NATS_PER_BIT,
         "oracle_critic_bias_bits": lowest.bias / NATS_PER_BIT,
@@ -316,7 +318,7 @@ def sweep(
     choices: Mapping[str, Sequence[str]] | None = None,
     ranges: Sequence[str] = (),
 ) -> Sweep:
-    """A sweep of the benchmark. `share`: the fields, besides the domain, on which the cells of one training agree.
+    """A sweep of the benchmark. share: fields, in addition to the domain, that the cells of a training have in common.
     choices: of its own settings.
     """
     return Sweep(

@@ -1,9 +1,9 @@
-"""How much of the nominal mutual information can be found: a decoder reads the labels of items it has not seen.
+"""The decodable part of the nominal mutual information: a decoder classifies unseen items.
 
-The labels go through a channel whose information is known, but a critic sees only the items. Where their labels cannot
-be read without error, the items share less than the labels do. From calibrated posteriors of the labels, the log
-density ratio of a pair is known in closed form, and its mean over pairs of unseen items is a lower bound of what they
-share, tight for a decoder that misses nothing (`infoscope.metrics.decodable_information`).
+The information of the channel between the labels is known, but a critic sees only the items. If their labels cannot be
+decoded without error, the items share less information than the labels. From calibrated posteriors of the labels the
+log density ratio of a pair follows in closed form, and its mean over pairs of unseen items is a lower bound of their
+mutual information, which is tight for an optimal decoder (`infoscope.metrics.decodable_information`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def decode(cell: dict, report: Report) -> None:
 
 
 def decoded(cell: dict) -> Decoding:
-    """Text is read vector by vector, images as the critic sees them."""
+    """Decodes text vector by vector, and images in the composition that the critic sees."""
     crossovers = [crossover_for(bits * NATS_PER_BIT, cell["sources"]) for bits in cell["schedule_bits"]]
     if cell["domain"] == "text":
         pool = full_pool(cell["pool"])

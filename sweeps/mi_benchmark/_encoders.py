@@ -1,4 +1,4 @@
-"""The encoders that the benchmark puts before the critic, built once per process; trained networks are kept on disk."""
+"""The encoders before the critic, built once per process; trained networks are stored on disk."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from torch import nn
 from infoscope import data, models
 from infoscope.checks import one_of
 from infoscope.tracking.checks import undamaged
-from sweeps.embedding import made_once
+from sweeps.embedding import stored_tensors
 from sweeps.streams import stream
 
 INVERTIBLE = ("maf", "realnvp", "irevnet")
 SIZES = {"published": 512, "small": 64}  # hidden units of the flows
-CALIBRATION = 1024  # samples that set the statistics of a fixed map
-VERSION = 1  # of how the networks are trained; a new one trains them again
+CALIBRATION = 1024  # samples for the statistics of a fixed map
+VERSION = 1  # of the training; with a new one the networks are trained again
 
 
 def encoded(
     source: data.LabelledSource, cell: Mapping[str, Any], training: data.LabelledSource
 ) -> data.KnownPairSource:
-    """The pairs of a source as the cell's encoder shows them; the encoder learns from pairs of `training` only."""
+    """The pairs of a source, encoded by the cell's encoder, which is trained on pairs of `training` only."""
     name = cell["encoder"]
     if name == "identity":
         return source
@@ -40,7 +40,7 @@ def encoded(
 
 
 def check_encoder(cell: Mapping[str, Any]) -> None:
-    """Raises ValueError for an unknown encoder, use of its statistics or size, without building it."""
+    """Raises ValueError for an unknown encoder, kind of statistics or size, without building it."""
     known = {
         "encoder": (*INVERTIBLE, "identity", "resnet"),
         "statistics": ("batch", "fixed", "none"),
@@ -64,7 +64,7 @@ def _untrained(name: str, features: int, pool: str, statistics: str, size: str) 
 
 
 def invertible(name: str, training: data.KnownPairSource, pool: str, statistics: str, size: str) -> nn.Module:
-    """A random invertible network; with fixed statistics, those of both sides of the training pairs of its pool."""
+    """A random invertible network; fixed statistics are those of x and y of the training pairs of its pool."""
     network = _untrained(name, training.dim_x, pool, statistics, size)
     if statistics == "fixed" and not network.calibrated:
         network.calibrate(torch.cat(training.sample(CALIBRATION // 2, stream(0, "calibration"))))
@@ -72,9 +72,9 @@ def invertible(name: str, training: data.KnownPairSource, pool: str, statistics:
 
 
 def resnet(training: data.LabelledSource, shape: tuple[int, ...], depth: int, width: int, steps: int) -> models.ResNet:
-    """A residual network trained on the patch labels of the training images, once per working tree."""
-    # the labels of x do not depend on the crossover, nor do the images
-    asked = [training.pool.name, training.grid, shape, depth, width, steps, VERSION]
+    """A residual network trained on the patch labels of the training images, once per working folder."""
+    # without the crossover, on which neither the images nor the labels of x depend
+    settings = [training.pool.name, training.grid, shape, depth, width, steps, VERSION]
 
     def weights() -> dict[str, torch.Tensor]:
         network = models.fit_resnet(
@@ -89,13 +89,13 @@ def resnet(training: data.LabelledSource, shape: tuple[int, ...], depth: int, wi
         )
         return network.cpu().state_dict()
 
-    path = made_once(f"resnet-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}", weights)
+    path = stored_tensors(f"resnet-{sha256(json.dumps(settings).encode()).hexdigest()[:16]}", weights)
     return _stored(path, shape, training.sources, depth, width)
 
 
 @functools.lru_cache(maxsize=1)
 def _stored(path: Path, shape: tuple[int, ...], labels: int, depth: int, width: int) -> models.ResNet:
     network = models.ResNet(shape, labels, depth=depth, width=width)
-    with undamaged(path, "the whole weights of a ResNet (deleted, it is made again)"):
+    with undamaged(path, "the complete weights of a ResNet (delete it to make it again)"):
         network.load_state_dict(load_file(path))
     return network.eval()

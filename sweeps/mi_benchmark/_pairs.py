@@ -1,6 +1,4 @@
-"""The domains of the benchmark as sources of pairs, on real data where there is some and on the embedded default
-elsewhere.
-"""
+"""The domains of the benchmark as sources of pairs, from real data if available, otherwise from bundled data."""
 
 from __future__ import annotations
 
@@ -24,14 +22,14 @@ TEXT_POOLS = ("imdb-bert", "imdb-roberta", WORDS, *TRANSFORMERS)
 BACKGROUNDS = ("cifar10", "generated-textures")
 IMAGE_CLASSES = (0, 1)
 TRAINING, HELD_OUT = "training", "held out"  # the parts of a pool
-HELD_OUT_SHARE = 0.2  # of the items, where the data have no test set
+HELD_OUT_SHARE = 0.2  # of the items of data without a test set
 TEXTURES = 500
-# of a source
+# fields of a source
 DATA_FIELDS = ("domain", "pool", "sources", "size", "rows", "nuisance", "backgrounds", "channels")
 
 
 def pool_of(domain: str, images: str, text: str) -> str:
-    """The name of a domain's pool; "auto": the data of INFOSCOPE_DATA or the default. ValueError: unknown name."""
+    """The name of a domain's pool; "auto": data in INFOSCOPE_DATA or the default. ValueError: unknown name."""
     match domain:
         case "gaussian":
             return "gaussian"
@@ -45,7 +43,7 @@ def pool_of(domain: str, images: str, text: str) -> str:
 
 
 def text_pools(names: Sequence[str]) -> list[str]:
-    """The pools of the study of embeddings; "auto" stands for all that the data at hand allow without a download."""
+    """The pools of the study of embeddings; "auto" stands for all that are available without a download."""
     auto = TEXT_POOLS[:2] if data.data_root() is not None else TRANSFORMERS
     chosen = dict.fromkeys(name for given in names for name in (auto if given == "auto" else (given,)))
     return [pool_of("text", "auto", name) for name in chosen]
@@ -65,9 +63,9 @@ def _chosen(what: str, name: str, valid: Sequence[str], embedded: int) -> str:
 
 
 def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
-    """A distribution, or the items of which pairs are drawn, with backgrounds; all items where labels are decoded."""
+    """The distribution, or the items of the pairs with backgrounds; all items if labels are decoded."""
     if cell["domain"] == "gaussian":
-        return (datasets.law("gaussian (generated)", dim=cell["sources"], bits=cell["schedule_bits"]),)
+        return (datasets.distribution("gaussian (generated)", dim=cell["sources"], bits=cell["schedule_bits"]),)
     pools = cell["pool"].split("+") + ([cell["backgrounds"]] if cell.get("nuisance") else [])
     parts = (None,) if cell.get("kind") == DECODING else (TRAINING, HELD_OUT)
     return tuple(_data_set(pool, part) for pool in pools for part in parts)
@@ -85,7 +83,7 @@ def _data_set(pool: str, part: str | None) -> DataSet:
 
 
 class Fold(NamedTuple):
-    """A part of a pool for cross-fitting: one of `count` folds, or the items outside of it."""
+    """A part of a pool for cross-fitting: one of `count` folds (held_out), or the items outside of it."""
 
     number: int
     count: int
@@ -93,17 +91,17 @@ class Fold(NamedTuple):
 
 
 def source_of(cell: Mapping[str, Any], bits: float, part: str | Fold = TRAINING) -> data.KnownPairSource:
-    """The pairs of a cell at a true mutual information of `bits`, of the items of one part of its pool.
+    """The pairs of a cell with a true mutual information of `bits`, from one part of its pool.
 
-    Raises ValueError when `bits` exceeds the sources, FileNotFoundError when the data is not there.
+    Raises ValueError if the sources cannot carry `bits`, FileNotFoundError for missing data.
     """
-    what = {name: cell[name] for name in DATA_FIELDS if name in cell}
-    source = pairs(bits=bits, part=part, **what)
-    return encoded(source, cell, pairs(bits=bits, part=TRAINING, **what)) if "encoder" in cell else source
+    fields = {name: cell[name] for name in DATA_FIELDS if name in cell}
+    source = pairs(bits=bits, part=part, **fields)
+    return encoded(source, cell, pairs(bits=bits, part=TRAINING, **fields)) if "encoder" in cell else source
 
 
 def folds_of(cell: Mapping[str, Any], count: int) -> list[tuple[data.LabelledSource, data.LabelledSource]]:
-    """Pairs for cross-fitting: `count` times those of the items outside a fold, and those of its items."""
+    """For each of `count` folds, the pairs of the items outside of it and the pairs of its items."""
     bits = cell["schedule_bits"][0]
     return [
         tuple(source_of(cell, bits, Fold(number, count, held_out)) for held_out in (False, True))
@@ -124,8 +122,8 @@ def pairs(
     channels: int = 1,
     part: str | Fold = TRAINING,
 ) -> data.KnownPairSource:
-    """Pairs of a domain with a true mutual information of `bits`, carried by `sources` binary labels (or Gaussian
-    components). Images are composed of rows x (sources / rows) patches and resized to size x size.
+    """Pairs of a domain with a true mutual information of `bits`, carried by `sources` binary labels or Gaussian
+    components. Images are composed of rows x (sources / rows) patches and resized to size x size.
     """
     nats = bits * NATS_PER_BIT
     if domain == "gaussian":
@@ -134,7 +132,7 @@ def pairs(
     if domain == "text":
         return data.TextPairs(items(pool, part), sources, crossover)
     if sources % rows:
-        raise OutOfRange(f"sources is {sources}, which is not a multiple of the {rows} rows of patches")
+        raise OutOfRange(f"sources must be a multiple of the {rows} rows of patches, got {sources}")
     grid = (1, rows, sources // rows)
     if domain == "mixture":
         images, text = pool.split("+")
@@ -144,7 +142,7 @@ def pairs(
 
 
 def labels(domain: str, bits: float, sources: int) -> data.KnownPairSource:
-    """The same information without items, with its exact log density ratio, for the oracle critic."""
+    """Labels with the same mutual information and exact log density ratio, for the oracle critic."""
     nats = bits * NATS_PER_BIT
     if domain == "gaussian":
         return data.GaussianPairs(sources, mutual_information=nats)
@@ -153,7 +151,7 @@ def labels(domain: str, bits: float, sources: int) -> data.KnownPairSource:
 
 @functools.cache
 def items(pool: str, part: str | Fold) -> data.ImagePool | data.EmbeddingPool:
-    """The items of a part of a pool. MNIST and CIFAR-10 have a test set; of the others a fifth is held out."""
+    """The items of a part of a pool. MNIST and CIFAR-10 have test sets; a fifth of the others is held out."""
     if isinstance(part, Fold):
         return full_pool(pool).folds(part.count, stream(0, f"folds of {pool}"))[part.number][part.held_out]
     if pool == "mnist":
@@ -165,7 +163,7 @@ def items(pool: str, part: str | Fold) -> data.ImagePool | data.EmbeddingPool:
 
 @functools.cache
 def full_pool(pool: str) -> data.ImagePool | data.EmbeddingPool:
-    """All items of a pool; of images, those of two classes that are easily told, zeros and ones."""
+    """All items of a pool; images are those of two classes, zeros and ones."""
     match pool:
         case "mnist":
             return data.mnist().restrict(IMAGE_CLASSES)

@@ -1,7 +1,7 @@
 """Which kind of critic? (the benchmark paper, section 5.1, figures 3 and 9)
 
-The inner product (evaluated untrained: it has no parameters), the bilinear, separable and joint critics under every
-estimator, on 10 and 20 Gaussian sources, on images, on text, and on pairs of an image and a text.
+Compared are the inner product (which has no parameters), the bilinear, separable and joint critics, with every
+estimator, on 10 and 20 Gaussian sources, images, text, and pairs of an image and a text.
 """
 
 from __future__ import annotations

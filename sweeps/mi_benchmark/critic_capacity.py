@@ -1,7 +1,7 @@
 """Does a larger critic estimate mutual information better? (the benchmark paper, section 5.2, table 2 and D.3)
 
-Three studies, each of one size of the critic: the depth of the joint critic in every domain, the depth of the separable
-critic, and the width of both on 20 Gaussian sources. Everything else is the published setting.
+Three studies vary one dimension of the critic each: the depth of the joint critic in every domain, the depth of the
+separable critic, and the width of both on 20 Gaussian sources. All other settings are the published ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SIZES = dict(studies=STUDIES, depths=(1, 2, 3, 4, 5), widths=(8, 32, 128, 512, 1
 DEPTHS = PUBLISHED | SIZES | dict(studies=("depth",), bounds=JS_TRAINED, seeds=(0, 1))  # table 2 alone
 
 PROFILES = {
-    "smoke": Profile(  # two sources and a quicker optimiser, so that critics are trained within a minute
+    "smoke": Profile(  # two sources and a larger learning rate, so that critics are trained within a minute
         **SMOKE
         | SIZES
         | dict(studies=("depth",), depths=(1, 2, 3), bounds=("js", "smile-inf"), schedule_bits=(2.0,), steps=500)

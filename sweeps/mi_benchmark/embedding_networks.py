@@ -1,8 +1,8 @@
 """Does it matter which network embeds the text? (the benchmark paper, appendix D.1, figure 8)
 
-The published BERT and RoBERTa embeddings, and embeddings by any encoder that transformers can load: it is fine-tuned
-to tell the sentiment of the reviews, and its sentence vectors become the pool that pairs are drawn from. Without a
-network, the encoders are small ones built from a configuration.
+Compared are the published BERT and RoBERTa embeddings and those of any encoder that transformers can load. It is
+fine-tuned to classify the sentiment of reviews, and pairs are drawn from its sentence vectors. Without network access
+the encoders are small ones built from a configuration.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which estimator is the most accurate? (the benchmark paper, section 5.3, table 3)
 
-Every estimator trains the joint critic of depth 2 through a true mutual information that rises from 2 to 10 bits, in
-each domain. Beside them, a classifier decodes the labels of unseen items, which says how much of the nominal truth is
-there to be found.
+In each domain every estimator trains the joint critic of depth 2 while the true mutual information rises from 2 to 10
+bits. A classifier also decodes the labels of unseen items, to determine how much of the nominal information the items
+really contain.
 """
 
 from __future__ import annotations

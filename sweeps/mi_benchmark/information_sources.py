@@ -1,8 +1,8 @@
 """How many independent sources may the information be spread over? (the benchmark paper, section 5.4, figure 4)
 
-The joint critic is trained at one true mutual information (MI) on 1 to 100 sources: at 1 bit in all, at half a bit per
-source, and at one bit per source, the same in every domain. The paper's figure compares Gaussian pairs at one nat per
-source with text at one bit per source and images at one bit in all; the cells of that mixture are run as well.
+The joint critic is trained at one true mutual information (MI) on 1 to 100 sources: 1 bit in total, half a bit per
+source, and one bit per source, in every domain. The paper's figure compares Gaussian pairs with one nat per source,
+text with one bit per source and images with one bit in total; these cells are also run.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 
 def informations(panels: tuple[str, ...], number: int, domain: str) -> set[float]:
-    """The true MI (bits) of `number` sources in each panel; a nat is more than a bit can carry."""
-    of = {"1-bit": 1.0, "half": number / 2, "full": float(number)}
-    of |= {"nats": number / NATS_PER_BIT} if domain == "gaussian" else {}
-    return {of[panel] for panel in panels if panel in of}
+    """The true MI (bits) of `number` sources in each panel; binary sources cannot carry a nat."""
+    bits = {"1-bit": 1.0, "half": number / 2, "full": float(number)}
+    bits |= {"nats": number / NATS_PER_BIT} if domain == "gaussian" else {}
+    return {bits[panel] for panel in panels if panel in bits}
 
 
 SWEEP = sweep(

@@ -1,9 +1,9 @@
-"""Is the estimate right for what a network makes of the data? (the benchmark paper, section 5.7, figures 6 and 11)
+"""Are estimates accurate for the layers of a network? (the benchmark paper, section 5.7, figures 6 and 11)
 
-Three random invertible networks, which leave the mutual information as it is, are put before the critic: with the
-statistics of the current batch in their normalisation, as published, under which the code of a sample depends on its
-batch; and as one fixed map. Then every layer of a residual network that was trained to tell the labels of the images,
-of which no layer can carry more than the one before it.
+Three random invertible networks, which do not change the mutual information, are placed before the critic. They are
+normalised by the statistics of the current batch, as published, so that the code of a sample depends on its batch, or
+by fixed statistics. Then the critic is trained on every layer of a residual network that classifies the images; no
+layer can contain more information than the one before it.
 """
 
 from __future__ import annotations

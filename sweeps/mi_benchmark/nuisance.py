@@ -1,7 +1,7 @@
-"""What does a background that carries no information do? (the benchmark paper, section 5.6, figure 5)
+"""What is the effect of a background without information? (the benchmark paper, section 5.6, figure 5)
 
-The composed images are added to random photographs, weighted by eta, and clipped. That leaves the mutual information
-as it is only while the classes can still be told, so at every eta a classifier decodes them.
+Random photographs, weighted by eta, are added to the composed images, and the sum is clipped. This does not change the
+mutual information as long as the classes can be distinguished, so a classifier decodes them at every eta.
 """
 
 from __future__ import annotations

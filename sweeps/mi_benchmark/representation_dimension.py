@@ -1,7 +1,7 @@
 """Does the size of the representation matter? (the benchmark paper, section 5.5, table 4)
 
-One bit is carried by one pair of images, resized to sides of 10 to 100 pixels. The paper's 50 pixels is in its table,
-but not in its files.
+One pair of images carries one bit and is resized to 10 to 100 pixels per side. The paper's table includes 50 pixels,
+but its published files do not.
 """
 
 from __future__ import annotations

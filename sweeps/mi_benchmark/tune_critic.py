@@ -1,8 +1,8 @@
 """Which estimator should I use for data like mine? A search over estimators, critics and their training.
 
-Optuna proposes the bound, learning rate, width, depth and batch size, and ASHA ends the trials that fall behind; what
-is minimised is the error of the latest estimates at a known mutual information, on the domain that is nearest to the
-data in question: SET="domain=text bits=6".
+Optuna proposes the bound, learning rate, width, depth and batch size, and ASHA stops the worse trials early. The search
+minimises the error of the latest estimates at a known mutual information, in the domain that is most similar to your
+data: SET="domain=text bits=6".
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PROFILES = {
 
 
 def cells(profile: Profile) -> list[dict]:
-    """What is the same in every trial."""
+    """The fields that all trials share."""
     fixed = training_cells(profile, profile.domain, bound="dv", seed=0, schedule_bits=(profile.bits,))[0]
     return [{name: value for name, value in fixed.items() if name not in SEARCHED}]
 
 
 def space(profile: Profile) -> dict:
-    """What a trial may try."""
+    """The search space."""
     return {
         "bound": CategoricalDistribution(profile.bounds),
         "learning_rate": FloatDistribution(1e-4, 1e-2, log=True),

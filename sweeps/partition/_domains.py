@@ -1,4 +1,4 @@
-"""Models of data with domains: the data of a cell and its parts, its model, its training, and what it gets right."""
+"""Models of data with domains: the data of a cell and its parts, its model, its training and its accuracies."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from sweeps.streams import stream
 DATA = ("crmnist", "rotated-mnist", "rotated-mnist-diva", "camelyon17")
 BASES = ("mnist", "digits")
 DATA_FIELDS = ("data", "base", "size", "sample", "held_out", "seed")  # the fields of a data set and its parts
-TRAINING_HOSPITALS = (0, 3, 4)  # of Camelyon17 as WILDS cuts it
-SET_ASIDE = 0.3  # of the groups that are not for the test, where the held-out domain is not
-JUDGED = 0.75  # of those set aside: what a trained model is judged on; the others select the step
-IN_MEMORY = 2**30  # bytes, up to which a part's images are held in memory
+TRAINING_HOSPITALS = (0, 3, 4)  # of Camelyon17 in WILDS
+VALIDATION_SHARE = 0.3  # of the groups outside of the held-out domain
+EVALUATION_SHARE = 0.75  # of the validation groups, for evaluating a trained model; the others select the step
+IN_MEMORY = 2**30  # bytes; larger parts are not held in memory
 CURVE_POINTS = 50
 MINIMUM = {"size": 8, "sample": 0, "held_out": 0, "steps": 1, "evaluations": 1, "patience": 0, "items": 100, "seed": 0}
 
-# the rules of model selection that one training per cell allows, by a name without spaces
+# rules of model selection with one training per cell, by names without spaces
 SELECTIONS = {"last": "last", "training": "training", "training-domain-validation": "training-domain-validation",
               "oracle": "oracle (test-domain)"}  # fmt: skip
 
-# published settings beside a model's defaults: (model, data) -> name in PUBLISHED
-OF_DATA = {
+# published settings other than a model's defaults: (model, data) -> name in PUBLISHED
+PUBLISHED_SETTINGS = {
     ("diva", "crmnist"): "diva-crmnist",
     ("dann", "rotated-mnist"): "dann-domainbed",
     ("erm", "rotated-mnist"): "erm-domainbed",
@@ -45,12 +45,12 @@ OF_DATA = {
     ("erm", "camelyon17"): "erm-camelyon17",
     ("irm", "camelyon17"): "irm-camelyon17",
 }
-# What differs from the published settings in "quick", which is for 16 x 16 pixels and some thousand steps. There IRM at
-# DomainBed's weight of 100 unlearns what it knew, and every rule selects the step before its penalty begins.
+# Changes of the published settings in "quick", for 16 x 16 pixels and some thousand steps. With DomainBed's weight of
+# 100 the accuracy of IRM would fall, and every rule would select the step before its penalty begins.
 _QUICK = {"network": {"width": 16}, "optimisation": {"learning_rate": 2e-3}}
 _QUICK_BALANCED = _QUICK | {"optimisation": {"learning_rate": 2e-3, "batch": 16, "balanced": True}}
 QUICK: dict[str, dict[str, Any]] = {model: _QUICK for model in MODELS} | {
-    # None: an adversary with an optimiser of its own has the same rate
+    # None: the adversary's own optimiser has the same rate
     "dann": _QUICK | {"adversary": {"learning_rate": None}},
     "irm": _QUICK_BALANCED | {"weight": 1.0},
     "coral": _QUICK_BALANCED,
@@ -59,7 +59,7 @@ QUICK: dict[str, dict[str, Any]] = {model: _QUICK for model in MODELS} | {
     "uninformed-erm": _QUICK_BALANCED,
     "balanced-erm": _QUICK_BALANCED,
 }
-# "quick-item-sum": for |z_dy| NVAE pays batch x dimensions, here 512, times what its reference does
+# "quick-item-sum": the penalty of |z_dy| in NVAE is batch x dimensions, here 512, times that of its reference
 ITEM_SUM = {"nvae": QUICK["nvae"] | {"l1_form": "item-sum"}}
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {"published": {}, "quick": QUICK, "quick-item-sum": QUICK | ITEM_SUM}
 
@@ -77,7 +77,7 @@ class Parts(NamedTuple):
 
 
 def data_fields(profile: Profile) -> dict[str, Any]:
-    """The fields of a cell's data. Base "auto" is MNIST of INFOSCOPE_DATA, or the bundled digits where it is unset."""
+    """The fields of a cell's data. Base "auto" is MNIST if INFOSCOPE_DATA is set, otherwise the bundled digits."""
     one_of("base", profile.base, ("auto", *BASES))
     base = BASES[0 if data.data_root() is not None else 1] if profile.base == "auto" else profile.base
     base = None if profile.data == "camelyon17" else base
@@ -85,7 +85,7 @@ def data_fields(profile: Profile) -> dict[str, Any]:
 
 
 def dataset(cell: Mapping[str, Any]) -> DomainDataset:
-    """The items of a cell: `sample` base digits at every angle (or at one each), or patches; 0 is all there are."""
+    """The items of a cell: `sample` base digits at every angle (or at one each), or patches; 0: all."""
     name, size, sample = cell["data"], cell["size"], cell["sample"]
     draws = stream(cell["seed"], "domain data")
     if name == "camelyon17":
@@ -94,9 +94,7 @@ def dataset(cell: Mapping[str, Any]) -> DomainDataset:
         rows = torch.randperm(len(found), generator=draws)[: sample or None].sort().values
         return found.subset(rows).resized(size)
     if cell["base"] == "mnist" and data.data_root() is None:
-        raise InvalidInput(
-            "base is 'mnist', which is read from the folder that INFOSCOPE_DATA names, and it is not set"
-        )
+        raise InvalidInput("base must be 'digits' unless INFOSCOPE_DATA names a folder with MNIST, got 'mnist'")
     base = None if cell["base"] == "mnist" else "digits"
     if name == "crmnist":
         return data.crmnist(base=base, count=sample or None, size=size, generator=draws)
@@ -107,7 +105,7 @@ def dataset(cell: Mapping[str, Any]) -> DomainDataset:
 
 
 def thinned(found: DomainDataset, share: float, generator: torch.Generator) -> DomainDataset:
-    """A share of the groups of a data set, all of their items; everything for a share of 1 or more."""
+    """All items of a random share of the groups of a data set; everything for a share of 1 or more."""
     if share >= 1:
         return found
     groups = np.unique(found.groups)
@@ -117,20 +115,20 @@ def thinned(found: DomainDataset, share: float, generator: torch.Generator) -> D
 
 @datasets.cached_by(DATA_FIELDS, maxsize=1)
 def parts(cell: Mapping[str, Any]) -> Parts:
-    """The parts of a cell's data; the models of a seed share them."""
+    """The parts of a cell's data, the same for all models of a seed."""
     found, draws = dataset(cell), stream(cell["seed"], "domain split")
     disjoint = cell["data"] != "rotated-mnist-diva"
-    split = found.split(cell["held_out"], SET_ASIDE, draws, disjoint=disjoint)
-    aside = split.validation.split(None, None, draws, test=JUDGED)
-    return Parts(*map(_held, (split.train, aside.train, aside.test, split.test)))
+    split = found.split(cell["held_out"], VALIDATION_SHARE, draws, disjoint=disjoint)
+    validation = split.validation.split(None, None, draws, test=EVALUATION_SHARE)
+    return Parts(*map(_in_memory, (split.train, validation.train, validation.test, split.test)))
 
 
-def _held(part: DomainDataset) -> DomainDataset:
+def _in_memory(part: DomainDataset) -> DomainDataset:
     return part.in_memory() if len(part) * math.prod(part.image_shape) <= IN_MEMORY else part
 
 
 @datasets.cached_by(DATA_FIELDS)
-def described(cell: Mapping[str, Any]) -> tuple[str, bool]:
+def data_name(cell: Mapping[str, Any]) -> tuple[str, bool]:
     """The name of a cell's data set, and whether it is generated."""
     found = dataset(cell)
     return found.name, found.synthetic
@@ -139,17 +137,17 @@ def described(cell: Mapping[str, Any]) -> tuple[str, bool]:
 @datasets.cached_by(DATA_FIELDS)
 def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
     """The parts of a cell's data."""
-    name, synthetic = described(cell)
+    name, synthetic = data_name(cell)
     return tuple(
         datasets.items(name, lambda part=part: getattr(parts(cell), part), part, synthetic) for part in Parts._fields
     )
 
 
-def model_fields(model: str, of_data: str, setting: str) -> dict[str, Any]:
-    """The configuration of a model as fields of a cell: published or default, replaced by the setting."""
+def model_fields(model: str, name: str, setting: str) -> dict[str, Any]:
+    """The configuration of a model as fields of a cell: published or default, with the changes of the setting."""
     one_of("model", model, MODELS)
     one_of("setting", setting, SETTINGS)
-    published = PUBLISHED[OF_DATA[model, of_data]][1] if (model, of_data) in OF_DATA else {}
+    published = PUBLISHED[PUBLISHED_SETTINGS[model, name]][1] if (model, name) in PUBLISHED_SETTINGS else {}
     fields = _flat(published, CONFIG) | _flat(SETTINGS[setting].get(model, {}), CONFIG)
     return {"model": model, "setting": setting, **fields}
 
@@ -165,7 +163,7 @@ def _flat(nested: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def configuration(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """The nested settings of a cell's model; the opposite of `model_fields`."""
+    """The nested settings of a cell's model; the inverse of `model_fields`."""
     nested: dict[str, Any] = {}
     for name, value in cell.items():
         if name.startswith(CONFIG):
@@ -178,7 +176,7 @@ def configuration(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def setting_of(cell: Mapping[str, Any], name: str) -> Any:
-    """The value that a dotted setting of a cell's model has, its default where the cell does not name it."""
+    """The value of a dotted setting of a cell's model, or its default."""
     value: Any = _settings(cell).to_dict()
     for step in name.split("."):
         value = value[step]
@@ -191,7 +189,7 @@ def _settings(cell: Mapping[str, Any]) -> Any:
 
 
 def check(cell: Mapping[str, Any]) -> None:
-    """Raises ValueError for numbers out of range, settings that the model does not take and missing data."""
+    """Raises ValueError for numbers out of range, settings unknown to the model and missing data."""
     require_minimum(cell, MINIMUM)
     one_of("selection", cell["selection"], SELECTIONS)
     if cell["patience"] and not RULES[SELECTIONS[cell["selection"]]][1]:
@@ -202,28 +200,29 @@ def check(cell: Mapping[str, Any]) -> None:
 
 @datasets.cached_by(DATA_FIELDS)
 def _check_parts(cell: Mapping[str, Any]) -> None:
-    split = dataset(cell).split(cell["held_out"], SET_ASIDE, stream(cell["seed"], "domain split"))
-    split.validation.split(None, None, stream(cell["seed"], "domain split"), test=JUDGED)
+    split = dataset(cell).split(cell["held_out"], VALIDATION_SHARE, stream(cell["seed"], "domain split"))
+    split.validation.split(None, None, stream(cell["seed"], "domain split"), test=EVALUATION_SHARE)
 
 
-def untrained(cell: Mapping[str, Any], of: DomainDataset) -> DomainModel:
-    """A cell's model with its first weights, for items like these."""
+def untrained(cell: Mapping[str, Any], dataset: DomainDataset) -> DomainModel:
+    """A cell's model with its initial weights, for items like these."""
     return MODELS[cell["model"]](
-        shape=of.image_shape, classes=len(of.class_names), domains=len(of.domain_names),
+        shape=dataset.image_shape, classes=len(dataset.class_names), domains=len(dataset.domain_names),
         generator=stream(cell["seed"], "domain weights"), **configuration(cell),
     )  # fmt: skip
 
 
 def trained(
     cell: Mapping[str, Any],
-    of: Parts,
+    split: Parts,
     report: Report,
     device: str,
-    heard: Callable[[float, Mapping[str, float]], None],
+    on_point: Callable[[float, Mapping[str, float]], None],
 ) -> DomainFit:
-    """A cell's model, trained from where an interrupted process left it, with the weights that its rule selects; the
-    terms of the loss (nats per item, means between points) and the accuracies by which it selects are recorded as the
-    curves train/NAME. heard(share of the steps done, terms of the last step) is called at every point of them.
+    """A cell's trained model with the weights selected by its rule, continued from its checkpoint.
+
+    The terms of the loss (nats per item, means between points) and the accuracies of the selection are the curves
+    train/NAME. on_point(share of the steps done, terms of the last step) is called at every point.
     """
     steps, rule = cell["steps"], SELECTIONS[cell["selection"]]
     every, points = max(1, steps // cell["evaluations"]), max(1, steps // CURVE_POINTS)
@@ -234,13 +233,13 @@ def trained(
             sums.setdefault(name, []).append(value)
         if step % points == 0 or step % every == 0 or step == steps:
             report.curve(cell, {f"train/{name}": float(np.mean(values)) for name, values in sums.items()}, step)
-            heard(step / steps, terms)
+            on_point(step / steps, terms)
             sums.clear()
 
     return fit_domain(
-        untrained(cell, of.train).to(device),
-        of.train,
-        {"validation": of.selection} | ({"test domain": of.out_of_domain} if rule.startswith("oracle") else {}),
+        untrained(cell, split.train).to(device),
+        split.train,
+        {"validation": split.selection} | ({"test domain": split.out_of_domain} if rule.startswith("oracle") else {}),
         steps=steps,
         generator=stream(cell["seed"], "domain training"),
         rule=rule,
@@ -253,7 +252,7 @@ def trained(
 
 
 def outcome(fit: DomainFit) -> dict[str, float]:
-    """How a training ended, as metrics."""
+    """The result of a training as metrics."""
     return {
         "diverged": float(fit.ended == "diverged"),
         "selected_step": fit.step,
@@ -262,11 +261,11 @@ def outcome(fit: DomainFit) -> dict[str, float]:
     }
 
 
-def figures(part: str, found: Accuracies, of: str = "") -> dict[str, float]:
-    """Accuracies of a part as metrics, with standard errors over groups: mean over domains, over all items, and those
-    of the worst domain and of the worst slice, a class in a domain, with the interval of what is truly worst.
+def figures(part: str, found: Accuracies, target: str = "") -> dict[str, float]:
+    """Accuracies of a part as metrics, with standard errors over groups: the mean over domains, that over all items,
+    and those of the worst domain and of the worst slice (a class in a domain) with intervals of the true worst ones.
     """
-    prefix, overall, slice_ = f"{part}/{of}", found.overall, found.by_slice[found.worst_slice]
+    prefix, overall, slice_ = f"{part}/{target}", found.overall, found.by_slice[found.worst_slice]
     values: dict[str, float] = {}
     named = {"average": found.average, "overall": overall, "worst": found.worst, "worst_slice": slice_}
     for name, accuracy in named.items():
@@ -279,14 +278,14 @@ def figures(part: str, found: Accuracies, of: str = "") -> dict[str, float]:
                      f"{part}/groups": overall.clusters}  # fmt: skip
 
 
-def rows(part: str, found: Accuracies, of: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
+def rows(part: str, found: Accuracies, target: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Accuracies by domain as rows of a table."""
-    return [{"part": part, "of": of, "domain": names[key], **_row(one)} for key, one in found.by_domain.items()]
+    return [{"part": part, "of": target, "domain": names[key], **_row(one)} for key, one in found.by_domain.items()]
 
 
-def slice_rows(part: str, found: Accuracies, of: DomainDataset) -> list[dict[str, Any]]:
+def slice_rows(part: str, found: Accuracies, dataset: DomainDataset) -> list[dict[str, Any]]:
     """Accuracies by class and domain as rows of a table, the worst first."""
-    return [{"part": part, "class": of.class_names[y], "domain": of.domain_names[d], **_row(one)}
+    return [{"part": part, "class": dataset.class_names[y], "domain": dataset.domain_names[d], **_row(one)}
             for (y, d), one in sorted(found.by_slice.items(), key=lambda item: item[1].value)]  # fmt: skip
 
 
@@ -295,6 +294,6 @@ def _row(one: Accuracy) -> dict[str, float]:
 
 
 def cost(cell: Mapping[str, Any]) -> float:
-    """Seconds on a core, about."""
+    """Approximate seconds on one core."""
     per_step = {"nvae": 3.0, "diva": 4.5, "irm": 1.4, "coral": 1.4, "fishr": 1.4, "augmented-dann": 1.3}
     return 2.5e-5 * per_step.get(cell["model"], 1.0) * cell["steps"] * cell["size"] ** 2

@@ -1,14 +1,14 @@
-"""Which models keep apart what tells the class and what tells the domain, and do they generalise to a new domain?
+"""Which models separate information about class and domain, and do they generalise to a new domain?
 
-Variational (NVAE, DIVA) and adversarial (DANN, AugmentedDANN) training, penalties on what differs between domains (IRM,
-CORAL, Fishr) and risk minimisation that is told of the domain (DI-ERM), beside the plain one, and the plain one on the
-batches of the latter (balanced-erm, and uninformed-erm with DI-ERM's head), on digits that are coloured and rotated by
-domain, or on patches from several hospitals. Every trial trains a model on all domains but one,
-measures its accuracies on unseen items inside and outside of the training domains, and keeps it with the items on which
-its latent blocks are to be evaluated: `make table-partition` does that, wherever it runs.
+Compared are variational training (NVAE, DIVA), adversarial training (DANN, AugmentedDANN), penalties on differences
+between domains (IRM, CORAL, Fishr), domain-informed risk minimisation (DI-ERM), empirical risk minimisation (ERM), and
+ERM on the batches of DI-ERM (balanced-erm, and uninformed-erm with its head). The data are digits that are coloured and
+rotated by domain, or patches from several hospitals. Every trial trains a model on all domains except one, measures its
+accuracy on unseen items inside and outside of the training domains, and logs it with items for the evaluation of its
+latent blocks (`make table-partition`).
 
-A seed draws the digits, their colours, the split, the first weights and the order of the training, so seeds are
-independent; the models of a seed share their data and are evaluated on the same items.
+A seed draws the digits, their colours, the split, the initial weights and the order of the training, so seeds are
+independent. The models of a seed have the same data and are evaluated on the same items.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Trains the model of a cell, measures what it gets right, and keeps it with the items to evaluate it on."""
+    """Trains the model of a cell, measures its accuracies, and logs it with items for its evaluation."""
     (cell,) = pack.cells
     parts = _domains.parts(cell)
     fit = _domains.trained(cell, parts, report, pack.device, lambda share, terms: report.progress(share))
@@ -71,7 +71,7 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def measure(model: DomainModel, parts: _domains.Parts, cell: dict, report: Report) -> None:
-    """Reports the accuracies in and out of the training domains, and how well a model that reads the domain does so."""
+    """Reports accuracies inside and outside of the training domains, and that of a model's domain classifier."""
     table, slices = [], []
     for part, items in (("in_domain", parts.in_domain), ("out_of_domain", parts.out_of_domain)):
         found = accuracies(model, items)
@@ -82,31 +82,31 @@ def measure(model: DomainModel, parts: _domains.Parts, cell: dict, report: Repor
         found = accuracies(model, parts.in_domain, of="domain")
         report.metrics(cell, _domains.figures("in_domain", found, "domain_"))
         table += _domains.rows("in_domain", found, "domain", parts.in_domain.domain_names)
-    for name, told in (("accuracies", table), ("slices", slices)):
-        report.table(cell, name, pd.DataFrame(told).to_dict("list"))
+    for name, rows in (("accuracies", table), ("slices", slices)):
+        report.table(cell, name, pd.DataFrame(rows).to_dict("list"))
 
 
 def keep(model: DomainModel, parts: _domains.Parts, cell: dict, report: Report) -> None:
-    """Logs a model, and the items to evaluate it on."""
+    """Logs a model and the items for its evaluation."""
     report.arrays(cell, ITEMS, evaluation_items(parts, cell))
     shown = parts.in_domain.images(slice(0, EXAMPLES)).numpy()
     report.model([cell], MODEL, model.cpu(), {"x": shown})
 
 
 def evaluation_items(parts: _domains.Parts, cell: dict) -> dict[str, np.ndarray]:
-    """At most about `items` of the items that the model was not trained on, whole groups: x uint8 [n, C, H, W]; y, d,
-    groups int64 [n]; split uint8 [n], a code into split_names; names of the data set, classes and domains.
+    """About `items` unseen items, whole groups: x uint8 [n, C, H, W]; y, d, groups int64 [n]; split uint8 [n], a code
+    of split_names; names of the data set, classes and domains.
     """
-    judged = (parts.in_domain, parts.out_of_domain)
-    share, draws = cell["items"] / sum(map(len, judged)), stream(cell["seed"], "evaluation items")
-    judged = tuple(_domains.thinned(part, share, draws) for part in judged)
+    unseen = (parts.in_domain, parts.out_of_domain)
+    share, draws = cell["items"] / sum(map(len, unseen)), stream(cell["seed"], "evaluation items")
+    unseen = tuple(_domains.thinned(part, share, draws) for part in unseen)
     names = parts.in_domain.domain_names
     return {
-        "x": np.concatenate([block for part in judged for block in byte_blocks(part)]),
-        **{name: np.concatenate([getattr(part, name) for part in judged]) for name in ("y", "d", "groups")},
-        "split": np.repeat(np.arange(len(PARTS), dtype=np.uint8), [len(part) for part in judged]),
+        "x": np.concatenate([block for part in unseen for block in byte_blocks(part)]),
+        **{name: np.concatenate([getattr(part, name) for part in unseen]) for name in ("y", "d", "groups")},
+        "split": np.repeat(np.arange(len(PARTS), dtype=np.uint8), [len(part) for part in unseen]),
         "split_names": np.array(PARTS),
-        "name": np.array(f"{_domains.described(cell)[0]}, held out {names[cell['held_out']]}"),
+        "name": np.array(f"{_domains.data_name(cell)[0]}, held out {names[cell['held_out']]}"),
         "class_names": np.array(parts.in_domain.class_names),
         "domain_names": np.array(names),
     }

@@ -1,9 +1,9 @@
-"""Which settings suit a model of data with domains? A search by Optuna and ASHA, judged by a named rule of selection.
+"""Which settings suit a model of data with domains? A search by Optuna and ASHA with a given selection rule.
 
-"training-domain-validation" judges by unseen items of the training domains, which needs nothing that is not there in
-practice. "oracle" judges by the held-out domain itself and is no fair score of generalisation: it shows how far the
-settings could be improved if that domain were known (Gulrajani & Lopez-Paz 2021, section 3). The accuracy in the
-held-out domain is recorded either way. Search another model by SET="model=dann".
+"training-domain-validation" uses the accuracy on unseen items of the training domains, which is available in practice.
+"oracle" uses the held-out domain itself, so it is no fair measure of generalisation: it shows how far the settings
+could be improved if that domain were known (Gulrajani & Lopez-Paz 2021, section 3). The accuracy in the held-out domain
+is recorded in both cases. SET="model=dann" searches another model.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from sweeps.partition.settings import CONFIG, CRITERION
 
 SETS = {"training-domain-validation": "validation/average", "oracle": "test domain/average"}
 
-# what is searched: a setting and its range, as multiples of the setting's value in the profile
+# the searched settings and their ranges, as multiples of the values in the profile
 RATE = {"optimisation.learning_rate": (0.1, 5.0)}
 RANGES: dict[str, dict[str, tuple[float, float]]] = {
-    # L1 from next to nothing, as in the reference, to what the sum over dimensions of every item would be
+    # the L1 weight from nearly 0, as in the reference, to that of a sum over the dimensions of every item
     "nvae": RATE | {"alpha_y": (0.1, 10.0), "alpha_d": (0.1, 10.0), "l1.z_dy": (0.02, 500.0)},
     "diva": RATE | {"alpha_y": (0.1, 10.0), "alpha_d": (0.1, 10.0)},
     "augmented-dann": RATE | {"adversary.weight": (0.1, 10.0), "l1.z_dy": (0.02, 10.0)},
-    "dann": RATE | {"adversary.weight": (0.01, 100.0)},  # as widely as DomainBed
+    "dann": RATE | {"adversary.weight": (0.01, 100.0)},  # the range of DomainBed
     "irm": RATE | {"weight": (1e-3, 1e3)},
-    "coral": RATE | {"weight": (0.1, 10.0)},  # as widely as DomainBed
-    "fishr": RATE | {"weight": (0.01, 10.0)},  # likewise
+    "coral": RATE | {"weight": (0.1, 10.0)},  # the range of DomainBed
+    "fishr": RATE | {"weight": (0.01, 10.0)},  # the range of DomainBed
     "di-erm": RATE,
     "uninformed-erm": RATE,
     "balanced-erm": RATE,
@@ -46,25 +46,25 @@ PROFILES = {
 
 
 def fields(profile: Profile) -> dict:
-    """One training at the profile's settings, every searched one of them spelt out."""
+    """One training with the profile's settings, with all searched ones included."""
     same = ("steps", "evaluations", "selection", "patience", "items", "held_out", "seed")
     shared = _domains.data_fields(profile) | {name: getattr(profile, name) for name in same}
     given = _domains.model_fields(profile.model, profile.data, profile.setting)
     ranges = RANGES[profile.model]
-    # the weights of all blocks: those that are not named would be 0
+    # the weights of all blocks, since missing ones would be 0
     weights = [f"l1.{block}" for block in _domains.setting_of(given, "l1")] if "l1.z_dy" in ranges else []
-    spelt = {CONFIG + name: _domains.setting_of(given, name) for name in dict.fromkeys((*ranges, *weights))}
-    return shared | given | spelt
+    searched = {CONFIG + name: _domains.setting_of(given, name) for name in dict.fromkeys((*ranges, *weights))}
+    return shared | given | searched
 
 
 def cells(profile: Profile) -> list[dict]:
-    """What is the same in every trial."""
+    """The fields that all trials share."""
     searched = space(profile)
     return [{name: value for name, value in fields(profile).items() if name not in searched}]
 
 
 def space(profile: Profile) -> dict:
-    """What a trial may try: multiples of the profile's settings, in logarithms."""
+    """The search space: multiples of the profile's settings, log-uniform."""
     whole = fields(profile)
     found = {}
     for name, (low, high) in RANGES[profile.model].items():
@@ -75,24 +75,25 @@ def space(profile: Profile) -> dict:
 
 def check(cell: dict) -> None:
     if cell["selection"] not in SETS:
-        raise InvalidInput(f"selection is {cell['selection']!r}; a search can be judged by {' or '.join(SETS)}")
+        raise InvalidInput(f"selection must be {' or '.join(SETS)} in a search, got {cell['selection']!r}")
     _domains.check(cell)
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Trains a cell's model with interim judgements, measures and keeps it; a diverged training is judged as NaN."""
+    """Trains a cell's model, reports the criterion meanwhile, measures and logs it; NaN for a diverged training."""
     (cell,) = pack.cells
     parts = _domains.parts(cell)
     best = math.nan
 
-    def heard(share: float, terms: Mapping[str, float]) -> None:
+    def on_point(share: float, terms: Mapping[str, float]) -> None:
         nonlocal best
         value = terms.get(SETS[cell["selection"]], math.nan)
-        best = value if cell["selection"] == "oracle" else max((best, value), key=_finite)  # it may not choose a step
+        # the oracle may not select a step
+        best = value if cell["selection"] == "oracle" else max((best, value), key=_finite)
         if math.isfinite(value) and share < 1:
             report.progress(share, **{CRITERION: best})
 
-    fit = _domains.trained(cell, parts, report, pack.device, heard)
+    fit = _domains.trained(cell, parts, report, pack.device, on_point)
     report.metrics(cell, _domains.outcome(fit))
     domain_partition.measure(fit.model, parts, cell, report)
     domain_partition.keep(fit.model, parts, cell, report)

@@ -1,1 +1,1 @@
-"""What layers of a network hold, trained and not."""
+"""The information in the layers of a network, before and after training."""

@@ -1,8 +1,9 @@
-"""What does training put into the layers of a residual network?
+"""What information does training add to the layers of a residual network?
 
-A ResNet-18 (He et al. 2016) learns to tell ten digits, one binary label for each; beside it stands the same network
-with its first weights, whose batch normalisation has seen the training images. Both are kept with images that neither
-was trained on, so that what their layers hold can be measured (`make table-representations`).
+A ResNet-18 (He et al. 2016) learns to classify ten digits, with one binary label for each. It is compared with the same
+network with its initial weights, whose batch normalisation is calibrated on training images. Both are logged with
+images that neither was trained on, so that the information in their layers can be measured (`make
+table-representations`).
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ from infoscope.tracking import Pack, Profile, Report, Sweep
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
-from sweeps.representation.settings import ITEMS, KEPT, TARGET, TRAINED, UNTRAINED
+from sweeps.representation.settings import ITEMS, LOGGED_ITEMS, TARGET, TRAINED, UNTRAINED
 from sweeps.streams import stream
 
-LAPTOP = dict(data="auto", depth=18, width=16, size=32, steps=400, batch=64, items=KEPT, seeds=(0, 1, 2))
+LAPTOP = dict(data="auto", depth=18, width=16, size=32, steps=400, batch=64, items=LOGGED_ITEMS, seeds=(0, 1, 2))
 PROFILES = {
     "smoke": Profile(**LAPTOP | dict(width=4, size=16, steps=4, items=300, seeds=(0,))),
     "laptop": Profile(**LAPTOP),
     "paper": Profile(**LAPTOP | dict(width=64, steps=4000, seeds=(0, 1, 2, 3, 4))),
 }
 MODEL = "resnet"
-_NORMALISING, _AT_ONCE = 20, 256  # batches that the first weights see, images encoded at once
-_UNSEEN = 0.3  # of the embedded digits, which have no test set
+_CALIBRATION_BATCHES, _BLOCK = 20, 256  # batches for the initial weights; images encoded at a time
+_TEST_SHARE = 0.3  # of the bundled digits, which have no test set
 
 
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per network, trained and not, and seed."""
-    name = datasets.images_of(profile.data)
+    name = datasets.image_data(profile.data)
     shared = {field: getattr(profile, field) for field in ("depth", "width", "size", "batch", "items")}
     for kind, steps in ((UNTRAINED, 0), (TRAINED, profile.steps)):
         for seed in profile.seeds:
@@ -51,29 +52,29 @@ def check(cell: dict) -> None:
 
 
 def cost(cell: dict) -> float:
-    images = cell["steps"] * cell["batch"] + _NORMALISING * cell["batch"] + 10_000
+    images = cell["steps"] * cell["batch"] + _CALIBRATION_BATCHES * cell["batch"] + 10_000
     return 2e-2 * images * (cell["width"] / 64) ** 1.5 * (cell["size"] / 32) ** 2
 
 
 @datasets.cached_by(("data",))
 def pools(cell: dict) -> tuple[ImagePool, ImagePool]:
-    """The images to train on, and those to measure on. ValueError for unknown data."""
+    """The training and test images. ValueError for unknown data."""
     if cell["data"] == "mnist":
         return data.mnist("train"), data.mnist("test")
     if cell["data"] == "digits":
-        return data.digits().split(_UNSEEN, stream(0, "unseen digits"))
+        return data.digits().split(_TEST_SHARE, stream(0, "unseen digits"))
     raise UnknownName(f"data must be auto, mnist or digits, got {cell['data']!r}.")
 
 
 @datasets.cached_by(("data",))
 def data_sets(cell: dict) -> tuple[DataSet, ...]:
-    """What a network is trained on, and what it is measured on."""
+    """The training and test images."""
     parts = dict(zip(("training", "test"), pools(cell)))
     return tuple(datasets.items(pool.name, lambda pool=pool: pool, part) for part, pool in parts.items())
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Makes the network of a cell, measures how often it is right, and keeps it with unseen images."""
+    """Makes the network of a cell, measures its accuracy, and logs it with unseen images."""
     (cell,) = pack.cells
     training, unseen = pools(cell)
     x, y = training.resized(cell["size"], cell["size"]), training.labels
@@ -92,10 +93,10 @@ def trial(pack: Pack, report: Report) -> None:
         ).cpu()  # fmt: skip
     else:
         network = models.ResNet(shape, **size, generator=generator)
-        normalised(network, [sample(cell["batch"], generator)[0] for _ in range(_NORMALISING)])
+        calibrate(network, [sample(cell["batch"], generator)[0] for _ in range(_CALIBRATION_BATCHES)])
     rows = np.sort(np.random.default_rng(cell["seed"]).permutation(len(unseen.labels))[: cell["items"]])
     images, truth = unseen.resized(cell["size"], cell["size"])[rows], unseen.labels[rows].numpy()
-    right = told(network, images) == truth
+    right = predicted(network, images) == truth
     report.metrics(cell, {"accuracy": right.mean(), "accuracy_error": right.std() / math.sqrt(len(right))})
     kept: dict[str, Any] = {"x": images.numpy(), f"{TARGET}digit": truth, "name": np.array(f"{unseen.name}, unseen")}
     report.arrays(cell, ITEMS, kept)
@@ -104,7 +105,7 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 @torch.no_grad()
-def normalised(network: models.ResNet, batches: list[torch.Tensor]) -> None:
+def calibrate(network: models.ResNet, batches: list[torch.Tensor]) -> None:
     """Sets the statistics of batch normalisation to those of these images."""
     network.train()
     for batch in batches:
@@ -113,9 +114,9 @@ def normalised(network: models.ResNet, batches: list[torch.Tensor]) -> None:
 
 
 @torch.no_grad()
-def told(network: models.ResNet, images: torch.Tensor) -> np.ndarray:
+def predicted(network: models.ResNet, images: torch.Tensor) -> np.ndarray:
     """The most probable digit of images uint8 [n, 1, h, w]: int [n]."""
-    return torch.cat([network(some / 255.0).argmax(1) for some in images.split(_AT_ONCE)]).numpy()
+    return torch.cat([network(some / 255.0).argmax(1) for some in images.split(_BLOCK)]).numpy()
 
 
 SWEEP = Sweep(

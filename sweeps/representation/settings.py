@@ -1,6 +1,6 @@
-"""What sweeps that keep models with items, and the analyses of their representations, both name."""
+"""Names shared by sweeps that log models with evaluation items and the analyses of their representations."""
 
-ITEMS = "evaluation"  # the logged items of a training
-TARGET = "target:"  # before the name of what is known of every item
-KEPT = 2000  # items of a training
+ITEMS = "evaluation"  # name of the logged evaluation items of a training
+TARGET = "target:"  # prefix of the names of known variables of the items
+LOGGED_ITEMS = 2000  # logged items of a training
 UNTRAINED, TRAINED = "first weights", "trained"

@@ -1,1 +1,1 @@
-"""Estimators on samples of known laws, and what is said of their estimates."""
+"""Estimators on samples from known distributions, and the reading of samples."""

@@ -1,9 +1,9 @@
-"""How often do tests of (conditional) independence reject what holds, and how often do they see dependence?
+"""What are the size and the power of tests of (conditional) independence?
 
-Settings of `infoscope.data.tasks.independence`, a null and an alternative each, at the sample size of the setting.
-All tests see the same data sets. Permutations without reuse of a row stand beside the published algorithm with its
-settings (Runge 2018: a fifth of the rows as neighbours, a row's x may be used twice) and beside `independence_test`,
-which correlates smooth functions of ranks.
+The settings of `infoscope.data.tasks.independence` have a null hypothesis, an alternative and a sample size each. All
+tests use the same data sets. Compared are permutations without reuse of rows, the published algorithm with its settings
+(Runge 2018: a fifth of the rows as neighbours, and a row's x may be used twice), and `independence_test`, which
+correlates smooth functions of ranks.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def published(variables: tuple[Any, ...], permutations: int, generator: Generato
 
 
 TESTS: dict[str, Test] = {
-    "permutation": lambda of, b, g: permutation_test(*of, permutations=b, generator=g),
-    "local-permutation": lambda of, b, g: permutation_test(*of, permutations=b, generator=g),
+    "permutation": lambda variables, b, g: permutation_test(*variables, permutations=b, generator=g),
+    "local-permutation": lambda variables, b, g: permutation_test(*variables, permutations=b, generator=g),
     "local-permutation-published": published,
-    "smooth": lambda of, b, g: independence_test(*of),
-    "smooth-beyond": lambda of, b, g: independence_test(*of),
+    "smooth": lambda variables, b, g: independence_test(*variables),
+    "smooth-beyond": lambda variables, b, g: independence_test(*variables),
 }
 UNCONDITIONAL = ("permutation", "smooth")
 LAPTOP = dict(laws=tuple(SETTINGS), tests=tuple(TESTS), blocks=(0,), sets=400, large_sets=25, permutations=39)
@@ -47,16 +47,16 @@ PROFILES = {
     "laptop": Profile(**LAPTOP),
     "paper": Profile(**LAPTOP | dict(large_sets=400, permutations=199)),
 }
-LARGE = 1000  # rows from which on a profile has `large_sets`
+LARGE = 1000  # rows; for at least so many the number of data sets is `large_sets`
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per setting, null or alternative, test that knows its condition, and block of data sets."""
+    """One cell per setting, null or alternative, suitable test, and block of data sets."""
     for cell in grid(law=list(profile.laws), test=list(profile.tests), dependent=[0, 1], block=list(profile.blocks)):
-        of = setting(cell["law"])
-        if (of.columns == 0) == (cell["test"] in UNCONDITIONAL):
-            sets = profile.sets if of.rows < LARGE else profile.large_sets
-            yield cell | {"columns": of.columns, "n": of.rows, "sets": sets, "permutations": profile.permutations}
+        case = setting(cell["law"])
+        if (case.columns == 0) == (cell["test"] in UNCONDITIONAL):
+            sets = profile.sets if case.rows < LARGE else profile.large_sets
+            yield cell | {"columns": case.columns, "n": case.rows, "sets": sets, "permutations": profile.permutations}
 
 
 def check(cell: dict) -> None:
@@ -67,20 +67,20 @@ def check(cell: dict) -> None:
 
 
 def cost(cell: dict) -> float:
-    """Seconds of one core, roughly: of compared distances, or of products of matrices."""
+    """Approximate seconds on one core, for comparing distances or matrix products."""
     n = cell["n"]
     each = {"smooth": 0.0, "smooth-beyond": 0.05}.get(cell["test"], 8e-9 * n**2 * cell["permutations"])
     return cell["sets"] * (0.01 + each)
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Tests every data set of the cells, and reports how many were rejected."""
+    """Tests every data set of the cells and reports the number of rejections."""
     for done, cell in enumerate(pack.cells):
-        of, rows = setting(cell["law"]), []
+        case, rows = setting(cell["law"]), []
         for number in range(cell["sets"]):
             seed = cell["block"] * cell["sets"] + number
             generator = draws(seed, f"{cell['law']} {cell['dependent']}", cell["n"])
-            x, y, *z = of.sample(cell["n"], generator, bool(cell["dependent"]))
+            x, y, *z = case.sample(cell["n"], generator, bool(cell["dependent"]))
             variables = (x, y, *(pd.DataFrame(side) if isinstance(side, dict) else side for side in z))
             began = time.perf_counter()
             found = TESTS[cell["test"]](variables, cell["permutations"], generator)
@@ -89,7 +89,7 @@ def trial(pack: Pack, report: Report) -> None:
             report.progress((done + (number + 1) / cell["sets"]) / len(pack.cells))
         columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         report.table(cell, "sets", columns)
-        truth = of.information if cell["dependent"] else 0.0
+        truth = case.information if cell["dependent"] else 0.0
         if np.isfinite(truth):
             report.constants(cell, {"information": truth})
         report.metrics(
@@ -108,10 +108,12 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("laws", "tests", "blocks"),
-    data=lambda cell: (datasets.law(f"{cell['law']} (generated)", law=cell["law"], dependent=cell["dependent"]),),
+    data=lambda cell: (
+        datasets.distribution(f"{cell['law']} (generated)", law=cell["law"], dependent=cell["dependent"]),
+    ),
     choices={"laws": tuple(SETTINGS), "tests": tuple(TESTS)},
     replicates=("block",),
     check=check,
     cost=cost,
-    version=2,  # permutation_test takes a tenth of the rows as neighbours
+    version=2,  # permutation_test uses a tenth of the rows as neighbours
 )

@@ -1,13 +1,13 @@
-"""The exam: how far are estimates of mutual information from the truth, and do their intervals hold it?
+"""How accurate are estimates of mutual information, and do their intervals cover the true value?
 
-Collections of known information (`infoscope.data.tasks.catalogue`), samples as people have them, and every method that
-takes arrays: ours, the formulas of packages that treat labels as numbers, installed peers (`make peers`), whose memory
-is that of another process and not told, and your own as MODULE:NAME. All see the same data sets. What a method refuses
-is counted as refused, with its reason; what it answers is never clipped.
+All methods for arrays estimate the information of distributions with known truth (`infoscope.data.tasks.catalogue`)
+from the same data sets: our methods, formulas of packages that treat labels as numbers, installed peers (`make peers`),
+and your own as MODULE:NAME. If a method raises an error, the data set counts as refused, with the reason. Estimates are
+never clipped.
 
-Items that are paired by their labels are asked about at one size, that of the published benchmark (Gowri et al. 2024),
-or at what the data that are there allow; so are the laws of the table of cost. Seconds are those of one thread, memory
-is the most that one estimate added.
+Items that are paired by labels have one sample size, that of the published benchmark (Gowri et al. 2024) or the
+available one, as do the distributions of the table of cost. Durations are those of one thread. Memory is the largest
+amount that an estimate adds; it is not measured for peers, which run in another process.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
-from sweeps.sample_estimators._contestants import (
-    answer,
-    contestants,
-    own_source,
-    peak_of,
+from sweeps.sample_estimators._methods import (
+    accepts,
+    estimate_by,
+    installed_methods,
+    peak_memory,
     require_known,
     seconds,
-    sits,
-    warm,
+    source_field,
+    warm_up,
 )
 from sweeps.sample_estimators.peers import PEERS
 from sweeps.sample_estimators.settings import LEVELS
 
-ONE_SIZE = ("resampled", "reduction", "real-tables", "cost")  # collections that are asked about at `size_of_items`
+ONE_SIZE = ("resampled", "reduction", "real-tables", "cost")  # collections with the sample size `size_of_items`
 LAPTOP = dict(
     collections=("beyond-normal", "everyday", "known-truth", "resampled", "reduction", "cost"),
     laws=("all",),
@@ -51,7 +51,7 @@ LAPTOP = dict(
     sizes=(1000, 5000),
     size_of_items=5000,
     levels=20,  # of the 200 of resampled digits
-    most_seconds=10.0,  # cells that need longer are left to the profile paper
+    most_seconds=10.0,  # longer cells are only in the profile paper
     blocks=(0,),
     sets=10,
 )
@@ -72,47 +72,47 @@ PROFILES = {
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per law, size, method that takes its types, and block of data sets."""
-    methods = contestants() if profile.methods == ("all",) else profile.methods
-    for law, collection, most in there(laws_of(profile)):
+    """One cell per distribution, sample size, method that accepts its types, and block of data sets."""
+    methods = installed_methods() if profile.methods == ("all",) else profile.methods
+    for law, collection, most in available(laws_of(profile)):
         sizes = [n for n in profile.sizes if n <= most]
         if collection in ONE_SIZE:
             sizes = [int(min(profile.size_of_items, most))]
         sets = 1 if collection in ONE_SIZE else profile.sets
-        sitting = [method for method in methods if sits(method, law)]
-        if not sizes or not sitting:
+        suitable = [method for method in methods if accepts(method, law)]
+        if not sizes or not suitable:
             continue
-        for cell in grid(law=law, n=sizes, method=sitting, block=list(profile.blocks), sets=sets):
+        for cell in grid(law=law, n=sizes, method=suitable, block=list(profile.blocks), sets=sets):
             if cost(cell) <= profile.most_seconds:
                 reader = {"reader": packaged().card["version"]} if cell["method"] == READING else {}
-                yield cell | {"collection": collection} | reader | own_source(cell["method"])
+                yield cell | {"collection": collection} | reader | source_field(cell["method"])
 
 
 def laws_of(profile: Profile) -> dict[str, str]:
-    """The laws that are asked for ("all": every one) with their collections. ValueError for an unknown law."""
-    of_law = {}
+    """The distributions of a profile ("all": every one) with their collections. ValueError for an unknown one."""
+    collections = {}
     for name in profile.collections:
         levels = name == "resampled"
         laws = resampled.level_names("mnist-0-1", profile.levels) if levels else catalogue.COLLECTIONS[name]
-        of_law |= dict.fromkeys(laws, name)
-    if unknown := [law for law in profile.laws if law not in (*of_law, "all")]:
+        collections |= dict.fromkeys(laws, name)
+    if unknown := [law for law in profile.laws if law not in (*collections, "all")]:
         raise UnknownName(f"laws must be of the collections {', '.join(profile.collections)}, got {unknown[0]!r}.")
-    return {law: name for law, name in of_law.items() if {"all", law} & set(profile.laws)}
+    return {law: name for law, name in collections.items() if {"all", law} & set(profile.laws)}
 
 
 @functools.cache
 def data_sets(name: str) -> tuple[DataSet, ...]:
-    """A law, and the items that it pairs where it is of items."""
+    """A distribution, and the items that it pairs, if any."""
     if not catalogue.needs_data(name):
-        return (datasets.law(name),)
+        return (datasets.distribution(name),)
     pool = catalogue.pool_of(name)
-    return datasets.law(name), datasets.items(pool, resampled.POOLS[pool], "items", synthetic=False)
+    return datasets.distribution(name), datasets.items(pool, resampled.POOLS[pool], "items", synthetic=False)
 
 
-def there(of_law: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
-    """Laws that are available with their collection and maximum number of rows; a warning names those left out."""
+def available(collections: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
+    """Available distributions with their collection and largest number of rows; a warning lists missing ones."""
     left_out, missing = set(), set()
-    for law, collection in of_law.items():
+    for law, collection in collections.items():
         if catalogue.needs_data(law) and data_root() is None:
             left_out.add(collection)
             continue
@@ -124,9 +124,9 @@ def there(of_law: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
         yield law, collection, most
     if left_out:
         names = ", ".join(sorted(left_out))
-        warnings.warn(f"INFOSCOPE_DATA is not set: laws of images and texts ({names}) are left out.", stacklevel=2)
+        warnings.warn(f"INFOSCOPE_DATA is not set: images and texts ({names}) are left out.", stacklevel=2)
     for reason in sorted(missing):
-        warnings.warn(f"Laws of items that are not there are left out: {reason}", stacklevel=2)
+        warnings.warn(f"Distributions of missing items are left out: {reason}", stacklevel=2)
 
 
 def check(cell: dict) -> None:
@@ -134,8 +134,8 @@ def check(cell: dict) -> None:
     require_minimum(cell, {"n": 50, "sets": 1, "block": 0})
     if cell["method"] in PEERS and not PEERS[cell["method"]].installed():
         raise InvalidInput(f"method must be installed (make peers), got {cell['method']!r}.")
-    if not sits(cell["method"], cell["law"]):
-        raise WrongType(f"method must take the types of {cell['law']}, got {cell['method']!r}.")
+    if not accepts(cell["method"], cell["law"]):
+        raise WrongType(f"method must accept the types of {cell['law']}, got {cell['method']!r}.")
 
 
 def cost(cell: dict) -> float:
@@ -143,10 +143,10 @@ def cost(cell: dict) -> float:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Estimates every data set of the cells, and reports bias, spread, coverage, seconds and memory."""
+    """Estimates every data set of the cells; reports bias, variance, coverage, duration and memory."""
     for done, cell in enumerate(pack.cells):
         law, rows = catalogue.case(cell["law"]), []
-        warm(cell["method"])
+        warm_up(cell["method"])
         truth, truth_error = law.truth()
         for number in range(cell["sets"]):
             seed = cell["block"] * cell["sets"] + number
@@ -154,10 +154,10 @@ def trial(pack: Pack, report: Report) -> None:
             variables = law.sample(cell["n"], generator)
             row = {"value": math.nan, "standard_error": math.nan, "low": math.nan, "high": math.nan, "reason": ""}
             try:
-                with peak_of() as memory:
+                with peak_memory() as memory:
                     began = time.perf_counter()
-                    found = answer(cell["method"], law, variables, generator)
-            except ValueError as error:  # what a method cannot do, it says so
+                    found = estimate_by(cell["method"], law, variables, generator)
+            except ValueError as error:  # raised by the method
                 row["reason"] = str(error)
             else:
                 row |= {"value": found.value, "standard_error": found.standard_error, "low": found.low,
@@ -179,7 +179,7 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def scored(sets: dict[str, np.ndarray], truth: float) -> dict[str, float]:
-    """What a method is worth on a law: counts of data sets, and figures over those that it answered with a number."""
+    """The metrics of a method: counts of data sets, and errors over those with a finite estimate."""
     answered, bounded = np.isfinite(sets["value"]), np.isfinite(sets["low"])
     covered = bounded & (sets["low"] <= truth) & (truth <= sets["high"])
     figures = {

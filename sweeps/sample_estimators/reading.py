@@ -1,10 +1,10 @@
-"""The reader of `estimate(x, y)`: trained on simulated data sets, calibrated on base families that were left out.
+"""The reader of `estimate(x, y)`: trained on simulated data sets, calibrated on base families that were held out.
 
-Reads the kept collection of simulated data sets (figures and true information, `docs/results/reading`; it grows by
-`make sweep-simulations` and `make table-simulations`). Every base family of the prior is left out in turn: networks
-that have seen nothing of a family read its distributions, and the 95 % intervals are those that contain the truth of
-such strangers. The run keeps these readings as a table, its coverage by family and type as metrics, and the reader as a
-model; `make promote ARGS="RUN --package"` makes it the one that `estimate` uses.
+The training data are the stored simulations (figures and true information, in `docs/results/reading`; more are made by
+`make sweep-simulations` and `make table-simulations`). Every base family of the prior is held out in turn: networks
+that were not trained on a family estimate the information of its distributions, and the 95 % intervals are calibrated
+on these estimates. The run records these estimates as a table, the coverage by family and type as metrics, and the
+reader as a model. `make promote ARGS="RUN --package"` makes it the reader of `estimate`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.datasets import DataSet
 from sweeps.checks import require_minimum
 
-KEPT = Path("docs") / "results" / "reading"
+RESULTS = Path("docs") / "results" / "reading"
 MODEL = "reader"
-COMPARED = {"ksg": "ksg_3", "gcmi": "gaussian"}  # estimators to compare with -> the figure that they are
-EVERYTHING = 10_000_000
-LAPTOP = dict(data=str(KEPT), sets=EVERYTHING, seeds=(0,))
+COMPARED = {"ksg": "ksg_3", "gcmi": "gaussian"}  # estimators for comparison, and the figure with their estimate
+ALL_SETS = 10_000_000
+LAPTOP = dict(data=str(RESULTS), sets=ALL_SETS, seeds=(0,))
 PROFILES = {
     "smoke": Profile(**LAPTOP | dict(sets=1000)),
     "laptop": Profile(**LAPTOP),
@@ -38,8 +38,8 @@ PROFILES = {
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per seed, of the collection as it is now."""
-    found = there(profile.data)
+    """One cell per seed, with the version of the stored simulations."""
+    found = files_in(profile.data)
     content = training.card_of(collection(profile.data, profile.sets))["version"] if found else "none"
     settings = {"data": profile.data, "sets": profile.sets, "content": content}
     yield from grid(seed=list(profile.seeds), **settings, prior=prior.VERSION, figures=figures.VERSION)
@@ -47,40 +47,45 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     require_minimum(cell, {"sets": 300, "seed": 0})
-    if not there(cell["data"]):
+    if not files_in(cell["data"]):
         raise TooFew(f"data must be a folder with simulated data sets (make sweep-simulations), got {cell['data']}.")
 
 
-def there(folder: str) -> list[Path]:
+def files_in(folder: str) -> list[Path]:
     """The files of a folder of simulated data sets."""
     return sorted(Path(folder).glob("*.npz"))
 
 
 @functools.lru_cache(1)
 def collection(folder: str, most: int) -> simulated.Simulated:
-    """The simulated data sets of a folder, the lowest numbers."""
-    found = simulated.load(there(folder))
+    """At most `most` simulated data sets of a folder, those with the lowest numbers."""
+    found = simulated.load(files_in(folder))
     return found.where((found.facts["number"].rank() <= most).to_numpy())
 
 
 def trial(pack: Pack, report: Report) -> None:
     """Trains, calibrates and reports a reader."""
     for cell in pack.cells:
-        of = collection(cell["data"], cell["sets"])
+        simulations = collection(cell["data"], cell["sets"])
         reader, held_out = training.train(
-            of, np.random.default_rng(cell["seed"]), lambda done, _: report.progress(0.99 * done)
+            simulations, np.random.default_rng(cell["seed"]), lambda done, _: report.progress(0.99 * done)
         )
-        held_out = held_out.assign(**{name: of.figures[:, figures.NAMES.index(own)] for name, own in COMPARED.items()})
+        held_out = held_out.assign(
+            **{name: simulations.figures[:, figures.NAMES.index(own)] for name, own in COMPARED.items()}
+        )
         report.table(cell, "left-out", {name: held_out[name].to_numpy() for name in held_out})
         report.metrics(cell, scored(held_out))
         for family, rows in held_out.groupby("family"):
             report.metrics(cell, {f"covered/{family}": float(rows["covered"].mean())})
-        example = {"figures": of.figures[:2], "type": np.array([reader.card["types"].index(of.facts["type"][0])])}
+        example = {
+            "figures": simulations.figures[:2],
+            "type": np.array([reader.card["types"].index(simulations.facts["type"][0])]),
+        }
         report.model([cell], MODEL, ReaderModule.of(reader), example)
 
 
 def scored(held_out: pd.DataFrame) -> dict[str, float]:
-    """Figures over all distributions whose family was left out; nats."""
+    """Metrics over all distributions whose family was held out; nats."""
     answered = held_out[held_out["grade"] == A]
     found = {
         "covered": held_out["covered"].mean(),
@@ -94,10 +99,10 @@ def scored(held_out: pd.DataFrame) -> dict[str, float]:
 
 
 def data(cell: dict) -> tuple[DataSet, ...]:
-    """The collection, by its content."""
-    of = collection(cell["data"], cell["sets"])
-    facts = {name: of.facts[name].to_numpy() for name in ("number", "truth", "n")}
-    content = {"figures": of.figures, **facts, "families": list(of.facts["families"])}
+    """The simulated data sets."""
+    simulations = collection(cell["data"], cell["sets"])
+    facts = {name: simulations.facts[name].to_numpy() for name in ("number", "truth", "n")}
+    content = {"figures": simulations.figures, **facts, "families": list(simulations.facts["families"])}
     return (DataSet("simulated data sets", "drawn from infoscope's prior", lambda: content),)
 
 
@@ -109,6 +114,6 @@ SWEEP = Sweep(
     axes=("seeds",),
     data=data,
     check=check,
-    cost=lambda cell: min(cell["sets"], EVERYTHING),
-    version=3,  # factors of a left-out family are those of the others
+    cost=lambda cell: min(cell["sets"], ALL_SETS),
+    version=3,  # the factors of a held-out family are those of the others
 )

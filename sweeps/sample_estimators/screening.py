@@ -1,10 +1,11 @@
-"""Which columns of a table depend on its target? What a screen and public packages find, and how much of it is true.
+"""Which columns of a table depend on its target? Selections of a screen and of public packages, compared with the
+truth.
 
-Tables of `infoscope.data.tasks.tables`: numbers, counts, levels, categories and angles, 300 to 5,000 rows, some columns
-redundant, weak, in groups of rows, or with missing values. Every method sees the same tables and chooses columns at a
-false discovery rate of 5 % (boruta as it comes). Of the screen it is also counted how often its intervals hold the
-true information, of columns and the target and, as `pairs`, of all pairs of columns. Packages that know no missing
-values get the rows without; an angle is its cosine and sine to them, and counts where either is chosen.
+The tables of `infoscope.data.tasks.tables` have numbers, counts, levels, categories and angles, 300 to 5,000 rows, and
+some redundant or weakly dependent columns, groups of rows or missing values. Every method selects columns of the same
+tables at a false discovery rate of 5 % (boruta with its defaults). For the screen the coverage of its intervals is also
+measured, for columns and the target and, as `pairs`, for all pairs of columns. Packages get only the rows without
+missing values, and the cosine and sine of an angle, which is selected if either is.
 """
 
 from __future__ import annotations
@@ -49,16 +50,15 @@ def check(cell: dict) -> None:
 
 
 def cost(cell: dict) -> float:
-    """Seconds of one core, roughly."""
+    """Approximate seconds on one core."""
     columns = len(TABLES[cell["table"]].columns)
     return {SCREEN: 0.1, PAIRS: 0.05 * columns, "boruta": 2.0}.get(cell["method"], 0.2) * columns
 
 
-def by_screen(known: KnownTable, table: pd.DataFrame, groups: np.ndarray | None, pairs: bool) -> dict[str, float]:
-    """What a screen finds, and how many of its intervals hold the truth."""
-    found = screen(
-        table, None if pairs else "target", groups, angles=known.angles, level=TEST_LEVEL, processes=1
-    )  # fmt: skip
+def screen_metrics(known: KnownTable, table: pd.DataFrame, groups: np.ndarray | None, pairs: bool) -> dict[str, float]:
+    """The selection of a screen compared with the truth, and the coverage of its intervals."""
+    target = None if pairs else "target"
+    found = screen(table, target, groups, angles=known.angles, level=TEST_LEVEL, processes=1)
     truth = {frozenset(pair): nats / NATS_PER_BIT for pair, nats in known.information().items()}
     held = widths = pairs_known = 0.0
     for row in found.table.to_dict("records"):
@@ -80,13 +80,13 @@ def by_screen(known: KnownTable, table: pd.DataFrame, groups: np.ndarray | None,
     return counted | kept | compared(known, relevant)
 
 
-def by_package(name: str, known: KnownTable, table: pd.DataFrame, seed: int) -> dict[str, float]:
-    """What a package finds, and its seconds."""
+def package_metrics(name: str, known: KnownTable, table: pd.DataFrame, seed: int) -> dict[str, float]:
+    """The selection of a package compared with the truth, and its duration."""
     whole, parts = table.dropna(), {}
     for column in known.columns:
         if column in known.angles:
-            turns = 2 * np.pi * whole[column] / known.angles[column]
-            parts |= {(column, "cosine"): np.cos(turns), (column, "sine"): np.sin(turns)}
+            radians = 2 * np.pi * whole[column] / known.angles[column]
+            parts |= {(column, "cosine"): np.cos(radians), (column, "sine"): np.sin(radians)}
         else:
             parts[column, ""] = whole[column]
     coded = {
@@ -101,20 +101,21 @@ def by_package(name: str, known: KnownTable, table: pd.DataFrame, seed: int) -> 
 
 
 def compared(known: KnownTable, found: set[str] | list[str]) -> dict[str, float]:
+    """Numbers of correctly and falsely selected columns, and of dependent ones."""
     true = len({*found} & {*known.relevant})
     return {"found": true, "false": len({*found}) - true, "dependent": len(known.relevant)}
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Draws the table of each cell and asks its method."""
+    """Draws the table of each cell and runs its method."""
     for done, cell in enumerate(pack.cells):
         known = TABLES[cell["table"]]
         table, groups = known.sample(draws(cell["set"], cell["table"], known.n))
         began = time.perf_counter()
         if cell["method"] in (SCREEN, PAIRS):
-            found = by_screen(known, table, groups, cell["method"] == PAIRS)
+            found = screen_metrics(known, table, groups, cell["method"] == PAIRS)
         else:
-            found = by_package(cell["method"], known, table, cell["set"])
+            found = package_metrics(cell["method"], known, table, cell["set"])
         report.metrics(cell, {"took_seconds": time.perf_counter() - began} | {k: float(v) for k, v in found.items()})
         report.progress((done + 1) / len(pack.cells))
 
@@ -125,7 +126,7 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("tables", "methods"),
-    data=lambda cell: (datasets.law(f"{cell['table']} (generated)", table=cell["table"], set=cell["set"]),),
+    data=lambda cell: (datasets.distribution(f"{cell['table']} (generated)", table=cell["table"], set=cell["set"]),),
     choices={"tables": tuple(TABLES), "methods": METHODS},
     replicates=("set",),
     check=check,

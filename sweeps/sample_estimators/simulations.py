@@ -1,13 +1,13 @@
-"""Simulated data sets with known mutual information, from which the reading of `estimate(x, y)` is learnt.
+"""Simulated data sets with known mutual information, the training data for the reading of `estimate(x, y)`.
 
 Every number is a distribution of the prior (`infoscope.data.prior`): base families in independent subsystems, idle
-columns, invertible maps and observation (rounding, limits of detection, counts, levels). Of each one data set is drawn,
-with 100 to 5,000 rows, and its figures are computed (`infoscope.estimators.reading.figures`). Cells keep figures and
-truths; `make table-simulations ARGS="--keep FOLDER"` writes them to one file, and `make sweep-reading` trains on such
-files. What has a number is the same on every machine, so that the collection grows from run to run. With
-`SET="most_columns=11"` distributions with more numeric columns are left out, those too whose first composition had more
-and was given up: most samples of people have few, which is a third of the prior. `SET="only=categories"`
-keeps those of one type.
+columns, invertible maps and observation (rounding, limits of detection, counts, levels). From each distribution one
+data set of 100 to 5,000 rows is drawn, and its figures are computed (`infoscope.estimators.reading.figures`). Cells
+record figures and true values. `make table-simulations ARGS="--keep FOLDER"` writes them to one file, and `make
+sweep-reading` trains on such files. A number gives the same data set on every machine, so results of several runs can
+be combined. `SET="most_columns=11"` leaves out distributions with more numeric columns, including those whose first,
+rejected composition had more; a third of the prior has few columns, as most real samples do. `SET="only=categories"`
+keeps one type.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def check(cell: dict) -> None:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Simulates the data sets of the cells, and reports their figures and truths."""
+    """Simulates the data sets of the cells and reports their figures and true values."""
     for done, cell in enumerate(pack.cells):
         rows = []
         for number in range(cell["block"] * cell["sets"], (cell["block"] + 1) * cell["sets"]):
-            with contextlib.suppress(NoVariation):  # a rare class that no row is of: nothing to estimate
+            with contextlib.suppress(NoVariation):  # no row has a rare class: nothing to estimate
                 row = simulated(number, cell["most_columns"], cell["only"])
                 rows += [] if row is None else [row]
             report.progress((done + (number + 1) / cell["sets"] - cell["block"]) / len(pack.cells))
@@ -69,26 +69,26 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def simulated(number: int, most_columns: int = ALL_COLUMNS, only: str = ANY) -> dict[str, float | str | bool] | None:
-    """Facts and figures of one data set, and the seconds that these took; None: of another type, or more columns."""
+    """Facts and figures of one data set, and the duration of computing them; None for another type or more columns."""
     if only not in (ANY, composition.type_of(number)) or composition.first_columns(number) > most_columns:
         return None
-    of = prior.distribution(number)
-    if sum(side.numbers.shape[1] for side in of.sample(2, np.random.default_rng(0))) > most_columns:
+    law = prior.distribution(number)
+    if sum(side.numbers.shape[1] for side in law.sample(2, np.random.default_rng(0))) > most_columns:
         return None
     generator = np.random.default_rng([prior.VERSION, number, 1])
     n = round(math.exp(generator.uniform(*np.log(ROWS))))
-    pairs = as_sample(*of.sample(n, generator))
+    pairs = as_sample(*law.sample(n, generator))
     began = time.perf_counter()
     found = figures.figures(pairs, generator)
     return {
-        "number": number, "n": n, "type": of.type, "families": "+".join(of.families), "columns_x": of.columns[0],
-        "columns_y": of.columns[1], "tied": of.tied, "idle": sum(of.idle), "truth": of.truth,
-        "truth_error": of.truth_error, "seconds": time.perf_counter() - began, **dict(zip(figures.NAMES, found)),
+        "number": number, "n": n, "type": law.type, "families": "+".join(law.families), "columns_x": law.columns[0],
+        "columns_y": law.columns[1], "tied": law.tied, "idle": sum(law.idle), "truth": law.truth,
+        "truth_error": law.truth_error, "seconds": time.perf_counter() - began, **dict(zip(figures.NAMES, found)),
     }  # fmt: skip
 
 
 def as_sample(x: prior.Sample, y: prior.Sample) -> Pairs:
-    """Two simulated variables as the checked sample that estimators take."""
+    """Two simulated variables as a checked sample for estimators."""
     sides = [
         [kind(values) for kind, values in ((Continuous, side.numbers), (Discrete, side.labels)) if values.shape[1]]
         for side in (x, y)
@@ -102,7 +102,7 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("blocks",),
-    data=lambda cell: (datasets.law("prior", version=cell["prior"]),),
+    data=lambda cell: (datasets.distribution("prior", version=cell["prior"]),),
     replicates=("block",),
     check=check,
     cost=lambda cell: cell["sets"],

@@ -1,4 +1,4 @@
-"""What the cells of dataset-difficulty and label-errors name: data sets, and the families that read them."""
+"""Data sets and predictive families of the sweeps dataset-difficulty and label-errors."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from sweeps.streams import draws, stream
 from sweeps.usable_information._text_families import SequenceClassifiers, lexical_logistic
 
 GENERATED = 6000  # pairs, or reviews
-ARTEFACT = 0.4  # share of the generated hypotheses that tell their label by a word
+ARTEFACT = 0.4  # share of the generated hypotheses with a word that reveals their label
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data set comes from: what is fitted, and what is measured (None: there is one set, which is split)."""
+    """The training and test set of a data set (test None: there is one set, which is split)."""
 
     train: Callable[[], Any]
     test: Callable[[], Any] | None = None
@@ -36,12 +36,12 @@ class Source:
 
 
 def generated_nli() -> data.LabelledTexts:
-    """Pairs of the generated grammar, always the same."""
+    """The pairs of the generated grammar, always the same."""
     return data.generated_nli(GENERATED, ARTEFACT, generator=stream(0, "generated nli"))
 
 
 def generated_reviews() -> data.LabelledTexts:
-    """Reviews of the generated grammar, always the same."""
+    """The reviews of the generated grammar, always the same."""
     return data.generated_reviews(GENERATED // 2, generator=stream(0, "generated reviews"))
 
 
@@ -70,21 +70,18 @@ QUICK: Mapping[str, Callable[[], Family]] = {
     "lexical-logistic": lexical_logistic,
     "tfidf-logistic": functools.partial(tfidf_logistic, ngrams=2),
 }
-OF_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}  # of 768 values: the best in cross-validation
+FOR_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}  # for 768 columns: the best in cross-validation
 
 
 def chosen(setting: str, names: Sequence[str], sources: Mapping[str, Source] = SOURCES) -> list[str]:
-    """The data sets of a setting; "auto": those of INFOSCOPE_DATA or generated ones; "none": no data set.
-
-    Raises ValueError for an unknown one.
-    """
+    """The data sets of a setting; "auto": those of INFOSCOPE_DATA or generated ones. ValueError: unknown."""
     words = {"auto": AUTO[setting][0 if data.data_root() is not None else 1], "none": ()}
     found = dict.fromkeys(name for given in names for name in words.get(given, (given,)))
     return [one_of(setting, name, ("auto", "none", *sources)) for name in found]
 
 
 def known_information(cell: Mapping[str, Any]) -> float | None:
-    """Shannon's information of what is left of the input about the class, nats, where it is known."""
+    """The mutual information between the transformed input and the class, nats, if it is known."""
     if cell["data"] != "generated-nli":
         return None
     share = {"std": 1.0, "hypothesis": ARTEFACT, "premise": 0.0, "null": 0.0}.get(cell["transformation"])
@@ -93,24 +90,24 @@ def known_information(cell: Mapping[str, Any]) -> float | None:
 
 @functools.lru_cache(maxsize=4)
 def loaded(name: str, part: str) -> Any:
-    """The labelled texts, or the pool of vectors or images, that a data set's part ("train", "test") is read from."""
+    """The labelled texts, or the pool of vectors or images, of a data set's part ("train", "test")."""
     return getattr((IMAGES | SOURCES)[name], part)()
 
 
 def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
-    """The data that a cell reads, before any items are drawn."""
+    """The data of a cell, before items are drawn."""
     tested = cell["estimator"] == "held-out" and SOURCES[cell["data"]].test is not None
     return tuple(data_set(cell["data"], part) for part in ("train", "test")[: 1 + tested])
 
 
 @functools.cache
 def data_set(name: str, part: str) -> DataSet:
-    """A part of a data set, before any items are drawn."""
+    """A part of a data set, before items are drawn."""
     return datasets.items(loaded(name, part).name, lambda: loaded(name, part), part)
 
 
 def amount(cell: Mapping[str, Any]) -> tuple[int, int, float]:
-    """How many items a cell fits and measures, and how many words an item has as it reads them, on average."""
+    """The numbers of items that a cell fits and measures, and the mean number of words of a transformed item."""
     count, sides = size_of(cell["data"], "train")
     fitted = measured = min(cell["items"] or count, count)
     if cell["estimator"] == "held-out" and SOURCES[cell["data"]].test is None:
@@ -125,7 +122,7 @@ def amount(cell: Mapping[str, Any]) -> tuple[int, int, float]:
 
 @functools.cache
 def size_of(name: str, part: str) -> tuple[int, list[float]]:
-    """How many items a part of a data set has, and the mean number of words of each side (of vectors: of none)."""
+    """The number of items of a part of a data set, and the mean number of words of each text (vectors: 0)."""
     found = loaded(name, part)
     if name in EMBEDDINGS:
         return len(found.labels), [0.0]
@@ -134,18 +131,18 @@ def size_of(name: str, part: str) -> tuple[int, list[float]]:
 
 
 def is_encoder(family: str) -> bool:
-    """Whether a family is of fine-tuned transformers."""
+    """Whether a family consists of fine-tuned transformers."""
     return family in TRANSFORMERS or family.startswith(HUB)
 
 
 def family_of(cell: Mapping[str, Any]) -> Family:
-    """The predictive family of a cell. Raises ValueError for an unknown one, or one that cannot read the data."""
-    name, of_vectors = cell["family"], cell["data"] in EMBEDDINGS
-    known = OF_VECTORS if of_vectors else QUICK
+    """The predictive family of a cell. ValueError for an unknown one, or one that does not accept the data."""
+    name, vectors = cell["family"], cell["data"] in EMBEDDINGS
+    known = FOR_VECTORS if vectors else QUICK
     if name in known:
         return known[name]()
-    if of_vectors or not is_encoder(name):
-        more = [] if of_vectors else [*TRANSFORMERS, f"{HUB}<model>"]
+    if vectors or not is_encoder(name):
+        more = [] if vectors else [*TRANSFORMERS, f"{HUB}<model>"]
         raise UnknownName(f"family must be one of {', '.join([*known, *more])} for {cell['data']}, got {name!r}")
     settings = ("epochs", "batch", "max_length", "null")
     return SequenceClassifiers(name, **{setting: cell[setting] for setting in settings})
@@ -153,9 +150,9 @@ def family_of(cell: Mapping[str, Any]) -> Family:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Items to fit and to measure: texts, pairs of texts or vectors [n, d]; names of their classes [n]; codes [n] of
-    groups that depend on one another; and which items of the data set they are. The first `fitted` are there to be
-    fitted only; 0: the whole is split into folds.
+    """Items to fit and to measure: texts, pairs of texts or vectors x [n, d]; names of their classes y [n]; codes of
+    groups of dependent items [n]; ids in the data set [n]. The first `fitted` items are only fitted; 0: all are split
+    into folds.
     """
 
     x: Any
@@ -166,8 +163,8 @@ class Task:
 
 
 def task_of(cell: Mapping[str, Any]) -> Task:
-    """The items of a cell: at most `items` to fit, drawn by the seed, and `measured`, the same whatever the seed; 0 is
-    all there are. Cross-fitted, and of a data set that is one set, the items to fit are also those that are measured.
+    """The items of a cell: at most `items` to fit, drawn by the seed, and `measured` of the test set, the same for
+    every seed; 0: all. In cross-fitting, and without a test set, the items to fit are also measured.
     """
     train = part_of(loaded(cell["data"], "train"), cell["items"], cell["seed"])
     if cell["estimator"] != "held-out" or SOURCES[cell["data"]].test is None:
@@ -180,15 +177,15 @@ def task_of(cell: Mapping[str, Any]) -> Task:
     )
 
 
-def part_of(of: Any, count: int, seed: int) -> Task:
-    """At most `count` items of labelled texts or of a pool of vectors or images, in their order; 0 is all."""
-    places = np.arange(len(of.labels))
+def part_of(items: Any, count: int, seed: int) -> Task:
+    """At most `count` items of labelled texts or of a pool of vectors or images, in their order; 0: all."""
+    places = np.arange(len(items.labels))
     if 0 < count < len(places):
         places = np.sort(draws(seed, "items").choice(places, count, replace=False))
-    if isinstance(of, data.LabelledTexts):
-        part = of.take(places)
+    if isinstance(items, data.LabelledTexts):
+        part = items.take(places)
         return Task(list(part.texts), np.array(part.label_names), part.groups, np.array(part.ids, dtype=str))
-    pool = of.images.flatten(1) / 255.0 if isinstance(of, data.ImagePool) else of.vectors
+    pool = items.images.flatten(1) / 255.0 if isinstance(items, data.ImagePool) else items.vectors
     vectors = pool[places].numpy().astype(np.float64)
     groups = pd.factorize(np.array([row.tobytes() for row in vectors], dtype=object))[0]  # some reviews occur twice
-    return Task(vectors, of.labels[places].numpy(), groups, places.astype(str))
+    return Task(vectors, items.labels[places].numpy(), groups, places.astype(str))

@@ -1,9 +1,9 @@
 """Predictive families of texts: fine-tuned transformers (Ethayarajh et al. 2022, algorithm 1), and logistic regression
-on which words a pair of texts shares, which reads pairs at little cost.
+on the words that a pair of texts shares.
 
-A member is a `SequenceClassifier`: trained on texts and their classes, or, for no input, on the frequencies of the
-classes. Small encoders are made from a configuration and the training texts alone; others come from the Hugging Face
-hub or a folder.
+A member is a `SequenceClassifier` trained on texts and their classes; without an input it predicts the frequencies of
+the classes. Small encoders are built from a configuration and the training texts; others come from the Hugging Face hub
+or a folder.
 """
 
 from __future__ import annotations
@@ -35,28 +35,29 @@ NULL_INPUT = " "  # some tokenizers fail on the empty string
 NULLS = ("frequencies", "trained")
 SMALL = {"vocabulary": 8000, "hidden": 128, "layers": 2, "heads": 4, "pooling": "mean"}
 LEARNING_RATES = {"small": 1e-3, "hub": 5e-5}
-MOST_NEW = 8  # words of a hypothesis that its premise lacks, counted apart up to here
-STEPS = 20  # of a training, between two looks at whether to save it
+MAX_NEW = 8  # largest count of words of a hypothesis that are not in its premise
+STEPS = 20  # training steps between two reports
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
 class Member(Categorical):
-    """A fitted member, with the classifier behind it."""
+    """A fitted member with its classifier."""
 
     classifier: models.SequenceClassifier
 
 
 @dataclass(frozen=True)
 class SequenceClassifiers:
-    """Transformers with a linear head, fine-tuned for a number of epochs on texts or pairs of texts; pairs may be given
-    in one text of the standard form, as published. The head reads the last layer's first vector, or the mean of all of
-    a small encoder.
+    """Transformers with a linear head, fine-tuned for a number of epochs on texts or pairs of texts.
+
+    Pairs may be given as one text in the standard form, as published. The input of the head is the last layer's first
+    vector; for a small encoder it is the mean of all vectors.
 
     encoder: small-bert, small-roberta, small-distilbert (untrained, tokenizer of the training texts) or hub:<model>.
-    learning_rate: None is 1e-3 for the small ones, 5e-5 for others. max_length: in tokens. null: the member without an
-    input, "frequencies" of the classes or "trained" on a single space, as published. Raises ValueError for another.
+    learning_rate: None: 1e-3 for small encoders, 5e-5 for others. max_length: in tokens. null: the member without an
+    input, "frequencies" of the classes or "trained" on a single space, as published. Raises ValueError otherwise.
     """
 
     encoder: str = "small-bert"
@@ -75,7 +76,7 @@ class SequenceClassifiers:
 
     @property
     def rate(self) -> float:
-        """The learning rate used."""
+        """The learning rate of the training."""
         if self.learning_rate is not None:
             return self.learning_rate
         return LEARNING_RATES["hub" if self.encoder.startswith(HUB) else "small"]
@@ -95,7 +96,7 @@ class SequenceClassifiers:
     def training(
         self, x: Texts, y: np.ndarray, classes: int | None = None, generator: np.random.Generator | None = None
     ) -> models.ClassifierTraining:
-        """The training of one member, not yet begun: to be advanced in pieces, saved and resumed."""
+        """The training of one member before its first step, to be advanced, saved and resumed."""
         drawn = torch.Generator().manual_seed(int(generator_or_default(generator).integers(2**63)))
         if self.encoder.startswith(HUB):
             name = self.encoder.removeprefix(HUB)
@@ -116,7 +117,7 @@ class SequenceClassifiers:
 
 
 def member(classifier: models.SequenceClassifier, blind: bool = False) -> Member:
-    """A fitted classifier as a member of the family; one without an input reads a single space."""
+    """A fitted classifier as a member of the family; without an input (blind) it reads a single space."""
 
     def predict(texts: Any | None) -> np.ndarray:
         given = [NULL_INPUT] if blind else list(texts)
@@ -136,15 +137,14 @@ def epoch_curve(
     floor: float = FLOOR,
     generator: np.random.Generator | None = None,
     state: Mapping[str, Any] | None = None,
-    between: Callable[[float, Callable[[], dict[str, Any]]], None] = lambda done, state: None,
+    on_steps: Callable[[float, Callable[[], dict[str, Any]]], None] = lambda done, state: None,
 ) -> pd.DataFrame:
-    """V-information and accuracy on test texts after every epoch of one training (figure 2: what over-fitting does);
-    without an input the member is that of the class frequencies.
+    """V-information and accuracy on test texts after every epoch of one training (figure 2, over-fitting).
 
-    y, test_y: codes. groups [n]: of test texts that depend on one another. floor: least probability of a class.
-    between: called every `STEPS` steps with the share that is done and a function that gives the state. state: from
-    which an interrupted training of the same arguments goes on. Columns: epoch, training_loss (nats, with dropout),
-    standard errors of the mean PVI over test texts, and `epoch_figures`.
+    Without an input the member predicts class frequencies. y, test_y: codes. groups [n]: of dependent test texts.
+    floor: smallest probability of a class. on_steps: called every `STEPS` steps with the share done and a function that
+    returns the state. state: of an interrupted training with the same arguments, which is continued. Columns: epoch,
+    training_loss (nats, with dropout), and `epoch_figures`.
     """
     training = family.training(x, y, classes, generator)
     null = with_floor(without_input(y, needed(classes)).log_probabilities(None), floor)[0][test_y]
@@ -154,7 +154,7 @@ def epoch_curve(
         training.load_state_dict(state["training"])
         curve, loss = list(state["curve"]), state["loss"]
 
-    def reached() -> dict[str, Any]:
+    def state_now() -> dict[str, Any]:
         return {"training": training.state_dict(), "curve": curve, "loss": loss}
 
     while training.done < training.total:
@@ -165,12 +165,12 @@ def epoch_curve(
             epoch = {"epoch": training.done // training.per_epoch, "training_loss": loss}
             curve.append(epoch | epoch_figures(logs, null, test_y, codes))
             loss = 0.0
-        between(training.done / training.total, reached)
+        on_steps(training.done / training.total, state_now)
     return pd.DataFrame(curve)
 
 
 def epoch_figures(logs: np.ndarray, null: np.ndarray, y: np.ndarray, groups: np.ndarray) -> dict[str, float]:
-    """The figures of one epoch, plain numbers: logs [n, classes] with the input, null [n] of the own class without."""
+    """The metrics of one epoch. logs [n, classes]: with the input; null [n]: of the true class without an input."""
     own = logs[np.arange(len(y)), y]
     pvi = (own - null) / NATS_PER_BIT
     figures = {
@@ -187,8 +187,8 @@ def lexical_logistic() -> Sklearn:
     """Logistic regression on TF-IDF weights of `features` in at least three training texts, with |weights|^2 / 2 added
     to the summed loss, after the lexicalised classifier of Bowman et al. 2015 (section 3.2).
 
-    A bag of all words drowns the hypothesis in the premise; here the premise counts only by what the hypothesis repeats
-    of it, and by what stands in place of the rest.
+    In a bag of all words the premise would dominate the hypothesis; here only words relative to the hypothesis are
+    used.
     """
     words = TfidfVectorizer(analyzer=features, min_df=3, sublinear_tf=True)
     steps = [("features", words), ("classifier", LogisticRegression(max_iter=1000))]
@@ -196,16 +196,17 @@ def lexical_logistic() -> Sklearn:
 
 
 def features(text: str) -> list[str]:
-    """Words and neighbours of the hypothesis, its words that the premise lacks, each of these with every word of the
-    premise that the hypothesis lacks, and how many they are."""
+    """Words and word pairs of the hypothesis, its words that are not in the premise, each of these combined with every
+    word of the premise that is not in the hypothesis, and their number.
+    """
     premise, hypothesis = ([token.casefold() for token in tokens(side)] for side in sides(text))
-    there, claimed = set(premise), set(hypothesis)
+    in_premise, in_hypothesis = set(premise), set(hypothesis)
     found = [f"word {word}" for word in hypothesis]
     found += [f"neighbours {first} {second}" for first, second in zip(hypothesis, hypothesis[1:])]
     if not premise:
         return found
-    new = [word for word in hypothesis if word not in there]
+    new = [word for word in hypothesis if word not in in_premise]
     found += [f"new {word}" for word in new]
-    found += [f"cross {word} {other}" for word in sorted(set(new)) for other in sorted(there - claimed)]
+    found += [f"cross {word} {other}" for word in sorted(set(new)) for other in sorted(in_premise - in_hypothesis)]
     share = round(4 * len(new) / max(1, len(hypothesis)))
-    return [*found, f"count {min(len(new), MOST_NEW)}", f"quarters {share}"]
+    return [*found, f"count {min(len(new), MAX_NEW)}", f"quarters {share}"]

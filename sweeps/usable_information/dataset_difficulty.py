@@ -1,15 +1,16 @@
-"""How difficult is a data set, which of its items, and why? (Ethayarajh et al. 2022; Xu et al. 2020)
+"""How difficult is a data set, which of its items are difficult, and why? (Ethayarajh et al. 2022; Xu et al. 2020)
 
-Families of predictors, from logistic regression to fine-tuned transformers, are fitted to labelled texts and to what
-transformations leave of them. The mean pointwise V-information (PVI) of unseen items is what a family can use; each
-item's own PVI says how hard it is. Two studies:
+Families of predictors, from logistic regression to fine-tuned transformers, are fitted to labelled texts and to
+transformed versions of them. The mean pointwise V-information (PVI) of unseen items is the information that a family
+can use; the PVI of an item measures its difficulty. There are two studies:
 
     difficulty  PVI of every item, by data set, transformation and family; tokens that help or mislead
-    epochs      V-information and accuracy after every epoch: what over-fitting does
+    epochs      V-information and accuracy after every epoch, to show over-fitting
 
-Held-out members are fitted on one part of the data and measured on another (algorithm 1); cross-fitted ones measure
-every training item by a member fitted to the other folds. A seed draws the items to fit where not all are asked for,
-folds, shuffles and first weights. Curves of epochs, and quick families, which draw nothing, run under the first seed.
+Held-out members are fitted on one part of the data and measured on another (algorithm 1). In cross-fitting every
+training item is measured by a member fitted to the other folds. A seed draws the items to fit if not all are used,
+folds, shuffles and initial weights. The study of epochs, and quick families, which draw nothing, have the first seed
+only.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VIn
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fit_nulls
 from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.checks import require_minimum
-from sweeps.representation.settings import ITEMS, KEPT, TARGET
+from sweeps.representation.settings import ITEMS, LOGGED_ITEMS, TARGET
 from sweeps.streams import draws, stream
 from sweeps.usable_information._data import (
     EMBEDDINGS,
@@ -49,10 +50,10 @@ from sweeps.usable_information._data import (
 from sweeps.usable_information._text_families import STEPS, SequenceClassifiers, epoch_curve, member
 from sweeps.usable_information.settings import FREQUENT
 
-OF_PAIRS = ("hypothesis", "premise", "raw_overlap", "overlap")
-WORDLESS = ("length", "null")  # leave nothing for families that weigh words
-TRANSFORMATIONS = ("std", "shuffled", *WORDLESS, *OF_PAIRS)
-EXCERPT = 600  # characters of a text that are kept in the table of items
+PAIR_TRANSFORMATIONS = ("hypothesis", "premise", "raw_overlap", "overlap")
+WORDLESS = ("length", "null")  # without words, so not for families that weight words
+TRANSFORMATIONS = ("std", "shuffled", *WORDLESS, *PAIR_TRANSFORMATIONS)
+EXCERPT = 600  # characters of a text in the table of items
 MINIMUM = {"items": 0, "measured": 0, "folds": 3, "epochs": 1, "batch": 1, "max_length": 3, "artefacts": 0, "seed": 0}
 
 PUBLISHED = dict(
@@ -106,7 +107,7 @@ def cells(profile: Profile) -> Iterator[dict]:
     for name in chosen("data", profile.data):
         for family in named(*profile.quick, *profile.encoders):
             own = profile.transformations if is_encoder(family) else profile.quick_transformations
-            shown = [kind for kind in own if SOURCES[name].pairs or kind not in OF_PAIRS]
+            shown = [kind for kind in own if SOURCES[name].pairs or kind not in PAIR_TRANSFORMATIONS]
             for seed in seeds_of(family, profile):
                 yield from (measuring(profile, name, family, HELD_OUT, kind, seed) for kind in shown)
             if not is_encoder(family):
@@ -121,17 +122,17 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 
 def named(*families: str) -> list[str]:
-    """Without "none", which stands for no family."""
+    """The families without "none", which stands for no family."""
     return [family for family in families if family != "none"]
 
 
 def seeds_of(family: str, profile: Profile) -> tuple[int, ...]:
-    """Quick families draw nothing: another seed would repeat the same numbers."""
+    """The seeds of a family; quick families draw nothing, so they have one."""
     return profile.seeds if is_encoder(family) else profile.seeds[:1]
 
 
 def measuring(profile: Profile, name: str, family: str, estimator: str, kind: str, seed: int) -> dict[str, Any]:
-    """A cell of the study of difficulty. Fields that a family does not have are None."""
+    """A cell of the study of difficulty. Fields that a family does not use are None."""
     cell = {"study": "difficulty", "data": name, "transformation": kind, "family": family, "estimator": estimator}
     cell |= {field: getattr(profile, field) for field in ("items", "measured", "folds")}
     settings = ("epochs", "batch", "max_length", "null")
@@ -145,29 +146,27 @@ def check(cell: dict) -> None:
     require_minimum(cell, MINIMUM)
     one_of("transformation", cell["transformation"], TRANSFORMATIONS)
     if cell["transformation"] in WORDLESS and not is_encoder(cell["family"]):
-        raise InvalidInput(
-            f"transformation is {cell['transformation']!r}; {cell['family']} weighs words, and it has none"
-        )
+        raise InvalidInput(f"transformation must leave words for {cell['family']}, got {cell['transformation']!r}")
     family_of(cell)
     data_sets(cell)
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Runs the study of the one cell."""
+    """Runs the study of the cell."""
     (cell,) = pack.cells
     studies = {"difficulty": measure, "epochs": follow}
     studies[cell["study"]](cell, report)
 
 
 def inputs(cell: Mapping[str, Any], task: Task) -> Any:
-    """What the family sees: transformed texts, or vectors as they are."""
+    """The input of the family: transformed texts, or vectors."""
     if cell["data"] in EMBEDDINGS:
         return task.x
     return transformations.transformed(cell["transformation"], task.x, stream(cell["seed"], "shuffle"))
 
 
 def measure(cell: dict, report: Report) -> None:
-    """PVI of every item of a cell, what follows from it, and the tokens behind it."""
+    """Reports the PVI of every item, the metrics that follow from it, and influential tokens."""
     task, family = task_of(cell), family_of(cell)
     x, outcome = inputs(cell, task), as_outcome(family, task.y)
     splits, generator = splits_of(cell, task, outcome), draws(cell["seed"], "fit")
@@ -197,16 +196,16 @@ def measure(cell: dict, report: Report) -> None:
 
 
 def evaluation_items(cell: dict, x: Any, outcome: Outcome, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Texts [n] (or pairs of them [n, 2]) that a classifier was not fitted to, and their classes."""
-    rows = np.sort(np.random.default_rng(cell["seed"]).permutation(rows)[:KEPT])
+    """Texts [n] (or pairs [n, 2]) that a classifier was not fitted to, and their classes."""
+    rows = np.sort(np.random.default_rng(cell["seed"]).permutation(rows)[:LOGGED_ITEMS])
     labels = np.asarray(outcome.labels)[outcome.values[rows]]
     name = f"{data_sets(cell)[-1].name}, unseen"
     return {"x": np.array(take(x, rows), str), f"{TARGET}class": labels, "name": np.array(name)}
 
 
 def splits_of(cell: Mapping[str, Any], task: Task, outcome: Outcome) -> list:
-    """What is fitted and what is measured, as masks: the data's own parts, else folds of whole groups, the same for all
-    families and transformations of a seed; held-out takes the first of them.
+    """Masks of the items that are fitted and measured: training and test set, or folds of whole groups, which are the
+    same for all families and transformations of a seed; held-out uses the first fold.
     """
     codes, test = as_groups(task.groups, outcome.n), np.arange(outcome.n) >= task.fitted if task.fitted else None
     return measures.splits_of(cell["estimator"], outcome, codes, cell["folds"], test, draws(cell["seed"], "folds"))
@@ -215,7 +214,7 @@ def splits_of(cell: Mapping[str, Any], task: Task, outcome: Outcome) -> list:
 def fitted_member(
     cell: Mapping[str, Any], family: Family, x: Any, y: np.ndarray, classes: int, report: Report
 ) -> Predictor:
-    """The member that fits the items; a training of a transformer goes on where an interrupted process left it."""
+    """The fitted member; the training of a transformer is continued from its checkpoint."""
     if not isinstance(family, SequenceClassifiers):
         return family.fit(x, y, classes, generator=draws(cell["seed"], "fit"))
     training = family.training(x, y, classes, draws(cell["seed"], "fit"))
@@ -232,7 +231,7 @@ def fitted_member(
 def items_table(
     cell: Mapping[str, Any], task: Task, x: Any, outcome: Outcome, found: Predictions
 ) -> dict[str, np.ndarray]:
-    """A row for each item measured: its PVI (bits), and of texts also its length, overlap, and how it begins."""
+    """A row for each measured item: its PVI (bits), and for texts also its length, overlap and beginning."""
     table = pvi.table(found, outcome).assign(id=task.ids[found.rows], group=task.groups[found.rows])
     if cell["data"] not in EMBEDDINGS:
         original = take(task.x, found.rows)
@@ -245,7 +244,7 @@ def items_table(
 
 
 def figures(estimate: VInformation, found: Predictions, task: Task, outcome: Outcome) -> dict[str, float]:
-    """What is recorded of an estimate: bits, with standard errors over items that allow for their groups."""
+    """The metrics of an estimate, bits, with standard errors that account for groups of items."""
     groups = task.groups[found.rows]
     codes = np.unique(groups, return_inverse=True)[1]
     own = outcome.values[found.rows]
@@ -265,7 +264,7 @@ def figures(estimate: VInformation, found: Predictions, task: Task, outcome: Out
         "n": estimate.n,
         "groups": estimate.units,
     }
-    for code in np.unique(own):  # a class may be missing among few items
+    for code in np.unique(own):  # few items may lack a class
         rows, label = own == code, outcome.labels[code]
         bits = (found.informed - found.null)[rows] / NATS_PER_BIT
         within = np.unique(groups[rows], return_inverse=True)[1]
@@ -278,11 +277,11 @@ def figures(estimate: VInformation, found: Predictions, task: Task, outcome: Out
 def explain(
     cell: dict, informed: Predictor, texts: list[str], outcome: Outcome, rows: np.ndarray, report: Report
 ) -> None:
-    """Reports frequent tokens of the measured texts and how much each helps to predict each class."""
+    """Reports how much the frequent tokens of the measured texts help to predict each class."""
     some = np.random.default_rng(0).permutation(len(texts))[: cell["artefacts"]]
     shown = [texts[i] for i in some]
     headers = [f"{name}:" for name in (transformations.PREMISE, transformations.HYPOTHESIS)]
-    tokens = re.compile("|".join([*headers, r"\w+|[^\w\s]+"])).findall  # as published; headers stay whole
+    tokens = re.compile("|".join([*headers, r"\w+|[^\w\s]+"])).findall  # as published; headers are kept as tokens
     frequency = Counter(token for text in shown for token in tokens(text))
     if max(frequency.values(), default=0) < FREQUENT:
         return
@@ -293,20 +292,20 @@ def explain(
 
 
 def follow(cell: dict, report: Report) -> None:
-    """V-information and accuracy after every epoch of one training, which goes on where it was interrupted."""
+    """Reports V-information and accuracy after every epoch of one training, continued from its checkpoint."""
     task, family = task_of(cell), family_of(cell)
     outcome = as_outcome(family, task.y)
     ((fitted, measured),) = splits_of(cell, task, outcome)
     x = inputs(cell, task)
 
-    def between(done: float, state: Callable[[], dict[str, Any]]) -> None:
+    def on_steps(done: float, state: Callable[[], dict[str, Any]]) -> None:
         report.progress(done)
         report.save(state)
 
     fit, test = ((take(x, rows), outcome.values[rows]) for rows in (fitted, measured))
     curve = epoch_curve(
         family, *fit, *test, outcome.classes, task.groups[measured],
-        generator=draws(cell["seed"], "fit"), state=report.restore(), between=between,
+        generator=draws(cell["seed"], "fit"), state=report.restore(), on_steps=on_steps,
     )  # fmt: skip
     report.table(cell, "epochs", {name: curve[name].to_numpy() for name in curve})
     shown = curve.drop(columns=["epoch", "n"]).rename(columns={"standard_error_bits": "v_information_bits_error"})
@@ -318,15 +317,15 @@ def follow(cell: dict, report: Report) -> None:
 
 
 def cost(cell: dict) -> float:
-    """Seconds on a core, about: by the words that are read, as often as they are."""
+    """Approximate seconds on one core, from the number of words that are read."""
     fitted, measured, words = amount(cell)
     crossed = cell["estimator"] == CROSS_FITTED
     if cell["data"] in EMBEDDINGS:
         return 6.0 if crossed else 4.0
     if not is_encoder(cell["family"]):
         return 0.2 + 3e-6 * words * (cell["folds"] * fitted if crossed else fitted + measured)
-    looks = cell["epochs"] if cell["study"] == "epochs" else 1
-    read = cell["epochs"] * fitted + (looks * measured + cell["artefacts"] * words) / 3.0  # a step reads it 3 times
+    evaluations = cell["epochs"] if cell["study"] == "epochs" else 1
+    read = cell["epochs"] * fitted + (evaluations * measured + cell["artefacts"] * words) / 3.0  # a step costs 3 times
     size = 1.0 if cell["family"].startswith("small") else 200.0  # BERT-base has 216 times the weights between words
     return read * (2.4e-4 + 5.7e-5 * size * min(words, cell["max_length"]))
 

@@ -1,12 +1,12 @@
-"""Which score finds labels that are wrong, and when does the course of a training tell more than held-out predictions?
+"""Which score finds wrong labels, and when are training dynamics more informative than held-out predictions?
 
-Labels are flipped on purpose: each to any other class (symmetric), or to the next one (pair; with two classes the same,
-and left out). Scores of `infoscope.metrics.v_information.label_errors` rank the items; how many flipped ones are among
-as many as there are, the average precision and the area under the curve say how well. All scores of a cell are of one
-family: four of members fitted to other folds, four of trainings on all items, looked at after every epoch.
+Labels are flipped: each to any other class (symmetric), or to the next one (pair; left out for two classes, where it is
+the same). The scores of `infoscope.metrics.v_information.label_errors` rank the items. They are compared by precision
+at the number of flipped labels, average precision and the area under the ROC curve. All scores of a cell use one
+family: four use members fitted to other folds, four use trainings on all items, evaluated after every epoch.
 
-A seed draws the items, the flips, folds, first weights and orders; all families and noises see the same items. Under
-the first seed labels are also taken as they are: the data map, and the items that are hardest.
+A seed draws the items, the flips, folds, initial weights and orders; all families and noises have the same items. With
+the first seed the original labels are also used, for the data map and the hardest items.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.checks import require_minimum
 from sweeps.streams import draws
 from sweeps.usable_information._data import IMAGES, SOURCES, Task, chosen, data_set, loaded, part_of
-from sweeps.usable_information.settings import AS_THEY_ARE, HARDEST
+from sweeps.usable_information.settings import HARDEST, NOT_FLIPPED
 
 FAMILIES: Mapping[str, tuple[int, ...]] = {"linear": (), "mlp": (64,)}  # widths of hidden layers
-COMPONENTS = 128  # of the vectors that texts are read as
-PATIENCE = 6  # epochs, of held-out members, which a tenth of their items stops
-EXCERPT = 160  # characters of a text that are kept
+COMPONENTS = 128  # of the vectors of texts
+PATIENCE = 6  # epochs for early stopping of held-out members, on a tenth of their items
+EXCERPT = 160  # characters of a text in the table of items
 MINIMUM = {"items": 0, "folds": 3, "epochs": 2, "trainings": 1, "seed": 0}
 
 LAPTOP = dict(
@@ -62,13 +62,13 @@ PROFILES = {
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per data set, family, noise, rate and seed, and one of labels as they are."""
+    """One cell per data set, family, noise, rate and seed, and one with the original labels."""
     settings = {name: getattr(profile, name) for name in ("items", "folds", "epochs", "trainings")}
     for name in chosen("label_errors", profile.data, SOURCES | IMAGES):
         two = len(np.unique(loaded(name, "train").labels)) == 2
         for family in profile.families:
             shared = {"data": name, "family": family, **settings}
-            yield shared | {"noise": AS_THEY_ARE, "rate": 0.0, "seed": profile.seeds[0]}
+            yield shared | {"noise": NOT_FLIPPED, "rate": 0.0, "seed": profile.seeds[0]}
             for noise in profile.noises:
                 if noise == "pair" and two and "symmetric" in profile.noises:
                     continue
@@ -81,35 +81,35 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 def check(cell: dict) -> None:
     require_minimum(cell, MINIMUM)
-    if cell["noise"] != AS_THEY_ARE and not 0.0 < cell["rate"] < 1.0:
-        raise OutOfRange(f"rates must be shares between 0 and 1, got {cell['rate']}.")
+    if cell["noise"] != NOT_FLIPPED and not 0.0 < cell["rate"] < 1.0:
+        raise OutOfRange(f"rates must be between 0 and 1, got {cell['rate']}.")
 
 
 def cost(cell: dict) -> float:
-    """Seconds of a core, about."""
+    """Approximate seconds on one core."""
     n = len(loaded(cell["data"], "train").labels)
     return 0.3 + 7e-6 * min(cell["items"] or n, n) * cell["epochs"] * (cell["folds"] + cell["trainings"])
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """The cells of one data set and seed, whose items are encoded once."""
+    """Runs the cells of one data set and seed, whose items are encoded once."""
     for done, cell in enumerate(pack.cells):
         with report.member(cell):
             study(cell, report, lambda part, done=done: report.progress((done + part) / len(pack.cells)))
     report.progress(1.0)
 
 
-def study(cell: dict, report: Report, between: Callable[[float], None]) -> None:
-    """Flips labels, unless they are to be as they are, and reports what the scores make of all of them."""
+def study(cell: dict, report: Report, progress: Callable[[float], None]) -> None:
+    """Flips labels, if the cell has noise, and reports the scores of all items and their quality."""
     task, vectors = encoded(cell["data"], cell["items"], cell["seed"])
-    between(0.1)
+    progress(0.1)
     labels, flipped = task.y, np.zeros(len(task.y), dtype=bool)
-    if cell["noise"] != AS_THEY_ARE:
+    if cell["noise"] != NOT_FLIPPED:
         labels, flipped = flip_labels(labels, cell["rate"], draws(cell["seed"], "flips"), cell["noise"])
     family = Network(FAMILIES[cell["family"]], learning_rate=1e-3, epochs=cell["epochs"], patience=PATIENCE)
     evidence = gather(
         family, vectors, labels, folds=cell["folds"], groups=task.groups, trainings=cell["trainings"],
-        generator=draws(cell["seed"], "fit"), between=between,
+        generator=draws(cell["seed"], "fit"), between=progress,
     )  # fmt: skip
     scores = scores_of(evidence)
     predicted = labels[np.unique(evidence.codes, return_index=True)[1]][evidence.logs.argmax(axis=1)]
@@ -122,7 +122,7 @@ def study(cell: dict, report: Report, between: Callable[[float], None]) -> None:
         "v_information_bits_error": clustered_error(bits, task.groups),
     }
     table = scores.assign(id=task.ids, label=labels)
-    if cell["noise"] == AS_THEY_ARE:
+    if cell["noise"] == NOT_FLIPPED:
         table = table.assign(predicted=predicted, pvi_bits=bits, **data_map(evidence))
         kept = np.argsort(bits, kind="stable")[:HARDEST]
         if cell["data"] in IMAGES:
@@ -158,16 +158,14 @@ def encoded(name: str, count: int, seed: int) -> tuple[Task, np.ndarray]:
 
 
 def components(values: Any, seed: int) -> np.ndarray:
-    """The leading components of rows, at most n / 2, randomly rotated so that standardised columns keep their
-    proportions.
-    """
+    """The leading components of rows, at most n / 2, randomly rotated so that columns have similar scales."""
     count = min(COMPONENTS, values.shape[0] // 2, values.shape[1])
-    few = TruncatedSVD(count, random_state=seed).fit_transform(values) if count < values.shape[1] else values
-    return few @ np.linalg.qr(np.random.default_rng(seed).normal(size=(count, count)))[0]
+    reduced = TruncatedSVD(count, random_state=seed).fit_transform(values) if count < values.shape[1] else values
+    return reduced @ np.linalg.qr(np.random.default_rng(seed).normal(size=(count, count)))[0]
 
 
 def shown(task: Task, length: int) -> list[str]:
-    """How texts begin, pairs with their headers; of vectors, which item they are."""
+    """The beginnings of texts, pairs with headers; for vectors the number of the item."""
     if isinstance(task.x, np.ndarray):
         return [f"item {place}" for place in task.ids]
     return [text[:length] for text in transformations.standard(task.x)]

@@ -1,7 +1,7 @@
-"""What the sweeps of usable information and their analyses both name."""
+"""Names shared by the sweeps of usable information and their analyses."""
 
-SIMULATED = "simulated"  # a case of structure-learning: networks of our own making, not of a table
-NOTHING = "nothing"  # from which usable-leakage hides: an autoencoder only
-FREQUENT = 6  # occurrences in the texts of a class from which on dataset-difficulty tells of a token
-AS_THEY_ARE = "none"  # the noise of label-errors where nothing is flipped
-HARDEST = 10  # items of a data set, those of least PVI, that label-errors shows
+SIMULATED = "simulated"  # case of structure-learning with simulated networks instead of a table
+NOTHING = "nothing"  # setting of usable-leakage for a plain autoencoder that hides nothing
+FREQUENT = 6  # smallest number of occurrences of a token that dataset-difficulty reports
+NOT_FLIPPED = "none"  # noise of label-errors without flipped labels
+HARDEST = 10  # items with the lowest PVI that label-errors shows

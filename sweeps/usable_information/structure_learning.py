@@ -1,14 +1,14 @@
-"""Does usable information find the structure behind variables where mutual information does not? (Xu et al. 2020, s. 6)
+"""Does usable information find the structure of variables when mutual information does not? (Xu et al. 2020, section 6)
 
-Weights between all pairs of variables are estimated by several methods from the same data sets, and the maximum
-spanning arborescence of the weights is compared with the tree that the data are of. Three studies:
+Several methods estimate weights between all pairs of variables from the same data sets, and the maximum spanning
+arborescence of the weights is compared with the true tree. There are three studies:
 
-    trees   simulated stars: of continuous variables, of random tables, and of discretised logistic laws
-    genes   a simulated gene network, or a table of expression and its graph: do weights rank the edges first?
-    frames  videos of moving digits, whose frames are to be put in order
+    trees   simulated stars: continuous variables, random tables, and discretised logistic distributions
+    genes   a simulated gene network, or a table of expression and its graph: do edges have the largest weights?
+    frames  videos of moving digits, whose frames are to be ordered
 
-SET="genes=table.npz" reads a table with the arrays expression [n, m] and adjacency [m, m] in place of the simulation.
-Of tables V-information is taken in-sample, where it is the plug-in mutual information; of all others cross-fitted.
+SET="genes=table.npz" reads a table with the arrays expression [n, m] and adjacency [m, m] instead of the simulation.
+The V-information of tables is in-sample, where it equals the plug-in mutual information; all others are cross-fitted.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ from sweeps.usable_information.settings import SIMULATED
 K, FOLDS = 5, 5
 STATES, SCALE = 10, 1.0  # of the discrete stars
 VARIABLES = 7  # of the stars
-NETWORK = 660  # samples of the HPN-DREAM in-silico network
-CODE = 10  # dimensions of an encoded frame
-DIGITS_AT = 3  # times as large as they come, so that a digit is not lost among 64 x 64 pixels
+NETWORK_SAMPLES = 660  # of the HPN-DREAM in-silico network
+COMPONENTS = 10  # of a frame
+DIGITS_SCALE = 3  # enlargement of the bundled digits in frames of 64 x 64 pixels
 MINIMUM = {"n": 20, "sets": 2, "frames": 3, "block": 0}
 
 
 class Data(NamedTuple):
-    """Variables, m of them, each [n] or [n, d]; and what is to be found: parents [m], or a graph [m, m]."""
+    """m variables, each [n] or [n, d], and the true structure: parents [m], or a graph [m, m]."""
 
     variables: Sequence[np.ndarray]
     truth: np.ndarray
 
 
 def video_frames(n: int, frames: int, images: str, generator: np.random.Generator) -> Data:
-    """Frames of n videos of two moving digits, each frame's principal components; the truth is their order."""
+    """The principal components of frames of n videos of two moving digits; the truth is their order."""
     pool = digit_images(images)
     videos = simulators.moving_digits(pool, n, frames, generator)
     flat = videos.reshape(n * frames, -1)
-    codes = PCA(CODE, svd_solver="randomized", random_state=int(generator.integers(2**31))).fit_transform(flat)
-    codes = codes.reshape(n, frames, CODE).astype(np.float64)
+    codes = PCA(COMPONENTS, svd_solver="randomized", random_state=int(generator.integers(2**31))).fit_transform(flat)
+    codes = codes.reshape(n, frames, COMPONENTS).astype(np.float64)
     return Data([codes[:, frame] for frame in range(frames)], np.arange(frames) - 1)
 
 
@@ -72,13 +72,13 @@ def digit_images(name: str) -> np.ndarray:
     """Handwritten digits [k, h, w] in [0, 1], about 28 pixels wide."""
     if name == "digits":
         images = data.digits().images.numpy()
-        return np.kron(images, np.ones((1, DIGITS_AT, DIGITS_AT))).astype(np.float32) / 255.0
+        return np.kron(images, np.ones((1, DIGITS_SCALE, DIGITS_SCALE))).astype(np.float32) / 255.0
     return data.mnist().images.numpy().astype(np.float32) / 255.0
 
 
 @functools.cache
 def expression_table(path: str) -> tuple[np.ndarray, np.ndarray]:
-    """Expression [n, m] and the graph [m, m] of a file. Raises ValueError for a file that is none, or has others."""
+    """The expression [n, m] and graph [m, m] in a file. Raises ValueError for a damaged or unsuitable file."""
     try:
         stored = read_arrays(Path(path), ("expression", "adjacency"))
         found = stored["expression"].astype(np.float64), stored["adjacency"] != 0
@@ -94,7 +94,7 @@ def expression_table(path: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def genes(case: str, n: int, generator: np.random.Generator) -> Data:
-    """n samples of a simulated network, another one for every data set, or of the rows of a table."""
+    """n samples of a simulated network, a new one for every data set, or n rows of a table."""
     if case == SIMULATED:
         expression, graph = simulators.gene_network(n, generator)
     else:
@@ -111,21 +111,21 @@ STARS: dict[str, Callable[[int, np.random.Generator], simulators.Simulated]] = {
 
 
 def family_for(cell: dict) -> Family:
-    """What may predict one variable from another: all tables, lines, or polynomials, as the data are."""
+    """The predictive family for a variable given another: tables, lines or polynomials, suitable for the data."""
     if cell["study"] == "trees":
         return Gaussian() if cell["case"] == "gaussian-hub" else Table()
     return Gaussian(degree=3) if cell["study"] == "genes" else Gaussian(degree=2, variance=0.5)
 
 
 def usable(variables: Sequence[np.ndarray], cell: dict, generator: np.random.Generator) -> np.ndarray:
-    """I_V(X_i -> X_j), in general not symmetric."""
+    """The V-information I_V(X_i -> X_j) as weights, in general not symmetric."""
     family = family_for(cell)
     estimator = IN_SAMPLE if isinstance(family, Table) else CROSS_FITTED
     return structure.weights_by(family, variables, estimator, FOLDS, generator=generator).value
 
 
 def symmetric(measure: Callable[[np.ndarray, np.ndarray], float]) -> Callable[..., np.ndarray]:
-    """Weights by a symmetric measure, which is asked once for each pair."""
+    """Weights by a symmetric measure, computed once for each pair."""
 
     def weights(variables: Sequence[np.ndarray], cell: dict, generator: np.random.Generator) -> np.ndarray:
         found = np.full((len(variables),) * 2, -np.inf)
@@ -138,12 +138,12 @@ def symmetric(measure: Callable[[np.ndarray, np.ndarray], float]) -> Callable[..
 
 
 def partitioned(x: np.ndarray, y: np.ndarray) -> float:
-    """The plug-in estimate between labels, or bins of equally many rows."""
+    """The plug-in mutual information of labels, or of bins with equal numbers of rows."""
     return float(mutual_info_score(binned(x), binned(y)))
 
 
 def binned(values: np.ndarray) -> np.ndarray:
-    """Labels as they are; numbers in n^(1/3) bins of equally many rows."""
+    """Labels unchanged; numbers in n^(1/3) bins with equal numbers of rows."""
     if np.issubdtype(values.dtype, np.integer):
         return values
     bins = math.ceil(len(values) ** (1 / 3))
@@ -151,10 +151,10 @@ def binned(values: np.ndarray) -> np.ndarray:
 
 
 def by_kernel(x: np.ndarray, y: np.ndarray) -> float:
-    """The mean log ratio of leave-one-out Gaussian kernel densities, bandwidths n^(-1/6) standard deviations (Scott's
-    rule for two dimensions). Raises ValueError for a variable that does not vary."""
+    """The mean log ratio of leave-one-out Gaussian kernel densities, with bandwidths of n^(-1/6) standard deviations
+    (Scott's rule for two dimensions). Raises ValueError for a constant variable."""
     if min(np.ptp(x), np.ptp(y)) == 0.0:
-        raise NoVariation("variables must vary to have a kernel density, but one of them is constant.")
+        raise NoVariation("variables must vary for a kernel density, but one is constant.")
     bandwidth = len(x) ** (-1 / 6)
     logs = [-0.5 * squareform(pdist(np.c_[v] / (bandwidth * v.std()), "sqeuclidean")) for v in (x, y)]
     for log in logs:
@@ -203,16 +203,16 @@ PROFILES = {
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per data, size, method that takes them, and block of data sets."""
-    images = datasets.images_of(profile.images)
-    rows = NETWORK if profile.genes == SIMULATED else len(expression_table(profile.genes)[0])
-    of_study = {
+    """One cell per data, sample size, suitable method, and block of data sets."""
+    images = datasets.image_data(profile.images)
+    rows = NETWORK_SAMPLES if profile.genes == SIMULATED else len(expression_table(profile.genes)[0])
+    studies = {
         "trees": (list(profile.cases), list(profile.sizes), None),
         "genes": ([profile.genes], [round(fraction * rows) for fraction in profile.fractions], None),
         "frames": ([images], list(profile.videos), profile.frames),
     }
     for study in profile.studies:
-        cases, sizes, frames = of_study[one_of("study", study, of_study)]
+        cases, sizes, frames = studies[one_of("study", study, studies)]
         for case in cases:
             methods = [method for method in profile.methods if method in offered(study, case)]
             yield from grid(
@@ -222,7 +222,7 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 
 def offered(study: str, case: str) -> tuple[str, ...]:
-    """The methods that take such data: kernel densities are of numbers."""
+    """The methods for such data: kernel densities need numbers."""
     return tuple(
         method for method in OFFERED[study] if method != "kernel-density" or study != "trees" or case == "gaussian-hub"
     )
@@ -234,12 +234,13 @@ def check(cell: dict) -> None:
     if cell["study"] == "frames":
         one_of("images", cell["case"], ("digits", "mnist"))
     if cell["study"] == "genes" and cell["case"] != SIMULATED and cell["n"] > len(expression_table(cell["case"])[0]):
-        raise InvalidInput(f"n is {cell['n']}; {cell['case']} has {len(expression_table(cell['case'])[0])} rows")
+        rows = len(expression_table(cell["case"])[0])
+        raise InvalidInput(f"n must be at most {rows}, the rows of {cell['case']}, got {cell['n']}")
     require_minimum(cell, MINIMUM)
 
 
 def cost(cell: dict) -> float:
-    """Seconds on a core, about."""
+    """Approximate seconds on one core."""
     pairs = {"trees": VARIABLES**2, "genes": 400, "frames": (cell["frames"] or 1) ** 2}[cell["study"]]
     return cell["sets"] * pairs * (1e-3 + 2.5e-6 * cell["n"])
 
@@ -257,25 +258,25 @@ def drawn(cell: dict, number: int) -> Data:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Weighs the pairs of every data set by every method of the pack, and scores what the weights find."""
+    """Computes the weights of every data set by every method, and compares the structures with the truth."""
     (sets,) = {cell["sets"] for cell in pack.cells}
     found: dict[str, list[dict[str, float]]] = {cell["method"]: [] for cell in pack.cells}
     for number in range(sets):
         first = pack.cells[0]
-        of = drawn(first, first["block"] * sets + number)
+        sample = drawn(first, first["block"] * sets + number)
         for cell in pack.cells:
-            weights = METHODS[cell["method"]](of.variables, cell, np.random.default_rng(number))
-            found[cell["method"]].append(scores(cell["study"], weights, of.truth))
+            weights = METHODS[cell["method"]](sample.variables, cell, np.random.default_rng(number))
+            found[cell["method"]].append(scores(cell["study"], weights, sample.truth))
         report.progress((number + 1) / sets)
     for cell in pack.cells:
         values = {name: np.array([row[name] for row in found[cell["method"]]]) for name in found[cell["method"]][0]}
         report.table(cell, "sets", values)
-        for name, of_sets in values.items():
-            report.metrics(cell, {name: of_sets.mean(), f"{name}_variance": of_sets.var(ddof=1)})
+        for name, each in values.items():
+            report.metrics(cell, {name: each.mean(), f"{name}_variance": each.var(ddof=1)})
 
 
 def scores(study: str, weights: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """The area under the ROC curve for graphs, the share of wrong edges, directed and not, for trees."""
+    """The area under the ROC curve for graphs; the share of wrong edges, directed and undirected, for trees."""
     if study == "genes":
         return {"auc": structure.edge_auc(weights, truth)}
     tree = structure.maximum_arborescence(weights)
@@ -290,16 +291,18 @@ def scores(study: str, weights: np.ndarray, truth: np.ndarray) -> dict[str, floa
 
 @datasets.cached_by(("study", "case"))
 def data_sets(cell: dict) -> tuple[DataSet, ...]:
-    """What a cell's data are of."""
+    """The data of a cell."""
     study, case = cell["study"], cell["case"]
     if study == "frames":
         pool = data.digits if case == "digits" else data.mnist
         return (datasets.items(f"moving {case}", pool, synthetic=False),)
     if study == "genes" and case != SIMULATED:
         content = lambda: dict(zip(("expression", "graph"), expression_table(case)))  # noqa: E731
-        return (DataSet(case, "a table of the person who ran it", content),)
-    sizes = {"variables": VARIABLES, "states": STATES, "scale": SCALE} if study == "trees" else {"samples": NETWORK}
-    return (datasets.law(f"{case} (generated)", **sizes),)
+        return (DataSet(case, "a table of the user", content),)
+    sizes = {"samples": NETWORK_SAMPLES}
+    if study == "trees":
+        sizes = {"variables": VARIABLES, "states": STATES, "scale": SCALE}
+    return (datasets.distribution(f"{case} (generated)", **sizes),)
 
 
 SWEEP = Sweep(

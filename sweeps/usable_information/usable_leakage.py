@@ -1,12 +1,12 @@
-"""Who can still read what a representation was to hide? (Xu et al. 2020, section 6.4, fairness)
+"""Which predictors can still use information that a representation should hide? (Xu et al. 2020, section 6.4, fairness)
 
-Shannon's information does not depend on who looks, V-information does: what is hidden from one family of observers may
-be in plain sight for another. Two studies:
+Shannon's mutual information does not depend on the observer, but V-information does: information that is hidden from
+one family of predictors may be usable by another. There are two studies:
 
-    blocks  the latent blocks of the models that the sweep domain-partition has logged (it must have run first): what
-            every family can use of each block about the class and about the domain
-    hiding  features of digits trained to hide their parity from one family of networks, and what every family can still
-            use of them, about the parity and about what was not to be hidden: digit // 2, all but independent of it
+    blocks  the latent blocks of models logged by the sweep domain-partition, which must run first: the information
+            about class and domain that every family can use in each block
+    hiding  features of digits trained to hide their parity from one family of networks: the information that every
+            family can use about the parity, and about digit // 2, which is nearly independent of it and not hidden
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ FAMILIES: Mapping[str, Family] = {
     "knn": NearestNeighbours(),
     "kernel": Kernel(),
 }
-TOGETHER = "all blocks"
+ALL_BLOCKS = "all blocks"
 REPRESENTATIONS = ("mean", "draw")
-SIDE = 14  # pixels to which MNIST is reduced
+SIDE = 14  # width and height of resized MNIST images, pixels
 MINIMUM = {"items": 60, "folds": 3, "steps": 1, "adversary_steps": 1, "size": 1, "seed": 0}
 
 LAPTOP = dict(
@@ -105,14 +105,14 @@ def cells(profile: Profile) -> Iterator[dict]:
 
 
 def block_cells(profile: Profile) -> Iterator[dict]:
-    """Of the models of the newest version that did not diverge. Where there are none, a sentence on the standard error;
-    ValueError where nothing else is asked for."""
+    """Cells for the models of the newest version that did not diverge. Without any: a note on standard error, or
+    ValueError if there is no other study."""
     try:
         found = logged(profile.source.replace("+", " "))
     except LookupError as error:
         if tuple(profile.studies) == ("blocks",):
-            raise ValueError(f"the blocks are those of models that domain-partition logs: {error.args[0]}") from None
-        print(f"note: no latent blocks to read: {error.args[0]}", file=sys.stderr)
+            raise ValueError(f"the blocks are those of the sweep domain-partition, but {error.args[0]}") from None
+        print(f"note: there are no latent blocks: {error.args[0]}", file=sys.stderr)
         return
     for _, run in found.iterrows():
         yield from grid(
@@ -123,14 +123,14 @@ def block_cells(profile: Profile) -> Iterator[dict]:
 
 
 def logged(label: str | None) -> pd.DataFrame:
-    """The finished trainings under a label (None: any), newest version, not diverged. LookupError if none."""
+    """The finished trainings with a label (None: any), of the newest version, not diverged. LookupError if none."""
     found = runs(domain_partition.SWEEP.name, label)
     return found[(found["version"] == found.loc[found["start"].idxmax(), "version"]) & (found["diverged"] == 0)]
 
 
 def hiding_cells(profile: Profile) -> Iterator[dict]:
-    """Of every family to hide from, and of hiding nothing."""
-    images = datasets.images_of(profile.images)
+    """Cells for every family to hide from, and for hiding nothing."""
+    images = datasets.image_data(profile.images)
     for against in profile.against:
         yield from grid(
             study="hiding", data=images, against=against, families=profile.families, items=profile.items,
@@ -153,10 +153,14 @@ def check(cell: dict) -> None:
 
 
 def trial(pack: Pack, report: Report) -> None:
-    """Measures what every family can use of the representation of a cell."""
+    """Measures the information that every family can use in the representation of a cell."""
     (cell,) = pack.cells
     families = {name: FAMILIES[name] for name in cell["families"]}
-    found = of_blocks(cell, families, pack.device) if cell["study"] == "blocks" else of_hidden(cell, families, report)
+    found = (
+        measure_blocks(cell, families, pack.device)
+        if cell["study"] == "blocks"
+        else measure_hidden(cell, families, report)
+    )
     report.table(cell, "leakage", {name: found[name].to_numpy() for name in found})
     for row in found.itertuples():
         name = f"{row.label}/{row.block}/{row.family}"
@@ -165,8 +169,9 @@ def trial(pack: Pack, report: Report) -> None:
     report.metrics(cell, {f"{label}/ceiling_bits": bits for label, bits in ceilings.items()} | {"n": found["n"].max()})
 
 
-def of_blocks(cell: dict, families: Mapping[str, Family], device: str) -> pd.DataFrame:
-    """Every block alone and all together, about class and domain of unseen items of the training domains."""
+def measure_blocks(cell: dict, families: Mapping[str, Family], device: str) -> pd.DataFrame:
+    """The usable information in every block and in all together, about class and domain of unseen items of the training
+    domains."""
     run, items = source_of(cell["source"])
     inside = items["split"] == list(items["split_names"]).index(domain_partition.PARTS[0])
     rows = np.flatnonzero(inside & some_groups(items["groups"], inside, cell["items"]))
@@ -175,7 +180,7 @@ def of_blocks(cell: dict, families: Mapping[str, Family], device: str) -> pd.Dat
     noise = stream(cell["seed"], "blocks") if cell["representation"] == "draw" else None
     blocks = {name: z.numpy().astype(np.float64) for name, z in extract_blocks(model, x, generator=noise).items()}
     if len(blocks) > 1:
-        blocks[TOGETHER] = np.concatenate(list(blocks.values()), axis=1)
+        blocks[ALL_BLOCKS] = np.concatenate(list(blocks.values()), axis=1)
     labels = {"class": items["y"][rows], "domain": items["d"][rows]}
     return usable_leakage(
         blocks, labels, families, cell["folds"], items["groups"][rows], generator=np.random.default_rng(0)
@@ -184,29 +189,29 @@ def of_blocks(cell: dict, families: Mapping[str, Family], device: str) -> pd.Dat
 
 @functools.lru_cache(maxsize=1)
 def source_of(key: str) -> tuple[str, dict[str, np.ndarray]]:
-    """The run of a training by its key, and its items."""
+    """The id of the run of a training by its key, and its logged items."""
     every = logged(None)
     run = every.loc[every["key"] == key, "run_id"].iloc[0]
     return run, arrays(run, ITEMS)
 
 
 def data_sets(cell: dict) -> tuple[DataSet, ...]:
-    """The items that a training has kept, or all the digits from which some are drawn."""
+    """The logged items of a training, or all digits, from which some are drawn."""
     if cell["study"] == "blocks":
-        content, kept = (lambda: source_of(cell["source"])[1]), "kept by a training of domain-partition"
-        return (DataSet(cell["data"], kept, content, "evaluation"),)
+        content, source = (lambda: source_of(cell["source"])[1]), "logged by a training of domain-partition"
+        return (DataSet(cell["data"], source, content, "evaluation"),)
     return (datasets.items(cell["data"], getattr(data, cell["data"]), synthetic=False),)
 
 
 def some_groups(groups: np.ndarray, inside: np.ndarray, count: int) -> np.ndarray:
-    """A mask [n] of random whole groups that hold about `count` of the items inside."""
+    """A mask [n] of random whole groups with about `count` of the items inside."""
     own = np.unique(groups[inside])
     share = min(1.0, count / inside.sum())
     return np.isin(groups, np.random.default_rng(0).permutation(own)[: max(1, round(share * len(own)))])
 
 
-def of_hidden(cell: dict, families: Mapping[str, Family], report: Report) -> pd.DataFrame:
-    """Features trained on one half of the digits, and what is read from those of the other half."""
+def measure_hidden(cell: dict, families: Mapping[str, Family], report: Report) -> pd.DataFrame:
+    """The usable information in features that are trained on one half of the digits, measured on the other half."""
     x, digit = pixels(cell["data"], cell["items"], cell["seed"])
     parity = digit % 2
     fitted = draws(cell["seed"], "halves").permutation(len(x)) < len(x) // 2
@@ -236,7 +241,7 @@ def pixels(name: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cost(cell: dict) -> float:
-    """Seconds on a core, about: networks by items and folds, of two labels."""
+    """Approximate seconds on one core: networks by items and folds, for two labels."""
     networks = sum(name in NETWORKS for name in cell["families"])
     blocks = 5 if cell["study"] == "blocks" else 1
     hiding = 0.0 if cell["study"] == "blocks" else cell["steps"] * (1.5e-3 + 6e-4 * cell["adversary_steps"])
@@ -261,5 +266,5 @@ SWEEP = Sweep(
     replicates=("seed", "source"),
     check=check,
     cost=cost,
-    version=3,  # logistic families of ten classes are fitted another way
+    version=3,  # another fit of logistic families of ten classes
 )

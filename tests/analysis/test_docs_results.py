@@ -14,8 +14,8 @@ import pytest
 from analysis import docs_results, report
 from analysis.common import tables
 from analysis.mi_benchmark import estimator_choice
-from infoscope.__main__ import _own
-from infoscope.command_line import ended
+from infoscope.__main__ import own_commands
+from infoscope.command_line import run_command
 from infoscope.tracking.status import Status
 from tests.analysis.pictures import numbers
 
@@ -62,7 +62,7 @@ def store(made_up, monkeypatch, tmp_path, sketched):
 
 
 def test_what_was_run_has_a_page_and_what_was_not_is_said(store, capsys):
-    assert ended(docs_results.COMMAND, []) == 0
+    assert run_command(docs_results.COMMAND, []) == 0
     written = {path.name for path in store.glob("*.md")}
     assert written == {"index.md", "estimator-choice.md", "known-laws.md"}  # smoke only tries things
     page = (store / "estimator-choice.md").read_text()
@@ -77,13 +77,13 @@ def test_what_was_run_has_a_page_and_what_was_not_is_said(store, capsys):
 
 
 def test_a_page_says_where_its_runs_lie_beside_it(store):
-    ended(docs_results.COMMAND, ["estimator-choice"])
+    run_command(docs_results.COMMAND, ["estimator-choice"])
     page = store / "estimator-choice.md"
     assert "runs-load" not in page.read_text()
-    assert _own()["runs-save"].make_context("", ["x"]).params["to"] == str(docs_results.FOLDER / "runs")
+    assert own_commands()["runs-save"].make_context("", ["x"]).params["to"] == str(docs_results.FOLDER / "runs")
     (store / "runs").mkdir()
     (store / "runs" / "estimator-choice.jsonl.gz").touch()
-    ended(docs_results.COMMAND, ["estimator-choice"])
+    run_command(docs_results.COMMAND, ["estimator-choice"])
     assert "ARGS=docs/results/runs/estimator-choice.jsonl.gz`" in page.read_text()
 
 
@@ -100,12 +100,12 @@ def test_a_full_setting_of_which_cells_are_missing_is_not_said_to_be_run(store, 
     for module in (report, docs_results):
         monkeypatch.setattr(module, "runs", lambda *words: runs(words[0]).assign(profile="paper"))
     monkeypatch.setattr(docs_results, "status", lambda names, profile: [found])
-    ended(docs_results.COMMAND, ["estimator-choice"])
+    run_command(docs_results.COMMAND, ["estimator-choice"])
     page = (store / "estimator-choice.md").read_text()
     assert "## Profile paper" in page and "/home/me" not in page
     said = re.findall(rf"\*\*{docs_results.IN_PART}(.*?)\*\*", page)
     assert [numbers(one) for one in said] == ([told] if told else [])
-    ended(docs_results.COMMAND, ["nuisance"])  # the list is written of the pages that are there
+    run_command(docs_results.COMMAND, ["nuisance"])  # the list is written of the pages that are there
     assert row_of(store)[2] == (f"run in part: {said[0]}" if told else "run")
 
 
@@ -121,13 +121,13 @@ def test_a_named_part_of_the_full_setting_is_listed_as_one(store, monkeypatch, l
     runs = report.runs
     for module in (report, docs_results):
         monkeypatch.setattr(module, "runs", lambda *words: runs(words[0]).assign(profile=label))
-    ended(docs_results.COMMAND, ["estimator-choice"])
+    run_command(docs_results.COMMAND, ["estimator-choice"])
     assert row_of(store)[2:] == [full.format(label), others]
 
 
 def test_the_list_tells_what_stands_beside_published_tables_and_what_it_took(store):
     """Mean and largest part by which the MSEs of the made-up runs differ from table 3's, computed from the tables."""
-    ended(docs_results.COMMAND, ["estimator-choice"])
+    run_command(docs_results.COMMAND, ["estimator-choice"])
     text = (store / "index.md").read_text()
     (row,) = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| table 3 |")]
     result = next(
@@ -162,14 +162,14 @@ def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):
         return dataclasses.replace(found, pictures=pictures)
 
     monkeypatch.setattr(docs_results, "section", quoting)
-    ended(docs_results.COMMAND, ["estimator-choice"])
+    run_command(docs_results.COMMAND, ["estimator-choice"])
     page = (store / "estimator-choice.md").read_text()
     assert "Quotes items" in page and "| domain |" not in page and not list(store.glob("*.png"))
 
 
 def test_a_long_table_is_a_file_beside_the_page(store, monkeypatch):
     monkeypatch.setattr(tables, "FOLDED", 2)
-    ended(docs_results.COMMAND, ["known-laws"])
+    run_command(docs_results.COMMAND, ["known-laws"])
     page = (store / "known-laws.md").read_text()
     (name,) = re.findall(r"\[Table of 3 rows, as CSV\]\((.+\.csv)\)", page)
     lines = (store / name).read_text().splitlines()
@@ -185,16 +185,16 @@ def test_a_long_table_is_a_file_beside_the_page(store, monkeypatch):
 def test_pages_of_other_stores_stay(store):
     store.mkdir(parents=True)
     (store / "toy-model.md").write_text(f"{docs_results.HEADING}paper\n")
-    ended(docs_results.COMMAND, ["known-laws"])
+    run_command(docs_results.COMMAND, ["known-laws"])
     assert re.search(r"\[toy-model\]\(toy-model.md\) \|.*\| run \| - \|", (store / "index.md").read_text())
 
 
 def test_an_unknown_name_is_one_sentence_and_writes_nothing(store, capsys):
-    assert ended(docs_results.COMMAND, ["known-lows"]) == 2
+    assert run_command(docs_results.COMMAND, ["known-lows"]) == 2
     assert "got 'known-lows'" in capsys.readouterr().err and not store.exists()
 
 
 def test_text_of_a_store_is_no_markup(store):
     assert docs_results.escaped("a|b <script> [x](y) `c_d` e_f") == "a\\|b &lt;script&gt; \\[x](y) `c_d` e\\_f"
-    ended(docs_results.COMMAND, ["known-laws"])
+    run_command(docs_results.COMMAND, ["known-laws"])
     assert "a&lt;b&gt;\\|c" in (store / "known-laws.md").read_text()

@@ -13,7 +13,7 @@ import pytest
 
 from analysis import measure
 from analysis.common.own_data import read
-from infoscope.command_line import ended
+from infoscope.command_line import run_command
 from infoscope.estimators.arrays import as_pairs
 from infoscope.tracking.store.store import Store
 from infoscope.tracking.store.ui import links
@@ -40,7 +40,7 @@ def written(here, suffix=".csv"):
 
 def test_a_table_a_figure_and_one_run(here, capsys):
     words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg,ksg-2,nsb"]
-    assert ended(measure.COMMAND, words) == 0
+    assert run_command(measure.COMMAND, words) == 0
     printed, progress = capsys.readouterr()
     assert printed.splitlines()[0].startswith(("0.", "1.")) and " bits (95 %: " in printed.splitlines()[0]
     assert printed.splitlines()[1].startswith("Grade ") and "reading: " in progress
@@ -62,7 +62,7 @@ def test_a_table_a_figure_and_one_run(here, capsys):
 
 def test_nothing_is_measured_that_cannot_be_kept(here, capsys, monkeypatch):
     monkeypatch.setattr("analysis.common.tables.os.access", lambda path, how: False)
-    assert ended(measure.COMMAND, ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "gcmi"]) == 2
+    assert run_command(measure.COMMAND, ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "gcmi"]) == 2
     printed, said = capsys.readouterr()
     assert said.startswith("error: tables go to") and said.count("\n") == 1 and not printed
 
@@ -71,7 +71,7 @@ def test_nats_where_they_are_asked_for(here):
     tables = {}
     for unit in ("nats", "bits"):
         words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg", "--unit", unit]
-        assert ended(measure.COMMAND, words) == 0
+        assert run_command(measure.COMMAND, words) == 0
         tables[unit] = pd.read_csv(written(here), comment="#")
     for name in ("{}", "{}_error", "low_{}", "high_{}"):
         nats, bits = (tables[unit][name.format(unit)].to_numpy() for unit in tables)
@@ -83,13 +83,14 @@ def test_two_questions_have_tables_of_their_own(here):
     shutil.copy("own.csv", "other/own.csv")
     asked = [("own.csv", "a"), ("own.csv", "b"), ("other/own.csv", "a"), ("./own.csv", "a")]
     for data, x in asked:
-        assert ended(measure.COMMAND, ["--data", data, "--x", x, "--y", "y", "--methods", "gcmi"]) == 0
+        assert run_command(measure.COMMAND, ["--data", data, "--x", x, "--y", "y", "--methods", "gcmi"]) == 0
     assert len({*(here / "runs" / "tables").glob("measure-own-*.csv")}) == 3  # the last asks what the first asked
 
 
 def test_a_note_on_a_type_is_printed_once_in_the_words_of_the_command_line(here, capsys):
     pd.read_csv("own.csv").assign(age=18 + np.arange(200) % 60).to_csv("own.csv", index=False)
-    assert ended(measure.COMMAND, ["--data", "own.csv", "--x", "age", "--y", "label", "--methods", "ksg,gcmi"]) == 0
+    words = ["--data", "own.csv", "--x", "age", "--y", "label", "--methods", "ksg,gcmi"]
+    assert run_command(measure.COMMAND, words) == 0
     printed = capsys.readouterr().out
     assert printed.count("'age' has whole numbers") == 1 and "(DISCRETE=: as categories)" in printed
 
@@ -132,7 +133,7 @@ def test_defaults_fit_the_types(here, y, kind):
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, message):
-    assert ended(measure.COMMAND, words) == 2
+    assert run_command(measure.COMMAND, words) == 2
     assert message in capsys.readouterr().err
     assert not (here / "runs").exists()
 

@@ -15,7 +15,7 @@ import pytest
 from analysis import report
 from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark import estimator_choice, nuisance, representation_dimension
-from infoscope.command_line import ended
+from infoscope.command_line import run_command
 from tests.analysis.pictures import numbers
 
 
@@ -70,7 +70,7 @@ def store(made_up, monkeypatch, tmp_path, sketched):
 
 
 def written(capsys, status=0):
-    assert ended(report.COMMAND, ["--profile", "laptop"]) == status
+    assert run_command(report.COMMAND, ["--profile", "laptop"]) == status
     output = capsys.readouterr()
     with open(output.out.strip(), encoding="utf-8") as file:
         return file.read(), output.err
@@ -184,7 +184,7 @@ def test_nothing_to_show(store, capsys, monkeypatch, never):
         return known(experiment, profile)
 
     monkeypatch.setattr(report, "runs", runs)
-    assert ended(report.COMMAND, ["--profile", "paper"]) == 2
+    assert run_command(report.COMMAND, ["--profile", "paper"]) == 2
     first, *others = capsys.readouterr().err.splitlines()
     assert "`make report PROFILE=laptop`" in first
     names = [line.split(":")[0].strip() for line in others]

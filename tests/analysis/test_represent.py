@@ -6,7 +6,7 @@ import pytest
 
 from analysis import represent
 from analysis.common.own_data import read_representation
-from infoscope.command_line import ended
+from infoscope.command_line import run_command
 from infoscope.tracking.store.store import Store
 
 
@@ -29,7 +29,7 @@ def here(tmp_path, monkeypatch):
 
 def test_a_page_tables_a_heat_map_and_one_run(here, capsys):
     words = ["--data", "own.csv", "--x", "z_y*,z_d*", "--targets", "class,size", "--domain", "site", "--items", "photo"]
-    assert ended(represent.COMMAND, [*words, "--rows", "60"]) == 0
+    assert run_command(represent.COMMAND, [*words, "--rows", "60"]) == 0
     printed, progress = capsys.readouterr()
     assert (
         printed.startswith("No leak is detected: ")
@@ -60,7 +60,7 @@ def test_a_page_tables_a_heat_map_and_one_run(here, capsys):
 
 def test_what_was_asked_for_and_cannot_be_said_fails_with_the_rest_written(here, capsys):
     words = ["--data", "same.csv", "--x", "z_y*", "--targets", "class", "--domain", "same", "--rows", "60"]
-    assert ended(represent.COMMAND, words) == 1
+    assert run_command(represent.COMMAND, words) == 1
     printed, errors = capsys.readouterr()
     assert "error: nothing was measured about domain: it is one class in all 160 rows" in errors
     assert printed.startswith("Not measured: same: it is one class in all 160 rows") and "\nclass: " in printed
@@ -98,7 +98,7 @@ def test_blocks_by_prefix_array_or_column(here):
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, message):
-    status = ended(represent.COMMAND, words)
+    status = run_command(represent.COMMAND, words)
     said = capsys.readouterr().err
     assert status == 2 and message in said and "usage:" not in said
     assert not (here / "runs").exists()

@@ -6,7 +6,7 @@ import pytest
 
 from analysis import screen
 from analysis.common.own_data import read_table
-from infoscope.command_line import ended
+from infoscope.command_line import run_command
 from infoscope.estimators import Angle, Discrete
 from infoscope.tracking.store.store import Store
 from tests.refusals import refused
@@ -32,7 +32,7 @@ def here(tmp_path, monkeypatch):
 
 def test_a_table_a_figure_a_page_and_one_run(here, capsys):
     words = ["--data", "own.csv", "--target", "size", "--groups", "home", "--angles", "hour:24", "--discrete", "note"]
-    assert ended(screen.COMMAND, words) == 0
+    assert run_command(screen.COMMAND, words) == 0
     printed, progress = capsys.readouterr()
     assert "1 of 4 columns depend on size" in printed and "(n = 200 in 100 groups)" in printed
     assert "note must have categories that repeat" in printed and "SHA-256 of the data:" in printed
@@ -50,7 +50,7 @@ def test_a_table_a_figure_a_page_and_one_run(here, capsys):
 
 
 def test_every_pair_of_chosen_columns(here, capsys):
-    assert ended(screen.COMMAND, ["--data", "own.csv", "--x", "dose,size,s*", "--rows", "150"]) == 0
+    assert run_command(screen.COMMAND, ["--data", "own.csv", "--x", "dose,size,s*", "--rows", "150"]) == 0
     printed, _ = capsys.readouterr()
     assert "1 of 3 pairs of columns depend on each other" in printed and "dose and size" in printed
     (run,) = Store.open("screen").search("")
@@ -85,7 +85,7 @@ def test_columns_keep_their_missing_values_and_types(here):
     ],
 )
 def test_bad_input_writes_nothing(here, capsys, words, message):
-    assert ended(screen.COMMAND, words) == 2
+    assert run_command(screen.COMMAND, words) == 2
     said = capsys.readouterr().err
     assert message in said and said.count("\n") == 1, said
     assert not (here / "runs").exists()

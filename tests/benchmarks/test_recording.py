@@ -1,6 +1,6 @@
 """What it costs to record a metric: to write it down in the trial, and to carry it to MLflow in batches of a thousand.
 
-A batch is a hundred entries of ten metrics, as a trial reports them, carried by `live.Seen`: reading the record, the
+A batch is a hundred entries of ten metrics, as a trial reports them, sent by `PartlySent`: reading the record, the
 requests, and the note of what was sent. Once into SQLite from this process, once to a server (one worker, SQLite, the
 same machine). The least processor time of several rounds counts, the server's with it; wall time is printed beside it.
 What is asserted is that a metric costs less than a fifth of what MLflow's own `log_metric` takes in the same run;
@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from infoscope.tracking.record import Record
-from infoscope.tracking.sending.live import Seen
+from infoscope.tracking.sending.live_updates import PartlySent
 from infoscope.tracking.sending.publish import header_tags
 from infoscope.tracking.store.store import Store
 from tests.benchmarks.timing import Call, show
@@ -53,7 +53,7 @@ def test_a_metric_costs_little(tmp_path, store_and_clock):
     store, clock = store_and_clock
     record, step = Record.of(tmp_path, "cell"), 0
     record.begin({"seed": 0}, header_tags("cell", {"seed": 0}, {}))
-    seen = Seen(record)
+    seen = PartlySent(record)
     run_id = seen.send(store, [])
 
     def write() -> None:

@@ -55,9 +55,9 @@ def packed(text):
 
 
 ARRAYS = [
-    (content(b""), "it is empty, cut short, or something else"),
-    (content("x,y\n1,2\n"), "it is empty, cut short, or something else"),
-    (cut, "it is empty, cut short, or something else"),
+    (content(b""), "it is no archive of numpy.savez, or it is truncated"),
+    (content("x,y\n1,2\n"), "it is no archive of numpy.savez, or it is truncated"),
+    (cut, "it is no archive of numpy.savez, or it is truncated"),
     (damaged, "Bad|Error|invalid"),
     (npz(x=np.zeros((3, 2))), "it lacks y and has x"),
     (npz(x=np.array([{}]), y=np.zeros(1)), "array of objects"),
@@ -69,7 +69,7 @@ ARRAYS = [
 
 
 @pytest.mark.parametrize(("write", "told"), ARRAYS)
-def test_arrays_that_are_none(tmp_path, write, told):
+def test_invalid_arrays_are_refused(tmp_path, write, told):
     path = tmp_path / "imdb_embeddings" / "bert.npz"
     path.parent.mkdir()
     write(path)
@@ -84,7 +84,7 @@ def test_arrays_that_are_none(tmp_path, write, told):
         ("cifar10/cifar10_subset.npz", lambda root: cifar10("train", root)),
     ],
 )
-def test_images_that_are_none(tmp_path, write, name, load):
+def test_invalid_images_are_refused(tmp_path, write, name, load):
     path = tmp_path / name
     path.parent.mkdir()
     write(path)
@@ -104,7 +104,7 @@ TEXTS = [
     ("write", "told"),
     [
         (content(b""), "."),
-        (content(b"no gzip"), "must be a whole text in UTF-8, but: Not a gzipped file"),
+        (content(b"no gzip"), "must be a complete UTF-8 text, but: Not a gzipped file"),
         (content(gzip.compress(json.dumps(ROW).encode() * 50)[:-9]), "ended before|line 1"),
         (packed(b"\xff\xfe\n"), r"line 1, must be UTF-8, but: 'utf-8' codec"),
         (packed(DEEP), "line 1"),
@@ -113,14 +113,14 @@ TEXTS = [
         (packed(bytes(2**20) * 80), "unpacks to over 64 MiB"),
     ],
 )
-def test_texts_that_are_none(tmp_path, name, load, write, told):
+def test_invalid_texts_are_refused(tmp_path, name, load, write, told):
     path = tmp_path / name
     path.parent.mkdir()
     write(path)
     refused(path, told, load, tmp_path)
 
 
-def test_a_plain_table_that_is_none(tmp_path):
+def test_tables_that_are_not_utf_8_are_refused(tmp_path):
     path = tmp_path / "cola" / "in_domain_train.tsv"
     path.parent.mkdir()
     path.write_bytes(b"a\t1\t\tfine\nb\t1\t\t\xe9\n")
@@ -142,7 +142,7 @@ def test_a_plain_table_that_is_none(tmp_path):
         (b"", "an IDX file|whole gzip"),
     ],
 )
-def test_idx_files_that_are_none(tmp_path, text, told):
+def test_invalid_idx_files_are_refused(tmp_path, text, told):
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)
     (raw / "train-images-idx3-ubyte.gz").write_bytes(text)
@@ -159,7 +159,7 @@ def test_a_limit_can_be_raised_and_must_be_a_number(tmp_path, monkeypatch):
         refused("INFOSCOPE_UNPACKED_GB", "positive number of gigabytes", read_gzip, path)
 
 
-def test_what_is_whole_is_read(tmp_path):
+def test_complete_files_are_read(tmp_path):
     with gzip.open(tmp_path / "a.gz", "wb") as file:
         file.write("één\r\ntwo".encode())
     (tmp_path / "a.txt").write_bytes("één\r\ntwo".encode())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.drill.places import DISK, Container, Nodes, Processes, separation
+from infra.drill.processes import DISK, Container, Nodes, Processes, separation
 
 
 @dataclass

@@ -73,7 +73,7 @@ def test_kubernetes_takes_secrets_from_secrets():
     assert seen == 13
 
 
-def test_kubernetes_pods_are_nobody_special():
+def test_kubernetes_pods_have_no_privileges():
     pods = list(containers())
     assert len(pods) == 8
     for one, spec, container in pods:
@@ -189,7 +189,7 @@ def test_every_task_and_file_that_is_named_exists():
     assert named >= 8
 
 
-def test_an_image_gets_what_it_copies_and_no_more():
+def test_an_image_contains_only_the_files_it_copies():
     """BuildKit reads NAME.dockerignore beside the Dockerfile: everything is left out but what is named there."""
     for path in (INFRA / "docker").glob("*Dockerfile"):
         rules = (path.parent / f"{path.name}.dockerignore").read_text().split("\n")

@@ -29,7 +29,7 @@ def module_of(folder):
 
 
 @pytest.mark.parametrize("folder", LOGGED, ids=lambda folder: folder.name)
-def test_an_earlier_model_says_what_it_said(folder):
+def test_an_earlier_model_gives_the_same_output(folder):
     inputs, output = kept(folder)
     model = load_model(str(folder))
     with torch.no_grad():

@@ -18,7 +18,8 @@ from infoscope.tracking import Profile, Sweep, arrays, curve, table
 from infoscope.tracking.checks import storable_text
 from infoscope.tracking.scheduling.worker import RecordedReport
 from infoscope.tracking.sending.publish import header_tags, publish
-from infoscope.tracking.store.store import ERROR, Store, values
+from infoscope.tracking.store.store import Store, values
+from infoscope.tracking.tags import ERROR
 from tests.tracking.cells import assigned
 
 EXAMPLES = int(os.environ.get("INFOSCOPE_EXAMPLES", 20))
@@ -110,7 +111,7 @@ def test_metrics(store, reports):
 
 @drawn
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3), st.floats(allow_infinity=False)), max_size=12))
-def test_nothing_sound_is_refused_and_of_every_step_the_last_counts(store, reports):
+def test_valid_numbers_are_accepted_and_the_last_value_of_a_step_counts(store, reports):
     report, record, cell = reporting(store)
     last = {}
     for name, step, value in reports:

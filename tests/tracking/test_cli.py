@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from infoscope import command_line
-from infoscope.__main__ import PROGRAMS, TOLD, main
+from infoscope.__main__ import PROGRAMS, main, own_commands
 from infoscope.command_line import command_of, module_of, names, sweeps_in_order
 from infoscope.errors import TooFew, Unavailable
 from infoscope.tracking import cli
@@ -69,7 +69,9 @@ def test_an_option_that_a_program_has_not_is_refused(words, capsys, monkeypatch)
 
 def test_help_tells_of_every_task_and_table(capsys, monkeypatch):
     monkeypatch.chdir(REPOSITORY)
-    assert main(["--help"]) == 0 and all(f"  {name} " in capsys.readouterr().out for name in [*TOLD][:1])
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {name} " in shown for name in (*own_commands(), *PROGRAMS))
     assert main(["table", "--help"]) == 0 and "critic-capacity" in capsys.readouterr().out
     assert main([]) == 2 and "sweep-all" in capsys.readouterr().err
 
@@ -81,7 +83,7 @@ def test_further_words_are_split_as_a_shell_does(capsys):
     assert "no closing quotation" in capsys.readouterr().err
 
 
-def test_a_port_that_another_program_has_is_refused(capsys):
+def test_a_port_in_use_is_refused(capsys):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -90,7 +92,7 @@ def test_a_port_that_another_program_has_is_refused(capsys):
     assert port in capsys.readouterr().err
 
 
-def test_outside_a_working_tree_it_says_so(tmp_path, monkeypatch, capsys):
+def test_outside_a_working_tree_a_message_is_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     answers = {"sweep one": "sweeps", "sweep-all": "sweeps", "table one": "tables"}
     for words, missing in answers.items():
@@ -111,21 +113,21 @@ def test_outside_a_working_tree_it_says_so(tmp_path, monkeypatch, capsys):
         (KeyboardInterrupt(), 130, None),
     ],
 )
-def test_what_is_of_the_input_or_the_machine_is_one_sentence(capsys, error, status, said):
+def test_expected_errors_are_one_sentence(capsys, error, status, said):
     def call(given):
         raise error
 
-    assert command_line.ended(command_line.command("one", call, [], ""), []) == status
+    assert command_line.run_command(command_line.command("one", call, [], ""), []) == status
     told = capsys.readouterr().err.splitlines()
     assert told == ([f"error: {said}"] if said else told) and (said or not any(map(str.strip, told)))
 
 
-def test_what_is_of_the_program_is_raised():
+def test_errors_of_the_program_are_raised():
     def call(given):
         raise AssertionError
 
     with pytest.raises(AssertionError):
-        command_line.ended(command_line.command("one", call, [], ""), [])
+        command_line.run_command(command_line.command("one", call, [], ""), [])
 
 
 def test_sweeps_and_tables_are_found_by_their_files():
@@ -178,7 +180,7 @@ def test_a_sweep_then_its_table(tree, capsys, of_sweep, status):
     assert ran[1:] == ([("analysis.work.one", "label")] if of_sweep < 2 else [])
 
 
-def test_a_trial_says_how_to_get_the_rest(tree, capsys):
+def test_a_trial_names_the_command_for_missing_data(tree, capsys):
     """Of a sweep that did not fail; a table is named where there is one."""
     tree(0)
     for words, told in ((["two", "--profile", "smoke"], 1), (["two"], 0), (["one", "--profile", "smoke"], 0)):

@@ -38,7 +38,7 @@ def test_other_content_has_another_digest():
     assert len({digest(content) for content in others}) == len(others)
 
 
-def test_it_tells_how_much_there_is_and_a_law_that_it_has_no_end():
+def test_a_data_set_has_its_size_and_a_distribution_has_none():
     entry = DataSet("made up", "here", lambda: {"x": iter([X, X]), "t": list("abcdefgh")}, "test").entry
     assert json.loads(entry["profile"]) == {"num_rows": 8, "num_elements": 32} and entry["context"] == "test"
     (text, array) = json.loads(json.loads(entry["schema"])["mlflow_tensorspec"]["features"])
@@ -47,7 +47,7 @@ def test_it_tells_how_much_there_is_and_a_law_that_it_has_no_end():
     assert "without end" in law["profile"] and law["source_type"] == "law"
 
 
-def test_what_is_no_data_set_is_told():
+def test_anything_but_data_sets_is_refused():
     for entries in (None, 3, [3], [{"name": "a"}], [None]):
         with pytest.raises(ValueError, match="data sets"):
             inputs(entries)

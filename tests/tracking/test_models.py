@@ -72,7 +72,7 @@ def test_a_foreign_model_is_refused_and_nothing_of_it_is_executed(foreign):
     ("infoscope.../../os", "system"),
     ("subprocess", "Popen"),
 ])  # fmt: skip
-def test_a_configuration_names_a_model_class_of_the_house_where_it_is_defined(tmp_path, module, kind):
+def test_a_configuration_names_a_model_class_by_its_own_module(tmp_path, module, kind):
     (tmp_path / "model.json").write_text(json.dumps({"module": module, "class": kind, "config": {}}))
     with pytest.raises((TypeError, ImportError)):
         load_model(str(tmp_path))
@@ -144,8 +144,8 @@ class Random(torch.nn.Module):
         return x + torch.rand_like(x)
 
 
-@pytest.mark.parametrize(("module", "words"), [(Moody(), "of a Moody: "), (Random(), "a Random differs")])
-def test_what_cannot_be_a_program_is_said_so(module, words):
+@pytest.mark.parametrize(("module", "words"), [(Moody(), "export a Moody: "), (Random(), "exported Random differs")])
+def test_a_module_that_cannot_be_exported_is_refused(module, words):
     with pytest.raises(ValueError, match=words):
         program(module, {"x": np.ones((2, 3), np.float32)})
 
@@ -191,18 +191,18 @@ def test_an_exported_model_is_served_without_infoscope(own_folder, capsys):
     assert expected.shape == (6, 4)
 
 
-def test_what_cannot_be_exported_ends_the_command_with_a_sentence(own_folder, capsys):
+def test_a_failed_export_ends_the_command_with_a_sentence(own_folder, capsys):
     store = Store.open("demo", create=True)
     for run_id in (store.client.create_run(store.experiment_id).info.run_id, "../../etc"):
         assert main(["export", run_id]) == 2 and len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
-def test_where_nothing_has_run_no_model_is_looked_for_and_no_store_is_made(tmp_path, monkeypatch, capsys):
+def test_loading_and_export_without_runs_create_no_store(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    with pytest.raises(LookupError, match="no runs yet"):
+    with pytest.raises(LookupError, match="no runs in"):
         load_model("0" * 32)
-    assert main(["export", "0" * 32]) == 2 and "no runs yet" in capsys.readouterr().err
+    assert main(["export", "0" * 32]) == 2 and "no runs in" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -259,7 +259,7 @@ def test_settings_of_another_model_than_the_weights_make_nothing(tmp_path, name,
     assert str(tmp_path / "model.json") in str(caught.value) and time.process_time() - began < 20
 
 
-def test_no_model_is_made_for_weights_that_cannot_be_read(tmp_path):
+def test_no_model_is_built_for_unreadable_weights(tmp_path):
     write_model(*case("vae"), tmp_path)
     (tmp_path / "weights.safetensors").write_bytes(b"nothing")
     with limit_allocations(0), refused(code="invalid"):

@@ -10,8 +10,8 @@ from infoscope.tracking import load_model
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.models import write_model
 from infoscope.tracking.promote import promote
-from infoscope.tracking.sending.publish import opened, publish
-from infoscope.tracking.store.find import asked, find, unit
+from infoscope.tracking.sending.publish import open_run, publish
+from infoscope.tracking.store.find import fields_in, find, unit
 from infoscope.tracking.store.store import Store
 from infoscope.tracking.tags import OUTCOME
 from tests.tracking.cells import begun
@@ -51,11 +51,11 @@ def test_a_promoted_model_is_loaded_by_its_alias_and_has_a_card(logged, command)
     assert same.version == version.version  # another alias of the same
 
 
-def test_what_cannot_be_promoted_is_said(logged, command):
+def test_a_model_that_cannot_be_promoted_is_refused(logged, command):
     run_id, _ = logged
     for words, told in (
         ((run_id, "--alias", "a b"), "'a b'"),
-        ((run_id, "--alias", "a", "--model", "vae"), "models critic"),
+        ((run_id, "--alias", "a", "--model", "vae"), "one of critic"),
         ((run_id, "--alias", "a", "--name", "a/b"), "'a/b'"),
         (("nonsense", "--alias", "a"), "not found"),
     ):
@@ -82,7 +82,7 @@ def test_a_search_passes_over_a_run_that_is_superseded(own_folder):
     for level in (5.0, 1.0):
         record = begun(own_folder / "records", "one", cell)
         record.metrics({"level": level}, 0)
-        run_id, _ = opened(record, store)
+        run_id, _ = open_run(record, store)
         store.client.log_metric(run_id, "level", level)
         store.client.set_tag(run_id, OUTCOME, "complete")
         store.client.set_terminated(run_id, "FINISHED", end_time=10**12 + int(10 / level))
@@ -93,7 +93,7 @@ def test_a_search_passes_over_a_run_that_is_superseded(own_folder):
 FILTER = "metrics.`in_domain/average` >= 0.9 and params.model = 'a' and tags.x = 'y'"
 
 
-def test_units_are_those_that_names_tell():
+def test_units_come_from_names():
     named = ("a_bits", "a_bits_error", "mse_bits2", "estimate_seconds", "accuracy")
     assert [unit(name) for name in named] == ["bits", "bits", "bits²", "s", ""]
-    assert asked(FILTER) == ["in_domain/average", "model"]
+    assert fields_in(FILTER) == ["in_domain/average", "model"]

@@ -25,7 +25,7 @@ time.sleep(600)
 """
 
 
-def test_a_torn_last_line_is_left_for_later(tmp_path):
+def test_an_incomplete_last_line_is_read_later(tmp_path):
     record = begun(tmp_path)
     record.metrics({"level": 1.0}, 0)
     with open(record.folder / LINES, "a") as file:
@@ -36,7 +36,7 @@ def test_a_torn_last_line_is_left_for_later(tmp_path):
 
 
 @pytest.mark.parametrize("torn", [b'{"step": 1, "metr', bytes(5), b'{"step": 1' + bytes(100)])
-def test_what_follows_a_torn_line_stays_readable(tmp_path, torn):
+def test_lines_after_an_incomplete_one_are_readable(tmp_path, torn):
     """Of a process that died, or the zeros that some disks have there after a loss of power."""
     record = begun(tmp_path)
     with open(record.folder / LINES, "ab") as file:
@@ -69,7 +69,7 @@ def test_an_attempt_goes_on_from_what_another_had_packed(tmp_path):
     first.metrics({"level": 2.0}, 1)
     time.sleep(0.002)
     second = begun(tmp_path, **{"who": "second"})
-    second.take_up(packed)
+    second.continue_from(packed)
     assert second.header()["time"] == first.header()["time"] and second.header()["tags"]["who"] == "second"
     assert [entry["metrics"] for entry, _ in second.entries() if "metrics" in entry] == [{"level": 1.0}]
     assert (second.files / "early.txt").read_text() == "early" and second.run_id == ""
@@ -92,7 +92,7 @@ def test_another_process_of_the_same_number_is_not_the_writer(tmp_path):
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.system
-def test_a_writer_that_has_ended_does_not_live_though_nobody_has_noticed(tmp_path):
+def test_an_ended_process_that_was_not_waited_for_is_dead(tmp_path):
     record = Record.of(tmp_path / "remote", "cell")
     with subprocess.Popen([sys.executable, "-c", WRITER, record.folder], stdout=subprocess.PIPE, text=True) as ended:
         assert ended.stdout.readline() == "begun\n" and record.writer_lives()
@@ -103,7 +103,7 @@ def test_a_writer_that_has_ended_does_not_live_though_nobody_has_noticed(tmp_pat
         assert not record.writer_lives()
 
 
-def test_a_later_attempt_is_the_last_one_though_the_clock_goes_back(tmp_path, monkeypatch):
+def test_a_later_attempt_replaces_earlier_ones_when_the_clock_goes_back(tmp_path, monkeypatch):
     first, now = begun(tmp_path), time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now - 3600 * 10**9)
     second = begun(tmp_path)
@@ -111,7 +111,7 @@ def test_a_later_attempt_is_the_last_one_though_the_clock_goes_back(tmp_path, mo
 
 
 @pytest.mark.parametrize("content", [bytes(32), b"\xff\xfe", b"abc"])
-def test_a_run_that_was_noted_by_half_is_none(tmp_path, content):
+def test_a_run_with_an_incomplete_note_is_ignored(tmp_path, content):
     record = begun(tmp_path)
     (record.folder / "run").write_bytes(content)
     assert record.run_id == ""

@@ -7,7 +7,7 @@ import pytest
 from optuna.distributions import IntDistribution
 
 from infoscope.tracking import Profile, Search, Sweep, grid
-from infoscope.tracking.sending.publish import header_tags, opened, publish
+from infoscope.tracking.sending.publish import header_tags, open_run, publish
 from infoscope.tracking.status import lines, status
 from infoscope.tracking.store.store import OUTCOME, Store
 from tests.tracking.cells import begun
@@ -61,14 +61,14 @@ def record(tmp_path, sweep, cell, profile="laptop"):
     return begun(folder, sweep.key(cell), cell, **{"infoscope.profile": profile})
 
 
-def test_cells_are_counted_by_what_became_of_them(tmp_path, store, command):
+def test_cells_are_counted_by_their_state(tmp_path, store, command):
     here = store("listed-cells")
     made = [record(tmp_path, LISTED, {"seed": seed, "kind": "plain"}) for seed in range(5)]
     for one, outcome in zip(made, ("complete", "complete", "failed")):
         one.end(outcome)
     for one in made[:4]:
         publish(one, here)
-    opened(made[4], here)
+    open_run(made[4], here)
     made[4].end("complete")  # and it is not sent yet
     other = record(tmp_path, LISTED, {"seed": 9, "kind": "plain"}, "laptop seeds=9")  # of no profile below
     other.end("complete")
@@ -106,7 +106,7 @@ def test_a_search_counts_the_cells_under_its_profile(tmp_path, store):
     assert (one.cells, one.counts, one.missing) == (4, {"done": 2}, 2)
 
 
-def test_a_sweep_that_cannot_say_its_cells(tmp_path, store):
+def test_a_sweep_whose_cells_cannot_be_counted(tmp_path, store):
     """Because its cells are made of another sweep's models, or because its module is not here."""
     for sweep in (NEEDY, Sweep("not-here", cells, nothing, PROFILES)):
         one = record(tmp_path, sweep, {"a": 1})
@@ -122,7 +122,7 @@ def test_a_sweep_that_cannot_say_its_cells(tmp_path, store):
     assert needy == "needy: no models" and absent.startswith("not-here: ")
 
 
-def test_a_deleted_experiment_is_said_so_and_keeps_no_other(tmp_path, store, command):
+def test_a_deleted_experiment_is_reported_and_the_others_are_sent(tmp_path, store, command):
     here = store("listed-cells")
     record(tmp_path, LISTED, {"seed": 0, "kind": "plain"}).end("complete")
     here.client.delete_experiment(here.experiment_id)

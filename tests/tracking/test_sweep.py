@@ -36,7 +36,7 @@ def test_key_depends_on_values_and_version_and_not_on_order():
         *[([{"a": value}], "cell value a", "type") for value in ([1, {}], {"x": 1}, object(), {1})],
     ],
 )
-def test_cells_that_are_none_are_refused(cells, argument, code):
+def test_cells_with_invalid_fields_are_refused(cells, argument, code):
     with refused(argument, code):
         sweep(cells).plan(Profile())
 
@@ -56,7 +56,7 @@ UNSTORABLE = [
 ]
 
 
-def test_what_mlflow_would_not_take_is_refused():
+def test_names_that_mlflow_would_refuse_are_refused():
     """Before it is run: its run could never be sent, or not as it is."""
     for cell, words in UNSTORABLE:
         with pytest.raises(ValueError, match=words) as caught:
@@ -70,7 +70,7 @@ def test_what_mlflow_would_not_take_is_refused():
         Sweep("demo", lambda profile: [], lambda pack, report: None, {"a; b": Profile()})
     with refused(code="invalid"):
         Search("a%", "max", lambda: None)
-    with refused("what", "type"):
+    with refused("the label of the settings", "type"):
         sweep([]).profile("laptop", {"steps": "\udcff"})
 
 
@@ -128,7 +128,7 @@ def test_bad_profile_or_setting(name, overrides, argument, code):
         sweep([]).profile(name, overrides)
 
 
-def test_a_trial_here_takes_reports_of_ones_own_and_names_the_protocol():
+def test_run_here_accepts_other_reports_and_names_the_protocol():
     class Kept(Report):
         def __init__(self):
             self.values = {}

@@ -1,7 +1,7 @@
-"""Estimators of public packages, each in an environment of its own (`make peers`), asked like methods of ours.
+"""Estimators of public packages, each in its own environment (`make peers`), called like our methods.
 
-protocol    Peer: what is asked, of which package
-registry    PEERS by name, SELECTIONS of columns
+protocol    Peer: an estimator of a package
+registry    PEERS by name, SELECTIONS: packages that select columns
 """
 
 from sweeps.sample_estimators.peers.protocol import Peer as Peer

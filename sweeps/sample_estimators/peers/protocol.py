@@ -1,4 +1,4 @@
-"""What a peer is: an estimator of a public package, asked in an environment of its own like any method of ours."""
+"""A peer: an estimator of a public package, called in its own environment like one of our methods."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from infoscope.errors import InvalidInput
 from infoscope.estimators import Estimate
 from infoscope.estimators.arrays.protocol import Described, Pairs
 from infoscope.estimators.variables import Variable
-from sweeps.sample_estimators.peers._process import Silence, Worker, worker
+from sweeps.sample_estimators.peers._process import NoAnswer, Worker, worker
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 ENVIRONMENTS, PINS = REPOSITORY / ".peers", REPOSITORY / "infra" / "peers"
 CALLS = PINS / "calls.py"
 OURS = ""  # the environment that infoscope runs in
-_TO_IMPORT = 300.0  # seconds: packages on torch or jax take half a minute on a cold disk
+_IMPORT_SECONDS = 300.0  # limit; packages with torch or jax may take half a minute
 NO_ERROR = "It gives no error."
 
 
 @dataclass(frozen=True)
 class Peer(Described):
-    """An estimator of a public package with its own defaults, as users call it; `estimate(x, y, method=peer)` takes it.
+    """An estimator of a public package with its own defaults, for `estimate(x, y, method=peer)`.
 
-    name         what results call it; with underscores, the function of `calls` that asks it
-    takes, limit, cost, source  as of every method
-    package      what is installed, by the name that registries know
-    environment  a folder of .peers, with its exact versions in infra/peers/ENVIRONMENT.txt; OURS is infoscope's own
-    one_column   whether one of the two sides must be one column
-    timeout      seconds that a call may take
-    calls        the file of functions that ask packages, read in the peer's environment
+    name         its name in results; with underscores, that of its function in `calls`
+    takes, limit, cost, source  as for every method
+    package      its name in the package index
+    environment  a folder of .peers, with exact versions in infra/peers/ENVIRONMENT.txt; OURS: infoscope's own
+    one_column   whether x or y must be one column
+    timeout      limit for a call, seconds
+    calls        the file of functions that call packages, imported in the peer's environment
     """
 
     name: str
@@ -54,12 +54,12 @@ class Peer(Described):
 
     @property
     def call(self) -> str:
-        """The function of `calls` that asks it."""
+        """Its function in `calls`."""
         return self.name.replace("-", "_")
 
     @property
     def version(self) -> str:
-        """Of the package: the pinned one, or in our own environment that which is there; "" where there is none."""
+        """The pinned version of the package, or the installed one in our own environment; "" if there is none."""
         if self.environment == OURS:
             return _own_version(self.package)
         return _pinned(self.environment).get(self.package, "")
@@ -72,27 +72,28 @@ class Peer(Described):
         return str(ENVIRONMENTS / self.environment / "bin" / "python")
 
     def installed(self) -> bool:
-        """Whether its package is there in that version."""
+        """Whether its package is installed in this version."""
         if self.environment == OURS:
             return bool(self.version)
-        told = f"{self.package.replace('-', '_')}-{self.version}.dist-info"
+        folder = f"{self.package.replace('-', '_')}-{self.version}.dist-info"
         place = ENVIRONMENTS / self.environment
-        return Path(self.python).exists() and any(place.glob(f"lib/python3*/site-packages/{told}"))
+        return Path(self.python).exists() and any(place.glob(f"lib/python3*/site-packages/{folder}"))
 
     def require(self, pairs: Pairs) -> None:
-        """ValueError where it does not take pairs of these types or widths."""
+        """Raises ValueError if it does not accept these types or numbers of columns."""
         super().require(pairs)
         widths = _width(pairs.x), _width(pairs.y)
         if self.one_column and min(widths) > 1:
             raise InvalidInput(
-                f"x or y must be one column: {self.name} asks of every column of the other side on its own, "
+                f"x or y must be one column for {self.name}, which estimates each column of the other one separately, "
                 f"got {widths[0]} and {widths[1]} columns."
             )
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-        """I(x; y), nats, as the package gives it, with an interval where it makes one. Labels, or the one-column
-        variable, are its y. ValueError: unsupported types or widths, not installed, timeout, a dead process, or the
-        package's own error.
+        """The package's estimate of I(x; y), nats, with its interval if it gives one. Labels, or the variable with one
+        column, are its y.
+
+        Raises ValueError for unsupported types or widths, a missing package, a timeout, or an error in the package.
         """
         self.require(pairs)
         process = self.start()
@@ -103,12 +104,12 @@ class Peer(Described):
             path = Path(folder) / "pairs.npz"
             np.savez(path, x=_array(x), y=_array(y))
             request = {"call": self.call, "data": str(path), "labels": _is_labels(y)}
-            found = self._asked(process, request | {"seed": int(generator.integers(2**31))}, self.timeout)
+            found = self._ask(process, request | {"seed": int(generator.integers(2**31))}, self.timeout)
         value, interval = found["value"], found["interval"]
-        notes = [] if math.isfinite(value) else [f"{self.name} answers {value:g}."]
+        notes = [] if math.isfinite(value) else [f"{self.name} returns {value:g}."]
         notes += map(_sentence, found["notes"])
         notes += [NO_ERROR] if interval is None else []
-        notes += [] if pairs.groups is None else [f"{self.name} knows no groups and takes rows as independent."]
+        notes += [] if pairs.groups is None else [f"{self.name} supports no groups and treats rows as independent."]
         return Estimate(
             value,
             math.nan,
@@ -122,9 +123,9 @@ class Peer(Described):
     def select(
         self, x: np.ndarray, y: np.ndarray, categories: Sequence[bool], labels: bool, seed: int
     ) -> tuple[list[int], float]:
-        """Places of the columns of x [n, d] that it finds to depend on y [n], and the seconds that it took.
+        """Positions of the columns of x [n, d] that it selects as dependent on y [n], and its duration in seconds.
 
-        categories [d] and labels say which hold codes. ValueError: not installed, timeout, or the package's own error.
+        categories [d], labels: which columns, and whether y, hold codes. ValueError as for `estimate`.
         """
         process = self.start()
         with tempfile.TemporaryDirectory() as folder:
@@ -132,27 +133,27 @@ class Peer(Described):
             np.savez(path, x=x, y=y[:, None], categories=np.asarray(categories))
             request = {"call": self.call, "data": str(path), "labels": labels, "seed": seed}
             began = time.perf_counter()
-            return self._asked(process, request, self.timeout)["selected"], time.perf_counter() - began
+            return self._ask(process, request, self.timeout)["selected"], time.perf_counter() - began
 
     def start(self) -> Worker:
-        """Its worker, which has imported its package. ValueError: not installed, or cannot be imported."""
+        """Its worker, with the package imported. ValueError: not installed, or it cannot be imported."""
         if not self.installed():
             where = f".peers/{self.environment}" if self.environment else "infoscope's own environment"
             wanted = " ".join(filter(None, (self.package, self.version)))
             raise InvalidInput(
-                f"{self.name} must be installed (make peers PEERS={self.package}), got no {wanted} in {where}."
+                f"{self.name} must be installed (make peers PEERS={self.package}), but {where} has no {wanted}."
             )
         process = worker(self.python, self.calls)
-        self._asked(process, {"make": self.call}, _TO_IMPORT)
+        self._ask(process, {"make": self.call}, _IMPORT_SECONDS)
         return process
 
-    def _asked(self, process: Worker, request: dict, seconds: float) -> dict:
+    def _ask(self, process: Worker, request: dict, seconds: float) -> dict:
         try:
             found = process.ask(request, seconds)
-        except Silence as silence:
-            raise InvalidInput(f"{self.name} must answer, but it {silence}.") from None
+        except NoAnswer as reason:
+            raise InvalidInput(f"{self.name} must return a result, but it {reason}.") from None
         if "error" in found:
-            raise InvalidInput(f"{self.name} must answer, got its {found['error'].rstrip('.')}.")
+            raise InvalidInput(f"{self.name} must return a result, got its {found['error'].rstrip('.')}.")
         return found
 
 

@@ -1,4 +1,4 @@
-"""The peers by name. NeuralMI is not among them: it is in no registry of packages, and installs from its sources."""
+"""The peers by name. NeuralMI is not included, because it is in no package index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sweeps.sample_estimators.peers.protocol import OURS, Peer
 
 _NEIGHBOURS, _JAX, _TORCH = "neighbours", "jax", "torch"
 _KSG = "Kraskov, Stögbauer & Grassberger 2004, eq. 8"
-_COLUMNS = "sum of I(column; y), which is I only where one column is all"
+_COLUMNS = "sum of I(column; y), which is I only for one column"
 _BMI = "benchmark-mi (Czyż et al. 2023)"
 _MIST = "torch-mist (Federici et al. 2023)"
 
@@ -45,7 +45,7 @@ _ALL = (
         "benchmark-mi", _JAX,
     ),
     Peer(
-        "bmi-cca", NUMBERS, "I of normal laws, else a lower bound or neither", "n, 1 s",
+        "bmi-cca", NUMBERS, "I of normal distributions, otherwise a lower bound or neither", "n, 1 s",
         f"{_BMI}: canonical correlations, Kay 1992; Brillinger 2004",
         "benchmark-mi", _JAX,
     ),
@@ -54,7 +54,7 @@ _ALL = (
         "benchmark-mi", _JAX,
     ),
     Peer(
-        "bmi-infonce", NUMBERS, "lower bound, at most the log of the rows it is asked of",
+        "bmi-infonce", NUMBERS, "lower bound, at most the log of the number of rows",
         "up to 10,000 steps, a minute",
         f"{_BMI}: van den Oord et al. 2018",
         "benchmark-mi", _JAX,
@@ -68,7 +68,7 @@ _ALL = (
         "benchmark-mi", _JAX,
     ),
     Peer(
-        "latentmi", NUMBERS, "lower bound: I of what its 8 dimensions keep", "up to 300 epochs, minutes",
+        "latentmi", NUMBERS, "lower bound: I of its 8 latent dimensions", "up to 300 epochs, minutes",
         f"latentmi (Gowri et al. 2024): KSG of latent variables; {_KSG}",
         "latentmi", _TORCH, timeout=3600.0,
     ),
@@ -78,13 +78,13 @@ _ALL = (
         "torch-mist", _TORCH,
     ),
     Peer(
-        "torch-mist-mine", NUMBERS, "lower bound, but of rows that it was fitted to", "1,000 steps, a minute",
+        "torch-mist-mine", NUMBERS, "lower bound, but on its training rows", "1,000 steps, a minute",
         f"{_MIST}: Belghazi et al. 2018",
         "torch-mist", _TORCH,
     ),
     Peer(
         "torch-mist-infonce", NUMBERS,
-        "lower bound of at most the log of a batch, but of rows that it was fitted to", "1,000 steps, a minute",
+        "lower bound, at most the log of the batch size, but on its training rows", "1,000 steps, a minute",
         f"{_MIST}: van den Oord et al. 2018",
         "torch-mist", _TORCH,
     ),
@@ -96,9 +96,9 @@ _SELECTING = (
     Peer("phik-selection", ANY, "dependence in bins", "n", "phik (Baak et al. 2020)", "phik", _SELECTION),
     Peer("sklearn-selection", ANY, "I of each column", "n log n", f"scikit-learn: {_KSG}", "scikit-learn", OURS),
     Peer(
-        "boruta-selection", ANY, "what a forest uses", "forests, minutes", "boruta (Kursa & Rudnicki 2010)",
+        "boruta-selection", ANY, "features used by a forest", "forests, minutes", "boruta (Kursa & Rudnicki 2010)",
         "Boruta", _SELECTION, timeout=1800.0,
     ),
 )  # fmt: skip
 SELECTIONS: Mapping[str, Peer] = MappingProxyType({peer.name.removesuffix("-selection"): peer for peer in _SELECTING})
-"""Packages that choose columns of a table."""
+"""Packages that select columns of a table."""

@@ -10,7 +10,7 @@ import pytest
 from analysis.common import tables
 from analysis.common.tables import Page, Result, plus_minus, published, readable, save, summarise
 from infoscope import tracking
-from infoscope.command_line import ended
+from infoscope.command_line import run_command
 
 
 def test_summary_is_mean_and_standard_error_over_runs():
@@ -107,7 +107,7 @@ def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monke
     monkeypatch.setattr(tracking, "runs", lambda experiment, profile: frame)
     monkeypatch.setattr(tracking, "publish", publish)
     demo = report.Analysis("demo", lambda runs, arguments: [result]).command()
-    assert ended(demo, ["--profile", "smoke"]) == 0
+    assert run_command(demo, ["--profile", "smoke"]) == 0
     ((experiment, profile, tables, names),) = published
     assert (experiment, profile) == ("demo", "smoke")
     assert tables == [("mse", ["a"], [["<b>1</b>"]], "Of <i>one</i> run.")]
@@ -121,7 +121,7 @@ def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monke
         raise MlflowException("away\nfor long")
 
     monkeypatch.setattr(tracking, "publish", away)
-    assert ended(demo, ["--profile", "smoke"]) == 0
+    assert run_command(demo, ["--profile", "smoke"]) == 0
     said = capsys.readouterr().err
     assert said.endswith(": away\n") and said.count("\n") == 1
 
@@ -138,7 +138,7 @@ def test_what_cannot_be_written_is_one_sentence(tmp_path, monkeypatch, capsys):
     (tmp_path / "runs").write_text("a file")
     monkeypatch.setattr(tracking, "runs", lambda experiment, profile: frame)
     demo = tables.Analysis("demo", lambda runs, arguments: [Result("one", frame, frame, "Of one run.")])
-    status = ended(demo.command(), [])
+    status = run_command(demo.command(), [])
     said = capsys.readouterr().err
     assert status == 2 and said.startswith("error: ") and "runs" in said and said.count("\n") == 1
     assert (tmp_path / "runs").read_text() == "a file"

@@ -11,7 +11,7 @@ import torch
 from analysis.common.models import candidates, codes_of
 from analysis.partition import partition
 from analysis.partition._evaluation import Effort, Items, evaluated, metric_name
-from infoscope.command_line import ended
+from infoscope.command_line import run_command
 from infoscope.metrics.partition.evaluation import evaluate
 from infoscope.metrics.partition.report import compare
 from infoscope.models.domain import MODELS
@@ -74,7 +74,7 @@ def store(drawing_store, sketched):
 
 
 def evaluated_by(words, status=0):
-    assert ended(partition.COMMAND, [*words, *QUICK]) == status
+    assert run_command(partition.COMMAND, [*words, *QUICK]) == status
 
 
 def run_of(store, key):

@@ -11,7 +11,7 @@ from analysis.common.models import Candidate, candidates, codes_of
 from analysis.representation import representations
 from analysis.representation._named import Layers, named_model
 from analysis.representation._reports import Effort, Held, held, items_of
-from infoscope.command_line import ended
+from infoscope.command_line import run_command
 from infoscope.models import VAE
 from infoscope.tracking import runs
 from infoscope.tracking.store.store import Store
@@ -65,7 +65,7 @@ def store(origin, monkeypatch, sketched):
 
 
 def asked(words=(), status=0):
-    assert ended(representations.COMMAND, ["--experiments", "vae-zoo,resnet-layers", *words]) == status
+    assert run_command(representations.COMMAND, ["--experiments", "vae-zoo,resnet-layers", *words]) == status
 
 
 def test_models_of_two_sweeps_are_in_one_table_and_are_not_asked_twice(store, monkeypatch, capsys):

@@ -8,7 +8,7 @@ import pytest
 from analysis.common.tables import save
 from analysis.sample_estimators import audit
 from analysis.sample_estimators.audit import BOTH, LABELS, Audited, audited, estimators, table
-from infoscope.command_line import ended
+from infoscope.command_line import run_command
 
 INVARIANCES = ("permute rows", "rescale x and y", "rescale x alone", "rescale one column", "permute columns",
                "swap x and y")  # fmt: skip
@@ -58,7 +58,7 @@ def test_our_estimators_keep_what_needs_no_data():
 def test_the_command_prints_and_saves(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(audit, "estimators", candidates)
-    assert ended(audit.COMMAND, ["--n", "100", "--repeats", "2"]) == 0
+    assert run_command(audit.COMMAND, ["--n", "100", "--repeats", "2"]) == 0
     said = capsys.readouterr().out
     assert "entropy" in said and "Failed: " in said
     assert (tmp_path / "runs" / "tables" / "audit.csv").stat().st_size > 1000
@@ -66,7 +66,7 @@ def test_the_command_prints_and_saves(tmp_path, monkeypatch, capsys):
 
 def test_too_few_rows_are_an_error_in_a_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert ended(audit.COMMAND, ["--n", "5"]) == 2
+    assert run_command(audit.COMMAND, ["--n", "5"]) == 2
     assert capsys.readouterr().err.startswith("error: n must ")
 
 

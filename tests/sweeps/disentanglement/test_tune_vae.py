@@ -5,7 +5,7 @@ import math
 import pytest
 
 from infoscope.tracking import Pack
-from sweeps.disentanglement.tune_vae import JUDGEMENTS, PROFILES, cells, check, space, trial
+from sweeps.disentanglement.tune_vae import EVALUATIONS, PROFILES, cells, check, space, trial
 from tests.refusals import refused
 from tests.sweeps.keeper import Keeper
 
@@ -34,7 +34,7 @@ def test_a_trial_is_judged_at_every_tenth_and_measured_at_its_end(criterion):
     check(cell)
     trial(Pack((cell,)), keeper)
     judged = [found["criterion"] for found in keeper.decided]
-    assert len(judged) == JUDGEMENTS and all(map(math.isfinite, judged)) and keeper.fractions[-1] == 1
+    assert len(judged) == EVALUATIONS and all(map(math.isfinite, judged)) and keeper.fractions[-1] == 1
     final = keeper.finals[()]
     assert final["diverged"] == 0 and {"unibound", "mig", "unibound_error"} <= set(final) and len(keeper.models) == 1
     if criterion == "elbo":
@@ -47,7 +47,7 @@ def test_a_trial_that_diverges_is_no_number():
     assert math.isnan(keeper.decided[-1]["criterion"]) and keeper.finals[()]["diverged"] == 1
 
 
-def test_a_range_must_rise():
+def test_a_range_must_be_increasing():
     with refused(RANGE, "range"):
         space(PROFILES["smoke"].override({"relative_weights": "2,1"}))
 
@@ -56,6 +56,6 @@ def test_a_range_must_rise():
     ({"criterion": "loss"}, "criterion", "name"), ({"model": "ae"}, "model", "invalid"),
     ({"judging_draws": "9"}, "judging_draws", "range"),
 ])  # fmt: skip
-def test_what_cannot_be_searched_is_refused(overrides, argument, code):
+def test_an_unusable_search_space_is_refused(overrides, argument, code):
     with refused(argument, code):
         check(suggested(**overrides))

@@ -34,7 +34,7 @@ def test_the_paper_profile_is_the_published_setting():
     assert (joint["draws"], joint["votes"]) == (10_000, 30_000)
 
 
-def test_data_are_the_embedded_ones_unless_there_are_real_ones(monkeypatch, tmp_path):
+def test_the_bundled_data_are_used_without_real_ones(monkeypatch, tmp_path):
     assert {cell["data"] for cell in cells_of()} == {"sprites-grid"}
     assert SWEEP.tags_of(cells_of()[0])["infoscope.data"].endswith("(generated)")
     monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))

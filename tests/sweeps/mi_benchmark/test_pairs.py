@@ -25,7 +25,7 @@ def test_without_real_data_the_embedded_defaults_are_taken(monkeypatch):
     assert full_pool("generated-sentences").synthetic
 
 
-def test_with_real_data_they_are_not(monkeypatch, tmp_path):
+def test_real_data_are_used_if_there_are_any(monkeypatch, tmp_path):
     monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
     assert [pool_of(domain, "auto", "auto") for domain in DOMAINS] == ["gaussian", "mnist", "imdb-bert"]
     with pytest.raises(FileNotFoundError):

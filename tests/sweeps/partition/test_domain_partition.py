@@ -44,10 +44,10 @@ def test_models_of_a_seed_share_their_items_and_seeds_do_not():
     assert set(_domains.parts(other).in_domain.groups) != set(same[0].in_domain.groups)
 
 
-@pytest.mark.parametrize(("model", "data"), _domains.OF_DATA)
+@pytest.mark.parametrize(("model", "data"), _domains.PUBLISHED_SETTINGS)
 def test_published_settings_pass_through_a_cell_unchanged(model, data):
     items = dict(shape=(3, 32, 32), classes=3, domains=4)
-    name, settings = PUBLISHED[_domains.OF_DATA[model, data]]
+    name, settings = PUBLISHED[_domains.PUBLISHED_SETTINGS[model, data]]
     fields = json.loads(json.dumps(_domains.model_fields(model, data, "published")))  # as MLflow gives them back
     config = MODELS[model].Config
     assert name == model

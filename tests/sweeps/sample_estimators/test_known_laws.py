@@ -11,7 +11,7 @@ from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import draws
 from infoscope.estimators import estimate, knn, npeet
 from infoscope.tracking import Pack
-from sweeps.sample_estimators._contestants import answer, contestants, peak_of, seconds, sits
+from sweeps.sample_estimators._methods import accepts, estimate_by, installed_methods, peak_memory, seconds
 from sweeps.sample_estimators.known_laws import PROFILES, SWEEP, scored, trial
 from tests.infra.documents import REPOSITORY
 from tests.refusals import refused
@@ -39,8 +39,8 @@ def test_methods_are_asked_what_they_take(monkeypatch):
     ("gaussian-given-1", {"ksg"}, {"classifier", "labels-as-numbers", "gaussian"}),
     ("xor", {"ksg"}, {"classifier", "plug-in"}),
 ])  # fmt: skip
-def test_who_sits_before_a_law(law, are, are_not):
-    sitting = {method for method in contestants() if sits(method, law)}
+def test_methods_accept_suitable_distributions_only(law, are, are_not):
+    sitting = {method for method in installed_methods() if accepts(method, law)}
     assert are <= sitting and not are_not & sitting
 
 
@@ -72,7 +72,7 @@ def test_laws_of_real_items_are_left_out_with_a_word_where_there_are_none(monkey
     assert {cell["law"] for cell in cells} == set(catalogue.EVERYDAY) - {"images-by-label", "texts-by-label"}
 
 
-def test_a_profile_asks_no_one_who_takes_too_long(monkeypatch):
+def test_a_profile_omits_methods_that_take_too_long(monkeypatch):
     cells = cells_of("laptop", collections="beyond-normal")
     assert all(10 * seconds(cell["method"], cell["law"], cell["n"]) <= 10 for cell in cells)
     assert "ksg" in {cell["method"] for cell in cells} and "minde" not in {cell["method"] for cell in cells}
@@ -98,17 +98,17 @@ def test_figures_are_those_of_the_data_sets():
 
 def test_groups_are_handed_on():
     generator, law = np.random.default_rng(0), catalogue.case("patients")
-    assert answer("ksg", law, law.sample(400, generator), generator).units == 40
+    assert estimate_by("ksg", law, law.sample(400, generator), generator).units == 40
 
 
-def test_formulas_are_asked_as_their_users_ask():
+def test_formulas_get_their_usual_settings():
     law, generator = catalogue.case("mixture-2"), np.random.default_rng(0)
     x, y = law.sample(300, generator)
-    found = answer("micd", law, (x, y), generator)
+    found = estimate_by("micd", law, (x, y), generator)
     assert float(found) == pytest.approx(npeet.micd(x, y, k=5, base=np.e, compat=True)) and math.isnan(found.low)
     law = catalogue.case("mixture-given-2")
     variables = law.sample(300, generator)
-    assert float(answer("ksg", law, variables, generator)) == pytest.approx(
+    assert float(estimate_by("ksg", law, variables, generator)) == pytest.approx(
         float(knn.conditional_mutual_information(variables[0], *(knn.Discrete(one) for one in variables[1:]), k=5))
     )
 
@@ -119,7 +119,7 @@ def test_what_is_refused_is_counted_with_its_reason(monkeypatch):
     def refuse(*_):
         raise ValueError(REFUSAL)
 
-    monkeypatch.setattr("sweeps.sample_estimators.known_laws.answer", refuse)
+    monkeypatch.setattr("sweeps.sample_estimators.known_laws.estimate_by", refuse)
     recorder = Recorder()
     trial(Pack((cell,)), recorder)
     (columns,), (final,) = recorder.tables.values(), recorder.finals.values()
@@ -138,9 +138,9 @@ def test_an_estimate_without_interval_neither_covers_nor_misses():
 
 
 def test_memory_is_what_was_added():
-    with peak_of() as first:
+    with peak_memory() as first:
         np.ones(8 << 20).sum()  # 64 MiB
-    with peak_of() as second:
+    with peak_memory() as second:
         pass
     if math.isnan(first.mib):
         pytest.skip("no peak memory")

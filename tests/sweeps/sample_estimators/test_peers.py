@@ -16,7 +16,7 @@ import pytest
 from infoscope.estimators import estimate
 from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS, TAKES, as_pairs
 from infoscope.estimators.variables import Continuous, Discrete
-from infra.peers.__main__ import asked
+from infra.peers.__main__ import chosen
 from sweeps.sample_estimators.peers import PEERS, SELECTIONS, Peer
 from sweeps.sample_estimators.peers import _process as processes
 from sweeps.sample_estimators.peers.protocol import CALLS, NO_ERROR, OURS
@@ -55,7 +55,7 @@ def raises():
 def prints():
     def measure(x, y, labels, seed):
         print("{\\"value\\": 7.0}")
-        os.write(1, b"not a line of the protocol\\n" * 1000)
+        os.write(1, b"some output\\n" * 1000)
         os.system("echo a child; cat")
         assert sys.stdin.read() == ""
         warnings.warn("seen \\n twice")
@@ -63,9 +63,9 @@ def prints():
         return x.mean()
     return measure
 
-def lies():
+def garbles():
     def measure(x, y, labels, seed):
-        for place in range(3, 30):  # the answers' own channel is one of them
+        for place in range(3, 1000):  # the pipe of the answers is one of them
             try:
                 os.write(place, b"what is this\\n")
             except OSError:
@@ -127,7 +127,7 @@ def test_labels_and_the_side_of_one_column_are_handed_over_as_y(fake, numbers):
     assert "X (50, 1), y (50, 2), labels False." in estimate(y, x, method=fake("shapes")).notes
 
 
-def test_what_it_answers_is_handed_on(fake, numbers):
+def test_results_of_a_package_are_returned(fake, numbers):
     """An interval of its own, no number, a number by the seed; groups are not silently ignored."""
     found = estimate(*numbers, method=fake("interval"))
     assert (found.low, found.value, found.high) == (0.1, 0.2, 0.4)
@@ -146,7 +146,7 @@ def test_columns_that_it_chooses_come_back(fake, numbers):
     assert places == [4] and seconds > 0
 
 
-def test_what_it_raises_is_one_sentence(fake, numbers):
+def test_errors_of_a_package_are_one_sentence(fake, numbers):
     with refused("raises", "invalid"):
         estimate(*numbers, method=fake("raises"))
     with refused("needs-more", "invalid"):
@@ -172,8 +172,8 @@ def test_what_a_package_prints_breaks_nothing(fake, numbers):
     assert found.notes[0].endswith("seen twice.") and found.notes[1:] == (NO_ERROR,)
 
 
-@pytest.mark.parametrize("name", ["lies", "dies"])
-def test_an_answer_that_cannot_be_read_or_a_worker_that_dies(fake, numbers, name):
+@pytest.mark.parametrize("name", ["garbles", "dies"])
+def test_unreadable_answers_and_dead_workers_are_errors(fake, numbers, name):
     with refused(name, "invalid"):
         estimate(*numbers, method=fake(name))
     assert estimate(*numbers, method=fake("shapes")).value == 1.5  # by another worker
@@ -229,7 +229,7 @@ def test_workers_end_with_the_process_that_started_them(fake):
         time.sleep(0.05)
 
 
-def test_what_is_not_installed_is_named(numbers):
+def test_missing_packages_are_named(numbers):
     peer = replace(PEERS["npeet-plus"], environment="nowhere")
     assert not peer.installed()
     with refused("npeet-plus", "invalid"):
@@ -248,7 +248,7 @@ def test_every_peer_is_described_and_pinned():
 
 def test_make_peers_refuses_names_that_it_does_not_know():
     with refused("PEERS", "name"):
-        asked(["npeet-plus", "nonesuch"])
+        chosen(["npeet-plus", "nonesuch"])
 
 
 def normal_pair(n=1_000, seed=0):

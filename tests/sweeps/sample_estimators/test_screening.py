@@ -8,7 +8,7 @@ from infoscope.data.tasks.tables import TABLES
 from infoscope.metrics import screen
 from infoscope.tracking import Pack
 from sweeps.sample_estimators import screening
-from sweeps.sample_estimators.screening import METHODS, PROFILES, SWEEP, by_package, trial
+from sweeps.sample_estimators.screening import METHODS, PROFILES, SWEEP, package_metrics, trial
 from sweeps.sample_estimators.settings import SCREEN
 from tests.sweeps.recorder import Recorder
 
@@ -47,7 +47,7 @@ def test_packages_get_numbers_codes_and_circles_without_missing_rows(monkeypatch
 
     monkeypatch.setattr(screening, "SELECTIONS", {"package": Package()})
     table, _ = known.sample(draws(0, name, known.n))
-    found = by_package("package", known, table, 0)
+    found = package_metrics("package", known, table, 0)
     assert asked["x"].shape == (len(table.dropna()), len(known.columns) + len(known.angles))
     assert np.isfinite(asked["x"]).all() and asked["labels"] == (known.target == "label")
     codes = asked["x"][:, asked["categories"]]

@@ -22,7 +22,7 @@ def test_no_number_is_in_two_cells():
     assert all(cell["prior"] == prior.VERSION and cell["figures"] == figures.VERSION for cell in cells)
 
 
-def test_a_row_is_its_number_again():
+def test_a_row_can_be_computed_again_from_its_number():
     recorder = Recorder("block")
     trial(Pack(tuple(cells_of(blocks="3", sets="2"))), recorder)
     columns = recorder.tables[3,]
@@ -33,7 +33,7 @@ def test_a_row_is_its_number_again():
     np.testing.assert_array_equal([columns[name][1] for name in figures.NAMES], [again[name] for name in figures.NAMES])
 
 
-def test_those_with_more_numeric_columns_are_left_out():
+def test_data_sets_with_more_numeric_columns_are_omitted():
     numbers = {"blocks": "0", "sets": "12"}
     every, few = Recorder("block"), Recorder("block")
     trial(Pack(tuple(cells_of(**numbers))), every)

@@ -49,7 +49,7 @@ def ran(cell, state=None):
     return recorder.finals[()], recorder.tables, recorder
 
 
-def test_what_is_run_without_real_data():
+def test_cells_without_real_data():
     found = cells_of("laptop")
     measured = [cell for cell in found if cell["study"] == "difficulty"]
     assert {cell["data"] for cell in found} == {"generated-nli", "generated-reviews"}
@@ -61,7 +61,7 @@ def test_what_is_run_without_real_data():
     assert all(cell["epochs"] is None for cell in found if cell["family"] != "small-bert")
 
 
-def test_a_study_is_left_out_by_a_word():
+def test_a_study_is_omitted_with_a_message():
     _, profile = SWEEP.profile("smoke", {"data": "generated-reviews", "curves": "none", "embeddings": "none"})
     cells = SWEEP.plan(profile).values()
     assert {(cell["study"], cell["data"]) for cell in cells} == {("difficulty", "generated-reviews")}
@@ -161,7 +161,7 @@ def test_a_training_goes_on_where_it_was_stopped(monkeypatch):
     assert again[2].models == whole[2].models and len(whole[2].models) == 1
 
 
-def test_a_curve_goes_on_where_it_was_stopped(monkeypatch):
+def test_a_curve_continues_at_its_last_step(monkeypatch):
     """Stopped within its second epoch: the first one's row, and the loss so far, are in what was saved."""
     monkeypatch.setattr("sweeps.usable_information._text_families.STEPS", 3)
     cell = next(cell for cell in cells_of(items="120") if cell["study"] == "epochs")

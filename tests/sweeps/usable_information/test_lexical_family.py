@@ -22,7 +22,7 @@ def test_features_by_hand():
     assert features("HYPOTHESIS: a cat") == features("A cat") == ["word a", "word cat", "neighbours a cat"]
 
 
-def test_what_is_used_lies_between_what_the_sides_tell_and_the_whole():
+def test_usable_information_of_pairs_is_between_that_of_the_hypothesis_and_the_total():
     """4,000 pairs, artefact 0.3. The pair tells ln 3 nats, the hypothesis 0.3 ln 3 and nothing else, the premise 0."""
     some = generated_nli(4000, artefact=0.3, generator=torch.Generator().manual_seed(0))
     whole, claim, premise = (

@@ -122,7 +122,7 @@ def test_a_model_of_the_hubs_format_is_fine_tuned(reviews, tmp_path):
     assert (weights - encoder.transformer.embeddings.word_embeddings.weight).abs().max() < 0.01  # begun from them
 
 
-def test_what_cannot_be_is_refused(tmp_path):
+def test_impossible_values_are_refused(tmp_path):
     with refused("encoder", "invalid"):
         SequenceClassifiers("bert-base-cased")
     with refused("null", "name"):

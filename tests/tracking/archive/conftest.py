@@ -4,15 +4,14 @@ import json
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from mlflow.entities import Metric, Param, RunTag
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE, MLFLOW_USER
 
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.record import COMPLETE
+from infoscope.tracking.sending.heartbeat import own_tags
 from infoscope.tracking.sending.publish import header_tags
-from infoscope.tracking.sending.signs import own_tags
 from infoscope.tracking.store.store import CURVES, Store
 from infoscope.tracking.sweep import Profile, Sweep, grid
 from infoscope.tracking.tags import CELLS, CONSTANTS, OUTCOME, PARENT, PROFILE, VERSION
@@ -23,7 +22,7 @@ SWEEP = Sweep("made", lambda profile: grid(depth=[1, 2], seed=list(profile.seeds
 DATA = DataSet("digits", f"{FOLDER}/my digits.npz", lambda: {"x": np.arange(6.0)})
 
 
-def make(store, depth, seed, profile="laptop", outcome=COMPLETE, table=None, arrays=None, status="FINISHED"):
+def make(store, depth, seed, profile="laptop", outcome=COMPLETE, status="FINISHED"):
     """A run as a sweep leaves it, on a machine and in a folder that are told in many places."""
     cell, start = {"depth": depth, "seed": seed}, 1_700_000_000_000 + 1000 * seed
     client, parent = store.client, "0" * 32
@@ -40,12 +39,6 @@ def make(store, depth, seed, profile="laptop", outcome=COMPLETE, table=None, arr
     client.log_batch(run_id, points, [Param(name, str(value)) for name, value in cell.items()],
                      [RunTag(OUTCOME, outcome), RunTag(MLFLOW_RUN_NOTE, note)])  # fmt: skip
     client.log_inputs(run_id, datasets=[DATA.input])
-    if table is not None:
-        pd.DataFrame(table).to_parquet(store.folder / "sets.parquet")
-        client.log_artifact(run_id, str(store.folder / "sets.parquet"))
-    if arrays is not None:
-        np.savez_compressed(store.folder / "views.npz", **arrays)
-        client.log_artifact(run_id, str(store.folder / "views.npz"))
     client.set_terminated(run_id, status, start + 5000)
     return run_id
 
@@ -72,9 +65,7 @@ def made(enter, tmp_path):
 
     def go(name="first"):
         enter(name)
-        store = Store.open("made", create=True)
-        object.__setattr__(store, "folder", tmp_path)
-        return store
+        return Store.open("made", create=True)
 
     return go
 

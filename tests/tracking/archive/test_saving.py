@@ -1,14 +1,13 @@
-"""What of an experiment goes into a file: finished cells with what tables read; nothing that tells whose they were."""
+"""Which runs of an experiment are saved to a file, without names of machines, users and folders."""
 
 import gzip
 import json
 
-import numpy as np
 import pytest
 from mlflow.entities import Metric
 
 from infoscope.tracking import notes
-from infoscope.tracking.archive.lines import opened
+from infoscope.tracking.archive.format import read_archive
 from infoscope.tracking.archive.saving import save
 from infoscope.tracking.store.store import CURVES
 from tests.refusals import refused
@@ -25,7 +24,7 @@ def test_the_finished_cells_each_once_and_the_same_bytes_again(made, tmp_path):
     make(store, 2, 2, outcome="", status="RUNNING")
     saved = save("made", tmp_path / "made.jsonl.gz")
     assert saved.runs == 4 and saved.labels == {"laptop": 3, "paper": 3, "smoke": 1}
-    archive = opened(saved.path)
+    archive = read_archive(saved.path)
     keys = [SWEEP.key({"depth": depth, "seed": seed}) for depth, seed in ((1, 0), (1, 1), (1, 2), (2, 0))]
     assert list(archive.known) == sorted(keys)
     assert {run.outcome for run in archive.runs()} == {"complete", "stopped"}
@@ -52,49 +51,30 @@ def test_nothing_in_it_names_a_machine_a_person_or_a_folder(made, tmp_path):
     assert run["inputs"][0]["source"] == '{"url": "my digits.npz"}' and run["tags"]["version.torch"] == "2.9"
 
 
-def test_a_cell_that_is_about_a_folder_is_told(made, tmp_path):
+def test_the_newest_point_of_each_metric_is_saved(made, tmp_path):
     store = made()
     run_id = make(store, 1, 0)
-    store.client.set_tag(run_id, "mlflow.infoscope.cell", json.dumps({"data": "/home/mary/x.csv", "seed": 0}))
-    saved = save("made", tmp_path / "made.jsonl.gz")
-    assert len(saved.folders) == 1 and saved.folders[0] in str(saved)
+    store.client.log_batch(run_id, [Metric(f"{CURVES}loss", 9.0, 1_700_000_000_100, 4)])
+    run = next(read_archive(save("made", tmp_path / "made.gz").path).runs())
+    assert run.files == {} and run.metrics[f"{CURVES}loss"] == [(4, 100, 9.0)]
 
 
-def test_tables_arrays_and_curves_only_when_asked_and_large_ones_never(made, tmp_path):
-    store = made()
-    make(store, 1, 0, table={"x": [1.0, 2.0]}, arrays={"y": np.random.default_rng(0).normal(size=50_000)})
-    store.client.log_text(next(run.info.run_id for run in store.cells()), "none", "mine.parquet")
-    plain = next(opened(save("made", tmp_path / "plain.gz").path).runs())
-    assert plain.files == {} and plain.metrics[f"{CURVES}loss"] == [(4, 4, 0.2)]
-    saved = save("made", tmp_path / "whole.gz", tables=True, curves=True)
-    whole = next(opened(saved.path).runs())
-    assert set(whole.files) == {"sets.parquet"} and saved.left_out == {"views.npz": 1}
-    assert "262,144" in str(saved)
-    assert whole.metrics[f"{CURVES}loss"] == [(step, step, 1 / (step + 1)) for step in range(5)]
-
-
-def test_of_a_step_that_was_reported_again_the_last_value_counts(made, tmp_path):
-    store = made()
-    run_id = make(store, 1, 0)
-    store.client.log_batch(run_id, [Metric(f"{CURVES}loss", 9.0, 1_700_000_000_100, 3)])
-    run = next(opened(save("made", tmp_path / "made.gz", curves=True).path).runs())
-    assert run.metrics[f"{CURVES}loss"][3] == (3, 100, 9.0) and len(run.metrics[f"{CURVES}loss"]) == 5
-
-
-def test_a_file_is_not_replaced_by_one_that_holds_less(made, tmp_path):
+def test_a_file_is_not_replaced_by_one_with_fewer_runs(made, tmp_path):
     store, path = made(), tmp_path / "made.jsonl.gz"
     for seed in range(2):
         make(store, 1, seed, profile="paper" if seed else "laptop")
-    save("made", path, tables=True)
+    save("made", path)
     before = path.read_bytes()
+    with refused(code="range"):
+        save("made", path, "paper")
+    with_curves = gzip.compress(gzip.decompress(before).replace(b'"curves": false', b'"curves": true'))
+    path.write_bytes(with_curves)
     with refused(code="invalid"):
         save("made", path)
-    with refused(code="range"):
-        save("made", path, "paper", tables=True)
     make(made("second"), 1, 5)
     with refused(code="range"):
-        save("made", path, tables=True)
-    assert path.read_bytes() == before
+        save("made", path)
+    assert path.read_bytes() == with_curves
     path.write_bytes(b"mine")
     with refused(code="file"):
         save("made", path)
@@ -102,5 +82,5 @@ def test_a_file_is_not_replaced_by_one_that_holds_less(made, tmp_path):
 
 
 def test_the_description_of_loaded_runs_is_a_text_and_no_link():
-    told = notes.of_loaded("A question.", "[x](http://x) 0123", 3, "7", "parent")
-    assert "`[x](http://x) 0123`" in told and told.startswith("A question.") and "3 cells" in told
+    text = notes.loaded_note("A question.", "[x](http://x) 0123", 3, "7", "parent")
+    assert "`[x](http://x) 0123`" in text and text.startswith("A question.") and "3 cells" in text

@@ -29,7 +29,7 @@ def settings():
 @pytest.mark.parametrize(
     ("variables", "word"),
     [
-        ({"RAY_ADDRESS": "ray://head:10001"}, "RAY_ADDRESS is ray://head:10001"),
+        ({"RAY_ADDRESS": "ray://head:10001"}, "got ray://head:10001"),
         ({"RAY_ADDRESS": "head"}, "got 'head'"),
         ({"RAY_ADDRESS": "head:70000"}, "got 'head:70000'"),
         ({"RAY_ADDRESS": "127.0.0.1:9"}, "RAY_ADDRESS=127.0.0.1:9"),
@@ -136,7 +136,7 @@ LATE = "The current node timed out during startup."
     ("outcomes", "word"),
     [([LATE, LATE, None], None), ([LATE] * cluster.STARTS, "timed out"), (["full\nray.cc"], "full")],
 )
-def test_a_ray_that_has_no_time_to_start_is_started_again(settings, monkeypatch, outcomes, word):
+def test_ray_is_started_again_after_a_timeout(settings, monkeypatch, outcomes, word):
     """As on a machine with much else to do; what the failed attempts have left does not stay. Else it is a sentence."""
     left, before = list(outcomes), set(psutil.Process().children())
 

@@ -8,8 +8,8 @@ import pytest
 
 from infoscope.tracking.scheduling import dispatch as dispatching
 from infoscope.tracking.scheduling.dispatch import (
-    MACHINE_DEATHS,
-    MOST_PACKS,
+    MAX_MACHINE_DEATHS,
+    MAX_PACKS,
     TRIAL_SECONDS,
     Dispatch,
     PackedAssignments,
@@ -30,7 +30,7 @@ def emptied(dispatch, seconds):
 def test_short_packs_share_trials_and_every_pack_runs_once_in_order():
     trials = emptied(Dispatch([0.0] * 5000, slots=2), lambda number: 0.02)
     assert list(itertools.chain(*trials)) == list(range(5000))
-    assert len(trials) < 100 and max(map(len, trials)) == MOST_PACKS
+    assert len(trials) < 100 and max(map(len, trials)) == MAX_PACKS
     assert len(trials[0]) == 1  # nothing is known yet
 
 
@@ -40,7 +40,7 @@ def test_only_packs_that_ask_for_the_same_share_of_a_gpu_are_a_trial():
     assert all(len({shares[number] for number in trial}) == 1 for trial in trials) and len(trials) < 40
 
 
-def test_of_a_dead_worker_only_the_pack_that_ran_is_to_blame():
+def test_only_the_running_pack_counts_a_death_of_its_worker():
     dispatch = Dispatch([0.0] * 100, slots=2)
     dispatch.ended(dispatch.take()[0], 0.02)
     first, second, third, *rest = dispatch.take()
@@ -52,23 +52,23 @@ def test_of_a_dead_worker_only_the_pack_that_ran_is_to_blame():
     assert dispatch.undone([third], died="worker") == []  # its first time
 
 
-def test_a_lost_machine_is_forgiven_more_often_than_a_lost_worker_and_what_a_trial_leaves_always():
+def test_a_pack_may_lose_more_machines_than_workers_and_is_always_continued_if_left_unfinished():
     dispatch = Dispatch([0.0], slots=1)
     for _ in range(5):
         assert dispatch.undone(dispatch.take(), died=None) == []
-    for _ in range(MACHINE_DEATHS - 1):
+    for _ in range(MAX_MACHINE_DEATHS - 1):
         assert dispatch.undone(dispatch.take(), died="machine") == []
     assert dispatch.undone(dispatch.take(), died="machine") == [0] and dispatch.done
 
 
-def test_a_handout_is_short_and_gives_what_went_in():
+def test_packed_assignments_are_short_and_unpack_to_the_same():
     packs = {number: {"cells": {str(number): {"seed": number}}, "tags": "x" * 2000} for number in range(50)}
     handout = PackedAssignments(packs)
     assert pickle.loads(pickle.dumps(handout)).assignments() == packs
     assert len(repr(handout)) < 20 and len(pickle.dumps(handout)) < 5000
 
 
-def test_a_trial_tells_of_each_pack_and_leaves_the_rest_when_its_time_is_over(monkeypatch):
+def test_a_trial_reports_each_pack_and_leaves_the_others_after_its_time(monkeypatch):
     clock = itertools.accumulate(itertools.repeat(TRIAL_SECONDS / 4))  # a quarter passes between any two looks at it
     monkeypatch.setattr(dispatching, "time", types.SimpleNamespace(monotonic=lambda: next(clock)))
     told = []

@@ -15,9 +15,10 @@ from infoscope.tracking import main, parents, runs
 from infoscope.tracking.record import Record, milliseconds, records
 from infoscope.tracking.scheduling.driver import SweepBusy
 from infoscope.tracking.scheduling.driver import run as run_sweep
+from infoscope.tracking.sending.heartbeat import own_tags
 from infoscope.tracking.sending.publish import header_tags
-from infoscope.tracking.sending.signs import own_tags
-from infoscope.tracking.store.store import ALIVE, CELLS, DRIVER, OUTCOME, PARENT, PROFILE, Store
+from infoscope.tracking.store.store import Store
+from infoscope.tracking.tags import ALIVE, CELLS, DRIVER, OUTCOME, PARENT, PROFILE
 from tests.tracking import toy_sweep
 from tests.tracking.cells import history
 from tests.tracking.processes import counts, finish, start, wait_until
@@ -137,7 +138,7 @@ def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(own_fol
     assert records(own_folder / "runs" / "records" / "many") == []
 
 
-def test_what_nobody_works_on_any_more_is_closed_as_what_it_is(own_folder):
+def test_abandoned_runs_are_closed_with_their_true_status(own_folder):
     """A second run of a cell, of a store that died after it had made one; an invocation that was over when the store
     was away; invocations of machines that have, or have not, been silent for long.
     """
@@ -190,7 +191,7 @@ def test_a_sweep_that_is_already_running_is_refused(here):
         run_sweep(toy_sweep.SWEEP, "smoke")
 
 
-def test_what_is_whole_here_is_not_run_again_though_the_store_does_not_take_it(here, again, monkeypatch):
+def test_a_completely_recorded_pack_is_not_run_again_if_the_store_refuses_it(here, again, monkeypatch):
     """It is counted, said, and sent by a later invocation."""
     sweep = toy_sweep.SWEEP
     store = Store.open(sweep.name, create=True)

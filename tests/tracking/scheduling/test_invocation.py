@@ -3,13 +3,13 @@
 import pytest
 from mlflow.exceptions import MlflowException
 
-from infoscope.tracking.scheduling.invocation import insist
+from infoscope.tracking.scheduling.invocation import retry
 
 
 @pytest.mark.parametrize(
     ("refusals", "seconds", "done", "fewest"), [(2, 60.0, True, 3), (10**9, 0.05, False, 2), (1, 0.0, False, 1)]
 )
-def test_what_is_refused_for_a_while_is_done_and_the_last_refusal_is_told(refusals, seconds, done, fewest):
+def test_a_temporary_refusal_is_retried_and_the_last_one_is_raised(refusals, seconds, done, fewest):
     asked = []
 
     def action():
@@ -17,11 +17,11 @@ def test_what_is_refused_for_a_while_is_done_and_the_last_refusal_is_told(refusa
         if len(asked) <= refusals:
             raise MlflowException(f"refusal {len(asked)}")
 
-    error = insist(action, seconds, pause=0.001)
+    error = retry(action, seconds, pause=0.001)
     assert (error is None) is done and len(asked) >= fewest
     assert done or str(error) == f"refusal {len(asked)}" and (seconds or len(asked) == 1)
 
 
 def test_what_is_no_refusal_is_raised():
     with pytest.raises(ZeroDivisionError):
-        insist(lambda: 1 / 0, 60.0)
+        retry(lambda: 1 / 0, 60.0)

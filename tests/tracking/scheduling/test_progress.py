@@ -34,7 +34,7 @@ def counted(line):
     return {done or running or waiting: int(number) for number, done, running, waiting in found}
 
 
-def test_cells_add_up_and_the_last_line_is_told_once(watched):
+def test_cells_add_up_and_the_last_line_is_printed_once(watched):
     """The first step at once, then not a line for every step; a pack that tells nothing is told of all the same."""
     progress, clock, lines = watched
     progress.begin(0)
@@ -95,7 +95,7 @@ def test_the_time_to_load_is_not_the_pace():
 @pytest.mark.parametrize(
     ("seconds", "words"), [(1, "5 s"), (42, "40 s"), (100, "2 min"), (3000, "50 min"), (1e5, "28 h")]
 )
-def test_a_time_is_given_as_exactly_as_it_is_known(seconds, words):
+def test_times_are_rounded_to_their_accuracy(seconds, words):
     assert duration(seconds) == words
 
 

@@ -10,7 +10,7 @@ from ray import tune
 
 from infoscope.tracking import Profile, Search, Sweep
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
-from infoscope.tracking.scheduling.search import SearchState, ended, judged
+from infoscope.tracking.scheduling.search import SearchState, last_result, optuna_result
 from infoscope.tracking.scheduling.worker import JUDGED
 from infoscope.tracking.sending.publish import publish
 from infoscope.tracking.store.store import Store
@@ -58,7 +58,7 @@ def test_a_suggestion_is_a_cell_with_the_fixed_values():
         assert key == exploration.sweep.key(cell)
 
 
-def test_a_finite_space_is_gone_through_once():
+def test_a_finite_space_is_searched_once():
     space = {"depth": IntDistribution(1, 4), "kind": CategoricalDistribution(["x", "y"])}
     space["step"] = tune.quniform(0, 1, 1)
     exploration = SearchState(sweep(space, trials=100), Profile())
@@ -91,11 +91,11 @@ def impossible(cell):
         ({"rate": 0.1}, {}, "rate .* got 0.1"),
         ({"rate": tune.grid_search([1, 2])}, {}, "for rate"),
         ({"seed": IntDistribution(0, 3)}, {}, "fixed at 0"),
-        ({"kind": tune.choice([(1, 2), (3,)])}, {}, r"choice \(1, 2\)"),
+        ({"kind": tune.choice([(1, 2), (3,)])}, {}, r"choices, got \(1, 2\)"),
         ({"a(b)": IntDistribution(0, 3)}, {}, r"got 'a\(b\)'"),
         ({"kind": tune.choice(["x", "\ud800"])}, {}, "value kind"),
-        (SQUARE, {"trials": 0}, "trials is 0"),
-        (SQUARE, {"cells": ({"seed": 0}, {"seed": 1})}, "2 sets"),
+        (SQUARE, {"trials": 0}, "trials must"),
+        (SQUARE, {"cells": ({"seed": 0}, {"seed": 1})}, "got 2"),
         (SQUARE, {"check": impossible}, "impossible"),
     ],
 )
@@ -104,19 +104,19 @@ def test_a_bad_search_is_refused_before_anything_starts(space, settings, words):
         SearchState(sweep(space, **settings), Profile())
 
 
-def test_what_optuna_is_told_of_how_a_trial_ended():
+def test_optuna_receives_the_outcome_of_a_trial():
     """A diverged trial ranks behind every other: pruned, by how far it got."""
-    assert judged(COMPLETE, 0.5, 0.25) == (TrialState.COMPLETE, 0.5, {})
-    assert judged(STOPPED, 0.5, 0.25) == (TrialState.PRUNED, None, {250: 0.5})
-    assert judged(FAILED, 0.5, 0.25) == (TrialState.FAIL, None, {})
+    assert optuna_result(COMPLETE, 0.5, 0.25) == (TrialState.COMPLETE, 0.5, {})
+    assert optuna_result(STOPPED, 0.5, 0.25) == (TrialState.PRUNED, None, {250: 0.5})
+    assert optuna_result(FAILED, 0.5, 0.25) == (TrialState.FAIL, None, {})
     for value in (math.nan, math.inf, -math.inf):
-        state, told, steps = judged(COMPLETE, value, 1.0)
+        state, told, steps = optuna_result(COMPLETE, value, 1.0)
         assert state is TrialState.PRUNED and told is None
         assert list(steps) == [0] and math.isnan(steps[0])
-    assert ended({"failed": False, JUDGED: 0.1, "fraction": 1.0}, False) == (COMPLETE, 0.1, 1.0)
-    assert ended({"failed": True, JUDGED: 0.1, "fraction": 1.0}, False)[0] == FAILED
-    assert ended({JUDGED: 0.1, "fraction": 0.2}, False) == (STOPPED, 0.1, 0.2)
-    assert ended({JUDGED: 0.1, "fraction": 0.2}, True)[0] == FAILED
+    assert last_result({"failed": False, JUDGED: 0.1, "fraction": 1.0}, False) == (COMPLETE, 0.1, 1.0)
+    assert last_result({"failed": True, JUDGED: 0.1, "fraction": 1.0}, False)[0] == FAILED
+    assert last_result({JUDGED: 0.1, "fraction": 0.2}, False) == (STOPPED, 0.1, 0.2)
+    assert last_result({JUDGED: 0.1, "fraction": 0.2}, True)[0] == FAILED
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def record(store, folder, declared, cell, outcome, label="laptop", loss=0.5, fra
     return key
 
 
-def test_a_restart_counts_what_is_recorded_and_runs_again_what_is_not_finished(store, tmp_path):
+def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store, tmp_path):
     declared = sweep(SQUARE, trials=6)
     base = {"seed": 0, "sizes": (1, 2)}
     best = record(store, tmp_path, declared, base | {"a": 0.3, "b": 0.6}, COMPLETE, loss=0.0)

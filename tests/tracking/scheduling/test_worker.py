@@ -59,7 +59,7 @@ def test_a_cell_that_fails_on_its_own_leaves_the_others(assignment, tmp_path):
     assert key == "two" and "ArithmeticError" in trace and not list(assignment.records.glob("*@*"))
 
 
-def test_an_error_outside_of_any_cell_fails_all_and_says_so(assignment):
+def test_an_error_outside_of_any_cell_fails_all_cells(assignment):
     def trial(pack, report):
         with report.member(pack.cells[1]):
             raise ArithmeticError("no result")
@@ -85,7 +85,7 @@ def test_an_error_tells_no_password(assignment, tmp_path):
     assert len(told) == 4 and all("http://tracking/api" in text and "hush" not in text for text in told)
 
 
-def test_an_error_of_no_text_does_not_keep_the_cell_from_being_sent(assignment, tmp_path):
+def test_a_cell_with_an_error_without_text_is_sent(assignment, tmp_path):
     def trial(pack, report):
         raise OSError("absent \udcff\0.npz")
 
@@ -131,7 +131,7 @@ REFUSED = {
 }
 
 
-def test_what_could_not_be_stored_is_refused_at_once(assignment):
+def test_values_that_cannot_be_stored_are_refused_at_once(assignment):
     """With a sentence, and nothing of it is in the record: not when everything is done, and can never be sent."""
     report = RecordedReport(assignment, lambda told: None, "done")
     for record in report.records:
@@ -171,7 +171,7 @@ def test_equal_values_of_other_types_are_other_cells(assignment):
     assert runs("worked").set_index("key")["number"].to_dict() == {key: number for number, key in enumerate(cells)}
 
 
-def test_a_search_hears_of_every_hundredth_but_not_of_the_end(assignment):
+def test_a_search_receives_every_hundredth_of_the_progress_except_the_end(assignment):
     """At the end nothing may stop the trial any more: its last metrics go with the final result."""
 
     def trial(pack, report):
@@ -193,7 +193,7 @@ def test_a_trial_that_does_not_report_what_the_search_needs_fails(assignment, tr
     assert end["failed"] and "'loss'" in end["errors"]["one"]
 
 
-def test_a_run_has_its_curve_first_no_constant_among_its_metrics_and_says_what_it_is(own_folder):
+def test_a_run_has_its_curve_its_constants_as_a_tag_and_a_description(own_folder):
     """The UI sorts the sections of its charts by their names, those without one last."""
     note = {"mlflow.note.content": "A cell."}
     store = Store.open("worked", create=True)

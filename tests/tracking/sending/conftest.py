@@ -8,7 +8,7 @@ from tests.tracking.cells import assigned
 def at_once(monkeypatch):
     """Every call of `save` saves, every round of the flusher sends a copy."""
     monkeypatch.setattr("infoscope.tracking.scheduling.worker.CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("infoscope.tracking.sending.checkpoint.STORED_SECONDS", 0.0)
+    monkeypatch.setattr("infoscope.tracking.sending.checkpoint.COPY_SECONDS", 0.0)
 
 
 @pytest.fixture

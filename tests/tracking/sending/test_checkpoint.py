@@ -14,7 +14,7 @@ import torch
 from infoscope.estimators import make_critic
 from infoscope.tracking import curve
 from infoscope.tracking.record import records
-from infoscope.tracking.scheduling.worker import live, work
+from infoscope.tracking.scheduling.worker import live_updates, work
 from infoscope.tracking.sending import checkpoint
 from infoscope.tracking.sending.checkpoint import TAG, Checkpoint
 from infoscope.tracking.sending.publish import publish_all
@@ -72,7 +72,7 @@ def trial(lost_at=None, begins=None, sign=1, files=lambda step: (), saved_at=Non
                     report.table(cell, name, {"step": np.array([step])})
             report._save_from = 0.0 if saved_at == step or saved_at is None and step < (lost_at or 99) - 2 else math.inf
             report.save(lambda done=step + 1, level=level: {"step": done, "level": level})
-            live(report.checkpoint.store).round()
+            live_updates(report.checkpoint.store).round()
 
     return run
 
@@ -119,7 +119,7 @@ def test_a_pack_goes_on_from_its_checkpoint(here, closed):
     assert not list(here.records.glob("*.checkpoint"))
 
 
-def test_what_came_after_the_checkpoint_is_not_in_the_run(here):
+def test_points_after_the_checkpoint_are_not_in_the_run(here):
     """The mended trial computes other values, and does not write the table `late`."""
     dead = trial(9, files=lambda step: {2: ["early"], 8: ["late"]}.get(step, ()), saved_at=4)
     with pytest.raises(Killed):
@@ -152,7 +152,7 @@ def test_models_and_constants_of_before_the_checkpoint_are_kept(here):
     assert "floor" in here.store.run_of("one").data.tags[NOTE]
 
 
-def test_a_kill_before_the_checkpoint_is_read_takes_nothing_away(here):
+def test_a_kill_before_the_checkpoint_is_read_keeps_the_record(here):
     lost(here)
 
     def killed_at_once(pack, report):
@@ -164,7 +164,7 @@ def test_a_kill_before_the_checkpoint_is_read_takes_nothing_away(here):
     whole(here.store, "one", 0)
 
 
-def test_a_checkpoint_does_not_outlive_an_attempt_that_did_not_take_it_up(here):
+def test_a_checkpoint_is_deleted_with_an_attempt_that_did_not_continue_from_it(here):
     lost(here)
 
     def forgetful(pack, report):
@@ -218,7 +218,7 @@ def test_a_pack_goes_on_on_another_machine(away):
 
 @pytest.mark.system
 @pytest.mark.parametrize("harm", ["torn", "forbidden", "named by nobody"])
-def test_a_copy_that_cannot_be_used_costs_the_copy_and_nothing_else(away, tmp_path, monkeypatch, caplog, harm):
+def test_an_unusable_copy_of_a_checkpoint_is_ignored(away, tmp_path, monkeypatch, caplog, harm):
     """One that is not whole, and one in a store of artifacts that may neither be read nor written."""
     store, run_id = lost(away)
     name = json.loads(store.run(run_id).data.tags[TAG])["file"]
@@ -266,7 +266,7 @@ def test_the_newer_of_two_is_restored(away, tmp_path):
 
 @pytest.mark.system
 def test_a_large_checkpoint_stays_where_it_is(away, monkeypatch, caplog):
-    monkeypatch.setattr(checkpoint, "STORED_MEGABYTES", 0.001)
+    monkeypatch.setattr(checkpoint, "MAX_COPY_MEGABYTES", 0.001)
     store, run_id = lost(away)
     assert TAG not in store.run(run_id).data.tags and "0.001 MB" in caplog.text
 
@@ -288,7 +288,7 @@ def test_a_local_checkpoint_is_restored_and_a_damaged_one_is_none(local, at_once
     for damaged in (b"", content[: len(content) // 2]):
         local.path.write_bytes(damaged)
         assert local.restore() is None
-    assert caplog.text.count("afresh") == 2
+    assert caplog.text.count("starting again") == 2
 
 
 def test_a_checkpoint_executes_nothing(local, tmp_path):
@@ -311,7 +311,7 @@ def test_a_checkpoint_that_names_a_file_outside_its_record_is_not_taken_up(here,
     assert begins == [0] and name in caplog.text
 
 
-def test_the_copy_of_a_machine_that_was_lost_outlives_a_second_loss_before_another_copy(away):
+def test_the_copy_of_a_lost_machine_survives_a_second_loss(away):
     store, run_id = lost(away)
     second, begins = on_another_machine(away), []
     with pytest.raises(Killed):

@@ -56,7 +56,7 @@ class _Limited:
         raise OSError(errno.ENOSPC, FULL)
 
 
-def test_a_line_goes_in_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_a_line_is_written_completely_or_not_at_all(tmp_path, monkeypatch):
     record = Record.of(tmp_path / "records", "one")
     record.begin(CELL, {})
     record.metrics({"level": 0.0}, 0)
@@ -129,7 +129,7 @@ def test_a_checkpoint_that_does_not_fit_leaves_the_last_one(assignment, monkeypa
         patch.setattr(torch, "save", save_or_not)
         with pytest.raises(Killed):
             work(killed, assignment, lambda told: None)
-    assert written == [2, 4] and "last one stays" in caplog.text
+    assert written == [2, 4] and "last one is kept" in caplog.text
     assert not list(assignment.records.glob("*.tmp"))
     work(trial, assignment, lambda told: None)
     assert begins[-1] == 4

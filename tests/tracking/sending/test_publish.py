@@ -22,8 +22,8 @@ from infoscope.tracking.models import write_model
 from infoscope.tracking.record import Record, milliseconds, records
 from infoscope.tracking.scheduling.worker import RecordedReport
 from infoscope.tracking.sending import publish as publishing
-from infoscope.tracking.sending.live import Seen
-from infoscope.tracking.sending.publish import by_key_once, header_tags, opened, publish, publish_all
+from infoscope.tracking.sending.live_updates import PartlySent
+from infoscope.tracking.sending.publish import header_tags, open_run, publish, publish_all, unique_runs
 from infoscope.tracking.store.store import Store, is_finished
 from infoscope.tracking.tags import ALIVE, CELLS, DRIVER, OUTCOME, PARENT, PROFILE
 from tests.refusals import refused
@@ -157,7 +157,7 @@ def test_publishing_twice_changes_nothing(tmp_path, store):
     record = begun(tmp_path, "twice", {"a": 1, "schedule": (2.0, 4.0)})
     for step in range(3):
         record.metrics({"level": step / 2}, step)
-    run_id, _ = opened(record, store)
+    run_id, _ = open_run(record, store)
     record.end("complete")
     kept = record.packed() | {"run": run_id.encode()}
     for _ in range(2):
@@ -173,7 +173,7 @@ def test_publishing_twice_changes_nothing(tmp_path, store):
     assert run.info.run_id == run_id
 
 
-def test_of_a_step_that_is_told_again_the_last_value_counts(tmp_path, store):
+def test_the_last_value_of_a_repeated_step_counts(tmp_path, store):
     """For MLflow, too, which by itself takes the largest; in whatever order it was sent."""
     record = begun(tmp_path)
     for value in (3.0, 1.0, 2.0, 1.0, math.nan, math.nan, 1.0):
@@ -210,7 +210,7 @@ def test_a_late_record_of_a_finished_cell_is_dropped(tmp_path, store, outcome):
     """Another machine has finished the cell meanwhile; this attempt may be seen in MLflow already."""
     late, unseen = begun(tmp_path), begun(tmp_path)
     late.metrics({"level": 1.0}, 0)
-    opened(late, store)
+    open_run(late, store)
     first = begun(tmp_path)
     first.metrics({"level": 2.0}, 0)
     run_id = closed(first, store)
@@ -239,11 +239,11 @@ def test_a_late_record_of_a_dead_attempt_changes_nothing(tmp_path, store, outcom
 
 
 @pytest.mark.parametrize("again", [True, False])
-def test_a_late_record_of_a_whole_attempt_counts(tmp_path, store, again):
+def test_a_late_record_of_a_complete_attempt_is_published(tmp_path, store, again):
     """It was taken for dead; its run was closed, or another attempt came to nothing after it."""
     late = begun(tmp_path)
     late.metrics({"level": 123.0}, 999)
-    run_id, _ = opened(late, store)
+    run_id, _ = open_run(late, store)
     store.client.set_tag(run_id, "infoscope.error", "its machine was taken for dead")
     store.client.set_terminated(run_id, "FAILED")
     if again:
@@ -256,14 +256,14 @@ def test_a_late_record_of_a_whole_attempt_counts(tmp_path, store, again):
 def test_a_complete_run_takes_the_place_of_one_stopped_early(tmp_path, store):
     closed(begun(tmp_path), store, "stopped")
     run_id = closed(begun(tmp_path), store)
-    assert by_key_once(store)["one"].info.run_id == run_id
+    assert unique_runs(store)["one"].info.run_id == run_id
     assert [state[1] for state in states(store)] == ["complete"]
 
 
 @pytest.mark.parametrize(("silent", "kept"), [(10, True), (1000, False)])
-def test_a_failure_leaves_the_run_of_a_driver_that_lives(tmp_path, store, silent, kept):
+def test_a_failure_keeps_the_run_of_a_living_driver(tmp_path, store, silent, kept):
     theirs = begun(tmp_path, **{PARENT: invocation(store, silent)})
-    run_id, _ = opened(theirs, store)
+    run_id, _ = open_run(theirs, store)
     time.sleep(0.002)
     closed(begun(tmp_path), store, "failed")
     assert (store.run(run_id) is not None) == kept
@@ -298,8 +298,8 @@ def test_the_open_run_of_a_driver_that_lives_is_left_to_it(tmp_path, store, sile
     """It may end its cell between the look at it and its removal."""
     closed(begun(tmp_path), store)
     theirs = begun(tmp_path, **{PARENT: invocation(store, silent)})
-    run_id, _ = opened(theirs, store)
-    chosen = by_key_once(store)["one"]
+    run_id, _ = open_run(theirs, store)
+    chosen = unique_runs(store)["one"]
     assert is_finished(chosen) and (store.run(run_id) is not None) == kept
     assert closed(theirs, store) == chosen.info.run_id and len(list(store.cells())) == 1
 
@@ -323,7 +323,7 @@ def test_two_drivers_that_end_the_same_cell_at_once_leave_one_run(tmp_path, stor
 
     begin = [begun(tmp_path, **{PROFILE: label}) for label in ("a", "b")]
     for record in begin if seen else ():
-        opened(record, store)
+        open_run(record, store)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Store, "cells", together)
         patch.setattr(store.client, "set_terminated", ended_together)
@@ -333,10 +333,10 @@ def test_two_drivers_that_end_the_same_cell_at_once_leave_one_run(tmp_path, stor
         for thread in threads:
             thread.join()
     assert len(set(found)) == 2 and len(list(store.cells())) == 2
-    chosen = by_key_once(store)["one"]
+    chosen = unique_runs(store)["one"]
     (run,) = store.cells()
     assert run.info.run_id == chosen.info.run_id and set(run.data.tags[PROFILE].split("; ")) == {"a", "b"}
-    assert by_key_once(store)["one"].info.run_id == run.info.run_id
+    assert unique_runs(store)["one"].info.run_id == run.info.run_id
 
 
 def test_a_record_without_a_whole_header_is_removed(tmp_path, store):
@@ -351,7 +351,7 @@ def test_a_record_without_a_whole_header_is_removed(tmp_path, store):
 def test_a_record_published_in_another_store_is_whole_there(tmp_path, store, monkeypatch, empty_store):
     record = begun(tmp_path, "moved", {"a": 11})
     record.metrics({"level": 1.0}, 0)
-    opened(record, store)
+    open_run(record, store)
     (tmp_path / "other").mkdir()
     empty_store(tmp_path / "other")
     monkeypatch.chdir(tmp_path / "other")
@@ -360,7 +360,7 @@ def test_a_record_published_in_another_store_is_whole_there(tmp_path, store, mon
     assert history(other, closed(record, other)) == [(0, 1.0)]
 
 
-def test_what_is_refused_stays_and_keeps_nothing_else(tmp_path, store, monkeypatch):
+def test_a_refused_record_is_kept_and_the_others_are_sent(tmp_path, store, monkeypatch):
     """A bad record of another machine, and a store that refuses for a while: both are told, and go on later."""
     bad, good, hostile = (begun(tmp_path, key) for key in ("bad", "good", "hostile"))
     bad.append({"metrics": {"level": 7.0}, "step": 2**70})
@@ -428,7 +428,7 @@ def test_a_model_is_sent_for_those_that_share_it_though_its_owner_fails(tmp_path
 
 def test_points_of_a_round_that_failed_are_sent_by_the_next(tmp_path, store, monkeypatch):
     record = begun(tmp_path)
-    seen = Seen(record)
+    seen = PartlySent(record)
     seen.send(store, [])
     record.metrics({"level": 1.0}, 0)
 
@@ -453,5 +453,5 @@ def test_a_run_that_cannot_be_noted_on_the_disk_is_deleted(tmp_path, store, monk
     with monkeypatch.context() as patch:
         patch.setattr(Record, "note_run", full)
         with pytest.raises(OSError, match="no space"):
-            opened(record, store)
+            open_run(record, store)
     assert not list(store.cells())

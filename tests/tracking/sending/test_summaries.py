@@ -10,7 +10,7 @@ from infoscope.tracking import Profile, Sweep, grid, parents, runs
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.record import COMPLETE, STOPPED
 from infoscope.tracking.sending.publish import header_tags
-from infoscope.tracking.sending.summaries import summarise, tell_data
+from infoscope.tracking.sending.summaries import add_data_sets, summarise
 from infoscope.tracking.store.store import OUTCOME, PROFILE, VERSION, Store
 from infoscope.tracking.tags import CELLS, PARENT, SUMMARY
 
@@ -76,7 +76,7 @@ def test_an_invocation_names_the_data_of_its_cells_each_once(store):
         store.client.set_tag(run_id, PARENT, parent)
         store.client.log_inputs(run_id, datasets=[first] if seed else [first, second])
     for _ in range(2):
-        tell_data(store, list(store.cells()))
+        add_data_sets(store, list(store.cells()))
     named = [[one.dataset.name for one in store.run(run_id).inputs.dataset_inputs] for run_id in (ours, other, empty)]
     assert [sorted(names) for names in named] == [["one", "two"], ["two"], []]
 

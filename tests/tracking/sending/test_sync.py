@@ -11,11 +11,11 @@ from filelock import FileLock
 
 from infoscope.tracking import runs
 from infoscope.tracking.record import milliseconds, records
-from infoscope.tracking.sending.publish import opened
-from infoscope.tracking.sending.signs import own_tags
+from infoscope.tracking.sending.heartbeat import own_tags
+from infoscope.tracking.sending.publish import open_run
 from infoscope.tracking.sending.sync import sync
-from infoscope.tracking.store.store import ALIVE, CELLS, DRIVER, Store
-from infoscope.tracking.tags import PARENT
+from infoscope.tracking.store.store import Store
+from infoscope.tracking.tags import ALIVE, CELLS, DRIVER, PARENT
 from tests.tracking.cells import begun
 from tests.tracking.test_record import WRITER
 
@@ -103,7 +103,7 @@ def test_runs_of_a_driver_elsewhere_are_closed_when_it_is_silent(folder, silent,
     alive = {ALIVE: str(milliseconds() - 1000 * silent)}
     parent, quiet = (store.client.create_run(store.experiment_id, tags=tags | more).info.run_id
                      for more in (alive, {}))  # fmt: skip
-    cell, _ = opened(begun(folder.parent / "away", **{PARENT: parent, DRIVER: "another:/folder"}), store)
+    cell, _ = open_run(begun(folder.parent / "away", **{PARENT: parent, DRIVER: "another:/folder"}), store)
     sync()
     assert [store.run(run_id).info.status for run_id in (parent, cell, quiet)] == [status, status, "RUNNING"]
 
@@ -165,7 +165,7 @@ def test_a_folder_of_records_is_checked(folder, tmp_path, command):
         assert (code, output) == (2, "") and word in error and len(error.splitlines()) == 1
 
 
-def test_what_cannot_be_sent_stays_and_is_said(folder):
+def test_unsent_records_are_kept_and_reported(folder):
     record = began(folder, "orphan", "sharer")
     record.append({"model": "critic", "owner": "never begun"})
     record.end("complete")

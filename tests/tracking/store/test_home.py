@@ -22,7 +22,7 @@ def here(tmp_path, monkeypatch):
     os.umask(before)
 
 
-def test_it_is_made_closed_and_an_open_one_is_closed(here, monkeypatch):
+def test_the_home_folder_is_private(here, monkeypatch):
     assert mode(made_home()) == "0o700"
     home().chmod(0o775)
     assert made_home() == here / "runs" and mode(home()) == "0o700"
@@ -33,7 +33,7 @@ def test_it_is_made_closed_and_an_open_one_is_closed(here, monkeypatch):
     assert mode(made_home()) == "0o755"  # somebody else's stays as it is
 
 
-def test_a_store_and_a_sync_make_it_so_and_touch_no_other(here, monkeypatch, empty_store):
+def test_opening_the_store_and_sync_make_the_home_folder_private_and_change_no_other(here, monkeypatch, empty_store):
     empty_store(here)
     for act in (lambda: Store.open("private", create=True), lambda: sync(["private"])):
         home().chmod(0o755)

@@ -9,7 +9,7 @@ import pytest
 from infoscope.tracking import curve, runs
 from infoscope.tracking.record import milliseconds, records
 from infoscope.tracking.sending.checkpoint import TAG
-from infoscope.tracking.sending.live import Live
+from infoscope.tracking.sending.live_updates import LiveUpdates
 from infoscope.tracking.sending.publish import publish
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.store.store import Store
@@ -37,7 +37,7 @@ def test_a_server_that_is_killed_for_a_while_loses_nothing(tmp_path, monkeypatch
     folder = tmp_path / "runs" / "records" / store.experiment
     keys = [f"cell{number}" for number in range(8)]
     found = [begun(folder, key) for key in keys]
-    shown, done, steps = Live(store, every=0.05), threading.Event(), 0
+    shown, done, steps = LiveUpdates(store, every=0.05), threading.Event(), 0
     shown.follow(found, None, lambda: True)
 
     def reports():
@@ -49,7 +49,7 @@ def test_a_server_that_is_killed_for_a_while_loses_nothing(tmp_path, monkeypatch
             time.sleep(0.01)
 
     def offset(number):
-        return shown._seen[number].offset
+        return shown._followed[number].offset
 
     reporting = threading.Thread(target=reports)
     reporting.start()

@@ -12,7 +12,7 @@ from infoscope.errors import InvalidInput, StoreUnreachable
 from infoscope.tracking import attach, load_model, parents, runs
 from infoscope.tracking.models import write_model
 from infoscope.tracking.store.client import connect
-from infoscope.tracking.store.publish import record_run
+from infoscope.tracking.store.results import record_run
 from infoscope.tracking.store.store import Store
 from tests.refusals import refused
 from tests.tracking.cells import begun, closed
@@ -49,7 +49,7 @@ def test_an_old_store_is_upgraded(own_folder, monkeypatch):
     assert upgraded == [["-m", "mlflow", "db", "upgrade", f"sqlite:///{path}"]]
 
 
-def test_a_store_of_a_later_mlflow_says_why_it_cannot_be_used(own_folder, monkeypatch):
+def test_a_store_of_a_later_mlflow_is_refused_with_a_reason(own_folder, monkeypatch):
     path = Path(Store.open("demo", create=True).uri.removeprefix("sqlite:///"))
     with sqlite3.connect(path) as database:
         database.execute(SET_VERSION, ("f" * 12,))
@@ -61,7 +61,7 @@ def test_a_store_of_a_later_mlflow_says_why_it_cannot_be_used(own_folder, monkey
         Store.open("demo")
 
 
-def test_a_run_that_mlflow_refuses_is_closed_and_its_name_is_said(own_folder):
+def test_a_run_that_mlflow_refuses_is_closed_and_named(own_folder):
     with pytest.raises(InvalidInput, match=r"a b\*"):
         record_run("measure", "own.csv", {"a b*": 1}, {"bits": 1.0}, [], [])
     assert [run.info.status for run in Store.open("measure").search("")] == ["FAILED"]
@@ -113,7 +113,7 @@ def test_only_classes_of_the_house_are_written_and_loaded(tmp_path):
             load_model(str(tmp_path))
 
 
-def test_a_server_that_does_not_answer_is_said_so(monkeypatch):
+def test_a_server_that_does_not_answer_is_reported(monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     with pytest.raises(StoreUnreachable, match="not answer"):

@@ -1,4 +1,4 @@
-"""Checks of single arguments that every package shares."""
+"""Checks of single arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def require_int(name: str, value: int, least: int = 1) -> int:
 
 
 def require_ints(name: str, values: Sequence[int], length: int | None = None) -> list[int]:
-    """`values` as a list of positive ints; OutOfRange for anything else, no values, or not `length` of them."""
+    """`values` as a list of positive ints; OutOfRange for other values, none, or another number than `length`."""
     if not isinstance(values, Sequence) or not values or (length is not None and len(values) != length):
         raise OutOfRange(f"{name} must be {length or 'one or more'} positive whole numbers, got {values!r}.")
     return [require_int(f"{name}[{position}]", value) for position, value in enumerate(values)]

@@ -1,4 +1,4 @@
-"""What is raised for input that cannot be used (a sentence, the argument at fault, a short code) or is not there.
+"""Exceptions for invalid input, with a sentence, the argument and a short code, and for missing resources.
 
 A sentence begins with the argument: "k must be below the number of rows, 100, got 200."
 """
@@ -12,7 +12,7 @@ _ARGUMENT = re.compile(r"(.+?):? (?:must|may|is|are|has|have|takes|needs|lists|h
 
 
 class InfoscopeError(ValueError):
-    """Input that cannot be used, in one sentence. `code` names the kind of fault; every kind is a subclass."""
+    """Invalid input, described in one sentence. Every kind of error is a subclass with its own `code`."""
 
     code: ClassVar[str]
 
@@ -21,61 +21,61 @@ class InfoscopeError(ValueError):
 
     @property
     def argument(self) -> str:
-        """The argument, setting, column or file at fault: what the sentence begins with."""
+        """The invalid argument, setting, column or file, with which the sentence begins."""
         found = _ARGUMENT.match(str(self))
         return found.group(1) if found else ""
 
 
 class InvalidInput(InfoscopeError, code="invalid"):
-    """What fits none of the other kinds."""
+    """Other invalid input."""
 
 
 class WrongType(InfoscopeError, code="type"):
-    """A value of a type that is not taken here."""
+    """A value of an unsupported type."""
 
 
 class WrongShape(InfoscopeError, code="shape"):
-    """An array of other axes or columns."""
+    """An array with wrong dimensions or columns."""
 
 
 class WrongLength(InfoscopeError, code="length"):
-    """As many values as something else should have, and has not."""
+    """Two arguments with different lengths that should be equal."""
 
 
 class WrongOrder(InfoscopeError, code="order"):
-    """The same rows in another order."""
+    """The same rows in different orders."""
 
 
 class MissingValues(InfoscopeError, code="missing"):
-    """Values that are missing, masked, NaN or infinite."""
+    """Missing, masked, NaN or infinite values."""
 
 
 class NoVariation(InfoscopeError, code="constant"):
-    """One value or one class where several are needed, or categories of which none repeats."""
+    """A constant variable, a single class, or categories that never repeat."""
 
 
 class TooFew(InfoscopeError, code="few"):
-    """Fewer rows, groups or items than are needed."""
+    """Too few rows, groups or items."""
 
 
 class OutOfRange(InfoscopeError, code="range"):
-    """A number outside of its range."""
+    """A number outside of its valid range."""
 
 
 class UnknownName(InfoscopeError, code="name"):
-    """A name that is none of those that are known."""
+    """An unknown name."""
 
 
 class Conflict(InfoscopeError, code="conflict"):
-    """Arguments that contradict one another, or one that is given twice."""
+    """Contradictory or repeated arguments."""
 
 
 class UnreadableFile(InfoscopeError, code="file"):
-    """A file that is not there, damaged, or not what it should be."""
+    """A missing, damaged or unsuitable file."""
 
 
 class Unavailable(RuntimeError):
-    """What is needed is not there, or in use: a store, a cluster, a folder. One sentence, as of input."""
+    """A store, cluster or folder that is missing or in use; the message is one sentence."""
 
 
 class StoreUnreachable(Unavailable):

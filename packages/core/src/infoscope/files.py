@@ -1,7 +1,8 @@
-"""Files of other people, read whole or refused in one sentence: damaged, cut short, no regular file, or too large.
+"""Safe reading of files: damaged, truncated, irregular or too large files give one clear error message.
 
-A file may become 200 times as large in memory (64 MiB if it is small), and 4 GiB; INFOSCOPE_UNPACKED_GB replaces both
-limits by one of so many gigabytes. Its size in memory is taken from its directory and headers, before it is read.
+In memory a file may be up to 200 times as large as on disk (small ones 64 MiB), and at most 4 GiB.
+INFOSCOPE_UNPACKED_GB replaces both limits, in gigabytes. The size in memory is computed from directory and headers
+before reading.
 """
 
 from __future__ import annotations
@@ -29,41 +30,41 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _LIMIT = "INFOSCOPE_UNPACKED_GB"
-_MOST, _MINIMUM, _TIMES = 4 * 2**30, 64 * 2**20, 200
-_CELL_BYTES, _COLUMN_BYTES = 8, 4096  # of a number in a data frame, and of a column beside its numbers
-# what a damaged file makes its reader raise
+_MAX_BYTES, _SMALL_BYTES, _MAX_RATIO = 4 * 2**30, 64 * 2**20, 200
+_CELL_BYTES, _COLUMN_BYTES = 8, 4096  # of a number in a data frame, and of a column in addition to its numbers
+# exceptions that readers of damaged files raise
 _DAMAGE = (
-    *(ValueError, EOFError, KeyError, MemoryError, RecursionError),  # RecursionError: of lists in lists in lists
+    *(ValueError, EOFError, KeyError, MemoryError, RecursionError),  # RecursionError: deeply nested lists
     *(zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, csv.Error),
-    *(NotImplementedError, RuntimeError),  # a way of packing that zipfile does not know, a password
+    *(NotImplementedError, RuntimeError),  # unknown compression, a password
 )
 
 
 @contextlib.contextmanager
 def reading(path: Path, what: str, start: str = "") -> Iterator[None]:
-    """Turns whatever a damaged file raises inside into one sentence: UnreadableFile, or OutOfRange beyond a limit.
+    """Converts errors of reading a damaged file into UnreadableFile with one sentence, or OutOfRange for its size.
 
-    start: how the sentence begins, in the place of "PATH must be WHAT, but".
+    start: the beginning of the sentence, instead of "PATH must be WHAT, but".
     """
     try:
         yield
     except _DAMAGE as error:
-        told = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        if told.startswith((str(path), f"{_LIMIT} ")):
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if reason.startswith((str(path), f"{_LIMIT} ")):
             raise
         kind = type(error) if isinstance(error, InfoscopeError) else UnreadableFile
-        raise kind(f"{start or f'{path} must be {what}, but'}: {told.rstrip('.')}.") from error
+        raise kind(f"{start or f'{path} must be {what}, but'}: {reason.rstrip('.')}.") from error
 
 
 def require_regular(path: Path) -> None:
-    """Raises UnreadableFile unless this is a regular file or a link to one, FileNotFoundError where nothing is."""
+    """Raises UnreadableFile unless this is a regular file or a link to one, FileNotFoundError if it is missing."""
     path.stat()
     if not path.is_file():
-        raise UnreadableFile("it is a folder, a pipe or a device, and no regular file")
+        raise UnreadableFile("it is a folder, a pipe or a device")
 
 
 def require_size(path: Path, unpacked: int) -> None:
-    """Raises OutOfRange where a file takes more bytes in memory than its limit."""
+    """Raises OutOfRange if a file needs more bytes in memory than its limit."""
     limit = _size_limit(path)
     if unpacked > limit:
         raise OutOfRange(
@@ -72,10 +73,10 @@ def require_size(path: Path, unpacked: int) -> None:
 
 
 def _size_limit(path: Path) -> int:
-    """How many bytes a file may take in memory. OutOfRange for a limit in the environment that is none."""
+    """The largest number of bytes for a file in memory. OutOfRange for an invalid limit in the environment."""
     given = os.environ.get(_LIMIT)
     if not given:
-        return min(_MOST, max(_MINIMUM, _TIMES * path.stat().st_size))
+        return min(_MAX_BYTES, max(_SMALL_BYTES, _MAX_RATIO * path.stat().st_size))
     with contextlib.suppress(ValueError):
         if float(given) > 0:
             return int(float(given) * 1e9)
@@ -83,17 +84,15 @@ def _size_limit(path: Path) -> int:
 
 
 def read_gzip(path: Path) -> bytes:
-    """The content of a gzip file. UnreadableFile when it is none or cut short, OutOfRange when it exceeds its limit."""
-    with reading(path, "a whole gzip file"), _Unpacked(path) as file:
+    """The content of a gzip file. UnreadableFile if it is damaged or truncated, OutOfRange beyond its limit."""
+    with reading(path, "a complete gzip file"), _Unpacked(path) as file:
         return file.read()
 
 
 def lines(path: Path) -> Iterator[str]:
-    """The lines of a text in UTF-8, gzipped if so named, without their ends. Errors as of `read_gzip`, and ValueError
-    for a line that is not UTF-8.
-    """
+    """The lines of a UTF-8 text, gzipped if its name ends in .gz, without line ends. Raises like `read_gzip`."""
     number = 0
-    with reading(path, "a whole text in UTF-8"), _Unpacked(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with reading(path, "a complete UTF-8 text"), _Unpacked(path) if path.suffix == ".gz" else path.open("rb") as file:
         for number, line in enumerate(io.BufferedReader(file) if path.suffix == ".gz" else file, 1):
             try:
                 text = line.decode()
@@ -103,26 +102,26 @@ def lines(path: Path) -> Iterator[str]:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """A JSON object. Raises ValueError for anything else, also for one too deep to read."""
+    """The JSON object in a text. Raises ValueError for anything else, also for too deeply nested JSON."""
     try:
         found = json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict):
-        raise ValueError(f"it is a {type(found).__name__} and no object")
+        raise ValueError(f"it is no JSON object but a {type(found).__name__}")
     return found
 
 
 def read_arrays(path: Path, names: Sequence[str] = (), start: str = "") -> dict[str, np.ndarray]:
-    """The arrays of these names, or all, of an .npz file. No pickle is read. start: as of `reading`.
+    """The arrays of an .npz file with these names, or all. No pickle is read. start: as in `reading`.
 
-    Raises FileNotFoundError when it is not there, UnreadableFile when it is no whole .npz file or lacks one of them,
-    OutOfRange when they are larger than the limit.
+    Raises FileNotFoundError if the file is missing, UnreadableFile if it is damaged or lacks an array, OutOfRange if
+    the arrays exceed the limit.
     """
-    with reading(path, "a whole .npz file" + (f" with {', '.join(names)}" if names else ""), start):
+    with reading(path, "a complete .npz file" + (f" with {', '.join(names)}" if names else ""), start):
         require_regular(path)
         if not zipfile.is_zipfile(path):
-            raise UnreadableFile("it is no archive that numpy.savez wrote: it is empty, cut short, or something else")
+            raise UnreadableFile("it is no archive of numpy.savez, or it is truncated")
         with zipfile.ZipFile(path) as archive:
             members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
             if lacking := [name for name in names if name not in members]:
@@ -139,9 +138,9 @@ def read_arrays(path: Path, names: Sequence[str] = (), start: str = "") -> dict[
 
 
 def _require_whole_array(archive: zipfile.ZipFile, name: str, member: zipfile.ZipInfo) -> None:
-    """Raises UnreadableFile unless a member of an archive is as large as the array that its header announces."""
-    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack without a bound
-        raise UnreadableFile(f"{name!r} is compressed in a way that numpy.savez does not use")
+    """Raises UnreadableFile unless a member of an archive is large enough for the array in its header."""
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # other compressions have no size limit
+        raise UnreadableFile(f"{name!r} has another compression than numpy.savez uses")
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -150,13 +149,13 @@ def _require_whole_array(archive: zipfile.ZipFile, name: str, member: zipfile.Zi
     if dtype.hasobject:
         raise UnreadableFile(f"{name!r} is an array of objects: save numbers or texts")
     if math.prod(shape) * max(dtype.itemsize, 1) > rest:
-        raise UnreadableFile(f"{name!r} announces shape {shape} of {dtype} and holds {rest:,} bytes")
+        raise UnreadableFile(f"{name!r} has shape {shape} of {dtype}, but only {rest:,} bytes")
 
 
 def check_csv(path: Path) -> None:
-    """Raises UnreadableFile unless this is a regular file, OutOfRange where it, or its table, exceeds the limit.
+    """Raises UnreadableFile unless this is a regular file, OutOfRange if the file or its table exceeds the limit.
 
-    The table has as many columns as the longer of the first two rows, however short the others are.
+    The number of columns is that of the longer of the first two rows.
     """
     require_regular(path)
     require_size(path, path.stat().st_size)
@@ -169,10 +168,10 @@ def check_csv(path: Path) -> None:
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """The columns of a .parquet file but for lists, structures and extension types.
+    """The columns of a .parquet file, except lists, structures and extension types.
 
-    Texts are read as codes of a dictionary and measured before they are written out, since one long text may stand in
-    every row. Raises as `check_csv`, and UnreadableFile for a damaged file.
+    Strings are read as dictionary codes and measured before they are expanded, since one long string may occur in every
+    row. Raises like `check_csv`, and UnreadableFile for a damaged file.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -197,12 +196,12 @@ def read_parquet(path: Path) -> pa.Table:
         require_size(path, unpacked)
         fields = [field.with_type(texts.get(field.name, field.type)) for field in kept]
         return table.cast(pa.schema(fields, metadata=schema.metadata))
-    except OSError as error:  # of pyarrow, for a damaged file
+    except OSError as error:  # from pyarrow, for a damaged file
         raise UnreadableFile(str(error)) from None
 
 
 def _bytes_in_memory(metadata: pq.FileMetaData) -> int:
-    """What the columns of a .parquet file take, by its metadata, with every repeated number written out."""
+    """The bytes of the columns of a .parquet file in memory, from its metadata."""
     widths = [max(_CELL_BYTES, metadata.schema.column(place).length) for place in range(metadata.num_columns)]
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     chunks = [(group.column(place), width) for group in groups for place, width in enumerate(widths)]
@@ -211,7 +210,7 @@ def _bytes_in_memory(metadata: pq.FileMetaData) -> int:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gzip file, up to its limit; OutOfRange beyond."""
+    """The content of a gzip file; OutOfRange beyond its limit."""
 
     def __init__(self, path: Path):
         require_regular(path)

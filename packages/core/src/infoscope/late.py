@@ -1,6 +1,4 @@
-"""Names of a package that are imported when they are first asked for: torch, scikit-learn and MLflow take seconds, and
-not everybody has installed them.
-"""
+"""Lazy imports of a package's names, because torch, scikit-learn and MLflow take seconds and may not be installed."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-EXTRAS = {  # of the package infoscope, by the library that one brings
+EXTRAS = {  # library -> extra of the package infoscope that installs it
     **dict.fromkeys(("PIL", "torch", "torchvision", "tokenizers", "transformers"), "torch"),
     **dict.fromkeys(("click", "mlflow", "optuna", "ray", "rich"), "sweeps"),
     **dict.fromkeys(("causallearn", "tigramite"), "causal"),
@@ -20,10 +18,10 @@ EXTRAS = {  # of the package infoscope, by the library that one brings
 
 
 def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package, of the names that its `__init__.pyi` imports.
+    """`__getattr__`, `__dir__` and `__all__` of a package for the names that its `__init__.pyi` imports.
 
-    Type checkers and editors read the same file (SPEC 1 of Scientific Python). ModuleNotFoundError says
-    which extra of infoscope brings a library that is not installed.
+    Type checkers and editors read the same file (SPEC 1 of Scientific Python). ModuleNotFoundError for a library that
+    is not installed names the extra that installs it.
     """
     stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
     imports = [node for node in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)]
@@ -44,5 +42,5 @@ def exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
 
 
 def needs(library: str) -> str:
-    """The end of a sentence: what has to be installed for a library of `EXTRAS`."""
+    """The end of a message: how to install a library of `EXTRAS`."""
     return f"needs {library}, which is not installed: pip install 'infoscope[{EXTRAS[library]}]'"

@@ -1,6 +1,6 @@
-"""How results look in a notebook: as HTML, and drawn on matplotlib axes, which are imported when something is drawn.
+"""Results in notebooks: HTML, and plots on matplotlib axes; matplotlib is imported when something is drawn.
 
-A class with `__str__`, and perhaps `table` (a data frame), is shown as HTML if it inherits `InNotebook`. Its `plot` is
+A class with `__str__`, and optionally `table` (a data frame), is shown as HTML if it inherits `InNotebook`. Its plot:
 
     def plot(self, ax=None):
         ax = axes(ax)
@@ -19,15 +19,15 @@ import numpy as np
 from infoscope.errors import Conflict
 from infoscope.late import needs
 
-UNITS = {"nats": "information (nats)", "bits": "information (bits)", "1": "share"}  # as an axis names them
+UNITS = {"nats": "information (nats)", "bits": "information (bits)", "1": "share"}  # labels of axes
 STYLE = "<style>table.infoscope th, table.infoscope td {text-align: left; vertical-align: top}</style>"
-MAX_ROWS = 60  # of a table in a notebook, as pandas shows
+MAX_ROWS = 60  # of a table in a notebook, the default of pandas
 
 
 class InNotebook:
     """Shows an object in a notebook: the lines of its text, then its `table`, if it has one (property or method).
 
-    folded_table  a title under which a long table opens by a click; empty: it is shown at once
+    folded_table  title of a long table, which is opened by a click; empty: it is shown at once
     """
 
     folded_table: ClassVar[str] = ""
@@ -40,8 +40,9 @@ class InNotebook:
 
 
 def as_html(lines: Iterable[str], table: Any = None, folded: Mapping[str, Any] | None = None) -> str:
-    """HTML of sentences, the first one bold, of a data frame, and of what opens by a click: title -> a data frame or
-    lines. All text is escaped.
+    """HTML of lines, the first one bold, and a data frame. All text is escaped.
+
+    folded: title -> a data frame or lines that are opened by a click.
     """
     first, *rest = [html.escape(line) for line in lines] or [""]
     parts = [f"<p><b>{first}</b></p>"] if first else []
@@ -54,14 +55,14 @@ def as_html(lines: Iterable[str], table: Any = None, folded: Mapping[str, Any] |
 
 
 def _paragraphs(lines: Iterable[str]) -> str:
-    """Escaped lines, with the spaces that they begin with."""
+    """Escaped lines as paragraphs, with their leading spaces."""
     return "".join(f'<p style="margin:0.2em 0;max-width:60em;white-space:pre-wrap">{line}</p>' for line in lines)
 
 
 def _table(table: Any) -> str:
     if table is None or not len(table):
         return ""
-    import pandas as pd  # whose table it is
+    import pandas as pd
 
     shown = table.reset_index() if any(name is not None for name in table.index.names) else table
     with pd.option_context("display.max_colwidth", None):
@@ -71,7 +72,7 @@ def _table(table: Any) -> str:
 
 
 def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.8)) -> Any:
-    """These matplotlib axes, or those of a new figure of a size in inches. ModuleNotFoundError: no matplotlib."""
+    """These matplotlib axes, or those of a new figure with a size in inches. ModuleNotFoundError: no matplotlib."""
     if ax is not None:
         return ax
     try:
@@ -82,14 +83,14 @@ def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.8)) -> Any:
 
 
 def intervals(ax: Any, names: Sequence[str], estimates: Sequence[Any], colours: Sequence[str] = ()) -> None:
-    """Draws estimates with 95 % intervals as rows below those that are there; one without upper end as an arrow.
+    """Draws estimates with 95 % intervals as rows below the existing ones; one without upper limit is an arrow.
 
-    Without value: the name alone, marked. InfoscopeError: another unit than that of the rows that are there.
+    Estimates without a value are only named. Raises InfoscopeError if the unit differs from that of the existing rows.
     """
     label = f"{UNITS.get(estimates[0].unit, estimates[0].unit)}, 95 % interval"
     shown = [text.get_text() for text in ax.get_yticklabels()] if ax.containers else []
     if shown and ax.get_xlabel() != label:
-        raise Conflict(f"ax must be of one unit: there is {ax.get_xlabel()!r} on it, got {label!r}.")
+        raise Conflict(f"ax must have one unit, {ax.get_xlabel()!r}, got {label!r}.")
     if not shown:
         ax.axvline(0, color="black", linewidth=0.8)
     for place, (name, one) in enumerate(zip(names, estimates, strict=True), start=len(shown)):
@@ -111,8 +112,8 @@ def heat(
     top: float = 1.0,
     fontsize: int = 8,
 ) -> Any:
-    """Draws values [rows, columns] as colours from 0 to `top`, grey where there is none, each with its text; what a
-    colour bar takes.
+    """Draws values [rows, columns] as colours from 0 to `top` with texts, grey for NaN; returns the image for a colour
+    bar.
     """
     import matplotlib
 

@@ -1,6 +1,6 @@
-"""The protocols of what draws pairs (x, y): tensors float32 on the device asked for.
+"""Protocols of sources of pairs (x, y): float32 tensors on the given device.
 
-Numbers are drawn on the generator's own device: a CPU generator gives the same pairs on every device.
+Numbers are drawn on the generator's own device, so a CPU generator gives the same pairs on every device.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LabelledPairs = tuple["Tensor", "Tensor", "Tensor", "Tensor"]  # pairs, and the 
 
 @runtime_checkable
 class PairSource(Protocol):
-    """A joint distribution of two vectors; what it shares need not be known."""
+    """A joint distribution of two vectors; its mutual information may be unknown."""
 
     @property
     def dim_x(self) -> int: ...
@@ -36,7 +36,7 @@ class KnownPairSource(PairSource, Protocol):
 
     @property
     def mutual_information(self) -> float:
-        """True mutual information of a pair, in nats."""
+        """The true mutual information of a pair, nats."""
         ...
 
 
@@ -51,8 +51,8 @@ class ExactPairSource(KnownPairSource, Protocol):
 
 @runtime_checkable
 class LabelledSource(KnownPairSource, Protocol):
-    """A source of pairs whose information is that of binary labels, and which returns the labels."""
+    """A source of pairs whose mutual information is that of binary labels, which it can return."""
 
     def sample_labelled(self, n: int, generator: torch.Generator, device: torch.device | str = "cpu") -> LabelledPairs:
-        """The pairs of `sample` from the same generator, then their labels."""
+        """The pairs of `sample` with the same generator, and their labels."""
         ...

@@ -1,4 +1,4 @@
-"""How commands are read and how they end, for all of them: what is wrong is one sentence, and an exit status of 2."""
+"""How commands are parsed and how they end: input errors are one sentence and exit status 2."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from infoscope.errors import InvalidInput, Unavailable, UnknownName
 
 DEFAULT_PROFILE = "laptop"
 FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143  # exit statuses
-SWEEPS, ANALYSES = "sweeps", "analysis"  # packages, in the folder where the command is given
-_DECLARES = {SWEEPS: r"^SWEEP = ", ANALYSES: r"^(ANALYSIS|COMMAND) = "}  # what a module has that can be asked for
+SWEEPS, ANALYSES = "sweeps", "analysis"  # packages in the working folder
+_DECLARATION = {SWEEPS: r"^SWEEP = ", ANALYSES: r"^(ANALYSIS|COMMAND) = "}  # in a module with a sweep or a table
 
 
 def option(name: str, **settings: Any) -> click.Option:
-    """An option --NAME; None where it is not given and has no default."""
+    """An option --NAME; None if it is not given and has no default."""
     return click.Option([f"--{name}"], **settings)
 
 
 def profile_option(what: str = "smoke, laptop, paper or another of the sweep's") -> click.Option:
-    """--profile."""
+    """The option --profile."""
     return option("profile", default=DEFAULT_PROFILE, help=f"{what} (default: {DEFAULT_PROFILE})")
 
 
 def sweep_options() -> list[click.Option]:
-    """Of every sweep."""
+    """The options of every sweep: --profile, --set and --gpus-per-pack."""
     return [
         profile_option(),
         option(
@@ -43,31 +43,33 @@ def sweep_options() -> list[click.Option]:
             default="",
             metavar="'NAME=VALUE ...'",
             callback=lambda context, param, text: assignments(text),
-            help="settings of the profile to replace: 'depths=1,2 seeds=0,1'",
+            help="replaces settings of the profile: 'depths=1,2 seeds=0,1'",
         ),
-        option("gpus-per-pack", type=float, metavar="F", help="of a trial: a fraction or a number (default: measured)"),
+        option("gpus-per-pack", type=float, metavar="F", help="GPUs of a trial, may be a fraction (default: measured)"),
     ]
 
 
 def command(
     name: str, call: Callable[..., Any] | str, params: Sequence[click.Parameter], text: str | None
 ) -> click.Command:
-    """A command that calls `call`, or "MODULE:FUNCTION" of a module that is loaded then, with what is given as
-    attributes of one object.
+    """A command that passes its parameters to `call` as attributes of one object.
+
+    call: a function, or "MODULE:FUNCTION" in a module that is imported when the command runs.
     """
 
-    def called(**given: Any) -> Any:
+    def callback(**given: Any) -> Any:
         if isinstance(call, str):
             module, function = call.split(":")
             return getattr(importlib.import_module(module), function)(SimpleNamespace(**given))
         return call(SimpleNamespace(**given))
 
-    return click.Command(name, params=[*params], callback=called, help=text)
+    return click.Command(name, params=[*params], callback=callback, help=text)
 
 
-def ended(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
-    """Runs a command on `words` (None: those of this process); its exit status: 0, 1 (something failed), 2 (bad input,
-    or what is needed is not there) or 130 (interrupted).
+def run_command(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
+    """Runs a command with these words (None: of this process); returns its exit status.
+
+    0: success, 1: something failed, 2: bad input or something missing, 130: interrupted.
     """
     try:
         return command.main(None if words is None else [*words], name or command.name, standalone_mode=False) or 0
@@ -76,49 +78,53 @@ def ended(command: click.Command, words: Sequence[str] | None = None, name: str 
         return BAD_INPUT
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else name
-        told = f"{error.format_message().rstrip('.')}; `{where} --help` says what it takes"
+        message = f"{error.format_message().rstrip('.')}; see `{where} --help`"
     except click.Abort:  # Ctrl-C
         return INTERRUPTED
     except Exception as error:
-        if not _is_told(error):
+        if not _is_expected(error):
             raise
-        told = sentence(error)
-    print(f"error: {told}", file=sys.stderr)
+        message = sentence(error)
+    print(f"error: {message}", file=sys.stderr)
     return BAD_INPUT
 
 
-def _is_told(error: Exception) -> bool:
-    """Whether an error is of the input or of the machine, and not of this program."""
-    mlflow = sys.modules.get("mlflow.exceptions")  # not loaded for this: then it has raised nothing
+def _is_expected(error: Exception) -> bool:
+    """Whether an error is due to the input or the machine, not to a fault of this program."""
+    mlflow = sys.modules.get("mlflow.exceptions")  # if it is not imported, it has raised nothing
     return isinstance(error, (LookupError, ValueError, OSError, Unavailable)) or bool(
         mlflow and isinstance(error, mlflow.MlflowException)
     )
 
 
 def sentence(error: BaseException) -> str:
-    """The message of an error, in one line that cannot steer a terminal, without the passwords of addresses."""
+    """The message of an error in one printable line, without the passwords of addresses."""
     if isinstance(error, OSError) and error.filename:
         text = f"{error.filename} cannot be used: {error.strerror}"
     else:
         text = str(error.args[0] if isinstance(error, KeyError) and error.args else error).strip() or repr(error)
-    line = re.sub(r"//[^/?#\s]*@", "//", text.splitlines()[0])
+    return printable(re.sub(r"//[^/?#\s]*@", "//", text.splitlines()[0]))
+
+
+def printable(line: str) -> str:
+    """A line without control characters, which could steer a terminal."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
 
 
 def assignments(text: str) -> dict[str, str]:
-    """ "a=1 b=2,3" as a dict of texts. Raises ValueError on a word without "="."""
+    """ "a=1 b=2,3" as a dict of strings. Raises InvalidInput for a word without "="."""
     pairs = {}
     for word in text.split():
         name, equals, value = word.partition("=")
         if not (name and equals and value):
-            raise InvalidInput(f"setting {word!r} is not of the form name=value")
+            raise InvalidInput(f"setting must have the form name=value, got {word!r}")
         pairs[name] = value
     return pairs
 
 
 @contextlib.contextmanager
-def ended_with_this(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """SIGTERM ends this process, and the other one with it; Ctrl-C reaches both."""
+def ends_with_this(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """While inside, SIGTERM ends this process and the other one; Ctrl-C reaches both."""
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         yield
@@ -134,41 +140,41 @@ def ended_with_this(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 def is_taken(port: int) -> bool:
     """Whether a program listens at a port of this machine."""
-    with socket.socket() as asked:
-        return asked.connect_ex(("127.0.0.1", port)) == 0
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
 
 
-# --- sweeps and analyses, by the names of their files: nothing of them is imported to know that they are there --------
+# --- sweeps and tables by the names of their files, found without importing them --------------------------------------
 def names(package: str) -> list[str]:
-    """Names of what can be asked for, folder by folder."""
-    return [_name(path) for path in _files(package) if re.search(_DECLARES[package], _text(path), re.MULTILINE)]
+    """The names of the sweeps (or tables) of a package, folder by folder."""
+    return [_name(path) for path in _files(package) if re.search(_DECLARATION[package], _text(path), re.MULTILINE)]
 
 
 def sweeps_in_order() -> list[str]:
-    """Names of all sweeps; those that load logged models, which other sweeps must have logged before, come last."""
+    """The names of all sweeps; sweeps that load models logged by others come last."""
     loads = {_name(path): bool(re.search(r"\bload_model\b", _text(path))) for path in _files(SWEEPS)}
     return sorted(names(SWEEPS), key=loads.__getitem__)
 
 
 def module_of(name: str, package: str = SWEEPS) -> str | None:
-    """The module of a sweep, or of another package's analysis, by its name, in whatever folder of the package it is."""
+    """The module of a sweep, or of another package's table, by its name; None if there is none."""
     for path in _files(package):
         if _name(path) == name.replace("_", "-"):
             return ".".join(path.with_suffix("").parts)
     return None
 
 
-def declared(name: str, package: str, kind: str) -> str:
-    """The module of a name. UnknownName where there is none, ValueError in a folder without the package."""
+def require_module(name: str, package: str, kind: str) -> str:
+    """The module of a sweep or table. Raises UnknownName, or InvalidInput in a folder without the package."""
     if not (valid := names(package)):
-        raise InvalidInput(f"there are no {kind}s in {Path.cwd()}; give this command where infoscope's Makefile is")
+        raise InvalidInput(f"there are no {kind}s in {Path.cwd()}; run this command in the folder with the Makefile")
     if name.replace("_", "-") not in valid:
         raise UnknownName(f"{kind} must be one of {', '.join(valid)}, got {name!r}{nearest(name, valid)}")
     return module_of(name, package) or ""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """The end of a sentence: which of the valid names was meant, or nothing."""
+    """The end of a message with the most similar valid name; empty if none is similar."""
     import difflib
 
     like = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.7)

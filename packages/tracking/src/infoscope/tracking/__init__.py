@@ -1,14 +1,14 @@
-"""How experiments are scheduled and recorded: Ray Tune and MLflow, and nothing of the science.
+"""Schedules sweeps on Ray Tune and records them in MLflow.
 
 Sweep, Profile, grid            declare what to run
-Search, asha                    ... with early stopping, or as a search of a space
-Pack, Report                    what a trial gets; a Report of your own inherits from it (Sweep.run_here)
-run, main, Summary              run it (from Python, from the command line)
-runs, curve, table, arrays, parents    read the record back
-attach, log_results             add a report or a figure to an invocation, what a later evaluation found to a run
+Search, asha                    add early stopping, or a search of a space
+Pack, Report                    the arguments of a trial; your own Report inherits from it (Sweep.run_here)
+run, main, Summary              run a sweep from Python, or from the command line
+runs, curve, table, arrays, parents    read the recorded results
+attach, log_results             add files to an invocation, and results of a later evaluation to a run
+publish                         add tables and figures of an analysis to an invocation
+load_model                      load a logged model, rebuilt from its configuration and weights
 StoreUnreachable                raised when the tracking store does not answer
-publish                         the tables and figures of an analysis, to the invocation that they are about
-load_model                      a logged model, rebuilt from its configuration and weights
 """
 
 from infoscope.late import exports

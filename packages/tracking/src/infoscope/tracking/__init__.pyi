@@ -2,10 +2,10 @@ from infoscope.errors import StoreUnreachable as StoreUnreachable
 from infoscope.tracking.cli import main as main
 from infoscope.tracking.models import load_model as load_model
 from infoscope.tracking.scheduling.driver import run as run
-from infoscope.tracking.scheduling.watch import Summary as Summary
-from infoscope.tracking.store.publish import attach as attach
-from infoscope.tracking.store.publish import log_results as log_results
-from infoscope.tracking.store.publish import publish as publish
+from infoscope.tracking.scheduling.monitor import Summary as Summary
+from infoscope.tracking.store.results import attach as attach
+from infoscope.tracking.store.results import log_results as log_results
+from infoscope.tracking.store.results import publish as publish
 from infoscope.tracking.store.store import arrays as arrays
 from infoscope.tracking.store.store import curve as curve
 from infoscope.tracking.store.store import parents as parents

@@ -1,4 +1,4 @@
-"""Present modules of the classes of logged models that have moved since they were logged."""
+"""Modules of model classes that have moved: from the name in logged models to the present one."""
 
 MOVED = {
     "infoscope.estimators.critics": "infoscope.estimators.neural.critics",

@@ -1,6 +1,6 @@
-"""Data of runs as MLflow data sets: a name, a source and a digest of the content (names, types, shapes, bytes).
+"""The data of runs as MLflow data sets: name, source and digest of the content (names, types, shapes, bytes).
 
-Samples drawn without end have a digest of the distribution's settings.
+The digest of samples from a distribution is that of its settings.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 
 from infoscope.tracking.checks import clipped, storable_text
 
-DIGITS = 16  # of a digest, hexadecimal
-_NAME_LENGTH, _PROFILE_LENGTH = 500, 10_000
+DIGEST_LENGTH = 16  # hexadecimal digits
+_NAME_LENGTH, _PROFILE_LENGTH = 500, 10_000  # characters that MLflow stores
 _FIELDS = ("name", "digest", "source_type", "source", "schema", "profile")
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """What a cell reads.
+    """The data of a cell.
 
-    source: in words, without paths. content: () -> by name arrays [n, ...] (or an iterator of blocks of rows), lists of
-    texts, and plain values; called on the worker. context: such as "training" or "test". endless: samples are drawn
-    without end; content: the settings of the distribution.
+    source: in words, without paths. content: () -> arrays [n, ...] (or iterators of blocks of rows), lists of strings
+    and plain values by name; called on the worker. context: such as "training" or "test". endless: samples are drawn
+    from a distribution, and the content is its settings.
     """
 
     name: str
@@ -40,12 +40,12 @@ class DataSet:
 
     @property
     def input(self) -> DatasetInput:
-        """The same as MLflow takes it."""
+        """The data set as an MLflow input."""
         return inputs([self.entry])[0]
 
     @functools.cached_property
     def entry(self) -> dict[str, str]:
-        """What is recorded of it: MLflow's fields of a data set, and the context."""
+        """The recorded fields: those of an MLflow data set, and the context."""
         content, specs, whole = self.content(), [], hashlib.sha256()
         counted = []
         for name in sorted(content):
@@ -62,7 +62,7 @@ class DataSet:
         schema = {"mlflow_tensorspec": {"features": json.dumps(specs), "targets": None}} if specs else {}
         return {
             "name": clipped(storable_text(self.name), _NAME_LENGTH),
-            "digest": whole.hexdigest()[:DIGITS],
+            "digest": whole.hexdigest()[:DIGEST_LENGTH],
             "source_type": "law" if self.endless else "data",
             "source": json.dumps({"url": storable_text(self.source)}),
             "schema": json.dumps(schema),
@@ -72,12 +72,12 @@ class DataSet:
 
 
 def joined_names(datasets: Iterable[DataSet]) -> str:
-    """The names of data sets, each once."""
+    """The different names of data sets, joined by commas."""
     return ", ".join(dict.fromkeys(one.name for one in datasets))
 
 
 def inputs(entries: Any) -> list[DatasetInput]:
-    """Data sets as MLflow takes them, from the results of `DataSet.entry`; ValueError for anything else."""
+    """MLflow inputs from results of `DataSet.entry`; ValueError for anything else."""
     try:
         return [
             DatasetInput(
@@ -87,17 +87,17 @@ def inputs(entries: Any) -> list[DatasetInput]:
             for entry in entries
         ]
     except (TypeError, KeyError) as error:
-        raise ValueError(f"it is no list of data sets ({type(error).__name__}: {error})") from None
+        raise ValueError(f"the inputs must be a list of data sets ({type(error).__name__}: {error})") from None
 
 
 def entry_of(given: DatasetInput) -> dict[str, str]:
-    """What `inputs` makes a data set of MLflow of."""
+    """The fields of an MLflow input, as in `DataSet.entry`."""
     context = next((tag.value for tag in given.tags if tag.key == MLFLOW_DATASET_CONTEXT), "")
     return {name: getattr(given.dataset, name) or "" for name in _FIELDS} | {"context": context}
 
 
 def _described(value: Any) -> tuple[str, dict[str, Any], tuple[int, ...] | None]:
-    """The digest of a value, and of an array or a list of texts its type and shape as MLflow writes them."""
+    """The digest of a value; for an array or a list of strings also MLflow's description of its type, and its shape."""
     digest = hashlib.sha256()
     if isinstance(value, list | tuple) and value and isinstance(value[0], str | tuple | list):
         digest.update(json.dumps(value).encode())

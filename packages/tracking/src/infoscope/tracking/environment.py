@@ -1,4 +1,4 @@
-"""The environment of a run: code version, machine, device and library versions, as MLflow tags."""
+"""The environment of a run as MLflow tags: code version, machine, device and library versions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LIBRARIES = ("torch", "numpy", "ray", "mlflow")
 
 
 def code_tags() -> dict[str, str]:
-    """The commit of the working tree, whether it had changes, and the command: known to the driver only."""
+    """The command, the commit of the working folder and whether it has changes; known to the driver only."""
     user = "unknown"
-    with contextlib.suppress(KeyError, OSError):  # of one who is on no list of the machine's
+    with contextlib.suppress(KeyError, OSError):  # of a user without an account entry
         user = getpass.getuser()
     command = " ".join(sys.orig_argv[1:] or sys.argv)
     tags = {"mlflow.source.name": command, "mlflow.source.type": "LOCAL", "mlflow.user": user}
@@ -31,9 +31,9 @@ def code_tags() -> dict[str, str]:
     }
 
 
-@functools.cache  # a worker's trials may be thousands
+@functools.cache  # a worker may run thousands of trials
 def machine_tags(device: str) -> dict[str, str]:
-    """The machine of a trial: host, device and library versions."""
+    """Host, device and library versions of a trial."""
     versions = {f"version.{name}": importlib.metadata.version(name) for name in _LIBRARIES}
     return versions | {
         "version.python": platform.python_version(),
@@ -51,8 +51,8 @@ def _device_name(device: str) -> str:
 
 
 def _processor() -> str:
-    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as told:
-        for line in told:
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        for line in file:
             name, _, value = line.partition(":")
             if name.strip() == "model name" and value.strip():
                 return value.strip()

@@ -1,8 +1,8 @@
-"""Exports a logged model as a torch.export program, to be served where infoscope is not installed.
+"""Exports a logged model as a torch.export program, which runs without infoscope.
 
-`python -m infoscope.tracking export RUN` adds it to the artifacts of the run as an MLflow model. `mlflow models serve`
-needs mlflow, numpy and torch for it; `torch.export.load` of `artifacts/program.pt2` needs torch alone. Serving executes
-the copy of `serving` and can unpickle: serve programs of people you trust only.
+`make export-model ARGS=RUN` adds it to the artifacts of the run as an MLflow model. `mlflow models serve` needs mlflow,
+numpy and torch for it; `torch.export.load` of `artifacts/program.pt2` needs torch only. Serving executes the copy of
+`serving` and can unpickle: only serve programs of people you trust.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from infoscope.tracking.models import downloaded, logged_model, model_files, rea
 from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.store import first_line, tracking_uri
 
-FOLDER = "programs"  # among the artifacts of a run
+FOLDER = "programs"  # in the artifacts of a run
 _FILE = "program.pt2"
-_TRACED, _TRIED = 3, 5  # rows: with 1 torch.export would take the number for a constant; another number to compare at
+_TRACED_ROWS, _COMPARED_ROWS = 3, 5  # torch.export would treat 1 row as a constant
 
 
 def export(run_id: str, name: str | None = None) -> str:
-    """Exports a model that a run logged, and adds the program to the artifacts of the run; returns its address,
-    `runs:/RUN/programs/NAME`. `name`: of the model, where the run has several. A program exported before is replaced.
+    """Exports a logged model to the artifacts of its run; returns the address `runs:/RUN/programs/NAME`.
 
-    Raises LookupError when the run has no such model, TypeError for a model that is not infoscope's, ValueError for one
-    of which torch.export makes no program for any number of rows.
+    name: of the model, if the run has several. An earlier program is replaced. Raises LookupError when the run has no
+    such model, TypeError for a model that is not infoscope's, ValueError if it cannot be exported for any number of
+    rows.
     """
     from mlflow.models import Model
 
@@ -48,7 +48,7 @@ def _write_program(module: torch.nn.Module, example: Mapping[str, np.ndarray], s
     from mlflow import pyfunc
 
     with tempfile.TemporaryDirectory() as made, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch of weights that are views, MLflow of type hints it cannot use
+        warnings.simplefilter("ignore")  # about weights that are views, and type hints
         path = Path(made) / _FILE
         torch.export.save(program(module, example), path)
         pyfunc.save_model(
@@ -62,25 +62,25 @@ def _write_program(module: torch.nn.Module, example: Mapping[str, np.ndarray], s
 
 
 def program(module: torch.nn.Module, example: Mapping[str, np.ndarray]) -> ExportedProgram:
-    """The forward pass in evaluation mode, for any number of rows, and of token ids [n, length] for any length.
+    """The forward pass in evaluation mode for any number of rows, and for token ids [n, length] of any length.
 
-    example: argument name -> array of one row or more. Raises ValueError when there is no such program, or its numbers
-    differ from the module's at another number of rows. Values are not validated.
+    example: argument name -> array of at least one row. Raises ValueError if it cannot be exported, or if its output
+    differs from the module's for another number of rows. Values are not validated.
     """
     kind = type(module).__name__
-    given = rows(example, _TRACED)
+    given = rows(example, _TRACED_ROWS)
     is_tokens = {name: values.dim() == 2 and not values.is_floating_point() for name, values in given.items()}
     shapes = {name: {0: Dim.DYNAMIC} | ({1: Dim.AUTO} if is_tokens[name] else {}) for name in given}
     try:
         exported = torch.export.export(module, (), given, dynamic_shapes=shapes)
     except Exception as error:  # of many classes, most of them private
-        raise ValueError(f"torch.export makes no program of a {kind}: {first_line(error)}") from error
-    others = rows(example, _TRIED)
+        raise ValueError(f"torch.export cannot export a {kind}: {first_line(error)}") from error
+    others = rows(example, _COMPARED_ROWS)
     with torch.no_grad():
         ours, theirs = module(**others), exported.module()(**others)
     if not torch.allclose(ours, theirs, rtol=1e-4, atol=1e-5, equal_nan=True):
         raise ValueError(
-            f"the program of a {kind} differs from it by {(ours - theirs).abs().max():.2g} at {_TRIED} rows"
+            f"the output of the exported {kind} differs by {(ours - theirs).abs().max():.2g} for {_COMPARED_ROWS} rows"
         )
     return exported
 

@@ -1,8 +1,8 @@
 """Models in MLflow: safetensors weights and a typed configuration, never a pickle.
 
-A model is a `torch.nn.Module` of the `infoscope` namespace with a `config` of plain values from which its class and
-`load_state_dict` rebuild it. `load_model` executes only that class of the installed packages. MLflow's own loader (by
-`_load_pyfunc`) imports what the MLmodel file names: only for models of people you trust.
+A model is a `torch.nn.Module` of the `infoscope` namespace with a `config` of plain values, from which its class and
+`load_state_dict` rebuild it. `load_model` executes only that class of the installed packages. MLflow's own loader (with
+`_load_pyfunc`) imports the module that MLmodel names: only use it for models of people you trust.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from infoscope.tracking.record import SYSTEM, home
 from infoscope.tracking.store.client import connect, environment
 from infoscope.tracking.store.store import Store, pages, tracking_uri
 
-if TYPE_CHECKING:  # imported where a model is written or read: it takes seconds
+if TYPE_CHECKING:  # imported when a model is written or read, because it takes seconds
     import torch
 
 FLAVOR = "infoscope"
 MIN_ALLOCATION = 10**6  # tensor elements that the construction of any model may allocate
 MAX_ALLOCATION_RATIO = 4  # elements it may allocate per element of the stored weights; ours need up to 3.1
-OUTPUT = "output"  # what a module returns, beside its blocks
+OUTPUT = "output"  # name of a module's output, next to those of its blocks
 _EXAMPLE = "example.npz"
-_DIGEST = "infoscope.digest"  # a tag of a model: of what was to be logged, by which a later attempt knows it
+_DIGEST = "infoscope.digest"  # tag of a model with the digest of its files, by which a later attempt finds it
 
 
 def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], folder: Path) -> None:
-    """Writes model.json, weights.safetensors and the input example (argument name -> array, 1-2 rows) into a folder.
+    """Writes model.json, weights.safetensors and the input example (argument name -> array, 1-2 rows) to a folder.
 
-    Raises TypeError for a module that could not be loaded back.
+    Raises TypeError for a module that could not be loaded again.
     """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
@@ -58,11 +58,11 @@ def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], fold
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
     try:
         save_file(weights, folder / "weights.safetensors")
-    except SafetensorError as error:  # of a full disk
+    except SafetensorError as error:  # on a full disk
         raise OSError(str(error)) from error
     np.savez(folder / _EXAMPLE, **example)
-    said = _predict(module, example)
-    outputs = {name: {"dtype": str(array.dtype), "dimensions": array.ndim} for name, array in said.items()}
+    predicted = _predict(module, example)
+    outputs = {name: {"dtype": str(array.dtype), "dimensions": array.ndim} for name, array in predicted.items()}
     description = {
         "module": kind.__module__,
         "class": kind.__qualname__,
@@ -80,7 +80,7 @@ def read_model(folder: Path) -> torch.nn.Module:
     with undamaged(described, "the description of a model"):
         description = json_object(described.read_text())
         kind = _model_class(description["module"], description["class"])
-    with undamaged(stored, f"the whole weights of a {kind.__name__}"):
+    with undamaged(stored, f"the complete weights of a {kind.__name__}"):
         weights = load_file(stored)
     elements = sum(tensor.numel() for tensor in weights.values())
     with (
@@ -88,7 +88,7 @@ def read_model(folder: Path) -> torch.nn.Module:
         limit_allocations(MIN_ALLOCATION + MAX_ALLOCATION_RATIO * elements),
     ):
         module = kind(**description["config"])
-    with undamaged(stored, f"the whole weights of a {kind.__name__}"):
+    with undamaged(stored, f"the complete weights of a {kind.__name__}"):
         module.load_state_dict(weights)
     return module.eval()
 
@@ -134,7 +134,7 @@ def _model_class(module: str, name: str) -> type[torch.nn.Module]:
             f"model class {module}.{name} is outside the infoscope namespace; only its classes are logged and loaded"
         )
     if "__" in module:
-        raise TypeError(f"{module} is no module of a model class")  # importing a __main__ runs it
+        raise TypeError(f"{module} must be a module with model classes")  # importing a __main__ would run it
     kind = getattr(importlib.import_module(module), name, None)
     if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module) and kind.__module__ == module):
         raise TypeError(
@@ -155,7 +155,7 @@ def load_model(run_or_uri: str, name: str | None = None) -> torch.nn.Module:
 
 @contextlib.contextmanager
 def downloaded(run_or_uri: str, name: str | None) -> Iterator[Path]:
-    """The folder of a logged model, as `load_model` finds it, for a while. Nothing of it is executed."""
+    """While inside, the folder of a logged model, found as by `load_model`. Nothing of it is executed."""
     from mlflow.artifacts import download_artifacts
 
     if Path(run_or_uri).is_dir():
@@ -164,67 +164,67 @@ def downloaded(run_or_uri: str, name: str | None) -> Iterator[Path]:
     is_address = ":/" in run_or_uri or "@" in run_or_uri
     uri = address_of(run_or_uri) if is_address else f"models:/{logged_model(run_or_uri, name).model_id}"
     with tempfile.TemporaryDirectory() as folder:
-        with environment({"MLFLOW_TRACKING_URI": tracking_uri()}):  # from which a model knows its store
+        with environment({"MLFLOW_TRACKING_URI": tracking_uri()}):  # which MLflow reads for models
             path = download_artifacts(uri, dst_path=folder)
         yield Path(path)
 
 
 def address_of(given: str) -> str:
-    """NAME@ALIAS of a registered model as MLflow writes it; anything else as it is."""
+    """NAME@ALIAS of a registered model as an MLflow URI; other addresses unchanged."""
     return f"models:/{given}" if "@" in given and ":/" not in given else given
 
 
 def model_files(folder: Path) -> Path:
-    """The paths of `write_model`'s files in a model's folder. Raises TypeError for a model that is not infoscope's."""
+    """The folder with the files of `write_model` in a model's folder. TypeError for a model that is not infoscope's."""
     files = folder / "model" if (folder / "MLmodel").exists() else folder
     if not (files / "model.json").exists():
         raise TypeError(
-            "this model has no model.json: it was not logged by infoscope, and loading it could execute code; for one "
-            "of somebody you trust there is mlflow.pytorch.load_model"
+            "this model has no model.json: it was not logged by infoscope, and loading it could execute code; if you "
+            "trust its author, use mlflow.pytorch.load_model"
         )
     return files
 
 
 def outputs(run: Run) -> list[LoggedModelOutput]:
-    """What a run says that it has put out, whole or not."""
+    """The model outputs of a run, complete or not."""
     return run.outputs.model_outputs if run.outputs else []
 
 
 def is_ready(model: LoggedModel) -> bool:
-    """Whether a model was uploaded whole."""
+    """Whether a model was uploaded completely."""
     return str(model.status) == "READY"
 
 
 def ready_models(run: Run, client: MlflowClient) -> list[LoggedModel]:
-    """The models that a run put out and that were uploaded whole."""
+    """The complete models of a run."""
     models = [client.get_logged_model(output.model_id) for output in outputs(run)]
     return [model for model in models if is_ready(model)]
 
 
 def newest_model(run: Run, client: MlflowClient, name: str | None = None) -> LoggedModel | None:
-    """The model, of a name, that a run has put out whole, the newest of several; None if there is none."""
+    """The newest complete model of a run, with this name; None if there is none."""
     models = [model for model in ready_models(run, client) if name in (None, model.name)]
     return max(models, key=lambda model: model.creation_timestamp, default=None)
 
 
 def logged_model(run_id: str, name: str | None = None) -> LoggedModel:
-    """The newest model of a run with this name; None: the name of its only one. LookupError when there is none."""
+    """The newest model of a run with this name (None: of its only one). LookupError if there is none."""
     uri = tracking_uri()
-    if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():  # MLflow would make one
-        raise LookupError(f"no runs yet in {home()}; give this command where they are, or MLFLOW_TRACKING_URI")
+    if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():  # MLflow would create it
+        raise LookupError(f"there are no runs in {home()}; change the folder or set MLFLOW_TRACKING_URI")
     client = connect(uri)
     run = client.get_run(run_id)
     names = sorted({model.name for model in ready_models(run, client)})
     chosen = names[0] if name is None and len(names) == 1 else name
     if chosen not in names:
-        raise LookupError(f"run {run_id} has the models {', '.join(names) or '(none)'}; give the name of one of them")
+        raise LookupError(f"the model must be one of {', '.join(names) or 'none'} of run {run_id}, got {name}")
     return newest_model(run, client, chosen)
 
 
 def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
-    """Logs a folder of `write_model` as an MLflow model. Repeated calls complete an interrupted one."""
+    """Logs a folder of `write_model` as an MLflow model. A repeated call completes an interrupted one."""
     client, digest = store.client, _digest(folder)
-    known = [model for model in of_run(run_id, store) if model.name == name]
+    known = [model for model in models_of_run(run_id, store) if model.name == name]
     same = [model for model in known if model.tags.get(_DIGEST) == digest]
     ready = [model for model in same if is_ready(model)]
     model = (ready or same or [None])[0]
@@ -245,8 +245,8 @@ def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
     discard([other for other in known if other.model_id != model.model_id], store)
 
 
-def of_run(run_id: str, store: Store) -> list[Any]:
-    """The models that were begun by a run, whole or not, the newest first."""
+def models_of_run(run_id: str, store: Store) -> list[Any]:
+    """The models that a run has begun to log, complete or not, the newest first."""
     found = search(f"source_run_id = '{run_id}'", store)
     return sorted(found, key=lambda model: model.creation_timestamp, reverse=True)
 
@@ -258,7 +258,7 @@ def search(query: str, store: Store) -> Iterator[Any]:
 
 
 def discard(models: Iterable[Any], store: Store) -> int:
-    """Deletes those of some models of ours that were never uploaded whole; returns how many."""
+    """Deletes the incomplete ones among models of ours; returns their number."""
     unfinished = [model for model in models if model.model_type == FLAVOR and not is_ready(model)]
     for model in unfinished:
         store.client.delete_logged_model(model.model_id)
@@ -266,7 +266,7 @@ def discard(models: Iterable[Any], store: Store) -> int:
 
 
 def link(model_id: str, run: Run, store: Store) -> None:
-    """Shows a model at a run, once."""
+    """Adds a model to the outputs of a run, once."""
     if not any(output.model_id == model_id for output in outputs(run)):
         store.client.log_outputs(run.info.run_id, models=[LoggedModelOutput(model_id, step=0)])
 
@@ -282,14 +282,14 @@ def _copy_metrics(model_id: str, run: Any, store: Store) -> None:
 
 
 def _measured_on(metric: str, run: Any) -> dict[str, str]:
-    """The data set of a metric: the run's only one, that of the context its name begins with, or that of training.
+    """The data set of a metric: the run's only one, that of the context in its name, or that of training.
 
-    None where there are several of these, as of pairs of an image and a text.
+    Empty if there are several of these, as for pairs of an image and a text.
     """
     known = run.inputs.dataset_inputs if run.inputs else []
     for context in (metric.partition("/")[0], DataSet.context):
-        if len(known) > 1 and (of := [one for one in known if any(tag.value == context for tag in one.tags)]):
-            known = of
+        if len(known) > 1 and (matching := [one for one in known if any(tag.value == context for tag in one.tags)]):
+            known = matching
     return {"dataset_name": known[0].dataset.name, "dataset_digest": known[0].dataset.digest} if len(known) == 1 else {}
 
 
@@ -302,7 +302,7 @@ def _digest(folder: Path) -> str:
 
 
 def _save_flavor(target: Path, model: LoggedModel, run_id: str, source: Path) -> None:
-    """Writes a folder that `mlflow.pyfunc.load_model` loads, from one of `write_model`."""
+    """Writes a folder for `mlflow.pyfunc.load_model` from one of `write_model`."""
     from mlflow import pyfunc
     from mlflow.models import Model, ModelSignature, infer_signature
     from mlflow.models.utils import _save_example
@@ -311,10 +311,10 @@ def _save_flavor(target: Path, model: LoggedModel, run_id: str, source: Path) ->
     shutil.copytree(source, target / "model", ignore=shutil.ignore_patterns(_EXAMPLE))
     with np.load(source / _EXAMPLE, allow_pickle=False) as stored:
         example = {key: stored[key] for key in stored.files}
-    told = json.loads((source / "model.json").read_text())["output"]
+    output = json.loads((source / "model.json").read_text())["output"]
     outputs = [
         TensorSpec(np.dtype(one["dtype"]), (-1,) * one["dimensions"], name)
-        for name, one in ({None: told} if "dtype" in told else told).items()
+        for name, one in ({None: output} if "dtype" in output else output).items()
     ]
     described = Model(
         artifact_path=model.artifact_location, run_id=run_id, model_uuid=model.model_id, model_id=model.model_id
@@ -323,7 +323,7 @@ def _save_flavor(target: Path, model: LoggedModel, run_id: str, source: Path) ->
     _save_example(described, example, str(target))
     described.add_flavor(FLAVOR, data="model", code=None)
     pyfunc.add_to_model(described, loader_module=__name__, data="model", python_env="python_env.yaml")
-    # only what an index may be asked for by name: infoscope's own packages come from a checkout
+    # without infoscope's own packages, which are in no package index
     (target / "requirements.txt").write_text("\n".join(versions("mlflow", "numpy", "safetensors", "torch")) + "\n")
     python = {"python": platform.python_version(), "dependencies": ["-r requirements.txt"]}
     (target / "python_env.yaml").write_text(yaml.safe_dump(python))
@@ -331,11 +331,11 @@ def _save_flavor(target: Path, model: LoggedModel, run_id: str, source: Path) ->
 
 
 def versions(*names: str) -> list[str]:
-    """Installed packages as requirements, each at its version."""
+    """Requirements with the versions of installed packages."""
     return [f"{name}=={_version(name)}" for name in names]
 
 
-_version = functools.cache(importlib.metadata.version)  # it reads files, for every model of a worker again
+_version = functools.cache(importlib.metadata.version)  # it reads files
 
 
 def _load_pyfunc(path: str) -> _LoadedModel:
@@ -343,9 +343,10 @@ def _load_pyfunc(path: str) -> _LoadedModel:
 
 
 class _LoadedModel:
-    """The model inside what `mlflow.pyfunc.load_model` returns: arrays by argument name in, the module's output out; of
-    a model with latent blocks by name `output`, such as class probabilities, and the means of the blocks, where its
-    signature says so.
+    """The model that `mlflow.pyfunc.load_model` wraps: from arrays by argument name to the module's output.
+
+    A model with latent blocks returns `output`, such as class probabilities, and the means of the blocks by name, if
+    they are in its signature.
     """
 
     def __init__(self, folder: Path):
@@ -355,8 +356,8 @@ class _LoadedModel:
     def predict(
         self, inputs: Mapping[str, np.ndarray], params: Mapping[str, Any] | None = None
     ) -> np.ndarray | dict[str, np.ndarray]:
-        said = _predict(self.module, inputs)
-        return said[OUTPUT] if self.single else said
+        predicted = _predict(self.module, inputs)
+        return predicted[OUTPUT] if self.single else predicted
 
 
 def _predict(module: torch.nn.Module, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -365,7 +366,7 @@ def _predict(module: torch.nn.Module, inputs: Mapping[str, np.ndarray]) -> dict[
     device = next((parameter.device for parameter in module.parameters()), None)
     given = {name: torch.as_tensor(values, device=device) for name, values in inputs.items()}
     with torch.no_grad():
-        said = {OUTPUT: module(**given)}
-        if callable(getattr(type(module), "blocks", None)):  # not a part of that name
-            said |= {name: block.mean for name, block in module.blocks(**given).items()}
-    return {name: values.cpu().numpy() for name, values in said.items()}
+        predicted = {OUTPUT: module(**given)}
+        if callable(getattr(type(module), "blocks", None)):  # a method, not a submodule of this name
+            predicted |= {name: block.mean for name, block in module.blocks(**given).items()}
+    return {name: values.cpu().numpy() for name, values in predicted.items()}

@@ -1,4 +1,4 @@
-"""The description of a run in MLflow: Markdown with links to related pages of the same MLflow UI."""
+"""The descriptions of runs in MLflow: Markdown with links to related pages of the MLflow UI."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any
 from mlflow.entities import Run
 
 from infoscope.tracking.checks import clipped, storable_text
-from infoscope.tracking.sweep import Cell, text
+from infoscope.tracking.sweep import Cell
+from infoscope.tracking.sweep import text as value_text
 
-VIEW = "workflowType=machine_learning"  # of pages of the UI; else it shows what it has for language models
-_LONGEST, _OPENING = 7500, 4000  # of a note, of its part without results; MLflow takes 8,000 characters
-_ABOUT = "\n\n### About\n\n"  # above it is what the analysis found; another analysis replaces that
+VIEW = "workflowType=machine_learning"  # in addresses; otherwise the UI shows its pages for language models
+_MAX_LENGTH, _MAX_ABOUT = 7500, 4000  # characters of a description, and of its part without results; MLflow: 8,000
+_ABOUT = "\n\n### About\n\n"  # heading below the results of the analysis, which another analysis replaces
 
 _ESCAPED = {sign: f"\\{sign}" for sign in "\\`*_[]|#!"} | {"<": "&lt;", ">": "&gt;"}
 
 
 def run_page(experiment_id: str, run_id: str, tab: str = "") -> str:
-    """The address of a run's page, of its tab "model-metrics" or "artifacts/FOLDER"."""
+    """The address of a run's page, or of its tab "model-metrics" or "artifacts/FOLDER"."""
     return f"#/experiments/{experiment_id}/runs/{run_id}" + (f"/{tab}" if tab else "") + f"?{VIEW}"
 
 
@@ -29,48 +30,48 @@ def _cells_page(experiment_id: str, parent: str) -> str:
     return f"#/experiments/{experiment_id}/runs?{VIEW}&searchFilter={chosen}"
 
 
-def of_cell(question: str, sweep: str, label: str, cell: Cell, experiment_id: str, parent: str) -> str:
-    """The description of a cell's run while it runs: what it is for, its settings, where the rest is."""
-    values = ", ".join(code(clipped(f"{name}={text(value)}", 300)) for name, value in list(cell.items())[:60])
-    told = (
-        f"One cell of [{plain(f'{sweep} {label}')}]({run_page(experiment_id, parent)}) "
+def cell_note(question: str, sweep: str, label: str, cell: Cell, experiment_id: str, parent: str) -> str:
+    """The description of a cell's run while it runs: its question, its settings, and links."""
+    values = _settings(cell)
+    text = (
+        f"One cell of [{escape(f'{sweep} {label}')}]({run_page(experiment_id, parent)}) "
         f"([tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')}), "
-        f"[all its cells]({_cells_page(experiment_id, parent)})).\n\n{plain(question)}\n\n"
-        f"Settings: {values}. The curves are under *Model metrics*, first."
+        f"[all its cells]({_cells_page(experiment_id, parent)})).\n\n{escape(question)}\n\n"
+        f"Settings: {values}. The tab *Model metrics* begins with the curves."
     )
-    return clipped(storable_text(told), _OPENING)
+    return clipped(storable_text(text), _MAX_ABOUT)
 
 
-def with_results(note: str, results: Mapping[str, float], constants: Mapping[str, float], error: str | None) -> str:
-    """The same when the cell has ended; first what went wrong."""
+def add_results(note: str, results: Mapping[str, float], constants: Mapping[str, float], error: str | None) -> str:
+    """The description of a cell's run when it has ended: first an error, then the results."""
     if error is not None:
         note = f"**Failed**: {code(clipped(error, 500))}\n\n{note}"
     for title, values in (("Results", results), ("Known without training", constants)):
         if values:
-            note = below(f"{note}\n\n**{title}**\n\n", table(values))
+            note = append_rows(f"{note}\n\n**{title}**\n\n", table(values))
     return note
 
 
-def of_sweep(about: str, command: str, cells: int, skipped: int, experiment_id: str, parent: str) -> str:
+def invocation_note(about: str, command: str, cells: int, skipped: int, experiment_id: str, parent: str) -> str:
     """The description of an invocation when it begins."""
-    recorded = f"; {skipped} were recorded already" if skipped else ""
-    told = (
+    recorded = f"; {skipped} were already recorded" if skipped else ""
+    text = (
         f"{about}\n\nRun as {code(command)}: [{cells} cells]({_cells_page(experiment_id, parent)}) to run{recorded}. "
         f"[Tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
     )
-    return clipped(storable_text(told), _OPENING)
+    return clipped(storable_text(text), _MAX_ABOUT)
 
 
-def of_loaded(question: str, file: str, cells: int, experiment_id: str, parent: str) -> str:
-    """The description of the parent of cells that were run elsewhere and came as a file, by its name."""
-    told = (
-        f"{plain(question)}\n\nNothing was run here: [{cells} cells]({_cells_page(experiment_id, parent)}) were loaded "
+def loaded_note(question: str, file: str, cells: int, experiment_id: str, parent: str) -> str:
+    """The description of the parent of cells that were run elsewhere and loaded from a file."""
+    text = (
+        f"{escape(question)}\n\n[{cells} cells]({_cells_page(experiment_id, parent)}), run elsewhere, were loaded "
         f"from {code(file)}. [Tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
     )
-    return clipped(storable_text(told.lstrip()), _OPENING)
+    return clipped(storable_text(text.lstrip()), _MAX_ABOUT)
 
 
-def of_summary(
+def summary_note(
     sweep: str,
     cell: Cell,
     replicates: Sequence[str],
@@ -78,37 +79,37 @@ def of_summary(
     found: Sequence[tuple[str, float, float, int]],
     best: tuple[str, str] | None,
 ) -> str:
-    """The description of a configuration's summary: links to its runs; mean, standard error and n of each metric."""
-    settings = ", ".join(code(clipped(f"{name}={text(value)}", 300)) for name, value in list(cell.items())[:60])
+    """The description of a summary: links to its runs; mean, standard error and n of each metric."""
     links = ", ".join(
-        f"[{plain(' '.join(f'{name}={run.data.params[name]}' for name in replicates if name in run.data.params))}]"
+        f"[{escape(' '.join(f'{name}={run.data.params[name]}' for name in replicates if name in run.data.params))}]"
         f"({run_page(run.info.experiment_id, run.info.run_id)})"
         for run in runs[:50]
     )
-    told = (
-        f"{len(runs)} runs of {plain(sweep)} that differ in {plain(' and '.join(replicates))} alone: {links}"
-        f"{', ...' if len(runs) > 50 else ''}. Mean and standard error over them.\n\nSettings: {settings}.\n\n"
+    text = (
+        f"{len(runs)} runs of {escape(sweep)} that differ only in {escape(' and '.join(replicates))}: {links}"
+        f"{', ...' if len(runs) > 50 else ''}. Means and standard errors over these runs.\n\n"
+        f"Settings: {_settings(cell)}.\n\n"
     )
     first = sorted(found, key=lambda one: best is None or one[0] != best[0])
     rows = [_row([name, number(mean), number(error), n]) for name, mean, error, n in first]
     head = [_row(["", "mean", "standard error", "runs"]), _row(["---", "---:", "---:", "---:"])]
-    return storable_text(below(clipped(told, _OPENING), head + rows))
+    return storable_text(append_rows(clipped(text, _MAX_ABOUT), head + rows))
 
 
-def with_tables(
+def add_tables(
     note: str,
     tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]], str]],
     pictures: Mapping[str, str] | None = None,
 ) -> str:
     """The description of an invocation with tables (name, header, rows, caption) and pictures."""
     about = note.split(_ABOUT, 1)[-1]
-    rest = f"{_ABOUT}{clipped(about, _OPENING)}" if about else ""
-    shown = "".join(f"![{plain(name)}]({address})\n\n" for name, address in list((pictures or {}).items())[:4])
-    longest, found = _LONGEST - len(rest), ""
+    rest = f"{_ABOUT}{clipped(about, _MAX_ABOUT)}" if about else ""
+    shown = "".join(f"![{escape(name)}]({address})\n\n" for name, address in list((pictures or {}).items())[:4])
+    longest, found = _MAX_LENGTH - len(rest), ""
     for name, header, rows, caption in tables:
         lines = [_row(header), _row(["---"] * len(header)), *map(_row, rows)]
-        found = below(f"{found}**{plain(name)}**\n\n", lines, longest - len(shown))
-        found += f"\n{plain(caption.splitlines()[0])}\n\n{shown}" if caption else f"\n{shown}"
+        found = append_rows(f"{found}**{escape(name)}**\n\n", lines, longest - len(shown))
+        found += f"\n{escape(caption.splitlines()[0])}\n\n{shown}" if caption else f"\n{shown}"
         shown = ""  # below the first
     return storable_text(clipped(found.rstrip("\n"), longest) + rest if found else about)
 
@@ -118,35 +119,39 @@ def picture(run_id: str, path: str) -> str:
     return f"get-artifact?path={urllib.parse.quote(path, safe='')}&run_uuid={run_id}"
 
 
-def below(note: str, lines: Sequence[str], longest: int = _LONGEST) -> str:
-    """A note with as many lines of a table below it as there is room for."""
+def append_rows(note: str, lines: Sequence[str], longest: int = _MAX_LENGTH) -> str:
+    """A description with as many lines of a table below it as fit."""
     for place, line in enumerate(lines):
         if len(note) + len(line) > longest - 150:
-            return f"{note}\n{len(lines) - place} more rows are among the metrics or artifacts.\n"
+            return f"{note}\nThe metrics and artifacts have {len(lines) - place} more rows.\n"
         note += line + "\n"
     return note
 
 
 def table(values: Mapping[str, float]) -> list[str]:
-    """Numbers as lines of a Markdown table: names like PLACE/NAME share a row by NAME, with a column for each PLACE."""
+    """Numbers as a Markdown table: names PLACE/NAME with the same NAME share a row, with a column for each PLACE."""
     split = {name: name.rpartition("/") for name in values}
     places = list(dict.fromkeys(place for place, _, _ in split.values()))
     rows: dict[str, dict[str, str]] = {}
     for name, (place, _, leaf) in split.items():
         rows.setdefault(leaf, {})[place] = number(values[name])
     lines = [_row(["", *places]), _row(["---", *["---:"] * len(places)])]
-    return lines + [_row([leaf, *(of.get(place, "") for place in places)]) for leaf, of in rows.items()]
+    return lines + [_row([leaf, *(values.get(place, "") for place in places)]) for leaf, values in rows.items()]
 
 
 def number(value: float) -> str:
-    """A number to four digits."""
+    """A number with four digits."""
     if not math.isfinite(value):
         return "not finite"
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}"
 
 
+def _settings(cell: Cell) -> str:
+    return ", ".join(code(clipped(f"{name}={value_text(value)}", 300)) for name, value in list(cell.items())[:60])
+
+
 def _row(cells: Sequence[Any]) -> str:
-    return "| " + " | ".join(plain(str(cell)).replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(escape(str(cell)).replace("\n", " ") for cell in cells) + " |"
 
 
 def code(value: str) -> str:
@@ -154,6 +159,6 @@ def code(value: str) -> str:
     return "`" + " ".join(value.replace("`", "'").split()) + "`"
 
 
-def plain(value: str) -> str:
-    """A text that Markdown shows as it is: nothing of it is a link, a picture or HTML."""
+def escape(value: str) -> str:
+    """A text escaped for Markdown, without links, pictures and HTML."""
     return "".join(_ESCAPED.get(sign, sign) for sign in value)

@@ -14,18 +14,18 @@ from infoscope.tracking import notes
 from infoscope.tracking.checks import plain_name, storable_text
 from infoscope.tracking.models import downloaded, logged_model, model_files
 from infoscope.tracking.store.client import connect, environment
-from infoscope.tracking.store.store import NO_FIGURES, tracking_uri, values
+from infoscope.tracking.store.store import NOT_RESULTS, tracking_uri, values
 from infoscope.tracking.tags import DATA
 
-_NORMAL = 1.959964  # of a 95 % interval, in standard errors
+_NORMAL_QUANTILE = 1.959964  # of a 95 % interval
 _ERROR = "_error"
 
 
 def promote(run_id: str, alias: str, model: str | None = None, name: str | None = None) -> str:
-    """Registers a model of a run with a card and an alias, and returns its address, `models:/NAME@ALIAS`.
+    """Registers a model of a run with a card and an alias; returns its address, `models:/NAME@ALIAS`.
 
-    model: which one, where the run has several; name: of the registered model (None: of the experiment and the model).
-    Repeated calls update the card; an existing alias moves. Raises LookupError when the run has no such model,
+    model: its name, if the run has several. name: of the registered model (None: those of experiment and model).
+    Repeated calls update the card; an existing alias is moved. Raises LookupError when the run has no such model,
     TypeError for a model that is not infoscope's, ValueError for an invalid name or alias.
     """
     client = connect(tracking_uri())
@@ -36,9 +36,9 @@ def promote(run_id: str, alias: str, model: str | None = None, name: str | None 
     source = f"models:/{logged.model_id}"
     with downloaded(source, None) as folder:
         description = json.loads((model_files(folder) / "model.json").read_text())
-    told = card(experiment, logged.name, run, description)
+    text = card(experiment, logged.name, run, description)
     try:
-        client.create_registered_model(name, description=f"Models of the sweep {experiment} that were promoted.")
+        client.create_registered_model(name, description=f"Promoted models of the sweep {experiment}.")
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
@@ -47,41 +47,40 @@ def promote(run_id: str, alias: str, model: str | None = None, name: str | None 
     if version is None:
         with environment({"MLFLOW_TRACKING_URI": tracking_uri()}):
             version = client.create_model_version(name, source, run_id, model_id=logged.model_id)
-    client.update_model_version(name, version.version, told)
+    client.update_model_version(name, version.version, text)
     client.set_registered_model_alias(name, alias, version.version)
     return f"models:/{name}@{alias}"
 
 
 def card(experiment: str, model: str, run: Run, description: Mapping[str, Any]) -> str:
-    """The model card in Markdown: model, data, figures, and what loading executes. description: its model.json."""
+    """The model card in Markdown: model, data, results, and what loading executes. description: its model.json."""
     kind = f"{description['module']}.{description['class']}"
     cell = ", ".join(notes.code(f"{key}={value}") for key, value in values(run).items())
     page = notes.run_page(run.info.experiment_id, run.info.run_id)
-    code = run.data.tags.get("infoscope.code", "code not known")
+    code = run.data.tags.get("infoscope.code", "unknown code version")
     known = run.inputs.dataset_inputs if run.inputs else []
     data = [
-        f"- {notes.plain(one.dataset.name)} ({', '.join(tag.value for tag in one.tags)}), digest {one.dataset.digest}"
+        f"- {notes.escape(one.dataset.name)} ({', '.join(tag.value for tag in one.tags)}), digest {one.dataset.digest}"
         for one in known
-    ] or [notes.plain(run.data.tags.get(DATA, "not recorded"))]
-    told = (
-        f"**{notes.plain(model)}** of the sweep {notes.plain(experiment)}, trained by [this run]({page}) "
-        f"({notes.plain(code)}).\n\nClass {notes.code(kind)}; settings of the training: {cell}.\n\n**Data**\n\n"
+    ] or [notes.escape(run.data.tags.get(DATA, "not recorded"))]
+    text = (
+        f"**{notes.escape(model)}** of the sweep {notes.escape(experiment)}, trained by [this run]({page}) "
+        f"({notes.escape(code)}).\n\nClass {notes.code(kind)}; settings of the training: {cell}.\n\n**Data**\n\n"
         + "\n".join(data)
-        + "\n\n**Loading it** runs the constructor of that class, of the installed infoscope, and reads numbers from a "
-        "safetensors file: no code and no pickle of this store. `mlflow.pyfunc.load_model` imports what MLmodel names."
-        "\n\n**Figures**: 95 % intervals are value ± 1.96 standard errors, of this one training; without an error, "
-        "none is known.\n\n"
+        + "\n\n**Loading** calls the constructor of this class in the installed infoscope and reads numbers from a "
+        "safetensors file. It executes no code and no pickle from the store. `mlflow.pyfunc.load_model` imports the "
+        "module that MLmodel names.\n\n**Results** of this training (95 %: value ± 1.96 standard errors)\n\n"
     )
-    return storable_text(notes.below(told, figures(run.data.metrics)))
+    return storable_text(notes.append_rows(text, results(run.data.metrics)))
 
 
-def figures(metrics: Mapping[str, float]) -> list[str]:
-    """A table of what was measured, lines of Markdown: curves and the machine left out."""
+def results(metrics: Mapping[str, float]) -> list[str]:
+    """A Markdown table of the metrics, without curves and those of the machine."""
     rows = ["| | value | 95 % interval |", "|---|---:|---:|"]
     for name, value in sorted(metrics.items()):
-        if name.endswith(_ERROR) or name.startswith(NO_FIGURES):
+        if name.endswith(_ERROR) or name.startswith(NOT_RESULTS):
             continue
         error = metrics.get(name + _ERROR, math.nan)
-        spread = f"{notes.number(value - _NORMAL * error)} to {notes.number(value + _NORMAL * error)}"
-        rows.append(f"| {notes.plain(name)} | {notes.number(value)} | {spread if math.isfinite(error) else ''} |")
+        spread = f"{notes.number(value - _NORMAL_QUANTILE * error)} to {notes.number(value + _NORMAL_QUANTILE * error)}"
+        rows.append(f"| {notes.escape(name)} | {notes.number(value)} | {spread if math.isfinite(error) else ''} |")
     return rows

@@ -1,6 +1,6 @@
 """Serves a torch.export program through MLflow; needs torch, numpy and MLflow only.
 
-A copy of this file lies beside every exported program, and MLflow executes it on loading.
+Every exported program contains a copy of this file, which MLflow executes on loading.
 """
 
 import torch

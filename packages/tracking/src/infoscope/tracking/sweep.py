@@ -1,4 +1,4 @@
-"""What a sweep is: cells (one configuration and one seed each), packed into trials, under named profiles."""
+"""The declaration of a sweep: cells (one configuration and one seed each), packed into trials, in named profiles."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from infoscope.tracking.checks import (
     PARAM_LENGTH,
     TAG_LENGTH,
     entity_name,
-    free_name,
     metric_name,
     plain_name,
+    require_free_name,
+    require_tags,
+    require_text,
     shown,
-    stored_tags,
-    stored_text,
 )
 from infoscope.tracking.datasets import DataSet, joined_names
 from infoscope.tracking.tags import DATA, TAKEN
@@ -43,11 +43,11 @@ class Profile:
         return self._settings[name]
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        """Name and value of every setting; no method, whose name a setting could have."""
+        """Name and value of every setting."""
         return iter(self._settings.items())
 
     def override(self, texts: Mapping[str, str]) -> Profile:
-        """The profile with settings replaced by text, parsed as the replaced type ("0,1,2" for a tuple)."""
+        """The profile with replaced settings; texts are parsed as the type of the setting ("0,1,2" for a tuple)."""
         settings = dict(self._settings)
         for name, text in texts.items():
             if name not in settings:
@@ -59,7 +59,7 @@ class Profile:
 def _parse(name: str, text: str, like: Any) -> Any:
     if isinstance(like, tuple):
         if not text.strip(","):
-            raise TooFew(f"setting {name} must list at least one value, got {shown(text)}.")
+            raise TooFew(f"setting {name} must have at least one value, got {shown(text)}.")
         return tuple(_parse(name, part, like[0]) for part in text.split(",") if part)
     if isinstance(like, bool):
         if text.lower() not in ("true", "false"):
@@ -68,7 +68,7 @@ def _parse(name: str, text: str, like: Any) -> Any:
     try:
         value = type(like)(text)
     except ValueError:
-        raise WrongType(f"setting {name} is {shown(text)}, which is not a valid {type(like).__name__}") from None
+        raise WrongType(f"setting {name} must be of type {type(like).__name__}, got {shown(text)}") from None
     if not isinstance(value, str) and not 0 <= value < math.inf:
         raise OutOfRange(f"setting {name} must be a finite number of at least 0, got {shown(text)}.")
     return value
@@ -76,15 +76,13 @@ def _parse(name: str, text: str, like: Any) -> Any:
 
 @dataclass(frozen=True)
 class Search:
-    """Early stopping over the cells of a sweep by `report.progress(fraction, metric=...)`; with a space, also their
-    choice.
+    """Early stopping of the cells of a sweep by `report.progress(fraction, metric=...)`; with a space, a search.
 
-    metric, mode: of `report.progress`, "min" or "max".
-    scheduler: makes a fresh Ray Tune scheduler without a metric of its own, such as `asha` (its time is `fraction`).
-    space: profile -> name -> distribution, of optuna.distributions or ray.tune (uniform, loguniform, randint,
-    choice). The sweep's `cells` give exactly one dict of fixed values then.
-    trials: how many configurations, recorded ones included, or profile -> how many; list the setting in the sweep's
-    `axes`.
+    metric, mode: the metric in `report.progress`, "min" or "max".
+    scheduler: makes a new Ray Tune scheduler without its own metric, such as `asha` (its time is `fraction`).
+    space: profile -> name -> distribution, of optuna.distributions or ray.tune (uniform, loguniform, randint, choice);
+    the sweep's `cells` then give exactly one dict of fixed values.
+    trials: number of configurations, recorded ones included, or profile -> number; list the setting in `axes`.
     seed: of the suggestions.
     """
 
@@ -100,10 +98,10 @@ class Search:
 
 
 def asha(grace: float = 0.1, reduction: float = 3) -> Any:
-    """Asynchronous successive halving (Li et al. 2020) over the fraction that a trial has done: from `grace` on, at
-    every `reduction`-fold of it, only the best 1/`reduction` of what got that far goes on.
+    """Asynchronous successive halving (Li et al. 2020) over the fraction of a trial that is done.
 
-    On a restarted search it compares with the trials that run since.
+    From the fraction `grace` on, at every `reduction`-fold of it, only the best 1/`reduction` of the trials that have
+    reached it continue. A restarted search compares only the trials since the restart.
     """
     from ray.tune.schedulers import ASHAScheduler
 
@@ -112,24 +110,24 @@ def asha(grace: float = 0.1, reduction: float = 3) -> Any:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A declaration of what to run.
+    """The declaration of a sweep.
 
-    name: the MLflow experiment, a plain file name (ValueError otherwise).
-    cells: profile -> the cells, flat dicts of plain values (see `canonical`).
-    trial: (pack, report) -> None, trains and reports the cells of a pack; must be importable on the workers.
-    profiles: name -> Profile; `smoke`, `laptop` (default) and `paper` at least.
-    axes: the settings that only choose cells; overriding another one renames the profile in the record.
-    pack_by: names of the fields that the cells of a trial share, by device ("cpu", "gpu"); None: one cell per trial.
-    resources: of one trial in Ray: `cpu`, and `gpu` (a fraction or whole number; measured if missing, a search: 1).
-    data: cell -> its `datasets.DataSet`s, the inputs of its run; content is read on the worker.
+    name: of the MLflow experiment, a plain file name (ValueError otherwise).
+    cells: profile -> cells, flat dicts of plain values (see `canonical`).
+    trial: (pack, report) -> None, runs and reports the cells of a pack; must be importable on the workers.
+    profiles: name -> Profile; at least `smoke`, `laptop` (default) and `paper`.
+    axes: settings that only select cells; replacing another setting gives the cells another label.
+    pack_by: fields that the cells of a trial share, by device ("cpu", "gpu"); None: one cell per trial.
+    resources: of a trial in Ray: `cpu`, and `gpu` (a fraction or whole number; measured if missing, in a search 1).
+    data: cell -> its `datasets.DataSet`s, the inputs of its run; their content is read on the worker.
     tags: cell -> further tags of its run.
-    choices: setting -> the words that it may list, or a check that raises ValueError.
-    ranges: the settings that are a lowest and a highest value.
-    check: cell -> None, raises ValueError on a cell that cannot be run, before anything starts.
-    cost: cell -> relative work, for the remaining-time estimate and to start the longest trials first.
-    replicates: the fields over which a summary is a mean.
-    best: (metric, "min" or "max") shown while it runs.
-    version: of the trial's science; a new one makes every cell unfinished again.
+    choices: setting -> valid values, or a check that raises ValueError.
+    ranges: settings that consist of a lowest and a highest value.
+    check: cell -> None, raises ValueError for a cell that cannot be run, before anything starts.
+    cost: cell -> relative work, for the remaining time and to start the longest trials first.
+    replicates: fields over which summaries are means.
+    best: (metric, "min" or "max"), shown while the sweep runs.
+    version: of the method; with a new version every cell is run again.
     """
 
     name: str
@@ -157,17 +155,17 @@ class Sweep:
 
     @property
     def about(self) -> str:
-        """The question that the sweep asks."""
-        return inspect.getdoc(sys.modules[self.cells.__module__]) or ""  # sweeps may share a trial
+        """The question of the sweep, with its explanation: the docstring of its module."""
+        return inspect.getdoc(sys.modules[self.cells.__module__]) or ""  # several sweeps may have the same trial
 
     def profile(self, name: str, overrides: Mapping[str, str] | None = None) -> tuple[str, Profile]:
-        """The profile and the label of its cells. Raises ValueError for an unknown profile or setting."""
+        """The label of a profile's cells and its settings. Raises ValueError for an unknown profile or setting."""
         if name not in self.profiles:
             raise UnknownName(f"profile of {self.name} must be one of {', '.join(self.profiles)}, got {name!r}")
         overrides = overrides or {}
         changed = [f"{key}={text}" for key, text in sorted(overrides.items()) if key not in self.axes]
         label = " ".join([name, *changed])
-        label = stored_text("what names the settings", label, TAG_LENGTH // 8)
+        label = require_text("the label of the settings", label, TAG_LENGTH // 8)
         settings = self.profiles[name].override(overrides)
         for setting in overrides:
             self._check_setting(setting, getattr(settings, setting))
@@ -175,54 +173,54 @@ class Sweep:
 
     def _check_setting(self, name: str, value: Any) -> None:
         values = value if isinstance(value, tuple) else (value,)
-        told = ",".join(map(str, values))
+        text = ",".join(map(str, values))
         if name in self.ranges:
             if len(values) != 2 or values[0] > values[1]:
-                raise WrongType(f"setting {name} must be a lowest and a highest value, as in 1,2, got {shown(told)}.")
+                raise WrongType(f"setting {name} must be a lowest and a highest value, as in 1,2, got {shown(text)}.")
         elif len(set(values)) < len(values):
-            raise Conflict(f"setting {name} is {shown(told)}; it can list every value only once")
+            raise Conflict(f"setting {name} must have different values, got {shown(text)}")
         valid = self.choices.get(name)
         for word in values if valid else ():
             if callable(valid):
                 valid(word)
             elif word not in valid:
-                raise UnknownName(f"setting {name} must be of {', '.join(valid)}, got {shown(word)}")
+                raise UnknownName(f"setting {name} must be among {', '.join(valid)}, got {shown(word)}")
 
     def plan(self, profile: Profile) -> dict[str, Cell]:
-        """Key -> checked cell of the profile. Raises ValueError on an invalid or repeated cell."""
+        """The checked cells of a profile by key. Raises ValueError for an invalid or repeated cell."""
         plan: dict[str, Cell] = {}
         for cell in self.cells(profile):
             if self.check is not None:
                 self.check(cell)
-            self.declared(cell)  # after the check: a tag may need the data that the cell names
+            self.require_names(cell)  # after the check: a tag may need the data of the cell
             key = self.key(cell)
             if key in plan:
-                raise Conflict(f"sweep {self.name} lists the cell {cell} twice; every cell must differ in some value")
+                raise Conflict(f"sweep {self.name} has the cell {cell} twice; cells must differ in some value")
             plan[key] = cell
         if not plan:
             raise TooFew(f"sweep {self.name} has no cells under these settings; give every axis at least one value")
         return plan
 
-    def declared(self, cell: Cell) -> None:
-        """Raises ValueError where a field of a cell, or a tag that the sweep gives it, has a name that is taken."""
+    def require_names(self, cell: Cell) -> None:
+        """Raises ValueError if a field of a cell, or a tag of its run, has a reserved name."""
         for name in cell:
-            free_name("the name of a cell's field", name)
+            require_free_name("the name of a cell's field", name)
         self.tags_of(cell)
 
     def key(self, cell: Cell) -> str:
-        """The cell's identity: a hash of the sweep's name, the version of its science and the cell's values."""
+        """The cell's identity: a hash of the sweep's name, its version and the cell's values."""
         return hashlib.sha256(f"{self.name}|{self.version}|{canonical(cell)}".encode()).hexdigest()[:16]
 
     def tags_of(self, cell: Cell) -> dict[str, str]:
-        """The further tags of a cell's run and the name of its data. Raises ValueError for invalid or reserved ones."""
+        """Further tags of a cell's run, and the names of its data. Raises ValueError for invalid or reserved ones."""
         named = {DATA: joined_names(found)} if (found := self.data(cell)) else {}
-        tags = stored_tags(named | dict(self.tags(cell)))
+        tags = require_tags(named | dict(self.tags(cell)))
         for name in tags.keys() & TAKEN:
-            raise ValueError(f"a tag of sweep {self.name} is {name!r}, by which runs are found; name it otherwise")
+            raise ValueError(f"a tag of sweep {self.name} must not be {name!r}, a reserved name")
         return tags
 
     def run_here(self, pack: Pack, report: Report) -> None:
-        """One trial in this process, without Ray and MLflow. Raises TypeError for a report that is no `Report`."""
+        """Runs one trial in this process, without Ray and MLflow. Raises TypeError if `report` is no `Report`."""
         missing = [name for name in REPORTED if not callable(getattr(report, name, None))]
         if missing:
             raise TypeError(
@@ -232,7 +230,7 @@ class Sweep:
         self.trial(pack, report)
 
     def packs(self, cells: Mapping[str, Cell], device: str) -> list[dict[str, Cell]]:
-        """The cells grouped into trials for a device ("cpu" or "gpu"), costliest first."""
+        """The cells grouped into trials for a device ("cpu" or "gpu"), the costliest first."""
         fields = (self.pack_by or {}).get(device)
         groups: dict[Any, dict[str, Cell]] = {}
         for key, cell in cells.items():
@@ -246,7 +244,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Pack:
-    """The cells of one trial and its device ("cpu" or "cuda"). A field on which all agree is an attribute."""
+    """The cells of one trial and its device ("cpu" or "cuda"). Fields with a common value are attributes."""
 
     cells: tuple[Cell, ...]
     device: str = "cpu"
@@ -254,68 +252,64 @@ class Pack:
     def __getattr__(self, name: str) -> Any:
         values = [] if name.startswith("_") else [cell[name] for cell in self.cells if name in cell]
         if not values or any(value != values[0] for value in values):
-            raise AttributeError(f"the cells of this pack do not share one value of {name!r}")
+            raise AttributeError(f"the cells of this pack have no common value of {name!r}")
         return values[0]
 
 
 class Report(Protocol):
-    """What a trial may call. A subclass overrides what it is to keep; the rest does nothing."""
+    """The methods that a trial may call. A subclass overrides those it needs; the others do nothing."""
 
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
-        """Numbers of a cell at a step; of a repeated step the last value counts. Infinities are stored as NaN.
+        """Reports numbers of a cell at a step; of a repeated step the last value counts. Infinities become NaN.
 
-        Raises ValueError for a name or step that MLflow would not take, a name of a field or column (see
-        `store.runs`), and for what is no number.
+        Raises ValueError for a name or step that MLflow would reject, the name of a field or column (see `store.runs`),
+        and a value that is no number.
         """
 
     def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
-        """Learning curves of a cell, some hundreds of points each. Raises ValueError like `metrics`."""
+        """Reports points of learning curves of a cell, some hundreds each. Raises ValueError like `metrics`."""
 
     def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
-        """Numbers known without training, such as an exact solution; columns of `runs`. Raises ValueError like
-        `metrics`.
-        """
+        """Reports numbers known without training, such as exact values; columns of `runs`. Raises like `metrics`."""
 
     def table(self, cell: Cell, name: str, columns: Mapping[str, Any]) -> None:
-        """A table as the artifact NAME.parquet. Raises ValueError for an invalid name or columns."""
+        """Stores a table as the artifact NAME.parquet. Raises ValueError for an invalid name or columns."""
 
     def arrays(self, cell: Cell, name: str, arrays: Mapping[str, Any]) -> None:
-        """Arrays as the artifact NAME.npz. Raises TypeError for Python objects, ValueError for an invalid name."""
+        """Stores arrays as the artifact NAME.npz. TypeError for Python objects, ValueError for an invalid name."""
 
     def model(self, cells: Sequence[Cell], name: str, module: Any, example: Mapping[str, Any]) -> None:
-        """A trained model of all the cells that share it (see `models.write_model`); ValueError: invalid name."""
+        """Logs a trained model of all cells that share it (see `models.write_model`); ValueError: invalid name."""
 
     def progress(self, fraction: float, **metrics: float) -> None:
-        """The fraction of the pack done, in [0, 1], and under a search its metric; then this call may end the trial.
+        """Reports the fraction of the pack done, in [0, 1], in a search with its metric; it may then end the trial.
 
-        Raises ValueError for a fraction outside of [0, 1], and when the search's metric is missing or no number.
+        Raises ValueError for a fraction outside of [0, 1], and if the metric of a search is missing or no number.
         """
 
     def member(self, cell: Cell) -> contextlib.AbstractContextManager[None]:
-        """What is done for one cell of the pack only: an exception inside fails this cell, and the others go on."""
+        """A context for the work on one cell of the pack: an exception inside fails this cell only."""
         return contextlib.nullcontext()
 
     def save(self, state: Callable[[], Mapping[str, Any]]) -> None:
-        """Keeps `state()`, tensors and plain values, for `restore`; now and then, not at every call."""
+        """Saves `state()`, tensors and plain values, for `restore`; at intervals, not at every call."""
 
     def restore(self) -> Mapping[str, Any] | None:
-        """The state last saved for this pack by an unfinished process, or None. Call it before the first report:
-        without it an attempt starts anew, in runs of its own.
-        """
+        """The state that an interrupted process last saved for this pack, or None. Call it before the first report."""
 
 
 REPORTED = [name for name in vars(Report) if not name.startswith("_")]
 
 
 def varying(cells: Iterable[Cell]) -> list[str]:
-    """The fields in which those cells differ that have them."""
+    """The fields in which cells differ, among the cells that have them."""
     cells = list(cells)
     fields = dict.fromkeys(field for cell in cells for field in cell)
     return [field for field in fields if len({text(cell[field]) for cell in cells if cell.get(field) is not None}) > 1]
 
 
 def names(cells: Mapping[str, Cell]) -> dict[str, str]:
-    """A short name for every cell: the values in which they differ, numbers with their field's name."""
+    """A short name for every cell: the values in which cells differ, numbers with the name of the field."""
     fields = varying(cells.values())
     short = {key: short_name(cell, fields) for key, cell in cells.items()}
     if all(short.values()) and len(set(short.values())) == len(short):
@@ -324,14 +318,14 @@ def names(cells: Mapping[str, Cell]) -> dict[str, str]:
 
 
 def short_name(cell: Cell, fields: Iterable[str]) -> str:
-    """The values of these fields, numbers with their field's name."""
+    """The values of these fields, numbers with the name of the field."""
     values = {field: cell[field] for field in fields if cell.get(field, "") not in ("", None)}
     shown = (value if isinstance(value, str) else f"{field}={text(value)}" for field, value in values.items())
     return " ".join(dict.fromkeys(shown))
 
 
 def title(cell: Cell, space: Iterable[str]) -> str:
-    """A short name of a suggested cell: the values that were searched."""
+    """A short name of a suggested cell: the values of the searched fields."""
     shown = {name: f"{cell[name]:.3g}" if isinstance(cell[name], float) else text(cell[name]) for name in space}
     return " ".join(f"{name}={value}" for name, value in shown.items())
 
@@ -342,26 +336,25 @@ def text(value: Any) -> str:
 
 
 def grid(**axes: Any) -> list[Cell]:
-    """Every combination of the values given in lists (`seed=[0, 1]`); anything else is the same in every cell."""
+    """Cells with every combination of the values in lists (`seed=[0, 1]`); other values are the same in all cells."""
     names = [name for name, values in axes.items() if isinstance(values, list)]
     fixed = {name: value for name, value in axes.items() if name not in names}
     return [fixed | dict(zip(names, values)) for values in itertools.product(*(axes[name] for name in names))]
 
 
 def canonical(cell: Mapping[str, Any]) -> str:
-    """The cell as JSON with sorted keys. Raises ValueError for names or values that MLflow would refuse or cut."""
+    """The cell as JSON with sorted keys. Raises ValueError for names or values that MLflow would reject or shorten."""
     for name, value in cell.items():
         entity_name("the name of a cell's field", name)
         for item in value if isinstance(value, tuple | list) else (value,):
             if not isinstance(item, bool | int | float | str | None) or item != item:
                 raise WrongType(
-                    f"cell value {name} is {shown(value)}; a cell holds numbers, strings, booleans, None or tuples of "
-                    "them"
+                    f"cell value {name} must be a number, string, boolean, None or a tuple of them, got {shown(value)}"
                 )
         try:
-            stored_text(f"cell value {name}", text(value), PARAM_LENGTH)
+            require_text(f"cell value {name}", text(value), PARAM_LENGTH)
         except ValueError as error:
             if "digits" in str(error):  # Python's own limit for writing an integer
-                raise OutOfRange(f"cell value {name} has more digits than can be written") from None
+                raise OutOfRange(f"cell value {name} must have fewer digits") from None
             raise
-    return stored_text("a cell as JSON", json.dumps(cell, sort_keys=True), TAG_LENGTH)
+    return require_text("a cell as JSON", json.dumps(cell, sort_keys=True), TAG_LENGTH)

@@ -1,6 +1,6 @@
-"""Finished runs as a file, from store to store.
+"""Finished runs as a file, which can be loaded into another store.
 
-lines     the file: a header, then a run a line; what is carried of a run, what is refused
-saving    the finished cells of an experiment into a file
-loading   a file into a store, where its cells count as done
+format   the file: a header, then one run per line, checked on reading
+saving   writes the finished cells of an experiment to a file
+loading  loads a file into a store, where its cells count as done
 """

@@ -1,12 +1,12 @@
-"""From a sweep's cells to trials on Ray Tune.
+"""Runs the cells of a sweep as trials on Ray Tune.
 
-driver      run: finds what is missing, and has it run
-invocation  one run of that, the parent of its cells' runs
+driver      run: finds the missing cells and runs them
+invocation  one run of missing cells, the parent of their runs in MLflow
 dispatch    which packs go into the next trial
-worker      RecordedReport, and what happens on a worker
-watch       follows the trials of an invocation
+worker      RecordedReport, and the work of a worker
+monitor     follows the trials of an invocation
 search      configurations suggested by Optuna
-placement   how many packs share a GPU, measured
-cluster     a local Ray, or the one of RAY_ADDRESS
-progress    what a person sees of a sweep
+gpu_memory  how many packs share a GPU, measured
+cluster     a local Ray, or the cluster of RAY_ADDRESS
+progress    the display on the terminal
 """

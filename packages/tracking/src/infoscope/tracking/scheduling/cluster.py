@@ -1,4 +1,4 @@
-"""The place where trials run: a local Ray, or the cluster of RAY_ADDRESS."""
+"""Starts a local Ray, or connects to the cluster of RAY_ADDRESS."""
 
 from __future__ import annotations
 
@@ -21,36 +21,37 @@ from infoscope.tracking.store.client import environment
 from infoscope.tracking.store.store import first_line, tracking_uri
 
 _DATA, _CODE = "INFOSCOPE_DATA", "INFOSCOPE_CODE"
-_UPLOAD, _IMAGE = "upload", "image"  # the working tree goes to the nodes, or they have it already
-_FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_", "MLFLOW_HTTP_")  # settings of a sweep; logins, certificates, time-outs
-_LEFT_OUT = ["/runs/", "/.venv/", "/.git/", "/tests/", "/docs/", "__pycache__/", "*.egg-info/", ".*_cache/", ".env"]
-_ANSWER_SECONDS = 10.0
-STARTS = 6  # of a local Ray, each of which takes a minute to fail
-_LATE = ("timed out", "timeout", "failed to connect", "failed to start", "overloaded", "unavailable")
-_ROOM_SECONDS = 900.0  # a machine in a cloud takes minutes to come
+_UPLOAD, _IMAGE = "upload", "image"  # the working folder is sent to the nodes, or is in their image
+_FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_", "MLFLOW_HTTP_")  # variables: settings, logins, certificates, timeouts
+_NOT_SENT = ["/runs/", "/.venv/", "/.git/", "/tests/", "/docs/", "__pycache__/", "*.egg-info/", ".*_cache/", ".env"]
+_CONNECT_SECONDS = 10.0
+STARTS = 6  # attempts to start a local Ray; each takes a minute to fail
+_TIMEOUTS = ("timed out", "timeout", "failed to connect", "failed to start", "overloaded", "unavailable")
+_MACHINE_SECONDS = 900.0  # for which a cloud may take to provide a machine
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_raylet_start_wait_time_s": "60",  # of a local Ray; half as long is Ray's own
+    "RAY_raylet_start_wait_time_s": "60",  # of a local Ray; its default is half as long
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
     "RAY_DEDUP_LOGS": "0",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a trial may fail before it has a metric; `work` checks the others
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # a trial may fail before its first metric
     "TUNE_RESULT_BUFFER_LENGTH": "0",
-    "TUNE_GLOBAL_CHECKPOINT_S": "1e9",  # snapshots of all trials, from which nobody restores: MLflow has the record
+    "TUNE_GLOBAL_CHECKPOINT_S": "1e9",  # snapshots of trials are not used: the record is in MLflow
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
 
 
 class RayNotStarted(Unavailable):
-    """Ray does not start on this machine."""
+    """Ray cannot be started on this machine."""
 
 
 def use_token() -> None:
-    """Has Ray use a token: the one that is given, or on this machine alone, where it listens to all networks, a random
-    one. Ray reads this once, as it is loaded: a process that has loaded it keeps what it has.
+    """Makes Ray require a token: the given one, or a random one for a local Ray, which listens to all networks.
+
+    Ray reads the token when it is imported, so this has no effect afterwards.
     """
     if "ray" in sys.modules:
         return
@@ -63,9 +64,9 @@ def use_token() -> None:
 
 @contextlib.contextmanager
 def running() -> Iterator[None]:
-    """A local Ray, or the cluster of RAY_ADDRESS with the working tree sent along.
+    """While inside, a local Ray runs, or the cluster of RAY_ADDRESS is connected and has the working folder.
 
-    Raises ValueError for an unusable cluster or INFOSCOPE_CODE, RayNotStarted when there is no local Ray.
+    Raises ValueError for an unusable cluster or INFOSCOPE_CODE, RayNotStarted when no local Ray can be started.
     """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
@@ -85,7 +86,7 @@ def running() -> Iterator[None]:
 
 
 def _begin_local() -> None:
-    """Starts Ray on this machine, repeatedly where its 15-second limit is exceeded. Raises RayNotStarted."""
+    """Starts Ray on this machine; tries again if it does not start in time. Raises RayNotStarted."""
     for attempt in range(1, STARTS + 1):
         before = _children()
         try:
@@ -94,17 +95,14 @@ def _begin_local() -> None:
             raise
         except Exception as error:  # Ray raises Exception itself
             _end_since(before)
-            late = any(word in str(error).lower() for word in _LATE)
-            if not late:
+            if not any(word in str(error).lower() for word in _TIMEOUTS):
                 raise RayNotStarted(f"Ray cannot be started on this machine: {first_line(error)}") from error
             if attempt == STARTS:
                 raise RayNotStarted(
-                    f"Ray has not started here, {STARTS} times ({first_line(error)}); the machine has too much else to "
-                    "do or too little memory: end something, or give RAY_ADDRESS, and run the same command again"
+                    f"Ray did not start on this machine in {STARTS} attempts ({first_line(error)}); the machine is too "
+                    "busy or has too little memory: end other programs, or set RAY_ADDRESS, and run the command again"
                 ) from error
-            print(
-                f"Ray has not started in time on this busy machine; attempt {attempt + 1} of {STARTS}", file=sys.stderr
-            )
+            print(f"Ray did not start in time; attempt {attempt + 1} of {STARTS}", file=sys.stderr)
 
 
 def _children() -> set[psutil.Process]:
@@ -114,7 +112,7 @@ def _children() -> set[psutil.Process]:
 def _end_since(before: set[psutil.Process]) -> None:
     import ray
 
-    with contextlib.suppress(Exception):  # of what has not begun
+    with contextlib.suppress(Exception):  # it may not have started
         ray.shutdown()
     left = _children() - before
     for process in left:
@@ -127,10 +125,10 @@ def _init_local() -> None:
     import ray
 
     path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
-    # inherited by the workers: a runtime environment would say the same, and cost seconds to set up
+    # inherited by the workers; a runtime environment would take seconds to set up
     with environment({"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}):
         ray.init(
-            address="local",  # not a cluster that happens to run on this machine
+            address="local",  # not another cluster on this machine
             num_cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
             include_dashboard=False,
             object_store_memory=200 * 2**20,
@@ -142,19 +140,19 @@ def _init_local() -> None:
 def _connect(address: str) -> None:
     if "://" in address:
         raise InvalidInput(
-            f"RAY_ADDRESS is {address}; a sweep runs on a machine of the cluster, with RAY_ADDRESS=auto or HOST:PORT "
-            "there, or from elsewhere by `ray job submit` (docs/clusters.md)"
+            f"RAY_ADDRESS must be auto or HOST:PORT on a machine of the cluster, got {address}; from elsewhere, use "
+            "`ray job submit` (docs/clusters.md)"
         )
     described = _cluster_environment()
     if address != "auto":
         _check_listens(address)
-    os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")  # as a Ray job, which has a working folder already
+    os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")  # for a Ray job, which has its own working folder
     import ray
 
     try:
         ray.init(address=address, runtime_env=described, logging_level="ERROR", log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        token = " (is it the cluster's token that RAY_AUTH_TOKEN_PATH names?)" if "auth" in str(error).lower() else ""
+        token = " (does RAY_AUTH_TOKEN_PATH contain the cluster's token?)" if "auth" in str(error).lower() else ""
         raise ValueError(
             f"the Ray cluster of RAY_ADDRESS={address} cannot be used: {first_line(error)}{token}"
         ) from error
@@ -165,9 +163,9 @@ def _check_listens(address: str) -> None:
     if not (host and port.isdecimal() and 0 < int(port) < 65536):
         raise UnknownName(f"RAY_ADDRESS must be auto or HOST:PORT, such as 10.0.0.1:6379, got {address!r}")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
     except OSError as error:
-        raise ValueError(f"no Ray cluster answers at RAY_ADDRESS={address} ({first_line(error)})") from error
+        raise ValueError(f"there is no Ray cluster at RAY_ADDRESS={address} ({first_line(error)})") from error
 
 
 def _cluster_environment() -> dict[str, Any]:
@@ -184,11 +182,11 @@ def _cluster_environment() -> dict[str, Any]:
     variables["PYTHONPATH"] = ":".join(folders)
     data = Path(os.environ.get(_DATA) or "/").resolve()
     inside = [f"/{data.relative_to(here)}/"] if here in data.parents else []
-    return described | {"working_dir": str(here), "excludes": _LEFT_OUT + inside}
+    return described | {"working_dir": str(here), "excludes": _NOT_SENT + inside}
 
 
 def _settings() -> Callable[[], None]:
-    """The set-up of a worker; in a closure, because Ray shows and logs `env_vars` and some are passwords."""
+    """The set-up of a worker, a closure: Ray shows and logs `env_vars`, and some of these are passwords."""
     names = [name for name in os.environ if name.startswith(_FORWARDED)]
     values, store = {name: os.environ[name] for name in names}, tracking_uri()
 
@@ -203,72 +201,68 @@ def _settings() -> Callable[[], None]:
 
 
 def nodes() -> int:
-    """How many machines the running Ray has."""
+    """The number of machines of the running Ray."""
     import ray
 
     return sum(node["Alive"] for node in ray.nodes())
 
 
 def resources(cpus: float, gpus: float | None = None) -> tuple[int, int]:
-    """The processor cores and the GPUs of the running Ray, once it has a machine on which a trial fits.
+    """The numbers of processor cores and GPUs of the running Ray, once it has a machine large enough for a trial.
 
-    cpus, gpus: of one trial, the latter where there are GPUs (None: at most one). A cluster gets some minutes to grow.
-    Raises ValueError when no machine is large enough then.
+    cpus, gpus: of one trial (gpus None: at most one). Waits some minutes for a cluster to grow, then raises ValueError.
     """
     import ray
 
-    _await_room({"CPU": cpus})
+    _await_machine({"CPU": cpus})
     if gpus and ray.cluster_resources().get("GPU"):
-        _await_room({"CPU": cpus, "GPU": gpus})
+        _await_machine({"CPU": cpus, "GPU": gpus})
     total = ray.cluster_resources()
     return int(total.get("CPU", 0)), int(total.get("GPU", 0))
 
 
-def _await_room(asked: Mapping[str, float]) -> None:
+def _await_machine(needed: Mapping[str, float]) -> None:
     import ray
 
-    if _has_room(asked):
+    if _has_machine(needed):
         return
-    told = " and ".join(f"{amount:g} {name}{'s' if amount != 1 else ''}" for name, amount in asked.items())
-    on_cluster = bool(os.environ.get("RAY_ADDRESS"))
-    if on_cluster:
-        print(f"waiting for a machine of the cluster with {told}", file=sys.stderr)
-        # stands in the queue meanwhile, so that an autoscaler starts a machine
-        ask = ray.remote(num_cpus=asked["CPU"], num_gpus=asked.get("GPU", 0), max_retries=0)(lambda: None)
-        request, deadline = ask.remote(), time.monotonic() + _ROOM_SECONDS
-        while not _has_room(asked) and time.monotonic() < deadline:
+    text = " and ".join(f"{amount:g} {name}{'s' if amount != 1 else ''}" for name, amount in needed.items())
+    if os.environ.get("RAY_ADDRESS"):
+        print(f"waiting for a machine of the cluster with {text}", file=sys.stderr)
+        # a queued task makes an autoscaler start a machine
+        task = ray.remote(num_cpus=needed["CPU"], num_gpus=needed.get("GPU", 0), max_retries=0)(lambda: None)
+        queued, deadline = task.remote(), time.monotonic() + _MACHINE_SECONDS
+        while not _has_machine(needed) and time.monotonic() < deadline:
             time.sleep(1.0)
-        ray.cancel(request, force=True)
-    if not _has_room(asked):
+        ray.cancel(queued, force=True)
+    if not _has_machine(needed):
         largest = max(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
-        raise ValueError(
-            f"a trial needs {told} on one machine, and Ray has none like that (the largest has {largest:g} CPUs)"
-        )
+        raise ValueError(f"a trial needs {text} on one machine, but the largest machine has {largest:g} CPUs")
 
 
-def _has_room(asked: Mapping[str, float]) -> bool:
+def _has_machine(needed: Mapping[str, float]) -> bool:
     import ray
 
     return any(
-        node["Alive"] and all(node["Resources"].get(name, 0) >= amount for name, amount in asked.items())
+        node["Alive"] and all(node["Resources"].get(name, 0) >= amount for name, amount in needed.items())
         for node in ray.nodes()
     )
 
 
 def lookahead(cpus: int) -> int:
-    """How many trials wait in Ray: on a cluster enough to fill and grow it, on one machine few."""
+    """The number of trials that wait in Ray: on a cluster enough to fill and grow it, on one machine few."""
     return max(200, cpus) if os.environ.get("RAY_ADDRESS") else cpus
 
 
 @contextlib.contextmanager
 def terminate_as_interrupt() -> Iterator[None]:
-    """SIGTERM, which schedulers send before they kill, ends a sweep as Ctrl-C does."""
+    """While inside, SIGTERM, which schedulers send before they kill, ends a sweep as Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(*_: Any) -> None:
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for what it starts with `&`
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a shell
             signal.signal(signal.SIGINT, signal.default_int_handler)
         os.kill(os.getpid(), signal.SIGINT)
 

@@ -1,6 +1,6 @@
-"""Which packs go into the next trial, and what becomes of unfinished ones.
+"""Which packs go into the next trial, and which unfinished packs run again.
 
-A trial costs about 0.1 s and some memory: short packs share one, as many as the measured durations allow.
+A trial costs about 0.1 s and some memory, so short packs share a trial, as many as their measured durations allow.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 
 from infoscope.tracking.scheduling.worker import Assignment
 
-TRIAL_SECONDS = 10.0  # what several packs together should take, and after which a trial begins no other
-MOST_PACKS = 100
+TRIAL_SECONDS = 10.0  # intended duration of a trial with several packs; later it begins no other pack
+MAX_PACKS = 100  # in a trial
 FINISHED = "FINISHED"  # Ray Tune's word for no more trials
-_RECENT = 16  # the longest of so many packs is what the next may take
-_WORKER_DEATHS = 2  # so often may a pack's worker die, then the pack has failed
-MACHINE_DEATHS = 10  # ... with its machine, which is rarely the pack's fault
+_RECENT = 16  # latest packs, of which the longest predicts the duration of the next
+_MAX_WORKER_DEATHS = 2  # after which the pack has failed
+MAX_MACHINE_DEATHS = 10  # after which the pack has failed, though the machine is rarely its fault
 
 
 class PackedAssignments:
-    """The assignments of a trial; small and with a short name, because Tune copies and prints every configuration."""
+    """The assignments of a trial in a compact form, because Tune copies and prints every configuration."""
 
     def __init__(self, assignments: dict[int, Assignment]):
         self._packed, self._count = zlib.compress(pickle.dumps(assignments)), len(assignments)
@@ -39,8 +39,8 @@ class PackedAssignments:
 class Dispatch:
     """The packs of an invocation by number, the costliest first.
 
-    shares: of a GPU, by pack; only packs with the same share are a trial. slots: how many trials run at once.
-    alone: every pack gets a trial of its own, whatever it takes, and none comes back: Tune tries such a trial again.
+    shares: the share of a GPU by pack; packs of a trial have the same share. slots: number of trials that run at once.
+    alone: every pack has its own trial and none is queued again, because Tune repeats such a trial itself.
     """
 
     def __init__(self, shares: Sequence[float], slots: int, alone: bool = False):
@@ -48,7 +48,7 @@ class Dispatch:
         self._waiting = list(range(len(shares)))
         heapify(self._waiting)
         self._held: set[int] = set()
-        self.returned: set[int] = set()  # packs that a trial has begun, maybe, and not ended
+        self.returned: set[int] = set()  # packs that a trial may have begun and has not ended
         self._deaths: Counter[tuple[int, str]] = Counter()
         self._seconds: deque[float] = deque(maxlen=_RECENT)
 
@@ -57,7 +57,7 @@ class Dispatch:
         return not self._waiting and not self._held
 
     def take(self) -> list[int]:
-        """The packs of the next trial in order; none when trials hold all that is left."""
+        """The packs of the next trial in order; empty while other trials hold all remaining packs."""
         taken: list[int] = []
         size = self._size()
         while self._waiting and len(taken) < size:
@@ -69,26 +69,26 @@ class Dispatch:
         return taken
 
     def _size(self) -> int:
-        """How many packs the next trial gets: few enough that the others are not left without work near the end."""
+        """The number of packs of the next trial, small enough to keep all slots busy near the end."""
         if self.alone or not self._seconds:
             return 1
-        longest = max(max(self._seconds), TRIAL_SECONDS / MOST_PACKS)
+        longest = max(max(self._seconds), TRIAL_SECONDS / MAX_PACKS)
         return max(1, min(int(TRIAL_SECONDS / longest), len(self._waiting) // (4 * self.slots)))
 
     def ended(self, number: int, seconds: float) -> None:
-        """A pack is done, and has taken so long."""
+        """Notes that a pack is done, and its duration."""
         self._held.discard(number)
         self._seconds.append(seconds)
 
     def undone(self, numbers: Sequence[int], died: str | None) -> list[int]:
-        """Requeues the packs that a trial has not ended; returns those that failed because their trial died too often.
+        """Queues the packs again that a trial has not ended; returns those that failed because it died too often.
 
-        died: "worker", "machine", or None when the trial itself has left them to others.
+        died: "worker", "machine", or None if the trial has left the packs to other trials.
         """
         failed: list[int] = []
         if died and numbers:
             self._deaths[numbers[0], died] += 1
-            if self._deaths[numbers[0], died] >= (MACHINE_DEATHS if died == "machine" else _WORKER_DEATHS):
+            if self._deaths[numbers[0], died] >= (MAX_MACHINE_DEATHS if died == "machine" else _MAX_WORKER_DEATHS):
                 failed = [numbers[0]]
         self._held.difference_update(numbers)
         self.returned.update(numbers)
@@ -98,7 +98,7 @@ class Dispatch:
         return failed
 
     def suggest(self, config: Callable[[list[int]], dict[str, Any]]) -> dict[str, Any] | str | None:
-        """The configuration of Ray Tune's next trial, None while trials hold all that is left, or FINISHED."""
+        """The configuration of the next trial; None while other trials hold all remaining packs; or FINISHED."""
         if self.done:
             return FINISHED
         numbers = self.take()
@@ -109,15 +109,15 @@ def searcher(
     suggest: Callable[[str], dict[str, Any] | str | None],
     ended: Callable[[str, dict[str, Any], bool], None] = lambda trial_id, result, error: None,
 ) -> Any:
-    """The searcher that Ray Tune asks for trials.
+    """A Ray Tune searcher that proposes trials.
 
-    suggest: trial id -> a configuration, None for later, or FINISHED. ended: takes trial id, last result, whether the
-    trial failed.
+    suggest: trial id -> a configuration, None for later, or FINISHED. ended: called with the trial id, its last result
+    and whether it failed.
     """
     from ray.tune.search import Searcher
 
     class Suggestions(Searcher):
-        def __reduce__(self) -> tuple:  # Tune writes its searcher down for a restore, which is not how we resume
+        def __reduce__(self) -> tuple:  # Tune pickles its searcher for a restore, which is not used
             return Searcher, ()
 
         def set_search_properties(self, metric: str | None, mode: str | None, config: dict, **spec: Any) -> bool:
@@ -130,7 +130,7 @@ def searcher(
             ended(trial_id, result or {}, error)
 
         def save(self, checkpoint_path: str) -> None:
-            """Nothing to keep: a restart begins from what MLflow holds."""
+            """Nothing to save: a restart begins from the runs in MLflow."""
 
     return Suggestions()
 
@@ -138,9 +138,9 @@ def searcher(
 def run_packs(
     handout: PackedAssignments,
     run: Callable[[Assignment, Callable[[dict[str, Any]], None]], None],
-    tell: Callable[..., None],
+    send: Callable[..., None],
 ) -> None:
-    """Runs one pack after another on a worker, and leaves the rest to other trials once it has taken long enough."""
+    """Runs one pack after another on a worker; after TRIAL_SECONDS the rest is left to other trials."""
     assignments = handout.assignments()
     start = time.monotonic()
     for number, assignment in assignments.items():
@@ -148,9 +148,9 @@ def run_packs(
         if began - start > TRIAL_SECONDS:
             return
 
-        def tell_of(told: dict[str, Any], number: int = number, began: float = began) -> None:
-            # dicts as pairs: of every number in a dict Tune keeps statistics, under the name of each cell
-            plain = {name: tuple(value.items()) if isinstance(value, dict) else value for name, value in told.items()}
-            tell({"pack": number, "pack_seconds": time.monotonic() - began, **plain})
+        def send_result(result: dict[str, Any], number: int = number, began: float = began) -> None:
+            # dicts as pairs, because Tune keeps statistics of every number in a dict
+            plain = {name: tuple(value.items()) if isinstance(value, dict) else value for name, value in result.items()}
+            send({"pack": number, "pack_seconds": time.monotonic() - began, **plain})
 
-        run(assignment, tell_of)
+        run(assignment, send_result)

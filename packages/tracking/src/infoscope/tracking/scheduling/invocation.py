@@ -1,4 +1,4 @@
-"""One run of what a sweep is missing: scheduled on Ray Tune, and in MLflow the parent of the runs of its cells."""
+"""One run of the missing cells of a sweep: scheduled on Ray Tune, and in MLflow the parent of their runs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from infoscope.tracking import notes
 from infoscope.tracking.checks import NAME_LENGTH, clipped
 from infoscope.tracking.environment import code_tags
 from infoscope.tracking.record import home, milliseconds, records
-from infoscope.tracking.scheduling import cluster, placement
+from infoscope.tracking.scheduling import cluster, gpu_memory
 from infoscope.tracking.scheduling.dispatch import Dispatch, PackedAssignments, run_packs, searcher
+from infoscope.tracking.scheduling.monitor import Monitor, Summary
 from infoscope.tracking.scheduling.progress import Progress, Screen
-from infoscope.tracking.scheduling.watch import Summary, Watch
 from infoscope.tracking.scheduling.worker import INVOCATION, JUDGED, Assignment, work
+from infoscope.tracking.sending.heartbeat import heartbeat, own_tags
 from infoscope.tracking.sending.publish import parameters, publish_all
-from infoscope.tracking.sending.signs import alive, own_tags
 from infoscope.tracking.store import ui
 from infoscope.tracking.store.store import CURVES, Store, first_line
 from infoscope.tracking.sweep import Cell, Pack, Profile, Sweep, names, short_name, title, varying
@@ -37,11 +37,11 @@ from infoscope.tracking.tags import ALIVE, CELLS, PARENT, PROFILE, VERSION
 if TYPE_CHECKING:
     from infoscope.tracking.scheduling.search import SearchState
 
-_END_SECONDS = 60.0  # for which the end of a sweep is offered to a store that refuses it
+_END_SECONDS = 60.0  # for which the end of a sweep is sent again to a store that fails
 
 
 def tags(sweep: Sweep, label: str) -> dict[str, str]:
-    """The tags that the run of an invocation and those of its cells have in common."""
+    """The common tags of an invocation's run and of the runs of its cells."""
     return code_tags() | {PROFILE: label, VERSION: str(sweep.version)}
 
 
@@ -52,8 +52,8 @@ def _starting() -> str:
 
 @dataclass
 class Invocation:
-    """tags: of its run and its cells. settings: of the profile. missing: cells to run, by key; begun: those that had an
-    attempt before.
+    """tags: of its run and its cells. settings: of the profile. missing: cells to run, by key. begun: keys of cells
+    that were attempted before.
     """
 
     sweep: Sweep
@@ -77,32 +77,31 @@ class Invocation:
             self.sweep.tags_of(cell)  # raises ValueError before anything starts
 
     def run(self) -> None:
-        """Runs everything and leaves no run open. Raises ValueError when the cluster cannot reach the store."""
+        """Runs the missing cells and leaves no run open. Raises ValueError when the cluster cannot reach the store."""
         try:
             with contextlib.ExitStack() as stack:
                 with self.screen.stage(_starting()):
                     stack.enter_context(cluster.running())
                     stack.enter_context(cluster.terminate_as_interrupt())
                     self.cpus, self.gpus = cluster.resources(self._cpus_per_pack, self._declared_share())
-                    self._check_reachable()
+                    self._require_reachable_store()
                 self._begin()
-                stack.enter_context(alive(self.store, self.parent, self._beat))
+                stack.enter_context(heartbeat(self.store, self.parent, self._beat))
                 progress = stack.enter_context(self._progress())
-                watch = Watch(progress, self.summary)
+                monitor = Monitor(progress, self.summary)
                 try:
-                    self._fit(self._suggestions(self.search, watch) if self.search else self._packs(watch), watch)
-                finally:  # also when interrupted: nobody else closes the same records meanwhile
-                    watch.finish()
-                self.summary.tracking_share = watch.tracking_share()
-                if self.search and self.search.exhausted:  # what was begun and interrupted is still to come
-                    self.summary.cells -= self.summary.unfinished - len(watch.open)
-        finally:  # Ray's processes are gone now: nobody else writes the records
+                    self._fit(self._suggestions(self.search, monitor) if self.search else self._packs(monitor), monitor)
+                finally:  # also when interrupted, so that nothing else closes the same records
+                    monitor.finish()
+                if self.search and self.search.exhausted:  # interrupted cells are still to be run
+                    self.summary.cells -= self.summary.unfinished - len(monitor.open)
+        finally:  # Ray's processes have ended: nothing else writes the records
             if self.parent:
-                ended = sys.exc_info()[0] is None  # who is interrupted does not want to wait
-                error = insist(self._conclude, _END_SECONDS if ended else 0.0)
+                ended = sys.exc_info()[0] is None  # an interrupted command does not wait
+                error = retry(self._conclude, _END_SECONDS if ended else 0.0)
                 if error is not None:
                     self.screen.say(
-                        f"the end of this run is not recorded ({first_line(error)}); `make sweep-sync` closes it"
+                        f"the end of this run is not recorded ({first_line(error)}); run `make sweep-sync` to close it"
                     )
 
     def _progress(self) -> Progress:
@@ -111,21 +110,21 @@ class Invocation:
             self.summary.unfinished, self.sweep.best, screen=self.screen, title=lambda cell: short_name(cell, fields)
         )
 
-    def _tell(self, packs: int, slots: int) -> None:
+    def _announce(self, packs: int, slots: int) -> None:
         kind = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}" if self.gpus else "no GPU"
         cells = f"{self.summary.unfinished} cells"
         if packs < self.summary.unfinished:
             cells += f" in {packs} trials"
         self.screen.say(
-            f"Ray runs on {self.cpus} cores and {kind}: {cells}, {min(slots, packs)} at a time; the first workers load"
+            f"Ray runs on {self.cpus} cores and {kind}: {cells}, {min(slots, packs)} at a time; the workers start"
         )
 
-    def _check_reachable(self) -> None:
+    def _require_reachable_store(self) -> None:
         nodes = cluster.nodes()
         if nodes > 1 and self.store.uri.startswith("sqlite:"):
             raise ValueError(
                 f"the Ray cluster has {nodes} nodes, which cannot share the SQLite store {self.store.uri}; "
-                "set MLFLOW_TRACKING_URI to a tracking server that they all reach"
+                "set MLFLOW_TRACKING_URI to a tracking server that all nodes can reach"
             )
 
     def _begin(self) -> None:
@@ -138,7 +137,9 @@ class Invocation:
         self.parent = made.info.run_id
         (self.folder / INVOCATION).write_text(self.parent)
         command = shlex.join(["python", *sys.orig_argv[1:]])
-        note = notes.of_sweep(self.sweep.about, command, summary.unfinished, summary.skipped, experiment, self.parent)
+        note = notes.invocation_note(
+            self.sweep.about, command, summary.unfinished, summary.skipped, experiment, self.parent
+        )
         client.log_batch(self.parent, params=parameters(dict(self.settings)), tags=[RunTag(MLFLOW_RUN_NOTE, note)])
 
     def _beat(self) -> None:
@@ -159,15 +160,13 @@ class Invocation:
             "cells_completed": summary.completed,
             "cells_stopped": summary.stopped,
             "cells_failed": len(summary.failures),
-            "tracking_share": summary.tracking_share,
         }
-        metrics = [Metric(name, value, 0, 0) for name, value in numbers.items() if value is not None]
-        metrics.append(self._done())
-        self.store.client.log_batch(self.parent, metrics=metrics)
+        metrics = [Metric(name, value, 0, 0) for name, value in numbers.items()]
+        self.store.client.log_batch(self.parent, metrics=[*metrics, self._done()])
         self.store.client.set_terminated(self.parent, summary.status)
 
     def _close_unfinished(self) -> None:
-        """Closes as KILLED the runs that were begun and not ended; a checkpoint stays for the next invocation."""
+        """Closes unfinished runs as KILLED; their checkpoints are kept for the next invocation."""
         mine = [record for record in records(self.folder) if record.key in self.missing]
         sent, left = publish_all(mine, self.store)
         self.summary.unsent = self.summary.unsent - sent.keys() | left.keys()
@@ -182,7 +181,7 @@ class Invocation:
         question, experiment = self.sweep.about.split("\n\n")[0], self.store.experiment_id
 
         def note(cell: Cell) -> str:
-            return notes.of_cell(question, self.sweep.name, self.summary.profile, cell, experiment, self.parent)
+            return notes.cell_note(question, self.sweep.name, self.summary.profile, cell, experiment, self.parent)
 
         return Assignment(
             cells=cells,
@@ -200,18 +199,18 @@ class Invocation:
             invocation=self.parent,
         )
 
-    def _packs(self, watch: Watch) -> dict[str, Any]:
+    def _packs(self, monitor: Monitor) -> dict[str, Any]:
         packs = self.sweep.packs(self.missing, "gpu" if self.gpus else "cpu")
         titles, search = names(self.missing), self.sweep.search
-        with self.screen.stage("measuring the memory of a GPU that each training takes" if self.gpus else "packing"):
+        with self.screen.stage("measuring the GPU memory of each training" if self.gpus else "packing"):
             shares = self._shares(packs)
         slots = self._slots(min(shares))
         dispatch = Dispatch(shares, slots, alone=search is not None)
         for number, pack in enumerate(packs):
-            watch.progress.add(number, len(pack), self.sweep.pack_cost(pack))
-        self._tell(len(packs), slots)
-        if search is None:  # else Tune itself tries a trial again, so that the scheduler knows
-            watch.dispatch = dispatch
+            monitor.progress.add(number, len(pack), self.sweep.pack_cost(pack))
+        self._announce(len(packs), slots)
+        if search is None:  # otherwise Tune itself repeats a trial, so that its scheduler knows
+            monitor.dispatch = dispatch
 
         def config(numbers: list[int]) -> dict[str, Any]:
             cost = self.sweep.pack_cost
@@ -219,20 +218,20 @@ class Invocation:
                 number: self._assignment(packs[number], titles, cost(packs[number]), number in dispatch.returned)
                 for number in numbers
             }
-            return self._trial(given, shares[numbers[0]], watch)
+            return self._trial(given, shares[numbers[0]], monitor)
 
         return {"search_alg": searcher(lambda trial_id: dispatch.suggest(config)), "num_samples": -1}
 
-    def _suggestions(self, search: SearchState, watch: Watch) -> dict[str, Any]:
-        """Tune settings of a search: one trial at a time; a whole GPU each unless declared otherwise."""
+    def _suggestions(self, search: SearchState, monitor: Monitor) -> dict[str, Any]:
+        """The settings of Tune for a search; each trial gets a whole GPU unless declared otherwise."""
         share = (self._declared_share() or 1.0) if self.gpus else 0.0
         numbers, slots = itertools.count(), self._slots(share)
-        self._tell(self.summary.unfinished, slots)
+        self._announce(self.summary.unfinished, slots)
 
         def config(key: str, cell: Cell) -> dict[str, Any]:
             self.missing[key] = cell
             return self._trial(
-                {next(numbers): self._assignment({key: cell}, {key: title(cell, search.space)}, 1.0)}, share, watch
+                {next(numbers): self._assignment({key: cell}, {key: title(cell, search.space)}, 1.0)}, share, monitor
             )
 
         return {
@@ -241,8 +240,8 @@ class Invocation:
             "max_concurrent_trials": slots,
         }
 
-    def _trial(self, assignments: dict[int, Assignment], share: float, watch: Watch) -> dict[str, Any]:
-        watch.begin(assignments)
+    def _trial(self, assignments: dict[int, Assignment], share: float, monitor: Monitor) -> dict[str, Any]:
+        monitor.begin(assignments)
         return {"packs": list(assignments), "handout": PackedAssignments(assignments), "share": share}
 
     def _slots(self, share: float) -> int:
@@ -257,18 +256,18 @@ class Invocation:
         return self.gpus_per_pack or self.sweep.resources.get("gpu")
 
     def _shares(self, packs: list[dict[str, Cell]]) -> list[float]:
-        """The part of a GPU that each pack asks for: as told, as declared, or as measured; 0 where there is none."""
+        """The share of a GPU of each pack: as given, as declared, or as measured; 0 without GPUs."""
         if not self.gpus:
             return [0.0] * len(packs)
         if share := self._declared_share():
             return [share] * len(packs)
 
-        def probe(examples: list[Pack]) -> list[placement.Memory | str]:
-            return placement.probe_on_gpus(self.sweep.trial, examples, cpus=self._cpus_per_pack)
+        def probe(examples: list[Pack]) -> list[gpu_memory.Memory | str]:
+            return gpu_memory.probe_on_gpus(self.sweep.trial, examples, cpus=self._cpus_per_pack)
 
-        return placement.shares(packs, self.gpus, probe)
+        return gpu_memory.shares(packs, self.gpus, probe)
 
-    def _fit(self, source: Mapping[str, Any], watch: Watch) -> None:
+    def _fit(self, source: Mapping[str, Any], monitor: Monitor) -> None:
         from ray import tune
 
         trial, data, search, cpus = self.sweep.trial, self.sweep.data, self.sweep.search, self._cpus_per_pack
@@ -276,16 +275,16 @@ class Invocation:
 
         def trainable(config: dict[str, Any]) -> None:
             run_packs(
-                config["handout"], lambda assignment, tell: work(trial, assignment, tell, metric, data), tune.report
+                config["handout"], lambda assignment, send: work(trial, assignment, send, metric, data), tune.report
             )
 
-        def asks(config: dict[str, Any]) -> Any:
+        def resources(config: dict[str, Any]) -> Any:
             share = {"GPU": config["share"]} if config["share"] else {}
             return tune.PlacementGroupFactory([{"CPU": cpus} | share])
 
         name, folder = f"{self.sweep.name}-{int(time.time())}", home() / "ray" / self.sweep.name
         tuner = tune.Tuner(
-            tune.with_resources(trainable, asks),
+            tune.with_resources(trainable, resources),
             tune_config=tune.TuneConfig(
                 reuse_actors=True,
                 metric=JUDGED if search else None,
@@ -297,23 +296,23 @@ class Invocation:
             run_config=tune.RunConfig(
                 name=name,
                 storage_path=str(folder),
-                callbacks=[watch.callback()],
-                failure_config=tune.FailureConfig(max_failures=0 if watch.dispatch else 1),
+                callbacks=[monitor.callback()],
+                failure_config=tune.FailureConfig(max_failures=0 if monitor.dispatch else 1),
                 verbose=0,
             ),
         )
         variables = {"TUNE_MAX_PENDING_TRIALS_PG": str(cluster.lookahead(self.cpus))}
-        if watch.dispatch:
-            variables["RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE"] = "1"  # that is for `Dispatch` to judge
+        if monitor.dispatch:
+            variables["RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE"] = "1"  # `Dispatch` decides about it
         try:
             with cluster.environment(variables):
                 tuner.fit()
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # records and checkpoints are ours; Tune's own files have served
+            shutil.rmtree(folder, ignore_errors=True)  # Tune's own files are not needed any more
 
 
-def insist(action: Callable[[], None], seconds: float, pause: float = 1.0) -> MlflowException | None:
-    """Repeats an idempotent action for some seconds while the store refuses it; the last refusal, None when done."""
+def retry(action: Callable[[], None], seconds: float, pause: float = 1.0) -> MlflowException | None:
+    """Repeats an idempotent action for some seconds while the store fails; returns the last error, None for success."""
     deadline = time.monotonic() + seconds
     while True:
         try:

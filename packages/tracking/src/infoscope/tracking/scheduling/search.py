@@ -1,6 +1,6 @@
-"""A search of a sweep: configurations suggested by Optuna's tree-structured Parzen estimator (Bergstra et al. 2011).
+"""Search of configurations by Optuna's tree-structured Parzen estimator (Bergstra et al. 2011).
 
-Results are kept in MLflow only; each search starts by giving Optuna the recorded cells.
+Results are recorded in MLflow only; each search begins by passing the recorded cells to Optuna.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from infoscope.tracking.sweep import Cell, Profile, Sweep, canonical
 
 log = logging.getLogger(__name__)
 
-_DRAWS = 500
-STEPS = 1000  # Optuna counts progress in whole steps
+_DRAWS = 500  # random configurations tried before a search gives up
+STEPS = 1000  # of a whole trial: Optuna counts progress in steps
 
 
 class SearchState:
-    """The search of a sweep under one profile. trials: total configurations; exhausted: no more can be found.
+    """The search of a sweep under one profile. trials: number of configurations; exhausted: no others can be found.
 
-    Reproducible given the seed, the cells recorded at its start and the order of results; the first ten
-    configurations are random. Raises ValueError when the sweep's `cells` are not exactly one, when the space is empty,
-    invalid or shares a name with the fixed values, or when no configuration passes `check`.
+    Reproducible given the seed, the cells recorded at its start and the order of results; the first ten configurations
+    are random. Raises ValueError if `cells` does not give exactly one cell, if the space is empty, invalid or shares a
+    name with the fixed values, or if no configuration passes `check`.
     """
 
     def __init__(self, sweep: Sweep, profile: Profile):
@@ -43,13 +43,13 @@ class SearchState:
         fixed = list(sweep.cells(profile))
         if len(fixed) != 1:
             raise ValueError(
-                f"the search of sweep {sweep.name} has {len(fixed)} sets of fixed values; its cells must give exactly 1"
+                f"the cells of sweep {sweep.name} must be exactly one set of fixed values, got {len(fixed)}"
             )
         self.fixed: Cell = fixed[0]
         self.space = _distributions(search.space(profile), self.fixed)
         trials = search.trials(profile) if callable(search.trials) else search.trials
         if not (isinstance(trials, int) and trials >= 1):
-            raise OutOfRange(f"trials is {trials!r}; a search needs a whole number of at least 1")
+            raise OutOfRange(f"trials must be a whole number of at least 1, got {trials!r}")
         if search.mode not in ("min", "max"):
             raise InvalidInput(f"mode must be 'min' or 'max', got {search.mode!r}")
         self.trials = int(min(trials, math.prod(_size(distribution) for distribution in self.space.values())))
@@ -58,31 +58,32 @@ class SearchState:
         self._resumed: list[Cell] = []
         self._asked: dict[str, optuna.Trial] = {}
         self._begin(0)
-        self._check_some()
+        self._require_valid()
 
     def _begin(self, known: int) -> None:
-        """Fresh studies. The number of cells known is part of the seed: after a restart the draws are others."""
+        """Makes new studies. The number of known cells is part of the seed, so a restart draws others."""
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         seeds = np.random.SeedSequence([self.sweep.search.seed, known]).generate_state(2)
         direction = "minimize" if self.sweep.search.mode == "min" else "maximize"
         sampler = optuna.samplers.TPESampler(seed=int(seeds[0]))
         self._study = optuna.create_study(sampler=sampler, direction=direction)
-        self._dice = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=int(seeds[1])))
+        self._random = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=int(seeds[1])))
 
-    def _check_some(self) -> None:
+    def _require_valid(self) -> None:
         for _ in range(_DRAWS):
-            wrong = self._refused(self.fixed | self._dice.ask(self.space).params)
-            if wrong is None:
+            reason = self._rejection(self.fixed | self._random.ask(self.space).params)
+            if reason is None:
                 return
         raise ValueError(
-            f"none of {_DRAWS} configurations drawn from the space of sweep {self.sweep.name} can be run; the last: "
-            f"{wrong}"
+            f"none of {_DRAWS} configurations drawn from the space of sweep {self.sweep.name} is valid; the last one: "
+            f"{reason}"
         )
 
-    def _refused(self, cell: Cell) -> str | None:
+    def _rejection(self, cell: Cell) -> str | None:
+        """Why a cell cannot be run; None if it can."""
         try:
             self.sweep.key(cell)
-            self.sweep.declared(cell)
+            self.sweep.require_names(cell)
             if self.sweep.check is not None:
                 self.sweep.check(cell)
         except ValueError as error:
@@ -90,36 +91,36 @@ class SearchState:
         return None
 
     def recall(self, runs: Iterable[Run], label: str) -> dict[str, Cell]:
-        """Gives Optuna the recorded cells; returns by key those of this search, finished ones first."""
+        """Passes the recorded cells to Optuna; returns the cells of this search by key, finished ones first."""
         ours = {run.data.tags[KEY]: (run, cell) for run in runs if (cell := self._cell_of(run)) is not None}
-        under = {key: label in labels(run.data.tags.get(PROFILE, "")) for key, (run, _) in ours.items()}
-        order = sorted(ours, key=lambda key: (not under[key], ours[key][0].info.start_time, key))
+        in_profile = {key: label in labels(run.data.tags.get(PROFILE, "")) for key, (run, _) in ours.items()}
+        order = sorted(ours, key=lambda key: (not in_profile[key], ours[key][0].info.start_time, key))
         finished = [key for key in order if is_finished(ours[key][0])]
-        begun = [key for key in order if under[key] and key not in set(finished)]
+        begun = [key for key in order if in_profile[key] and key not in set(finished)]
         kept = finished[: self.trials]
-        again = begun[: self.trials - len(kept)]
+        resumed = begun[: self.trials - len(kept)]
         self._begin(len(ours))
         for key in finished:
             run, cell = ours[key]
             metrics = run.data.metrics
             value = metrics.get(METRIC.format(self.sweep.search.metric), math.nan)
-            state, told, reported = judged(run.data.tags.get(OUTCOME), value, metrics.get(FRACTION, 0.0))
+            state, result, reported = optuna_result(run.data.tags.get(OUTCOME), value, metrics.get(FRACTION, 0.0))
             parameters = {name: cell[name] for name in self.space}
             self._study.add_trial(
                 optuna.trial.create_trial(
                     state=state,
-                    value=told,
+                    value=result,
                     params=parameters,
                     distributions=self.space,
                     intermediate_values=reported,
                 )
             )
-        self._known = set(finished) | set(again)
-        self._resumed = [ours[key][1] for key in again]
-        return {key: ours[key][1] for key in [*kept, *again]}
+        self._known = set(finished) | set(resumed)
+        self._resumed = [ours[key][1] for key in resumed]
+        return {key: ours[key][1] for key in [*kept, *resumed]}
 
     def _cell_of(self, run: Run) -> Cell | None:
-        """The cell of a run if it is a point of this search's space with the same fixed values and science."""
+        """The cell of a run if it is in this search's space, with the same fixed values and version; otherwise None."""
         recorded = values(run)
         if set(recorded) != set(self.fixed) | set(self.space):
             return None
@@ -128,11 +129,11 @@ class SearchState:
         return cell if inside and self.sweep.key(cell) == run.data.tags[KEY] else None
 
     def suggest(self) -> tuple[str, Cell] | None:
-        """The key and cell of the next trial: unfinished, suggested or random; None if none is left."""
+        """The key and cell of the next trial: unfinished, suggested or random; None if there is none."""
         for trial in self._candidates():
             cell = self.fixed | trial.params
             key = self.sweep.key(cell)
-            if key not in self._known and self._refused(cell) is None:
+            if key not in self._known and self._rejection(cell) is None:
                 self._known.add(key)
                 self._asked[key] = trial
                 return key, cell
@@ -146,46 +147,46 @@ class SearchState:
             self._study.enqueue_trial({name: cell[name] for name in self.space})
         yield self._study.ask(self.space)
         for _ in range(_DRAWS):
-            self._study.enqueue_trial(self._dice.ask(self.space).params)
+            self._study.enqueue_trial(self._random.ask(self.space).params)
             yield self._study.ask(self.space)
 
     def conclude(self, key: str, outcome: str, value: float, fraction: float) -> None:
-        """How the trial of a cell ended: its outcome, the metric it reported last and how far it had got."""
+        """Reports the end of a trial to Optuna: its outcome, last metric and the fraction done."""
         trial = self._asked.pop(key)
-        state, told, reported = judged(outcome, value, fraction)
+        state, result, reported = optuna_result(outcome, value, fraction)
         for step, intermediate in reported.items():
             trial.report(intermediate, step)
-        self._study.tell(trial, told, state=state)
+        self._study.tell(trial, result, state=state)
 
     def searcher(self, pack: Callable[[str, Cell], dict[str, Any]]) -> Any:
-        """The searcher that Ray Tune asks for configurations: `pack(key, cell)` of every suggestion."""
+        """A Ray Tune searcher that proposes `pack(key, cell)` for every suggestion."""
         keys: dict[str, str] = {}
 
         def suggest(trial_id: str) -> dict[str, Any] | str:
             suggestion = self.suggest()
             if suggestion is None:
                 self.exhausted = True
-                log.warning("the space of sweep %s has no other configuration to run", self.sweep.name)
+                log.warning("the space of sweep %s has no further configuration to run", self.sweep.name)
                 return FINISHED
             keys[trial_id] = suggestion[0]
             return pack(*suggestion)
 
         return searcher(
-            suggest, lambda trial_id, result, error: self.conclude(keys.pop(trial_id), *ended(result, error))
+            suggest, lambda trial_id, result, error: self.conclude(keys.pop(trial_id), *last_result(result, error))
         )
 
 
-def ended(result: Mapping[str, Any], error: bool) -> tuple[str, float, float]:
-    """Outcome, last metric and fraction done, from the last result that Tune has of a trial."""
+def last_result(result: Mapping[str, Any], error: bool) -> tuple[str, float, float]:
+    """The outcome, last metric and fraction done, from Tune's last result of a trial."""
     failed = error or result.get("failed")
     outcome = FAILED if failed else COMPLETE if "failed" in result else STOPPED  # only a trial's last report has it
     return outcome, result.get(JUDGED, math.nan), result.get("fraction", 0.0)
 
 
-def judged(outcome: str, value: float, fraction: float) -> tuple[TrialState, float | None, dict[int, float]]:
-    """The report to Optuna on a trial: state, value, intermediate values by step.
+def optuna_result(outcome: str, value: float, fraction: float) -> tuple[TrialState, float | None, dict[int, float]]:
+    """What is reported to Optuna on a trial: state, value, intermediate values by step.
 
-    A trial stopped early is pruned (ranked by progress); one with a metric that is not finite is pruned at the start.
+    A trial that was stopped early is pruned (ranked by progress); without a finite metric it is pruned at the start.
     """
     if outcome == FAILED:
         return TrialState.FAIL, None, {}
@@ -201,11 +202,11 @@ def _distributions(space: Any, fixed: Cell) -> dict[str, BaseDistribution]:
     from ray.tune.search.sample import Domain
 
     if not (isinstance(space, Mapping) and space):
-        raise OutOfRange(f"the search space must be a dict of at least one name and its distribution, got {space!r}")
+        raise OutOfRange(f"the search space must be a dict from names to distributions, not empty, got {space!r}")
     converted = {}
     for name, distribution in space.items():
         if name in fixed:
-            raise WrongShape(f"{name} is both searched and fixed at {fixed[name]!r}; it can only be one of them")
+            raise WrongShape(f"{name} is in the search space and also fixed at {fixed[name]!r}; remove one of them")
         if isinstance(distribution, Domain):
             distribution = OptunaSearch.convert_search_space({name: distribution})[name]
         if not isinstance(distribution, BaseDistribution):
@@ -216,7 +217,7 @@ def _distributions(space: Any, fixed: Cell) -> dict[str, BaseDistribution]:
         entity_name("the name of a cell's field", name)
         for choice in getattr(distribution, "choices", ()):
             if not isinstance(choice, bool | int | float | str | None):
-                raise WrongType(f"{name} has the choice {choice!r}; choices are numbers, strings, booleans or None")
+                raise WrongType(f"{name} must have numbers, strings, booleans or None as choices, got {choice!r}")
             canonical({name: choice})
         converted[name] = distribution
     return converted

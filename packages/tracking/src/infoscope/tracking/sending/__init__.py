@@ -1,10 +1,9 @@
-"""Records of cells, on their way to MLflow.
+"""How records of cells get into MLflow.
 
-publish     a record that has ended, as the run of its cell
-live        running cells, as far as they got
-checkpoint  of a pack, and its copy in the store
-signs       whether an invocation lives
-sync        what dead processes left behind
-summaries   means over seeds
-machine     the load of a worker's machine
+publish       the run of a record that has ended
+live_updates  the runs of cells that are still running
+checkpoint    the checkpoint of a pack, and its copy in the store
+heartbeat     whether an invocation is alive
+sync          sends the records of ended processes
+summaries     means over seeds
 """

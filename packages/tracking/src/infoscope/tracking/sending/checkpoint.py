@@ -1,7 +1,7 @@
-"""The checkpoint of a pack: its trial's state with all that was reported before it, in one file.
+"""The checkpoint of a pack: the state of its trial and everything reported before it, in one file.
 
-Where the tracking store is a server, a copy lies at the run of the pack's first cell, for another machine. A tag with
-its digest, written last, says that it is whole.
+If the tracking store is a server, a copy is kept at the run of the pack's first cell, for other machines. A tag with
+its digest, written last, marks it as complete.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ import numpy as np
 from mlflow.entities import Run
 
 from infoscope.tracking.record import RUN
-from infoscope.tracking.store.store import Store, first_line, skipped
+from infoscope.tracking.store.store import Store, first_line, warn_skipped
 
 log = logging.getLogger(__name__)
 
-STORED_SECONDS = float(os.environ.get("INFOSCOPE_STORED_CHECKPOINT_SECONDS", 180))
-STORED_MEGABYTES = float(os.environ.get("INFOSCOPE_STORED_CHECKPOINT_MB", 200))
-PATIENCE_SECONDS = 300.0
+COPY_SECONDS = float(os.environ.get("INFOSCOPE_STORED_CHECKPOINT_SECONDS", 180))  # between two copies
+MAX_COPY_MEGABYTES = float(os.environ.get("INFOSCOPE_STORED_CHECKPOINT_MB", 200))
+PATIENCE_SECONDS = 300.0  # for which a copy is awaited while the store does not answer
 TAG, FOLDER = "infoscope.checkpoint", "checkpoint"
 FILE = re.compile(r"[0-9a-f]{16}-([01])\.checkpoint")
 
 
 class Checkpoint:
-    """path: the local file, named by the pack. again: whether there was an earlier attempt at it."""
+    """path: the local file, named by the pack. again: whether the pack was attempted before."""
 
     def __init__(self, path: Path, store: Store, again: bool):
         self.path, self.store, self._again = path, store, again
@@ -43,14 +43,15 @@ class Checkpoint:
         self._travels = not store.uri.startswith("sqlite:")
 
     def save(self, state: Mapping[str, Any], reported: Mapping[str, Mapping[str, bytes]]) -> None:
-        """Replaces the last checkpoint once this one is on the disk; kept if there is no room. reported: by cell and
-        path, see `Record.packed`.
+        """Replaces the last checkpoint once the new one is on the disk; a full disk keeps the last one.
+
+        reported: by cell and path, see `Record.packed`.
         """
         import torch
 
         packed = {
-            key: {name: torch.from_numpy(np.frombuffer(bytearray(data), np.uint8)) for name, data in of.items()}
-            for key, of in reported.items()
+            key: {name: torch.from_numpy(np.frombuffer(bytearray(data), np.uint8)) for name, data in files.items()}
+            for key, files in reported.items()
         }
         temporary = self.path.with_suffix(".tmp")
         try:
@@ -59,12 +60,12 @@ class Checkpoint:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(self.path)
-        except (OSError, RuntimeError) as error:  # torch tells of a full disk by a RuntimeError
+        except (OSError, RuntimeError) as error:  # torch raises RuntimeError on a full disk
             temporary.unlink(missing_ok=True)
-            log.warning("no checkpoint in %s (%s); the last one stays", self.path.parent, first_line(error))
+            log.warning("no new checkpoint in %s (%s); the last one is kept", self.path.parent, first_line(error))
 
     def restore(self) -> tuple[Mapping[str, Any], dict[str, dict[str, bytes]]] | None:
-        """What was saved last, of this machine or of the store; None when there is none. Executes no code."""
+        """The latest checkpoint on this machine or in the store; None if there is none. Executes no code."""
         if self._travels:
             self._fetch_patiently()
         if not self.path.exists():
@@ -73,79 +74,79 @@ class Checkpoint:
 
         try:
             kept = torch.load(self.path, weights_only=True, map_location="cpu")
-            reported = {key: {require_record_path(name): bytes(data.numpy()) for name, data in of.items()}
-                        for key, of in kept["reported"].items()}  # fmt: skip
+            reported = {key: {require_record_path(name): bytes(data.numpy()) for name, data in files.items()}
+                        for key, files in kept["reported"].items()}  # fmt: skip
             return kept["state"], reported
-        except Exception as error:  # whatever a damaged file makes torch raise: the work is done again, not refused
-            log.warning("the checkpoint %s cannot be read (%s); starting afresh", self.path, first_line(error))
+        except Exception as error:  # torch raises many types for a damaged file: the work is done again
+            log.warning("the checkpoint %s cannot be read (%s); starting again", self.path, first_line(error))
             return None
 
     def _fetch_patiently(self) -> None:
-        """A store that does not answer is worth some waiting where nothing lies here."""
+        """Fetches the copy; waits for a store that does not answer if there is no local checkpoint."""
         deadline = time.monotonic() + PATIENCE_SECONDS * (self._again and not self.path.exists())
         while True:
             try:
                 return self._fetch()
-            except Exception as error:  # whatever a store of artifacts raises: without a copy the work is done again
+            except Exception as error:  # artifact stores raise many types: without a copy the work is done again
                 if time.monotonic() >= deadline or self.store.answers():
-                    log.warning("no checkpoint from the store (%s)", first_line(error))
+                    log.warning("the checkpoint in the store cannot be fetched (%s)", first_line(error))
                     return
             time.sleep(1.0)
 
     def _fetch(self) -> None:
-        found = [(told, run) for run in self.store.search(f"tags.`{TAG}` LIKE '%{self.path.stem}-%'")
-                 if (told := _told(run)) and told["file"].startswith(f"{self.path.stem}-")]  # fmt: skip
+        found = [(copy, run) for run in self.store.search(f"tags.`{TAG}` LIKE '%{self.path.stem}-%'")
+                 if (copy := _copy_at(run)) and copy["file"].startswith(f"{self.path.stem}-")]  # fmt: skip
         if not found:
             return
-        told, run = max(found, key=lambda one: one[0]["time"])
+        newest, run = max(found, key=lambda one: one[0]["time"])
         self._copied |= {run.info.run_id for _, run in found}
-        if self.path.exists() and _saved(self.path) >= told["time"]:
+        if self.path.exists() and _saved(self.path) >= newest["time"]:
             return
         with tempfile.TemporaryDirectory() as folder:
-            copy = self.store.client.download_artifacts(run.info.run_id, f"{FOLDER}/{told['file']}", folder)
-            if _digest(Path(copy)) != told["sha256"]:
-                raise ValueError(f"the copy at run {run.info.run_id} is not the one that its tag names")
+            copy = self.store.client.download_artifacts(run.info.run_id, f"{FOLDER}/{newest['file']}", folder)
+            if _digest(Path(copy)) != newest["sha256"]:
+                raise ValueError(f"the copy at run {run.info.run_id} has another digest than its tag")
             temporary = self.path.with_suffix(".tmp")
             shutil.copyfile(copy, temporary)
-            os.utime(temporary, ns=(told["time"] * 10**6,) * 2)
+            os.utime(temporary, ns=(newest["time"] * 10**6,) * 2)
             temporary.replace(self.path)
 
     def copy(self, run_id: str) -> None:
-        """Sends the checkpoint as it is now to a run, now and then; the last copy stays until this one is whole."""
+        """Sends the present checkpoint to a run, at intervals; the last copy is kept until this one is complete."""
         now = time.monotonic()
-        early = now - self._tried < STORED_SECONDS
+        early = now - self._tried < COPY_SECONDS
         if early or not self._travels or not self.path.exists() or _saved(self.path) <= self._sent:
             return
         self._tried, megabytes = now, self.path.stat().st_size / 1e6
-        if megabytes > STORED_MEGABYTES:
+        if megabytes > MAX_COPY_MEGABYTES:
             log.warning("a checkpoint of %.0f MB is not copied to the store: the limit is %g MB "
-                        "(INFOSCOPE_STORED_CHECKPOINT_MB)", megabytes, STORED_MEGABYTES)  # fmt: skip
+                        "(INFOSCOPE_STORED_CHECKPOINT_MB)", megabytes, MAX_COPY_MEGABYTES)  # fmt: skip
             return
         with tempfile.TemporaryDirectory(dir=self.path.parent, prefix="copy-") as folder:
             copy = Path(folder) / f"{self.path.stem}-{self._slot}.checkpoint"
             shutil.copy2(self.path, copy)  # the file itself is replaced at the next save
             self._copied.add(run_id)
             self.store.client.log_artifact(run_id, str(copy), FOLDER)
-            told = {"file": copy.name, "sha256": _digest(copy), "time": _saved(copy)}
-            self.store.client.set_tag(run_id, TAG, json.dumps(told))
-            self._slot, self._sent = 1 - self._slot, told["time"]
+            about = {"file": copy.name, "sha256": _digest(copy), "time": _saved(copy)}
+            self.store.client.set_tag(run_id, TAG, json.dumps(about))
+            self._slot, self._sent = 1 - self._slot, about["time"]
 
     def discard(self) -> None:
-        """Nobody goes on from here: the pack has ended, or has begun afresh."""
+        """Deletes the checkpoint and its copies: the pack has ended, or starts again."""
         self.path.unlink(missing_ok=True)
         for run_id in self._copied:
-            forget(run_id, self.store)
+            delete_copy(run_id, self.store)
 
 
 def require_record_path(name: str) -> str:
-    """`name`, the path of a file relative to its record. Raises ValueError if it leaves the record or is its run id."""
+    """`name`, a path relative to a record. Raises ValueError if it is outside of the record or is its run id."""
     if Path(name).is_absolute() or ".." in Path(name).parts or name == RUN:
-        raise ValueError(f"it contains the path {name!r}, which is not allowed in a record")
+        raise ValueError(f"it contains the path {name!r}, which must not be in a record")
     return name
 
 
-def forget(run_id: str, store: Store) -> None:
-    """Deletes the copy of a checkpoint that lies at a run. When that fails it stays, in nobody's way."""
+def delete_copy(run_id: str, store: Store) -> None:
+    """Deletes the copy of a checkpoint at a run, if possible."""
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
     try:
@@ -153,25 +154,26 @@ def forget(run_id: str, store: Store) -> None:
         if TAG in run.data.tags:
             where = get_artifact_repository(run.info.artifact_uri, tracking_uri=store.uri)
             store.client.ask(where.delete_artifacts, FOLDER)
-            with contextlib.suppress(Exception):  # of a run that is deleted
+            with contextlib.suppress(Exception):  # the run may be deleted
                 store.client.delete_tag(run_id, TAG)
-    except Exception as error:  # whatever a store of artifacts raises where deleting is not allowed
-        log.warning("the checkpoint at run %s is not deleted (%s)", run_id, first_line(error))
+    except Exception as error:  # artifact stores raise many types if deleting is not permitted
+        log.warning("the checkpoint at run %s cannot be deleted (%s)", run_id, first_line(error))
 
 
-def _told(run: Run) -> dict[str, Any] | None:
+def _copy_at(run: Run) -> dict[str, Any] | None:
+    """File name, digest and time (ms) of the copy at a run; None if its tag is invalid."""
     try:
-        told = json.loads(run.data.tags[TAG])
-        if FILE.fullmatch(told["file"]) and isinstance(told["time"], int) and isinstance(told["sha256"], str):
-            return told
+        about = json.loads(run.data.tags[TAG])
+        if FILE.fullmatch(about["file"]) and isinstance(about["time"], int) and isinstance(about["sha256"], str):
+            return about
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
-    skipped(run, f"its tag {TAG} names no checkpoint")
+    warn_skipped(run, f"its tag {TAG} describes no checkpoint")
     return None
 
 
 def _saved(path: Path) -> int:
-    """When a checkpoint was saved, in ms."""
+    """The time at which a checkpoint was saved, in ms."""
     return path.stat().st_mtime_ns // 10**6
 
 

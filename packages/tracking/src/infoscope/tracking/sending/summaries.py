@@ -1,7 +1,7 @@
-"""One run for each configuration: mean and standard error over its seeds, and links to the runs behind them.
+"""Summary runs: for each configuration the mean and standard error over its seeds, with links to the runs.
 
-It has no key, so it is no cell; its parent is the newest invocation that made some of them. Written when a sweep ends,
-if anything changed.
+A summary has no key, so it is no cell; its parent is the newest invocation that made some of its runs. It is written
+when a sweep ends, if anything has changed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE
 from infoscope.tracking import notes
 from infoscope.tracking.checks import NAME_LENGTH, clipped
 from infoscope.tracking.record import COMPLETE, milliseconds
+from infoscope.tracking.sending.heartbeat import own_tags
 from infoscope.tracking.sending.publish import parameters
-from infoscope.tracking.sending.signs import own_tags
-from infoscope.tracking.store.store import NO_FIGURES, OUTCOME, PROFILE, VERSION, Store, labels, values
+from infoscope.tracking.store.store import NOT_RESULTS, OUTCOME, PROFILE, VERSION, Store, labels, values
 from infoscope.tracking.sweep import Cell, Sweep, canonical, names
 from infoscope.tracking.tags import CELLS, PARENT, SUMMARY, SUMMARY_OF
 
@@ -45,7 +45,7 @@ def summarise(store: Store, sweep: Sweep, known: Iterable[Run]) -> int:
         runs = sorted(members[digest], key=lambda run: (run.info.start_time, run.info.run_id))
         state = _state(runs)
         first, *others = held.get(digest, [None])
-        for second in others:  # of two processes that ended at once
+        for second in others:  # made by two processes that ended at the same time
             store.client.delete_run(second.info.run_id)
         if first is None or first.data.tags.get(SUMMARY_OF) != state:
             _write(store, sweep, cell, titles[digest], runs, {SUMMARY: digest, SUMMARY_OF: state}, first)
@@ -53,8 +53,8 @@ def summarise(store: Store, sweep: Sweep, known: Iterable[Run]) -> int:
     return written
 
 
-def tell_data(store: Store, known: Iterable[Run]) -> None:
-    """Gives every invocation that names no data the data sets of its cells. known: the runs of cells."""
+def add_data_sets(store: Store, known: Iterable[Run]) -> None:
+    """Adds the data sets of its cells to every invocation that has none. known: the runs of cells."""
     members = defaultdict(list)
     for run in known:
         members[run.data.tags.get(PARENT)].append(run)
@@ -82,12 +82,12 @@ def _state(runs: Sequence[Run]) -> str:
 
 
 def _single(run: Run) -> dict[str, float]:
-    found = {name: value for name, value in run.data.metrics.items() if not name.startswith(NO_FIGURES)}
+    found = {name: value for name, value in run.data.metrics.items() if not name.startswith(NOT_RESULTS)}
     return {name: value for name, value in found.items() if name.removesuffix("_error") not in found.keys() - {name}}
 
 
 def over_runs(runs: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, float, float, int]]:
-    """Of every metric that all runs have: name, mean, standard error and n; NaN where a value is NaN."""
+    """Name, mean, standard error and n of every metric that all runs have; NaN if a value is NaN."""
     for name in runs[0]:
         if all(name in run for run in runs):
             found = np.array([run[name] for run in runs])
@@ -97,13 +97,13 @@ def over_runs(runs: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, float,
 def _write(
     store: Store, sweep: Sweep, cell: Cell, title: str, runs: Sequence[Run], own: Mapping[str, str], known: Run | None
 ) -> None:
-    """Writes a summary; the tag that says of what it is goes last, when all the rest is there."""
+    """Writes a summary; the tag with the digest of its runs is set last, when everything else is there."""
     client, now = store.client, milliseconds()
     found = list(over_runs([_single(run) for run in runs]))
     shown = list(dict.fromkeys(label for run in runs for label in labels(run.data.tags.get(PROFILE, ""))))
     about = own_tags() | {
         MLFLOW_RUN_NAME: clipped(f"mean of {len(runs)}: {title}", NAME_LENGTH),
-        MLFLOW_RUN_NOTE: notes.of_summary(sweep.name, cell, sweep.replicates, runs, found, sweep.best),
+        MLFLOW_RUN_NOTE: notes.summary_note(sweep.name, cell, sweep.replicates, runs, found, sweep.best),
         PROFILE: "; ".join(shown),
         VERSION: str(sweep.version),
         SUMMARY: own[SUMMARY],

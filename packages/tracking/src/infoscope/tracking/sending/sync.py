@@ -1,4 +1,4 @@
-"""Sends and closes what dead processes have left behind, without running anything."""
+"""Sends the records of ended processes and closes their runs, without running anything."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from infoscope.errors import OutOfRange, UnreadableFile
 from infoscope.tracking import models
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.record import Record, home, made_home, records, sweeps_in
+from infoscope.tracking.sending.heartbeat import is_dead, is_own
 from infoscope.tracking.sending.publish import publish_all
-from infoscope.tracking.sending.signs import is_dead, is_own
-from infoscope.tracking.store.store import Store, first_line, is_finished, skipped
+from infoscope.tracking.store.store import Store, first_line, is_finished, warn_skipped
 from infoscope.tracking.tags import CELLS, KEY, PARENT
 
-WRITER_SECONDS = 15.0
+WRITER_SECONDS = 15.0  # for which workers of a killed driver may still write
 
 
 @dataclass
 class Synced:
-    """Numbers of records sent, of unended cells, of runs closed as KILLED and of partial models deleted. left: by key,
-    why a record stays; busy: the sweep runs and was left alone.
+    """What was sent and closed.
+
+    records: records sent; unended: of cells that had not ended; killed: runs closed as KILLED; models: incomplete
+    models deleted; left: by key, why a record stays; busy: the sweep is running and was skipped.
     """
 
     sweep: str
@@ -39,26 +41,26 @@ class Synced:
 
     def __str__(self) -> str:
         if self.busy:
-            return f"{self.sweep}: is running, left alone"
+            return f"{self.sweep}: skipped, it is running"
         done = [f"{self.records} records sent"] if self.records else []
-        done += [f"{self.unended} of them of cells that had not ended"] if self.unended else []
+        done += [f"{self.unended} of them for cells that had not ended"] if self.unended else []
         done += [f"{self.killed} runs without a record closed as KILLED"] if self.killed else []
-        done += [f"{self.models} models that were sent by half deleted"] if self.models else []
-        lines = [f"{self.sweep}: {', '.join(done) or 'nothing to send'}"]
-        return "\n".join(lines + [f"  left: the record of cell {key}: {reason}" for key, reason in self.left.items()])
+        done += [f"{self.models} incomplete models deleted"] if self.models else []
+        left = [f"  not sent: the record of cell {key}: {reason}" for key, reason in self.left.items()]
+        return "\n".join([f"{self.sweep}: {', '.join(done) or 'nothing to send'}", *left])
 
 
 def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]:
-    """Sends local records and closes abandoned runs, of all sweeps or those named; running sweeps are left alone.
+    """Sends local records and closes abandoned runs of all sweeps or those named, except running sweeps.
 
     folder: of records on a worker's own disk; only these are sent then, except those of processes still running here.
     Raises ValueError for an invalid name or a folder without records, StoreUnreachable when the store does not answer.
     """
     given, folder = folder is not None, folder or home() / "records"
     if given and not folder.is_dir():
-        raise UnreadableFile(f"{folder} is no folder; give one that holds a folder of records for every sweep")
+        raise UnreadableFile(f"{folder} must be a folder that contains a folder of records for every sweep")
     if given and records(folder):
-        raise OutOfRange(f"{folder} holds the records of one sweep; give the folder above it")
+        raise OutOfRange(f"{folder} is the folder of one sweep; give the folder above it")
     names = sorted(set(sweeps)) or sweeps_in(folder, () if given else Store.names(running=True))
     return [_sync(plain_name("the name of a sweep", name), folder / name, given) for name in names]
 
@@ -75,7 +77,7 @@ def _sync(name: str, folder: Path, given: bool) -> Synced:
                 store = Store.open(name, create=bool(records(folder)))
             except LookupError:
                 return Synced(name)
-            except ValueError as error:  # the experiment is deleted; the other sweeps are not
+            except ValueError as error:  # the experiment is deleted; go on with the other sweeps
                 return Synced(name, left={record.key: first_line(error) for record in records(folder)})
             if given:
                 return close_records(store, folder)
@@ -87,7 +89,7 @@ def _sync(name: str, folder: Path, given: bool) -> Synced:
 
 
 def close_leftovers(store: Store, folder: Path) -> Synced:
-    """Sends records and closes runs of dead drivers. The caller holds the sweep's lock, so no driver lives here."""
+    """Sends records and closes runs of ended drivers. The caller holds the sweep's lock, so none is alive here."""
     found = records(folder)
     _await_writers(found)
     done = _close(store, found)
@@ -95,7 +97,7 @@ def close_leftovers(store: Store, folder: Path) -> Synced:
         status = _true_status(run, store)
         store.end(run.info.run_id, status)
         done.killed += status == "KILLED"
-    for path in [*folder.glob("copy-*"), *folder.glob("*.tmp")]:  # of a checkpoint that was on its way
+    for path in [*folder.glob("copy-*"), *folder.glob("*.tmp")]:  # of an unfinished checkpoint
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     return done
 
@@ -107,7 +109,7 @@ def _discard_models(store: Store) -> int:
 
 
 def _await_writers(found: Sequence[Record]) -> None:
-    """Workers outlive a killed driver by some seconds, in which they still write."""
+    """Waits for workers, which may write for some seconds after their driver was killed."""
     deadline = time.monotonic() + WRITER_SECONDS
     writing = [record for record in found if not record.written_here()]
     while (writing := [record for record in writing if record.writer_lives()]) and time.monotonic() < deadline:
@@ -115,35 +117,35 @@ def _await_writers(found: Sequence[Record]) -> None:
 
 
 def _abandoned(store: Store) -> list[Run]:
-    """Open runs on which nobody works: of invocations that are dead or closed, and of none, if they are from here."""
+    """Open runs on which nobody works: those of dead or closed invocations, and own ones without an invocation."""
     running = list(store.search("attributes.status = 'RUNNING'"))
     parents = {run.info.run_id: is_dead(run) for run in running if CELLS in run.data.tags}
     found = []
     for run in running:
         parent = run.data.tags.get(PARENT)
         if run.info.run_id in parents:
-            left = parents[run.info.run_id]
+            abandoned = parents[run.info.run_id]
         elif parent in parents:
-            left = parents[parent]
+            abandoned = parents[parent]
         else:
-            left = KEY in run.data.tags and (is_own(run) or _is_closed(parent, run, store))
-        found += [run] if left else []
+            abandoned = KEY in run.data.tags and (is_own(run) or _is_closed(parent, run, store))
+        found += [run] if abandoned else []
     return found
 
 
 def _is_closed(parent: str | None, run: Run, store: Store) -> bool:
     known = store.run(parent)
     if parent and known is None:
-        skipped(run, f"its parent {parent} is gone")
+        warn_skipped(run, f"its parent {parent} does not exist")
     return known is not None and CELLS in known.data.tags and known.info.status != "RUNNING"
 
 
 def close_records(store: Store, folder: Path) -> Synced:
-    """The same for the records alone, of another machine's workers maybe, which may not all be dead."""
+    """Sends records that may be those of another machine's workers, which may not all have ended."""
     found = records(folder)
-    refused = {record: reason for record in found if (reason := _refused(record))}
-    done = _close(store, [record for record in found if record not in refused])
-    done.left |= {record.key: reason for record, reason in refused.items()}
+    rejected = {record: reason for record in found if (reason := _rejection(record))}
+    done = _close(store, [record for record in found if record not in rejected])
+    done.left |= {record.key: reason for record, reason in rejected.items()}
     return done
 
 
@@ -158,11 +160,11 @@ def _close(store: Store, found: list[Record]) -> Synced:
     )
 
 
-def _refused(record: Record) -> str | None:
+def _rejection(record: Record) -> str | None:
     if record.folder.is_symlink() or any(path.is_symlink() for path in record.folder.rglob("*")):
-        return "it holds a symbolic link, which could bring in any file"
+        return "it contains a symbolic link, which could point to any file"
     if record.writer_lives():
-        return "the process that writes it is running"
+        return "the process that writes it is still running"
     return None
 
 

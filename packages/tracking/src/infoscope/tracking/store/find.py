@@ -1,4 +1,4 @@
-"""One search over the cells of every sweep."""
+"""A search over the cells of all sweeps."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _UNITS = {"_bits2": "bits²", "_bits": "bits", "_nats": "nats", "seconds": "s", 
 
 
 def find(where: str = "", finished: bool = True) -> pd.DataFrame:
-    """The cells of all sweeps that match an MLflow filter: a row each with sweep, run, fields and metrics.
+    """The cells of all sweeps that match an MLflow filter: one row each with sweep, run, fields and metrics.
 
-    where: such as "metrics.`unibound` > 0.5 and params.model = 'beta-vae'". `attrs["units"]`: column -> unit in its
-    name; other information is in nats. finished: only completed cells. Raises StoreUnreachable, and MLflow's exceptions
-    for an invalid filter.
+    where: such as "metrics.`unibound` > 0.5 and params.model = 'beta-vae'". finished: only completed cells.
+    `attrs["units"]`: column -> unit in its name; other information is in nats. Raises StoreUnreachable, and MLflow's
+    exceptions for an invalid filter.
     """
     frames = []
     for name in Store.names():
@@ -33,12 +33,12 @@ def find(where: str = "", finished: bool = True) -> pd.DataFrame:
 
 
 def unit(name: str) -> str:
-    """The unit that the name of a column tells; an error has that of its figure. Empty where it tells none."""
+    """The unit in the name of a column, also of an error or limit; empty if there is none."""
     stem = name.removesuffix("_error").removesuffix("_low").removesuffix("_high")
-    return next((told for ending, told in _UNITS.items() if stem.endswith(ending)), "")
+    return next((unit for ending, unit in _UNITS.items() if stem.endswith(ending)), "")
 
 
-def asked(where: str) -> list[str]:
-    """The metrics and fields that a filter names, in its order."""
+def fields_in(where: str) -> list[str]:
+    """The metrics and fields in a filter, in its order."""
     conditions = SearchUtils.parse_search_filter(where)
     return list(dict.fromkeys(one["key"] for one in conditions if one["type"] in ("metric", "parameter")))

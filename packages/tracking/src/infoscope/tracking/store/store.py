@@ -1,4 +1,4 @@
-"""The place where runs are recorded: the MLflow tracking store, and how the runs of an experiment are read back."""
+"""The MLflow tracking store: how it is opened, and how the runs of an experiment are read."""
 
 from __future__ import annotations
 
@@ -30,34 +30,21 @@ from infoscope.errors import StoreUnreachable
 from infoscope.tracking.checks import COLUMNS
 from infoscope.tracking.record import COMPLETE, STOPPED, SYSTEM, home, made_home
 from infoscope.tracking.store.client import CONTACT_SECONDS, TIMEOUT, Client, connect, environment, without_password
-from infoscope.tracking.tags import (  # noqa: F401  # looked for here
-    ALIVE,
-    CELL,
-    CELLS,
-    CONSTANTS,
-    DRIVER,
-    ERROR,
-    KEY,
-    LOADED_FROM,
-    OUTCOME,
-    PARENT,
-    PROFILE,
-    VERSION,
-)
+from infoscope.tracking.tags import CELL, CELLS, CONSTANTS, DRIVER, KEY, LOADED_FROM, OUTCOME, PROFILE, VERSION
 
 log = logging.getLogger(__name__)
 
-CURVES = "Curves/"  # before the name of what `report.curve` was told: the UI shows a section of this name first
-NO_FIGURES = (CURVES, SYSTEM, "progress/")  # before the names of metrics that say nothing of the cell as a whole
+CURVES = "Curves/"  # prefix of metrics from `report.curve`: the UI shows a section of this name first
+NOT_RESULTS = (CURVES, SYSTEM, "progress/")  # prefixes of metrics that are not results of the cell as a whole
 
 Content = TypeVar("Content")
 
-# the UI's page for trained models, not for language-model applications
+# the UI shows its page for trained models, not the one for language-model applications
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 
 
 def tracking_uri() -> str:
-    """MLFLOW_TRACKING_URI, or an SQLite store in the working tree; always absolute, because workers run elsewhere."""
+    """MLFLOW_TRACKING_URI, or an SQLite store in the working folder; absolute, because workers run elsewhere."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
     if uri.startswith("sqlite:///") and not uri.startswith("sqlite:////"):
         uri = f"sqlite:///{Path(uri.removeprefix('sqlite:///')).resolve()}"
@@ -65,13 +52,13 @@ def tracking_uri() -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The message of an exception, in one line, without the password of an address."""
+    """The first line of an exception's message, without the passwords of addresses."""
     return without_password((str(error).strip() or repr(error)).splitlines()[0])[:300]
 
 
 @contextlib.contextmanager
 def reached() -> Iterator[None]:
-    """Raises StoreUnreachable where MLflow has got no answer."""
+    """Converts MLflow's exceptions into StoreUnreachable."""
     try:
         yield
     except MlflowException as error:
@@ -80,7 +67,7 @@ def reached() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Store:
-    """One experiment of a tracking store. A plain value: it travels to the workers, where each makes its own client."""
+    """One experiment of a tracking store. It is sent to the workers, where each makes its own client."""
 
     uri: str
     experiment: str
@@ -92,12 +79,12 @@ class Store:
 
     @property
     def has_one_driver(self) -> bool:
-        """Whether a sweep has one driver at a time: the store is this working tree's own, where a lock sees to it."""
+        """Whether a sweep has one driver at a time: the store is that of this working folder, which has a lock."""
         return self.uri == f"sqlite:///{home() / 'mlflow.db'}"
 
     @classmethod
     def open(cls, experiment: str, create: bool = False) -> Store:
-        """Connects; creates and upgrades an SQLite store first (concurrent first use of a fresh one would break it).
+        """Opens an experiment; creates or upgrades an SQLite store first.
 
         Raises StoreUnreachable when the server does not answer, LookupError for an experiment that does not exist.
         """
@@ -106,19 +93,19 @@ class Store:
             client = _prepared(uri, create)
             found = client and client.get_experiment_by_name(experiment)
             if found and found.lifecycle_stage == "deleted":
-                raise ValueError(f"the MLflow experiment {experiment!r} is deleted; restore it, or delete it for good")
+                raise ValueError(f"the MLflow experiment {experiment!r} is deleted; restore it or remove it entirely")
             if found:
                 return cls(uri, experiment, found.experiment_id)
             if not create:
                 raise LookupError(
-                    f"no runs of {experiment!r} in the tracking store; run `make sweep-{experiment}` first"
+                    f"the tracking store has no runs of {experiment!r}; run `make sweep-{experiment}` first"
                 )
             location = (home() / "artifacts" / experiment).as_uri() if uri.startswith("sqlite:") else None
-            return cls(uri, experiment, _made(client, experiment, location))
+            return cls(uri, experiment, _created(client, experiment, location))
 
     @classmethod
     def names(cls, running: bool = False) -> list[str]:
-        """The names of experiments; running: only those with an open run. Raises StoreUnreachable."""
+        """The names of experiments; running: only those with open runs. Raises StoreUnreachable."""
         with reached():
             client = _prepared(tracking_uri(), create=False)
             found = pages(lambda token: client.search_experiments(page_token=token)) if client else ()
@@ -138,21 +125,21 @@ class Store:
         return True
 
     def cells(self, extra: str = "") -> Iterator[Run]:
-        """The runs of cells, without invocations; unreadable ones are skipped with a warning. extra: MLflow filter."""
+        """The runs of cells, without invocations. extra: MLflow filter. Unreadable runs are skipped with a warning."""
         for run in self.search(f"tags.`{KEY}` != ''" + (f" and {extra}" if extra else "")):
             try:
                 values(run)
             except ValueError as error:
-                skipped(run, str(error))
+                warn_skipped(run, str(error))
             else:
                 yield run
 
     def search(self, query: str) -> Iterator[Run]:
-        """The runs that match an MLflow filter, a thousand a request."""
+        """The runs that match an MLflow filter, a thousand per request."""
 
         def page(token: str | None) -> Any:
             collecting = gc.isenabled()
-            gc.disable()  # it takes two thirds of the time of reading a page
+            gc.disable()  # garbage collection would take two thirds of the time
             try:
                 return self.client.search_runs([self.experiment_id], query, max_results=1000, page_token=token)
             finally:
@@ -162,7 +149,7 @@ class Store:
         return pages(page)
 
     def run(self, run_id: str | None) -> Run | None:
-        """A run by its id; None when there is none, or it was deleted."""
+        """A run by its id; None if there is none or it is deleted."""
         try:
             run = self.client.get_run(run_id) if run_id else None
         except MlflowException as error:
@@ -172,7 +159,7 @@ class Store:
         return run if run and run.info.lifecycle_stage == "active" else None
 
     def end(self, run_id: str, status: str) -> None:
-        """Closes a run; nothing happens to one that somebody has deleted meanwhile."""
+        """Closes a run, unless it has been deleted."""
         try:
             self.client.set_terminated(run_id, status)
         except MlflowException:
@@ -180,7 +167,7 @@ class Store:
                 raise
 
     def run_of(self, key: str) -> Run | None:
-        """The run of a cell, or None; of several as `by_key` says."""
+        """The run of a cell, or None; of several runs the one that `by_key` chooses."""
         return by_key(self.cells(f"tags.`{KEY}` = '{key}'"))[0].get(key)
 
     def add_inputs(self, run_id: str, given: Sequence[DatasetInput]) -> None:
@@ -188,20 +175,20 @@ class Store:
         retry_if_refused(lambda: self.client.log_inputs(run_id, datasets=given))
 
     def add_labels(self, run: Run, more: Iterable[str]) -> None:
-        """Notes that a finished cell is part of other profiles, too."""
+        """Notes that a finished cell belongs to further profiles."""
         known = labels_of(run)
         both = labels("; ".join([*known, *more]))
         if both == known:
             return
         try:
             self.client.set_tag(run.info.run_id, PROFILE, "; ".join(both))
-        except MlflowException:  # somebody may have deleted it meanwhile
+        except MlflowException:  # it may have been deleted
             if self.run(run.info.run_id):
                 raise
 
 
 def retry_if_refused(request: Callable[[], object]) -> None:
-    """Sends a request, and once more if the store refuses it: another process may just have written the same row."""
+    """Sends a request, and once more if the store rejects it: another process may have written the same row."""
     try:
         request()
     except MlflowException as error:
@@ -211,12 +198,12 @@ def retry_if_refused(request: Callable[[], object]) -> None:
 
 
 def refused(error: MlflowException) -> bool:
-    """Whether the store has refused a request for what it is, and would again."""
+    """Whether the store has rejected the content of a request, and would again."""
     return error.error_code in ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")
 
 
 def pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
-    """The contents of all the pages of a search; `request` gives the page of a token."""
+    """The contents of all pages of a search; `request` returns the page of a token."""
     token = None
     while True:
         page = request(token)
@@ -227,10 +214,10 @@ def pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
 
 
 def by_key(runs: Iterable[Run]) -> tuple[dict[str, Run], list[Run]]:
-    """The run of every cell by key; and the other runs of cells that have several.
+    """The run of every cell by key, and the other runs of cells that have several.
 
-    The first complete one is chosen (by end, then id), else one stopped early, else the one with most in it. Its
-    profile tag holds, here and not in the store, the labels of all.
+    The first complete run is chosen (by end, then id), otherwise one that was stopped early, otherwise the one with
+    most metrics. Its profile tag is given the labels of all, here but not in the store.
     """
     known: dict[str, Run] = {}
     others = []
@@ -246,28 +233,28 @@ def by_key(runs: Iterable[Run]) -> tuple[dict[str, Run], list[Run]]:
 
 
 def _rank(run: Run) -> tuple:
-    """The rank of a run among those of one cell, of which the lowest is the cell's."""
+    """The sort key of runs of the same cell; the lowest is the cell's run."""
     if not is_finished(run):
         return 2, -len(run.data.metrics), run.info.start_time or 0, run.info.run_id
     return int(run.data.tags[OUTCOME] != COMPLETE), run.info.end_time or 0, run.info.run_id
 
 
 def is_finished(run: Run) -> bool:
-    """Whether a run holds its whole cell; MLflow's status alone is not sufficient."""
+    """Whether a run has all results of its cell; MLflow's status alone is not sufficient."""
     return run.info.status == "FINISHED" and run.data.tags.get(OUTCOME) in (COMPLETE, STOPPED)
 
 
 @functools.cache
-def _skipped(run_id: str, reason: str) -> None:
-    log.warning("passed over: run %s (%s)", run_id, reason)
+def _warn_once(run_id: str, reason: str) -> None:
+    log.warning("run %s is skipped: %s", run_id, reason)
 
 
-def skipped(run: Run, reason: str) -> None:
-    """Says, once in a process, why a run is left out."""
-    _skipped(run.info.run_id, reason)
+def warn_skipped(run: Run, reason: str) -> None:
+    """Warns, once per process, that a run is skipped."""
+    _warn_once(run.info.run_id, reason)
 
 
-def _made(client: Client, experiment: str, location: str | None) -> str:
+def _created(client: Client, experiment: str, location: str | None) -> str:
     try:
         return client.create_experiment(experiment, location, _EXPERIMENT_TAGS)
     except MlflowException as error:
@@ -288,7 +275,7 @@ def _prepared(uri: str, create: bool) -> Client | None:
     if path.parent == home():
         made_home()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):
+    with FileLock(path.with_suffix(".lock")):  # concurrent first use would damage a new SQLite store
         try:
             return _reached(uri)
         except MlflowException as error:
@@ -303,7 +290,7 @@ def _prepared(uri: str, create: bool) -> Client | None:
 
 
 def _reached(uri: str) -> Client:
-    """A client whose server has answered, which it must do sooner than to later requests: somebody waits for it."""
+    """A client whose server has answered, within a shorter time limit than later requests."""
     client = connect(uri)
     with environment({TIMEOUT: str(min(CONTACT_SECONDS, MLFLOW_HTTP_REQUEST_TIMEOUT.get()))}):
         client.search_experiments(max_results=1)
@@ -311,14 +298,14 @@ def _reached(uri: str) -> Client:
 
 
 def gather_statistics(uri: str) -> None:
-    """Updates an SQLite store's statistics, without which sorting takes quadratic time; skipped when busy."""
+    """Updates the statistics of an SQLite store, without which sorting takes quadratic time; skips a locked store."""
     if not uri.startswith("sqlite:///"):
         return
     with (
         contextlib.suppress(sqlite3.OperationalError),
         contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=5)) as base,
     ):
-        base.execute("PRAGMA analysis_limit = 1000")  # rows of an index, of which more are not looked at
+        base.execute("PRAGMA analysis_limit = 1000")  # rows of an index that are examined
         base.execute("ANALYZE")
 
 
@@ -328,36 +315,35 @@ def labels(profile: str) -> list[str]:
 
 
 def runs(experiment: str, profile: str | None = None, finished: bool = True) -> pd.DataFrame:
-    """The cells of an experiment, one row each (see `by_key`): fields, metrics and what is known of the run.
+    """The cells of an experiment, one row each (see `by_key`).
 
     Columns: run_id, key, profile (all, joined by "; "), version, outcome, status, start (UTC), seconds (first start to
     end), tags (a dict), then fields and metrics (None where missing). Repeated names become cell.NAME and metric.NAME.
 
-    finished: only completed cells. Raises LookupError when the experiment does not exist or the profile has no such
-    runs.
+    finished: only completed cells. Raises LookupError when the experiment does not exist or has no such runs.
     """
     everything = list(by_key(Store.open(experiment).cells())[0].values())
     ended = [run for run in everything if not finished or is_finished(run) and run.data.tags[OUTCOME] == COMPLETE]
-    if under(everything, profile) and not under(ended, profile):
+    if with_label(everything, profile) and not with_label(ended, profile):
         raise LookupError(
-            f"none of the runs of {experiment!r} under {profile or 'any profile'} has finished; MLflow holds why"
+            f"no run of {experiment!r} under {profile or 'any profile'} has finished; their runs in MLflow show why"
         )
     return frame_of(require_under(ended, experiment, profile))
 
 
-def under(runs: Iterable[Run], profile: str | None) -> list[Run]:
-    """Those of some runs that have this label; None: all."""
+def with_label(runs: Iterable[Run], profile: str | None) -> list[Run]:
+    """The runs with this label; None: all."""
     return [run for run in runs if profile is None or profile in labels_of(run)]
 
 
 def require_under(runs: Sequence[Run], experiment: str, profile: str | None) -> list[Run]:
-    """The same; raises LookupError where there are none, with the labels that there are."""
-    chosen = under(runs, profile)
+    """The runs with this label; LookupError if there are none, with the existing labels."""
+    chosen = with_label(runs, profile)
     if not chosen:
         known = ", ".join(sorted({label for run in runs for label in labels_of(run)}))
         where = f" under profile {profile!r}" if profile else ""
-        instead = f"there are some under {known}" if known else f"run `make sweep-{experiment}` first"
-        raise LookupError(f"no finished runs of {experiment!r}{where}; {instead}")
+        advice = f"there are runs under {known}" if known else f"run `make sweep-{experiment}` first"
+        raise LookupError(f"there are no finished runs of {experiment!r}{where}; {advice}")
     return chosen
 
 
@@ -367,21 +353,21 @@ def labels_of(run: Run) -> list[str]:
 
 
 def values(run: Run) -> dict[str, Any]:
-    """The values of a run's cell, with their types (tuples as lists). Raises ValueError when its tag holds no cell."""
-    told = run.data.tags.get(CELL)
-    if told is None:
-        raise ValueError(f"it has a tag {KEY}, and none of {CELL}")
-    return plain_cell(told)
+    """The values of a run's cell with their types (tuples as lists). Raises ValueError if its tag is no cell."""
+    text = run.data.tags.get(CELL)
+    if text is None:
+        raise ValueError(f"it has a tag {KEY}, but no tag {CELL}")
+    return plain_cell(text)
 
 
-def plain_cell(told: str) -> dict[str, Any]:
-    """A cell of the JSON in its run's tag. Raises ValueError when it holds none."""
+def plain_cell(text: str) -> dict[str, Any]:
+    """The cell in the JSON of its run's tag. Raises ValueError if it is none."""
     try:
-        cell = json.loads(told)
+        cell = json.loads(text)
     except (ValueError, RecursionError):
         cell = None
     if not (isinstance(cell, dict) and all(map(_plain, cell.values()))):
-        raise ValueError(f"its tag {CELL} is {told[:60]!r}, which is no cell")
+        raise ValueError(f"its tag {CELL} is {text[:60]!r}, which is no cell")
     return cell
 
 
@@ -391,27 +377,27 @@ def _plain(value: Any) -> bool:
 
 
 def frame_of(chosen: Sequence[Run]) -> pd.DataFrame:
-    """A row of each run; the names of fields and metrics are made unlike any other column's."""
+    """A table with one row per run; fields and metrics get names that are unlike those of other columns."""
     cells = [values(run) for run in chosen]
     taken = set(COLUMNS)
     measured = [constants(run) | _metrics(run) for run in chosen]
     fields = _columns("cell", dict.fromkeys(name for cell in cells for name in cell), taken)
-    metrics = _columns("metric", dict.fromkeys(name for told in measured for name in told), taken)
+    metrics = _columns("metric", dict.fromkeys(name for found in measured for name in found), taken)
     rows = [
         _row(run)
         | {fields[name]: value for name, value in cell.items()}
-        | {metrics[name]: value for name, value in told.items()}
-        for run, cell, told in zip(chosen, cells, measured, strict=True)
+        | {metrics[name]: value for name, value in found.items()}
+        for run, cell, found in zip(chosen, cells, measured, strict=True)
     ]
     frame = pd.DataFrame(rows)
     for column in fields.values():
-        if frame[column].isna().any():  # a field that only some cells have: their own values, not floats
+        if frame[column].isna().any():  # a field that only some cells have: keep its type
             frame[column] = pd.Series([row.get(column) for row in rows], dtype=object)
     return frame
 
 
 def _columns(kind: str, names: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """A column of its own for each name: with `kind` before it where another has the name. It is `taken` then."""
+    """A column name for each name, with the prefix `kind` if it is in `taken`, to which all are added."""
     columns = {}
     for name in names:
         columns[name] = name
@@ -440,23 +426,23 @@ def _row(run: Run) -> dict[str, Any]:
 def constants(run: Run) -> dict[str, float]:
     """The constants of a run's cell, known without any training, by name."""
     found = {}
-    for tag, told in run.data.tags.items():
+    for tag, text in run.data.tags.items():
         if tag == CONSTANTS or tag.startswith(f"{CONSTANTS} "):
             try:
-                found |= constants_of(tag, told)
+                found |= constants_of(tag, text)
             except (ValueError, TypeError, AttributeError, RecursionError):
-                skipped(run, f"its tag {tag} is {told[:60]!r}, which holds no numbers")
+                warn_skipped(run, f"its tag {tag} is {text[:60]!r}, which contains no numbers")
     return found
 
 
-def constants_of(tag: str, told: str) -> dict[str, float]:
-    """The constants of one tag, by name."""
+def constants_of(tag: str, text: str) -> dict[str, float]:
+    """The constants in one tag, by name."""
     place = tag.removeprefix(CONSTANTS).strip()
-    return {f"{place}/{name}" if place else name: float(value) for name, value in json.loads(told).items()}
+    return {f"{place}/{name}" if place else name: float(value) for name, value in json.loads(text).items()}
 
 
 def _metrics(run: Run) -> dict[str, float]:
-    """The metrics of a run, without those of its machine; curves by the names they were reported under."""
+    """The metrics of a run without those of its machine; curves without their prefix."""
     names = [name for name in run.data.metrics if not name.startswith(SYSTEM)]
     ordered = sorted(names, key=lambda name: name.startswith(CURVES))  # a curve replaces a metric of its name
     return {name.removeprefix(CURVES): run.data.metrics[name] for name in ordered}
@@ -483,7 +469,7 @@ def _artifact(run_id: str, kind: str, file: str, read: Callable[[str], Content])
         try:
             path = client.download_artifacts(run_id, file, folder)
         except (MlflowException, FileNotFoundError) as error:
-            raise LookupError(_absent(run_id, what, error)) from None
+            raise LookupError(f"run {run_id} has no {what}{_because(run_id, error)}") from None
         try:
             return read(path)
         except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:  # pyarrow's, too
@@ -491,28 +477,28 @@ def _artifact(run_id: str, kind: str, file: str, read: Callable[[str], Content])
 
 
 def newest(history: Iterable[Metric]) -> dict[int, Metric]:
-    """The newest point of a metric by step, of which a cell may have told several (see `publish.Points`)."""
+    """The newest point of each step of a metric; a cell may have reported several (see `publish.Points`)."""
     return {point.step: point for point in sorted(history, key=lambda point: (point.step, point.timestamp))}
 
 
 def curve(run_id: str, name: str) -> pd.Series:
-    """A metric that a trial reported at many steps: its values by step, every step once."""
+    """The values of a metric by step."""
     client = connect(tracking_uri())
     points = newest(client.get_metric_history(run_id, CURVES + name) or client.get_metric_history(run_id, name))
     return pd.Series({step: point.value for step, point in points.items()}, name=name, dtype=float).rename_axis("step")
 
 
-def _absent(run_id: str, what: str, error: Exception) -> str:
+def _because(run_id: str, error: Exception) -> str:
+    """The end of a message: why a run has no such artifact."""
     with contextlib.suppress(MlflowException):
         run = connect(tracking_uri()).get_run(run_id)
-        if told := run.data.tags.get(LOADED_FROM):
-            file = told.rpartition(" ")[0]
-            return f"run {run_id} has no {what}: it was loaded from {file}, saved without it (--tables)"
-    return f"run {run_id} has no {what}: {first_line(error)}"
+        if file := run.data.tags.get(LOADED_FROM):
+            return f", because it was loaded from {file.rpartition(' ')[0]}, which has no tables and arrays"
+    return f": {first_line(error)}"
 
 
 def parents(experiment: str, profile: str | None = None) -> list[Run]:
-    """The runs of a sweep's invocations (under a label), newest first. Raises LookupError for an unknown experiment."""
+    """The runs of a sweep's invocations (with a label), newest first. Raises LookupError for an unknown experiment."""
     found = Store.open(experiment).search(f"tags.`{CELLS}` != ''")
     chosen = [run for run in found if profile is None or run.data.tags.get(PROFILE) == profile]
     return sorted(chosen, key=lambda run: run.info.start_time, reverse=True)

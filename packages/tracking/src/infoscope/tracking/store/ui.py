@@ -1,6 +1,6 @@
-"""The first view of an experiment in the MLflow UI: cells by their best metric, with the values in which they differ.
+"""The first view of an experiment in the MLflow UI: cells sorted by a metric, with the fields in which they differ.
 
-It is a tag of the experiment: JSON, zlib, base64.
+MLflow reads it from a tag of the experiment: JSON, zlib, base64.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from infoscope.tracking.store.client import without_password
 from infoscope.tracking.store.store import Store, retry_if_refused, tracking_uri
 
 NAME = "infoscope"
-LOCAL = "http://127.0.0.1:5000"  # of `make ui`, unless another port is asked for
+LOCAL = "http://127.0.0.1:5000"  # of `make ui` with its default port
 _TAG = f"mlflow.sharedViewState.{NAME}"
-_MOST = 8  # columns of values, or the metric would be out of sight
+_MAX_COLUMNS = 8  # of fields, so that the metric stays visible
 
 
 def address() -> str:
-    """Where the UI is: at the tracking server, or where `make ui` serves it."""
+    """The address of the UI: the tracking server, or that of `make ui`."""
     uri = tracking_uri()
     return without_password(uri).rstrip("/") if uri.startswith(("http://", "https://")) else LOCAL
 
 
 def shown_at(page: str) -> str:
-    """The whole address of a page, and what must run for it to be seen."""
+    """The complete address of a page, and what must run to see it."""
     return f"{address()}/{page}" + (" (while `make ui` runs)" if address() == LOCAL else "")
 
 
 def settings(best: tuple[str, str] | None, fields: Iterable[str]) -> dict[str, object]:
-    """The view of cells that differ in these fields, sorted by the metric `best` (its name, and "min" or "max")."""
+    """The view with these fields, sorted by the metric `best` (its name, and "min" or "max")."""
     metric = [f"metrics.`{best[0]}`"] if best else []
     columns = [
         "attributes.`Created`",
         "attributes.`Dataset`",
         *metric,
-        *(f"params.`{name}`" for name in list(fields)[:_MOST]),
+        *(f"params.`{name}`" for name in list(fields)[:_MAX_COLUMNS]),
     ]
     chosen: dict[str, object] = {"selectedColumns": [*columns, "attributes.`Duration`"]}
     return chosen | ({"orderByKey": metric[0], "orderByAsc": best[1] == "min"} if best else {})
 
 
 def describe(store: Store, note: str, view: Mapping[str, object]) -> None:
-    """Gives an experiment its description and its view, where nobody has given it others."""
+    """Sets the description and the view of an experiment, unless it has others."""
     packed = base64.b64encode(zlib.compress(json.dumps(view).encode())).decode()
     experiment = store.experiment_id
     known = store.client.get_experiment(experiment).tags

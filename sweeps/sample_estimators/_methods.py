@@ -1,5 +1,5 @@
-"""Who sits the exam: every method that takes arrays, formulas that treat labels as numbers, installed peers, and a
-person's own as MODULE:NAME; what an estimate takes, seconds and memory.
+"""The methods of the sweep known-laws: all methods for arrays, formulas that treat labels as numbers, installed peers,
+and your own as MODULE:NAME; the time and memory of an estimate.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from infoscope.estimators.knn import Continuous, Discrete
 from sweeps.sample_estimators.peers import PEERS
 from sweeps.sample_estimators.settings import FORMULAS
 
-K = 5
-_STATUS, _FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-_PEAK = "5"  # what, written to clear_refs, makes the peak the present size (proc(5))
-_CONDITIONAL = ("ksg", "classifier", "labels-as-numbers")  # know I(x; y | z), too
-_SIZE = 5000  # rows at which seconds were measured
-_COLUMNS = (2, 20, 200)  # of each side, at which they were
-_MOST = 12.0  # seconds of what is not listed: critics, densities and flows
-_TRAINED = ("certified", "lmi", "njee", "minde", "mmg")  # networks, whose steps do not grow as the rows
+K = 5  # neighbours
+_STATUS, _CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_RESET_PEAK = "5"  # written to clear_refs, it resets the peak of memory (proc(5))
+_CONDITIONAL = ("ksg", "classifier", "labels-as-numbers")  # methods that also estimate I(x; y | z)
+_ROWS = 5000  # for the durations below
+_COLUMNS = (2, 20, 200)  # of x and of y, for the durations below
+_OTHER_SECONDS = 12.0  # of critics, densities and flows
+_NETWORKS = ("certified", "lmi", "njee", "minde", "mmg")  # whose training steps do not grow with the rows
 _SECONDS: dict[str, tuple[float, float, float]] = {
     **dict.fromkeys(("gaussian", "gcmi", "reduced-ksg"), (0.04, 0.1, 1.0)),
     **dict.fromkeys(("plug-in", "miller-madow", "grassberger", "chao-shen", "shrinkage"), (0.1, 0.1, 0.1)),
@@ -65,35 +65,35 @@ _SECONDS: dict[str, tuple[float, float, float]] = {
 }
 
 
-def contestants() -> tuple[str, ...]:
-    """The names of those that can be asked here."""
-    return tuple(name for name in every() if name not in PEERS or PEERS[name].installed())
+def installed_methods() -> tuple[str, ...]:
+    """The names of all methods except peers that are not installed."""
+    return tuple(name for name in all_methods() if name not in PEERS or PEERS[name].installed())
 
 
-def every() -> tuple[str, ...]:
-    """The names of all, of peers also where they are not installed."""
+def all_methods() -> tuple[str, ...]:
+    """The names of all methods, including peers that are not installed."""
     return (*(method.name for method in methods()), *FORMULAS, *PEERS)
 
 
 def require_known(word: str) -> None:
-    """Raises UnknownName for what is neither "all" nor the name of a method; not every method is imported for that."""
+    """Raises UnknownName unless a word is "all" or the name of a method; does not import all methods."""
     if ":" in word:
         as_method(word)
     elif word not in ("all", *FORMULAS, *PEERS) and word not in METHODS:
-        raise UnknownName(f"setting methods must be of all, {', '.join(every())}, MODULE:NAME of your own, got {word}")
+        raise UnknownName(f"setting methods must be among all, {', '.join(all_methods())}, MODULE:NAME, got {word}")
 
 
-def own_source(method: str) -> dict[str, str]:
-    """Of a person's own method, MODULE:NAME, a digest of that module's file, so that a changed one is run again."""
+def source_field(method: str) -> dict[str, str]:
+    """For your own method, MODULE:NAME, a field with the digest of its file, so that a changed one is run again."""
     if ":" not in method:
         return {}
     file = Path(import_module(method.partition(":")[0]).__file__)
     return {"source": hashlib.sha256(file.read_bytes()).hexdigest()[:8]}
 
 
-def sits(method: str, law: str) -> bool:
-    """Whether a method takes variables like those of a law. ValueError for an unknown method or law."""
-    case, (x, y, _) = catalogue.case(law), _sides(law)
+def accepts(method: str, law: str) -> bool:
+    """Whether a method accepts variables of a distribution. ValueError for an unknown method or distribution."""
+    case, (x, y, _) = catalogue.case(law), _kinds(law)
     if method in FORMULAS:
         mixed = case.y in ("labels", "counts") and x == "continuous"
         return mixed and (method == "labels-as-numbers" or case.measure == "mi")
@@ -101,22 +101,22 @@ def sits(method: str, law: str) -> bool:
     if case.measure == "co-information":
         return method == "ksg"
     if case.measure == "cmi" and method not in _CONDITIONAL or case.y == "counts" and method == "classifier":
-        return False  # a count of one row can be in no training set
+        return False  # counts that occur once cannot be classes
     return takes_kinds(takes, x, y)
 
 
 def seconds(method: str, law: str, n: int) -> float:
-    """About how long an estimate takes on one thread: measured on normal columns, between which it is interpolated."""
+    """The approximate duration of an estimate on one thread, interpolated from measurements on normal columns."""
     if ":" in method:
-        return 0.0  # not known: no profile leaves it out
-    known = _SECONDS.get(method, (_MOST, _MOST, _MOST))
-    growth = 0.5 if method in _TRAINED or method not in _SECONDS else 1.0
-    columns = max(_COLUMNS[0], _sides(law)[-1])
-    return float(np.exp(np.interp(math.log(columns), np.log(_COLUMNS), np.log(known)))) * (n / _SIZE) ** growth
+        return 0.0  # unknown, so that no profile excludes it
+    known = _SECONDS.get(method, (_OTHER_SECONDS,) * 3)
+    growth = 0.5 if method in _NETWORKS or method not in _SECONDS else 1.0
+    columns = max(_COLUMNS[0], _kinds(law)[-1])
+    return float(np.exp(np.interp(math.log(columns), np.log(_COLUMNS), np.log(known)))) * (n / _ROWS) ** growth
 
 
-def answer(method: str, case: Case, variables: Sequence[Any], generator: np.random.Generator) -> Estimate:
-    """The estimate of a case's information by a method, nats. ValueError: the method cannot be used on them."""
+def estimate_by(method: str, case: Case, variables: Sequence[Any], generator: np.random.Generator) -> Estimate:
+    """The estimate of a case's information by a method, nats. ValueError: the method does not accept the variables."""
     if method in FORMULAS:
         return _formula(method, variables)
     typed = _typed(case, variables[:-1] if case.grouped else variables)
@@ -131,14 +131,14 @@ def answer(method: str, case: Case, variables: Sequence[Any], generator: np.rand
 
 
 @functools.cache
-def warm(method: str) -> None:
-    """Imports and compiles, once in a process: not what an estimate takes."""
+def warm_up(method: str) -> None:
+    """Imports and compiles a method once per process, so that its measured duration does not include this."""
     if method in PEERS:
         PEERS[method].start()
         return
     case, generator = catalogue.case("gaussian-2"), np.random.default_rng(0)
-    with contextlib.suppress(ValueError):  # it takes labels alone
-        answer(method, case, case.sample(200, generator), generator)
+    with contextlib.suppress(ValueError):  # it may accept only labels
+        estimate_by(method, case, case.sample(200, generator), generator)
 
 
 def _method(name: str) -> Method:
@@ -147,15 +147,15 @@ def _method(name: str) -> Method:
 
 def _formula(method: str, variables: Sequence[Any]) -> Estimate:
     """NPEET's formulas on label codes: KSG, Frenzel & Pompe; micd is |H(x) - sum p(y) H(x | y)|."""
-    asked = {("labels-as-numbers", 2): npeet.mi, ("labels-as-numbers", 3): npeet.cmi, ("micd", 2): npeet.micd}
+    formulas = {("labels-as-numbers", 2): npeet.mi, ("labels-as-numbers", 3): npeet.cmi, ("micd", 2): npeet.micd}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of labels taken as numbers: that is what is measured
-        value = float(asked[method, len(variables)](*variables, k=K, base=np.e, compat=True))
+        warnings.simplefilter("ignore")  # about labels treated as numbers, as intended here
+        value = float(formulas[method, len(variables)](*variables, k=K, base=np.e, compat=True))
     return Estimate(value, math.nan, n=len(variables[0]), method=method, notes=("The formula gives no error.",))
 
 
 def _typed(case: Case, variables: Sequence[Any]) -> list[Any]:
-    """The variables of a sample as a person who knows their data types them."""
+    """The variables of a sample with their types, as declared by somebody who knows the data."""
     typed = []
     for place, one in enumerate(variables):
         if isinstance(one, dict):
@@ -168,8 +168,8 @@ def _typed(case: Case, variables: Sequence[Any]) -> list[Any]:
 
 
 @functools.cache
-def _sides(law: str) -> tuple[str, str, int]:
-    """The kinds of the first two variables of a law (`Variable.kind`), and the columns of the wider."""
+def _kinds(law: str) -> tuple[str, str, int]:
+    """The kinds of the first two variables of a distribution (`Variable.kind`), and the larger number of columns."""
     if catalogue.needs_data(law):
         return "continuous", "continuous", _COLUMNS[-1]
     case = catalogue.case(law)
@@ -180,21 +180,21 @@ def _sides(law: str) -> tuple[str, str, int]:
 
 @dataclass
 class Memory:
-    """mib: how far the resident size rose above what it was at first, MiB; nan where the system does not tell."""
+    """mib: the largest increase of the resident size, MiB; NaN if the system does not provide it."""
 
     mib: float = math.nan
 
 
 @contextlib.contextmanager
-def peak_of() -> Iterator[Memory]:
-    """Measures the most memory that a `with` block adds, after what earlier work has freed was given back."""
+def peak_memory() -> Iterator[Memory]:
+    """Measures the largest amount of memory that is added while inside, after releasing freed memory."""
     found = Memory()
-    with contextlib.suppress(OSError, AttributeError):  # glibc alone has it
+    with contextlib.suppress(OSError, AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)
     try:
-        _FORGET.write_text(_PEAK)
+        _CLEAR_REFS.write_text(_RESET_PEAK)
         before = _megabytes("VmRSS")
-    except OSError:  # not Linux, or not allowed
+    except OSError:  # not Linux, or not permitted
         yield found
         return
     try:

@@ -8,10 +8,10 @@ from infoscope.tracking import runs, table
 from infoscope.tracking.cli import describe
 from infoscope.tracking.record import records
 from infoscope.tracking.scheduling.dispatch import Dispatch
+from infoscope.tracking.scheduling.monitor import MACHINE_DIED, Monitor, Summary
 from infoscope.tracking.scheduling.progress import Progress
-from infoscope.tracking.scheduling.watch import MACHINE_DIED, Summary, Watch
-from infoscope.tracking.scheduling.worker import live, work
-from infoscope.tracking.sending.publish import opened, publish, publish_all
+from infoscope.tracking.scheduling.worker import live_updates, work
+from infoscope.tracking.sending.publish import open_run, publish, publish_all
 from infoscope.tracking.store.store import Store
 from infoscope.tracking.tags import PARENT
 from tests.tracking.cells import assigned, begun
@@ -26,7 +26,7 @@ def assignment(own_folder):
 
 
 def watching(assignment, dispatch=None):
-    watch = Watch(Progress(2, None), Summary("watched", "smoke", cells=2, skipped=0), dispatch)
+    watch = Monitor(Progress(2, None), Summary("watched", "smoke", cells=2, skipped=0), dispatch)
     watch.begin({0: assignment})
     return watch
 
@@ -37,7 +37,7 @@ def reported(assignment, folder, outcome=None):
     for key, cell in assignment.cells.items():
         record = begun(folder, key, cell, **{PARENT: "parent"})
         record.metrics({"level": 1.5}, 0)
-        found[key], start = opened(record, assignment.store)
+        found[key], start = open_run(record, assignment.store)
         if outcome:
             record.end(outcome)
         else:
@@ -48,7 +48,7 @@ def reported(assignment, folder, outcome=None):
 def result(run_ids, errors=()):
     return {
         "pack": 0, "pack_seconds": 1.0, "fraction": 1.0, "errors": dict(errors), "final": {"one": {"level": 1.5}},
-        "run_ids": run_ids, "recording_seconds": 0.1, "own_seconds": 0.9,
+        "run_ids": run_ids,
     }  # fmt: skip
 
 
@@ -69,10 +69,9 @@ def test_a_pack_of_this_machine_is_published_and_its_records_go(assignment):
     watch.finish()
     assert {state[1:3] for state in states().values()} == {("FINISHED", "complete")}
     assert watch.summary.completed == 2 and not watch.summary.unsent and records(assignment.records) == []
-    assert watch.tracking_share() == pytest.approx(0.1, abs=0.1)  # and the processor time of publishing
 
 
-def test_of_a_pack_of_another_machine_the_worker_says_what_it_has_sent(assignment, tmp_path):
+def test_results_from_another_machine_name_what_the_worker_sent(assignment, tmp_path):
     watch = watching(assignment)
     reported(assignment, tmp_path / "there", "complete")
     first, _ = records(tmp_path / "there")
@@ -86,7 +85,9 @@ def test_of_a_pack_of_another_machine_the_worker_says_what_it_has_sent(assignmen
 
 
 @pytest.mark.parametrize(("error", "outcome"), [("worker\ndied", "failed"), (None, "stopped")])
-def test_what_a_worker_elsewhere_could_not_say_is_said_here(assignment, tmp_path, error, outcome):
+def test_runs_of_a_dead_worker_on_another_machine_are_closed_with_their_true_status(
+    assignment, tmp_path, error, outcome
+):
     """The runs that it had begun get their true end, and keep what they hold."""
     sent = reported(assignment, tmp_path / "there")
     watch = watching(assignment)
@@ -116,7 +117,7 @@ def test_a_store_that_is_down_for_a_while_costs_nothing(assignment, monkeypatch)
         asked.append(given)
         return publish_all(*given, **named)
 
-    monkeypatch.setattr("infoscope.tracking.scheduling.watch.publish_all", publishing)
+    monkeypatch.setattr("infoscope.tracking.scheduling.monitor.publish_all", publishing)
     away = dataclasses.replace(assignment, store=down)
     watch = watching(away)
     watch.begin({1: away})
@@ -145,7 +146,7 @@ def test_a_pack_that_another_trial_takes_up_is_not_closed(assignment):
     assert len(watch.summary.failures) == 2 and dispatch.done
 
 
-def test_a_pack_that_is_whole_here_is_not_run_again_though_its_worker_died(assignment):
+def test_a_completely_recorded_pack_is_not_run_again_after_its_worker_died(assignment):
     """Killed after the last line of its records, while it sends them."""
     dispatch = Dispatch([0.0], slots=1)
     assert dispatch.take() == [0]
@@ -161,7 +162,7 @@ def test_a_pack_that_is_whole_here_is_not_run_again_though_its_worker_died(assig
 @pytest.mark.parametrize("seen", [False, True, "late"])
 def test_a_trial_that_a_search_stops_elsewhere_keeps_its_numbers(assignment, tmp_path, monkeypatch, seen, driver_first):
     """Tune ends the trial where it reports. seen: whether its runs had been opened by then, or are while it ends."""
-    monkeypatch.setattr("infoscope.tracking.sending.live.PAUSE_SECONDS", 600)
+    monkeypatch.setattr("infoscope.tracking.sending.live_updates.PAUSE_SECONDS", 600)
     away = dataclasses.replace(assignment, records=tmp_path / "there")
     watch = watching(assignment)
 
@@ -174,21 +175,21 @@ def test_a_trial_that_a_search_stops_elsewhere_keeps_its_numbers(assignment, tmp
             report.metrics(cell, {"level": 1.5})
             report.table(cell, "trace", {"step": [0]})
         if seen is True:
-            live(away.store).round()
+            live_updates(away.store).round()
         report.progress(0.5, loss=1.0)
 
     def tell(told):
         if driver_first:
             closed_here()
         if seen == "late":
-            live(away.store).round()
+            live_updates(away.store).round()
         raise SystemExit(0)
 
     with pytest.raises(SystemExit):
         work(trial, away, tell, "loss")
     if not driver_first:
         closed_here()
-    live(away.store).round()  # nothing is followed any more
+    live_updates(away.store).round()  # nothing is followed any more
     assert {state[1:] for state in states().values()} == {("FINISHED", "stopped", None)} and len(states()) == 2
     assert runs("watched", finished=False)["level"].tolist() == [1.5, 1.5] and not records(tmp_path / "there")
     for run in assignment.store.cells():

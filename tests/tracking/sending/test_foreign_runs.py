@@ -1,6 +1,7 @@
-"""Runs that are somebody else's, or only half there, stop nothing; and names that would hide a column are refused."""
+"""Foreign and incomplete runs in an experiment are skipped; names that would hide a column are refused."""
 
 import functools
+import json
 import logging
 
 import pytest
@@ -9,11 +10,12 @@ from optuna.distributions import IntDistribution
 from infoscope.tracking import Profile, Search, Sweep, log_results, parents, runs
 from infoscope.tracking.scheduling.search import SearchState
 from infoscope.tracking.scheduling.worker import RecordedReport
+from infoscope.tracking.sending.checkpoint import TAG
 from infoscope.tracking.sending.publish import header_tags
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import status
-from infoscope.tracking.store.store import OUTCOME, PROFILE, VERSION, Store, by_key
-from infra.drill.poison import poison
+from infoscope.tracking.store.store import Store, by_key
+from infoscope.tracking.tags import ALIVE, CELL, CELLS, DRIVER, KEY, OUTCOME, PARENT, PROFILE, VERSION
 from tests.refusals import refused
 from tests.tracking import toy_sweep
 from tests.tracking.cells import assigned
@@ -41,15 +43,54 @@ def finished(store, key, cell, metrics, label="smoke", outcome="complete", **tag
     return run_id
 
 
-def poisoned(experiment, plan):
-    """A store in which another program, and processes that died, have left what is no cell; these runs by name."""
-    store = Store.open(experiment, create=True)
-    return store, poison(store.client, store.experiment_id, "smoke", plan)
+NO_CELLS = {
+    "no cell": None,
+    "not JSON": "{seed: 0",
+    "empty": "",
+    "a number": "5",
+    "a list": '["seed", 0]',
+    "null": "null",
+    "nested": '{"seed": {"of": [0]}}',
+    "deep": "[" * 3000,
+}
+
+
+def with_foreign_runs(experiment, plan):
+    """A store in which other programs and killed processes have left runs that are no cells; their ids by kind."""
+    store, made = Store.open(experiment, create=True), {}
+    key, cell = next(iter(plan.items()))
+
+    def make(kind, status, **tags):
+        made[kind] = store.client.create_run(store.experiment_id, tags=tags).info.run_id
+        store.client.log_metric(made[kind], "level", 1e6)
+        if status:
+            store.client.set_terminated(made[kind], status)
+
+    make("another program's", "FINISHED")
+    make("another program's, running", None, **{"mlflow.user": "somebody"})
+    for kind, text in NO_CELLS.items():
+        tags = {KEY: key, PROFILE: "smoke", OUTCOME: "complete"} | ({} if text is None else {CELL: text})
+        make(f"cell: {kind}", "FINISHED", **tags)
+        make(f"cell: {kind}, running", None, **tags)
+    whole = {KEY: key, CELL: json.dumps(cell, sort_keys=True), PROFILE: "smoke"}
+    make("finished by hand", "FINISHED", **whole)
+    make("finished by hand, without a result", "FINISHED", **whole, **{OUTCOME: ""})
+    make("an unknown outcome", "FINISHED", **whole, **{OUTCOME: "perhaps"})
+    make("scheduled", "SCHEDULED", **whole)
+    elsewhere, never = {DRIVER: "elsewhere:/runs"}, "0" * 32
+    make("a parent that is gone", "KILLED", **whole, **{PARENT: never})
+    make("a parent that is gone, running", None, **whole, **elsewhere, **{PARENT: never})
+    make("a key with quotes", "FINISHED", **{KEY: "a' or '1' = `1", CELL: "{", PROFILE: "smoke", OUTCOME: "complete"})
+    make("an invalid checkpoint", "KILLED", **whole, **{TAG: "{"})
+    for alive in ("words", "1e400", "", "-5", "²"):
+        make(f"alive: {alive}", None, **elsewhere, **{CELLS: "2", ALIVE: alive, PROFILE: "smoke"})
+    make("cells: words", None, **elsewhere, **{CELLS: "many", ALIVE: "1", PROFILE: "smoke"})
+    return store, made
 
 
 @pytest.mark.system
-def test_a_sweep_among_them_makes_its_cells_and_nothing_else(own_folder):
-    _, made = poisoned("toy", toy_sweep.SWEEP.plan(toy_sweep.PROFILE))
+def test_a_sweep_makes_its_cells_and_nothing_else(own_folder):
+    _, made = with_foreign_runs("toy", toy_sweep.SWEEP.plan(toy_sweep.PROFILE))
     command = functools.partial(start, own_folder, "--set", "kinds=plain seeds=0,1,2", module="inline_sweep")
     code, output = finish(command())
     assert code == 0 and counts(output) == {"completed": 3, "cells": 3} and "Traceback" not in output, output
@@ -60,9 +101,9 @@ def test_a_sweep_among_them_makes_its_cells_and_nothing_else(own_folder):
     assert code == 0 and counts(output) == {"cells": 3}, output
 
 
-def test_sync_status_and_tables_go_on_and_say_what_they_pass_over(own_folder, warned):
+def test_sync_status_and_tables_skip_foreign_runs_with_a_warning(own_folder, warned):
     plan = toy_sweep.SWEEP.plan(toy_sweep.PROFILE)
-    store, made = poisoned("toy", plan)
+    store, made = with_foreign_runs("toy", plan)
     for key, cell in plan.items():
         finished(store, key, cell, {"level": cell["seed"]})
     frame = runs("toy", "smoke")
@@ -76,8 +117,8 @@ def test_sync_status_and_tables_go_on_and_say_what_they_pass_over(own_folder, wa
     assert left["another program's, running"] == left["cell: not JSON, running"] == "RUNNING"  # not ours to close
     assert left["alive: words"] == "RUNNING" and left["cells: words"] == "KILLED"
     assert len(parents("toy")) == 6  # as MLflow has them
-    passed_over = {run_id for kind, run_id in made.items() if kind.startswith(("cell: ", "alive: "))}
-    assert set(warned(passed_over).values()) == {1}
+    skipped = {run_id for kind, run_id in made.items() if kind.startswith(("cell: ", "alive: "))}
+    assert set(warned(skipped).values()) == {1}
     assert set(warned({made["another program's"], made["finished by hand"]}).values()) == {0}
 
 
@@ -97,10 +138,10 @@ PROFILES = {"smoke": Profile(seeds=(0, 1))}
 SEARCHED = Sweep("searched", fixed, nothing, PROFILES, search=Search("loss", "min", lambda: None, space, trials=4))
 
 
-def test_a_search_recalls_what_is_its_own(own_folder):
+def test_a_search_recalls_its_own_cells(own_folder):
     cells = [{"kind": "searched", "width": width} for width in (3, 5)]
     plan = {SEARCHED.key(cell): cell for cell in cells}
-    store, _ = poisoned("searched", plan)
+    store, _ = with_foreign_runs("searched", plan)
     foreign = {"kind": "searched", "width": "wide"}
     finished(store, SEARCHED.key(foreign), foreign, {"progress/loss": 0.0})
     finished(store, *list(plan.items())[1], {"progress/loss": 0.5})
@@ -114,7 +155,7 @@ FIELD = "the name of a cell's field"
 RESERVED = ("run_id", "key", "profile", "version", "outcome", "status", "start", "seconds", "tags")
 
 
-def test_a_field_or_a_tag_may_not_hide_what_is_known_of_a_run():
+def test_fields_and_tags_must_not_have_reserved_names():
     for name in RESERVED:
         with refused(FIELD, "conflict"):
             Sweep("named", lambda profile, name=name: [{name: 1}], nothing, PROFILES).plan(PROFILES["smoke"])
@@ -134,9 +175,9 @@ def test_a_metric_may_not_hide_a_column(own_folder):
     report.records[0].begin(cell, {})
     run_id = finished(store, "one", cell, {"level": 1.0})
     for name in (*RESERVED, "width"):
-        with pytest.raises(ValueError, match=f"is '{name}', which"):
+        with pytest.raises(ValueError, match=f"name of a metric must .* got '{name}'"):
             report.metrics(cell, {name: 1.0})
-        with pytest.raises(ValueError, match=f"is '{name}', which"):
+        with pytest.raises(ValueError, match=f"name of a metric must .* got '{name}'"):
             log_results(run_id, {name: 1.0}, [], "later")
     report.metrics(cell, {"level": 1.0})  # and the cell goes on
     assert runs("named")["run_id"].tolist() == [run_id]

@@ -6,7 +6,8 @@ import pytest
 
 from infoscope.tracking import curve, publish, runs
 from infoscope.tracking.sending.publish import header_tags
-from infoscope.tracking.store.store import CELLS, CONSTANTS, CURVES, PARENT, PROFILE, Store
+from infoscope.tracking.store.store import CURVES, Store
+from infoscope.tracking.tags import CELLS, CONSTANTS, PARENT, PROFILE
 from tests.refusals import refused
 
 NOTE = "mlflow.note.content"

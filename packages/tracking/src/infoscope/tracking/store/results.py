@@ -1,4 +1,4 @@
-"""Adds to the store what was found after a run: files, tables in descriptions, metrics; and runs that are no cells."""
+"""Adds later results to runs: files, tables in descriptions, metrics. Records runs that belong to no sweep."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from PIL import Image
 
 from infoscope.errors import InvalidInput
 from infoscope.tracking import notes
-from infoscope.tracking.checks import clipped, free_name, metric_name
+from infoscope.tracking.checks import clipped, metric_name, require_free_name
 from infoscope.tracking.models import newest_model
 from infoscope.tracking.record import milliseconds, storable
 from infoscope.tracking.store.client import Client, connect
@@ -26,32 +26,31 @@ from infoscope.tracking.store.ui import describe, settings
 from infoscope.tracking.tags import CELL, PARENT
 
 FOLDER = "analysis"
-_SMALL = 520, 1560  # pixels, at most, of a picture in a description
-_LONGEST = 500  # characters of a parameter
-_UNSEEN = {"sha256", "seed"}  # parameters that take the place of others in a list of runs
+_SMALL = 520, 1560  # largest width and height of a picture in a description, pixels
+_MAX_LENGTH = 500  # characters of a parameter
+_NOT_SHOWN = {"sha256", "seed"}  # parameters that are left out of a list of runs
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]], str]
 
 
 def publish(experiment: str, profile: str, cells: pd.DataFrame, tables: Sequence[Table], paths: Iterable[Path]) -> str:
-    """Adds files, tables and pictures to the newest invocation under a profile's label; returns its page's address.
+    """Adds files, tables and pictures to the newest invocation with a label; returns the address of its page.
 
-    cells: the analysed rows of `runs`; the newest of their invocations is taken where none has the label. Earlier
-    additions are replaced. Raises ValueError for a path that is not a file, LookupError when there is no such
-    invocation.
+    cells: the analysed rows of `runs`; without an invocation with the label, the newest of theirs is used. Earlier
+    additions are replaced. Raises ValueError for a path that is no file, LookupError when there is no invocation.
     """
     paths = _files(paths)
     run = _invocation(experiment, profile, {tags.get(PARENT) for tags in cells["tags"]})
     client = connect(tracking_uri())
     pictures = _add_files(client, run.info.run_id, paths)
-    note = notes.with_tables(run.data.tags.get(MLFLOW_RUN_NOTE, ""), tables, pictures)
+    note = notes.add_tables(run.data.tags.get(MLFLOW_RUN_NOTE, ""), tables, pictures)
     client.set_tag(run.info.run_id, MLFLOW_RUN_NOTE, note)
     return notes.run_page(run.info.experiment_id, run.info.run_id)
 
 
 def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: str = FOLDER) -> str:
-    """Adds files to the newest ended invocation under a label, as artifacts in `folder`; returns its run id.
+    """Adds files to the newest ended invocation with a label, as artifacts in `folder`; returns its run id.
 
-    Raises ValueError for a path that is not a file, LookupError when no invocation has ended.
+    Raises ValueError for a path that is no file, LookupError when no invocation has ended.
     """
     paths = _files(paths)
     run_id = _invocation(experiment, profile).info.run_id
@@ -61,7 +60,7 @@ def attach(experiment: str, profile: str, paths: Iterable[str | Path], folder: s
 
 
 def _invocation(experiment: str, profile: str, makers: Iterable[str | None] = ()) -> Run:
-    """The newest of a label that has finished, or else ended with failures; or else the newest of the makers."""
+    """The newest finished invocation with a label; else one that ended with failures, or the newest of `makers`."""
     known = parents(experiment, profile)
     for status in ("FINISHED", "FAILED"):
         for run in known:
@@ -78,12 +77,12 @@ def _files(paths: Iterable[str | Path]) -> list[Path]:
     paths = [Path(path) for path in paths]
     for path in paths:
         if not path.is_file():
-            raise InvalidInput(f"{path} is not a file; only files can be attached to a run")
+            raise InvalidInput(f"{path} must be a file to be attached to a run")
     return paths
 
 
 def _add_files(client: Client, run_id: str, paths: Iterable[Path]) -> dict[str, str]:
-    """Adds files as artifacts, and small copies of pictures; returns the addresses of the latter by name."""
+    """Adds files as artifacts, and small copies of pictures; returns the addresses of these copies by name."""
     shown = {}
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:
@@ -104,29 +103,30 @@ def log_results(
     paths: Iterable[str | Path],
     folder: str,
     data: DatasetInput | None = None,
-    of_model: Collection[str] | None = None,
+    model_metrics: Collection[str] | None = None,
 ) -> None:
     """Adds metrics and files (artifacts in `folder`) of a later evaluation to a cell's run, replacing earlier ones.
 
-    data: what the run's only (or newest) model was evaluated on: the metrics become the model's too, and the data
-    set an input of the run. of_model: names of the model's metrics (None: all).
-    Raises ValueError for a path that is not a file, and for the name of a field or one that MLflow would not take.
+    data: the data set on which the run's only (or newest) model was evaluated; the metrics are then also added to the
+    model, and the data set to the inputs of the run. model_metrics: names of the model's metrics (None: all). Raises
+    ValueError for a path that is no file, for the name of a field and for a name that MLflow would reject.
     """
     paths = _files(paths)
     client, now = connect(tracking_uri()), milliseconds()
     run = client.get_run(run_id)
     fields = values(run) if CELL in run.data.tags else ()
     for name in metrics:
-        free_name("the name of a metric", metric_name(name), fields)
+        require_free_name("the name of a metric", metric_name(name), fields)
     model = newest_model(run, client) if data else None
-    held, of = {(name, None): value for name, value in run.data.metrics.items()}, dict[str, Any]()
+    held, evaluation = {(name, None): value for name, value in run.data.metrics.items()}, dict[str, Any]()
     if model:
-        of = dict(model_id=model.model_id, dataset_name=data.dataset.name, dataset_digest=data.dataset.digest)
+        evaluation = dict(model_id=model.model_id, dataset_name=data.dataset.name, dataset_digest=data.dataset.digest)
         for point in sorted(model.metrics or (), key=lambda point: point.timestamp):
             if point.dataset_digest == data.dataset.digest:
                 held[point.key, model.model_id] = point.value
+    shared = metrics if model_metrics is None else model_metrics
     found = [
-        Metric(name, storable(float(value)), now, 0, **(of if of_model is None or name in of_model else {}))
+        Metric(name, storable(float(value)), now, 0, **(evaluation if name in shared else {}))
         for name, value in metrics.items()
     ]
     found = [metric for metric in found if held.get((metric.key, metric.model_id)) != metric.value]
@@ -145,13 +145,13 @@ def record_run(
     metrics: Mapping[str, float],
     tables: Sequence[Table],
     paths: Iterable[str | Path],
-    asked: str = "",
+    question: str = "",
 ) -> str:
-    """Records a finished run that belongs to no sweep, with parameters, finite metrics, tables, pictures and files;
-    returns its page's address.
+    """Records a finished run that belongs to no sweep: parameters, finite metrics, tables, pictures and files.
 
-    The experiment is created if missing. Raises StoreUnreachable when the server does not answer, ValueError for a path
-    that is no file, or a name that MLflow refuses.
+    Returns the address of its page. The experiment is created if missing, with the question as its description. Raises
+    StoreUnreachable when the server does not answer, ValueError for a path that is no file or a name that MLflow
+    rejects.
     """
     paths = _files(paths)
     now = milliseconds()
@@ -161,17 +161,17 @@ def record_run(
     try:
         with reached():
             run_id = store.client.create_run(store.experiment_id, tags={MLFLOW_RUN_NAME: name}).info.run_id
-            note = notes.with_tables("", tables, _add_files(store.client, run_id, paths))
-            given = [Param(key, clipped(str(value), _LONGEST)) for key, value in params.items()]
-            told = [RunTag(MLFLOW_RUN_NOTE, note), RunTag("infoscope.experiment", experiment)]
-            store.client.log_batch(run_id, figures, given, told)
+            note = notes.add_tables("", tables, _add_files(store.client, run_id, paths))
+            given = [Param(key, clipped(str(value), _MAX_LENGTH)) for key, value in params.items()]
+            tags = [RunTag(MLFLOW_RUN_NOTE, note), RunTag("infoscope.experiment", experiment)]
+            store.client.log_batch(run_id, figures, given, tags)
             store.end(run_id, "FINISHED")
-            describe(store, asked, settings(None, (key for key in params if key not in _UNSEEN)))
+            describe(store, question, settings(None, (key for key in params if key not in _NOT_SHOWN)))
     except BaseException as error:
         with contextlib.suppress(Exception):  # if the server is down, `make sweep-sync` closes the run
             store.end(run_id, "FAILED")
         cause = error.__cause__
         if isinstance(cause, MlflowException) and refused(cause):
-            raise InvalidInput(f"MLflow refuses this run ({first_line(cause)})") from cause
+            raise InvalidInput(f"MLflow rejects this run ({first_line(cause)})") from cause
         raise
     return notes.run_page(store.experiment_id, run_id)

@@ -1,4 +1,4 @@
-"""What a tracking store holds: seen again and again by an observer during a round, and in full when it is over."""
+"""Reads a tracking store repeatedly during a round, and completely at its end."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from infoscope.tracking import load_model, runs, table
 from infoscope.tracking.tags import KEY
 from infra.drill import sweep
 from infra.drill.history import History, Numbers
-from infra.drill.places import START_SECONDS, wait_until
-from infra.drill.poison import POISONED
+from infra.drill.processes import START_SECONDS, wait_until
 
 OBSERVE_SECONDS = 1.0  # between two observations
-MACHINE = "system/"  # before the names of metrics of the worker's machine (docs/mlflow.md)
-RECORDS = "runs/records/*/*/record.jsonl"  # in a working tree: what is not sent
+MACHINE = "system/"  # prefix of the metrics of the worker's machine (docs/mlflow.md)
+RECORDS = "runs/records/*/*/record.jsonl"  # in a working tree: records that are not in MLflow yet
 
 
 @cache
 def uninterrupted(bits: float, steps: int) -> Training:
-    """The training of a pack that nobody interrupts."""
+    """The training of a pack without interruption."""
     running = sweep.training(bits, steps)
     running.advance(steps)
     return running
 
 
 class Observer(threading.Thread):
-    """Looks at an experiment until it is closed, and writes what it sees to a file, a JSON line each time. It alone
-    sets MLFLOW_TRACKING_URI in this process.
+    """Reads an experiment every second until it is closed, and writes each observation to a file as a JSON line.
+
+    It sets MLFLOW_TRACKING_URI of this process.
     """
 
     def __init__(self, uri: str, experiment: str, file: Path):
@@ -47,25 +47,25 @@ class Observer(threading.Thread):
         os.environ["MLFLOW_TRACKING_URI"] = uri
         self._client, self._experiment, self._file = mlflow.MlflowClient(uri), experiment, file
         self.seen: list[Mapping[str, Numbers]] = []
-        self._counted: list[tuple[str, str]] = []  # key and run id, when it last looked
+        self._counted: list[tuple[str, str]] = []  # key and run id in the last observation
         self._over = threading.Event()
         self.start()
 
     def run(self) -> None:
         while not self._over.wait(OBSERVE_SECONDS):
-            self._look()
+            self._observe()
 
     def close(self) -> None:
         self._over.set()
         self.join()
 
-    def _look(self) -> bool:
-        """Adds an observation; whether the store has answered."""
+    def _observe(self) -> bool:
+        """Adds an observation; returns whether the store has answered."""
         try:
             try:
                 frame = runs(self._experiment)
                 self._counted = list(zip(frame["key"], frame["run_id"]))
-            except LookupError:  # no experiment yet, or nothing finished in it
+            except LookupError:  # no experiment yet, or no finished run
                 self._counted = []
             now = {key: self._numbers(run_id) for key, run_id in self._counted}
         except (StoreUnreachable, MlflowException):
@@ -81,13 +81,13 @@ class Observer(threading.Thread):
         return {name: sorted([point.step, point.value] for point in points) for name, points in history.items()}
 
     def history(self, plan: Mapping[str, Mapping[str, Any]], ledger: Path, trees: Sequence[Path]) -> History:
-        """The history of the round, with what the store and the working trees hold now. Raises DrillError when the
-        store does not answer.
+        """The history of the round, with the present content of the store and the working trees.
+
+        Raises DrillError when the store does not answer.
         """
-        wait_until(self._look, "the store does not answer", START_SECONDS)
+        wait_until(self._observe, "the store does not answer", START_SECONDS)
         mlflow.set_tracking_uri(os.environ["MLFLOW_TRACKING_URI"])
         found = mlflow.search_runs(experiment_names=[self._experiment], output_format="list")
-        found = [run for run in found if POISONED not in run.data.tags]
         ids = list({run.info.experiment_id for run in found})
         models = mlflow.search_logged_models(ids, output_format="list") if ids else []
         incomplete = [f"model {model.model_id}" for model in models if str(model.status) != "READY"]
@@ -110,12 +110,10 @@ def _truth(cell: Mapping[str, Any]) -> np.ndarray:
 
 
 def _is_whole(run_id: str, cell: Mapping[str, Any], numbers: Numbers) -> bool:
-    """Whether a run has the table and the model of an uninterrupted training, the table from the attempts that its
-    curve is from.
-    """
+    """Whether a run has the model and the table of an uninterrupted training, from the same attempts as its curve."""
     try:
         kept, weights = table(run_id, sweep.TABLE), load_model(run_id, sweep.MODEL).state_dict()
-    except Exception:  # whatever it is, they cannot be read
+    except Exception:  # any exception means that they cannot be read
         return False
     truth = uninterrupted(cell["bits"], cell["steps"]).critic.state_dict()
     equal = weights.keys() == truth.keys() and all(torch.equal(weights[name], truth[name]) for name in truth)

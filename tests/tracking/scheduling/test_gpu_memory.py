@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from infoscope.tracking import Report, grid
-from infoscope.tracking.scheduling.placement import Memory, Probe, measure, probe_on_gpus, share, shares
+from infoscope.tracking.scheduling.gpu_memory import Memory, Probe, measure, probe_on_gpus, share, shares
 from infoscope.tracking.scheduling.worker import RecordedReport
 from infoscope.tracking.sweep import REPORTED, Pack
 from tests.sweeps.keeper import Keeper

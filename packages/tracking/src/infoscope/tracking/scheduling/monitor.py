@@ -1,4 +1,4 @@
-"""Follows the trials of an invocation: shows progress, and publishes what workers could not."""
+"""Follows the trials of an invocation: shows progress, and publishes records that workers could not."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ from infoscope.tracking.tags import PARENT
 
 log = logging.getLogger(__name__)
 
-MACHINE_DIED = "its node has died"  # in Ray's account of a worker's death
-_RETRY_SECONDS = 30.0  # after the store has not answered, the thread that closes runs leaves it alone for so long
+MACHINE_DIED = "its node has died"  # in Ray's message about a worker's death
+_RETRY_SECONDS = 30.0  # without requests by the closing thread after the store has not answered
 
 
 @dataclass
 class Summary:
-    """How an invocation went. Cells are counted; `failures` holds each failed cell with the last line of its error,
-    `unsent` the keys of cells that are recorded but that MLflow does not hold yet."""
+    """The result of an invocation, in numbers of cells.
+
+    failures: failed cells with the last line of their errors. unsent: keys of recorded cells not in MLflow yet.
+    """
 
     sweep: str
     profile: str
@@ -41,7 +43,6 @@ class Summary:
     failures: list[tuple[Cell, str]] = field(default_factory=list)
     unsent: set[str] = field(default_factory=set)
     seconds: float = 0.0
-    tracking_share: float | None = None
 
     @property
     def unfinished(self) -> int:
@@ -52,26 +53,26 @@ class Summary:
         return "KILLED" if self.unfinished else "FAILED" if self.failures else "FINISHED"
 
 
-class Watch:
-    """Follows the packs of the trials; publishes on a thread. dispatch: None where Tune retries."""
+class Monitor:
+    """Follows the packs of the trials; publishes on a thread. dispatch: None if Tune repeats failed trials."""
 
     def __init__(self, progress: Progress, summary: Summary, dispatch: Dispatch | None = None):
         self.progress, self.summary, self.dispatch = progress, summary, dispatch
         self.closer = ThreadPoolExecutor(1, "infoscope-close")
         self.open: dict[int, Assignment] = {}
-        self._next: dict[int, int] = {}  # by pack, the one that its trial runs after it
-        self._seconds: dict[int, float] = {}  # by pack, what it took when it was last heard of
-        self.recording_seconds = self.own_seconds = self._store_down_until = 0.0
+        self._next: dict[int, int] = {}  # by pack, the next one of its trial
+        self._seconds: dict[int, float] = {}  # by pack, its duration at the last report
+        self._store_down_until = 0.0
 
     def begin(self, assignments: Mapping[int, Assignment]) -> None:
-        """These packs, by their numbers, are a trial now, in this order."""
+        """Notes that these packs, by number, are a trial now, in this order."""
         self.open.update(assignments)
         self._next.update(itertools.pairwise(assignments))
         for number, assignment in assignments.items():
             self.progress.add(number, len(assignment.cells), assignment.cost)
 
     def started(self, numbers: Sequence[int]) -> None:
-        """A worker has taken up a trial of these packs."""
+        """Notes that a worker has begun a trial of these packs."""
         number = next((number for number in numbers if number in self.open), None)
         if number is not None:
             self.progress.begin(number)
@@ -79,28 +80,28 @@ class Watch:
     def callback(self) -> Any:
         from ray import tune
 
-        watch = self
+        monitor = self
 
         class Callback(tune.Callback):
-            def __reduce__(self) -> tuple:  # Tune writes its callbacks down for a restore, which is not how we resume
+            def __reduce__(self) -> tuple:  # Tune pickles its callbacks for a restore, which is not used
                 return tune.Callback, ()
 
             def on_trial_start(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
-                watch.started(trial.config["packs"])
+                monitor.started(trial.config["packs"])
 
             def on_trial_result(self, iteration: int, trials: list, trial: Any, result: dict, **info: Any) -> None:
-                watch.result(result)
+                monitor.result(result)
 
             def on_trial_complete(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
-                watch.end(trial.config["packs"])
+                monitor.end(trial.config["packs"])
 
             def on_trial_error(self, iteration: int, trials: list, trial: Any, **info: Any) -> None:
-                watch.end(trial.config["packs"], Path(trial.error_file).read_text().strip() or "the worker died")
+                monitor.end(trial.config["packs"], Path(trial.error_file).read_text().strip() or "the worker died")
 
         return Callback()
 
     def result(self, result: Mapping[str, Any]) -> None:
-        """Takes a trial's report on one of its packs: how far it is, or at last how it went."""
+        """Takes a trial's report on one of its packs: its progress, or at the end its result."""
         number = result.get("pack")
         if number not in self.open:
             return
@@ -108,8 +109,6 @@ class Watch:
         if "final" not in result:
             self.progress.advance(number, result["fraction"])
             return
-        self.recording_seconds += result["recording_seconds"]
-        self.own_seconds += result["own_seconds"]
         if self.dispatch:
             self.dispatch.ended(number, result["pack_seconds"])
         errors, final, sent = (dict(result[name]) for name in ("errors", "final", "run_ids"))
@@ -119,7 +118,7 @@ class Watch:
             self.progress.begin(self._next[number])
 
     def end(self, numbers: Sequence[int], error: str | None = None) -> None:
-        """Ends a trial of these packs; of the unfinished ones the first was stopped or lost its worker (`error`)."""
+        """Ends a trial of these packs. The first unfinished one was stopped, or has lost its worker (`error`)."""
         for number in numbers:
             self._end_if_recorded(number)
         undone = lost = [number for number in numbers if number in self.open]
@@ -137,7 +136,7 @@ class Watch:
             )
 
     def _end_if_recorded(self, number: int) -> None:
-        """Ends an open pack whose cells all have an outcome on this disk: its worker died before it could report."""
+        """Ends an open pack whose cells all have an outcome on this disk: its worker died before its report."""
         if number not in self.open:
             return
         assignment = self.open[number]
@@ -180,7 +179,7 @@ class Watch:
         errors: Mapping[str, str],
         sent: Mapping[str, str] | None,
     ) -> None:
-        began, left = time.thread_time(), assignment.cells.keys() - (sent or {}).keys()
+        left = assignment.cells.keys() - (sent or {}).keys()
         try:
             here = [self._record(assignment, key, outcomes[key], errors.get(key), sent) for key in sorted(left)]
             if left and time.monotonic() > self._store_down_until:
@@ -188,22 +187,21 @@ class Watch:
                 left -= published.keys()
                 self._store_down_until = time.monotonic() + _RETRY_SECONDS if failed else 0.0
             if STOPPED in outcomes.values():
-                assignment.checkpoint.unlink(missing_ok=True)  # nobody goes on from it
+                assignment.checkpoint.unlink(missing_ok=True)
         except Exception as error:  # such as a full disk
-            log.warning("not closed yet: the runs of cells %s (%s)", ", ".join(assignment.cells), first_line(error))
-        self.summary.unsent -= assignment.cells.keys()  # some may have been left by an earlier invocation
+            log.warning("the runs of cells %s are not closed yet (%s)", ", ".join(assignment.cells), first_line(error))
+        self.summary.unsent -= assignment.cells.keys()  # some may be of an earlier invocation
         self.summary.unsent |= left
-        self.recording_seconds += time.thread_time() - began
 
     @staticmethod
     def _record(
         assignment: Assignment, key: str, outcome: str, error: str | None, sent: Mapping[str, str] | None
     ) -> Record | None:
-        """The record of a cell here, with an outcome; None where a worker has it on its own disk.
+        """The record of a cell on this disk, with an outcome; None if a worker has it on its own disk.
 
-        Of a worker that was stopped or died elsewhere, the run that it has opened gets its end.
+        The run that a worker has opened on another machine, before it was stopped or died, is ended.
         """
-        found = Watch._attempts(assignment, key)
+        found = Monitor._attempts(assignment, key)
         if not found and sent is not None:
             return None
         record = found[-1] if found else Record.of(assignment.records, key)
@@ -218,8 +216,3 @@ class Watch:
 
     def finish(self) -> None:
         self.closer.shutdown(wait=True)
-
-    def tracking_share(self) -> float | None:
-        """Recording as a share of recording and the trials' own work, in [0, 1]; None if unknown."""
-        total = self.recording_seconds + self.own_seconds
-        return self.recording_seconds / total if total else None

@@ -1,6 +1,7 @@
-"""Strikes sweeps by real faults at random moments, runs the same command again, and checks the history: nothing that a
-trial has reported may be lost, doubled or changed (`infra.drill.history`). A round of `history` has two drivers on a
-cluster of two nodes, and several faults at once.
+"""Interrupts sweeps by real faults at random moments, runs the same command again, and checks the record.
+
+Nothing that a trial has reported may be lost, doubled or changed (`infra.drill.history`). A round of the fault
+`history` has two drivers on a cluster of two nodes, and several faults at once.
 """
 
 from __future__ import annotations
@@ -35,19 +36,19 @@ from infoscope.command_line import command, option
 from infoscope.errors import Unavailable
 from infoscope.tracking.record import made_home
 from infra.drill import sweep
-from infra.drill.faults import FAULTS, HISTORY, MIXED, SHARED, set_clock
+from infra.drill.faults import COMBINED, FAULTS, HISTORY, SHARED, set_clock
 from infra.drill.history import LOSSES
-from infra.drill.liar import Liar
-from infra.drill.places import DISK, Container, DrillError, Nodes, Processes, Server, separation, wait_until
-from infra.drill.reading import RECORDS, Observer
+from infra.drill.observer import RECORDS, Observer
+from infra.drill.processes import DISK, Container, DrillError, Nodes, Processes, Server, separation, wait_until
+from infra.drill.proxy import FaultyProxy
 
 PROGRAM = "fault_drill"  # the name of the sweep's module in a working tree
-LOST = 1
-RUNS = 4  # of the command, after the faults
-RUN_SECONDS = 900.0  # also where eight others want the machine
-IDLE_SECONDS = 120.0  # how long a strike waits for a victim that is between two trials
-DELAY = 1.5  # seconds at most before a single fault strikes: trials also begin, end and send, when no step is made
-MIXED_COUNT, MIXED_DELAY, MIXED_SECONDS = (3, 6), 20.0, (1.0, 12.0)  # of several faults: how many, when, how long each
+LOST = 1  # exit status
+RUNS = 4  # runs of the command after the faults, at most
+RUN_SECONDS = 900.0  # limit for one run of the command, also on a busy machine
+IDLE_SECONDS = 120.0  # for which a fault waits for a process to strike
+DELAY = 1.5  # seconds, at most, before a single fault: between steps, trials also begin, end and send
+COMBINED_COUNT, COMBINED_DELAY, COMBINED_SECONDS = (3, 6), 20.0, (1.0, 12.0)  # number, latest start, duration
 
 
 def main(given: SimpleNamespace) -> int:
@@ -55,25 +56,27 @@ def main(given: SimpleNamespace) -> int:
     names = [one_of("--faults", name, FAULTS) for name in given.faults.split(",")]
     lacks = {name: FAULTS[name].lacks for name in names}
     for name in filter(lacks.get, lacks):
-        print(f"not tried: {name}, which needs {lacks[name]}")
+        print(f"skipped: {name}, which needs {lacks[name]}")
     kinds = [name for name in names if not lacks[name]]
     if not kinds:
-        raise Unavailable(f"none of the faults {given.faults} can be tried on this machine")
-    for ending in (signal.SIGINT, signal.SIGTERM):  # shells have the former ignored by what they run in the background
+        raise Unavailable(f"this machine can make none of the faults {given.faults}")
+    for ending in (signal.SIGINT, signal.SIGTERM):  # shells make background jobs ignore the first
         signal.signal(ending, signal.default_int_handler)
-    logging.disable(logging.WARNING)  # of the observer, which meets poisoned runs and a server that is down
-    torch.set_num_threads(1)  # as the trials train, so that their numbers are the same
+    logging.disable(logging.WARNING)  # of the observer, while the server is down
+    torch.set_num_threads(1)  # as in the trials, so that the numbers are identical
     try:
         return drill(made_home() / "drill" / time.strftime("%Y%m%d-%H%M%S"), kinds, given)
     except KeyboardInterrupt:
-        print("interrupted; everything that the drill had started is ended", file=sys.stderr)
+        print("interrupted; all processes of the drill are ended", file=sys.stderr)
         raise
 
 
 @dataclass
 class Site:
-    """A working tree. tree: as it is seen from outside; folder, prefix: where and how its commands run; variables: of
-    their environment; process: its driver, the last one.
+    """A working tree and its driver.
+
+    tree: its path from outside. folder, prefix: where and how its commands run. variables: of their environment.
+    process: the latest driver.
     """
 
     tree: Path
@@ -83,46 +86,47 @@ class Site:
     process: psutil.Popen | None = None
 
     def lives(self) -> bool:
-        """Whether its driver runs."""
+        """Whether the driver is running."""
         return self.process is not None and self.process.poll() is None
 
 
 class Round:
-    """A round of a kind of fault, in a folder. turn: how many of this kind were before; words: those of the command."""
+    """A round with one kind of fault. turn: number of earlier rounds of this kind. options: of the command."""
 
-    def __init__(self, folder: Path, server: Server, number: int, kind: str, turn: int, words: SimpleNamespace):
-        self.number, self.kind, self.words = number, kind, words
+    def __init__(self, folder: Path, server: Server, number: int, kind: str, turn: int, options: SimpleNamespace):
+        self.number, self.kind, self.options = number, kind, options
         self.server, self.processes, self.fault = server, server.processes, FAULTS[kind]
         self.name = folder.name
         self.folder, self.ledger, self._trees = folder, folder / "ledger.jsonl", folder / "trees"
         self.on_server = not self.fault.sqlite or turn % 2 == 1
         self.client, self.starts, self.hung = MlflowClient(self.server.uri), 0, 0
         self.drivers, self.others, self.clocks = list[Site](), list[Site](), list[Path]()
-        self.draw = draw = np.random.default_rng([words.seed, number])
+        self.draw = draw = np.random.default_rng([options.seed, number])
         if kind == HISTORY:
-            possible = [name for name in MIXED if not FAULTS[name].lacks]
-            names = draw.choice(possible, draw.integers(*MIXED_COUNT, endpoint=True), replace=False).tolist()
+            possible = [name for name in COMBINED if not FAULTS[name].lacks]
+            names = draw.choice(possible, draw.integers(*COMBINED_COUNT, endpoint=True), replace=False).tolist()
             self.share = 0.0
-            self.schedule = [(name, draw.uniform(0, MIXED_DELAY), draw.uniform(*MIXED_SECONDS)) for name in names]
+            self.schedule = [(name, draw.uniform(0, COMBINED_DELAY), draw.uniform(*COMBINED_SECONDS)) for name in names]
         else:
             self.share = draw.uniform(0, self.fault.latest)
-            self.schedule = [(kind, draw.uniform(0, DELAY), words.down)]
-        bits = ",".join(str(0.5 * (1 + pack)) for pack in range(words.packs))
-        self.settings = {"bits": bits, "steps": str(words.steps), "pause": str(self.fault.pause)}
-        self.all_steps = words.packs * len(sweep.BOUNDS) * words.steps
+            self.schedule = [(kind, draw.uniform(0, DELAY), options.down)]
+        bits = ",".join(str(0.5 * (1 + pack)) for pack in range(options.packs))
+        self.settings = {"bits": bits, "steps": str(options.steps), "pause": str(self.fault.pause)}
+        self.all_steps = options.packs * len(sweep.BOUNDS) * options.steps
 
     def run(self) -> dict[str, Any]:
-        """A row of the table. done: percentage of the sweep's steps made when the faults began; runs: of the command;
-        hung: of these, how many had to be ended; repeated: steps made more than once; observed: how often the store was
-        read; seconds: of the whole round; then the cells and the breaches of every guarantee. Raises DrillError when
-        the sweep cannot be started or has nothing to be struck.
+        """A row of the table. Raises DrillError when the sweep does not start or ends before a fault.
+
+        done: percentage of the sweep's steps before the faults. runs: of the command. hung: runs that had to be ended.
+        repeated: steps made again. observed: observations of the store. seconds: duration of the round. Then the number
+        of cells, and of the breaches of every guarantee.
         """
         began = time.monotonic()
         self._trees.mkdir(parents=True)
         self.ledger.touch()
         self.server.wait()
-        with contextlib.closing(Liar(self.server.port)) as self.liar:
-            self._lay_out()
+        with contextlib.closing(FaultyProxy(self.server.port)) as self.proxy:
+            self._prepare()
             store = f"sqlite:///{self.drivers[0].tree / 'runs' / 'mlflow.db'}"
             uri = self.server.uri if self.on_server else store
             with contextlib.closing(Observer(uri, self.name, self.folder / "seen.jsonl")) as observer:
@@ -152,11 +156,11 @@ class Round:
 
     @property
     def trees(self) -> list[Path]:
-        """The working trees, from outside, those on the second node included."""
+        """The working trees from outside, including those on the second node."""
         return [site.tree for site in (*self.drivers, *self.others)]
 
-    def _lay_out(self) -> None:
-        """Working trees for the drivers, and a cluster where the fault needs one."""
+    def _prepare(self) -> None:
+        """Makes working trees for the drivers, and a cluster where the fault needs one."""
         self.nodes = self.disk = far = None
         if separation() and (self.fault.nodes or self.kind == "disk"):
             self.disk = far = self._container("infoscope-near")
@@ -164,7 +168,7 @@ class Round:
             if self.disk and self.fault.nodes != SHARED:
                 far = self._container("infoscope-far")
             clocks = {number: self._clock(f"node-{number}") for number in (1, 2)}
-            cores = max(1, self.words.packs * self.fault.drivers // 2)  # all trials run at once, on both nodes
+            cores = max(1, self.options.packs * self.fault.drivers // 2)  # all trials run at once, on both nodes
             self.nodes = Nodes(self.processes, self.folder, 2, cores, {1: self.disk, 2: far}, clocks)
         for number in range(self.fault.drivers):
             self.make_driver(f"tree-{number + 1}")
@@ -181,14 +185,14 @@ class Round:
         return self.clocks[-1]
 
     def make_driver(self, name: str) -> Site:
-        """A driver that is not started, with an empty working tree but for the sweep's module."""
+        """A driver that is not started yet, in a working tree with the sweep's module only."""
         folder, clock = self._trees / name, self._clock(name)
         tree = self.disk.inside / name if self.disk else folder
         tree.mkdir(parents=True)
         shutil.copy(sweep.__file__, tree / f"{PROGRAM}.py")
         prefix = self.disk.prefix(folder) if self.disk else []
         variables = {sweep.NAME: self.name, sweep.LEDGER: str(self.ledger), "DRILL_CLOCK": str(clock)}
-        variables |= {"MLFLOW_TRACKING_URI": self.liar.uri} if self.on_server else {}
+        variables |= {"MLFLOW_TRACKING_URI": self.proxy.uri} if self.on_server else {}
         variables |= {"RAY_ADDRESS": self.nodes.address} if self.nodes else {}
         self.drivers.append(Site(tree, folder, prefix, variables))
         return self.drivers[-1]
@@ -198,19 +202,19 @@ class Round:
         return self.processes.start([*site.prefix, sys.executable, "-m", *words], where, log, **site.variables)
 
     def start(self, site: Site) -> None:
-        """Starts a driver, unless it runs."""
+        """Starts a driver, unless it is running."""
         if not site.lives():
             self.starts += 1
             words = " ".join(f"{name}={text}" for name, text in self.settings.items())
             site.process = self._command(site, self.folder / f"run-{self.starts}.log", PROGRAM, "--set", words)
 
     def any_driver(self) -> Site:
-        """A driver that runs, as at least one does whenever a fault strikes."""
+        """A random driver among those that are running."""
         living = [site for site in self.drivers if site.lives()]
         return living[self.draw.integers(len(living))]
 
     def working(self, session: int | None = None) -> Iterator[str]:
-        """Yields "" until a worker (of a session) has just made a step; returns its process, and which step."""
+        """Yields "" until a worker (of a session) has just made a step; returns its process and the step."""
         while True:
             before = self.ledger.stat().st_size
             time.sleep(0.2)
@@ -225,7 +229,7 @@ class Round:
             yield ""
 
     def experiment(self) -> str:
-        """The id of the sweep's experiment at the server, which is made if it is not there."""
+        """The id of the sweep's experiment at the server, created if missing."""
         found = self.client.get_experiment_by_name(self.name)
         return found.experiment_id if found else self.client.create_experiment(self.name)
 
@@ -233,19 +237,19 @@ class Round:
         return self.ledger.read_bytes().count(b'"op": "report"')
 
     def _strike(self) -> str:
-        """Starts the drivers and strikes as scheduled; what was struck. Every fault is healed when this returns."""
+        """Starts the drivers, makes the faults as scheduled and ends them; returns what was struck."""
         strikes = [FAULTS[name].strike(self) for name, _, _ in self.schedule]
         for strike in strikes:
             next(strike)
         for site in self.drivers:
             self.start(site)
         steps, log = max(1, round(self.share * self.all_steps)), self.folder / "run-1.log"
-        alone = self.drivers[0].process if len(self.drivers) == 1 else None  # of several one may end before
-        wait_until(lambda: self._steps() >= steps, "the sweep does not get so far", RUN_SECONDS, alone, log)
+        alone = self.drivers[0].process if len(self.drivers) == 1 else None  # of several drivers one may end earlier
+        wait_until(lambda: self._steps() >= steps, "the sweep does not get this far", RUN_SECONDS, alone, log)
         began, struck = time.monotonic(), dict[int, str]()
         due = {number: began + delay for number, (_, delay, _) in enumerate(self.schedule)}
         while due:
-            living = any(site.lives() for site in self.drivers)  # where none does, all is healed at once
+            living = any(site.lives() for site in self.drivers)  # without a driver all faults end at once
             number = min(due, key=lambda number: (not living and number not in struck, due[number]))
             if living and time.monotonic() < due[number]:
                 time.sleep(0.05)
@@ -259,13 +263,11 @@ class Round:
                     struck[number] = f"{delay:.1f} s {name} {what}, {seconds:.0f} s"
                 due[number] = time.monotonic() + (seconds if what else 0.0)
         if not struck:
-            raise DrillError(f"the sweep had ended before a fault could strike:\n{log.read_text()[-800:]}")
+            raise DrillError(f"the sweep ended before a fault could strike:\n{log.read_text()[-800:]}")
         return "; ".join(struck.values())
 
     def _finish(self) -> None:
-        """Runs the command in every working tree until it has ended well, ends it where it hangs, and sends what is
-        left, also from the disk of the second node.
-        """
+        """Runs the command in every working tree until it succeeds, and sends the remaining records."""
         for _ in range(RUNS):
             unfinished = [site for site in self.drivers if site.process.poll() != 0]
             for site in unfinished:
@@ -278,42 +280,42 @@ class Round:
                     self.processes.end(site.process.pid)
         for site in (*self.drivers, *self.others):
             if any(site.tree.glob(RECORDS)):
-                of_node = ["--records", "runs/records"] if site in self.others else []
-                self._command(site, self.folder / "sync.log", "infoscope", "sync", *of_node).wait(RUN_SECONDS)
+                arguments = ["--records", "runs/records"] if site in self.others else []
+                self._command(site, self.folder / "sync.log", "infoscope", "sync", *arguments).wait(RUN_SECONDS)
 
 
-def drill(folder: Path, kinds: Sequence[str], words: SimpleNamespace) -> int:
-    """Runs, prints and saves the rounds, and ends all of its processes; the exit status."""
+def drill(folder: Path, kinds: Sequence[str], options: SimpleNamespace) -> int:
+    """Runs, prints and saves the rounds, and ends all of its processes; returns the exit status."""
     rows, broken = [], 0
     scratch = Path(tempfile.mkdtemp(prefix="drill-"))  # Ray's sockets need a short path
     processes = Processes(base_environment(scratch))
-    print(f"--seed {words.seed} --first N --rounds 1 repeats round N alone", flush=True)
+    print(f"--seed {options.seed} --first N --rounds 1 repeats round N alone", flush=True)
     try:
         server = Server(processes, folder / "server")
-        for number in range(words.first, words.first + words.rounds):
+        for number in range(options.first, options.first + options.rounds):
             turn, place = divmod(number - 1, len(kinds))
             work = folder / f"drill-{number:02d}-{kinds[place]}"
             try:
-                row = Round(work, server, number, kinds[place], turn, words).run()
-            except Exception as error:  # whatever it is, the other rounds can be made
+                row = Round(work, server, number, kinds[place], turn, options).run()
+            except Exception as error:  # the other rounds go on
                 broken += 1
-                print(f"{number:2d} {kinds[place]}: the round could not be made: {error!r}", flush=True)
-                processes.end_all()  # the server, too: it may be paused
+                print(f"{number:2d} {kinds[place]}: the round failed: {error!r}", flush=True)
+                processes.end_all()  # also the server, which may be paused
                 continue
             processes.end_all(but=server.process.pid)
             rows.append(row)
             print(LINE.format(**row) + losses([row]), flush=True)
             pd.DataFrame(rows).to_csv(folder / "rounds.csv", index=False)
             if losses([row]) == NOTHING:
-                shutil.rmtree(work)  # of the others everything stays, to find out why
+                shutil.rmtree(work)  # the folder of a round with losses stays
     finally:
         processes.end_all()
         shutil.rmtree(scratch, ignore_errors=True)
     if not rows:
-        print("no round could be made")
+        print("all rounds failed")
         return LOST
     print(f"\n{pd.DataFrame(rows).drop(columns='struck').to_string(index=False)}\n")
-    unmade = f"; {broken} rounds could not be made" if broken else ""
+    unmade = f"; {broken} rounds failed" if broken else ""
     print(f"{len(rows)} rounds, {sum(row['cells'] for row in rows)} cells: {losses(rows)}{unmade}")
     print(f"saved: {folder / 'rounds.csv'}")
     if broken or losses(rows) != NOTHING:
@@ -330,14 +332,14 @@ LINE = (
 
 
 def losses(rows: Sequence[Mapping[str, int]]) -> str:
-    """The breaches in rounds and the runs that had to be ended, with their numbers; NOTHING where there are none."""
+    """The numbers of breaches in rounds and of runs that had to be ended; NOTHING where there are none."""
     totals = {name: sum(row[name] for row in rows) for name in (*LOSSES, "hung")}
     return ", ".join(f"{count} {name}" for name, count in totals.items() if count) or NOTHING
 
 
 def base_environment(folder: Path) -> dict[str, str]:
-    """The environment of every process of a drill: nothing of the caller's Ray or MLflow, and a clock that can be
-    moved where there is a C compiler.
+    """The environment of every process of a drill: without the caller's settings of Ray and MLflow, and with a movable
+    clock where there is a C compiler.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "MLFLOW_", "INFOSCOPE_"))}
     if shutil.which("cc"):
@@ -357,13 +359,13 @@ def base_environment(folder: Path) -> dict[str, str]:
     }
 
 
-WHOLE = click.IntRange(min=1)
+POSITIVE = click.IntRange(min=1)
 COMMAND = command("drill", main, [
-    option("rounds", type=WHOLE, default=20, help="(default: 20)"),
-    option("first", type=WHOLE, default=1, help="the number of the first round, to make one again (default: 1)"),
-    option("seed", type=click.IntRange(min=0), default=0, help="of the moments and victims of the faults (default: 0)"),
-    option("faults", default=HISTORY, help=f"in this order, in turn, of {','.join(FAULTS)} (default: {HISTORY})"),
+    option("rounds", type=POSITIVE, default=20, help="(default: 20)"),
+    option("first", type=POSITIVE, default=1, help="number of the first round, to repeat a round (default: 1)"),
+    option("seed", type=click.IntRange(min=0), default=0, help="of the times and targets of the faults (default: 0)"),
+    option("faults", default=HISTORY, help=f"one a round, in turn, of {','.join(FAULTS)} (default: {HISTORY})"),
     option("down", type=click.FloatRange(min=1), default=60, help="seconds that a single fault lasts (default: 60)"),
-    option("packs", type=WHOLE, default=2, help="trials of a sweep, of four cells each (default: 2)"),
-    option("steps", type=WHOLE, default=200, help="of a cell, at least 40 ms each (default: 200)"),
+    option("packs", type=POSITIVE, default=2, help="trials of the sweep, four cells each (default: 2)"),
+    option("steps", type=POSITIVE, default=200, help="training steps of a cell, at least 40 ms each (default: 200)"),
 ], __doc__)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Processes, ended by id, and their places: an MLflow server, a Ray cluster, mounts of their own."""
+"""Processes that are ended by id; an MLflow server, a Ray cluster and mounts for them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from pathlib import Path
 import psutil
 import requests
 
-START_SECONDS, END_SECONDS = 300.0, 120.0  # of a server or a node, also where many others want the machine
-RAY_STARTS = 8  # Ray itself gives up after half a minute
-DISK = ("-t", "tmpfs", "-o", "size=64m", "none")  # the words of `mount` for a small disk
+START_SECONDS, END_SECONDS = 300.0, 120.0  # limits for a server or a node, also on a busy machine
+RAY_STARTS = 8  # attempts; Ray itself gives up after half a minute
+DISK = ("-t", "tmpfs", "-o", "size=64m", "none")  # the arguments of `mount` for a small disk
 
 
 class DrillError(RuntimeError):
-    """The drill itself could not go on; nothing is known of what it was to try."""
+    """The drill itself failed, so the round has no result."""
 
 
 class Processes:
-    """Processes with one environment, each in a session of its own with all that descend from it."""
+    """Processes with the same environment variables, each in its own session with its descendants."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment, self.sessions = environment, set[int]()
 
     def start(self, command: Sequence[str], folder: Path, log: Path, **more: str) -> psutil.Popen:
-        """Runs a command in a folder, its output added to a file. more: variables of its environment."""
+        """Runs a command in a folder and appends its output to a file. more: environment variables."""
         with open(log, "ab") as output:
             streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
             environment = {**self.environment, **more}
@@ -41,7 +41,7 @@ class Processes:
         return process
 
     def members(self, session: int) -> list[psutil.Process]:
-        """The living processes of a session: of `start`'s process with this id and of all that descend from it."""
+        """The living processes of a session: the process that `start` returned with this id, and its descendants."""
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(ProcessLookupError, PermissionError, psutil.NoSuchProcess):
@@ -50,18 +50,18 @@ class Processes:
         return found
 
     def end(self, session: int) -> None:
-        """kill -9 for a session, until nobody is left in it. Raises DrillError when that takes two minutes."""
+        """Kills all processes of a session. Raises DrillError when some are left after two minutes."""
         wait_until(lambda: not kill(*self.members(session)), f"session {session} does not end", END_SECONDS)
         self.sessions.discard(session)
 
     def end_all(self, but: int | None = None) -> None:
-        """kill -9 for everything that was started; but: a session that goes on."""
+        """Kills everything that was started, except the session `but`."""
         for session in self.sessions - {but}:
             self.end(session)
 
 
 def kill(*processes: psutil.Process) -> tuple[psutil.Process, ...]:
-    """kill -9 by id, which psutil makes sure is still the same process's; returns them all, those that are gone too."""
+    """Kills processes by id, if the id still belongs to them; returns all of them."""
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
@@ -69,11 +69,15 @@ def kill(*processes: psutil.Process) -> tuple[psutil.Process, ...]:
 
 
 def wait_until(
-    met: Callable[[], object], what: str, seconds: float, process: psutil.Popen | None = None, log: Path | None = None
+    condition: Callable[[], object],
+    what: str,
+    seconds: float,
+    process: psutil.Popen | None = None,
+    log: Path | None = None,
 ) -> None:
-    """Returns when `met()` is true. Raises DrillError after so many seconds, or when the process has ended before."""
+    """Waits until `met()` is true. Raises DrillError after so many seconds, or when the process ends before."""
     deadline = time.monotonic() + seconds
-    while not met():
+    while not condition():
         ended = process is not None and process.poll() is not None
         if ended or time.monotonic() > deadline:
             last = f":\n{log.read_text(errors='replace')[-800:]}" if log else ""
@@ -83,7 +87,7 @@ def wait_until(
 
 @cache
 def separation() -> tuple[str, ...] | None:
-    """The command that gives a process its own mounts and host name; None where this is not allowed."""
+    """The command that gives a process its own mounts and host name; None if this is not permitted."""
     with tempfile.TemporaryDirectory() as folder:
         for prefix in (("unshare", "--mount", "--uts"), ("unshare", "--user", "--map-root-user", "--mount", "--uts")):
             attempt = [*prefix, "mount", "-t", "tmpfs", "none", folder]
@@ -94,8 +98,10 @@ def separation() -> tuple[str, ...] | None:
 
 
 class Container:
-    """A mount on a folder and a host name, for the processes that are started with `prefix`. mount: words of `mount`,
-    which is allowed (see `separation`); inside: the folder as it is in there, seen from outside.
+    """A mount on a folder and a host name for the processes that are started with `prefix`.
+
+    mount: arguments of `mount`, which must be permitted (see `separation`). inside: the path from outside of the folder
+    as it is inside.
     """
 
     def __init__(self, processes: Processes, host: str, log: Path, folder: Path, *mount: str):
@@ -107,7 +113,7 @@ class Container:
         self.session, self.inside = holder.pid, Path(f"/proc/{holder.pid}/root{folder.resolve()}")
 
     def prefix(self, folder: Path) -> list[str]:
-        """Makes a command run in there, in `folder`."""
+        """What comes before a command, so that it runs inside, in `folder`."""
         own = ["--user", "--preserve-credentials"] if "--user" in separation() else []
         enter = ["nsenter", "--target", str(self.session), "--mount", "--uts", *own]
         return [*enter, "sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", str(folder)]
@@ -129,7 +135,7 @@ class Server:
         self.launch()
 
     def launch(self) -> None:
-        """Starts it; see `wait`. The process is `process`."""
+        """Starts the server as `process`; `wait` waits for its first answer."""
         options = ["--backend-store-uri", f"sqlite:///{self.store}", "--workers", "1", "--host", "127.0.0.1"]
         options += ["--artifacts-destination", (self._folder / "artifacts").as_uri(), "--port", str(self.port)]
         command = [sys.executable, "-m", "mlflow", "server", *options]
@@ -137,7 +143,7 @@ class Server:
         self.process = self.processes.start(command, self._folder, self.log, **more)
 
     def wait(self) -> None:
-        """Returns when it answers; starts it where it has ended."""
+        """Waits until the server answers; starts it again if it has ended."""
         if self.process.poll() is not None:
             self.launch()
         wait_until(self._answers, "the MLflow server does not answer", START_SECONDS, self.process, self.log)
@@ -149,8 +155,9 @@ class Server:
 
 
 class Nodes:
-    """A Ray cluster on this machine, of nodes with a number of cores each. containers, clocks: by number, where a node
-    runs and the file of its clock; the processes of node 1 and 2 are `started[1]` and `started[2]`.
+    """A Ray cluster on this machine. cpus: cores of each node. containers, clocks: by number of the node.
+
+    The processes of nodes 1 and 2 are `started[1]` and `started[2]`.
     """
 
     def __init__(
@@ -169,7 +176,7 @@ class Nodes:
             self.start(number)
 
     def start(self, number: int) -> None:
-        """Starts a node, the first as the head; what is left of one of this number is ended."""
+        """Starts a node, the first as the head; ends what is left of an earlier one with this number."""
         joined = ["--head", "--port", str(self._port), "--include-dashboard", "false"]
         ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--num-cpus", str(self._cpus), "--block"]
         ray += joined if number == 1 else ["--address", self.address]
