@@ -58,7 +58,7 @@ def test_a_student_copula_has_the_information_of_its_distribution():
 
 
 @pytest.mark.parametrize(("sample", "name"), [
-    (lambda g: g.normal(size=(2, 1000, 2)) + g.normal(size=(1, 1000, 1)), "normal component"),
+    (lambda g: g.normal(size=(2, 1000, 2)) + g.normal(size=(1, 1000, 1)), "normal distribution"),
     (lambda g: (g.normal(size=(4, 1000)) / np.sqrt(g.chisquare(2, 1000))).reshape(2, 2, 1000).transpose(0, 2, 1),
      "Student copula"),
 ])  # fmt: skip

@@ -75,7 +75,7 @@ def test_units_in_turn_are_detected(units):
 def test_series_that_turn_back_are_seen(signs):
     seen = found(*(autoregression(0.98 * sign, seed=seed) for sign, seed in zip(signs, (1, 2))))
     assert seen.every == 1 and tuple(np.sign(seen.errors)) == signs
-    assert "opposite in x" in str(seen) and ("alike in y" in str(seen)) == (signs[1] > 0)
+    assert "opposite in x" in str(seen) and ("similar in y" in str(seen)) == (signs[1] > 0)
 
 
 def test_few_rows_of_a_short_memory_are_seen_and_none_of_one_that_does_no_harm():

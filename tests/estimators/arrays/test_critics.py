@@ -59,9 +59,9 @@ def test_critics_that_learn_nothing_are_noted(read):
     x, y = draws(2).normal(size=(2, 400, 10))
     found = estimate(x, y, "infonce", **SMALL)
     assert abs(found.value) < max(5 * found.standard_error, 0.02)
-    assert any("found nothing" in note for note in found.notes)
+    assert any("found no dependence" in note for note in found.notes)
     assert any("log 200 = 5.30" in note for note in found.notes)  # the ceiling of its batches
-    assert not any("found nothing" in note for note in read.notes)
+    assert not any("found no dependence" in note for note in read.notes)
 
 
 def test_the_error_is_that_of_new_samples():

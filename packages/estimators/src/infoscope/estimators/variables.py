@@ -283,7 +283,7 @@ class _Columns:
             place, circle = circles[0]
             period = _PERIODS[circle]
             notes += (
-                f"{name}: column {place} fills a range of {period:g}; for {circle} use Angle(values, {period:g}).",
+                f"{name}: column {place} fills a range of {period:g}; for {circle} give Angle(values, {period:g}).",
             )
         return cls(name, lengths.pop(), numbers, labels, integers, notes)
 

@@ -30,7 +30,8 @@ class Table:
     name = "table"
     outcomes = (CLASSES,)
 
-    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
+            generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         if x is None:
             return without_input(y, needed(classes))
         prior = np.bincount(y, minlength=needed(classes)) / len(y)
@@ -87,7 +88,8 @@ class Gaussian:
     def name(self) -> str:
         return f"gaussian(variance={'fitted' if self.variance is None else f'{self.variance:g}'}, degree={self.degree})"
 
-    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
+            generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         if x is None or self.degree == 0:
             return without_input(y, None, self.variance)
         inputs = as_matrix("x", x)
@@ -118,7 +120,8 @@ class Ridge:
     def name(self) -> str:
         return f"ridge(penalty={self.penalty:g})"
 
-    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
+            generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         if x is None:
             return without_input(y, None)
         inputs = as_matrix("x", x)

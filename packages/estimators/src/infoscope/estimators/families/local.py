@@ -30,7 +30,8 @@ class _Local:
     outcomes = (CLASSES, NUMBERS)
     name: str
 
-    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
+            generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         if x is None:
             return without_input(y, classes)
         raw = as_matrix("x", x)

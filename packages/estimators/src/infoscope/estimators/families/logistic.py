@@ -37,7 +37,8 @@ class Logistic:
     def name(self) -> str:
         return f"logistic(penalty={self.penalty:g}{f', degree={self.degree}' if self.degree > 1 else ''})"
 
-    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
+            generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         if x is None:
             return without_input(y, needed(classes))
         inputs, classes = as_matrix("x", x), needed(classes)

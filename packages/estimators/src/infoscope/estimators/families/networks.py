@@ -60,7 +60,8 @@ class Network:
         """An untrained network, every weight drawn from the generator."""
         return fully_connected([inputs, *self.widths, outputs], generator, ACTIVATIONS[self.activation])
 
-    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
+            generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         if x is None:
             return without_input(y, classes)
         inputs = as_matrix("x", x)

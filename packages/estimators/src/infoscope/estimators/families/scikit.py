@@ -49,7 +49,8 @@ class Sklearn:
     def name(self) -> str:
         return self.title or " ".join(repr(self.estimator).split())
 
-    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
+            generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         if x is None:
             return without_input(y, classes)
         x, model = as_rows(x), clone(self.estimator)
@@ -124,7 +125,8 @@ class GradientBoosting:
         few = "" if self.components is None else f", components={self.components}"
         return f"gradient-boosting(rounds={self.rounds}, leaves={self.leaves}, rate={self.learning_rate:g}{few})"
 
-    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
+            generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         trees = HistGradientBoostingRegressor if classes is None else HistGradientBoostingClassifier
         settings = {"max_iter": self.rounds, "max_leaf_nodes": self.leaves, "learning_rate": self.learning_rate}
         x = None if x is None else as_matrix("x", x)

@@ -36,7 +36,8 @@ class Stacked:
     def outcomes(self) -> tuple[str, ...]:
         return tuple(kind for kind in self.families[0].outcomes if all(kind in one.outcomes for one in self.families))
 
-    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
+            generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         if x is None:
             return without_input(y, classes)
         generator = generator_or_default(generator)

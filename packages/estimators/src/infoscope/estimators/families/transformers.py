@@ -56,7 +56,8 @@ class TextClassifier:
         of = self.model.name_or_path or type(self.model).__name__
         return f"text-classifier({of}, {settings}, max_length={self.max_length})"
 
-    def fit(self, x: Any, y: np.ndarray, classes=None, groups=None, generator=None) -> Predictor:
+    def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
+            generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip
         if x is None:
             return without_input(y, needed(classes))
         model = self.model
