@@ -171,8 +171,8 @@ def test_a_wrong_file_is_one_sentence(tmp_path):
     np.savez(tmp_path / "single.npz", x=3.0, y=np.zeros(30), seed=1)
     for name, told in (
         ("objects", "'x' is an array of objects: save numbers or texts"),
-        ("one", "it is no archive that numpy"),
-        ("noise", "it is no archive that numpy"),
+        ("one", "it is no archive of numpy"),
+        ("noise", "it is no archive of numpy"),
         ("single", "X must name arrays with rows, got 'x', which"),
     ):
         with pytest.raises(ValueError, match=told) as error:
