@@ -71,7 +71,8 @@ def result(figures: pd.DataFrame, words: str, left_out: Sequence[str]) -> Result
     }
     caption = [
         "Error: root mean square over the data sets of a distribution; the median over distributions and the range of "
-        f"the middle 80 %. Error / {BASELINE}'s: median over the distributions that both answered. Coverage: share of "
+        f"the middle 80 %. Error / {BASELINE}'s, which orders the rows: median over the distributions that both "
+        "answered; methods answer different ones, so other columns are not of the same data. Coverage: share of "
         "95 % intervals that contain the true value, mean over distributions ± its standard error. Width: median of "
         "the intervals. Audit failed: checks of `make audit`, which holds an estimator to what must not change an "
         "estimate. Seconds: median, one thread. By: ours, or a public package or formula on the same samples.",

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 from PIL import Image
 
 from analysis.common.marks import save
+from infra.site.documents import run_code
 
 PAGE = Path(__file__).parents[2] / "docs" / "gallery.md"
 EXAMPLE = re.compile(r"```python\n((?:(?!```).)*)```\n\n!\[[^\]]*\]\(gallery/([\w-]+\.png)\)", re.DOTALL)
@@ -25,7 +26,7 @@ def draw(code: str, path: Path) -> None:
     """Runs an example and saves the figure that it has drawn, in 256 colours."""
     plt.close("all")
     with plt.rc_context({"figure.figsize": (6, 3.5), "figure.constrained_layout.use": True}):
-        exec(compile(code, path.name, "exec"), {})
+        run_code(code, path.name)
         save(plt.gcf(), [path], 110)
     with Image.open(path) as picture:
         picture.convert("RGB").quantize(256).save(path, optimize=True)

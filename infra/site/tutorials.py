@@ -15,6 +15,7 @@ from analysis.common.marks import BLUE, GREEN, ORANGE, VERMILLION, save
 from infoscope.estimators import estimate
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.notebook import intervals
+from infra.site.documents import run_code
 
 FOLDER = Path(__file__).parents[2] / "docs" / "tutorials"
 
@@ -94,7 +95,7 @@ def draw(name: str, folder: Path = FOLDER) -> Path:
 
     names: dict[str, Any] = {}
     for code in re.findall(r"```python exec.*?\n(.*?)```", (FOLDER / f"{name}.md").read_text(), re.DOTALL):
-        exec(compile(code, name, "exec"), names)
+        run_code(code, name, names)
     drawn, height = FIGURES[name]
     figure = plt.figure(figsize=(7, height), layout="constrained")
     drawn(figure, names)

@@ -171,7 +171,7 @@ def test_a_long_table_is_a_file_beside_the_page(store, monkeypatch):
     monkeypatch.setattr(tables, "FOLDED", 2)
     run_command(docs_results.COMMAND, ["known-laws"])
     page = (store / "known-laws.md").read_text()
-    (name,) = re.findall(r"\[Table of 3 rows, as CSV\]\((.+\.csv)\)", page)
+    (name,) = re.findall(r"\[Table of 3 rows, as CSV\]\((.+-laws\.csv)\)", page)
     lines = (store / name).read_text().splitlines()
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     assert [(row["law"], row["method"], row["answered"]) for row in rows] == [

@@ -398,8 +398,8 @@ def test_floats_that_look_like_labels_are_numbers_with_a_note():
     z = y + np.random.default_rng(16).normal(size=120)
     found, labels = (report(z, given, hardest=0, **LINES) for given in (y, Discrete(y)))
     assert found.rows[0].classes is None and labels.rows[0].classes == 2
-    assert any("whole numbers" in note and note in str(found) for note in found.notes)
-    assert not any("whole numbers" in note for note in labels.notes)
+    assert any("repeated values" in note and note in str(found) for note in found.notes)
+    assert not any("repeated values" in note for note in labels.notes)
 
 
 @pytest.mark.parametrize(

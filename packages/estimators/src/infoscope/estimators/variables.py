@@ -324,7 +324,7 @@ def _number_notes(name: str, places: Sequence[str]) -> tuple[str, ...]:
     if len(places) > 1:
         more = ", ..." if len(places) > _MAX_SHOWN else ""
         named = f"{len(places)} columns ({', '.join(places[:_MAX_SHOWN])}{more}) have"
-    return (f"{name}: {named} whole numbers, treated as numbers (for categories, wrap it in Discrete).",)
+    return (f"{name}: {named} repeated values, treated as numbers (for categories, wrap it in Discrete).",)
 
 
 def as_codes(name: str, value: Any) -> np.ndarray:
@@ -874,8 +874,8 @@ def categorical(name: str, column: _Column) -> np.ndarray:
 
 
 def _look_like_labels(numbers: np.ndarray) -> bool:
-    """Whether a continuous column [n] holds few distinct whole numbers that repeat."""
-    if np.mod(numbers[:100], 1).any() or np.mod(numbers, 1).any():  # the first few mostly decide
+    """Whether a continuous column [n] holds few distinct values that repeat."""
+    if len(np.unique(numbers[:100])) > _MAX_LABEL_VALUES:  # the first few mostly decide
         return False
     distinct = len(np.unique(numbers))
     return 1 < distinct <= _MAX_LABEL_VALUES and len(numbers) >= _MIN_REPEATS * distinct

@@ -77,8 +77,8 @@ def leaks(found: Sequence[Unwanted]) -> list[str]:
         return [
             f"Leak: {'; '.join(map(str, of_size[:3]))}{more}.",
             f"What to do: penalise information about {first.variable} in {first.block} during training, or drop the "
-            f"columns of {first.block} that carry it; the same report with each column as a block (ARGS=--each) shows "
-            f"which. Part of it is expected if {first.variable} is related to what {first.block} is meant for.",
+            f"columns of {first.block} that carry it; the same command with ARGS=--each shows which. "
+            f"Part of it is expected if {first.variable} is related to what {first.block} is meant for.",
         ]
     limits = sorted(found, key=lambda one: -one.information.high)
     each = [f"{one.block} carries {at_most(one.information)} about {one.variable}" for one in limits]

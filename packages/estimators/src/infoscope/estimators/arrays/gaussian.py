@@ -237,7 +237,7 @@ def _mean_with_error(
     notes: tuple[str, ...] = ()
     if pairs.groups is not None:
         notes = (
-            f"Its bias is that of {rows:,.0f} independent rows, whose covariances vary as much as those of the groups.",
+            f"Corrected for the bias of {rows:,.0f} independent rows: their covariances vary as much as the groups'.",
         )
     found = mean_of(local, pairs.groups, method=method, notes=notes)
     if influence is not None:

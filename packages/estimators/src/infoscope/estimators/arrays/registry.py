@@ -34,7 +34,7 @@ class ReadingMethod(Described):
 
     name: ClassVar[str] = METHOD
     takes: ClassVar[str] = ANY
-    limit: ClassVar[str] = "I, with an interval calibrated on held-out families"
+    limit: ClassVar[str] = "the true value; interval calibrated on held-out simulations"
     cost: ClassVar[str] = "n² to 5,000 rows, then in parts; 1 s"
     source: ClassVar[str] = "infoscope; docs/results/reading.md"
 

@@ -23,9 +23,15 @@ if TYPE_CHECKING:  # arrays imports this module
 
 NUMBERS, LABELS, CATEGORIES, MIXED = "numbers", "labels", "categories", "mixed"  # types of a pair
 METHOD, PACKAGED = "reading", "reader.npz"
-SERIES = "The rows are a series: the interval is that of grade C."
+SERIES = (
+    "The rows are a series: intervals were calibrated on independent rows, so how often one covers the true value here "
+    "is not known."
+)
 MIN_GROUPS = 100  # rows of the smallest simulated sample
-FEW_GROUPS = f"Fewer than {MIN_GROUPS} groups: no simulated sample is as small, so the interval is that of grade C."
+FEW_GROUPS = (
+    f"Fewer than {MIN_GROUPS} groups: intervals were calibrated on at least {MIN_GROUPS} independent rows, so how "
+    "often one covers the true value here is not known."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -435,7 +435,7 @@ def _scores(
     notes = [f"disentanglement of {', '.join(left)}, {said}."] * bool(left)
     if len(factors) < 2:
         return pd.DataFrame(columns=columns), (
-            *notes, f"scores of disentanglement, which need two factors of classes, got {len(factors)}."
+            *notes, f"scores of disentanglement, which compare two categorical targets or more; here: {len(factors)}."
         )  # fmt: skip
     if not stacked(blocks, blocks).size:
         return pd.DataFrame(columns=columns), (*notes, "scores of disentanglement, where every block is constant.")

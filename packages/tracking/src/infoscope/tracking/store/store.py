@@ -8,6 +8,7 @@ import gc
 import json
 import logging
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -340,9 +341,11 @@ def require_under(runs: Sequence[Run], experiment: str, profile: str | None) -> 
     """The runs with this label; LookupError if there are none, with the existing labels."""
     chosen = with_label(runs, profile)
     if not chosen:
-        known = ", ".join(sorted({label for run in runs for label in labels_of(run)}))
+        known = " or ".join(
+            f"PROFILE={shlex.quote(name)}" for name in sorted({one for run in runs for one in labels_of(run)})
+        )
         where = f" under profile {profile!r}" if profile else ""
-        advice = f"there are runs under {known}" if known else f"run `make sweep-{experiment}` first"
+        advice = f"there are some with {known}" if known else f"run `make sweep-{experiment}` first"
         raise LookupError(f"there are no finished runs of {experiment!r}{where}; {advice}")
     return chosen
 
