@@ -21,7 +21,7 @@ from infoscope.errors import OutOfRange, UnreadableFile, WrongShape
 from infoscope.files import read_arrays
 from infoscope.tracking import arrays, load_model, log_results
 from infoscope.tracking.datasets import DataSet
-from infoscope.tracking.models import address_of
+from infoscope.tracking.models import address_of, logged_model
 from infoscope.tracking.store.client import connect
 from infoscope.tracking.store.store import CELL, tracking_uri
 
@@ -66,13 +66,13 @@ def candidates(runs: pd.DataFrame, order: Sequence[str] = ()) -> list[Candidate]
 
 
 def candidate_at(address: str) -> Candidate:
-    """The model at an MLflow address (models:/..., runs:/..., NAME@ALIAS) or in a folder."""
+    """The model of a run id, at an MLflow address (models:/..., runs:/..., NAME@ALIAS) or in a folder."""
     address = address if Path(address).is_dir() else address_of(address)
     return Candidate(address, "", address, None if Path(address).is_dir() else source_run(address))
 
 
 def source_run(address: str) -> str | None:
-    """The run that logged the model at an MLflow address. Raises LookupError where there is no such model."""
+    """The run that logged the model at an MLflow address, or of a run id. LookupError where there is no such model."""
     client = connect(tracking_uri())
     scheme, _, rest = address.partition(":/")
     name, _, version = rest.strip("/").partition("/")
@@ -80,7 +80,7 @@ def source_run(address: str) -> str | None:
         if scheme == "runs":
             return name
         if scheme != "models":
-            raise LookupError(f"{address!r} is neither a folder nor an MLflow address (models:/..., runs:/...)")
+            return logged_model(address).source_run_id
         if not version and "@" not in name:
             return client.get_logged_model(name).source_run_id
         if "@" in name:

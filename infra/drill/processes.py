@@ -75,7 +75,7 @@ def wait_until(
     process: psutil.Popen | None = None,
     log: Path | None = None,
 ) -> None:
-    """Waits until `met()` is true. Raises DrillError after so many seconds, or when the process ends before."""
+    """Waits until `condition()` is true. Raises DrillError after so many seconds, or when the process ends before."""
     deadline = time.monotonic() + seconds
     while not condition():
         ended = process is not None and process.poll() is not None

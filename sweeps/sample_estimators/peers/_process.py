@@ -50,19 +50,26 @@ class Worker:
         return self._process.poll() is None
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The answer to a request. Without a readable one in time, ends the worker and raises NoAnswer."""
+        """The answer to a request. Without a readable one in time, ends the worker and raises NoAnswer.
+
+        An interrupted request ends it, too: its answer would be taken for that of the next one.
+        """
+        answer = None
         with self._lock:
             try:
                 self._output.truncate(0)
                 self._connection.send_bytes(json.dumps(request).encode())
                 if self._connection.poll(seconds):
-                    return dict(json.loads(self._connection.recv_bytes(_MAX_ANSWER)))
+                    answer = dict(json.loads(self._connection.recv_bytes(_MAX_ANSWER)))
+                    return answer
                 reason = f"did not finish within {seconds:g} s"
             except (EOFError, ConnectionError):
                 reason = f"ended without an answer ({self._last_output()})"
             except (OSError, ValueError, TypeError):
                 reason = "gave an answer that cannot be read"
-            self.end()
+            finally:
+                if answer is None:
+                    self.end()
             raise NoAnswer(reason)
 
     def _last_output(self) -> str:

@@ -232,7 +232,7 @@ def test_a_model_by_its_address_is_that_of_its_run(store):
 @pytest.mark.parametrize(("words", "told"), [
     (["--models", "vae"], "model vae"), (["--profile", "paper"], "no finished runs"),
     (["--filter", "params.seed = '99'"], "these models matches"), (["--split", "train"], "split is 'train'"),
-    (["--run", "0123"], "run_id 0123"), (["--model", "elsewhere"], "neither a folder"),
+    (["--run", "0123"], "run_id 0123"), (["--model", "elsewhere"], "no model at"),
     (["--family", "oak", "--models", "erm"], "family must be"),
 ])  # fmt: skip
 def test_what_cannot_be_done_is_said_in_a_line(store, capsys, words, told):

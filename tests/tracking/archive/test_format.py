@@ -147,7 +147,6 @@ def test_a_truncated_or_inconsistent_file_is_refused(tmp_path):
         ([RUN.line, RUN.line], {}, "repeated"),
         ([RUN.line], {"version": 2}, "its version: "),
         ([RUN.line], {"experiment": "../x"}, "its experiment"),
-        ([RUN.line], {"tables": True}, "its tables: "),
     ):
         refuses(file_of(path, *lines, **header), word)
     with refused(code="file"):

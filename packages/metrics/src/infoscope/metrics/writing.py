@@ -78,7 +78,7 @@ def leaks(found: Sequence[Unwanted]) -> list[str]:
             f"Leak: {'; '.join(map(str, of_size[:3]))}{more}.",
             f"What to do: penalise information about {first.variable} in {first.block} during training, or drop the "
             f"columns of {first.block} that carry it; the same command with ARGS=--each shows which. "
-            f"Part of it is expected if {first.variable} is related to what {first.block} is meant for.",
+            f"Part of it is expected where {first.variable} depends on what {first.block} is meant for.",
         ]
     limits = sorted(found, key=lambda one: -one.information.high)
     each = [f"{one.block} carries {at_most(one.information)} about {one.variable}" for one in limits]

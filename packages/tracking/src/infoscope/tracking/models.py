@@ -217,7 +217,8 @@ def logged_model(run_id: str, name: str | None = None) -> LoggedModel:
     names = sorted({model.name for model in ready_models(run, client)})
     chosen = names[0] if name is None and len(names) == 1 else name
     if chosen not in names:
-        raise LookupError(f"the model must be one of {', '.join(names) or 'none'} of run {run_id}, got {name}")
+        known = f"give the name of one: {', '.join(names)}" if names else "it has none"
+        raise LookupError(f"run {run_id} has no model {name or 'that is its only one'}; {known}")
     return newest_model(run, client, chosen)
 
 

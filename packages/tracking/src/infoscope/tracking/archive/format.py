@@ -83,7 +83,7 @@ Point = tuple[Integer, Integer, Value]
 
 
 class FinishedRun(BaseModel):
-    """A finished run. metrics: name -> points (step, ms after the start, value). files: always empty."""
+    """A finished run. metrics: name -> points (step, ms after the start, value). files: tables, which are not loaded."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
@@ -96,7 +96,7 @@ class FinishedRun(BaseModel):
     params: dict[Param, Setting]
     metrics: dict[Annotated[str, AfterValidator(metric_name)], Annotated[list[Point], Field(min_length=1)]]
     inputs: list[Annotated[dict[str, str], AfterValidator(_input)]]
-    files: Annotated[dict[str, str], Field(max_length=0)]
+    files: dict[str, str]
 
     @model_validator(mode="after")
     def _check_times(self) -> FinishedRun:
@@ -117,7 +117,7 @@ class FinishedRun(BaseModel):
 
 
 class Header(BaseModel):
-    """The first line of a file. curves: whether metrics may have several points."""
+    """The first line of a file. curves: whether metrics may have several points; tables: whether runs have files."""
 
     model_config = ConfigDict(strict=True)
 
@@ -126,7 +126,7 @@ class Header(BaseModel):
     experiment: Annotated[str, AfterValidator(partial(plain_name, "its experiment"))]
     runs: Annotated[int, Field(ge=0)]
     curves: bool
-    tables: Literal[False]
+    tables: bool
 
 
 def validated(kind: Callable[[Any], Found], given: Any) -> Found:
