@@ -83,7 +83,7 @@ Point = tuple[Integer, Integer, Value]
 
 
 class FinishedRun(BaseModel):
-    """A finished run. metrics: name -> points (step, ms after the start, value). files: tables, which are not loaded."""
+    """A finished run. metrics: name -> points (step, ms after the start, value). files: tables, not loaded."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
