@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -32,6 +33,7 @@ UNTRIED = "smoke"  # a profile that only tries whether things run
 FULL = "paper"  # the published setting, or all of it where nothing is published
 HEADING = "## Profile "
 IN_PART = "Run in part: "
+MAX_PAGE_ROWS = 100  # of a table; a longer one is a CSV file beside the page
 FACTS = re.compile(r"^<!-- facts: (.*) -->$", re.M)  # of a profile, for the list of all pages
 TOGETHER = 2.0  # seconds within which the cells of one trial begin, and within which they end
 MADE = "<!-- written by `make docs-results`: not to be edited -->\n"
@@ -68,12 +70,14 @@ def write(path: Path, text: str) -> Path:
 
 
 def profiles_of(experiment: str) -> list[str]:
-    """The labels under which an experiment has finished runs, the full setting first."""
+    """The labels under which an experiment has finished runs: the full setting, then those with the most runs."""
     try:
-        found = {label for profile in runs(experiment)["profile"] for label in labels(profile)}
+        found = Counter(label for profile in runs(experiment)["profile"] for label in labels(profile))
     except LookupError:
         return []
-    return sorted((label for label in found if label.split()[0] != UNTRIED), key=lambda one: (one != FULL, one))
+    return sorted(
+        (label for label in found if label.split()[0] != UNTRIED), key=lambda one: (one != FULL, -found[one], one)
+    )
 
 
 def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> str:
@@ -110,7 +114,7 @@ def profile_part(name: str, experiment: str, profile: str, part: Section) -> dic
         if picture.result.draw is not None and not picture.result.quotes:
             drawn = f"{stem}.png"
             picture.result.draw(FOLDER / drawn)
-        if picture.result.folded and not picture.result.quotes:
+        if len(picture.result.rows) > MAX_PAGE_ROWS and not picture.result.quotes:
             csv = f"{stem}.csv"
             write_csv(picture.result, FOLDER / csv)
         pictures.append((picture, drawn, csv))

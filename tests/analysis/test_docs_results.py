@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from analysis import docs_results, report
-from analysis.common import tables
 from analysis.mi_benchmark import estimator_choice
 from infoscope.__main__ import own_commands
 from infoscope.command_line import run_command
@@ -168,7 +167,7 @@ def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):
 
 
 def test_a_long_table_is_a_file_beside_the_page(store, monkeypatch):
-    monkeypatch.setattr(tables, "FOLDED", 2)
+    monkeypatch.setattr(docs_results, "MAX_PAGE_ROWS", 2)
     run_command(docs_results.COMMAND, ["known-laws"])
     page = (store / "known-laws.md").read_text()
     (name,) = re.findall(r"\[Table of 3 rows, as CSV\]\((.+-laws\.csv)\)", page)
