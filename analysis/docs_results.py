@@ -181,7 +181,7 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
     """Every analysis: its question, what is shown of it, and what was not run."""
     yield f"# Results\n\n{MADE}"
     yield (
-        "From the runs in MLflow, by `make docs-results`; published figures stand beside ours with standard errors. "
+        "From the runs in MLflow, by `make docs-results`; published figures are next to ours with standard errors. "
         "What was not run in full is named. Leaderboard of estimators: [known-laws](known-laws.md).\n"
     )
     rows, beside = [], []

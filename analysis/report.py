@@ -218,7 +218,7 @@ def differences(result: Result) -> list[str]:
             "are one run each, published without error, whose scatter is taken to be that of one of our runs."
         )
     if alone := len(ours) - known:
-        said.append(f"Of {alone} figures it cannot be told whether that is chance: one run, its scatter is unknown.")
+        said.append(f"For {alone} figures chance cannot be excluded: one run, its scatter is unknown.")
     if diverged := len(beside) - len(ours):
         said.append(f"{diverged} further figures diverged here, and not in the paper.")
     listed = [

@@ -109,9 +109,9 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
     text["trainings"] = [f"{count} ({selection})" for count, selection in zip(text["trainings"], text["selection"])]
     text = text.drop(columns="selection").rename(columns={"name": "model"})
     caption = [
-        "Mean over trainings ± its standard error. The better half is taken for every score by itself, as published "
-        "for JointVAE: it is the larger for being chosen. -: not defined in some training, which diverged or whose "
-        "latents carry no information.",
+        "Mean over trainings ± its standard error. Better half: each score is the mean of its better half of "
+        "trainings, as published for JointVAE, and is therefore biased upwards. -: not defined in some training, "
+        "which diverged or whose latents carry no information.",
         *words,
     ]
     return Result(

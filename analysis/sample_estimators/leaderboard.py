@@ -18,7 +18,7 @@ from infoscope.estimators import methods
 
 BASELINE = "ksg"  # every error is also given as a multiple of its error on the same data
 NOMINAL = 0.95  # coverage of the intervals
-LEAST_SHARE = 0.25  # of the distributions that a method must have answered to be ranked
+MIN_SHARE = 0.25  # of the distributions that a method must have answered to be ranked
 
 
 def ranking(figures: pd.DataFrame) -> pd.DataFrame:
@@ -50,7 +50,7 @@ def result(figures: pd.DataFrame, words: str, left_out: Sequence[str]) -> Result
     """The table and its figure."""
     every = len(figures[["collection", "law", "n"]].drop_duplicates())
     ranked = ranking(figures)
-    few = ranked["distributions"] < LEAST_SHARE * every
+    few = ranked["distributions"] < MIN_SHARE * every
     others = [f"{row.method} ({row.distributions})" for row in ranked[few].itertuples()]
     ranked = ranked[~few]
     audited = audit.recorded()
@@ -59,10 +59,7 @@ def result(figures: pd.DataFrame, words: str, left_out: Sequence[str]) -> Result
         "error (nats)": ("rmse", "{:.3f}"),
         "10 to 90 %": [f"{row.rmse_10:.3f} to {row.rmse_90:.3f}" for row in ranked.itertuples()],
         f"error / {BASELINE}'s": ("ratio", "{:.2f}", "-"),
-        "coverage": [
-            f"{row.coverage:.0%} ± {row.coverage_error:.0%}" if row.coverage >= 0 else "no interval"
-            for row in ranked.itertuples()
-        ],
+        "coverage": [_coverage(row.coverage, row.coverage_error) for row in ranked.itertuples()],
         "width (nats)": ("width", "{:.3f}", "-"),
         "audit failed": [
             "{} of {}".format(*audited[name]) if name in audited else "not audited" for name in ranked["method"]
@@ -74,8 +71,9 @@ def result(figures: pd.DataFrame, words: str, left_out: Sequence[str]) -> Result
         f"the middle 80 %. Error / {BASELINE}'s, which orders the rows: median over the distributions that both "
         "answered; methods answer different ones, so other columns are not of the same data. Coverage: share of "
         "95 % intervals that contain the true value, mean over distributions ± its standard error. Width: median of "
-        "the intervals. Audit failed: checks of `make audit`, which holds an estimator to what must not change an "
-        "estimate. Seconds: median, one thread. By: ours, or a public package or formula on the same samples.",
+        "the intervals. Audit failed: checks of `make audit`, which tests changes of the data that must not "
+        "change the estimate. Seconds: median, one thread. By: ours, yours (MODULE:NAME), or a public package or "
+        "formula on the same samples.",
         words,
         *left_out,
     ]
@@ -84,6 +82,13 @@ def result(figures: pd.DataFrame, words: str, left_out: Sequence[str]) -> Result
     return Result(
         "leaderboard", ranked, text_of(ranked, ["method", "by"], columns), caption, functools.partial(draw, ranked)
     )
+
+
+def _coverage(share: float, error: float) -> str:
+    """A share with its standard error, which one distribution alone does not give."""
+    if math.isnan(share):
+        return "no interval"
+    return f"{share:.0%}" if math.isnan(error) else f"{share:.0%} ± {error:.0%}"
 
 
 def draw(ranked: pd.DataFrame, *paths: Path) -> None:

@@ -80,7 +80,8 @@ def require_known(word: str) -> None:
     if ":" in word:
         as_method(word)
     elif word not in ("all", *FORMULAS, *PEERS) and word not in METHODS:
-        raise UnknownName(f"setting methods must be among all, {', '.join(all_methods())}, MODULE:NAME, got {word}")
+        names = ", ".join(all_methods())
+        raise UnknownName(f'setting methods must be "all", MODULE:NAME or one of {names}, got {word}')
 
 
 def source_field(method: str) -> dict[str, str]:

@@ -126,7 +126,7 @@ def available(collections: Mapping[str, str]) -> Iterator[tuple[str, str, float]
         names = ", ".join(sorted(left_out))
         warnings.warn(f"INFOSCOPE_DATA is not set: images and texts ({names}) are left out.", stacklevel=2)
     for reason in sorted(missing):
-        warnings.warn(f"Distributions of missing items are left out: {reason}", stacklevel=2)
+        warnings.warn(f"Distributions without their data files are left out: {reason}", stacklevel=2)
 
 
 def check(cell: dict) -> None:

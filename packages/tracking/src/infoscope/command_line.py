@@ -45,7 +45,7 @@ def sweep_options() -> list[click.Option]:
             callback=lambda context, param, text: assignments(text),
             help="replaces settings of the profile: 'depths=1,2 seeds=0,1'",
         ),
-        option("gpus-per-pack", type=float, metavar="F", help="GPUs of a trial, may be a fraction (default: measured)"),
+        option("gpus-per-pack", type=float, metavar="F", help="GPUs per trial, fractions allowed (default: measured)"),
     ]
 
 

@@ -754,7 +754,7 @@ def require_names(name: str, column: ArrayLike, place: str) -> None:
         ("dates or times", _DATE, f"read them with pandas.to_datetime and turn them into numbers, {_DAYS}"),
     ):
         reads = counts.index.map(lambda one, form=form: bool(form.fullmatch(one.strip().translate(_PLAIN)))).to_numpy()
-        if counts[reads].sum() <= 0.9 * counts.sum():
+        if counts[reads].sum() <= 0.9 * counts.sum():  # share of the texts that parse
             continue
         if what == "numbers" and len(counts) <= _MAX_LABEL_VALUES and all(one.isdecimal() for one in counts.index):
             return

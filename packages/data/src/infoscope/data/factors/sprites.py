@@ -75,7 +75,7 @@ def _render(
     area = resolution * resolution
     images = torch.zeros(len(shape) * area)
     for code, outline in enumerate((_in_square, _in_ellipse, _in_heart)):
-        for members in torch.from_numpy(np.flatnonzero(shape == code)).split(256):
+        for members in torch.from_numpy(np.flatnonzero(shape == code)).split(256):  # images at once
             pixels, u, v = _windows(scale[members], turn[members], x[members], y[members], resolution)
             places = pixels.add_(members[:, None] * area).flatten()
             images.scatter_(0, places, outline(u, v).float().flatten())
@@ -120,8 +120,8 @@ def _in_heart(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
 
     At an x, y is 4 - 2 c^2 - 8 c^4 +- (19 c - 8 c^3), c^2 = 1 - |x / 16|^(2/3); c is NaN beyond the width.
     """
-    c2 = 1.0 - u.abs_().mul_(1.0 / 0.15).pow_(2.0 / 3.0)
+    c2 = 1.0 - u.abs_().mul_(1.0 / 0.15).pow_(2.0 / 3.0)  # 0.15: half the width
     even = 4.0 - c2 * (2.0 + 8.0 * c2)
     odd = c2.sqrt() * (19.0 - 8.0 * c2)
-    height = v.add_(0.0225).mul_(-1.0 / _HEART_UNIT)
+    height = v.add_(0.0225).mul_(-1.0 / _HEART_UNIT)  # 0.0225: rise of the heart
     return height.sub_(even).abs_() <= odd

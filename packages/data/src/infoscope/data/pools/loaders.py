@@ -124,7 +124,7 @@ def read_idx(path: Path) -> torch.Tensor:
     elif zipped.is_file():
         content = read_gzip(zipped)
     else:
-        raise FileNotFoundError(f"neither {path} nor {zipped.name} beside it is there.")
+        raise FileNotFoundError(f"{path} and {zipped.name} (same folder) are both missing.")
     return _parse(content, path)
 
 

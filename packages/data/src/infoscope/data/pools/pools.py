@@ -116,7 +116,7 @@ class ImagePool(_Pool):
         planes = self.images if self.images.ndim == 3 else self.images.movedim(3, 1)
         canvas = Canvas(tuple(planes.shape[-2:]), (1, 1, 1), (height, width))
         planes = planes.reshape(-1, planes.shape[-2] * planes.shape[-1])
-        numbers = torch.arange(len(planes), device=planes.device).split(512)
+        numbers = torch.arange(len(planes), device=planes.device).split(512)  # planes at once
         resized = [canvas.compose(planes, some[:, None]).byte() for some in numbers]
         return torch.cat(resized).view(len(self.images), -1, height, width)
 

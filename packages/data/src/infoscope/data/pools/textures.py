@@ -38,6 +38,7 @@ def textures(n: int = 1000, size: int = 32, *, generator: torch.Generator) -> Im
     patterns = torch.fft.irfft2(torch.fft.rfft2(normal(n, 4, size, size)) * amplitude, s=(size, size))
     patterns /= patterns.std((-2, -1), keepdim=True)
     colours = (patterns[:, :1] + _COLOUR * patterns[:, 1:]) / math.sqrt(1.0 + _COLOUR**2)
+    # grey levels: mean brightness, deviation of channels from it, contrast within an image
     images = uniform(70.0, 175.0) + 20.0 * normal(n, 3, 1, 1) + uniform(25.0, 80.0) * colours
     pixels = images.round_().clamp_(0, 255).byte().movedim(1, 3).contiguous().cpu()
     return ImagePool(pixels, torch.zeros(n, dtype=torch.int64), "generated-textures", synthetic=True)

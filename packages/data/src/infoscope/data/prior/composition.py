@@ -24,6 +24,10 @@ PART_SHARES = {  # by type: shares of distributions of 1, 2, 3 and 4 subsystems
     "categories": (0.75, 0.17, 0.05, 0.03),
     "mixed": (0.5, 0.3, 0.13, 0.07),
 }
+NOTHING_SHARE = 0.15  # distributions without information
+WEAK_BELOW, STRONG_ABOVE = 0.22, 0.82  # shares of distributions: below, dependence is weak; above, strong
+MAX_NATS = 6.0  # information of a distribution, nats
+IDLE_SHARE = 0.6  # variables with idle columns
 MAX_COLUMNS = 512  # number columns of x or of y
 MAX_MONOTONE_MAPS = 6  # per variable, each of some columns
 PILOT_ROWS = 256  # for locations and scales of columns
@@ -135,15 +139,15 @@ def first_columns(number: int) -> int:
 # --- subsystems ----------------------------------------------------------------------------------------------------
 def _draw_outline(g: Generator) -> tuple[str, bool]:
     """The type, and whether x and y are independent."""
-    return str(g.choice(TYPES, p=list(TYPE_SHARES.values()))), bool(g.random() < 0.15)
+    return str(g.choice(TYPES, p=list(TYPE_SHARES.values()))), bool(g.random() < NOTHING_SHARE)
 
 
 def _draw_nats(g: Generator) -> float:
     """Target information: weak, medium or strong; ties, noise and limits of a family may lower it."""
     chance = g.random()
-    if chance < 0.22:
+    if chance < WEAK_BELOW:
         return log_uniform(g, 0.01, 0.2)
-    return float(g.uniform(0.05, 2.8) if chance < 0.82 else g.uniform(1.5, 5.0))
+    return float(g.uniform(0.05, 2.8) if chance < STRONG_ABOVE else g.uniform(1.5, 5.0))
 
 
 def _draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
@@ -166,7 +170,7 @@ def _draw_parts(kind: str, empty: bool, g: Generator, of_truth: Generator) -> tu
             return [_independent(*pair) for pair in zip(parts, others)], 0.0, 0.0
         truths = [part.truth(of_truth) for part in parts]
         truth, error = sum(t for t, _ in truths), float(np.sqrt(sum(e**2 for _, e in truths)))
-        if truth <= 6.0 and error <= max(MAX_TRUTH_ERROR[0], MAX_TRUTH_ERROR[1] * truth):
+        if truth <= MAX_NATS and error <= max(MAX_TRUTH_ERROR[0], MAX_TRUTH_ERROR[1] * truth):
             return parts, max(float(truth), 0.0), error
 
 
@@ -246,7 +250,7 @@ class _VariableMaker:
         pilots = [part.draw(PILOT_ROWS, of_pilot)[place] for part in parts]
         self.tied = np.repeat([part.tied[place] for part in parts], [pilot.numbers.shape[1] for pilot in pilots])
         labels = sum(pilot.labels.shape[1] for pilot in pilots)
-        if g.random() < 0.6:
+        if g.random() < IDLE_SHARE:
             if len(self.tied):
                 self._add_idle_numbers(g)
             if labels and g.random() < 0.15:

@@ -22,6 +22,9 @@ BATCH = 5_000  # rows of a Monte Carlo batch
 CURVE_STATES = 40  # states of a position on a line
 ANGLES = 2 * np.pi * np.arange(48) / 48  # states of an angle
 IMAGE_SIZES = (6, 16)  # least and largest height of an image, pixels
+MAX_CELLS = 1_500  # of a table of several category columns
+MAX_SHAPED_COLUMNS = 24  # with noise of any shape; more have normal noise
+MAX_CATEGORIES = 300  # of a variable
 DRAWN_SHAPES = ("normal", "normal", "t", "Laplace", "Gumbel")
 
 
@@ -106,7 +109,7 @@ class Labels:
     @property
     def cells(self) -> Array | None:
         """P(labels of all columns | state) [states, cells]; None where the cells are too many for a table."""
-        if np.prod([float(channel.shape[1]) for channel in self.channels]) > 1_500:
+        if np.prod([float(channel.shape[1]) for channel in self.channels]) > MAX_CELLS:
             return None
         together = self.channels[0]
         for channel in self.channels[1:]:
@@ -240,7 +243,7 @@ def _controlled(logs: Array) -> Array:
     """
     control = -np.expm1(-np.clip(logs, -30, None))
     error = control.std() / np.sqrt(len(logs))
-    if logs.mean() > 0.5 or not 0 < abs(control.mean()) < 3 * error:
+    if logs.mean() > 0.5 or not 0 < abs(control.mean()) < 3 * error:  # 0.5 nats
         return logs
     return logs - np.cov(logs, control)[0, 1] / control.var() * control
 
@@ -251,7 +254,7 @@ def _columns(g: Generator, centres: Array, separation: float, tied: bool) -> Col
     centres = centres - centres.mean(axis=0)
     spread = np.sqrt((centres**2).sum(axis=1).mean())
     centres = centres * separation / max(spread, 1e-9)
-    shape = pick(g, DRAWN_SHAPES) if centres.shape[1] <= 24 else "normal"
+    shape = pick(g, DRAWN_SHAPES) if centres.shape[1] <= MAX_SHAPED_COLUMNS else "normal"
     scales = np.exp(g.normal(0, 0.3, centres.shape)) if g.random() < 0.25 else np.ones((1, centres.shape[1]))
     plain = Columns(centres, scales, shape, log_uniform(g, 2.5, 10.0))
     if not tied:
@@ -480,7 +483,7 @@ def weakened(table: Array, nats: float) -> Array:
 def draw_channel(g: Generator, nats: float) -> tuple[str, Array]:
     """A joint table of two categories with about `nats` in common where it can have them."""
     least = int(np.ceil(np.exp(min(nats, 4.5))))
-    x_size = log_uniform_int(g, max(2, least), 300 if g.random() < 0.35 else max(12, 3 * least))
+    x_size = log_uniform_int(g, max(2, least), MAX_CATEGORIES if g.random() < 0.35 else max(12, 3 * least))
     y_size = x_size if g.random() < 0.4 else log_uniform_int(g, 2, max(12, x_size))
     kind = pick(g, ("function", "neighbours", "random table"))
     margin = draw_margin(g, x_size)

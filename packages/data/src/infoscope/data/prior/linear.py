@@ -34,7 +34,7 @@ def _columns(request: Request, g: Generator) -> tuple[int, int]:
 
 def _canonical(p: int, q: int, nats: float, g: Generator) -> tuple[Array, float, list[Columns], Callable]:
     """Canonical correlations and their information (about `nats`), mixing maps of x and y, draws before these."""
-    rho = np.minimum(np.sqrt(-np.expm1(-2 * split(g, nats, min(p, q)))), 0.999)
+    rho = np.minimum(np.sqrt(-np.expm1(-2 * split(g, nats, min(p, q)))), 0.999)  # largest correlation
 
     def draw(n: int, g: Generator) -> tuple[Array, Array]:
         x, y = g.normal(size=(n, p)), g.normal(size=(n, q))
@@ -162,7 +162,8 @@ def softmax_of_several(request: Request, g: Generator) -> Part:
         return numbers(x), categories((g.random((n, 1)) > levels).sum(axis=1))
 
     def truth(g: Generator) -> tuple[float, float]:
-        given = np.concatenate([probabilities(g.normal(size=(BATCH, columns)), strength) for _ in range(12)])
+        batches = 12
+        given = np.concatenate([probabilities(g.normal(size=(BATCH, columns)), strength) for _ in range(batches)])
         return mean_and_error(ratios(given))
 
     text = f"{classes} classes by softmax of {features} {bend} features of {columns} columns, strength {strength:.2g}"

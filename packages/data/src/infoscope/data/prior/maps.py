@@ -14,7 +14,7 @@ Columns = Callable[[Array], Array]
 
 def draw_rotation(size: int, g: Generator) -> Columns:
     """A random rotation of `size` columns."""
-    if size <= 96:  # else products of reflections
+    if size <= 96:  # columns; of more, products of 4 reflections
         matrix = np.linalg.qr(g.normal(size=(size, size)))[0]
         return lambda x: x @ matrix
     directions = g.normal(size=(4, size))

@@ -170,6 +170,7 @@ def _cells(pair: ScoredPair, seen: Observation | None, pilot: Array, cells: int)
         return cuts, cuts
     middle = 0.0 if pair.about_zero else np.median(pilot)
     away = np.abs(pilot - middle)
+    # about zero, cells are alike up to the 1 % quantile of |y|
     width = np.quantile(away, 0.01) if pair.about_zero else max(np.median(away), 0.1 * pilot.std())
     low, high = np.arcsinh((pilot.min() - middle) / width), np.arcsinh((pilot.max() - middle) / width)
     mesh = middle + width * np.sinh(np.linspace(OVERHANG * low, OVERHANG * high, cells - 1))

@@ -117,7 +117,9 @@ def items(pool: str, a: NDArray, b: NDArray, g: Generator) -> Pair:
         wanted = np.flatnonzero(np.concatenate([a, b]) == label)
         if len(wanted) > stop - start:
             has = f"{stop - start:,} items of class {label}"
-            raise TooFew(f"n must use every item once: {pool} has {has}, got {len(wanted):,} rows.")
+            raise TooFew(
+                f"n must be at most the number of items of {pool} ({has}), got {len(wanted):,}: each item is used once."
+            )
         rows[wanted] = start + g.permutation(stop - start)[: len(wanted)]
     x, y = values[rows[: len(a)]], values[rows[len(a) :]]
     return tuple(of[:, (of != of[0]).any(axis=0)].astype(np.float64) for of in (x, y))

@@ -184,7 +184,7 @@ class KnownTable:
     def sample(self, generator: Generator) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
         sources = 1 + max(source for source, _ in self.columns.values())
         scores = generator.normal(size=(self.n, sources))
-        groups = np.arange(self.n) // 5 if self.grouped else None
+        groups = np.arange(self.n) // 5 if self.grouped else None  # 5 rows per group
         if groups is not None:
             common = generator.normal(size=(groups.max() + 1, sources))[groups]
             scores = np.sqrt(GROUP_SHARE) * common + np.sqrt(1 - GROUP_SHARE) * scores
@@ -215,7 +215,7 @@ class KnownTable:
         own = effects.pop(source)
         low = sum(values.min() for values in effects.values())
         high = sum(values.max() for values in effects.values())
-        step = max((high + own.max() - low - own.min()) / 2_000, 1e-6)
+        step = max((high + own.max() - low - own.min()) / 2_000, 1e-6)  # 2,000 steps
         rest = np.ones(1)
         for values in effects.values():  # the distribution of the others' sum, in steps
             place = np.round((values - values.min()) / step).astype(int)

@@ -199,7 +199,9 @@ def _log_density(values: Values) -> tuple[Values, Values]:
 def _log_det_bias(dim: int, rows: float) -> float:
     """Mean of ln det of the covariance (over n) of normal rows less the true ln det (Misra et al. 2005)."""
     if rows <= dim:
-        raise TooFew(f"groups must amount to more than {dim} independent rows (the columns), got {rows:.1f}.")
+        raise TooFew(
+            f"groups must carry the information of more independent rows than the {dim} columns, got {rows:.1f}."
+        )
     return float(digamma((rows - np.arange(1, dim + 1)) / 2).sum() + dim * np.log(2 / rows))
 
 

@@ -90,7 +90,7 @@ def _fitted_functions(given: Sequence[Smooth], n: int) -> Values:
         for j, e in enumerate(given[other].degrees)
         if d + e <= MAX_DEGREE
     ]
-    most = max(1, min(int(0.2 * n), 200))  # fitted functions
+    most = max(1, min(int(0.2 * n), 200))  # fitted functions: 0.2 per row, 200 in all
 
     def feature(where: tuple[int, ...]) -> Values:
         if len(where) == 4:

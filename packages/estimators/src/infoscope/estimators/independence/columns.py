@@ -101,7 +101,7 @@ def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -
     distinct = len(np.unique(values))
     if distinct < 2:
         raise NoVariation(f"{name} must have two values or more, got {distinct} in {len(values):,} rows.")
-    if kind == CATEGORY and distinct > 0.5 * len(values):  # it only names the rows
+    if kind == CATEGORY and distinct > 0.5 * len(values):  # distinct categories per row: it only names the rows
         raise NoVariation(f"{name} must have categories that repeat, got {distinct:,} in {len(values):,} rows.")
     all_values = np.zeros(len(given))
     all_values[known] = values

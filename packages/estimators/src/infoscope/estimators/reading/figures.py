@@ -309,7 +309,7 @@ def _gaussian_of_label(u: Values, codes: Values) -> float:
 
 def _distances(sample: Sample) -> Figures:
     """Distance correlation without bias, of distances between rows (Szekely & Rizzo 2014)."""
-    rows = sample.generator.permutation(sample.n)[:300]
+    rows = sample.generator.permutation(sample.n)[:300]  # rows at most
     m = len(rows)
     if m < MIN_ESTIMATE_ROWS:
         return {}
@@ -350,7 +350,8 @@ def _copula(sample: Sample) -> Figures:
     strength = screening(sample.variables, np.arange(sample.n))
     place = np.unravel_index(int(strength.argmax()), strength.shape)
     x, y = (one.scores[:, column] for one, column in zip(sample.variables, place))
-    tails = [(each <= np.quantile(each, 0.1), each >= np.quantile(each, 1 - 0.1)) for each in (x, y)]
+    tail = 0.1  # share of the rows
+    tails = [(each <= np.quantile(each, tail), each >= np.quantile(each, 1 - tail)) for each in (x, y)]
     corners = [np.mean(a & b) / np.sqrt(max(a.mean() * b.mean(), 1e-9)) for a in tails[0] for b in tails[1]]
     squares = float(np.corrcoef(x**2, y**2)[0, 1])
     return {"squares": squares, "corner_most": max(corners), "corner_least": min(corners)}

@@ -127,7 +127,7 @@ class Fold:
             return {}
         strength = screening(variables, self.train)
         values = []
-        for _ in range(min(4, *strength.shape)):
+        for _ in range(min(4, *strength.shape)):  # pairs
             i, j = np.unravel_index(int(strength.argmax()), strength.shape)
             if strength[i, j] < 0:
                 break
@@ -203,7 +203,8 @@ class Fold:
     def _discriminant(self, u: Values, codes: Values, prior: Values, pooled: bool) -> float:
         logs = _posteriors(u[self.train], codes[self.train], u[self.test], len(prior), pooled)
         logs -= logs.max(axis=1, keepdims=True)
-        chances = (np.exp(factor * logs) for factor in (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4))
+        temperatures = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4)  # factors of log odds
+        chances = (np.exp(factor * logs) for factor in temperatures)
         held = codes[self.test]
         return max(gain(each / each.sum(axis=1, keepdims=True), held, prior) for each in chances)
 
@@ -234,7 +235,8 @@ def gain(chances: Values, codes: Values, prior: Values) -> float:
     """Entropy of frequencies less cross-entropy of probabilities [n, classes], mixed with the prior as is best."""
     own, base = np.maximum(chances[np.arange(len(codes)), codes], 0), prior[codes]
     totals = np.maximum(np.maximum(chances, 0).sum(axis=1), 1e-12)
-    logs = [np.log((1 - share) * own / totals + share * base).mean() for share in (0.01, 0.05, 0.2, 0.5, 0.8, 1.0)]
+    shares = (0.01, 0.05, 0.2, 0.5, 0.8, 1.0)  # of the prior
+    logs = [np.log((1 - share) * own / totals + share * base).mean() for share in shares]
     return float(max(logs) - xlogy(prior, prior).sum())
 
 

@@ -46,9 +46,9 @@ class PreparedVariable:
     def quadratic(self) -> Values:
         """The linear columns and squares, and products of few columns."""
         scores, count = self.scores, self.scores.shape[1]
-        if not 0 < count <= 60:
+        if not 0 < count <= 60:  # columns for squares
             return self.linear
-        first, second = np.triu_indices(count) if count <= 8 else (np.arange(count),) * 2
+        first, second = np.triu_indices(count) if count <= 8 else (np.arange(count),) * 2  # 8 columns for products
         return np.hstack([self.linear, scaled(scores[:, first] * scores[:, second])])
 
 
@@ -146,7 +146,7 @@ def untied(columns: Values, generator: np.random.Generator) -> Values:
 def _indicators(codes: Values) -> Values:
     sizes = np.bincount(codes)
     frequent = np.argsort(-sizes, kind="stable")[:60]  # the most frequent categories
-    kept = frequent[sizes[frequent] >= min(3, sizes.max())]
+    kept = frequent[sizes[frequent] >= min(3, sizes.max())]  # 3 rows per category
     kept = kept[1:] if len(kept) == len(sizes) > 1 else kept  # the others imply it
     return scaled((codes[:, None] == kept).astype(float))
 
@@ -155,7 +155,7 @@ def _levels(scores: Values, codes: Values | None) -> Values | None:
     """Codes of distinct rows where these are few, or of categories alone."""
     if not scores.shape[1]:
         return codes
-    most = min(100, len(scores) // 3)  # three rows per level
+    most = min(100, len(scores) // 3)  # 100 levels, three rows per level
     if len(np.unique(scores[:, 0])) > most:
         return None
     levels = row_codes(Variable(scores, codes, 1))
@@ -189,9 +189,9 @@ def canonical(x: Values, y: Values, generator: np.random.Generator) -> tuple[Val
     cross = solve_triangular(left, x.T @ y / n, lower=True)
     cross = solve_triangular(right, cross.T, lower=True).T
     count = min(*cross.shape, MAX_COMPONENTS)
-    if min(cross.shape) > 64:  # block power iteration
+    if min(cross.shape) > 64:  # columns for an exact SVD; of more, block power iteration
         block = generator.standard_normal((cross.shape[1], 2 * MAX_COMPONENTS))
-        for _ in range(6):
+        for _ in range(6):  # iterations
             block = np.linalg.qr(cross.T @ (cross @ block))[0]
         u, s, v = np.linalg.svd(cross @ block, full_matrices=False)
         v = v @ block.T

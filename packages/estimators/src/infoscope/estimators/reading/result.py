@@ -28,6 +28,7 @@ SERIES = (
     "is not known."
 )
 MIN_GROUPS = 100  # rows of the smallest simulated sample
+GROUP_DRAWS = 5  # draws of one row per group
 FEW_GROUPS = (
     f"Fewer than {MIN_GROUPS} groups: intervals were calibrated on at least {MIN_GROUPS} independent rows, so how "
     "often one covers the true value here is not known."
@@ -108,7 +109,7 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
     reader = packaged() if reader is None else reader
     bare, groups = without_copies(pairs), 0 if pairs.groups is None else int(pairs.groups.max()) + 1
     few = bare.groups is not None and groups < MIN_GROUPS
-    drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(5)]
+    drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
     row: NDArray[np.float64] = figures.mean_of_known(np.array([figures.figures(one, generator) for one in drawn]))
     found = reader.read(row, type_of(pairs), C if series or few else None)
     notes = pairs.notes + ((SERIES,) if series else ()) + ((FEW_GROUPS,) if few else ())

@@ -44,6 +44,9 @@ from infoscope.estimators.result import LEVEL
 CONFIDENCE = 0.9  # that intervals cover at least the share LEVEL
 FACTORS = tuple(np.geomspace(1.2, 12, 24).tolist())  # of the scales below and above the mode, for grade A
 NOTHING = "nothing"  # the family of distributions without information
+NO_INFORMATION = 0.005  # nats: a smaller truth counts as none
+UNUSUAL_QUANTILE = 0.99  # of the distances among simulated data sets; beyond it the grade is C
+REFERENCES = 1000  # simulated data sets of a cell, to measure distances
 WIDTH, DROPOUT, EPOCHS, LEARNING_RATE = 192, 0.25, 30, 3e-3  # of a network and its training
 LOG_SCALES = (-5.0, 3.0)  # limits of predicted log scales
 MEMBERS = 5  # networks of a reader
@@ -61,7 +64,7 @@ def train(
     """
     rows = simulated.figures.astype(np.float64)
     base, truth, held_out = baseline(rows), simulated.facts["truth"].to_numpy(), held_out_family(simulated)
-    wanted = np.stack([np.log((truth + RELATIVE_ABOVE) / (base + RELATIVE_ABOVE)), truth <= 0.005], axis=1)
+    wanted = np.stack([np.log((truth + RELATIVE_ABOVE) / (base + RELATIVE_ABOVE)), truth <= NO_INFORMATION], axis=1)
     parts, far = np.empty((4, len(rows))), np.ones(len(rows), bool)
     families = np.unique(held_out)
     for done, family in enumerate(families):
@@ -115,7 +118,7 @@ def _trained(
     optimiser = torch.optim.AdamW(
         [part for layer in linear for part in layer.parameters()], LEARNING_RATE, weight_decay=1e-2
     )
-    batch = min(256, max(32, len(rows) // 100))  # so that few data sets have enough steps
+    batch = min(256, max(32, len(rows) // 100))  # largest 256, smallest 32: few data sets have enough steps
     steps = EPOCHS * -(-len(rows) // batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps)
 
@@ -200,11 +203,11 @@ def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> S
     columns = np.flatnonzero(np.isfinite(rows).mean(axis=0) > 0.5)
     centre, spread = np.nanmean(rows[:, columns], axis=0), np.nanstd(rows[:, columns], axis=0)
     columns, centre, spread = (part[spread > 0] for part in (columns, centre, spread))
-    kept = rows[generator.permutation(len(rows))[:1000]]
+    kept = rows[generator.permutation(len(rows))[:REFERENCES]]
     around = Surroundings(columns.astype(np.int16), centre.astype(np.float32), spread.astype(np.float32),
                           np.empty((0, len(columns)), np.float16), np.float64(math.inf))  # fmt: skip
     around = replace(around, points=around.scaled(kept).astype(np.float16))
-    return replace(around, limit=np.float64(np.quantile(around.distances(kept), 0.99)))
+    return replace(around, limit=np.float64(np.quantile(around.distances(kept), UNUSUAL_QUANTILE)))
 
 
 def calibrated(

@@ -48,7 +48,7 @@ from infoscope.metrics.v_information.usable import Local, Term, predictions, thi
 from infoscope.metrics.writing import COLUMNS, row
 
 WHOLE = "representation"  # the block of an array without names
-CONSTANT = "Constant in all rows, it tells nothing: its 0 is exact."
+CONSTANT = "Constant in all rows: it carries exactly 0."
 RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
 _PENALTIES = (1e-4, 1e-2, 1.0, 100.0)  # rows aside say how much of each: many classes need little, many columns much
 _LINEAR: Mapping[str, tuple[Family, ...]] = {
@@ -246,8 +246,8 @@ def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
                 continue
             if (by_first_appearance(aim.outcome.values) == site).all():
                 raise Conflict(
-                    f"domain must not be a target, too, got the classes of {name!r} in every row: what is to be told "
-                    "is no leakage; leave one of them out."
+                    f"domain must not be a target, too, got the classes of {name!r} in every row: a block "
+                    "that should carry the target cannot leak it; leave one of them out."
                 )
     return found
 
@@ -451,7 +451,7 @@ def _scores(
             groups,
         )  # fmt: skip
     else:
-        notes.append("MIG and UniBound, which set blocks beside one another: name blocks, single columns may be.")
+        notes.append("MIG and UniBound, which compare blocks: name blocks, single columns may be.")
     inputs = Inputs(
         representation=stacked(blocks, blocks), factors=codes, stream=streams_of(generator), items=_READING_ROWS,
         factor_names=factors, measured=information,

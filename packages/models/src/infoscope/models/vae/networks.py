@@ -39,7 +39,7 @@ class LatentSpec:
         if require_int("real", self.real, 0) == 0 and not blocks:
             raise OutOfRange("real must be at least 1 without categorical latents, got 0.")
         if 1 in blocks:
-            raise OutOfRange(f"categorical must be numbers of categories of at least 2, got {list(blocks)}.")
+            raise OutOfRange(f"categorical must list numbers of categories, each at least 2, got {list(blocks)}.")
         require_number("temperature", self.temperature, ends=False)
 
     @property
