@@ -55,7 +55,7 @@ def test_a_model_that_cannot_be_promoted_is_refused(logged, command):
     run_id, _ = logged
     for words, told in (
         ((run_id, "--alias", "a b"), "'a b'"),
-        ((run_id, "--alias", "a", "--model", "vae"), "one of critic"),
+        ((run_id, "--alias", "a", "--model", "vae"), "name of one: critic"),
         ((run_id, "--alias", "a", "--name", "a/b"), "'a/b'"),
         (("nonsense", "--alias", "a"), "not found"),
     ):

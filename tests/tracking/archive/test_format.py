@@ -93,7 +93,6 @@ REFUSED = [
     ({"metrics": {"x": [[0, 0, "1"]]}}, "its metrics x 0 2: "),
     ({"metrics": {"x": [[0, 0, True]]}}, "got True"),
     ({"inputs": [{"name": "x"}]}, "an input"),
-    ({"files": {"x.npz": ""}}, "its files: "),
     ({"more": 1}, "its more: "),
 ]
 
@@ -104,6 +103,11 @@ def refuses(path, word):
         read_archive(path)
     assert str(caught.value).startswith(str(path)) and len(str(caught.value).splitlines()) == 1
     assert word in str(caught.value), str(caught.value)
+
+
+def test_a_file_with_tables_is_read_without_them(tmp_path):
+    archive = read_archive(file_of(tmp_path / "x.gz", changed(files={"x.npz": "AAAA"}), tables=True))
+    assert [run.key for run in archive.runs()] == [RUN.key]
 
 
 def test_names_that_a_store_would_refuse_are_refused(tmp_path):
