@@ -165,7 +165,7 @@ def ui_server(finished, environment):
         )
     address, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 120
     try:
-        while not (_answers(address) and "MLflow UI on" in (finished / "ui.log").read_text()):
+        while not (_answers(address) and "MLflow UI at" in (finished / "ui.log").read_text()):
             assert server.poll() is None and time.monotonic() < deadline, (finished / "ui.log").read_text()[-2000:]
             time.sleep(0.3)
         yield address, server

@@ -86,7 +86,7 @@ def test_a_retry_after_of_an_hour_is_not_obeyed(store, proxy):
     assert took < 1 and proxy.failures["busy"] == 1 and "(429," in told
     proxy.restore()
     took, told = seconds(store.client.get_experiment, store.experiment_id)
-    assert took < 0.1 and "lately" in told
+    assert took < 0.1 and "recently" in told
 
 
 @pytest.mark.system
