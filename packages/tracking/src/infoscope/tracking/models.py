@@ -146,8 +146,8 @@ def _model_class(module: str, name: str) -> type[torch.nn.Module]:
 def load_model(run_or_uri: str, name: str | None = None) -> Any:
     """A logged model in evaluation mode, by run id (`name` if several), MLflow URI, NAME@ALIAS, or folder.
 
-    A `torch.nn.Module` of the class that was logged. Executes the constructor of an infoscope class only. Raises LookupError when the run has no such model, TypeError
-    for one that is not infoscope's.
+    A `torch.nn.Module` of the class that was logged. Executes the constructor of an infoscope class only. Raises
+    LookupError when the run has no such model, TypeError for one that is not infoscope's.
     """
     with downloaded(run_or_uri, name) as folder:
         return read_model(model_files(folder))
