@@ -46,13 +46,14 @@ def test_a_pdf_has_its_letters_as_truetype_and_no_date(tmp_path):
 
 
 def test_a_picture_and_its_pdf_have_one_layout_and_a_picture_is_the_same_without(tmp_path):
+    others = plt.get_fignums()
     alone, both = drawing(), drawing()
     save(alone, [tmp_path / "alone.png"], 100)
     save(both, [tmp_path / "both.png", tmp_path / "both.pdf"], 100)
     assert (tmp_path / "alone.png").read_bytes() == (tmp_path / "both.png").read_bytes()
     for one, other in zip(alone.axes, both.axes):
         assert one.get_position().bounds == other.get_position().bounds
-    assert not plt.get_fignums()
+    assert plt.get_fignums() == others
     with Image.open(tmp_path / "both.png") as picture:
         assert picture.size == (600, 300)
     assert b"/MediaBox [ 0 0 432 216 ]" in (tmp_path / "both.pdf").read_bytes()  # 6 by 3 inches
