@@ -15,9 +15,9 @@ from analysis.common.marks import BLUE, VERMILLION, sheet
 from analysis.common.tables import Result, text_of
 from analysis.sample_estimators import audit
 from infoscope.estimators import methods
+from infoscope.estimators.result import LEVEL
 
 BASELINE = "ksg"  # every error is also given as a multiple of its error on the same data
-NOMINAL = 0.95  # coverage of the intervals
 MIN_SHARE = 0.25  # of the distributions that a method must have answered to be ranked
 
 
@@ -31,31 +31,32 @@ def ranking(figures: pd.DataFrame) -> pd.DataFrame:
     figures["ratio"] = figures["rmse"] / figures.join(baseline.rename("baseline"), on=keys)["baseline"]
     ours = {method.name for method in methods()}
     rows = []
-    for name, every in figures.groupby("method", sort=False):
-        of = every[every["answered"] > 0]
-        covered = of["coverage"].dropna()
+    for name, of_method in figures.groupby("method", sort=False):
+        answered = of_method[of_method["answered"] > 0]
+        coverage = answered["coverage"].dropna()
         rows.append({
             "method": name,
             "by": "ours" if name in ours else "yours" if ":" in name else "public",
-            "distributions": len(of),
-            "rmse": of["rmse"].median(), "rmse_10": of["rmse"].quantile(0.1), "rmse_90": of["rmse"].quantile(0.9),
-            "ratio": of["ratio"].median(),
-            "coverage": covered.mean(), "coverage_error": covered.std(ddof=1) / math.sqrt(max(1, len(covered))),
-            "width": of["width"].median(), "seconds": of["seconds"].median(),
+            "distributions": len(answered),
+            "rmse": answered["rmse"].median(),
+            "rmse_10": answered["rmse"].quantile(0.1), "rmse_90": answered["rmse"].quantile(0.9),
+            "ratio": answered["ratio"].median(),
+            "coverage": coverage.mean(), "coverage_error": coverage.std(ddof=1) / math.sqrt(max(1, len(coverage))),
+            "width": answered["width"].median(), "seconds": answered["seconds"].median(),
         })  # fmt: skip
     return pd.DataFrame(rows).sort_values("ratio", kind="stable", ignore_index=True)
 
 
-def result(figures: pd.DataFrame, words: str, left_out: Sequence[str]) -> Result:
-    """The table and its figure."""
-    every = len(figures[["collection", "law", "n"]].drop_duplicates())
+def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Result:
+    """The table and its figure; `sources`: profile and code of the runs, `left_out`: notes on runs without a row."""
+    asked = len(figures[["collection", "law", "n"]].drop_duplicates())
     ranked = ranking(figures)
-    few = ranked["distributions"] < MIN_SHARE * every
+    few = ranked["distributions"] < MIN_SHARE * asked
     others = [f"{row.method} ({row.distributions})" for row in ranked[few].itertuples()]
     ranked = ranked[~few]
     audited = audit.recorded()
     columns = {
-        "answered": [f"{count} of {every}" for count in ranked["distributions"]],
+        "answered": [f"{count} of {asked}" for count in ranked["distributions"]],
         "error (nats)": ("rmse", "{:.3f}"),
         "10 to 90 %": [f"{row.rmse_10:.3f} to {row.rmse_90:.3f}" for row in ranked.itertuples()],
         f"error / {BASELINE}'s": ("ratio", "{:.2f}", "-"),
@@ -74,7 +75,7 @@ def result(figures: pd.DataFrame, words: str, left_out: Sequence[str]) -> Result
         "the intervals. Audit failed: checks of `make audit`, which tests changes of the data that must not "
         "change the estimate. Seconds: median, one thread. By: ours, yours (MODULE:NAME), or a public package or "
         "formula on the same samples.",
-        words,
+        sources,
         *left_out,
     ]
     if others:
@@ -103,7 +104,7 @@ def draw(ranked: pd.DataFrame, *paths: Path) -> None:
         coverage.errorbar(
             ranked["coverage"], places, xerr=ranked["coverage_error"], fmt="o", color=VERMILLION, capsize=2
         )
-        coverage.axvline(NOMINAL, color="black", linewidth=0.8)
+        coverage.axvline(LEVEL, color="black", linewidth=0.8)
         coverage.set(
             xlim=(0, 1),
             xlabel="share of 95 % intervals that contain the true value\n(line: 0.95; no point: no interval)",

@@ -1,4 +1,4 @@
-"""Runs the code of pages of docs/, to draw its figures and to check its output."""
+"""Runs the code of pages of docs/, which draws their figures."""
 
 from __future__ import annotations
 
