@@ -27,7 +27,7 @@ from sweeps.embedding import needs_fine_tuning
 from sweeps.mi_benchmark._decoding import decode
 from sweeps.mi_benchmark._encoders import check_encoder
 from sweeps.mi_benchmark._pairs import DOMAINS, HELD_OUT, TRAINING, data_sets, labels, pool_of, source_of
-from sweeps.mi_benchmark.settings import DECODING, ESTIMATORS, RECENT
+from sweeps.mi_benchmark.settings import DECODING, ESTIMATORS, PRECISIONS, RECENT
 from sweeps.streams import stream
 
 CURVE_POINTS = 200
@@ -41,6 +41,7 @@ CHOICES = {
     "domains": (*DOMAINS, "mixture"),
     "images": lambda name: pool_of("images", name, "auto"),
     "text": lambda name: pool_of("text", "auto", name),
+    "precision": PRECISIONS,
 }
 
 
@@ -53,6 +54,7 @@ PUBLISHED = dict(
     width=256,
     batch=64,
     learning_rate=5e-4,
+    precision=PRECISIONS[0],
     sources=10,
     size=64,
     images="mnist",
@@ -105,6 +107,8 @@ def training_cells(profile: Profile, domain: str, **fields: Any) -> list[dict]:
         bound=[BOUNDS[name].name for name in profile.bounds],
         seed=list(profile.seeds),
     )
+    if profile.precision != PRECISIONS[0]:
+        training |= dict(precision=profile.precision)
     # twice, so that added fields come before the estimator and the seed, also in the names of runs
     return grid(**data_fields(profile, domain) | fields | training | fields)
 
@@ -183,6 +187,7 @@ def train(pack: Pack, report: Report) -> None:
         learning_rate=pack.learning_rate,
         generator=[streams[seed] for seed, _ in members],
         device=pack.device,
+        precision=first.get("precision", PRECISIONS[0]),
     )
     if state := report.restore():
         training.load_state_dict(state)

@@ -112,7 +112,7 @@ def case(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_program_gives_what_the_module_gives(name):
-    """At numbers of rows at which it was not traced; of more rows than oneDNN's products begin at (matmul.MINIMUM)."""
+    """At numbers of rows at which it was not traced."""
     module, example = case(name)
     module.eval()
     exported = program(module, example).module()

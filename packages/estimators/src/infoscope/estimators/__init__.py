@@ -13,7 +13,6 @@ uncertainty  sampling intervals of nearest-neighbour estimates by half-samples, 
 independence independence_test: quick tests of (conditional) independence, also of whole tables
 distributions distributions fitted to typed variables; a held-out lower bound
 units        NATS_PER_BIT
-matmul       float32 products on a CPU
 """
 
 from infoscope.late import exports

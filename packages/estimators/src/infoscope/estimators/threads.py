@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from threadpoolctl import ThreadpoolController
 
-MINIMUM = 1 << 20  # multiplications, above which a faster product outweighs its slower call (10 microseconds)
+MINIMUM = 1 << 20  # multiplications, above which several threads pay
 
 
 @contextmanager

@@ -91,6 +91,7 @@ class CriticMethod(Described):
     restarts       trainings of a fold; the one that unseen rows judge best is used
     margins        of the columns (`Preparation.fit`)
     components     leading principal components of x and of y; None: the columns themselves
+    precision      of the products of a training: float32 or bf16; judgements and read-outs are float32
     """
 
     bound: str | Bound = "infonce-anchor"
@@ -105,6 +106,7 @@ class CriticMethod(Described):
     restarts: int = 1
     margins: str = "auto"
     components: int | None = None
+    precision: str = "float32"
 
     takes: ClassVar[str] = ANY
     cost: ClassVar[str] = "steps, n of a read-out; 12 s"
@@ -160,7 +162,7 @@ class CriticMethod(Described):
             return Fit(critic, _judge(bound, critic, stopping), pd.DataFrame({"step": [0], "kept": [True]}))
         training = Training(
             rows, critic, bound, self.steps, batch=min(self.batch, rows.units), learning_rate=self.learning_rate,
-            generator=draws,
+            generator=draws, precision=self.precision,
         )  # fmt: skip
         pause = math.ceil(self.steps / _MAX_JUDGEMENTS)
         curve, weights = [(0, math.nan, _judge(bound, critic, stopping))], [_weights_of(critic)]

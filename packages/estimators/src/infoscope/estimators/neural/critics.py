@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from infoscope.checks import one_of, require_int
 from infoscope.errors import InvalidInput, UnknownName, WrongLength, WrongShape, WrongType
-from infoscope.estimators.matmul import linear
 from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
+from infoscope.estimators.neural.precision import in_bf16, linear, product
 
 _Generators = torch.Generator | Sequence[torch.Generator] | None
 
@@ -46,9 +46,7 @@ class StackedLinear(nn.Module):
             bias = None if self.bias is None else self.bias.flatten()
             h = linear(h, self.weight.flatten(0, 1), bias)
             return h if members == 1 else h.unflatten(-1, (members, outputs)).transpose(0, 1).contiguous()
-        if self.bias is None:
-            return torch.bmm(h, self.weight.transpose(1, 2))
-        return torch.baddbmm(self.bias.unsqueeze(1), h, self.weight.transpose(1, 2))
+        return linear(h, self.weight, self.bias)
 
 
 class Mlp(nn.Module):
@@ -198,7 +196,7 @@ class InnerCritic(Critic):
             raise InvalidInput(f"dim_y must equal dim_x = {dim_x} for the inner critic, got {dim_y}.")
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
-        scores = x @ y.mT
+        scores = product(x, y.mT)
         return scores if self.members == 1 or x.dim() == 3 else scores.expand(self.members, -1, -1)
 
 
@@ -209,7 +207,7 @@ class BilinearCritic(Critic):
         self.map_y = StackedLinear(dim_y, dim_x, members)
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
-        return x @ self.map_y(y).mT
+        return product(x, self.map_y(y).mT)
 
     def _pair_scores(self, x: Tensor, y: Tensor) -> Tensor:
         return (x * self.map_y(y)).sum(-1)
@@ -223,7 +221,7 @@ class SeparableCritic(Critic):
         self.embed_y = Mlp(dim_y, embed, depth, width, members)
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.embed_x(x) @ self.embed_y(y).mT
+        return product(self.embed_x(x), self.embed_y(y).mT)
 
     def _pair_scores(self, x: Tensor, y: Tensor) -> Tensor:
         return (self.embed_x(x) * self.embed_y(y)).sum(-1)
@@ -243,7 +241,7 @@ class JointCritic(Critic):
         if left.dim() == 2 and left.device.type == "cpu" and not torch.compiler.is_exporting():
             later = (p.squeeze(0) for layer in (*self.hidden, self.last) for p in (layer.weight, layer.bias))
             score = PairwiseLayers.apply if torch.is_grad_enabled() else pairwise_scores
-            return score(left, right, *later)
+            return score(left, right, torch.bfloat16 if in_bf16() else left.dtype, *later)
         n, m = x.shape[-2], y.shape[-2]
         # In place: these are the large arrays of a step, and the products before them do not need their own output.
         h = (left.unsqueeze(-2) + right.unsqueeze(-3)).relu_().flatten(-3, -2)  # [..., n m, width]

@@ -23,6 +23,7 @@ from infoscope.checks import require_int, require_number
 from infoscope.errors import Conflict, MissingValues, UnknownName, WrongLength, WrongShape, WrongType
 from infoscope.estimators.neural.bounds import Bound, Objective, as_bound, split
 from infoscope.estimators.neural.critics import Critic, generator_per_member
+from infoscope.estimators.neural.precision import check_precision, products_in
 from infoscope.notebook import InNotebook, axes
 from infoscope.sources import KnownPairSource, PairSource
 
@@ -192,10 +193,12 @@ class Training:
     batch          pairs per step, at least 2
     generator      one torch.Generator (None: seed 0), or one per member; members given the same object share batches
     device         where to compute; None: where the critic is. The critic is moved there
+    precision      float32, or bf16: products of numbers rounded to bfloat16, all else in float32 (`neural.precision`)
     packed         True: all members in one batched computation; False: one by one; None: packed on CUDA only
 
     Non-finite estimates are recorded and non-finite gradients applied. ValueError: unknown bound, bounds that do not
-    share an objective, sequences of unequal length, dimensions other than the critic's, a number out of range.
+    share an objective, sequences of unequal length, dimensions other than the critic's, a number out of range, bf16 on
+    a device without such products.
     """
 
     def __init__(
@@ -209,6 +212,7 @@ class Training:
         learning_rate: float = 5e-4,
         generator: torch.Generator | Sequence[torch.Generator] | None = None,
         device: torch.device | str | None = None,
+        precision: str = "float32",
         packed: bool | None = None,
     ) -> None:
         check_critic(critic)
@@ -224,6 +228,8 @@ class Training:
 
         self.critic = critic if device is None else critic.to(device)
         self.device = critic.device if device is None else torch.device(device)
+        check_precision(precision, self.device, critic.dtype)
+        self._precision = precision
         if self.device.type == "cpu":
             torch.empty(31 << 20, dtype=torch.uint8)  # glibc then keeps 62 MiB of freed memory: saves 3 ms a step
         self.packed = self.device.type == "cuda" if packed is None else packed
@@ -268,7 +274,9 @@ class Training:
         for step in range(self._done, min(self.total, self._done + require_int("steps", steps, 1))):
             source = self._sources[bisect_right(self._ends, step)]
             batches = [draw(source, self._batch, stream, self.critic, self.device) for stream in self._streams]
-            self._values[step] = torch.cat([group.step(*self._pairs_of(group, batches)) for group in self._groups])
+            with products_in(self._precision):
+                found = [group.step(*self._pairs_of(group, batches)) for group in self._groups]
+            self._values[step] = torch.cat(found)
             self._done = step + 1
         self._record_objectives()
 

@@ -1,0 +1,90 @@
+"""Matrix products of numbers rounded to bfloat16, with float32 sums and float32 results, during a training.
+
+Weights, losses and what is done between the products stay float32 (as mixed precision, Micikevicius et al. 2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from infoscope.checks import one_of
+from infoscope.errors import InvalidInput
+
+PRECISIONS = ("float32", "bf16")
+_UNITS = ("avx512_bf16", "amx_bf16")  # of a CPU that multiplies bfloat16, as torch names them
+
+
+def check_precision(precision: str, device: torch.device, dtype: torch.dtype | None) -> None:
+    """ValueError: a name not in PRECISIONS, or bf16 for a device without such products or for float64 weights."""
+    if one_of("precision", precision, PRECISIONS) == "float32":
+        return
+    if dtype not in (torch.float32, None):
+        raise InvalidInput(f"precision must be float32 for a critic of {dtype}, got 'bf16': it is of float32 weights.")
+    capable = device.type == "cuda" or (device.type == "cpu" and any(map(torch.cpu.get_capabilities().get, _UNITS)))
+    if not capable:
+        raise InvalidInput(
+            f"precision must be float32 on this {device.type} device, got 'bf16': it takes a CPU with AVX512-BF16 or "
+            "AMX, or a GPU."
+        )
+
+
+@contextmanager
+def products_in(precision: str) -> Iterator[None]:
+    """Products of critics inside are of this precision."""
+    before = torch.backends.mkldnn.matmul.fp32_precision
+    torch.backends.mkldnn.matmul.fp32_precision = "bf16" if precision == "bf16" else before
+    try:
+        yield
+    finally:
+        torch.backends.mkldnn.matmul.fp32_precision = before
+
+
+def in_bf16() -> bool:
+    """Whether products are of bfloat16 now: torch's own on a CPU, those of `product` on a GPU."""
+    return torch.backends.mkldnn.matmul.fp32_precision == "bf16"
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """a b [..., n, m] of a [..., n, k] and b [..., k, m]."""
+    return Bf16Product.apply(a, b) if a.is_cuda and in_bf16() else a @ b
+
+
+def linear(h: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """h weight^T + bias: h [..., n, in], weight [..., out, in], bias [..., out] -> [..., n, out]."""
+    if h.is_cuda and in_bf16():
+        return product(h, weight.mT) if bias is None else product(h, weight.mT) + bias.unsqueeze(-2)
+    if h.dim() == 2:
+        return functional.linear(h, weight, bias)
+    return h @ weight.mT if bias is None else torch.baddbmm(bias.unsqueeze(1), h, weight.mT)
+
+
+class Bf16Product(torch.autograd.Function):
+    """a b of a [(members,) n, k] and b [(members,) k, m], and the gradients, all by `_float32_sums`."""
+
+    @staticmethod
+    def forward(ctx, a: Tensor, b: Tensor) -> Tensor:
+        a, b = a.bfloat16(), b.bfloat16()
+        ctx.save_for_backward(a, b)
+        return _float32_sums(a, b)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        (a, b), gradient = ctx.saved_tensors, gradient.bfloat16()
+        return (
+            _float32_sums(gradient, b.mT) if ctx.needs_input_grad[0] else None,
+            _float32_sums(a.mT, gradient) if ctx.needs_input_grad[1] else None,
+        )
+
+
+def _float32_sums(a: Tensor, b: Tensor) -> Tensor:
+    """a b of bfloat16 numbers, summed and returned in float32; a CPU's are the definition."""
+    if not a.is_cuda:
+        return a.float() @ b.float()
+    return (torch.mm if a.dim() == 2 else torch.bmm)(a, b, out_dtype=torch.float32)
