@@ -25,9 +25,9 @@ from sweeps.mi_benchmark.settings import DECODING
 KIND = (*GROUP, "encoder", "statistics", "study")  # cells that differ in these need not have the same other fields
 # fields that do not place a cell in a table
 SETTING = (
-    "version", "schedule_bits", "steps", "critic", "depth", "width", "batch", "learning_rate", "sources", "size",
-    "rows", "backgrounds", "channels", "encoder_size", "network_depth", "network_width", "network_steps", "decoder",
-    "decoder_steps",
+    "version", "schedule_bits", "steps", "critic", "depth", "width", "batch", "learning_rate", "precision", "sources",
+    "size", "rows", "backgrounds", "channels", "encoder_size", "network_depth", "network_width", "network_steps",
+    "decoder", "decoder_steps",
 )  # fmt: skip
 UNSEEN = {
     "second_half_mean_bits": "training batches, 2nd half",

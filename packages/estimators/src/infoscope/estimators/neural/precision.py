@@ -25,12 +25,10 @@ def check_precision(precision: str, device: torch.device, dtype: torch.dtype | N
     if one_of("precision", precision, PRECISIONS) == "float32":
         return
     if dtype not in (torch.float32, None):
-        raise InvalidInput(f"precision must be float32 for a critic of {dtype}, got 'bf16': it is of float32 weights.")
-    capable = device.type == "cuda" or (device.type == "cpu" and any(map(torch.cpu.get_capabilities().get, _UNITS)))
-    if not capable:
+        raise InvalidInput(f"precision must be float32 for weights of {dtype}, got 'bf16'.")
+    if device.type != "cuda" and (device.type != "cpu" or not any(map(torch.cpu.get_capabilities().get, _UNITS))):
         raise InvalidInput(
-            f"precision must be float32 on this {device.type} device, got 'bf16': it takes a CPU with AVX512-BF16 or "
-            "AMX, or a GPU."
+            "precision must be float32 on this machine, got 'bf16': it takes a GPU, or a CPU with AVX512-BF16 or AMX."
         )
 
 

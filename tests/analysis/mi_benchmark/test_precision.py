@@ -1,0 +1,42 @@
+"""The paired differences of both precisions on made-up runs, and the verdicts in both directions."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from analysis.mi_benchmark.precision import ANALYSIS
+from infoscope.errors import InfoscopeError
+
+ARGUMENTS = ANALYSIS.arguments([])
+
+
+def cells(precisions=("float32", "bf16"), seeds=(0, 1, 2, 3)):
+    for precision, bound, seed in itertools.product(precisions, ("nwj", "smile-inf"), seeds):
+        yield dict(
+            domain="gaussian", study="estimators", precision=precision, bound=bound, seed=seed, schedule_bits=[2.0]
+        )
+
+
+def lower(by):
+    """Estimates that scatter over seeds by 0.1 bits, lower by so many bits with bf16."""
+    return lambda cell, bits: (bits - 0.1 * cell["seed"] - by * (cell["precision"] == "bf16"), 0.01)
+
+
+def test_differences_are_paired_by_seed(made_up, verdicts):
+    (found,) = ANALYSIS.analyse(made_up(cells(), lower(0.01)), ARGUMENTS)
+    assert len(found.figures) == 2
+    assert np.allclose(found.figures["second_half_mean_bits_difference"], -0.01, atol=0.01)
+    assert set(found.figures["runs"]) == {4}
+    assert set(verdicts([found]).values()) == {"holds"}
+
+
+def test_a_shift_beyond_the_scatter_is_named(made_up, verdicts):
+    (found,) = ANALYSIS.analyse(made_up(cells(), lower(0.5)), ARGUMENTS)
+    assert set(verdicts([found]).values()) == {"does not hold"}
+    assert "smile-inf" in found.claims[0].evidence
+
+
+def test_one_precision_alone_is_refused(made_up):
+    with pytest.raises((InfoscopeError, ValueError), match="precisions"):
+        ANALYSIS.analyse(made_up(cells(("bf16",)), lower(0)), ARGUMENTS)

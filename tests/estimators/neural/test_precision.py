@@ -1,0 +1,98 @@
+"""Products of bfloat16 numbers: what is rounded, where they are refused, and that a training may resume in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch.testing import assert_close
+
+from infoscope.data import GaussianPairs
+from infoscope.estimators import Training, estimate, fit_critic, make_critic
+from infoscope.estimators.neural import precision
+from infoscope.estimators.neural.precision import Bf16Product, check_precision, in_bf16, products_in
+from tests.refusals import refused
+
+CPU = torch.device("cpu")
+SOURCE = GaussianPairs(4, mutual_information=1.0)
+
+
+def capable() -> bool:
+    return any(map(torch.cpu.get_capabilities().get, ("avx512_bf16", "amx_bf16")))
+
+
+needs_bf16 = pytest.mark.skipif(not capable(), reason="this processor does not multiply bfloat16 numbers")
+
+
+def seeded(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_product_and_its_gradients_are_of_rounded_factors(shape):
+    """As a GPU computes them: factors with eight bits, sums and results in float32."""
+    a, b = (torch.randn(*shape, *of, generator=seeded(k), requires_grad=True) for k, of in enumerate(((5, 7), (7, 4))))
+    found, direction = Bf16Product.apply(a, b), torch.randn(*shape, 5, 4, generator=seeded(2))
+    rounded = [one.detach().bfloat16().double() for one in (a, b, direction)]
+    of_a, of_b = torch.autograd.grad(found, (a, b), direction)
+    expected = rounded[0] @ rounded[1], rounded[2] @ rounded[1].mT, rounded[0].mT @ rounded[2]
+    for one, other in zip((found, of_a, of_b), expected, strict=True):
+        assert one.dtype == torch.float32
+        assert_close(one.double(), other, rtol=1e-5, atol=1e-5)
+
+
+def test_products_are_those_of_float32_again_after_an_error():
+    with pytest.raises(RuntimeError), products_in("bf16"):
+        assert in_bf16()
+        raise RuntimeError
+    assert not in_bf16()
+
+
+def test_where_it_is_refused(monkeypatch):
+    with refused("precision", "name"):
+        check_precision("fp8", CPU, torch.float32)
+    with refused("precision"):
+        check_precision("bf16", CPU, torch.float64)
+    check_precision("bf16", torch.device("cuda"), torch.float32)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_f": True})
+    check_precision("float32", CPU, torch.float32)
+    with refused("precision"):
+        fit_critic(SOURCE, make_critic("joint", 4, 4), "smile-5", 1, precision="bf16")
+
+
+@needs_bf16
+@pytest.mark.parametrize("kind", ["joint", "separable", "bilinear"])
+def test_a_training_ends_near_that_of_float32_and_is_not_it(kind):
+    """The same pairs and weights: estimates of the last half differ by little."""
+    traces = [
+        fit_critic(SOURCE, make_critic(kind, 4, 4, 1, 64, generator=seeded(1)), "smile-5", 300, generator=seeded(2),
+                   precision=name).values[0]
+        for name in precision.PRECISIONS
+    ]  # fmt: skip
+    halves = [trace[150:].mean() for trace in traces]
+    assert (traces[0] != traces[1]).any()
+    assert halves[0] == pytest.approx(halves[1], abs=0.05)
+
+
+@needs_bf16
+def test_a_training_repeats_and_resumes_bit_for_bit():
+    def training():
+        critic = make_critic("joint", 4, 4, width=64, generator=seeded(1))
+        return Training(SOURCE, critic, "dv", 6, generator=seeded(2), precision="bf16")
+
+    one, other, cut, resumed = (training() for _ in range(4))
+    one.advance(6), other.advance(6), cut.advance(3)
+    resumed.load_state_dict(cut.state_dict())
+    resumed.advance(3)
+    for again in (other, resumed):
+        np.testing.assert_array_equal(again.trace.values, one.trace.values)
+    assert all(parameter.dtype == torch.float32 for parameter in one.critic.parameters())
+
+
+@needs_bf16
+def test_an_estimate_on_arrays_takes_it():
+    x, y = (side.numpy() for side in SOURCE.sample(600, seeded(0)))
+    settings = dict(folds=2, steps=100, critic="joint", width=32, batch=32)
+    found = [estimate(x, y, "smile-5", precision=name, **settings).value for name in precision.PRECISIONS]
+    assert found[0] != found[1]
+    assert found[0] == pytest.approx(found[1], abs=0.2)
