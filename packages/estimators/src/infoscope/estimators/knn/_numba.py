@@ -15,13 +15,12 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-CHUNK = 64  # points looked at together once a leaf is known to hold a neighbour
 LANES = 64  # entries compared at once
 # A float32 distance is off by at most 2 roundings of each coordinate and one of the difference (2^-24 each); doubled.
 ROUNDING = 2.0**-22
 STEPS = 256  # of a byte, over SPAN times the distance between two quantiles of the widest column
 CENTRE, SPAN = (0.05, 0.95), 1.6
-FINEST, COARSEST = 4, 200  # steps in a radius, outside which bytes tell too little
+FINEST, COARSEST = 4, 120  # steps in a radius, outside which bytes tell too little
 FEW = 16  # points of a leaf that are decided one by one
 
 
@@ -171,34 +170,30 @@ def leaf_distances(scaled, query, start, end, row):
 
 
 @numba.njit(cache=True, nogil=True)
-def leaf_steps(coarse, query, start, end, row):
-    """row[:end - start] = distances of point `query` to the points start..end in steps of a byte."""
-    dim = coarse.shape[0]
-    width = end - start
-    row[:width] = np.uint8(0)
+def offsets(columns, start, end, corner, row):
+    """row[:end - start] = the largest columns[c, j] - corner[c] of the points start..end, in the integers' own type.
+
+    Differences below 0 wrap around: no point within r of the corner's + r in all columns gives more than 2 r.
+    """
+    dim, width, kind = len(corner), end - start, row.dtype.type
+    row[:width] = 0
     for c in range(dim % 4):
-        value, column = coarse[c, query], coarse[c, start:end]
+        value, column = corner[c], columns[c, start:end]
         for j in range(width):
-            row[j] = max(row[j], apart_in_steps(column[j], value))
+            row[j] = max(row[j], kind(column[j] - value))
     for c in range(dim % 4, dim, 4):
-        v0, v1, v2, v3 = coarse[c, query], coarse[c + 1, query], coarse[c + 2, query], coarse[c + 3, query]
-        c0, c1 = coarse[c, start:end], coarse[c + 1, start:end]
-        c2, c3 = coarse[c + 2, start:end], coarse[c + 3, start:end]
+        v0, v1, v2, v3 = corner[c], corner[c + 1], corner[c + 2], corner[c + 3]
+        c0, c1 = columns[c, start:end], columns[c + 1, start:end]
+        c2, c3 = columns[c + 2, start:end], columns[c + 3, start:end]
         for j in range(width):
-            left = max(apart_in_steps(c0[j], v0), apart_in_steps(c1[j], v1))
-            right = max(apart_in_steps(c2[j], v2), apart_in_steps(c3[j], v3))
+            left = max(kind(c0[j] - v0), kind(c1[j] - v1))
+            right = max(kind(c2[j] - v2), kind(c3[j] - v3))
             row[j] = max(row[j], max(left, right))
-
-
-@numba.njit(inline="always")
-def apart_in_steps(a, b):
-    """|a - b| of bytes, which the compiler keeps in lanes of a byte."""
-    return np.uint8(max(a, b) - min(a, b))
 
 
 @numba.njit(cache=True, nogil=True)
 def steps_within(distance, step):
-    """The largest number of steps between points at most this far apart; 255 for any distance."""
+    """The largest number of steps between points at most this far apart; 255 if it is more."""
     steps = distance / step + 1.000001  # a step is lost at its edges; what is left over is for rounding
     return np.uint8(steps) if steps < 255.0 else np.uint8(255)
 
@@ -255,12 +250,12 @@ def count_below(row, limit):
     return int(count)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # a maximum is exact in any order
 def exact_distance(exact, i, j):
     """max |a - b| over the columns, in float64."""
-    largest = 0.0
-    for c in range(exact.shape[1]):
-        largest = max(largest, abs(exact[i, c] - exact[j, c]))
+    one, other, largest = exact[i], exact[j], 0.0
+    for c in range(len(one)):
+        largest = max(largest, abs(one[c] - other[c]))
     return largest
 
 
@@ -329,29 +324,68 @@ def below(distance, slack, scale):
 
 
 @numba.njit(cache=True, nogil=True)
-def search_leaf(i, start, end, exact, scaled, scale, slack, coarse, step, row, steps, found, own, distances, ids, ties):
-    """Offers the points start..end of other groups `own` to the sorted list of point i; returns the number of ties."""
-    most = steps_within(distances[-1], step)
+def near_in_steps(coarse, i, most, start, end, corner, steps, found, count):
+    """Appends all of the points start..end within so many steps of point i, and some others, to `found`: new count."""
+    for c in range(len(coarse)):
+        corner[c] = coarse[c, i] - most
+    offsets(coarse, start, end, corner, steps)
+    return gather_below(steps, end - start, np.uint8(2 * most + 1), start, found, count)
+
+
+@numba.njit(cache=True, nogil=True)
+def gather_within(
+    i, distance, start, end, scaled, scale, slack, coarse, step, corner, row, steps, found, count
+):  # fmt: skip
+    """Appends all of the points start..end within a distance of point i, and some others, to `found`: new count."""
+    most = steps_within(distance, step)
     if FINEST <= most <= COARSEST:
-        leaf_steps(coarse, i, start, end, steps)
-        for p in range(gather_below(steps, end - start, np.uint8(most + 1), start, found, 0)):
-            j = found[p]
-            if steps[j - start] <= most and own[j] != own[i]:
-                ties = insert(distances, ids, ties, exact_distance(exact, i, j), j)
-                most = steps_within(distances[-1], step)
-        return ties
+        return near_in_steps(coarse, i, most, start, end, corner, steps, found, count)
     leaf_distances(scaled, i, start, end, row)
-    limit = above(distances[-1], slack, scale)
-    if count_below(row[: end - start], limit) == 0:
-        return ties
-    for chunk in range(0, end - start, CHUNK):
-        stop = min(chunk + CHUNK, end - start)
-        if count_below(row[chunk:stop], limit) == 0:
-            continue
-        for j in range(chunk, stop):
-            if row[j] < limit and own[start + j] != own[i]:
-                ties = insert(distances, ids, ties, exact_distance(exact, i, start + j), start + j)
-                limit = above(distances[-1], slack, scale)
+    return gather_below(row, end - start, above(distance, slack, scale), start, found, count)
+
+
+@numba.njit(cache=True, nogil=True)
+def lowered(values, count, k, limit, slack, scale):
+    """A lower limit that admits all within the k-th exact distance; `count` float32 values, k or more below `limit`."""
+    padded = -(-count // LANES) * LANES
+    values[count:padded] = np.inf
+    low, high = np.float32(0), min(limit, np.float32(3))  # scaled points are at most 2 apart
+    for _ in range(40):
+        middle = (low + high) * np.float32(0.5)
+        below = count_below(values[:padded], middle)
+        if below < k:
+            low = middle
+        else:
+            high = middle
+            if below <= k + k // 4:
+                break
+    exact = (np.float64(high) / scale * (1 + 2 * ROUNDING) + slack) * (1 + 2 * ROUNDING)
+    return min(limit, above(exact, slack, scale))
+
+
+@numba.njit(cache=True, nogil=True)
+def search_leaf(
+    i, start, end, exact, scaled, scale, slack, coarse, step, corner, row, steps, found, own, distances, ids, ties
+):  # fmt: skip
+    """Offers the points start..end of other groups `own` to the sorted list of point i; returns the number of ties."""
+    empty, width = distances[0] == np.inf, end - start
+    if empty and width > len(distances):  # as many as the list holds, and itself
+        leaf_distances(scaled, i, start, end, row)
+        limit = lowered(row, width, len(distances) + 1, np.float32(np.inf), slack, scale)
+        count = gather_below(row, width, limit, start, found, 0)
+    else:
+        count = gather_within(
+            i, distances[-1], start, end, scaled, scale, slack, coarse, step, corner, row, steps, found, 0
+        )
+    for p in range(count):
+        j = found[p]
+        if own[j] != own[i]:
+            ties = insert(distances, ids, ties, exact_distance(exact, i, j), j)
+    if empty and distances[-1] == np.inf and count < width:  # too many of its own group were the nearest
+        distances[:], ids[:], ties = np.inf, -1, 0
+        for j in range(start, end):
+            if own[j] != own[i]:
+                ties = insert(distances, ids, ties, exact_distance(exact, i, j), j)
     return ties
 
 
@@ -361,13 +395,14 @@ def scan_nearest(
 ):  # fmt: skip
     """Fills the sorted lists of all points, in tree order; own [n]: their groups."""
     widest = max(bounds[1:] - bounds[:-1])
-    row, near, limits = np.empty(widest, np.float32), np.empty(widest, np.float32), np.empty(widest, np.float32)
+    row, near, limits = np.empty(widest + LANES, np.float32), np.empty(widest, np.float32), np.empty(widest, np.float32)
     steps, found = np.empty(widest + LANES, np.uint8), np.empty(widest + LANES, np.intp)
+    corner = np.empty(len(coarse), np.uint8)
     for a in range(len(first)):
         start_a, end_a = bounds[a], bounds[a + 1]
         for i in range(start_a, end_a):
             ties[i] = search_leaf(
-                i, start_a, end_a, exact, scaled, scale, 2 * margin[a], coarse, step, row, steps, found, own,
+                i, start_a, end_a, exact, scaled, scale, 2 * margin[a], coarse, step, corner, row, steps, found, own,
                 distances[i], ids[i], ties[i],
             )  # fmt: skip
         gaps, apart = np.empty(last[a] - first[a], np.float32), np.empty(last[a] - first[a], np.float32)
@@ -384,7 +419,7 @@ def scan_nearest(
             for i in range(start_a, end_a):
                 if near[i - start_a] < limits[i - start_a]:
                     ties[i] = search_leaf(
-                        i, start, end, exact, scaled, scale, slack, coarse, step, row, steps, found, own,
+                        i, start, end, exact, scaled, scale, slack, coarse, step, corner, row, steps, found, own,
                         distances[i], ids[i], ties[i],
                     )  # fmt: skip
                     limits[i - start_a] = above(distances[i, -1], slack, scale)
@@ -399,6 +434,7 @@ def scan_counts(
     row, near, far = np.empty(widest, np.float32), np.empty(widest, np.float32), np.empty(widest, np.float32)
     sure, maybe = np.empty(widest, np.float32), np.empty(widest, np.float32)
     steps, found = np.empty(widest + LANES, np.uint8), np.empty(widest + LANES, np.intp)
+    corner = np.empty(len(coarse), np.uint8)
     for a in range(len(first)):
         start_a, end_a = bounds[a], bounds[a + 1]
         gaps, apart = np.empty(last[a] - first[a], np.float32), np.empty(last[a] - first[a], np.float32)
@@ -419,8 +455,7 @@ def scan_counts(
                     continue
                 most = steps_within(radius[i], step)
                 if FINEST <= most <= COARSEST:
-                    leaf_steps(coarse, i, start, end, steps)
-                    left = gather_below(steps, end - start, np.uint8(most + 1), start, found, 0)
+                    left = near_in_steps(coarse, i, most, start, end, corner, steps, found, 0)
                     if left <= FEW:
                         for p in range(left):
                             counts[i] += exact_distance(exact, i, found[p]) < radius[i]

@@ -12,17 +12,18 @@ import numpy as np
 
 from infoscope.estimators.knn._numba import (
     LANES,
-    ROUNDING,
     above,
     below,
     build,
-    count_below,
     exact_distance,
     gather_below,
+    gather_within,
     greatest_distances,
     leaf_distances,
     leaf_gaps,
     least_distances,
+    lowered,
+    offsets,
 )
 from infoscope.estimators.knn.search import nearest
 
@@ -144,23 +145,6 @@ def tile_of(quanta, start, end):
 
 
 @numba.njit(cache=True, nogil=True)
-def offsets(tile, corner, row):
-    """row[j] = the largest tile[c, j] - corner[c] over the columns, in uint16 (differences below 0 wrap around)."""
-    dim = len(corner)
-    row[:] = 0
-    for c in range(dim % 4):
-        for j in range(len(row)):
-            row[j] = max(row[j], np.uint16(tile[c, j] - corner[c]))
-    for c in range(dim % 4, dim, 4):
-        c0, c1, c2, c3 = tile[c], tile[c + 1], tile[c + 2], tile[c + 3]
-        v0, v1, v2, v3 = corner[c], corner[c + 1], corner[c + 2], corner[c + 3]
-        for j in range(len(row)):
-            left = max(np.uint16(c0[j] - v0), np.uint16(c1[j] - v1))
-            right = max(np.uint16(c2[j] - v2), np.uint16(c3[j] - v3))
-            row[j] = max(row[j], max(left, right))
-
-
-@numba.njit(cache=True, nogil=True)
 def add_nearer(i, found, exact, radii, greatest, position, weights, few, counts):
     """counts[b] += how many points of subsample b in `found` are nearer to point i than radii[position[b]].
 
@@ -169,7 +153,7 @@ def add_nearer(i, found, exact, radii, greatest, position, weights, few, counts)
     for begin in range(0, len(found), 255):
         few[:] = 0
         for p in range(begin, min(begin + 255, len(found))):
-            rank = rank_of(vector_distance(exact, i, found[p]), radii)
+            rank = rank_of(exact_distance(exact, i, found[p]), radii)
             if rank <= greatest:
                 weight, least = weights[found[p]], position.dtype.type(rank)
                 for b in range(len(few)):
@@ -230,7 +214,7 @@ def tree_sums(
                         counted[s] += of_leaf[s]
                     continue
                 i = start_a + q
-                offsets(tile, corners[q], row[: tile.shape[1]])
+                offsets(tile, 0, tile.shape[1], corners[q], row)
                 taken[q] = gather_below(row, width, within[q], start, found[q], taken[q])
                 if taken[q] >= 255:
                     radii = distances[order[i]]
@@ -302,21 +286,12 @@ def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[
     n = len(points)
     distances, ids = np.full((n, k), np.inf), np.full((n, k), -1)
     clean = np.zeros(n, np.bool_)
-    if fill_lists(tree.order, *tree.arrays, distances, ids, clean):
+    if fill_lists(tree.order, *tree.arrays, *tree.in_steps, distances, ids, clean):
         return distances, ids, clean
     found = nearest(points, k, codes)
     distances, finite = found.distances, np.isfinite(found.distances)
     repeated = (distances[:, 1:] == distances[:, :-1]) & finite[:, 1:]
     return distances, found.ids, ~(repeated.any(axis=1) | (distances[:, 0] == 0) | ((found.ties > 0) & finite[:, -1]))
-
-
-@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # a maximum is exact in any order
-def vector_distance(exact, i, j):
-    """The distance of exact_distance, in vectors."""
-    one, other, largest = exact[i], exact[j], 0.0
-    for c in range(len(one)):
-        largest = max(largest, abs(one[c] - other[c]))
-    return largest
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum of few ones is exact in any order
@@ -326,25 +301,6 @@ def rank_of(distance, values):
     for p in range(len(values)):
         rank += 1.0 if values[p] <= distance else 0.0
     return int(rank)
-
-
-@numba.njit(cache=True, nogil=True)
-def lowered(values, count, k, limit, slack, scale):
-    """A lower limit that admits all within the k-th exact distance; `count` float32 values, k or more below `limit`."""
-    padded = -(-count // LANES) * LANES
-    values[count:padded] = np.inf
-    low, high = np.float32(0), min(limit, np.float32(3))  # scaled points are at most 2 apart
-    for _ in range(40):
-        middle = (low + high) * np.float32(0.5)
-        below = count_below(values[:padded], middle)
-        if below < k:
-            low = middle
-        else:
-            high = middle
-            if below <= k + k // 4:
-                break
-    exact = (np.float64(high) / scale * (1 + 2 * ROUNDING) + slack) * (1 + 2 * ROUNDING)
-    return min(limit, above(exact, slack, scale))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -359,7 +315,7 @@ def squeeze(kept, found, count, limit):
 
 @numba.njit(cache=True, nogil=True)
 def fill_lists(
-    order, exact, scaled, scale, bounds, low, high, middle, margin, first, last, distances, ids, clean
+    order, exact, scaled, scale, bounds, low, high, middle, margin, first, last, coarse, step, distances, ids, clean
 ):  # fmt: skip
     """Fills the lists of all points, in the sample's order (other arrays: the tree's). False if ties stop it."""
     k, leaves = distances.shape[1], len(bounds) - 1
@@ -369,6 +325,7 @@ def fill_lists(
     room = most + widest + LANES
     kept, found = np.empty((widest, room), np.float32), np.empty((widest, room), np.int32)
     counts, limits, values = np.empty(widest, np.int64), np.empty(widest, np.float32), np.empty(room + 8)
+    steps, corner = np.empty(widest + LANES, np.uint8), np.empty(len(coarse), np.uint8)
     for a in range(leaves):
         start_a, size = bounds[a], bounds[a + 1] - bounds[a]
         slack = margin[a] + margin[first[a] : last[a]].max()
@@ -384,15 +341,24 @@ def fill_lists(
             for q in range(size):
                 if near[q] >= limits[q]:
                     continue
-                leaf_distances(scaled, start_a + q, start, start + width, row)
+                before = counts[q]
                 if a == b:
+                    leaf_distances(scaled, start_a + q, start, start + width, row)
                     row[q] = np.inf
                     if width > k:
                         limits[q] = lowered(row, width, k, limits[q], slack, scale)
-                before = counts[q]
-                counts[q] = gather_below(row, width, limits[q], start, found[q], before)
-                for p in range(before, counts[q]):
-                    kept[q, p] = row[found[q, p] - start]
+                    counts[q] = gather_below(row, width, limits[q], start, found[q], before)
+                    for p in range(before, counts[q]):
+                        kept[q, p] = row[found[q, p] - start]
+                else:
+                    until = gather_within(
+                        start_a + q, limits[q] / scale, start, start + width, scaled, scale, slack, coarse, step,
+                        corner, row, steps, found[q], before,
+                    )  # fmt: skip
+                    for p in range(before, until):
+                        kept[q, counts[q]] = exact_distance(exact, start_a + q, found[q, p]) * scale
+                        found[q, counts[q]] = found[q, p]
+                        counts[q] += kept[q, counts[q]] < limits[q]
                 if counts[q] > most:
                     limits[q] = lowered(kept[q], counts[q], k, limits[q], slack, scale)
                     counts[q] = squeeze(kept[q], found[q], counts[q], limits[q])
@@ -413,7 +379,7 @@ def place(i, found, exact, order, values, distances, ids):
     count, listed = len(found), min(len(ids), len(found))
     padded = -(-count // 8) * 8
     for p in range(count):
-        values[p] = vector_distance(exact, i, found[p])
+        values[p] = exact_distance(exact, i, found[p])
     values[count:padded] = np.inf
     for p in range(count):
         rank = rank_of(values[p], values[:padded]) - 1

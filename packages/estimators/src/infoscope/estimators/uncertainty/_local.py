@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from infoscope.estimators.knn import estimators as knn
-from infoscope.estimators.knn._numba import count_below
+from infoscope.estimators.knn._numba import count_below, exact_distance
 from infoscope.estimators.knn.search import nearest
-from infoscope.estimators.uncertainty._kernels import vector_distance
 from infoscope.estimators.variables import Variable, joint_codes
 
 BLOCK = 32  # rows whose distances are kept at once
@@ -110,9 +109,9 @@ def add_local_values(start, end, x, y, z, of_x, of_yz, of_z, rows, counted, k, c
     for q in range(many):
         i = start + q
         for j in range(n):
-            apart = vector_distance(z, i, j) if of_z[i] == of_z[j] else np.inf
+            apart = exact_distance(z, i, j) if of_z[i] == of_z[j] else np.inf
             in_z[q, j] = apart
-            in_yz[q, j] = max(apart, vector_distance(y, i, j)) if of_yz[i] == of_yz[j] else np.inf
+            in_yz[q, j] = max(apart, exact_distance(y, i, j)) if of_yz[i] == of_yz[j] else np.inf
     moved, labels = np.empty((x.shape[1], n)), np.empty(n, np.intp)
     in_xz, joint, radii = np.empty(n), np.empty(n), np.zeros(many)
     labelled = of_x.max() > 0
