@@ -25,7 +25,7 @@ DECODED = (
 )
 PUBLISHED = {
     "steps": {4000}, "width": {256}, "batch": {64}, "learning_rate": {5e-4}, "sources": {10}, "size": {64},
-    "pool": {"gaussian", "mnist", "imdb-bert"}, "schedule_bits": {(2.0, 4.0, 6.0, 8.0, 10.0)},
+    "pool": {"gaussian", "mnist", "imdb-bert"}, "schedule_bits": {(2.0, 4.0, 6.0, 8.0, 10.0)}, "precision": {"float32"},
 }  # fmt: skip
 
 
@@ -35,9 +35,11 @@ def describe_setting(runs: pd.DataFrame) -> str:
     def values(name: str) -> str:
         return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in sorted(set(runs[name])))
 
+    rounded = runs.reindex(columns=["precision"])["precision"] == "bf16"
+    products = ", products of bfloat16 numbers" if rounded.all() else ""
     return (
         f"Profile {profiles(runs)}: {values('steps')} steps of batch {values('batch')} per true MI, "
-        f"{values('critic')} critic of width {values('width')}, Adam {values('learning_rate')}, "
+        f"{values('critic')} critic of width {values('width')}{products}, Adam {values('learning_rate')}, "
         f"{values('sources')} sources. Data {values('pool')}; seeds {values('seed')}; code {versions(runs)}."
     )
 

@@ -96,4 +96,4 @@ def draw(axis: Any, rows: pd.DataFrame) -> None:
     axis.set(xlabel="MSE with bf16 minus MSE with float32 (bits²)", yticks=[], ylabel="rows of the table")
 
 
-ANALYSIS = Analysis("precision", Benchmark(tables, order=[*PLACE, "seed"], axes=("precision", "depth")))
+ANALYSIS = Analysis("precision", Benchmark(tables, order=[*PLACE, "seed"], axes=("precision", "depth"), setting={}))

@@ -40,3 +40,12 @@ def test_a_shift_beyond_the_scatter_is_named(made_up, verdicts):
 def test_one_precision_alone_is_refused(made_up):
     with pytest.raises((InfoscopeError, ValueError), match="precisions"):
         ANALYSIS.analyse(made_up(cells(("bf16",)), lower(0)), ARGUMENTS)
+
+
+def test_a_table_of_bf16_runs_says_so_and_is_not_beside_the_paper(made_up):
+    from analysis.mi_benchmark.estimator_choice import ANALYSIS as CHOICE
+
+    runs = made_up(cells(("bf16",)), lower(0)).drop(columns="study")
+    found = CHOICE.analyse(runs, CHOICE.arguments([]))[0]
+    assert "products of bfloat16 numbers" in found.caption
+    assert "precision bf16 (paper: float32)" in found.caption

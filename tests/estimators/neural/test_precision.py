@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from infoscope.data import GaussianPairs
 from infoscope.estimators import Training, estimate, fit_critic, make_critic
 from infoscope.estimators.neural import precision
-from infoscope.estimators.neural.precision import Bf16Product, check_precision, in_bf16, products_in
+from infoscope.estimators.neural.precision import bf16_product, check_precision, in_bf16, products_in
 from tests.refusals import refused
 
 CPU = torch.device("cpu")
@@ -28,14 +28,20 @@ def seeded(seed):
     return torch.Generator().manual_seed(seed)
 
 
-@pytest.mark.parametrize("shape", [(), (3,)])
-def test_a_product_and_its_gradients_are_of_rounded_factors(shape):
+@pytest.mark.parametrize("shapes", [((5, 7), (7, 4)), ((3, 5, 7), (3, 7, 4)), ((5, 7), (3, 7, 4))])
+def test_a_product_and_its_gradients_are_of_rounded_factors(shapes):
     """As a GPU computes them: factors with eight bits, sums and results in float32."""
-    a, b = (torch.randn(*shape, *of, generator=seeded(k), requires_grad=True) for k, of in enumerate(((5, 7), (7, 4))))
-    found, direction = Bf16Product.apply(a, b), torch.randn(*shape, 5, 4, generator=seeded(2))
+    a, b = (torch.randn(shape, generator=seeded(k), requires_grad=True) for k, shape in enumerate(shapes))
+    found = bf16_product(a, b)
+    direction = torch.randn(found.shape, generator=seeded(2))
     rounded = [one.detach().bfloat16().double() for one in (a, b, direction)]
     of_a, of_b = torch.autograd.grad(found, (a, b), direction)
-    expected = rounded[0] @ rounded[1], rounded[2] @ rounded[1].mT, rounded[0].mT @ rounded[2]
+    of_shared = rounded[2] @ rounded[1].mT
+    expected = (
+        rounded[0] @ rounded[1],
+        of_shared.sum(0) if of_shared.dim() > a.dim() else of_shared,
+        rounded[0].mT @ rounded[2],
+    )
     for one, other in zip((found, of_a, of_b), expected, strict=True):
         assert one.dtype == torch.float32
         assert_close(one.double(), other, rtol=1e-5, atol=1e-5)
@@ -93,6 +99,7 @@ def test_a_training_repeats_and_resumes_bit_for_bit():
 def test_an_estimate_on_arrays_takes_it():
     x, y = (side.numpy() for side in SOURCE.sample(600, seeded(0)))
     settings = dict(folds=2, steps=100, critic="joint", width=32, batch=32)
-    found = [estimate(x, y, "smile-5", precision=name, **settings).value for name in precision.PRECISIONS]
-    assert found[0] != found[1]
-    assert found[0] == pytest.approx(found[1], abs=0.2)
+    found = [estimate(x, y, "smile-5", precision=name, **settings) for name in precision.PRECISIONS]
+    assert found[0].value != found[1].value
+    assert found[0].value == pytest.approx(found[1].value, abs=0.2)
+    assert ["bf16 products" in one.settings for one in found] == [False, True]

@@ -286,3 +286,18 @@ def test_gpu_agrees_with_cpu():
     here = fit_critic(SOURCE, on_cpu, MIXED, 20, batch=8, generator=seeded(3))
     np.testing.assert_allclose(there.trace.values, here.values, rtol=0, atol=1e-9)
     same_weights(on_gpu.cpu(), on_cpu, rtol=0, atol=2e-6)  # see test_packed_sequential_and_alone_agree
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("kind", ["joint", "separable", "bilinear"])
+def test_bf16_on_a_gpu_is_near_float32(kind):
+    """Packed, the same pairs and weights: the first estimates to the rounding of factors, the last by their level."""
+    traces = [
+        fit_critic(SOURCE, critic_of(2, kind, 64, torch.float32), "smile-5", 200, generator=seeded(3), device="cuda",
+                   precision=precision).values
+        for precision in ("float32", "bf16")
+    ]  # fmt: skip
+    np.testing.assert_allclose(traces[1][:, 0], traces[0][:, 0], rtol=0, atol=0.01)
+    assert (traces[0] != traces[1]).any()
+    np.testing.assert_allclose(traces[1][:, 100:].mean(1), traces[0][:, 100:].mean(1), rtol=0, atol=0.1)

@@ -366,7 +366,7 @@ def _combined(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
         "n": sum(fold.rows for fold in folds),
         "method": f"{bound.name}, {method.critic} critic",
         "settings": f"{len(folds)} folds, {method.restarts} training{'s' * (method.restarts > 1)} each, batches of "
-        f"{method.batch}, read out on {largest:,} rows",
+        f"{method.batch}{', bf16 products' * (method.precision == 'bf16')}, read out on {largest:,} rows",
         "units": len(np.unique(pairs.units)),
         "degrees": degrees,
     }

@@ -50,7 +50,7 @@ def in_bf16() -> bool:
 
 def product(a: Tensor, b: Tensor) -> Tensor:
     """a b [..., n, m] of a [..., n, k] and b [..., k, m]."""
-    return Bf16Product.apply(a, b) if a.is_cuda and in_bf16() else a @ b
+    return bf16_product(a, b) if a.is_cuda and in_bf16() else a @ b
 
 
 def linear(h: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -62,8 +62,14 @@ def linear(h: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return h @ weight.mT if bias is None else torch.baddbmm(bias.unsqueeze(1), h, weight.mT)
 
 
-class Bf16Product(torch.autograd.Function):
-    """a b of a [(members,) n, k] and b [(members,) k, m], and the gradients, all by `_float32_sums`."""
+def bf16_product(a: Tensor, b: Tensor) -> Tensor:
+    """a b of a [(members,) n, k] and b [(members,) k, m], and its gradients, of numbers rounded to bfloat16."""
+    members = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return _Bf16Product.apply(a.expand(*members, -1, -1), b.expand(*members, -1, -1))
+
+
+class _Bf16Product(torch.autograd.Function):
+    """`bf16_product` of factors with equally many members."""
 
     @staticmethod
     def forward(ctx, a: Tensor, b: Tensor) -> Tensor:
