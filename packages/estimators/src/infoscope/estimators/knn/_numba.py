@@ -22,6 +22,7 @@ STEPS = 256  # of a byte, over SPAN times the distance between two quantiles of 
 CENTRE, SPAN = (0.05, 0.95), 1.6
 FINEST, COARSEST = 4, 120  # steps in a radius, outside which bytes tell too little
 FEW = 16  # points of a leaf that are decided one by one
+# What is called for every point and leaf is inlined: a call with ten arrays takes as long as the leaf (50 ns).
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +170,7 @@ def leaf_distances(scaled, query, start, end, row):
             row[j] = max(row[j], max(left, right))
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(inline="always")
 def offsets(columns, start, end, corner, row):
     """row[:end - start] = the largest columns[c, j] - corner[c] of the points start..end, in the integers' own type.
 
@@ -226,7 +227,7 @@ def lowest_bit(typingctx, word):
     return types.uint64(types.uint64), codegen
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(inline="always")
 def gather_below(row, width, limit, start, found, count):
     """Appends start + j, j < width, with row[j] below the limit to `found`: the new count. Overwrites row's padding."""
     padded = -(-width // LANES) * LANES
@@ -323,7 +324,7 @@ def below(distance, slack, scale):
     return np.float32((distance * (1 - ROUNDING) - slack) * scale * (1 - ROUNDING))
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(inline="always")
 def near_in_steps(coarse, i, most, start, end, corner, steps, found, count):
     """Appends all of the points start..end within so many steps of point i, and some others, to `found`: new count."""
     for c in range(len(coarse)):
@@ -332,7 +333,7 @@ def near_in_steps(coarse, i, most, start, end, corner, steps, found, count):
     return gather_below(steps, end - start, np.uint8(2 * most + 1), start, found, count)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(inline="always")
 def gather_within(
     i, distance, start, end, scaled, scale, slack, coarse, step, corner, row, steps, found, count
 ):  # fmt: skip
@@ -363,7 +364,7 @@ def lowered(values, count, k, limit, slack, scale):
     return min(limit, above(exact, slack, scale))
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(inline="always")
 def search_leaf(
     i, start, end, exact, scaled, scale, slack, coarse, step, corner, row, steps, found, own, distances, ids, ties
 ):  # fmt: skip
