@@ -20,16 +20,17 @@ PRECISIONS = ("float32", "bf16")
 _UNITS = ("avx512_bf16", "amx_bf16")  # of a CPU that multiplies bfloat16, as torch names them
 
 
-def check_precision(precision: str, device: torch.device, dtype: torch.dtype | None) -> None:
-    """ValueError: a name not in PRECISIONS, or bf16 for a device without such products or for float64 weights."""
+def check_precision(precision: str, device: torch.device, dtype: torch.dtype | None) -> str:
+    """The precision. ValueError: not of PRECISIONS; bf16 on a device without such products, or for float64 weights."""
     if one_of("precision", precision, PRECISIONS) == "float32":
-        return
+        return precision
     if dtype not in (torch.float32, None):
         raise InvalidInput(f"precision must be float32 for weights of {dtype}, got 'bf16'.")
     if device.type != "cuda" and (device.type != "cpu" or not any(map(torch.cpu.get_capabilities().get, _UNITS))):
         raise InvalidInput(
             "precision must be float32 on this machine, got 'bf16': it takes a GPU, or a CPU with AVX512-BF16 or AMX."
         )
+    return precision
 
 
 @contextmanager

@@ -228,8 +228,7 @@ class Training:
 
         self.critic = critic if device is None else critic.to(device)
         self.device = critic.device if device is None else torch.device(device)
-        check_precision(precision, self.device, critic.dtype)
-        self._precision = precision
+        self._precision = check_precision(precision, self.device, critic.dtype)
         if self.device.type == "cpu":
             torch.empty(31 << 20, dtype=torch.uint8)  # glibc then keeps 62 MiB of freed memory: saves 3 ms a step
         self.packed = self.device.type == "cuda" if packed is None else packed

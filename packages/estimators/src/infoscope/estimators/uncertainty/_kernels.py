@@ -304,13 +304,13 @@ def rank_of(distance, values):
 
 
 @numba.njit(cache=True, nogil=True)
-def squeeze(kept, found, count, limit):
-    """Keeps of the first `count` candidates those below the limit; returns how many."""
-    left = 0
+def squeeze(kept, found, count, k, limit, slack, scale):
+    """Lowers the limit to what the k nearest of `count` candidates need, and keeps those below it: limit, new count."""
+    limit, left = lowered(kept, count, k, limit, slack, scale), 0
     for p in range(count):
         kept[left], found[left] = kept[p], found[p]
         left += kept[left] < limit
-    return left
+    return limit, left
 
 
 @numba.njit(cache=True, nogil=True)
@@ -336,39 +336,35 @@ def fill_lists(
         for b in first[a] + np.argsort(apart):
             if gaps[b - first[a]] >= limits[:size].max():
                 continue
-            start, width = bounds[b], bounds[b + 1] - bounds[b]
+            start, end = bounds[b], bounds[b + 1]
             least_distances(scaled, start_a, start_a + size, low, high, b, near)
             for q in range(size):
                 if near[q] >= limits[q]:
                     continue
-                before = counts[q]
+                i, before = start_a + q, counts[q]
                 if a == b:
-                    leaf_distances(scaled, start_a + q, start, start + width, row)
+                    leaf_distances(scaled, i, start, end, row)
                     row[q] = np.inf
-                    if width > k:
-                        limits[q] = lowered(row, width, k, limits[q], slack, scale)
-                    counts[q] = gather_below(row, width, limits[q], start, found[q], before)
-                    for p in range(before, counts[q]):
-                        kept[q, p] = row[found[q, p] - start]
+                    if end - start > k:
+                        limits[q] = lowered(row, end - start, k, limits[q], slack, scale)
+                    until = gather_below(row, end - start, limits[q], start, found[q], before)
                 else:
                     until = gather_within(
-                        start_a + q, limits[q] / scale, start, start + width, scaled, scale, slack, coarse, step,
-                        corner, row, steps, found[q], before,
+                        i, limits[q] / scale, start, end, scaled, scale, slack, coarse, step, corner, row, steps,
+                        found[q], before,
                     )  # fmt: skip
-                    for p in range(before, until):
-                        kept[q, counts[q]] = exact_distance(exact, start_a + q, found[q, p]) * scale
-                        found[q, counts[q]] = found[q, p]
-                        counts[q] += kept[q, counts[q]] < limits[q]
+                for p in range(before, until):
+                    kept[q, counts[q]] = exact_distance(exact, i, found[q, p]) * scale
+                    found[q, counts[q]] = found[q, p]
+                    counts[q] += kept[q, counts[q]] < limits[q]
                 if counts[q] > most:
-                    limits[q] = lowered(kept[q], counts[q], k, limits[q], slack, scale)
-                    counts[q] = squeeze(kept[q], found[q], counts[q], limits[q])
+                    limits[q], counts[q] = squeeze(kept[q], found[q], counts[q], k, limits[q], slack, scale)
                     if counts[q] > most:
                         return False
         for q in range(size):
             i = order[start_a + q]
             if counts[q] > k:
-                limits[q] = lowered(kept[q], counts[q], k, limits[q], slack, scale)
-                counts[q] = squeeze(kept[q], found[q], counts[q], limits[q])
+                limits[q], counts[q] = squeeze(kept[q], found[q], counts[q], k, limits[q], slack, scale)
             clean[i] = place(start_a + q, found[q, : counts[q]], exact, order, values, distances[i], ids[i])
     return True
 
