@@ -170,7 +170,7 @@ def leaf_distances(scaled, query, start, end, row):
             row[j] = max(row[j], max(left, right))
 
 
-@numba.njit(inline="always")
+@numba.njit(cache=True, nogil=True)
 def offsets(columns, start, end, corner, row):
     """row[:end - start] = the largest columns[c, j] - corner[c] of the points start..end, in the integers' own type.
 
@@ -227,7 +227,7 @@ def lowest_bit(typingctx, word):
     return types.uint64(types.uint64), codegen
 
 
-@numba.njit(inline="always")
+@numba.njit(cache=True, nogil=True)
 def gather_below(row, width, limit, start, found, count):
     """Appends start + j, j < width, with row[j] below the limit to `found`: the new count. Overwrites row's padding."""
     padded = -(-width // LANES) * LANES
