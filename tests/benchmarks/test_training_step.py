@@ -23,7 +23,6 @@ from torch import Tensor, nn
 from infoscope.data import EmbeddingPool, GaussianPairs, ImagePairs, ImagePool, TextPairs
 from infoscope.errors import InvalidInput
 from infoscope.estimators import BOUNDS, JointCritic, Training, make_critic, share_training
-from infoscope.estimators.neural.pairwise_layers import blocks
 from infoscope.estimators.neural.precision import PRECISIONS, check_precision, products_in
 from tests.benchmarks.timing import seconds, show
 
@@ -104,19 +103,16 @@ class Least:
         with products_in(self.precision), torch.no_grad():
             for side, weight in self.sides:
                 side @ weight.T, self.of_side.T @ side
-            for _, pairs in blocks(BATCH, BATCH, WIDTH):
-                for below, output in zip(self.outputs, self.outputs[1:]):
-                    torch.mm(below[pairs], self.hidden.T, out=output[pairs])
-            for _, pairs in blocks(BATCH, BATCH, WIDTH):
-                for flow, of_below in zip(self.flows[:0:-1], self.flows[-2::-1]):
-                    torch.mm(flow[pairs], self.hidden, out=of_below[pairs])
+            for below, output in zip(self.outputs, self.outputs[1:]):
+                torch.mm(below, self.hidden.T, out=output)
+            for flow, of_below in zip(self.flows[:0:-1], self.flows[-2::-1]):
+                torch.mm(flow, self.hidden, out=of_below)
             for flow, below in zip(self.flows[1:], self.outputs):
                 flow.T @ below
 
     def passes(self) -> None:
-        for _, pairs in blocks(BATCH, BATCH, WIDTH):
-            for one in (*self.outputs, *self.flows):
-                one[pairs].abs_()
+        for one in (*self.outputs, *self.flows):
+            one.abs_()
 
     def step(self) -> None:
         self.products()

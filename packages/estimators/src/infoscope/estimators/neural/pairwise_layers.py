@@ -1,8 +1,8 @@
-"""The joint critic's layers after the first, over all pairs of rows, in blocks that stay in a CPU's cache."""
+"""The joint critic's layers after the first, over all pairs of rows, with one pass over memory between two products."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -11,15 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from infoscope.estimators.neural import _kernels as kernels
 
-_BLOCK = 1 << 20  # numbers of the output of a ReLU in a block (4 MiB of float32)
-
-
-def blocks(n: int, m: int, width: int) -> Iterator[tuple[slice, slice]]:
-    """Slices of the n rows, and of their n m pairs in row-major order, that cover them in blocks."""
-    rows = max(1, _BLOCK // (m * width))
-    for start in range(0, n, rows):
-        stop = min(n, start + rows)
-        yield slice(start, stop), slice(start * m, stop * m)
+_BLOCK = 1 << 20  # numbers of the output of a ReLU in a block of scores without gradients (4 MiB of float32)
 
 
 def _array(tensor: Tensor) -> np.ndarray:
@@ -50,10 +42,11 @@ class _Layers:
 def pairwise_scores(left: Tensor, right: Tensor, dtype: torch.dtype, *layers: Tensor) -> Tensor:
     """The scores of PairwiseLayers, without gradients and in the memory of one block."""
     n, (m, width) = len(left), right.shape
-    scores, own = left.new_empty(n, m), _Layers(left, right, dtype, layers)
-    room = [left.new_empty(min(n * m, max(m, _BLOCK // width)), width, dtype=dtype) for _ in layers[::2]]
-    for rows, pairs in blocks(n, m, width):
-        own.score(rows, [one[: pairs.stop - pairs.start] for one in room], scores.numpy().reshape(-1)[pairs])
+    scores, own, rows = left.new_empty(n, m), _Layers(left, right, dtype, layers), max(1, _BLOCK // (m * width))
+    room = [left.new_empty(min(n, rows) * m, width, dtype=dtype) for _ in layers[::2]]
+    for start in range(0, n, rows):
+        of_block = scores[start : start + rows].view(-1).numpy()
+        own.score(slice(start, start + rows), [one[: len(of_block)] for one in room], of_block)
     return scores
 
 
@@ -66,36 +59,30 @@ class PairwiseLayers(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, left: Tensor, right: Tensor, dtype: torch.dtype, *layers: Tensor) -> Tensor:
-        n, (m, width) = len(left), right.shape
-        scores, own = left.new_empty(n, m), _Layers(left, right, dtype, layers)
-        outputs = [left.new_empty(n * m, width, dtype=dtype) for _ in layers[::2]]  # all that the gradients need
-        for rows, pairs in blocks(n, m, width):
-            own.score(rows, [h[pairs] for h in outputs], scores.numpy().reshape(-1)[pairs])
+        scores, own = left.new_empty(len(left), len(right)), _Layers(left, right, dtype, layers)
+        outputs = [left.new_empty(scores.numel(), right.shape[1], dtype=dtype) for _ in layers[::2]]
+        own.score(slice(None), outputs, scores.view(-1).numpy())
         ctx.save_for_backward(*own.weights, layers[-2], *outputs)
         return scores
 
     @staticmethod
     @once_differentiable
     def backward(ctx, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        n, m = gradient.shape
-        depth = len(ctx.saved_tensors) // 2 - 1
+        (n, m), depth = gradient.shape, len(ctx.saved_tensors) // 2 - 1
         weights, last, outputs = ctx.saved_tensors[:depth], ctx.saved_tensors[depth], ctx.saved_tensors[depth + 1 :]
-        width = last.shape[1]
-        of_left, of_right = gradient.new_empty(n, width), gradient.new_zeros(m, width)
-        of_last, of_bias = torch.zeros_like(last), gradient.sum().reshape(1)
-        of_biases = [gradient.new_zeros(width) for _ in outputs]  # the first is of the maps before
-        flows = [torch.empty_like(h) for h in outputs]  # gradients before every ReLU
-        of_scores, arrays = gradient.reshape(-1).numpy(), [[_array(one) for one in of] for of in (outputs, flows)]
-        sums = [_array(one) for one in of_biases]
-        for rows, pairs in blocks(n, m, width):
-            (*hs, h), (*gs, flow) = ([one[pairs] for one in of] for of in arrays)
-            kernels.scores_backward(of_scores[pairs], _array(last)[0], h, flow, _array(of_last)[0], sums[-1])
-            for k in reversed(range(depth)):
-                torch.mm(flows[k + 1][pairs], weights[k], out=flows[k][pairs])
-                if k:
-                    kernels.relu_backward(gs[k], hs[k], sums[k])
-            first = (*gs, flow)[0], (*hs, h)[0]
-            kernels.sums_backward(*first, _array(of_left)[rows], _array(of_right))
-        of_weights = [torch.mm(flow.T, h).to(gradient.dtype) for flow, h in zip(flows[1:], outputs)]
-        layers = zip((*of_weights, of_last), (*of_biases[1:], of_bias))
+        of_left, of_right = gradient.new_empty(n, last.shape[1]), gradient.new_zeros(m, last.shape[1])
+        of_weights = [torch.zeros_like(last)]  # from the last layer to the first
+        of_biases = [gradient.sum().reshape(1), *(gradient.new_zeros(last.shape[1]) for _ in outputs)]
+        arrays, sums = [_array(h) for h in outputs], [_array(one) for one in reversed(of_biases)]
+        flow, below = torch.empty_like(outputs[-1]), torch.empty_like(outputs[-1])  # gradients before a ReLU
+        kernels.scores_backward(
+            _array(gradient.reshape(-1)), _array(last)[0], arrays[-1], _array(flow), _array(of_weights[0])[0], sums[-2]
+        )
+        for k in reversed(range(depth)):
+            of_weights.append(torch.mm(flow.T, outputs[k]).to(gradient.dtype))
+            flow, below = torch.mm(flow, weights[k], out=below), flow
+            if k:
+                kernels.relu_backward(_array(flow), arrays[k], sums[k])
+        kernels.sums_backward(_array(flow), arrays[0], _array(of_left), _array(of_right))
+        layers = zip(reversed(of_weights), reversed(of_biases[:-1]))
         return of_left, of_right, None, *(one for layer in layers for one in layer)
