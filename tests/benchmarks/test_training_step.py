@@ -143,7 +143,10 @@ def shares(domain: str, source, load: Callable[[], tuple[Tensor, Tensor]]) -> No
     tiled = TiledStep(make_critic("joint", source.dim_x, source.dim_y))
     tiled(*load())
     rest = None
-    for precision in filter(available, PRECISIONS):
+    for precision in PRECISIONS:
+        if not available(precision):
+            show(f"{domain}, {precision}", limit="this processor does not multiply bfloat16 numbers")
+            continue
         kinds = {"step": (fixed, BOUND), "with data": (source, BOUND), "eight": (source, share_training(ESTIMATORS))}
         trainings = {}
         for name, (pairs, bound) in kinds.items():
@@ -161,12 +164,14 @@ def shares(domain: str, source, load: Callable[[], tuple[Tensor, Tensor]]) -> No
             expected = took["least"]
         else:
             expected = took["least"] + rest
-        of = {"share": expected / step, "of products": took["products"] / step, "with data": step / data,
-              "loop / ours": took["loop"] / data, "8 loops / ours": 8 * took["loop"] / eight}  # fmt: skip
+        shared = len(share_training(ESTIMATORS)) * step / eight
+        of = {"share": expected / step, "products": took["products"] / step, "with data": step / data,
+              "shared": shared, "loop / ours": took["loop"] / data,
+              "8 loops / ours": 8 * took["loop"] / eight}  # fmt: skip
         median = {name: float(np.median(values)) for name, values in of.items()}
         show(f"{domain}, {precision}", ms=1e3 * float(np.median(step)), **median)
         assert median["share"] >= STEP_SHARE
-        assert median["with data"] >= DATA_SHARE
+        assert min(median["with data"], median["shared"]) >= DATA_SHARE
 
 
 def labelled_files(choose: random.Random, files: list[list[Path]]) -> tuple[list[Path], list[Path]]:

@@ -2,7 +2,7 @@
 
 Every point's nearest K points are sorted; a subsample's k-th neighbour is found by adding weights (0 or 1) along that
 list. Coordinates of 16 bits preselect the points to count, float64 distances decide: counts are exact. A point whose
-list is too short is counted from its full row. The lists are made by a falling threshold instead of insertion.
+list is too short is counted from its full row.
 """
 
 from __future__ import annotations
@@ -14,15 +14,11 @@ from infoscope.estimators.knn._numba import (
     LANES,
     above,
     below,
-    build,
     exact_distance,
     gather_below,
-    gather_within,
     greatest_distances,
-    leaf_distances,
     leaf_gaps,
     least_distances,
-    lowered,
     offsets,
 )
 from infoscope.estimators.knn.search import nearest
@@ -277,23 +273,6 @@ def sorted_sums(values, codes, bounds, order, distances, position, least, greate
     return sums
 
 
-def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The k nearest others of the same code of points [n, d]: distances [n, k] (inf: none), ids (-1: none), clean [n].
-
-    Lists with ties, zero distances or ties beyond the end are not clean, and not to be read.
-    """
-    tree = build(points, codes)
-    n = len(points)
-    distances, ids = np.full((n, k), np.inf), np.full((n, k), -1)
-    clean = np.zeros(n, np.bool_)
-    if fill_lists(tree.order, *tree.arrays, *tree.in_steps, distances, ids, clean):
-        return distances, ids, clean
-    found = nearest(points, k, codes)
-    distances, finite = found.distances, np.isfinite(found.distances)
-    repeated = (distances[:, 1:] == distances[:, :-1]) & finite[:, 1:]
-    return distances, found.ids, ~(repeated.any(axis=1) | (distances[:, 0] == 0) | ((found.ties > 0) & finite[:, -1]))
-
-
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # a sum of few ones is exact in any order
 def rank_of(distance, values):
     """How many of the values are at most `distance`; counted in float64, which has the lanes of what is compared."""
@@ -303,82 +282,12 @@ def rank_of(distance, values):
     return int(rank)
 
 
-@numba.njit(cache=True, nogil=True)
-def squeeze(kept, found, count, k, limit, slack, scale):
-    """Lowers the limit to what the k nearest of `count` candidates need, and keeps those below it: limit, new count."""
-    limit, left = lowered(kept, count, k, limit, slack, scale), 0
-    for p in range(count):
-        kept[left], found[left] = kept[p], found[p]
-        left += kept[left] < limit
-    return limit, left
+def sorted_lists(points: np.ndarray, k: int, codes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The k nearest others of the same code of points [n, d]: distances [n, k] (inf: none), ids (-1: none), clean [n].
 
-
-@numba.njit(cache=True, nogil=True)
-def fill_lists(
-    order, exact, scaled, scale, bounds, low, high, middle, margin, first, last, coarse, step, distances, ids, clean
-):  # fmt: skip
-    """Fills the lists of all points, in the sample's order (other arrays: the tree's). False if ties stop it."""
-    k, leaves = distances.shape[1], len(bounds) - 1
-    widest = (bounds[1:] - bounds[:-1]).max()
-    row, near = np.empty(widest + LANES, np.float32), np.empty(widest, np.float32)
-    most = k + LANES  # candidates of one point before the limit is lowered
-    room = most + widest + LANES
-    kept, found = np.empty((widest, room), np.float32), np.empty((widest, room), np.int32)
-    counts, limits, values = np.empty(widest, np.int64), np.empty(widest, np.float32), np.empty(room + 8)
-    steps, corner = np.empty(widest + LANES, np.uint8), np.empty(len(coarse), np.uint8)
-    for a in range(leaves):
-        start_a, size = bounds[a], bounds[a + 1] - bounds[a]
-        slack = margin[a] + margin[first[a] : last[a]].max()
-        counts[:size], limits[:size] = 0, np.inf
-        gaps, apart = np.empty(last[a] - first[a], np.float32), np.empty(last[a] - first[a], np.float32)
-        leaf_gaps(low, high, middle, a, first[a], last[a], gaps, apart)
-        apart[a - first[a]] = -1  # its own leaf comes first
-        for b in first[a] + np.argsort(apart):
-            if gaps[b - first[a]] >= limits[:size].max():
-                continue
-            start, end = bounds[b], bounds[b + 1]
-            least_distances(scaled, start_a, start_a + size, low, high, b, near)
-            for q in range(size):
-                if near[q] >= limits[q]:
-                    continue
-                i, before = start_a + q, counts[q]
-                if a == b:
-                    leaf_distances(scaled, i, start, end, row)
-                    row[q] = np.inf
-                    if end - start > k:
-                        limits[q] = lowered(row, end - start, k, limits[q], slack, scale)
-                    until = gather_below(row, end - start, limits[q], start, found[q], before)
-                else:
-                    until = gather_within(
-                        i, limits[q] / scale, start, end, scaled, scale, slack, coarse, step, corner, row, steps,
-                        found[q], before,
-                    )  # fmt: skip
-                for p in range(before, until):
-                    kept[q, counts[q]] = exact_distance(exact, i, found[q, p]) * scale
-                    found[q, counts[q]] = found[q, p]
-                    counts[q] += kept[q, counts[q]] < limits[q]
-                if counts[q] > most:
-                    limits[q], counts[q] = squeeze(kept[q], found[q], counts[q], k, limits[q], slack, scale)
-                    if counts[q] > most:
-                        return False
-        for q in range(size):
-            i = order[start_a + q]
-            if counts[q] > k:
-                limits[q], counts[q] = squeeze(kept[q], found[q], counts[q], k, limits[q], slack, scale)
-            clean[i] = place(start_a + q, found[q, : counts[q]], exact, order, values, distances[i], ids[i])
-    return True
-
-
-@numba.njit(cache=True, nogil=True)
-def place(i, found, exact, order, values, distances, ids):
-    """Sorts the candidates `found` of point i into its list; returns whether it has no ties."""
-    count, listed = len(found), min(len(ids), len(found))
-    padded = -(-count // 8) * 8
-    for p in range(count):
-        values[p] = exact_distance(exact, i, found[p])
-    values[count:padded] = np.inf
-    for p in range(count):
-        rank = rank_of(values[p], values[:padded]) - 1
-        if rank < listed:
-            distances[rank], ids[rank] = values[p], order[found[p]]
-    return listed == 0 or (distances[0] > 0 and ids[:listed].min() >= 0)
+    Lists with ties, zero distances or ties beyond the end are not clean, and not to be read.
+    """
+    found = nearest(points, k, codes)
+    distances, finite = found.distances, np.isfinite(found.distances)
+    repeated = (distances[:, 1:] == distances[:, :-1]) & finite[:, 1:]
+    return distances, found.ids, ~(repeated.any(axis=1) | (distances[:, 0] == 0) | ((found.ties > 0) & finite[:, -1]))
