@@ -2,6 +2,7 @@
 intervals, beside the standard error over seeds that the float32 figure has.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,60 +17,65 @@ from infoscope.metrics import replicated
 from sweeps.mi_benchmark.settings import PRECISIONS
 
 PLACE = ["study", *GROUP, "true_bits", "depth", "bound"]
-FIGURES = {"mse_bits2": "MSE (bits²)", "second_half_mean_bits": "mean estimate, 2nd half (bits)"}
+FIGURES = {"mse_bits2": ("MSE (bits²)", "MSE"), "second_half_mean_bits": ("mean estimate, 2nd half (bits)", "mean")}
 NAMES = {"pool": "data", "true_bits": "true MI (bits)", "bound": "estimator"}
 
 
 def tables(evidence: Evidence) -> Sequence[Result]:
     """The differences, a row for each figure of the two tables."""
-    figures = pd.DataFrame(differences(evidence.rows))
-    if figures.empty:
+    figures = pd.DataFrame([differences(place, part) for place, part in evidence.rows.groupby(PLACE, sort=False)])
+    if not figures["runs"].any():
         raise ValueError(
-            f"precisions must both have been run with a common seed, got {set(evidence.rows['precision'])}."
+            f"precision must be both with a common seed, got {', '.join(set(evidence.rows['precision']))}."
         )
-    text = figures[PLACE].rename(columns=NAMES)
-    for name, title in FIGURES.items():
+    text = figures[[*PLACE, "runs"]].rename(columns=NAMES)
+    for name, (title, short) in FIGURES.items():
         text[title] = [plus_minus(*pair, "diverged") for pair in zip(figures[name], figures[f"{name}_error"])]
-        text["bf16 - float32"] = [
-            f"{difference:+.4f} ({low:+.4f} to {high:+.4f})"
-            for difference, low, high in figures[
-                [f"{name}_{part}" for part in ("difference", "low", "high")]
-            ].to_numpy()
-        ]
-        text = text.rename(columns={"bf16 - float32": f"bf16 - float32, {title.partition(' ')[0].rstrip(',')}"})
+        parts = figures[[f"{name}_{part}" for part in ("difference", "low", "high")]].to_numpy()
+        text[f"bf16 - float32, {short}"] = [change_text(*part) for part in parts]
+    text["diverged (float32, bf16)"] = [
+        ", ".join(map(str, pair)) for pair in zip(*(figures[f"{of}_diverged"] for of in PRECISIONS))
+    ]
     sentences = [
         "Figures with float32 products ± their standard error over seeds, and what bf16 changes: the mean difference "
-        "over the same seeds with its 95 % interval.",
+        "over the seeds at which neither diverged, with its 95 % interval.",
         "Both have the same pairs and initial weights; a training amplifies any rounding, so that single runs differ.",
     ]
     return [
         evidence.result(
             "differences", figures, text, sentences, drawing(figures, draw, "bf16 - float32, MSE (bits²)"),
-            list(claims(figures)), has_oracle=False,
+            list(claims(figures.dropna())), has_oracle=False,
         )
     ]  # fmt: skip
 
 
-def differences(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """By place: figures with float32, their standard errors, and the paired differences."""
-    for place, part in rows.groupby(PLACE, sort=False):
-        found = dict(zip(PLACE, place))
-        for name in FIGURES:
-            wide = part.pivot(index="seed", columns="precision", values=name).reindex(columns=PRECISIONS)
-            both = wide.dropna()
-            if both.empty:
-                break
-            plain, change = replicated(both[PRECISIONS[0]]), replicated(both[PRECISIONS[1]] - both[PRECISIONS[0]])
-            of = {"": plain.value, "_error": plain.standard_error, "_difference": change.value, "_low": change.low,
-                  "_high": change.high}  # fmt: skip
-            found |= {"runs": len(both)} | {f"{name}{part}": value for part, value in of.items()}
-        else:
-            yield found
+def change_text(difference: float, low: float, high: float) -> str:
+    """A difference with its interval, if there is one."""
+    if math.isnan(difference):
+        return "-"
+    return f"{difference:+.4f} ({'one run' if math.isnan(low) else f'{low:+.4f} to {high:+.4f}'})"
+
+
+def differences(place: Sequence[Any], rows: pd.DataFrame) -> dict[str, Any]:
+    """Of a place: figures with float32, their standard errors, the paired differences, and how many runs diverged."""
+    found = dict(zip(PLACE, place))
+    for name in FIGURES:
+        wide = rows.pivot(index="seed", columns="precision", values=name).reindex(columns=PRECISIONS)
+        both = wide.dropna()
+        found["runs"] = len(both)
+        found |= {f"{of}_diverged": int(rows.loc[rows["precision"] == of, name].isna().sum()) for of in PRECISIONS}
+        first, second = (both[of].to_numpy() for of in PRECISIONS)
+        values: tuple[float, ...] = (math.nan,) * 5
+        if len(both):
+            plain, change = replicated(first), replicated(second - first)
+            values = (plain.value, plain.standard_error, change.value, change.low, change.high)
+        found |= {f"{name}{part}": value for part, value in zip(("", "_error", "_difference", "_low", "_high"), values)}
+    return found
 
 
 def claims(figures: pd.DataFrame) -> Iterator[Claim]:
     """Whether differences are within a standard error, and within chance."""
-    for name, title in FIGURES.items():
+    for name, (title, _) in FIGURES.items():
         change, error = figures[f"{name}_difference"], figures[f"{name}_error"]
         beyond = figures[change.abs() > error]
         clear = (np.sign(figures[f"{name}_low"]) == np.sign(figures[f"{name}_high"])).sum()

@@ -107,7 +107,7 @@ def training_cells(profile: Profile, domain: str, **fields: Any) -> list[dict]:
         bound=[BOUNDS[name].name for name in profile.bounds],
         seed=list(profile.seeds),
     )
-    if profile.precision != PRECISIONS[0]:
+    if profile.precision != PRECISIONS[0]:  # a field that cells before it do not have
         training |= dict(precision=profile.precision)
     # twice, so that added fields come before the estimator and the seed, also in the names of runs
     return grid(**data_fields(profile, domain) | fields | training | fields)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from analysis.mi_benchmark.precision import ANALYSIS
-from infoscope.errors import InfoscopeError
 
 ARGUMENTS = ANALYSIS.arguments([])
 
@@ -37,8 +36,17 @@ def test_a_shift_beyond_the_scatter_is_named(made_up, verdicts):
     assert "smile-inf" in found.claims[0].evidence
 
 
+def test_runs_that_diverged_are_counted(made_up):
+    runs = made_up(cells(), lower(0.01))
+    of = (runs["seed"] == 1) & (runs["bound"] == "nwj") & (runs["precision"] == "bf16")
+    runs.loc[of, [name for name in runs if "mse" in name or "mean" in name]] = np.nan
+    (found,) = ANALYSIS.analyse(runs, ARGUMENTS)
+    row = found.text[found.text["estimator"] == "nwj"].iloc[0]
+    assert (row["diverged (float32, bf16)"], row["runs"]) == ("0, 1", 3)
+
+
 def test_one_precision_alone_is_refused(made_up):
-    with pytest.raises((InfoscopeError, ValueError), match="precisions"):
+    with pytest.raises(ValueError, match="precision"):
         ANALYSIS.analyse(made_up(cells(("bf16",)), lower(0)), ARGUMENTS)
 
 

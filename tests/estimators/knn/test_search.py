@@ -113,3 +113,13 @@ assert 'jax' not in sys.modules
 @pytest.mark.system
 def test_import_compiles_nothing():
     subprocess.run([sys.executable, "-c", IMPORTS], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("seed", range(3050, 3070))
+def test_neighbours_that_rounding_cannot_tell_apart_are_found_beside_their_own_group(seed):
+    """Two clusters so far apart that float32 distances within one are alike; half of the rows are of the own group."""
+    generator = np.random.default_rng(seed)
+    points = 3 * generator.normal(size=(40, 1)) + 1e7 * generator.integers(0, 2, (40, 1))
+    groups = generator.integers(0, 2, 40)
+    expected = np.sort(distance_matrix(points, None, groups), axis=1)[:, :5]
+    np.testing.assert_array_equal(nearest(points, 5, None, groups).distances, expected)

@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 from torch import Tensor
 from torch.testing import assert_close
 
+from infoscope.estimators import make_critic
 from infoscope.estimators.neural import _kernels as kernels
 from infoscope.estimators.neural import pairwise_layers
 from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
@@ -85,3 +86,19 @@ def test_bits_are_rounded_as_torch_rounds():
     out = torch.empty(1, len(left), dtype=torch.bfloat16)
     kernels.relu_of_sums(left[None].numpy(), np.zeros((1, len(left)), np.float32), out.view(torch.uint16).numpy())
     assert_array_equal(out[0].float(), expected.float())
+
+
+@pytest.mark.parametrize("bits", [0x7FFFFFFF, -1, 0x7F800001])
+def test_no_undefined_number_becomes_another(bits):
+    left = torch.tensor([[bits]], dtype=torch.int32).view(torch.float32)
+    out = torch.zeros(1, 1, dtype=torch.bfloat16)
+    kernels.relu_of_sums(left.numpy(), np.zeros((1, 1), np.float32), out.view(torch.uint16).numpy())
+    assert out.isnan().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_critics_of_half_precision_score_pairs(dtype):
+    critic = make_critic("joint", 3, 3, width=16)
+    x, y = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(0))
+    found = critic.to(dtype)(x.to(dtype), y.to(dtype))
+    assert_close(found.float(), critic.float()(x, y), rtol=0.05, atol=0.05)

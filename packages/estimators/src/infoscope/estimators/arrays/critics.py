@@ -18,11 +18,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from infoscope.checks import one_of
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.arrays.fitting import Split, prepared_tensor, splits, torch_generator
 from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
 from infoscope.estimators.neural.bounds import Bound, Scores, as_bound, split
 from infoscope.estimators.neural.critics import Critic, make_critic
+from infoscope.estimators.neural.precision import PRECISIONS
 from infoscope.estimators.neural.training import Training
 from infoscope.estimators.result import BITS, NATS, Estimate
 from infoscope.estimators.threads import threads_for
@@ -153,6 +155,7 @@ class CriticMethod(Described):
 
     def fit(self, bound: Bound, rows: Rows, stopping: list[Batch], generator: np.random.Generator) -> Fit:
         """A critic trained on `rows` and stopped early by its objective on `stopping`."""
+        one_of("precision", self.precision, PRECISIONS)
         draws = torch_generator(generator)
         critic = make_critic(
             self.critic, rows.dim_x, rows.dim_y, self.depth, self.width, self.embed, generator=draws,
@@ -360,13 +363,14 @@ def _combined(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
     variance = sampling + training
     degrees = variance**2 / (sampling**2 / free[0] + training**2 / free[1]) if variance > 0 else math.nan
     largest = max(fold.largest for fold in folds)
+    rounded = ", bf16 products" if method.precision == "bf16" and method.critic != "inner" else ""
     found: dict[str, Any] = {
         "value": float(shares @ values),
         "standard_error": math.sqrt(variance) if math.isfinite(variance) else math.nan,
         "n": sum(fold.rows for fold in folds),
         "method": f"{bound.name}, {method.critic} critic",
         "settings": f"{len(folds)} folds, {method.restarts} training{'s' * (method.restarts > 1)} each, batches of "
-        f"{method.batch}{', bf16 products' * (method.precision == 'bf16')}, read out on {largest:,} rows",
+        f"{method.batch}{rounded}, read out on {largest:,} rows",
         "units": len(np.unique(pairs.units)),
         "degrees": degrees,
     }

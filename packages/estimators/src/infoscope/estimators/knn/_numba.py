@@ -20,9 +20,8 @@ LANES = 64  # entries compared at once
 ROUNDING = 2.0**-22
 STEPS = 256  # of a byte, over SPAN times the distance between two quantiles of the widest column
 CENTRE, SPAN = (0.05, 0.95), 1.6
-FINEST, COARSEST = 4, 120  # steps in a radius, outside which bytes tell too little
+FINEST, COARSEST = 4, 120  # steps in a radius, outside which bytes tell too little, or twice as many exceed one
 FEW = 16  # points of a leaf that are decided one by one
-# What is called for every point and leaf is inlined: a call with ten arrays takes as long as the leaf (50 ns).
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +173,8 @@ def leaf_distances(scaled, query, start, end, row):
 def offsets(columns, start, end, corner, row):
     """row[:end - start] = the largest columns[c, j] - corner[c] of the points start..end, in the integers' own type.
 
-    Differences below 0 wrap around: no point within r of the corner's + r in all columns gives more than 2 r.
+    Differences below 0 wrap around. No point within r of the corner + r in all columns gives more than 2 r, where that
+    is less than the type's range.
     """
     dim, width, kind = len(corner), end - start, row.dtype.type
     row[:width] = 0
@@ -325,43 +325,31 @@ def below(distance, slack, scale):
 
 
 @numba.njit(inline="always")
-def near_in_steps(coarse, i, most, start, end, corner, steps, found, count):
-    """Appends all of the points start..end within so many steps of point i, and some others, to `found`: new count."""
+def near_in_steps(coarse, i, most, start, end, corner, steps, found):
+    """Fills `found` with the points start..end within so many steps of point i, and some others; their number."""
     for c in range(len(coarse)):
         corner[c] = coarse[c, i] - most
     offsets(coarse, start, end, corner, steps)
-    return gather_below(steps, end - start, np.uint8(2 * most + 1), start, found, count)
-
-
-@numba.njit(inline="always")
-def gather_within(
-    i, distance, start, end, scaled, scale, slack, coarse, step, corner, row, steps, found, count
-):  # fmt: skip
-    """Appends all of the points start..end within a distance of point i, and some others, to `found`: new count."""
-    most = steps_within(distance, step)
-    if FINEST <= most <= COARSEST:
-        return near_in_steps(coarse, i, most, start, end, corner, steps, found, count)
-    leaf_distances(scaled, i, start, end, row)
-    return gather_below(row, end - start, above(distance, slack, scale), start, found, count)
+    return gather_below(steps, end - start, np.uint8(2 * most + 1), start, found, 0)
 
 
 @numba.njit(cache=True, nogil=True)
-def lowered(values, count, k, limit, slack, scale):
-    """A lower limit that admits all within the k-th exact distance; `count` float32 values, k or more below `limit`."""
+def limit_of(values, count, k, slack, scale):
+    """A limit that admits all within the k-th exact distance of `count` float32 values, at least k."""
     padded = -(-count // LANES) * LANES
     values[count:padded] = np.inf
-    low, high = np.float32(0), min(limit, np.float32(3))  # scaled points are at most 2 apart
+    low, high = np.float32(0), np.float32(3)  # scaled points are at most 2 apart
     for _ in range(40):
         middle = (low + high) * np.float32(0.5)
-        below = count_below(values[:padded], middle)
-        if below < k:
+        within = count_below(values[:padded], middle)
+        if within < k:
             low = middle
         else:
             high = middle
-            if below <= k + k // 4:
+            if within <= k + k // 4:
                 break
     exact = (np.float64(high) / scale * (1 + 2 * ROUNDING) + slack) * (1 + 2 * ROUNDING)
-    return min(limit, above(exact, slack, scale))
+    return above(exact, slack, scale)
 
 
 @numba.njit(inline="always")
@@ -369,20 +357,22 @@ def search_leaf(
     i, start, end, exact, scaled, scale, slack, coarse, step, corner, row, steps, found, own, distances, ids, ties
 ):  # fmt: skip
     """Offers the points start..end of other groups `own` to the sorted list of point i; returns the number of ties."""
-    empty, width = distances[0] == np.inf, end - start
-    if empty and width > len(distances):  # as many as the list holds, and itself
-        leaf_distances(scaled, i, start, end, row)
-        limit = lowered(row, width, len(distances) + 1, np.float32(np.inf), slack, scale)
-        count = gather_below(row, width, limit, start, found, 0)
+    empty, width, limit = distances[0] == np.inf, end - start, np.float32(np.inf)
+    most = steps_within(distances[-1], step)
+    if FINEST <= most <= COARSEST:
+        count = near_in_steps(coarse, i, most, start, end, corner, steps, found)
     else:
-        count = gather_within(
-            i, distances[-1], start, end, scaled, scale, slack, coarse, step, corner, row, steps, found, 0
-        )
+        leaf_distances(scaled, i, start, end, row)
+        if empty and width > len(distances):  # as many as the list holds, and itself
+            limit = limit_of(row, width, len(distances) + 1, slack, scale)
+        elif not empty:
+            limit = above(distances[-1], slack, scale)
+        count = gather_below(row, width, limit, start, found, 0)
     for p in range(count):
         j = found[p]
         if own[j] != own[i]:
             ties = insert(distances, ids, ties, exact_distance(exact, i, j), j)
-    if empty and distances[-1] == np.inf and count < width:  # too many of its own group were the nearest
+    if empty and count < width and above(distances[-1], slack, scale) > limit:  # its own group was among the nearest
         distances[:], ids[:], ties = np.inf, -1, 0
         for j in range(start, end):
             if own[j] != own[i]:
@@ -456,7 +446,7 @@ def scan_counts(
                     continue
                 most = steps_within(radius[i], step)
                 if FINEST <= most <= COARSEST:
-                    left = near_in_steps(coarse, i, most, start, end, corner, steps, found, 0)
+                    left = near_in_steps(coarse, i, most, start, end, corner, steps, found)
                     if left <= FEW:
                         for p in range(left):
                             counts[i] += exact_distance(exact, i, found[p]) < radius[i]

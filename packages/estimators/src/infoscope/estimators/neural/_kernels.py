@@ -39,6 +39,8 @@ def stored(typingctx, like, value):
         bits = builder.bitcast(args[1], word)
         odd = builder.and_(builder.lshr(bits, ir.Constant(word, 16)), ir.Constant(word, 1))
         rounded = builder.add(bits, builder.add(odd, ir.Constant(word, 0x7FFF)))
+        undefined = builder.fcmp_unordered("uno", args[1], args[1])
+        rounded = builder.select(undefined, ir.Constant(word, 0x7FC0 << 16), rounded)
         return builder.trunc(builder.lshr(rounded, ir.Constant(word, 16)), ir.IntType(16))
 
     return kind(like, types.float32), codegen

@@ -238,7 +238,8 @@ class JointCritic(Critic):
 
     def _scores(self, x: Tensor, y: Tensor) -> Tensor:
         left, right = self.first_x(x), self.first_y(y)
-        if left.dim() == 2 and left.device.type == "cpu" and not torch.compiler.is_exporting():
+        compiled = left.dim() == 2 and left.device.type == "cpu" and left.dtype in (torch.float32, torch.float64)
+        if compiled and not torch.compiler.is_exporting():
             later = (p.squeeze(0) for layer in (*self.hidden, self.last) for p in (layer.weight, layer.bias))
             score = PairwiseLayers.apply if torch.is_grad_enabled() else pairwise_scores
             return score(left, right, torch.bfloat16 if in_bf16() else left.dtype, *later)

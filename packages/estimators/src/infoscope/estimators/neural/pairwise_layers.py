@@ -40,13 +40,13 @@ class _Layers:
 
 
 def pairwise_scores(left: Tensor, right: Tensor, dtype: torch.dtype, *layers: Tensor) -> Tensor:
-    """The scores of PairwiseLayers, without gradients and in the memory of one block."""
+    """The scores of PairwiseLayers, without gradients and in the memory of two blocks."""
     n, (m, width) = len(left), right.shape
-    scores, own, rows = left.new_empty(n, m), _Layers(left, right, dtype, layers), max(1, _BLOCK // (m * width))
-    room = [left.new_empty(min(n, rows) * m, width, dtype=dtype) for _ in layers[::2]]
+    scores, own, rows = left.new_empty(n, m), _Layers(left, right, dtype, layers), max(1, _BLOCK // max(1, m * width))
+    room = [left.new_empty(min(n, rows) * m, width, dtype=dtype) for _ in range(2)]
     for start in range(0, n, rows):
         of_block = scores[start : start + rows].view(-1).numpy()
-        own.score(slice(start, start + rows), [one[: len(of_block)] for one in room], of_block)
+        own.score(slice(start, start + rows), [one[: len(of_block)] for one in room] * len(layers), of_block)
     return scores
 
 

@@ -1,12 +1,15 @@
-"""Matrix products of numbers rounded to bfloat16, with float32 sums and float32 results, during a training.
+"""Matrix products of a training in bfloat16: factors rounded to eight bits, sums in float32.
 
-Weights, losses and what is done between the products stay float32 (as mixed precision, Micikevicius et al. 2018).
+Weights, their optimiser, scores and losses are float32 (mixed precision, Micikevicius et al. 2018), held-out estimates
+are computed in float32 altogether. On a GPU results of products are float32. On a CPU the joint critic's layers over
+pairs store results and gradients as bfloat16, too, and the library may compute small products in float32.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 from torch import Tensor
@@ -18,6 +21,15 @@ from infoscope.errors import InvalidInput
 
 PRECISIONS = ("float32", "bf16")
 _UNITS = ("avx512_bf16", "amx_bf16")  # of a CPU that multiplies bfloat16, as torch names them
+_AMPERE = (8, 0)  # compute capability of the first NVIDIA GPUs that do
+_current: ContextVar[str] = ContextVar("precision", default=PRECISIONS[0])
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Whether this device multiplies bfloat16 numbers."""
+    if device.type == "cuda":
+        return torch.version.hip is None and torch.cuda.get_device_capability(device) >= _AMPERE
+    return device.type == "cpu" and any(map(torch.cpu.get_capabilities().get, _UNITS))
 
 
 def check_precision(precision: str, device: torch.device, dtype: torch.dtype | None) -> str:
@@ -26,27 +38,33 @@ def check_precision(precision: str, device: torch.device, dtype: torch.dtype | N
         return precision
     if dtype not in (torch.float32, None):
         raise InvalidInput(f"precision must be float32 for weights of {dtype}, got 'bf16'.")
-    if device.type != "cuda" and (device.type != "cpu" or not any(map(torch.cpu.get_capabilities().get, _UNITS))):
+    if not has_bf16(device):
         raise InvalidInput(
-            "precision must be float32 on this machine, got 'bf16': it takes a GPU, or a CPU with AVX512-BF16 or AMX."
+            f"precision must be float32 on device {device}, got 'bf16': it takes a CPU with AVX512-BF16 or AMX, or an "
+            "NVIDIA GPU from Ampere on."
         )
     return precision
 
 
 @contextmanager
 def products_in(precision: str) -> Iterator[None]:
-    """Products of critics inside are of this precision."""
-    before = torch.backends.mkldnn.matmul.fp32_precision
-    torch.backends.mkldnn.matmul.fp32_precision = "bf16" if precision == "bf16" else before
+    """Products of critics inside are of this precision; float32 is what torch is set to."""
+    if precision == "float32":
+        yield
+        return
+    matmul = torch.backends.mkldnn.matmul
+    before, token = matmul.fp32_precision, _current.set(precision)
+    matmul.fp32_precision = "bf16"
     try:
         yield
     finally:
-        torch.backends.mkldnn.matmul.fp32_precision = before
+        matmul.fp32_precision = before
+        _current.reset(token)
 
 
 def in_bf16() -> bool:
     """Whether products are of bfloat16 now: torch's own on a CPU, those of `product` on a GPU."""
-    return torch.backends.mkldnn.matmul.fp32_precision == "bf16"
+    return _current.get() == "bf16"
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:
@@ -64,7 +82,7 @@ def linear(h: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def bf16_product(a: Tensor, b: Tensor) -> Tensor:
-    """a b of a [(members,) n, k] and b [(members,) k, m], and its gradients, of numbers rounded to bfloat16."""
+    """a b, float32, of a [(members,) n, k] and b [(members,) k, m] rounded to bfloat16, and its gradients."""
     members = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return _Bf16Product.apply(a.expand(*members, -1, -1), b.expand(*members, -1, -1))
 
@@ -89,7 +107,7 @@ class _Bf16Product(torch.autograd.Function):
 
 
 def _float32_sums(a: Tensor, b: Tensor) -> Tensor:
-    """a b of bfloat16 numbers, summed and returned in float32; a CPU's are the definition."""
+    """a b of bfloat16 numbers, summed and returned in float32; on a CPU, for tests, of the same numbers as float32."""
     if not a.is_cuda:
         return a.float() @ b.float()
     return (torch.mm if a.dim() == 2 else torch.bmm)(a, b, out_dtype=torch.float32)

@@ -23,7 +23,7 @@ from infoscope.checks import require_int, require_number
 from infoscope.errors import Conflict, MissingValues, UnknownName, WrongLength, WrongShape, WrongType
 from infoscope.estimators.neural.bounds import Bound, Objective, as_bound, split
 from infoscope.estimators.neural.critics import Critic, generator_per_member
-from infoscope.estimators.neural.precision import check_precision, products_in
+from infoscope.estimators.neural.precision import PRECISIONS, check_precision, products_in
 from infoscope.notebook import InNotebook, axes
 from infoscope.sources import KnownPairSource, PairSource
 
@@ -193,7 +193,7 @@ class Training:
     batch          pairs per step, at least 2
     generator      one torch.Generator (None: seed 0), or one per member; members given the same object share batches
     device         where to compute; None: where the critic is. The critic is moved there
-    precision      float32, or bf16: products of numbers rounded to bfloat16, all else in float32 (`neural.precision`)
+    precision      float32, or bf16: products of numbers rounded to bfloat16 (`neural.precision`)
     packed         True: all members in one batched computation; False: one by one; None: packed on CUDA only
 
     Non-finite estimates are recorded and non-finite gradients applied. ValueError: unknown bound, bounds that do not
@@ -226,9 +226,9 @@ class Training:
             raise WrongType("critic must be made with second=True for flo, got one without.")
         generators = generator_per_member(generator, critic.members)
 
-        self.critic = critic if device is None else critic.to(device)
         self.device = critic.device if device is None else torch.device(device)
         self._precision = check_precision(precision, self.device, critic.dtype)
+        self.critic = critic.to(self.device)
         if self.device.type == "cpu":
             torch.empty(31 << 20, dtype=torch.uint8)  # glibc then keeps 62 MiB of freed memory: saves 3 ms a step
         self.packed = self.device.type == "cuda" if packed is None else packed
@@ -285,6 +285,7 @@ class Training:
             {
                 "reports": [list(report) for report in self._reports],
                 "packed": self.packed,
+                "precision": self._precision,
                 "total": self.total,
                 "done": self._done,
                 "values": self._values[: self._done].cpu().clone(),  # not the storage of the whole schedule
@@ -299,10 +300,12 @@ class Training:
         own = {
             "reports": [list(report) for report in self._reports],
             "packed": self.packed,
+            "precision": self._precision,
             "total": self.total,
             "streams": len(self._streams),
         }
-        given = {**{name: state[name] for name in ("reports", "packed", "total")}, "streams": len(state["generators"])}
+        given = {"precision": PRECISIONS[0]} | {name: state[name] for name in own.keys() & state.keys()}
+        given["streams"] = len(state["generators"])
         if given != own:
             raise Conflict(f"state must be of a training with {own}, got one with {given}.")
         self.critic.load_state_dict(state["critic"])
