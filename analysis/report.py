@@ -34,6 +34,7 @@ from analysis.mi_benchmark import (
     information_sources,
     layer_dependency,
     nuisance,
+    precision,
     representation_dimension,
     tune_critic,
 )
@@ -50,7 +51,7 @@ from infoscope.tracking.store.ui import address
 
 ORDER = (  # the papers', one after the other, then our own
     critic_architecture, critic_capacity, estimator_choice, information_sources, representation_dimension, nuisance,
-    layer_dependency, embedding_networks, tune_critic,
+    layer_dependency, embedding_networks, precision, tune_critic,
     toy_model, vae_zoo, entanglement_attacks, tune_vae,
     domain_partition, partition, tune_domain,
     dataset_difficulty, label_errors, structure_learning, usable_leakage,

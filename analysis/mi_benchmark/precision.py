@@ -43,7 +43,7 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     ]
     return [
         evidence.result(
-            "differences", figures, text, sentences, drawing(figures, draw, "bf16 - float32, MSE (bits²)"),
+            "differences", figures, text, sentences, drawing(figures, draw, "rows of the table, in its order"),
             list(claims(figures.dropna())), has_oracle=False,
         )
     ]  # fmt: skip
@@ -91,14 +91,13 @@ def claims(figures: pd.DataFrame) -> Iterator[Claim]:
 
 
 def draw(axis: Any, rows: pd.DataFrame) -> None:
-    """The differences of the MSE in the order of the table."""
-    places, change = np.arange(len(rows)), rows["mse_bits2_difference"]
-    errors = np.array([change - rows["mse_bits2_low"], rows["mse_bits2_high"] - change])
-    axis.errorbar(change, places, xerr=errors, fmt="o", ms=3, label="bf16 - float32, 95 % interval")
-    axis.plot(rows["mse_bits2_error"], places, "|", color="grey", label="± a standard error over seeds")
-    axis.plot(-rows["mse_bits2_error"], places, "|", color="grey")
+    """The differences of the MSE, in standard errors of the float32 figure, in the order of the table."""
+    places, error = np.arange(len(rows), 0, -1), rows["mse_bits2_error"]
+    change, low, high = (rows[f"mse_bits2_{part}"] / error for part in ("difference", "low", "high"))
+    axis.errorbar(change, places, xerr=[change - low, high - change], fmt="o", ms=3, label="95 % interval over seeds")
+    axis.axvspan(-1, 1, color="grey", alpha=0.2, label="one standard error over seeds")
     axis.axvline(0, color="black", lw=0.5)
-    axis.set(xlabel="MSE with bf16 minus MSE with float32 (bits²)", yticks=[], ylabel="rows of the table")
+    axis.set(xlabel="MSE with bf16 minus with float32\n(standard errors of float32)", yticks=[])
 
 
 ANALYSIS = Analysis("precision", Benchmark(tables, order=[*PLACE, "seed"], axes=("precision", "depth"), setting={}))
