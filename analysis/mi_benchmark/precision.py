@@ -25,9 +25,8 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     """The differences, a row for each figure of the two tables."""
     figures = pd.DataFrame([differences(place, part) for place, part in evidence.rows.groupby(PLACE, sort=False)])
     if not figures["runs"].any():
-        raise ValueError(
-            f"precision must be both with a common seed, got {', '.join(set(evidence.rows['precision']))}."
-        )
+        known = ", ".join(sorted(set(evidence.rows["precision"])))
+        raise ValueError(f"precision must be both float32 and bf16 at a common seed, got {known}.")
     text = figures[[*PLACE, "runs"]].rename(columns=NAMES)
     for name, (title, short) in FIGURES.items():
         text[title] = [plus_minus(*pair, "diverged") for pair in zip(figures[name], figures[f"{name}_error"])]
@@ -58,19 +57,19 @@ def change_text(difference: float, low: float, high: float) -> str:
 
 def differences(place: Sequence[Any], rows: pd.DataFrame) -> dict[str, Any]:
     """Of a place: figures with float32, their standard errors, the paired differences, and how many runs diverged."""
+    diverged = rows[list(FIGURES)].isna().any(axis=1)
     found = dict(zip(PLACE, place))
+    found |= {f"{of}_diverged": int(diverged[rows["precision"] == of].sum()) for of in PRECISIONS}
+    finite = [rows[~diverged & (rows["precision"] == of)].set_index("seed") for of in PRECISIONS]
+    seeds = finite[0].index.intersection(finite[1].index)
     for name in FIGURES:
-        wide = rows.pivot(index="seed", columns="precision", values=name).reindex(columns=PRECISIONS)
-        both = wide.dropna()
-        found["runs"] = len(both)
-        found |= {f"{of}_diverged": int(rows.loc[rows["precision"] == of, name].isna().sum()) for of in PRECISIONS}
-        first, second = (both[of].to_numpy() for of in PRECISIONS)
         values: tuple[float, ...] = (math.nan,) * 5
-        if len(both):
+        if len(seeds):
+            first, second = (of.loc[seeds, name].to_numpy() for of in finite)
             plain, change = replicated(first), replicated(second - first)
             values = (plain.value, plain.standard_error, change.value, change.low, change.high)
         found |= {f"{name}{part}": value for part, value in zip(("", "_error", "_difference", "_low", "_high"), values)}
-    return found
+    return found | {"runs": len(seeds)}
 
 
 def claims(figures: pd.DataFrame) -> Iterator[Claim]:

@@ -1,8 +1,8 @@
 """What 100 half-subsamples cost beside what they cannot do without, and beside one plain estimate.
 
 The least is one search for lists as long as ours and one count in every margin within the last listed neighbour that
-counts. Processor seconds, interleaved, in one run: 20,000 rows, 12 columns, k = 5. Both are ours and give the same
-numbers (tests/estimators/uncertainty).
+counts. Processor seconds, interleaved, in one run: 20,000 rows, 12 columns, k = 5. What is asserted is the aim, which
+is not reached where the least alone takes as long.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.benchmarks.timing import Call, median, ratios
 pytestmark = pytest.mark.bench
 
 N, DIM, CLASSES, K, HALVES, ROUNDS = 20_000, 12, 10, 5, 100, 5
-SHARE = 0.55  # of the least time
+MOST = 1.5  # estimates that 100 half-subsamples may cost
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def data() -> dict[str, np.ndarray]:
 
 
 def ratio(what: str, variables: tuple[np.ndarray, ...], plain: Call) -> float:
-    """Median of the least time over ours."""
+    """Median of our time over that of one estimate; prints the least time over ours, too."""
     plan = half_samples(N, HALVES, np.random.default_rng(1))
     weights = np.hstack([np.ones((N, 1), np.uint8), plan.weights])
     sample, _ = Sample.of(*variables)
@@ -49,14 +49,14 @@ def ratio(what: str, variables: tuple[np.ndarray, ...], plain: Call) -> float:
                 count_within(margin.variable.continuous, radius, margin.variable.codes)
 
     ours = lambda: resampled(sample, weights, K)  # noqa: E731
-    median(f"{what}, ours / one estimate", ratios(ours, plain, ROUNDS))
-    return median(f"{what}, least / ours", ratios(least, ours, ROUNDS))
+    median(f"{what}, least / ours", ratios(least, ours, ROUNDS))
+    return median(f"{what}, ours / one estimate", ratios(ours, plain, ROUNDS))
 
 
 def test_hundred_halves_of_ross(data):
     z, labels = data["z"], data["labels"]
     plain = lambda: knn.mutual_information(z, labels, k=K)  # noqa: E731
-    assert ratio("I(z; y)", (z, labels), plain) >= SHARE
+    assert ratio("I(z; y)", (z, labels), plain) <= MOST
     median("I(z; y), subsample", ratios(lambda: subsample(z, labels, k=K), plain, ROUNDS))
     median("I(z; y), permutations", ratios(lambda: permutation_test(z, labels, k=K), plain, ROUNDS))
 
@@ -64,9 +64,9 @@ def test_hundred_halves_of_ross(data):
 def test_hundred_halves_of_stratified_ross(data):
     variables = data["z"], data["labels"], data["domain"]
     plain = lambda: knn.conditional_mutual_information(*variables, k=K)  # noqa: E731
-    assert ratio("I(z; y|d)", variables, plain) >= SHARE
+    assert ratio("I(z; y|d)", variables, plain) <= MOST
 
 
 def test_hundred_halves_of_ksg(data):
     z, y = data["z"], data["y"]
-    assert ratio("KSG", (z, y), lambda: knn.mutual_information(z, y, k=K)) >= SHARE
+    assert ratio("KSG", (z, y), lambda: knn.mutual_information(z, y, k=K)) <= MOST

@@ -21,9 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from infoscope.data import EmbeddingPool, GaussianPairs, ImagePairs, ImagePool, TextPairs
-from infoscope.errors import InvalidInput
 from infoscope.estimators import BOUNDS, JointCritic, Training, make_critic, share_training
-from infoscope.estimators.neural.precision import PRECISIONS, check_precision, products_in
+from infoscope.estimators.neural.precision import PRECISIONS, has_bf16, products_in
 from tests.benchmarks.timing import seconds, show
 
 pytestmark = pytest.mark.bench
@@ -129,14 +128,6 @@ def in_turns(calls: dict[str, Callable[[], object]]) -> dict[str, np.ndarray]:
     return {name: np.array(of) for name, of in found.items()}
 
 
-def available(precision: str) -> bool:
-    try:
-        check_precision(precision, torch.device("cpu"), torch.float32)
-    except InvalidInput:
-        return False
-    return True
-
-
 def shares(domain: str, source, load: Callable[[], tuple[Tensor, Tensor]]) -> None:
     """Of a step in float32 and in bf16, alone and with its data; and of eight estimators that share their trainings."""
     fixed = FixedPairs(*source.sample(BATCH, torch.Generator().manual_seed(0)))
@@ -144,7 +135,7 @@ def shares(domain: str, source, load: Callable[[], tuple[Tensor, Tensor]]) -> No
     tiled(*load())
     rest = None
     for precision in PRECISIONS:
-        if not available(precision):
+        if precision == "bf16" and not has_bf16(torch.device("cpu")):
             show(f"{domain}, {precision}", limit="this processor does not multiply bfloat16 numbers")
             continue
         kinds = {"step": (fixed, BOUND), "with data": (source, BOUND), "eight": (source, share_training(ESTIMATORS))}

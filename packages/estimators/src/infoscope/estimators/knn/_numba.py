@@ -20,7 +20,7 @@ LANES = 64  # entries compared at once
 ROUNDING = 2.0**-22
 STEPS = 256  # of a byte, over SPAN times the distance between two quantiles of the widest column
 CENTRE, SPAN = (0.05, 0.95), 1.6
-FINEST, COARSEST = 4, 120  # steps in a radius, outside which bytes tell too little, or twice as many exceed one
+FINEST, COARSEST = 4, 120  # steps in a radius: fewer tell too little, and twice as many must fit a byte
 FEW = 16  # points of a leaf that are decided one by one
 
 
