@@ -1,5 +1,5 @@
-"""Tables 2 and 3 with products of float32 and of bfloat16 numbers: the differences, paired by seed, with 95 %
-intervals, beside the standard error over seeds that the float32 figure has.
+"""Tables 2 and 3 with products of float32 and of bfloat16 numbers: differences paired by seed with 95 % intervals, and
+the standard error over seeds of the float32 figure to compare them with.
 """
 
 import math
