@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import psutil
 import pytest
@@ -136,7 +137,7 @@ LATE = "The current node timed out during startup."
     ("outcomes", "word"),
     [([LATE, LATE, None], None), ([LATE] * cluster.STARTS, "timed out"), (["full\nray.cc"], "full")],
 )
-def test_ray_is_started_again_after_a_timeout(settings, monkeypatch, outcomes, word):
+def test_ray_is_started_again_after_a_timeout(settings, monkeypatch, tmp_path, outcomes, word):
     """As on a machine with much else to do; what the failed attempts have left does not stay. Else it is a sentence."""
     left, before = list(outcomes), set(psutil.Process().children())
 
@@ -147,7 +148,7 @@ def test_ray_is_started_again_after_a_timeout(settings, monkeypatch, outcomes, w
 
     monkeypatch.setattr("ray.init", init)
     if word is None:
-        cluster._begin_local()
+        cluster._begin_local(tmp_path)
     else:
         with pytest.raises(cluster.RayNotStarted, match=word) as raised, cluster.running():
             pass
@@ -157,6 +158,38 @@ def test_ray_is_started_again_after_a_timeout(settings, monkeypatch, outcomes, w
         process.kill()
         process.wait()
     assert not left and len(kept) == (word is None)
+
+
+@pytest.mark.parametrize("base", ["", "of/a/very/long/path/for/temporary/files"])
+def test_no_other_user_reaches_the_sockets_of_a_local_ray(settings, monkeypatch, tmp_path, base):
+    """Ray opens its folders to everyone; a socket's path has at most 107 bytes."""
+    monkeypatch.setattr(cluster.tempfile, "tempdir", str(tmp_path / base) if base else None)
+    folders = []
+
+    def init(_temp_dir, **_):
+        folders.append(Path(_temp_dir))
+        folders[0].mkdir(mode=0o777)
+
+    monkeypatch.setattr("ray.init", init)
+    with cluster.running():
+        assert folders[0].parent.stat().st_mode & 0o077 == 0
+    socket = folders[0] / "session_2026-11-27_23-17-00_562575_4194304" / "sockets" / "plasma_store"
+    assert len(str(socket)) < 107 and not folders[0].parent.exists()
+
+
+@pytest.mark.parametrize("folder", ["plain", "my project", "it's $HOME; #1"])
+def test_workers_start_in_a_folder_of_any_name(settings, monkeypatch, tmp_path, folder):
+    """Ray runs `bash -c "exec PYTHON ..."`, with the interpreter as it is written."""
+    (tmp_path / folder).mkdir()
+    python = tmp_path / folder / "python"
+    python.symlink_to(sys.executable)
+    given = {}
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setattr("ray.init", lambda **arguments: given.update(arguments))
+    cluster._init_local(tmp_path)
+    described = given["runtime_env"] or {"py_executable": str(python)}
+    assert (given["runtime_env"] is None) == (folder == "plain")
+    subprocess.run(["bash", "-c", f"exec {described['py_executable']} -V"], check=True)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shlex
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +27,7 @@ _UPLOAD, _IMAGE = "upload", "image"  # the working folder is sent to the nodes, 
 _FORWARDED = ("INFOSCOPE_", "MLFLOW_TRACKING_", "MLFLOW_HTTP_")  # variables: settings, logins, certificates, timeouts
 _NOT_SENT = ["/runs/", "/.venv/", "/.git/", "/tests/", "/docs/", "__pycache__/", "*.egg-info/", ".*_cache/", ".env"]
 _CONNECT_SECONDS = 10.0
+_MAX_FOLDER = 30  # characters of the folder for temporary files: the path of a socket has at most 107
 STARTS = 6  # attempts to start a local Ray; each takes a minute to fail
 _TIMEOUTS = ("timed out", "timeout", "failed to connect", "failed to start", "overloaded", "unavailable")
 _MACHINE_SECONDS = 900.0  # for which a cloud may take to provide a machine
@@ -72,25 +75,37 @@ def running() -> Iterator[None]:
         os.environ.setdefault(name, value)
     if os.environ.get(_DATA):
         os.environ[_DATA] = str(Path(os.environ[_DATA]).expanduser().resolve())  # workers may be in another folder
-    address = os.environ.get("RAY_ADDRESS")
-    if address:
-        _connect(address)
-    else:
-        _begin_local()
-    import ray
+    with contextlib.ExitStack() as stack:
+        address = os.environ.get("RAY_ADDRESS")
+        if address:
+            _connect(address)
+        else:
+            _begin_local(stack.enter_context(_private_folder()))
+        import ray
 
-    try:
+        stack.callback(ray.shutdown)
         yield
-    finally:
-        ray.shutdown()
 
 
-def _begin_local() -> None:
+@contextlib.contextmanager
+def _private_folder() -> Iterator[Path]:
+    """A new folder for Ray's sockets and logs, closed to other users; removed afterwards.
+
+    Ray opens its own folders to all users of the machine, who could send it tasks through its sockets.
+    """
+    base = tempfile.gettempdir()
+    if len(base) > _MAX_FOLDER:
+        base = "/tmp"
+    with tempfile.TemporaryDirectory(prefix="infoscope-", dir=base, ignore_cleanup_errors=True) as folder:
+        yield Path(folder) / "ray"
+
+
+def _begin_local(folder: Path) -> None:
     """Starts Ray on this machine; tries again if it does not start in time. Raises RayNotStarted."""
     for attempt in range(1, STARTS + 1):
         before = _children()
         try:
-            return _init_local()
+            return _init_local(folder)
         except (KeyboardInterrupt, SystemExit):
             raise
         except Exception as error:  # Ray raises Exception itself
@@ -121,14 +136,19 @@ def _end_since(before: set[psutil.Process]) -> None:
     psutil.wait_procs(left, timeout=30)
 
 
-def _init_local() -> None:
+def _init_local(folder: Path) -> None:
     import ray
 
+    python = shlex.quote(sys.executable)
+    # Ray starts workers by an unquoted shell command; the environment that quotes it takes seconds to set up
+    described = {"py_executable": python} if python != sys.executable else None
     path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
-    # inherited by the workers; a runtime environment would take seconds to set up
+    # inherited by the workers
     with environment({"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}):
         ray.init(
             address="local",  # not another cluster on this machine
+            runtime_env=described,
+            _temp_dir=str(folder),
             num_cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
             include_dashboard=False,
             object_store_memory=200 * 2**20,
