@@ -104,3 +104,16 @@ def test_many_columns_need_no_table_of_all_their_products():
     wide = rng.normal(size=(300, 30))
     assert independence_test(wide, wide[:, :1] + wide[:, 1:2] ** 2, rng.normal(size=(300, 2))).p_value < 0.05
     assert independence_test(wide, rng.normal(size=(300, 30)), groups=np.arange(300) // 2).p_value > 0.001
+
+
+@pytest.mark.parametrize("sites", [2, 40])
+def test_categories_without_frequent_classes_are_tested_within_groups_and_as_a_condition(sites):
+    """40 categories of 300 rows: no class has sqrt(n) rows, so the coarse resolutions have no function."""
+    rng = np.random.default_rng(2)
+    site = rng.integers(0, sites, 300)
+    names = np.char.add("site ", site.astype(str))
+    x = rng.normal(size=300)
+    y = 2 * rng.normal(size=sites)[site] + x + rng.normal(size=300)
+    assert 0 < independence_test(x, names, groups=np.arange(300) // 5).p_value < 1
+    assert independence_test(x, y, names).p_value < 1e-6
+    assert independence_test(x, y, names, groups=np.arange(300) // 5).p_value < 1e-6

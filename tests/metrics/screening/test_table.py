@@ -147,6 +147,18 @@ def test_columns_with_many_holes_are_not_offered_to_the_choice():
     assert not any("nothing detectable" in line and " a," in line.replace(" and", ",") for line in found.answers)
 
 
+@pytest.mark.parametrize("groups", [None, np.arange(400) // 4])
+def test_an_indicator_of_missing_values_is_constant_in_the_complete_rows(groups):
+    rng = np.random.default_rng(0)
+    age = rng.normal(size=400)
+    unknown = np.arange(400) < 40
+    risk = age + rng.normal(size=400) + 3 * unknown
+    lab = np.where(unknown, np.nan, risk + rng.normal(size=400))
+    table = pd.DataFrame({"age": age, "lab": lab, "lab_missing": unknown.astype(int), "risk": risk})
+    found = screen(table, "risk", groups, rows=50, processes=1)
+    assert {"age", "lab"} <= set(found.relevant) and "lab_missing" not in found.chosen
+
+
 def test_pairs_of_few_known_rows_are_left_out_with_a_note():
     holed = TABLE[["a", "none", "y"]].assign(a=TABLE["a"].where(np.arange(N) < 19))
     found = screened(holed, angles=None)

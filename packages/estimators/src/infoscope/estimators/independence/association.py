@@ -216,14 +216,18 @@ def tested_products(
     p, above = np.ones(len(sizes)), np.zeros(len(sizes))
     sums = None if groups is None else _sums_of_products(x, y, groups)
     for place, (a, b) in enumerate(sizes):
+        if a * b == 0:
+            continue
         if sums is None and a * b > n:  # squares of sums over rows, from products of rows
             gram = (x[:, :a] @ x[:, :a].T) * (y[:, :b] @ y[:, :b].T)
-            total, mean, spread = gram.sum(), np.trace(gram), (gram**2).sum()
+            total = gram.sum()
         else:
-            each = (x[:, :a, None] * y[:, None, :b] if sums is None else sums[:, :a, :b]).reshape(-1, a * b)
-            total = (each.sum(axis=0) ** 2).sum()
-            gram = each.T @ each if a * b < len(each) else each @ each.T
-            mean, spread = np.trace(gram), (gram**2).sum()
+            products = x[:, :a, None] * y[:, None, :b] if sums is None else sums[:, :a, :b]
+            products = products.reshape(-1, a * b)
+            total = (products.sum(axis=0) ** 2).sum()
+            gram = products.T @ products if a * b < len(products) else products @ products.T
+        mean = np.trace(gram)
+        spread = (gram**2).sum()
         if mean > 0:
             scale = n / (n - fitted)
             mean, variance = mean * scale, 2 * spread * scale**2

@@ -59,7 +59,7 @@ def residuals_of_trees(
     """The residuals given trees of the others as well, fitted to one half of the rows or groups for the other half."""
     from sklearn.ensemble import ExtraTreesRegressor  # takes a second to import
 
-    inputs = np.hstack([one.functions[:, : one.resolutions[0]] for one in given])
+    inputs = np.hstack([column.functions[:, : np.count_nonzero(column.degrees == 1)] for column in given])
     units = np.arange(len(inputs)) if groups is None else groups
     half = (np.random.default_rng(seed).permutation(units.max() + 1) * 2 > units.max())[units]
     before = np.hstack([column.scores for column in columns])
