@@ -187,7 +187,7 @@ def main(given: SimpleNamespace) -> None:
         "reading": sentence, "grade": found.grade, "reader": found.reader,
     }  # fmt: skip
     metrics = {
-        f"{row['method']}/{name}": float(row[name])
+        (row["method"], name): float(row[name])
         for row in result.figures.to_dict("records")
         for name in (given.unit, f"{given.unit}_error", f"low_{given.unit}", f"high_{given.unit}", "seconds")
     }

@@ -103,9 +103,9 @@ def main(given: SimpleNamespace) -> int:
     return FAILED if found.unanswered else 0
 
 
-def _metrics(found: RepresentationReport) -> dict[str, float]:
+def _metrics(found: RepresentationReport) -> dict[tuple[str, ...], float]:
     return {
-        f"{row['block']}/{row['target']}/{name}_bits": float(row[f"{name}_bits"])
+        (row["block"], row["target"], f"{name}_bits"): float(row[f"{name}_bits"])
         for row in in_bits(found.table).to_dict("records")
         for name in RECORDED
     }

@@ -39,11 +39,11 @@ def result(found: Screen, name: str, digest: str) -> Result:
     return Result("screen", found.table, text, caption, lambda *paths: save(found.plot().figure, paths, 150))
 
 
-def metrics(found: Screen) -> dict[str, float]:
+def metrics(found: Screen) -> dict[tuple[str, ...], float]:
     """Bits and q of the pairs that the table to read shows: a run in MLflow takes a thousand figures at once."""
     rows = found.table.head(len(found.text)).to_dict("records")
     names = ("column",) if found.target else ("column", "with")
-    return {"/".join([*(row[name] for name in names), of]): float(row[of]) for row in rows for of in ("bits", "q")}
+    return {(*(row[name] for name in names), of): float(row[of]) for row in rows for of in ("bits", "q")}
 
 
 def main(given: SimpleNamespace) -> None:

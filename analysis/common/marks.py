@@ -15,6 +15,8 @@ import matplotlib
 import numpy as np
 import pandas as pd
 
+from infoscope.names import as_written
+
 T = TypeVar("T")
 matplotlib.use("Agg")  # figures go to files: no analysis needs a screen
 matplotlib.rcParams["pdf.fonttype"] = 42  # TrueType: text stays text, as journals ask
@@ -148,6 +150,7 @@ def save(figure: Any, paths: Sequence[Path], dpi: int, **settings: Any) -> None:
     import matplotlib.pyplot as plt
 
     readable(figure)
+    as_written(figure)
     for place, path in enumerate(paths):
         if place:
             figure.set_layout_engine("none")  # all is where the first has put it

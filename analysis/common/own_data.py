@@ -35,6 +35,7 @@ from infoscope.estimators.arrays.registry import diagnose
 from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.variables import as_floats, as_variable, bare_columns, columns, quoted
 from infoscope.files import check_csv, read_arrays, read_parquet, reading
+from infoscope.tracking.checks import safe_metric_names
 
 READERS = {".npz": "numpy arrays", ".csv": "a header and columns", ".parquet": "columns"}
 EXAMPLES = Path("examples")  # before the name of a table of `infoscope.examples`, in the place of a file
@@ -111,7 +112,7 @@ def progress() -> Callable[[float, str], None]:
     def say(share: float, what: str) -> None:
         if int(10 * share) not in tenths:
             tenths.add(int(10 * share))
-            print(f"{share:.0%}  {what}", file=sys.stderr, flush=True)
+            print(f"{share:.0%}  {printable(what)}", file=sys.stderr, flush=True)
 
     return say
 
@@ -133,11 +134,11 @@ def stem_of(task: str, given: SimpleNamespace) -> Path:
 
 def conclude(
     experiment: str, given: SimpleNamespace, page: Page, results: Sequence[Result], digest: str,
-    params: Mapping[str, object], metrics: Mapping[str, float],
+    params: Mapping[str, object], metrics: Mapping[tuple[str, ...], float],
 ) -> None:  # fmt: skip
     """Prints and saves the results with a page to send, and records one run in MLflow, which begins with the answers.
 
-    Files of results beyond the first end in the result's name. Signs that a metric's name may not have become "_".
+    Files of results beyond the first end in the result's name. metrics: by the parts of their names (`safe_metric_names`).
     """
     from infoscope.tracking.store.results import record_run  # MLflow takes two seconds to import
     from infoscope.tracking.store.ui import shown_at
@@ -149,7 +150,8 @@ def conclude(
     answers = page.title, ["answer"], [[line] for line in page.answers], ""
     of_all = {"data": name, "sha256": digest, "seed": given.seed, "groups": given.groups}
     params = {**of_all, **{each: getattr(given, each) for each in TYPES}, **params}
-    recorded = {re.sub(r"[^\w .:/-]", "_", key): value for key, value in metrics.items()}
+    names = safe_metric_names(metrics)
+    recorded = {names[parts]: value for parts, value in metrics.items()}
     tables = [answers, *(result.words for result in results)]
     try:
         run = record_run(experiment, name, params, recorded, tables, paths, ASKED[experiment])

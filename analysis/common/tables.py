@@ -1,6 +1,7 @@
 """Tables of every analysis: printed with their captions, saved as CSV, LaTeX and a figure, and shown on one page."""
 
 import base64
+import csv
 import hashlib
 import math
 import os
@@ -25,19 +26,13 @@ from infoscope.errors import StoreUnreachable
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 from infoscope.metrics.shares import clopper_pearson
+from infoscope.names import in_csv, in_csv_comment, in_latex, printable
 from infoscope.tracking.record import home, made_home
 
 FOLDER = Path("runs") / "tables"
 PICTURE = ".png", ".pdf"  # to look at, for papers
 LONGEST_NAME = 200  # of a file, which systems limit to 255 with its suffix
 LONGEST = 1e5  # from here on figures are printed with an exponent
-LATEX = {sign: f"\\{sign}" for sign in "%&#_${}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "²": r"$^2$",
-}
 SENTENCE = re.compile(r"\n|(?<=[^.A-Z][^A-Z. ][.?!])\s+(?=[A-Z])")  # between two: not behind an initial or "e.g."
 NUMBER = r"[-+]?\d[\d,.]*(?!\w|-[a-z])"  # what a cell of numbers begins with; names such as 1v1-normal do not
 FOLDED = 40  # rows beyond which a table of a page is folded
@@ -272,11 +267,6 @@ def show(text: pd.DataFrame) -> None:
     Console(width=250, highlight=False, markup=False, emoji=False).print(table)
 
 
-def printable(value: object) -> str:
-    """A value as text without control characters but line ends: what comes from a store cannot steer a terminal."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in str(value))
-
-
 def file_name(text: str) -> str:
     """A text as a file name: other signs become dashes, and a hash replaces the rest of a long text."""
     name = re.sub(r"[^A-Za-z0-9.,_-]+", "-", text).lstrip(".") or "-"
@@ -290,32 +280,27 @@ def save(result: Result, stem: Path) -> Saved:
     if home() in stem.absolute().parents:
         made_home()
     stem.parent.mkdir(parents=True, exist_ok=True)
-    csv, tex, *picture = (stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", *PICTURE))
-    said = write_csv(result, csv)
-    text = result.text.astype(str).map(_latex).rename(columns=_latex)
-    table = text.to_latex(index=False, escape=False, caption=_latex(SENTENCE.split(result.caption)[0]))
-    tex.write_text("".join(f"% {_latex(line)}\n" for line in said) + table, encoding="utf-8")
+    cells, tex, *picture = (stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", *PICTURE))
+    said = write_csv(result, cells)
+    text = result.text.astype(str).map(in_latex).rename(columns=in_latex)
+    table = text.to_latex(index=False, escape=False, caption=in_latex(SENTENCE.split(result.caption)[0]))
+    tex.write_text("".join(f"% {in_latex(line)}\n" for line in said) + table, encoding="utf-8")
     if result.draw is None:
-        return Saved(csv, tex)
+        return Saved(cells, tex)
     result.draw(*picture)
-    return Saved(csv, tex, *picture)
+    return Saved(cells, tex, *picture)
 
 
 def write_csv(result: Result, path: Path) -> list[str]:
     """Writes the figures of a result, its caption and claims as comments before them; returns those lines."""
-    said = [*result.caption.splitlines(), *map(str, result.claims)]
-    figures = result.figures.map(no_formula).rename(columns=no_formula).to_csv(index=False)
-    path.write_text("".join(f"# {line}\n" for line in said) + figures, encoding="utf-8")
+    said = "\n".join([result.caption, *map(str, result.claims)]).splitlines()
+    comments = "".join(f"# {in_csv_comment(line)}\n" for line in said)
+    figures = result.figures.map(in_csv).rename(columns=in_csv)
+    cells = figures.to_csv(index=False)
+    if "#" in cells:  # quoted, "item #3" is no comment
+        cells = figures.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC)
+    path.write_text(comments + cells, encoding="utf-8")
     return said
-
-
-def no_formula(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula, with an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value[1:] and value[0] in "=+-@\t\r" else value
-
-
-def _latex(text: str) -> str:
-    return "".join(LATEX.get(sign, sign) for sign in str(text))
 
 
 def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:

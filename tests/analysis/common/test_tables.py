@@ -62,6 +62,12 @@ def test_a_caption_in_latex_is_one_sentence_and_a_spreadsheet_is_given_no_formul
     assert lines == ["name,'=column", "'=cmd(),-1.5", "-,2.0", "'-0.5 or less,3.0", "plain,4.0"]
 
 
+def test_a_row_with_the_sign_of_comments_is_read_back(tmp_path):
+    frame = pd.DataFrame({"item": ["item #3", "item 4"], "bits": [0.5, 0.25]})
+    saved = save(Result("demo", frame, frame, "One."), tmp_path / "demo")
+    assert pd.read_csv(saved.csv, comment="#").equals(frame)
+
+
 def test_a_page_has_title_answers_figure_table_and_the_rest_folded(tmp_path):
     frame = pd.DataFrame({"a": ["<1>"]})
     result = Result("one", frame, frame, "Of a.\nA note.")

@@ -18,6 +18,7 @@ import numpy as np
 
 from infoscope.errors import Conflict
 from infoscope.late import needs
+from infoscope.names import in_figure
 
 UNITS = {"nats": "information (nats)", "bits": "information (bits)", "1": "share"}  # labels of axes
 STYLE = "<style>table.infoscope th, table.infoscope td {text-align: left; vertical-align: top}</style>"
@@ -98,8 +99,9 @@ def intervals(ax: Any, names: Sequence[str], estimates: Sequence[Any], colours: 
         low, high = (one.low, one.high) if np.isfinite([one.low, one.high]).all() else (np.nan, np.nan)
         ax.errorbar((low + high) / 2, place, xerr=(high - low) / 2, fmt="none", color=colour, capsize=3)
         ax.plot(*((one.low, place, ">") if np.isinf(one.high) else (one.value, place, "o")), color=colour)
-        shown.append(name if np.isfinite(one.value) else f"{name}: no value")
-    ax.set_yticks(range(len(shown)), shown, fontsize="small")
+        label_of_row = in_figure(name)
+        shown.append(label_of_row if np.isfinite(one.value) else f"{label_of_row}: no value")
+    ax.set_yticks(range(len(shown)), shown, fontsize="small", parse_math=False)
     ax.set(xlabel=label, ylim=(len(shown) - 0.5, -0.5))
 
 
@@ -122,6 +124,7 @@ def heat(
     for (row, column), value in np.ndenumerate(values):
         colour = "white" if value < 0.6 * top else "black"
         ax.text(column, row, texts[row][column], ha="center", va="center", fontsize=fontsize, color=colour)
-    ax.set(xticks=range(len(columns)), xticklabels=columns, yticks=range(len(rows)), yticklabels=rows)
+    ax.set_xticks(range(len(columns)), list(map(in_figure, columns)), parse_math=False)
+    ax.set_yticks(range(len(rows)), list(map(in_figure, rows)), parse_math=False)
     ax.tick_params(length=0, labelsize=fontsize)
     return image

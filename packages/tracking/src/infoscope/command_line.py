@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from infoscope.errors import InvalidInput, Unavailable, UnknownName
+from infoscope.names import printable
 
 DEFAULT_PROFILE = "laptop"
 FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143  # exit statuses
@@ -104,11 +105,6 @@ def sentence(error: BaseException) -> str:
     else:
         text = str(error.args[0] if isinstance(error, KeyError) and error.args else error).strip() or repr(error)
     return printable(re.sub(r"//[^/?#\s]*@", "//", text.splitlines()[0]))
-
-
-def printable(line: str) -> str:
-    """A line without control characters, which could steer a terminal."""
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
 
 
 def assignments(text: str) -> dict[str, str]:

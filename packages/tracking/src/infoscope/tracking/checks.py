@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
 import operator
 import posixpath
@@ -15,6 +16,7 @@ from infoscope.errors import Conflict, InvalidInput, OutOfRange, WrongType
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _ENTITY = re.compile(r"[\w./ :-]{1,250}")
+_REFUSED = re.compile(r"[^\w. :-]")  # signs that a part of a metric's name may not have
 _MAX_STEP = 2**53  # larger integers are not exact in a browser
 PARAM_LENGTH, TAG_LENGTH, NAME_LENGTH = 6000, 8000, 250  # characters that MLflow stores of a parameter, tag, name
 COLUMNS = ("run_id", "key", "profile", "version", "outcome", "status", "start", "seconds", "tags")  # of every run
@@ -44,6 +46,22 @@ def entity_name(what: str, name: str) -> str:
 def metric_name(name: str) -> str:
     """`name` of a metric. Raises ValueError like `entity_name`."""
     return entity_name("the name of a metric", name)
+
+
+def safe_metric_names(names: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+    """A name that MLflow accepts for each tuple of parts, such as ("dose", "bits"): "dose/bits"; no two are alike.
+
+    Signs that MLflow refuses become "_"; a name that is too long, or that another one has, ends in a hash of its parts.
+    """
+    safe: dict[tuple[str, ...], str] = {}
+    for parts in names:
+        plain = [_REFUSED.sub("_", part).strip() for part in parts]
+        name = "/".join("_" if part in ("", ".", "..") else part for part in plain)
+        if len(name) > NAME_LENGTH or name in safe.values():
+            digest = hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:8]
+            name = f"{name[: NAME_LENGTH - 9]}-{digest}"
+        safe[parts] = name
+    return safe
 
 
 def metric_step(step: Any) -> int:

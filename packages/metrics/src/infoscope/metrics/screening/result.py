@@ -14,6 +14,7 @@ import pandas as pd
 from infoscope.estimators.result import BITS, Estimate
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.writing import amount, listed
+from infoscope.names import in_figure
 from infoscope.notebook import InNotebook, as_html, axes, heat, intervals
 
 MAX_ROWS = 60  # of the table to read
@@ -200,7 +201,8 @@ class Screen(InNotebook):
         colours = np.where(chosen, "C0", np.where(depends, "C7", "#bbbbbb")).tolist()
         ax = axes(ax, (5.0, 1.2 + 0.24 * len(shown)))
         intervals(ax, list(shown["column"]), estimates, colours)
-        ax.set_xlabel(f"information about {self.target} (bits), 95 % interval")
+        target = in_figure(self.target)
+        ax.set_xlabel(f"information about {target} (bits), 95 % interval", parse_math=False)
         for label, (colour, of) in kinds.items():
             if of.any():
                 ax.plot([], [], "o", color=colour, label=label)

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Column
 
-from infoscope.command_line import printable
+from infoscope.names import printable
 from infoscope.tracking.sweep import Cell
 
 STAGE_SECONDS = 1.0  # a shorter stage is not printed

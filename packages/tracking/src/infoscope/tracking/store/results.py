@@ -17,7 +17,7 @@ from PIL import Image
 
 from infoscope.errors import InvalidInput
 from infoscope.tracking import notes
-from infoscope.tracking.checks import clipped, metric_name, require_free_name
+from infoscope.tracking.checks import clipped, metric_name, require_free_name, storable_text
 from infoscope.tracking.models import newest_model
 from infoscope.tracking.record import milliseconds, storable
 from infoscope.tracking.store.client import Client, connect
@@ -160,9 +160,9 @@ def record_run(
     run_id = ""
     try:
         with reached():
-            run_id = store.client.create_run(store.experiment_id, tags={MLFLOW_RUN_NAME: name}).info.run_id
+            run_id = store.client.create_run(store.experiment_id, tags={MLFLOW_RUN_NAME: clipped(storable_text(name), _MAX_LENGTH)}).info.run_id
             note = notes.add_tables("", tables, _add_files(store.client, run_id, paths))
-            given = [Param(key, clipped(str(value), _MAX_LENGTH)) for key, value in params.items()]
+            given = [Param(key, clipped(storable_text(str(value)), _MAX_LENGTH)) for key, value in params.items()]
             tags = [RunTag(MLFLOW_RUN_NOTE, note), RunTag("infoscope.experiment", experiment)]
             store.client.log_batch(run_id, figures, given, tags)
             store.end(run_id, "FINISHED")

@@ -1,0 +1,79 @@
+"""Every command on a person's own file with hostile names of columns: figure, page, table and run are all there."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import measure, represent, screen
+from infoscope.command_line import run_command
+from infoscope.tracking.store.store import Store
+
+NAMES = (
+    "a//b",
+    "/x",
+    ".",
+    "..",
+    "n" * 240,
+    "$x_1",
+    "$\\frac{$",
+    "=HYPERLINK(0)",
+    'a,"=1+1',
+    "item #3",
+    "bell\x07\x1b[2Jred",
+    "<script>alert(1)</script>",
+    "\\input{/etc/passwd}",
+    "| [a](b) `c` |",
+    "two\nlines",
+    "dose \N{PILL}",
+)
+N = 120
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def table(here):
+    """A file whose columns have all of these names, and a site."""
+    generator = np.random.default_rng(0)
+    common = generator.normal(size=N)
+    columns = {name: common + generator.normal(size=N) for name in NAMES}
+    columns["$y_"] = np.where(common > 0, "high", "low")
+    columns["/site//"] = generator.choice(["p", "q"], N)
+    pd.DataFrame(columns).to_parquet(here / "own.parquet")
+    return here / "own.parquet"
+
+
+COMMANDS = {
+    "measure": (measure.COMMAND, ["--y", "$y_", "--groups", "/site//", "--methods", "ksg"]),
+    "screen": (screen.COMMAND, ["--target", "$y_"]),
+    "represent": (represent.COMMAND, ["--x", "$*,a//b,/x,..,item #3", "--each", "--targets", "$y_", "--domain", "/site//", "--rows", "100"]),
+}
+
+
+@pytest.mark.parametrize("task", COMMANDS)
+def test_a_command_ends_with_figure_page_table_and_run(here, table, capsys, task):
+    command, words = COMMANDS[task]
+    status = run_command(command, ["--data", table.name, *words])
+    printed = "".join(capsys.readouterr())
+    assert status == 0, printed[-500:]
+    assert "not recorded" not in printed
+    assert all(sign.isprintable() or sign in "\n\r" for sign in printed)
+    tables = here / "runs" / "tables"
+    assert {path.suffix for path in tables.iterdir()} == {".csv", ".tex", ".png", ".pdf", ".html"}
+    (run,) = Store.open(task).search("")
+    assert run.info.status == "FINISHED" and len(run.data.metrics) > 0
+    for path in tables.glob("*.html"):
+        assert "<script>alert" not in path.read_text()
+    for path in tables.glob("*.tex"):
+        assert "\\input{" not in path.read_text()
+    for path in tables.glob("*.csv"):
+        with path.open(newline="") as file:
+            cells = [cell for row in csv.reader(file) for cell in row]
+        assert not [cell for cell in cells if cell.lstrip()[:1] in ("=", "@")]
