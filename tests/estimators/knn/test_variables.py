@@ -58,9 +58,9 @@ def test_types_are_inferred_per_column(value, kind):
     assert as_variable("x", variable) is variable
 
 
-def likert(n=400, columns=3, seed=0):
+def likert(n=400, columns=3, g=None):
     """Answers 1 to 5 [n, columns] to questions about one attitude, and those of a second scale about the same."""
-    g = draws(seed)
+    g = draws() if g is None else g
     attitude = 3 + g.normal(size=(n, 1))
     return [np.clip(np.round(attitude + 0.7 * g.normal(size=(n, columns))), 1, 5).astype(int) for _ in range(2)]
 
@@ -79,7 +79,12 @@ INTEGERS = {  # values, kind, and the columns that a note names
     "genotypes": (lambda g: g.integers(0, 3, 500), "discrete", 0),
     "months": (lambda g: g.integers(1, 13, 1000), "discrete", 0),
     "100 classes": (lambda g: g.integers(0, 100, 1000), "discrete", 0),
-    "few of large numbers": (lambda g: np.array([3, 17, 201, 404, 999])[g.integers(0, 5, 100)], "discrete", 0),
+    "digits": (lambda g: g.integers(0, 10, 100), "discrete", 0),
+    "two of large numbers": (lambda g: np.array([201, 999])[g.integers(0, 2, 100)], "discrete", 0),
+    "some of large numbers": (lambda g: np.array([3, 17, 201, 404, 999])[g.integers(0, 5, 100)], "continuous", 1),
+    "doses": (lambda g: g.choice([0, 5, 10, 20], 500), "continuous", 1),
+    "years": (lambda g: g.integers(2010, 2020, 500), "continuous", 1),
+    "row numbers": (lambda g: np.arange(1000), "continuous", 1),
     "one of four": (lambda g: np.eye(4, dtype=int)[g.integers(0, 4, 300)], "discrete", 0),
     "names": (lambda g: [f"{code}" for code in g.integers(0, 10, 1000)], "discrete", 0),
     "ages": (ages, "continuous", 1),
@@ -92,13 +97,41 @@ INTEGERS = {  # values, kind, and the columns that a note names
 }
 
 
+DRAWN = {  # integers [n] of one distribution each, and their kind at any n
+    "sum of answers 1 to 5": (lambda g, n: likert(n, 5, g)[0].sum(axis=1), "continuous"),
+    "sum of four answers": (lambda g, n: likert(n, 4, g)[0].sum(axis=1), "continuous"),
+    "two dice": (lambda g, n: g.integers(1, 7, (n, 2)).sum(axis=1), "continuous"),
+    "wine quality": (lambda g, n: g.choice(range(3, 9), n, p=[0.01, 0.05, 0.67, 0.2, 0.05, 0.02]), "continuous"),
+    "years": (lambda g, n: g.integers(2010, 2020, n), "continuous"),
+    "doses": (lambda g, n: g.choice([0, 5, 10], n), "continuous"),
+    "heads of 20": (lambda g, n: g.binomial(20, 0.5, n), "continuous"),
+    "many events": (lambda g, n: g.poisson(30, n), "continuous"),
+    "long durations": (lambda g, n: g.geometric(0.05, n), "continuous"),
+    "few events": (lambda g, n: g.poisson(1, n), "discrete"),
+    "genotypes": (lambda g, n: g.binomial(2, 0.3, n), "discrete"),
+    "four classes, two rare": (lambda g, n: g.choice(4, n, p=[0.8, 0.15, 0.03, 0.02]), "discrete"),
+    "classes of falling size": (lambda g, n: g.choice(10, n, p=0.4 * 0.6 ** np.arange(10) / (1 - 0.6**10)), "discrete"),
+    "digits": (lambda g, n: g.integers(0, 10, n), "discrete"),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("n", [100, 300, 2000])
+def test_integers_of_one_distribution_have_one_type(name, n):
+    """Whatever values the sample happens to have: the score of 5 to 25 was a label in some samples."""
+    values, kind = DRAWN[name]
+    assert {as_variable("x", values(draws(seed), n)).kind for seed in range(20)} == {kind}
+
+
 @pytest.mark.parametrize("name", INTEGERS)
 def test_integers_are_labels_unless_they_look_like_numbers(name, recwarn):
     """Numbers of a note: those that a reader may want to be categories. Warnings there are none."""
     values, kind, noted = INTEGERS[name]
     found = as_variable("x", values(draws()))
     assert found.kind == kind and len(found.notes) == (noted > 0) and not recwarn
-    assert all("Discrete" in note and (noted == 1 or f"{noted} columns" in note) for note in found.notes)
+    codes = {"row numbers": "different whole numbers"}
+    assert {note.code for note in found.notes} <= {codes.get(name, "repeated values")}
+    assert all(noted == 1 or f"{noted} columns" in note for note in found.notes)
 
 
 def test_several_integers_are_numbers_where_their_table_is_sparse():

@@ -37,8 +37,12 @@ from infoscope.errors import (
     WrongShape,
     WrongType,
 )
+from infoscope.notes import Note
 
-_MAX_LABEL_VALUES, _MIN_LABEL_ROWS = 20, 3  # integers of more values are numbers if some are missing or have fewer rows
+_MAX_LABEL_VALUES = 20  # values of texts of whole numbers, and of small codes with rare ones beyond them
+_MIN_LABEL_ROWS = 3  # rows per label
+_MAX_CODE, _MAX_RATING = 10, 7  # the largest code of a few classes; the largest answer on a short scale
+_TAIL = 0.02  # share of the rows at each end whose values do not decide on a type
 _MIN_REPEATS = 2  # rows per value, on average, from which a column is rounded; whole numbers look like labels
 _LARGEST = 1e150  # numbers beyond it, and spans below its inverse, have no square in float64
 _PERIODS = {
@@ -188,7 +192,7 @@ def as_variables(groups: Any = None, /, **given: Any) -> tuple[dict[str, Variabl
     found = {name: one if isinstance(one, Variable) else one.variable(cells) for name, one in typed.items()}
     for name, other in moved.items():
         if name in found:
-            note = f"The rows of {name} are reordered by the index of {other}."
+            note = Note(f"The rows of {name} are reordered by the index of {other}.", "reordered rows", name)
             found[name] = replace(found[name], notes=(*found[name].notes, note))
     lengths = {name: one.n for name, one in found.items()}
     if len(set(lengths.values())) != 1:
@@ -210,8 +214,10 @@ def as_variable(name: str, value: Any) -> Variable:
     Taken: an array, tensor, list or Series of [n] or [n, d]; a DataFrame, of polars or pyarrow, too; a `Continuous`,
     `Discrete` or `Angle` around one of these; a list or tuple of blocks with at least one wrapped; a Variable.
 
-    One column of integers is discrete unless it has more than 20 values, and fewer than 3 rows each or gaps between
-    them; several are discrete if every possible combination has 3 rows. Constant columns are left out (noted).
+    Integers are discrete if they look like codes of classes: two values; the middle 96 % of the rows from 0 or 1 to at
+    most 10 with few gaps; or all codes from 0 or 1 on with 3 rows each, the first and last about as frequent as others.
+    Other integers are ordered numbers: sums of scores, ages, years, doses. Several columns of codes are discrete if
+    every possible combination has 3 rows. Constant columns are left out (noted).
 
     InfoscopeError: fewer than two rows, more than two axes, missing, masked or infinite values, nothing that varies,
     types that are neither numbers nor categories (complex, dates), numbers beyond 1e150, texts that are numbers or
@@ -231,12 +237,38 @@ class _Integers:
 
     @property
     def look_numeric(self) -> bool:
-        """Whether these are numbers rather than class labels: see `as_variable`."""
-        if self.count <= _MAX_LABEL_VALUES:
+        """Whether these are numbers rather than codes of classes: see `as_variable`."""
+        if self.count <= 2:
             return False
-        least, most = self.numbers.min(), self.numbers.max()
-        consecutive = least >= 0 and self.count >= 0.9 * (most + 1)  # of 0 ... largest occur
-        return len(self.numbers) < _MIN_LABEL_ROWS * self.count or not consecutive
+        if self.count == len(self.numbers):
+            return True
+        values, rows = np.unique(self.numbers, return_counts=True)
+        return not (_are_small_codes(values, rows) or _are_even_codes(values, rows))
+
+
+def _are_small_codes(values: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether sorted whole numbers, with their rows, mostly run from 0 or 1 to at most 10; their tails do not decide."""
+    if len(values) > _MAX_LABEL_VALUES:
+        return False
+    up_to = np.cumsum(rows) / rows.sum()
+    from_here = 1 - up_to + rows / rows.sum()
+    common = values[(up_to > _TAIL) & (from_here > _TAIL)]
+    first, last = common[0], common[-1]
+    if last <= _MAX_RATING:
+        first = values[0]  # the lowest answer may be rare
+    return first in (0, 1) and last <= _MAX_CODE and len(common) >= 2 / 3 * (last - common[0] + 1)
+
+
+def _are_even_codes(values: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether nearly all whole numbers from 0 or 1 on occur, the first and last tenth about as often as the others."""
+    span = int(values[-1] - values[0]) + 1
+    complete = values[0] in (0, 1) and len(values) >= 0.9 * span
+    if not complete or rows.sum() < _MIN_LABEL_ROWS * len(values):
+        return False
+    end = max(1, span // 10)
+    first = rows[values < values[0] + end].sum()
+    last = rows[values > values[-1] - end].sum()
+    return min(first, last) >= rows.sum() * end / span / 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,14 +309,13 @@ class _Columns:
         alike = f"column {constant[0]} is" if len(constant) == 1 else f"{len(constant)} columns are"
         if not (numbers or labels or integers):
             raise NoVariation(f"{name} must vary, got {alike} constant in all {lengths.pop()} rows.")
-        notes = (f"{name}: {alike} constant and left out.",) if constant else ()
+        notes = (Note(f"{name}: {alike} constant and left out.", "constant column", name),) if constant else ()
         notes += _number_notes(name, whole)
         if circles:
             place, circle = circles[0]
             period = _PERIODS[circle]
-            notes += (
-                f"{name}: column {place} fills a range of {period:g}; for {circle} give Angle(values, {period:g}).",
-            )
+            sentence = f"{name}: column {place} fills a range of {period:g}; for {circle} give Angle(values, {period:g})."
+            notes += (Note(sentence, "angle", name),)
         return cls(name, lengths.pop(), numbers, labels, integers, notes)
 
     @property
@@ -297,7 +328,9 @@ class _Columns:
         alone = len(self.integers) == 1 and not self.labels
         crowded = not alone and self.rows < _MIN_LABEL_ROWS * cells
         numeric = [column for column in self.integers if crowded or column.look_numeric]
-        notes = self.notes + _number_notes(self.name, [column.place for column in numeric])
+        different = [column.place for column in numeric if column.count == self.rows]
+        repeated = [column.place for column in numeric if column.count < self.rows]
+        notes = self.notes + _number_notes(self.name, repeated) + _row_number_notes(self.name, different)
         labels = [column.codes for column in self.integers if column not in numeric]
         codes, categories = joint_codes(self.labels + labels)
         numbers = self.numbers + [column.numbers for column in numeric]
@@ -317,14 +350,26 @@ def _period_name(column: np.ndarray) -> str | None:
     return None
 
 
-def _number_notes(name: str, places: Sequence[str]) -> tuple[str, ...]:
+def _number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
     if not places:
         return ()
-    named = f"column {places[0]} has"
-    if len(places) > 1:
-        more = ", ..." if len(places) > _MAX_SHOWN else ""
-        named = f"{len(places)} columns ({', '.join(places[:_MAX_SHOWN])}{more}) have"
-    return (f"{name}: {named} repeated values, treated as numbers (for categories, wrap it in Discrete).",)
+    sentence = f"{name}: {_named(places)} repeated values, treated as numbers (for categories, wrap it in Discrete)."
+    return (Note(sentence, "repeated values", name),)
+
+
+def _row_number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
+    if not places:
+        return ()
+    sentence = f"{name}: {_named(places)} whole numbers that are all different (ranks or row numbers?), taken as numbers."
+    return (Note(sentence, "different whole numbers", name),)
+
+
+def _named(places: Sequence[str]) -> str:
+    """The columns at these places as the subject of a sentence, with its verb."""
+    if len(places) == 1:
+        return f"column {places[0]} has"
+    more = ", ..." if len(places) > _MAX_SHOWN else ""
+    return f"{len(places)} columns ({', '.join(places[:_MAX_SHOWN])}{more}) have"
 
 
 def as_codes(name: str, value: Any) -> np.ndarray:
@@ -373,7 +418,8 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
     if rest.dim:
         ranked.continuous[:, ~heavy] = rest.standardised().continuous
     which = f"{heavy.sum()} of {len(heavy)} continuous columns of {name}" if len(heavy) > 1 else f"Values of {name}"
-    note = f"{which} with heavy tails or outliers, which would dominate the scale: normal scores are used."
+    sentence = f"{which} with heavy tails or outliers, which would dominate the scale: normal scores are used."
+    note = Note(sentence, "heavy tails", name)
     return replace(ranked, notes=(*variable.notes, note))
 
 
