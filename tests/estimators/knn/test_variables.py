@@ -378,6 +378,21 @@ def test_an_angle_is_the_same_a_period_on():
             Angle(angle, period)
 
 
+@pytest.mark.parametrize("form", [
+    lambda turn: Angle(turn, 1), lambda turn: np.c_[np.cos(2 * np.pi * turn), np.sin(2 * np.pi * turn)].astype("f4"),
+])  # fmt: skip
+def test_two_angles_are_read_by_ksg(form):
+    """10 degrees apart, 1.97 nats; the reading had 2.3 to 2.5, and intervals of grade A above the true value."""
+    g = draws()
+    turn = g.vonmises(0, 1, 600) / (2 * np.pi)
+    x, y = form(turn), form(turn + 10 / 360 * g.normal(size=600))
+    found = estimate(x, y)
+    assert found == pytest.approx(1.97, abs=0.15) and found.low <= 1.97 <= found.high and found.grade == "C"
+    assert "two angles" in [note.code for note in found.notes]
+    beside = estimate(x, g.normal(size=(600, 2)))
+    assert beside.grade == "A" and beside.method == "reading" and not beside.notes
+
+
 # Copies
 
 

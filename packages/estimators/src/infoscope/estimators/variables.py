@@ -50,6 +50,7 @@ _PERIODS = {
     "minutes of the day": 1440.0, "seconds of the day": 86_400.0,
 }  # fmt: skip
 _STEP_TOLERANCE = 1e-4  # share of a step, for decimals in float32
+_RADIUS_TOLERANCE = 1e-5  # of cosines and sines in float32, share of the radius
 _POINT_MASS = 0.1  # share of the rows at one value from which it is a point mass
 _MIN_TAIL_ROWS = 20  # below which no tail is heavy
 _MAX_DENSE = 50_000_000  # numbers of a sparse matrix that is made dense
@@ -137,6 +138,14 @@ class Variable:
         if self.codes is None:
             return "continuous"
         return "mixed" if self.dim else "discrete"
+
+    @property
+    def on_circles(self) -> bool:
+        """Whether it holds angles alone: pairs of columns, cosine and sine, of a constant sum of squares."""
+        if self.codes is not None or not self.dim or self.dim % 2:
+            return False
+        radius = np.hypot(self.continuous[:, ::2], self.continuous[:, 1::2])
+        return bool((np.ptp(radius, axis=0) <= _RADIUS_TOLERANCE * radius.max(axis=0)).all())
 
     def scales(self) -> np.ndarray:
         """Standard deviation of every continuous column [c], in the column's unit."""

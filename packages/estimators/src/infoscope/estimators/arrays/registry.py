@@ -20,12 +20,14 @@ from infoscope.estimators.arrays.neighbours import Ksg
 from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, NUMBERS, TAKES, Described, Method, Pairs, as_pairs
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.reading.reader import C
 from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.serial import SerialDependence, serial_dependence
 from infoscope.estimators.variables import Discrete, copies, joint_codes
 from infoscope.late import needs
 from infoscope.notebook import InNotebook, as_html
+from infoscope.notes import Note
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,10 @@ class OwnFunction(Described):
         return as_number(self.function(pairs.x.continuous[rows], pairs.y.continuous[rows]), self.name)
 
 
+TWO_ANGLES = Note(
+    "x and y are angles: the estimate is that of ksg, and its interval is for the sampling error only, not calibrated.",
+    "two angles",
+)
 NO_INTERVAL = "The function gives no interval; resamples=100 adds one for the sampling error, by half-samples."
 NO_GROUPS = "The function does not know the groups: it takes rows as independent."
 
@@ -183,8 +189,8 @@ def estimate(
     x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed by column (`variables`)
     method     a name in `METHODS`; a function of x [n, c] and y [n, d], float64, that returns nats (`OwnFunction`); an
                object with a `name` and `estimate(pairs, generator)`; "MODULE:NAME" of one of these. None: the reading
-               (`infoscope.estimators.reading`), after `diagnose` has grouped copies and looked for series; other
-               methods take the rows as they are
+               (`infoscope.estimators.reading`), after `diagnose` has grouped copies and looked for series; for two
+               angles the value and interval of ksg. Other methods take the rows as they are
     groups     [n] of dependent rows (a patient, a film); no group is split between training and held-out rows, and
                the error is that of independent groups
     generator  None is a fresh one with seed 0
@@ -199,10 +205,28 @@ def estimate(
     if method is None:
         as_method(METHOD, settings)
         known = diagnose(x, y, groups)
-        return read(known.pairs, generator, series=known.serial is not None)
+        reading = read(known.pairs, generator, series=known.serial is not None)
+        if known.pairs.x.on_circles and known.pairs.y.on_circles:
+            return between_angles(reading, known.pairs, generator)
+        return reading
     pairs = as_pairs(x, y, groups)
     found = estimate_pairs(as_method(method, settings), pairs, generator)
     return replace(found, notes=tuple(dict.fromkeys((*pairs.notes, *found.notes))))
+
+
+def between_angles(reading: Reading, pairs: Pairs, generator: np.random.Generator) -> Reading:
+    """The reading of two angles with the value and interval of ksg, grade C: the reader knows no circles."""
+    ksg = Ksg().estimate(pairs, generator)
+    interval = (max(ksg.low, 0.0), max(ksg.high, 0.0))
+    return replace(
+        reading,
+        value=max(ksg.value, 0.0),
+        standard_error=ksg.standard_error,
+        method=ksg.method,
+        interval=interval,
+        grade=C,
+        notes=(*reading.notes, TWO_ANGLES),
+    )
 
 
 def estimate_pairs(method: Method, pairs: Pairs, generator: np.random.Generator) -> Estimate:
