@@ -20,16 +20,31 @@ if [ ! -x "$venv/bin/python" ]; then
     }
 fi
 
+# installers print a line for each package or nothing: a line after 20, 60, 140 ... seconds instead
+show_progress() {
+    seconds=0
+    pause=20
+    while sleep "$pause" >/dev/null 2>&1; do
+        seconds=$((seconds + pause))
+        pause=$((2 * pause))
+        echo "still installing after $seconds s"
+    done
+}
+show_progress &
+watcher=$!
+trap 'kill "$watcher" 2>/dev/null' EXIT
+trap 'exit 130' INT TERM
+
 uv=$(command -v uv || true)
 if [ -z "$uv" ] && "$venv/bin/python" -m pip install --quiet -c constraints.txt uv 2>/dev/null; then
     uv=$venv/bin/uv
 fi
 # compiled once, as pip does: else every process does it that may not write beside the packages, for 5 s and more
-if [ -n "$uv" ] && "$uv" pip install --compile-bytecode --python "$venv/bin/python" -r requirements.txt; then
+if [ -n "$uv" ] && "$uv" pip install --quiet --compile-bytecode --python "$venv/bin/python" -r requirements.txt; then
     exit 0
 fi
 [ -z "$uv" ] || echo "uv could not install the requirements; trying pip" >&2
-"$venv/bin/python" -m pip install --disable-pip-version-check -r requirements.txt || {
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt || {
     echo "the packages of requirements.txt could not be installed, as said above; without a network, give a folder of" \
         "wheels by UV_FIND_LINKS or PIP_FIND_LINKS, then repeat the command" >&2
     exit 2
