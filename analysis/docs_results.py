@@ -58,8 +58,15 @@ def main(given: SimpleNamespace) -> int:
             if part.problem:
                 failed += part.failed
                 print(f"error: {name}, profile {profile}: {part.problem}", file=sys.stderr)
-        if any(part.pictures for _, part in shown):
-            print(write(FOLDER / f"{name}.md", page(modules[name], shown).removesuffix("\n")))
+        path = FOLDER / f"{name}.md"
+        if not any(part.pictures for _, part in shown):
+            continue
+        lost = lost_cells(path, modules[name].ANALYSIS.experiment)
+        if lost:
+            failed += 1
+            print(f"error: {lost}", file=sys.stderr)
+        else:
+            print(write(path, page(modules[name], shown).removesuffix("\n")))
     print(write(FOLDER / "index.md", "\n".join(index(modules))))
     return FAILED if failed else 0
 
@@ -67,6 +74,23 @@ def main(given: SimpleNamespace) -> int:
 def write(path: Path, text: str) -> Path:
     path.write_text(text + "\n", encoding="utf-8")
     return path
+
+
+def lost_cells(path: Path, experiment: str) -> str:
+    """Why a page would lose cells that it shows if it were written from this store; empty if it would not."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    for shown in map(json.loads, FACTS.findall(text)):
+        try:
+            cells = len(runs(experiment, shown["profile"]))
+        except LookupError:
+            cells = 0
+        if cells < shown["cells"]:
+            archive = FOLDER / "runs" / f"{experiment}{SUFFIX}"
+            return (
+                f"{path} shows {shown['cells']:,} cells of profile {shown['profile']}, and this store has {cells:,}: add "
+                f"the others (`make runs-load ARGS={archive}`), or remove the page first"
+            )
+    return ""
 
 
 def profiles_of(experiment: str) -> list[str]:

@@ -21,12 +21,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from infoscope.command_line import command, profile_option
-from infoscope.errors import StoreUnreachable
+from infoscope.command_line import assignments, command, nearest, profile_option, set_option
+from infoscope.errors import StoreUnreachable, UnknownName
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 from infoscope.metrics.shares import clopper_pearson
 from infoscope.names import in_csv, in_csv_comment, in_latex, printable
+from infoscope.tracking.checks import COLUMNS
 from infoscope.tracking.record import home, made_home
 
 FOLDER = Path("runs") / "tables"
@@ -36,6 +37,7 @@ LONGEST = 1e5  # from here on figures are printed with an exponent
 SENTENCE = re.compile(r"\n|(?<=[^.A-Z][^A-Z. ][.?!])\s+(?=[A-Z])")  # between two: not behind an initial or "e.g."
 NUMBER = r"[-+]?\d[\d,.]*(?!\w|-[a-z])"  # what a cell of numbers begins with; names such as 1v1-normal do not
 FOLDED = 40  # rows beyond which a table of a page is folded
+NO_VALUE = "no value"  # in a cell: not recorded, or not finite
 ERROR = "_error"  # suffix of the column that holds a column's standard error
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
 
@@ -150,8 +152,11 @@ class Analysis:
 
     def command(self, text: str | None = None) -> click.Command:
         """The command that prints and saves the tables; `text`: its help."""
-        profile = profile_option("the profile whose runs to read, as recorded")
-        return command(self.experiment, lambda given: main(self, given), [profile, *self.options], text)
+        common = [
+            profile_option("the profile whose runs to read, as recorded"),
+            set_option("only the cells of these settings, in files of their own: 'depths=1,2 seeds=0,1'"),
+        ]
+        return command(self.experiment, lambda given: main(self, given), [*common, *self.options], text)
 
     def arguments(self, words: Sequence[str]) -> SimpleNamespace:
         """The options that words give; no words give every option's default."""
@@ -170,15 +175,56 @@ def require_writable(stem: Path) -> None:
 
 
 def main(analysis: Analysis, given: SimpleNamespace) -> None:
-    """Prints and saves the results of an analysis."""
+    """Prints and saves the results of an analysis; of cells chosen by --set, in files whose names hold the settings."""
     from infoscope.tracking import runs  # MLflow takes two seconds to import
 
-    found = runs(analysis.experiment, given.profile)
-    results = analysis.analyse(found, given)
-    name = file_name("-".join([analysis.experiment, *given.profile.split(), "tables"]))
-    page = Page(f"{analysis.experiment}, profile {given.profile}")
-    paths = present(results, lambda result: FOLDER / analysis.stem(given.profile, result), FOLDER / name, page)
-    _publish(analysis.experiment, given.profile, found, results, paths)
+    profile = given.profile
+    if given.set:
+        profile, found = _chosen(analysis.experiment, profile, given.set)
+    else:
+        found = runs(analysis.experiment, profile)
+    results = _analysed(analysis, found, given)
+    name = file_name("-".join([analysis.experiment, *profile.split(), "tables"]))
+    page = Page(f"{analysis.experiment}, profile {profile}")
+    paths = present(results, lambda result: FOLDER / analysis.stem(profile, result), FOLDER / name, page)
+    if not given.set:  # a part of the cells must not replace the table of all in the description of their run
+        _publish(analysis.experiment, profile, found, results, paths)
+
+
+def _chosen(experiment: str, profile: str, settings: Mapping[str, str]) -> tuple[str, pd.DataFrame]:
+    """The name of a profile with replaced settings, and the finished runs of its cells. LookupError if none has."""
+    from infoscope.tracking import runs
+    from infoscope.tracking.status import planned
+
+    name, *words = profile.split()
+    settings = assignments(" ".join(words)) | dict(settings)
+    chosen = " ".join([name, *(f"{setting}={text}" for setting, text in sorted(settings.items()))])
+    label, keys, _ = planned(experiment, name, settings)
+    found = runs(experiment, label)
+    if keys is not None:  # otherwise a search, whose settings choose no cells
+        found = found[found["key"].isin(keys)].reset_index(drop=True)
+    if found.empty:
+        raise LookupError(f"no cell of {experiment} under {chosen} has finished")
+    return chosen, found
+
+
+def _analysed(analysis: Analysis, found: pd.DataFrame, given: SimpleNamespace) -> Sequence[Result]:
+    """The results of an analysis. Raises UnknownName for a column that the runs do not have."""
+    try:
+        return analysis.analyse(found, given)
+    except KeyError as error:
+        (name, *_) = error.args
+        if not isinstance(name, str) or name in found:
+            raise
+        raise unknown_column(name, found) from error
+
+
+def unknown_column(name: str, frame: pd.DataFrame) -> UnknownName:
+    """The error for a metric or field that no cell recorded."""
+    columns = [str(column) for column in frame if column not in COLUMNS]
+    return UnknownName(
+        f"column {name!r} is recorded by no cell; there are {', '.join(columns) or 'none'}{nearest(name, columns)}"
+    )
 
 
 def present(
@@ -304,7 +350,13 @@ def write_csv(result: Result, path: Path) -> list[str]:
 
 
 def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """Mean over runs (seeds) of every column and its standard error, by group, with the number of runs."""
+    """Mean over runs (seeds) of every column and its standard error, by group, with the number of runs.
+
+    Raises UnknownName for a column that no run has.
+    """
+    for column in (*by, *columns):
+        if column not in frame:
+            raise unknown_column(column, frame)
     rows = []
     for group, members in frame.groupby(list(by), sort=False, dropna=False):
         row = dict(zip(by, group)) | {"runs": len(members)}
@@ -347,7 +399,7 @@ def difference_claim(statement: str, difference: Estimate, what: str, unit: str)
     return Claim(statement, verdict(difference.low, difference.high), said)
 
 
-def plus_minus(value: float, error: float, missing: str = "diverged") -> str:
+def plus_minus(value: float, error: float, missing: str = NO_VALUE) -> str:
     """A figure with its standard error; `missing` if it is not a number, and no error where one run gives none."""
     if not math.isfinite(value):
         return missing
@@ -363,7 +415,7 @@ def share_text(hits: int, of: int, form: str = ".0f", missing: str = "no interva
     return f"{100 * hits / of:{form}} % ({100 * low:.0f} to {100 * high:.0f})"
 
 
-def plus_minus_column(figures: pd.DataFrame, column: str, missing: str = "diverged") -> list[str]:
+def plus_minus_column(figures: pd.DataFrame, column: str, missing: str = NO_VALUE) -> list[str]:
     """The figures of a column with their standard errors (its `NAME_error`), where there are some, to read."""
     errors = figures.get(column + ERROR, [math.nan] * len(figures))
     return [plus_minus(*pair, missing) for pair in zip(figures[column], errors)]
@@ -373,7 +425,7 @@ Cells = str | tuple[str, str] | tuple[str, str, str] | Sequence[Any]
 
 
 def text_of(
-    figures: pd.DataFrame, names: Sequence[str], columns: Mapping[str, Cells], missing: str = "diverged"
+    figures: pd.DataFrame, names: Sequence[str], columns: Mapping[str, Cells], missing: str = NO_VALUE
 ) -> pd.DataFrame:
     """A table to read: columns of figures as they are, then by title a column, with its standard errors if there
     are some; a name with a format, and perhaps what stands for a figure that is not finite; or cells.

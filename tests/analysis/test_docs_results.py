@@ -188,6 +188,20 @@ def test_pages_of_other_stores_stay(store):
     assert re.search(r"\[toy-model\]\(toy-model.md\) \|.*\| run \| - \|", (store / "index.md").read_text())
 
 
+def test_a_page_of_more_cells_stays(store, monkeypatch, capsys):
+    """As after `make sweep-NAME SET=...` in a new working copy: the command that adds the published cells is named."""
+    assert run_command(docs_results.COMMAND, ["estimator-choice"]) == 0
+    before = {path: path.read_bytes() for path in store.glob("estimator-choice*")}
+    runs = report.runs
+    for module in (report, docs_results):
+        monkeypatch.setattr(module, "runs", lambda *words: runs(*words).iloc[:2])
+    capsys.readouterr()
+    assert run_command(docs_results.COMMAND, ["estimator-choice"]) == 1
+    assert {path: path.read_bytes() for path in before} == before
+    said = capsys.readouterr().err
+    assert numbers(said) == [4, 2] and "make runs-load" in said and said.count("\n") == 1
+
+
 def test_an_unknown_name_is_one_sentence_and_writes_nothing(store, capsys):
     assert run_command(docs_results.COMMAND, ["known-lows"]) == 2
     assert "got 'known-lows'" in capsys.readouterr().err and not store.exists()

@@ -143,7 +143,7 @@ def test_sweeps_and_tables_are_found_by_their_files():
         assert command_of(module.__name__).help
         if hasattr(module, "ANALYSIS"):
             options = {option.name for option in command_of(module.__name__).params}
-            assert options == {"profile", *(option.name for option in module.ANALYSIS.options)}
+            assert options == {"profile", "set", *(option.name for option in module.ANALYSIS.options)}
 
 
 @pytest.fixture
@@ -158,10 +158,10 @@ def tree(tmp_path, monkeypatch):
 
     def table(module):
         def call(given):
-            ran.append((module, given.profile))
+            ran.append((module, given.profile, given.set))
             raise LookupError("no table")
 
-        return command_line.command("one", call, [command_line.profile_option()], "")
+        return command_line.command("one", call, [command_line.profile_option(), command_line.set_option("")], "")
 
     def sweep(status):
         monkeypatch.setattr(cli, "run_sweep", lambda *words: ran.append(words) or (status, "label"))
@@ -177,7 +177,7 @@ def test_a_sweep_then_its_table(tree, capsys, of_sweep, status):
     ran = tree(of_sweep)
     assert main(["sweep", "one", "--profile", "smoke", "--set", "a=1 b=2", "--gpus-per-pack", "0.5"]) == status
     assert ran[0] == ("sweeps.work.one", "smoke", {"a": "1", "b": "2"}, 0.5)
-    assert ran[1:] == ([("analysis.work.one", "label")] if of_sweep < 2 else [])
+    assert ran[1:] == ([("analysis.work.one", "smoke", {"a": "1", "b": "2"})] if of_sweep < 2 else [])
 
 
 def test_a_trial_names_the_command_for_missing_data(tree, capsys):

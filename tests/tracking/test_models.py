@@ -200,9 +200,9 @@ def test_a_failed_export_ends_the_command_with_a_sentence(own_folder, capsys):
 def test_loading_and_export_without_runs_create_no_store(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    with pytest.raises(LookupError, match="no runs in"):
+    with pytest.raises(LookupError, match="no store of runs"):
         load_model("0" * 32)
-    assert main(["export", "0" * 32]) == 2 and "no runs in" in capsys.readouterr().err
+    assert main(["export", "0" * 32]) == 2 and "no store of runs" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,6 +11,9 @@ from analysis.common import tables
 from analysis.common.tables import Page, Result, plus_minus, published, readable, save, summarise
 from infoscope import tracking
 from infoscope.command_line import run_command
+from infoscope.tracking import Profile, Sweep, status
+from infoscope.tracking.sweep import grid
+from tests.refusals import refused
 
 
 def test_summary_is_mean_and_standard_error_over_runs():
@@ -20,11 +23,58 @@ def test_summary_is_mean_and_standard_error_over_runs():
     assert summary.loc[2, "runs"] == 1 and math.isnan(summary.loc[2, "mse_error"])
 
 
-def test_a_diverged_run_is_not_averaged_away():
+def test_a_run_without_a_value_is_not_averaged_away():
     summary = summarise(pd.DataFrame({"depth": [1, 1], "mse": [1.0, np.nan]}), ["depth"], ["mse"])
     assert math.isnan(summary["mse"].iloc[0])
-    assert plus_minus(summary["mse"].iloc[0], 0.1) == "diverged"
+    assert plus_minus(summary["mse"].iloc[0], 0.1) == "no value"
     assert (plus_minus(0.1234, 0.0101), plus_minus(0.1234, math.nan)) == ("0.123 ± 0.010", "0.123")
+
+
+@pytest.mark.parametrize("by, columns", [(["depth"], ["msee"]), (["dpth"], ["mse"])])
+def test_a_column_that_no_run_has_is_refused_with_those_there_are(by, columns):
+    with refused() as caught:
+        summarise(pd.DataFrame({"depth": [1, 1], "mse": [1.0, 2.0], "run_id": ["a", "b"]}), by, columns)
+    assert caught.value.code == "name" and "depth, mse" in str(caught.value) and "run_id" not in str(caught.value)
+
+
+def recorded(monkeypatch, tmp_path):
+    """A sweep of two depths and two seeds whose cells are all recorded; (keys of its runs by depth and seed)."""
+    monkeypatch.chdir(tmp_path)
+    profile = Profile(depths=(1, 2), seeds=(0, 1), steps=3)
+    sweep = Sweep("demo", lambda profile: grid(depth=[*profile.depths], seed=[*profile.seeds], steps=profile.steps),
+                  print, {"smoke": profile}, axes=("depths", "seeds"))  # fmt: skip
+    plan = sweep.plan(profile)
+    frame = pd.DataFrame([cell | {"key": key, "mse": float(cell["depth"])} for key, cell in plan.items()])
+    monkeypatch.setattr(status, "sweep_named", lambda name: sweep)
+    monkeypatch.setattr(tracking, "runs", lambda experiment, label: frame)
+    monkeypatch.setattr(tracking, "publish", lambda *arguments: "#/the/run")
+
+
+def by_depth(runs, arguments):
+    figures = summarise(runs, ["depth"], ["mse"])
+    return [Result("mse", figures, figures, "By depth.", draw=draw)]
+
+
+def test_a_table_of_some_cells_leaves_that_of_all_as_it_is(monkeypatch, tmp_path, capsys):
+    recorded(monkeypatch, tmp_path)
+    command = tables.Analysis("demo", by_depth).command()
+    assert run_command(command, ["--profile", "smoke"]) == 0
+    folder = tmp_path / "runs" / "tables"
+    whole = {path: path.read_bytes() for path in folder.iterdir()}
+    assert run_command(command, ["--profile", "smoke", "--set", "seeds=1 depths=2"]) == 0
+    assert {path: path.read_bytes() for path in whole} == whole
+    part = {path.name for path in folder.iterdir()} - {path.name for path in whole}
+    assert part == {path.name.replace("smoke", "smoke-depths-2-seeds-1") for path in whole}
+    (csv,) = (folder / name for name in part if name.endswith(".csv"))
+    assert pd.read_csv(csv, comment="#")[["depth", "runs"]].values.tolist() == [[2, 1]]
+
+
+@pytest.mark.parametrize("analyse", [lambda runs, _: runs["mes"], lambda runs, _: runs.groupby("mes")])
+def test_a_misspelt_metric_is_one_sentence_with_the_metrics(monkeypatch, tmp_path, capsys, analyse):
+    recorded(monkeypatch, tmp_path)
+    assert run_command(tables.Analysis("demo", analyse).command(), ["--profile", "smoke"]) == 2
+    said = capsys.readouterr().err
+    assert "'mes'" in said and "mse" in said.split("'mes'")[1] and said.count("\n") == 1
 
 
 def test_the_published_table_is_internally_consistent():

@@ -13,11 +13,11 @@ from filelock import FileLock
 
 from infoscope.tracking import main, parents, runs
 from infoscope.tracking.record import Record, milliseconds, records
-from infoscope.tracking.scheduling.driver import SweepBusy
+from infoscope.tracking.scheduling.driver import SweepBusy, where
 from infoscope.tracking.scheduling.driver import run as run_sweep
 from infoscope.tracking.sending.heartbeat import own_tags
 from infoscope.tracking.sending.publish import header_tags
-from infoscope.tracking.store.store import Store
+from infoscope.tracking.store.store import Store, tracking_uri
 from infoscope.tracking.tags import ALIVE, CELLS, DRIVER, OUTCOME, PARENT, PROFILE
 from tests.tracking import toy_sweep
 from tests.tracking.cells import history
@@ -48,6 +48,23 @@ def again(monkeypatch, capsys):
         return ended.value.code, *capsys.readouterr()
 
     return run
+
+
+@pytest.mark.parametrize(
+    ("uri", "place"),
+    [
+        ("", "{here}/runs"),
+        ("sqlite:////elsewhere/mine.db", "/elsewhere/mine.db"),
+        ("sqlite:///mine.db", "{here}/mine.db"),
+        ("postgresql://ann:hush@host/runs", "postgresql://host/runs"),
+        ("https://ann:hush@tracking", "https://tracking/"),
+    ],
+)
+def test_the_place_of_the_record_is_that_of_the_tracking_store(here, monkeypatch, uri, place):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    said = where(Store(tracking_uri(), "toy", "1"))
+    assert place.format(here=here) in said and "hush" not in said
+    assert (f"{here}/runs" in said) == (not uri)
 
 
 @pytest.mark.system

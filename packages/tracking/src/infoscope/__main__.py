@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 
 import click
@@ -158,8 +158,11 @@ def _sweep(given: SimpleNamespace) -> int:
     from infoscope.tracking.cli import run_sweep
 
     status, label = run_sweep(module, given.profile, given.set, given.gpus_per_pack)
-    table = module_of(given.name, ANALYSES)
-    if table and status <= FAILED and run_command(command_of(table), ["--profile", label]):
+    table = module_of(given.name, ANALYSES) if label else None
+    words = ["--profile", label]
+    if given.set:
+        words = ["--profile", given.profile, "--set", _as_words(given.set)]
+    if table and status <= FAILED and run_command(command_of(table), words):
         status = FAILED
     if status == 0 and given.profile == SMALL_PROFILE:
         so_far = f"; `make table-{given.name}` then prints the finished part" if table else ""
@@ -175,7 +178,7 @@ def _sweep_all(given: SimpleNamespace) -> int:
     """Runs each sweep in its own process."""
     if not names(SWEEPS):
         require_module("", SWEEPS, "sweep")  # raises: there are none
-    words = ["--profile", given.profile, "--set", " ".join(f"{name}={text}" for name, text in given.set.items())]
+    words = ["--profile", given.profile, "--set", _as_words(given.set)]
     words += [] if given.gpus_per_pack is None else ["--gpus-per-pack", str(given.gpus_per_pack)]
     summary, failed = [], False
     for name in sweeps_in_order():
@@ -186,6 +189,11 @@ def _sweep_all(given: SimpleNamespace) -> int:
         summary.append(f"{'FAILED' if status else 'done  '}  {name}, {time.monotonic() - began:.0f} s")
     print("", *summary, sep="\n", flush=True)
     return FAILED if failed else 0
+
+
+def _as_words(settings: Mapping[str, str]) -> str:
+    """Settings as the value of --set."""
+    return " ".join(f"{name}={text}" for name, text in settings.items())
 
 
 def _run(words: Sequence[str]) -> int:

@@ -35,17 +35,18 @@ def profile_option(what: str = "smoke, laptop, paper or another of the sweep's")
     return option("profile", default=DEFAULT_PROFILE, help=f"{what} (default: {DEFAULT_PROFILE})")
 
 
+def set_option(what: str) -> click.Option:
+    """The option --set, a dict of texts."""
+    return option(
+        "set", default="", metavar="'NAME=VALUE ...'", callback=lambda context, param, text: assignments(text), help=what
+    )
+
+
 def sweep_options() -> list[click.Option]:
     """The options of every sweep: --profile, --set and --gpus-per-pack."""
     return [
         profile_option(),
-        option(
-            "set",
-            default="",
-            metavar="'NAME=VALUE ...'",
-            callback=lambda context, param, text: assignments(text),
-            help="replaces settings of the profile: 'depths=1,2 seeds=0,1'",
-        ),
+        set_option("replaces settings of the profile: 'depths=1,2 seeds=0,1'"),
         option("gpus-per-pack", type=float, metavar="F", help="GPUs per trial, fractions allowed (default: measured)"),
     ]
 

@@ -29,7 +29,7 @@ from infoscope.files import json_object
 from infoscope.tracking.aliases import MOVED
 from infoscope.tracking.checks import undamaged
 from infoscope.tracking.datasets import DataSet
-from infoscope.tracking.record import SYSTEM, home
+from infoscope.tracking.record import SYSTEM
 from infoscope.tracking.store.client import connect, environment
 from infoscope.tracking.store.store import Store, pages, tracking_uri
 
@@ -211,7 +211,9 @@ def logged_model(run_id: str, name: str | None = None) -> LoggedModel:
     """The newest model of a run with this name (None: of its only one). LookupError if there is none."""
     uri = tracking_uri()
     if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists():  # MLflow would create it
-        raise LookupError(f"there are no runs in {home()}; change the folder or set MLFLOW_TRACKING_URI")
+        raise LookupError(
+            f"there is no store of runs at {uri.removeprefix('sqlite:///')}; change the folder or MLFLOW_TRACKING_URI"
+        )
     client = connect(uri)
     run = client.get_run(run_id)
     names = sorted({model.name for model in ready_models(run, client)})

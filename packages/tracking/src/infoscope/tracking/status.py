@@ -63,7 +63,7 @@ def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
     except ValueError as error:
         return Status(name, {}, None, 0, unsent, first_line(error))
     try:
-        label, keys, cells = _planned(name, profile, overrides)
+        label, keys, cells = planned(name, profile, overrides)
         note = ""
     except Exception as error:  # its cells may need data or the store
         label = " ".join([profile, *(f"{setting}={text}" for setting, text in sorted(overrides.items()))])
@@ -80,7 +80,8 @@ def _state(run: Run) -> str:
     return _STATES.get(run.info.status, _STATES["RUNNING"])
 
 
-def _planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str, set[str] | None, int]:
+def planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str, set[str] | None, int]:
+    """The label of a profile's cells, their keys (None: a search chooses them while it runs) and their number."""
     sweep = sweep_named(name)
     label, settings = sweep.profile(profile, overrides)
     if sweep.search and sweep.search.space:

@@ -23,6 +23,7 @@ from infoscope.tracking.sending.heartbeat import SweepBusy
 from infoscope.tracking.sending.publish import unique_runs
 from infoscope.tracking.sending.summaries import add_data_sets, summarise
 from infoscope.tracking.sending.sync import close_leftovers
+from infoscope.tracking.store.client import without_password
 from infoscope.tracking.store.store import (
     Store,
     gather_statistics,
@@ -97,7 +98,8 @@ def where(store: Store) -> str:
     if address() != LOCAL:
         page = f"{address()}/#/experiments/{store.experiment_id}/runs?{VIEW}"
         return f"recorded on the MLflow server, {page}"
-    return f"recorded in MLflow under {home()} (`make ui` shows it)"
+    place = f"under {home()}" if store.has_one_driver else f"in {without_password(store.uri)}"
+    return f"recorded in MLflow {place} (`make ui` shows it)"
 
 
 def _search(sweep: Sweep, settings: Profile) -> SearchState | None:
