@@ -11,7 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 
 from analysis.common.marks import save
 from analysis.common.own_data import (
@@ -29,7 +28,6 @@ from analysis.common.tables import Page, Result, printable, require_writable, sh
 from infoscope.checks import require_int
 from infoscope.command_line import FAILED, command, option
 from infoscope.errors import InvalidInput
-from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.representation import RepresentationReport, report
 
 EXPERIMENT = "represent"
@@ -52,26 +50,17 @@ def results(found: RepresentationReport, name: str, digest: str) -> list[Result]
     ]
     made = [
         Result(
-            "represent", in_bits(found.table), found.text, caption, lambda *paths: save(found.plot().figure, paths, 150)
+            "represent", found.table, found.text, caption, lambda *paths: save(found.plot().figure, paths, 150)
         )
     ]
     for title, figures, said in (
         ("hardest", found.hardest, "Items of least PVI, by the richer family from all blocks; bits."),
         ("scores", found.scores, "Scores of disentanglement, of columns and of blocks."),
-        ("partition", found.tables.get("partition"), "The partition by every route; nats."),
+        ("partition", found.tables.get("partition"), "The partition by every route; bits."),
     ):
         if figures is not None and len(figures):
             made.append(Result(title, figures, figures.map(short), said))
     return made
-
-
-def in_bits(table: pd.DataFrame) -> pd.DataFrame:
-    """A table of nats in bits, with columns that say so."""
-    counts = {"columns", "classes", "n"}
-    nats = [name for name in table.select_dtypes("number") if name not in counts]
-    return table.assign(**{name: table[name] / NATS_PER_BIT for name in nats}).rename(
-        columns={name: f"{name}_bits" for name in nats}
-    )
 
 
 def main(given: SimpleNamespace) -> int:
@@ -90,7 +79,9 @@ def main(given: SimpleNamespace) -> int:
         )  # fmt: skip
     except ValueError as error:
         raise InvalidInput(as_options(error)) from error
-    found = replace(found, domain=given.domain or found.domain)
+    found = replace(
+        found, domain=given.domain or found.domain, each_column="the same command with ARGS=--each shows which"
+    )
     made = results(found, path.name, data.digest)
     title = f"{path.name}: what each block carries, in bits (n = {found.n:,})"
     details = {name: content for name, content in found.details.items() if name != "What to doubt"}
@@ -106,7 +97,7 @@ def main(given: SimpleNamespace) -> int:
 def _metrics(found: RepresentationReport) -> dict[tuple[str, ...], float]:
     return {
         (row["block"], row["target"], f"{name}_bits"): float(row[f"{name}_bits"])
-        for row in in_bits(found.table).to_dict("records")
+        for row in found.table.to_dict("records")
         for name in RECORDED
     }
 

@@ -58,6 +58,22 @@ def test_a_page_tables_a_heat_map_and_one_run(here, capsys):
     assert recorded == pytest.approx(figures.loc[("z_y", "class"), "richer_bits"]) and 0.3 < recorded < 1.05
 
 
+def test_the_leak_of_a_column_is_named_and_the_advice_is_a_command(here, capsys):
+    """z_y_1 carries the site and nothing of the class, of which z_y_0 carries most."""
+    frame = pd.read_csv("own.csv")
+    frame["z_y_1"] += 3.0 * (frame["site"] == "north")
+    frame.to_csv("leak.csv", index=False)
+    words = ["--data", "leak.csv", "--x", "z_y*,z_d*", "--targets", "class", "--domain", "site", "--rows", "60"]
+    assert run_command(represent.COMMAND, [*words, "--each"]) == 0
+    leak, remedy, *_ = capsys.readouterr().out.splitlines()
+    assert leak.startswith("Leak: z_y_1 also carries ") and "; " not in leak
+    assert "or drop z_y_1." in remedy and "--each" not in remedy
+    assert run_command(represent.COMMAND, words) == 0
+    leak, remedy, *_ = capsys.readouterr().out.splitlines()
+    assert leak.startswith("Leak: z_y also carries ") and "about site" in leak
+    assert "the same command with ARGS=--each shows which." in remedy and "blocks=" not in remedy
+
+
 def test_what_was_asked_for_and_cannot_be_said_fails_with_the_rest_written(here, capsys):
     words = ["--data", "same.csv", "--x", "z_y*", "--targets", "class", "--domain", "same", "--rows", "60"]
     assert run_command(represent.COMMAND, words) == 1

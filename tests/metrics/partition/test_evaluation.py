@@ -1,5 +1,6 @@
 """The quality of a partition from samples: identities, truths, errors of dependent rows, tests, comparisons."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,8 +9,9 @@ from matplotlib.figure import Figure
 from scipy import integrate
 
 from infoscope.estimators import npeet
+from infoscope.estimators.result import Estimate
 from infoscope.metrics.partition.evaluation import evaluate, holm
-from infoscope.metrics.partition.report import compare
+from infoscope.metrics.partition.report import NullTest, compare
 from tests.refusals import refused
 
 LEAK = 0.6
@@ -63,7 +65,7 @@ def test_a_notebook_folds_the_limits_and_draws_one_unit(report):
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert "I(z_y;D|Y)" in names and ax.get_title() == "classifier, n = 600"
     places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
-    np.testing.assert_allclose(places, [value(report, name) for name in names])
+    np.testing.assert_allclose(places, [value(report, name) / np.log(2) for name in names])
 
 
 def test_both_routes_find_the_truth(report):
@@ -259,10 +261,39 @@ def test_a_report_is_a_table_and_words(report):
     rows = report.table().set_index(["route", "quantity"])
     assert rows.loc[("classifier", "I(z_y;D|Y)"), "value"] == value(report, "I(z_y;D|Y)")
     assert np.isnan(rows.loc[("labels-as-numbers", "seed"), "standard_error"])
-    for words in ("Score unique", "Score seed", "it is there", "w / (2 m) nats", "synergy prevails"):
+    for words in ("Score unique", "Score seed", "it is there", ".72 w / m bits", "synergy prevails"):
         assert words in report.summary()
     with refused("route", "name"):
         report.scores("exact")
+    printed = report.details["Every quantity and score"].set_index(["route", "quantity"])
+    row = printed.loc[("classifier", "I(z_y;D|Y)")]
+    assert row["value"] == pytest.approx(value(report, "I(z_y;D|Y)") / np.log(2)) and row["unit"] == "bits"
+
+
+@pytest.mark.parametrize(
+    ("low", "near", "p", "leak"),
+    [
+        (0.01, 0.02, 1.0, "0.02 of"),  # the main route's interval lies above 0
+        (-0.01, 0.02, 0.01, None),  # a significant test alone, with an interval that barely excludes 0
+        (-0.01, 0.2, 0.01, "0.20 of"),  # neighbours detect what the classifier cannot use
+        (-0.01, 0.2, 0.5, None),
+        (-0.01, -0.02, 1.0, None),
+    ],
+)
+def test_a_leak_has_an_interval_above_0(report, low, near, p, leak):
+    bits = np.log(2)
+    names = ("I(z_y;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)")
+    nothing = Estimate(0.0, 0.001)
+    figures = {route: {**of, **dict.fromkeys(names, nothing)} for route, of in report.figures.items()}
+    figures["classifier"][names[1]] = Estimate(0.02 * bits, interval=(low * bits, 0.05 * bits))
+    figures["neighbours"][names[1]] = Estimate(near * bits, 0.009 * bits)
+    changed = replace(report, figures=figures, tests={names[1]: NullTest(p, p, "Y")})
+    first, *rest = str(changed).splitlines()
+    if leak is None:
+        assert first.startswith("No leak is detected: z_d carries at most 0.")
+    else:
+        assert first.startswith(f"Leak: z_d also carries {leak}") and first.endswith(" about Y given D.")
+        assert rest[0].startswith("What to do: ") and "ARGS" not in rest[0]
 
 
 def test_holm():

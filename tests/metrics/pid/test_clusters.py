@@ -74,7 +74,7 @@ def test_shared_exclusions_of_pointwise_gates():
     shared = 0.75 * np.log(8 / 5) + 0.25 * np.log(8 / 7)
     known = BIT + 0.25 * np.log(0.25) + 0.75 * np.log(0.75)
     assert found[:4] == pytest.approx([BIT - shared, known - shared, shared, shared - known], abs=1e-12)
-    assert found.unique_b < 0 and any("unique_b is -0.25" in note for note in found.notes)
+    assert found.unique_b < 0 and [(note.code, note.argument) for note in found.notes] == [("below 0", "unique_b")]
 
 
 def test_shared_exclusions_item_by_item():

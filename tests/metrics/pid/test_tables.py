@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.pid import (
@@ -14,8 +15,10 @@ from infoscope.metrics.pid import (
     co_information,
     crossing_note,
     discrete_information,
+    tables,
     williams_beer,
 )
+from infoscope.notes import Note
 from tests.refusals import refused
 
 BIT = np.log(2)
@@ -102,9 +105,9 @@ def test_terms_are_shown_and_drawn():
     assert "Bounds in (2,) places" in several._repr_html_()
     with refused("bounds", "shape"):
         several.plot()
-    assert "0.400 nats" in terms._repr_html_()
+    assert "0.577 bits" in terms._repr_html_() and str(terms).startswith("I(target; a, b) = 0.577 bits")
     ax = terms.plot(Figure().subplots())
-    assert [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"] == [0.1, 0.0, 0.2, 0.1]
+    assert [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"] == pytest.approx(np.array([0.1, 0.0, 0.2, 0.1]) / np.log(2))
 
 
 @pytest.mark.parametrize("decompose", (broja, williams_beer))
@@ -160,6 +163,26 @@ def test_crossed_bounds_have_a_note_and_are_not_clipped():
 
 def test_the_note_has_the_excess_in_standard_errors():
     known, unknown = crossing_note(0.3, 0.02, "nats"), crossing_note(0.3, math.nan, "nats")
-    assert "0.3 ± 0.02 nats" in known and "15.0 standard errors" in known
-    assert "0.3 nats" in unknown and "standard errors" not in unknown
+    assert "0.433 ± 0.029 bits" in known and "15.0 standard errors" in known
+    assert "0.433 bits" in unknown and "standard errors" not in unknown
     assert crossing_note(-0.3, 0.02, "nats") == "" == crossing_note(0.0, 0.0, "nats") == crossing_note(math.nan, 1, "")
+
+
+def test_the_solver_takes_one_thread_of_linear_algebra(monkeypatch):
+    """Its matrices are small: with several threads a loaded machine takes four times as long or more."""
+    used = []
+
+    def solve(p, tolerance):
+        used.append(max(pool["num_threads"] for pool in threadpool_info()))
+        return 0.0, 0.0
+
+    monkeypatch.setattr(tables, "_least_joint_information", solve)
+    with threadpool_limits(4):
+        broja(np.full((2, 2, 2), 1 / 8))
+    assert used == [1]
+
+
+def test_a_decomposition_has_the_notes_of_its_terms():
+    noted = Estimate(0.1, notes=(Note("k is large.", "neighbours", "k"),))
+    below = Decomposition(noted, -0.1, noted, 0.2, 0.0)
+    assert [(note.code, note.argument) for note in below.notes] == [("neighbours", "k"), ("below 0", "unique_b")]

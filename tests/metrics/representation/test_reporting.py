@@ -82,7 +82,10 @@ def test_the_page_has_sentences(kept_apart):
     assert set(kept_apart.tables) == {"table", "hardest", "scores", "partition"}
     assert kept_apart.hardest["item"].str.startswith("row ").all() and len(kept_apart.hardest) == 5
     row = kept_apart.table.set_index(["block", "target"]).loc[("z_y", "y")]
-    assert row["richer_low"] <= row["richer"] <= row["richer_high"] and row["n"] == 600
+    assert row["richer_low_bits"] <= row["richer_bits"] <= row["richer_high_bits"] and row["n"] == 600
+    for estimate in (kept_apart.row("z_y", "y").richer, kept_apart.row("z_y", "y").reading):
+        text = f"{estimate.bits.value:.2f} ({estimate.bits.low:.2f} to {estimate.bits.high:.2f})"
+        assert text in kept_apart.text.to_string()  # a value stands beside its own interval only
 
 
 def test_a_notebook_has_the_sentences_the_table_and_the_picture(kept_apart):
@@ -91,9 +94,10 @@ def test_a_notebook_has_the_sentences_the_table_and_the_picture(kept_apart):
     assert sorted(parts, key=page.index) == list(parts)
     ax = kept_apart.plot(Figure().subplots())
     blocks, targets = ("z_y", "z_d", ALL), ("y", "domain")
-    bits = [[kept_apart.row(block, name).richer.bits.value for name in targets] for block in blocks]
-    np.testing.assert_array_equal(ax.images[0].get_array(), bits)
-    assert ax.get_title() == "usable information (bits), 95 % interval"
+    shares = [[kept_apart.row(block, name).share for name in targets] for block in blocks]
+    np.testing.assert_allclose(ax.images[0].get_array(), shares)
+    assert ax.images[0].get_clim() == (0.0, 1.0)
+    assert ax.get_title() == "usable information (bits), 95 % interval\ncolour: share of H(target)"
 
 
 def test_copies_are_redundant_and_a_constant_has_no_information():
@@ -438,7 +442,8 @@ def test_a_page_of_a_partition_begins_with_the_leaks():
     assert remedy.startswith("What to do: ") and "digit in z_d" in remedy
     named = dataclasses.replace(found, domain="site")
     assert any(line.startswith("site: ") for line in named.answers) and "site" in set(named.text["target"])
-    assert report({"other": noise.T}, {"digit": label}, domain=domain, generator=drawn, hardest=0, **LINES).leaks == []
+    (limits,) = report({"other": noise.T}, {"digit": label}, domain=domain, generator=drawn, hardest=0, **LINES).leaks
+    assert limits.startswith("No leak is detected: other carries at most ")
 
 
 def test_blocks_of_any_name_leak_what_another_block_carries_more_of():
@@ -454,8 +459,8 @@ def test_blocks_of_any_name_leak_what_another_block_carries_more_of():
         place = "the domain" if domain is not None else "site"
         assert first.startswith("Leak: zy also carries ") and f"about {place}" in first and "zx" not in first
         assert f"{place} in zy" in remedy
-        assert "are in zy, almost all of it only there." in about_label and "zx" in about_label
-        assert about_site.startswith(f"{place}: ") and "are in zd" in about_site and "zy leaks it." in about_site
+        assert " in zy, almost all of it only there." in about_label and "zx" in about_label
+        assert about_site.startswith(f"{place}: ") and " in zd" in about_site and "zy leaks it." in about_site
     alone = report({"zy": blocks["zy"]}, {"digit": label}, domain=site, generator=drawn, hardest=0, **LINES)
     assert alone.leaks[0].startswith("Leak: zy also carries ")
 
@@ -469,8 +474,57 @@ def test_a_page_begins_with_the_information_of_each_block():
     leak, about, leaked = found.answers
     assert str(found).splitlines()[:3] == [leak, about, leaked]
     copy = found.row("copy", "digit").richer.bits
-    assert about.startswith(f"digit: {copy.value:.2f} of ") and f" (95 %: {copy.low:.2f} to {copy.high:.2f})" in about
-    assert "are in copy, almost all of it only there. noise carries at most" in about
-    assert leak.startswith("No leak is detected: copy carries at most ")
+    assert about.startswith(f"digit: predictors use {copy.value:.2f} of ")
+    assert f" (95 %: {copy.low:.2f} to {copy.high:.2f}) in copy, almost all of it only there. noise carries" in about
+    assert leak.startswith("No leak is detected: ") and "copy carries at most " in leak
     assert leaked.startswith("the domain: none is detected; at most ")
     assert "300 rows:" in str(found)  # and not 300 groups of one row each
+
+
+def planted(names, place, n=300):
+    """Columns that carry a label, of which one carries a site as well; the label and the site."""
+    drawn = np.random.default_rng(3)
+    label, site = drawn.integers(0, 2, (2, n))
+    columns = {name: 1.5 * label + drawn.normal(size=n) for name in names}
+    columns[names[place]] = 0.5 * label + 1.5 * site + drawn.normal(size=n)
+    columns[names[0]] += 2.0 * label  # carries most of the label
+    return pd.DataFrame(columns), label, site
+
+
+@pytest.mark.parametrize(
+    "names", [["z_y0", "z_y1", "z_y2", "z_y3"], ["h0", "h1", "h2", "h3"], ["z_digit", "mean", "edge", "z_depth"]]
+)
+@pytest.mark.parametrize("place", [1, 3])
+def test_the_column_with_most_of_the_domain_is_the_leak(names, place):
+    """Also where another column carries most of the label, and whatever the columns are called."""
+    frame, label, site = planted(names, place)
+    blocks = {name: [name] for name in names}
+    found = report(frame, {"digit": label}, site, blocks=blocks, hardest=0, **LINES)
+    leak, remedy = found.leaks
+    assert leak.startswith(f"Leak: {names[place]} also carries ")
+    assert f"or drop {names[place]}." in remedy and "each" not in remedy and "blocks=" not in remedy
+
+
+def test_columns_that_are_meant_for_the_domain_do_not_leak_it():
+    frame, label, site = planted(["z_y0", "z_y1", "z_d0"], 2)
+    blocks = {name: [name] for name in frame}
+    (limits,) = report(frame, {"digit": label}, site, blocks={"z_d0": ["z_d0"]}, hardest=0, **LINES).leaks[:1]
+    assert "about the domain" not in limits
+    leak, *_ = report(frame, {"digit": label}, site, blocks=blocks, hardest=0, **LINES).leaks
+    assert leak.startswith("Leak: z_d0 also carries ") and "about digit" in leak and "about the domain" not in leak
+
+
+def test_the_advice_fits_python():
+    frame, label, site = planted(["z_y0", "z_y1", "z_d0"], 1)
+    blocks = {"z_y": ["z_y0", "z_y1"], "z_d": ["z_d0"]}
+    leak, remedy = report(frame, {"digit": label}, site, blocks=blocks, hardest=0, **LINES).leaks
+    assert leak.startswith("Leak: z_y also carries ")
+    assert "the columns of z_y that carry it: representation.report(" in remedy and "ARGS" not in remedy
+
+
+@pytest.mark.parametrize("given", [{}, {"blocks": {"a": [0]}}])
+def test_images_are_refused_with_the_way_on(given):
+    images = np.zeros((40, 3, 8, 8), np.float32)
+    with refused(code="shape") as caught:
+        report(images, np.arange(40) % 2, **given)
+    assert "reshape to [n, -1]" in str(caught.value)

@@ -205,3 +205,14 @@ def test_shannon_information_bounds_that_of_any_family():
     for family in (Logistic(), Logistic(1.0, degree=3), Network((20,), epochs=20)):
         found = estimate(family, x, y)
         assert found.value < shannon + 4 * found.standard_error
+
+
+def test_an_interval_of_held_out_rows_reaches_zero_and_overfitting_has_a_note():
+    """The true value is 0; 200 noise columns of 120 rows are too many for a weak penalty."""
+    generator = np.random.default_rng(0)
+    x, y = generator.normal(size=(120, 200)), generator.integers(0, 2, 120)
+    wide, narrow = (estimate(Logistic(1e-3), part, y) for part in (x, x[:, :1]))
+    assert wide.value < 0.0 == wide.high and wide.low < wide.value
+    assert [(note.code, note.argument) for note in wide.notes] == [("overfit", "family")]
+    assert "200 columns of 120 rows" in wide.notes[0]
+    assert not narrow.notes and narrow.low < 0.0 < narrow.high

@@ -756,7 +756,8 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
     if isinstance(value, (list, tuple)) and array.dtype.kind in "US":  # numpy made strings of numbers and NaN too
         array = np.array(value, dtype=object)
     if array.ndim not in (1, 2):
-        raise WrongShape(f"{name} must be [n] or [n, d], got shape {array.shape}.")
+        way = ": encode the images, or reshape to [n, -1]." if array.ndim > 2 else "."
+        raise WrongShape(f"{name} must be [n] or [n, d], got shape {array.shape}{way}")
     if array.ndim == 1:
         return [array]
     if array.shape[1] == 0:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from infoscope.estimators.result import Estimate, decimals
 
@@ -32,6 +31,8 @@ def amount(one: Estimate, ceiling: Estimate | None = None) -> str:
     """Information with its 95 % interval, all in one unit: 1.83 of 2.00 bits (95 %: 1.80 to 1.91)."""
     half = (one.high - one.low) / 2
     places = max(2, decimals(half, 1)) if half > 0 else 2
+    if one.low > 0:
+        places = max(places, decimals(one.low, 1))  # an interval above 0 does not begin at 0.00
     most = "" if ceiling is None else f" of {ceiling.value:.{places}f}"
     interval = f" (95 %: {one.low:z.{places}f} to {one.high:z.{places}f})" if math.isfinite(one.low) else ""
     return f"{one.value:z.{places}f}{most} {one.unit}{interval}"
@@ -48,41 +49,6 @@ def listed(names: Iterable[str], most: int = 8) -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
-
-
-class Unwanted(NamedTuple):
-    """Information of a block about a variable that it is not meant for.
-
-    ceiling: the entropy of the variable, if it is of classes; detected: whether there is any; usable: what predictors
-    use of it, if that is another number.
-    """
-
-    block: str
-    variable: str
-    information: Estimate
-    ceiling: Estimate | None
-    detected: bool
-    usable: Estimate | None = None
-
-    def __str__(self) -> str:
-        used = "" if self.usable is None else f" (predictors use {self.usable.value:z.2f})"
-        return f"{self.block} also carries {amount(self.information, self.ceiling)} about {self.variable}{used}"
-
-
-def leaks(found: Sequence[Unwanted]) -> list[str]:
-    """Sentences to begin a report with: what leaks, and what to do about it; or upper limits where nothing leaks."""
-    of_size = sorted((one for one in found if one.detected), key=lambda one: -one.information.value)
-    if of_size:
-        first, more = of_size[0], f"; and {len(of_size) - 3} more" if len(of_size) > 3 else ""
-        return [
-            f"Leak: {'; '.join(map(str, of_size[:3]))}{more}.",
-            f"What to do: penalise information about {first.variable} in {first.block} during training, or drop the "
-            f"columns of {first.block} that carry it; the same command with ARGS=--each shows which. "
-            f"Part of it is expected where {first.variable} depends on what {first.block} is meant for.",
-        ]
-    limits = sorted(found, key=lambda one: -one.information.high)
-    each = [f"{one.block} carries {at_most(one.information)} about {one.variable}" for one in limits]
-    return [f"No leak is detected: {listed(each, 3)} (95 %)."] if each else []
 
 
 def row(one: Estimate) -> dict[str, object]:

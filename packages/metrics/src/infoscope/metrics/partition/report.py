@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import hypot, isfinite
 from typing import Any, NamedTuple
@@ -14,10 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from infoscope.errors import Conflict, InvalidInput, OutOfRange, UnknownName
-from infoscope.estimators.result import LEVEL, Estimate
+from infoscope.estimators.result import BITS, LEVEL, NATS, Estimate, quantile
+from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics.leaks import Unwanted, leaks
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 from infoscope.metrics.pid import ROUNDING
-from infoscope.metrics.writing import Unwanted, blocks_and_widths, leaks, shown
+from infoscope.metrics.writing import blocks_and_widths, shown
 from infoscope.notebook import as_html, axes, intervals
 
 COLUMNS = [
@@ -26,6 +28,8 @@ COLUMNS = [
 _DIFFERENCES = [
     "quantity", "a", "b", "difference", "standard_error", "low", "high", "unit", "n", "groups", "p_value",
 ]  # fmt: skip
+_AMOUNTS = ["value", "standard_error", "low", "high"]  # columns that have the unit of their row
+_UNWANTED = (("z_y", "D given Y", "D|Y"), ("z_d", "Y given D", "Y|D"), ("z_x", "Y and D", "Y,D"))
 _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
 _SIGNIFICANT_ERRORS = 2.0  # standard errors by which two routes must differ to disagree
 OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
@@ -44,7 +48,7 @@ _LIMITS = (
     "score unique. Use the classifier's.",
     "what another family could use. Where an encoder is a deterministic function, Shannon information is all or "
     "nothing, and leakage here means what this family can use.",
-    "what more training rows would add. Learning w weights from m rows or groups costs up to w / (2 m) nats "
+    "what more training rows would add. Learning w weights from m rows or groups costs up to .72 w / m bits "
     "(Akaike 1974): scores by the classifier can be too low by that, and their intervals do not include it.",
     "the chance in the training sets of the classifiers. Where a block carries next to nothing, errors by the "
     "classifier can be 40 % too small: use the permutation tests there.",
@@ -126,37 +130,60 @@ class PartitionReport:
 
     @property
     def answers(self) -> list[str]:
-        """What leaks and what to do about it (`writing.leaks`), by the route `main` and the permutation tests."""
-        figures, found = self.figures[self.main], []
-        for block, variable, of in (
-            ("z_y", "D given Y", "D|Y"),
-            ("z_d", "Y given D", "Y|D"),
-            ("z_x", "Y and D", "Y,D"),
-        ):
-            information, test = figures.get(f"I({block};{of})"), self.tests.get(f"I({block};{of})")
-            if information is None or not isfinite(information.value):
-                continue
-            tested = test is not None and isfinite(test.p_value)
-            detected = test.p_holm < 1.0 - LEVEL if tested else information.low > ROUNDING
-            found.append(Unwanted(block, variable, information, figures.get(f"H({of})"), detected))
-        return leaks(found)
+        """What leaks and what to do about it, or the upper limits where nothing does, in sentences.
+
+        A leak is information whose 95 % interval lies above 0.
+        """
+        unwanted = []
+        for block, variable, of in _UNWANTED:
+            information = self._unwanted_information(f"I({block};{of})")
+            if information is not None:
+                entropy = self.figures[self.main][f"H({of})"].bits
+                unwanted.append(Unwanted(block, variable, information, entropy))
+        unwanted.sort(key=lambda one: -one.information.value)
+        single = [block for block, width in self.blocks.items() if width == 1]
+        return leaks(unwanted, single)
+
+    def _unwanted_information(self, name: str) -> Estimate | None:
+        """A quantity in bits by the main route; None without a value.
+
+        By nearest neighbours if only these detect any: by the permutation test, and by the interval that holds for all
+        quantities of both routes at once (Bonferroni). If none is detected, the interval extends to the larger upper
+        limit of the two routes.
+        """
+        information = self.figures[self.main].get(name)
+        if information is None or not isfinite(information.value):
+            return None
+        near, test = self.figures.get(NEIGHBOURS, {}).get(name, information), self.tests.get(name)
+        if information.low <= ROUNDING:
+            errors = quantile(near.degrees, 1.0 - (1.0 - LEVEL) / (2 * len(_UNWANTED)))
+            rejected = test is not None and test.p_holm < 1.0 - LEVEL
+            if rejected and near.value > errors * near.standard_error:
+                return near.bits
+            information = replace(information, interval=(information.low, max(information.high, near.high)))
+        return information.bits
 
     @property
     def findings(self) -> list[str]:
-        """Sentences on scores, tests and where the routes disagree."""
+        """Sentences on scores, tests, where the routes disagree, and the settings."""
         disagreements = self._disagreements() if NEIGHBOURS in self.routes else []
-        return [self._heading(), *self._score_lines(), *self._test_lines(), *disagreements]
+        return [*self._score_lines(), *self._test_lines(), *disagreements, self._heading()]
 
     @property
     def details(self) -> dict[str, pd.DataFrame | list[str]]:
-        """What is beyond the answers and findings, by title: every figure, and what they do not show."""
+        """What is beyond the answers and findings, by title: every figure in bits, the old score, what is not shown."""
         limits = [f"Not shown: {note}" for note in _LIMITS] if NEIGHBOURS in self.routes else []
         limits += [_POSTERIOR_LIMITS] * (POSTERIOR in self.routes)
-        return {"Every quantity and score": self.table(), "What is not shown": limits}
+        table = self.table()
+        nats = table["unit"] == NATS
+        table.loc[nats, _AMOUNTS] /= NATS_PER_BIT
+        table.loc[nats, "unit"] = BITS
+        return {"Every quantity and score": table, "The old score": self._old_score_lines(), "What is not shown": limits}
 
     def summary(self) -> str:
-        """The answers, the findings and what they do not show, a line each."""
-        return "\n".join([*self.answers, *self.findings, *self.details["What is not shown"]])
+        """The answers, the findings, the old score and what is not shown, a line each."""
+        details = self.details
+        return "\n".join([*self.answers, *self.findings, *details["The old score"], *details["What is not shown"]])
 
     __str__ = summary
 
@@ -164,10 +191,10 @@ class PartitionReport:
         return as_html([*self.answers, *self.findings], folded=self.details)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws what blocks hold of Y and D by the route `main`, nats, with 95 % intervals; the matplotlib axes."""
+        """Draws what blocks hold of Y and D by the route `main`, bits, with 95 % intervals; the matplotlib axes."""
         ax, figures = axes(ax), self.figures[self.main]
-        shown = [name for name in _COMPARED if name in figures]
-        intervals(ax, shown, [figures[name] for name in shown])
+        names = [name for name in _COMPARED if name in figures and isfinite(figures[name].value)]
+        intervals(ax, names, [figures[name].bits for name in names])
         ax.set_title(f"{self.main}, n = {self.n:,}" + f" in {self.groups:,} groups" * (self.groups < self.n))
         return ax
 
@@ -177,9 +204,10 @@ class PartitionReport:
         how += f"{settings.get('k')}, {settings.get('resamples')} half-samples."
         if POSTERIOR in self.routes:
             population, how = ", taken as the population", f"Exact log-marginals, {settings['draws']} draws."
+        groups = f" in {self.groups:,} groups" if self.groups < self.n else ""
         return (
-            f"{self.n} rows in {self.groups} groups{population}; blocks (columns) {blocks_and_widths(self.blocks)}. "
-            f"{how} Nats; ± is a standard error, brackets are 95 % intervals."
+            f"{self.n:,} rows{groups}{population}; blocks (columns) {blocks_and_widths(self.blocks)}. "
+            f"{how} Bits; ± is a standard error, brackets are 95 % intervals."
         )
 
     def _score_lines(self) -> list[str]:
@@ -190,23 +218,28 @@ class PartitionReport:
         ]
         if "unique_without_z_dy" in found:
             lines.append(f"Score unique as if z_dy did not exist: {shown(found['unique_without_z_dy'])}.")
-        for route in self.routes:
-            nats, bits = self.shares[route]["seed"], self.shares[route]["seed_bits"]
-            both = f" in nats, {shown(bits)} in bits" if isfinite(nats.value) else ""
-            lines.append(f"Score seed ({route}), the {OLD_SUM}: {shown(nats)}{both}.")
-        co_information, kind = quantities["co-information(z_dy;Y;D)"], ""
+        co_information, kind = quantities["co-information(z_dy;Y;D)"].bits, ""
         if isfinite(co_information.value):
-            kind = " nats; neither redundancy nor synergy is shown"
+            kind = " bits; neither redundancy nor synergy is shown"
             if co_information.low > ROUNDING or co_information.high < -ROUNDING:
-                kind = f" nats; {'redundancy' if co_information.value > 0 else 'synergy'} prevails"
+                kind = f" bits; {'redundancy' if co_information.value > 0 else 'synergy'} prevails"
         return [
             *lines,
-            f"No partition of these labels exceeds {found['seed_ceiling'].value:.3f} there in nats. {SEED_LIMITS}",
             f"Leakage: z_y carries {shown(found['leakage_of_d_in_z_y'])} of H(D|Y), z_d "
             f"{shown(found['leakage_of_y_in_z_d'])} of H(Y|D), z_x {shown(found['residual_in_z_x'])} of H(Y,D).",
             f"All blocks together carry {shown(found['sufficiency'])} of H(Y,D).",
             f"Co-information of z_dy with Y and D (positive: redundancy): {shown(co_information)}{kind}.",
         ]
+
+    def _old_score_lines(self) -> list[str]:
+        """The score seed by every route, its maximum, and what is wrong with it."""
+        lines = []
+        for route in self.routes:
+            of_nats, of_bits = self.shares[route]["seed"], self.shares[route]["seed_bits"]
+            both = f" of terms in nats, {shown(of_bits)} of terms in bits" if isfinite(of_nats.value) else ""
+            lines.append(f"Score seed ({route}), the {OLD_SUM}: {shown(of_nats)}{both}.")
+        ceiling = self.scores()["seed_ceiling"].value
+        return [*lines, f"No partition of these labels exceeds {ceiling:.3f} with terms in nats. {SEED_LIMITS}"]
 
     def _test_lines(self) -> list[str]:
         lines, count = [], sum(isfinite(test.p_value) for test in self.tests.values())
@@ -225,7 +258,7 @@ class PartitionReport:
         """Where the two routes differ by more than their errors, and which of them to believe."""
         lines = []
         for name in _COMPARED:
-            near, usable = self.figures[NEIGHBOURS][name], self.figures[CLASSIFIER][name]
+            near, usable = (self.figures[route][name].bits for route in (NEIGHBOURS, CLASSIFIER))
             gap = near.value - usable.value
             error = hypot(near.standard_error, usable.standard_error)
             if not abs(gap) > max(ROUNDING, _SIGNIFICANT_ERRORS * error) or f"{abs(gap):.3f}" == "0.000":
@@ -234,7 +267,7 @@ class PartitionReport:
             lines.append(
                 f"{pair}. The classifier's is a lower bound: the neighbour estimate is too low by {-gap:.3f}."
                 if gap < 0.0
-                else f"{pair}. Either {gap:.3f} nats are there that this family cannot use, or neighbours are biased."
+                else f"{pair}. Either {gap:.3f} bits are there that this family cannot use, or neighbours are biased."
             )
         return lines
 

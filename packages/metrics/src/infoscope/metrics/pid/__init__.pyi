@@ -12,7 +12,6 @@ from infoscope.metrics.pid.tables import discrete_shared_exclusion as discrete_s
 from infoscope.metrics.pid.tables import williams_beer as williams_beer
 from infoscope.metrics.pid.terms import APART as APART
 from infoscope.metrics.pid.terms import BRANCHES as BRANCHES
-from infoscope.metrics.pid.terms import CROSSED as CROSSED
 from infoscope.metrics.pid.terms import DECOMPOSITIONS as DECOMPOSITIONS
 from infoscope.metrics.pid.terms import ROUNDING as ROUNDING
 from infoscope.metrics.pid.terms import TERMS as TERMS

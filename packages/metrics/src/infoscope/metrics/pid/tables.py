@@ -8,6 +8,7 @@ from scipy.linalg import cho_factor, cho_solve, null_space
 from scipy.special import xlogy
 
 from infoscope.errors import InvalidInput, OutOfRange, WrongShape
+from infoscope.estimators.threads import threads_for
 from infoscope.metrics.pid.terms import Decomposition, finite, from_redundancy
 
 
@@ -53,7 +54,8 @@ def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
         raise OutOfRange(f"tolerance must be at least 1e-10 nats, the size of rounding errors, got {tolerance!r}.")
     p = distribution(table)
     a, b, t = discrete_information(p)
-    least, gap = _least_joint_information(p, tolerance)
+    with threads_for(0):  # steps take milliseconds: several threads would wait for one another
+        least, gap = _least_joint_information(p, tolerance)
     if gap > tolerance:
         raise InvalidInput(
             f"tolerance must be at least the {gap:.3g} nats that the solver reaches for this table, got {tolerance:g}."

@@ -10,13 +10,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from infoscope.errors import MissingValues, WrongShape
-from infoscope.estimators.result import Estimate
+from infoscope.estimators.result import BITS, NATS, Estimate
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.writing import row
 from infoscope.notebook import UNITS, as_html, axes, intervals
+from infoscope.notes import Note
 
 TERMS = ("unique", "redundant", "synergistic")
 ROUNDING = 1e-9  # nats by which a lower bound may exceed its upper one without a note
-CROSSED = "The lower bound is above the upper one"  # beginning of a note on a pair of bounds
 APART = (
     "the mutual informations were estimated separately, each with its own error and bias, and are inconsistent; bounds "
     "are not clipped, and their errors are about as large"
@@ -121,12 +122,17 @@ def bound(name: str, terms: list[np.ndarray]) -> np.ndarray:
 
 
 def crossing_note(excess: float, error: float, unit: str) -> str:
-    """A note that a lower bound exceeds its upper one, by how many standard errors, and why; "" where it does not."""
+    """A note that a lower bound exceeds its upper one, by how many standard errors, and why; "" where it does not.
+
+    Of nats, the note is in bits.
+    """
     if not excess > ROUNDING:
         return ""
+    if unit == NATS:
+        excess, error, unit = excess / NATS_PER_BIT, error / NATS_PER_BIT, BITS
     known = np.isfinite(error) and error > 0
     by = f"{excess:.3g} ± {error:.2g} {unit}, {excess / error:.1f} standard errors" if known else f"{excess:.3g} {unit}"
-    return f"{CROSSED} by {by}: {APART}."
+    return Note(f"The lower bound is above the upper one by {by}: {APART}.", "crossed bounds")
 
 
 def co_information(i_target_a: ArrayLike, i_target_b: ArrayLike, i_target_ab: ArrayLike) -> np.ndarray:
@@ -164,28 +170,36 @@ class Decomposition(NamedTuple):  # a tuple cannot inherit InNotebook
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The terms below 0, which the six bounds of nonnegative decompositions exclude."""
-        return tuple(
-            f"{name} is {value:.3g} nats, below 0 and therefore outside the six bounds."
-            for name, value in zip(self._fields[:4], self)
-            if value < -max(ROUNDING, self.gap)
-        )
+        """The notes of the terms, and which terms are below 0."""
+        notes = []
+        for name, value in zip(self._fields[:4], self):
+            notes += as_estimate(value).notes
+            if value < -max(ROUNDING, self.gap):
+                bits = float(value) / NATS_PER_BIT
+                sentence = f"{name} is {bits:.3g} bits, below 0 and therefore outside the six bounds."
+                notes.append(Note(sentence, "below 0", name))
+        return tuple(dict.fromkeys(notes))
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each term: its value, standard error, ends of the 95 % interval, unit, n and method."""
-        rows = [{"term": name} | row(as_estimate(one)) for name, one in zip(self._fields[:4], self)]
+        """A row for each term, in bits: its value, standard error, ends of the 95 % interval, unit, n and method."""
+        rows = [{"term": name} | row(as_estimate(one).bits) for name, one in zip(self._fields[:4], self)]
         return pd.DataFrame(rows).drop(columns="notes")
 
     def _repr_html_(self) -> str:
-        return as_html(
-            [f"I(target; a, b) = {float(sum(self[:4])):z.3f} nats, the sum of four terms", *self.notes], self.table
-        )
+        return as_html([self._total(), *self.notes], self.table)
+
+    def __str__(self) -> str:
+        terms = [f"  {name}: {as_estimate(value).bits!r}" for name, value in zip(self._fields[:4], self)]
+        return "\n".join([self._total(), *terms, *self.notes])
+
+    def _total(self) -> str:
+        return f"I(target; a, b) = {float(sum(self[:4])) / NATS_PER_BIT:z.3f} bits, the sum of four terms"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the four terms, nats, with 95 % intervals where known; returns the axes."""
+        """Draws the four terms, bits, with 95 % intervals where known; returns the axes."""
         ax = axes(ax, (6.4, 2.4))
-        intervals(ax, self._fields[:4], [as_estimate(one) for one in self[:4]])
+        intervals(ax, self._fields[:4], [as_estimate(one).bits for one in self[:4]])
         return ax
 
 

@@ -28,6 +28,7 @@ from infoscope.estimators.variables import (
     Discrete,
     Variable,
     aligns,
+    as_matrix,
     as_variable,
     joint_codes,
 )
@@ -161,7 +162,7 @@ def report(
         {name: block.shape[1] for name, block in numbers.items()}, n, int(codes.max()) + 1, found,
         hard[[*order, *(column for column in hard if column not in order)]], scores, divided, settings,
         (*(_nothing(name, reason) for name, reason in unanswered.items()), *notes, *why, *unsaid), unanswered,
-        "" if divided is None else labels[0],
+        labels[0] if len(labels) == 1 else "",
     )  # fmt: skip
 
 
@@ -208,7 +209,9 @@ def named_blocks(representation: Any, blocks: Mapping[str, Sequence[Any]] | None
         return dict(representation)
     if blocks is None:
         return {WHOLE: representation}
-    frame = representation if isinstance(representation, pd.DataFrame) else pd.DataFrame(np.asarray(representation))
+    frame = representation
+    if not isinstance(frame, pd.DataFrame):
+        frame = pd.DataFrame(as_matrix("representation", representation))
     for name, chosen in blocks.items():
         missing = [column for column in chosen if column not in frame]
         if missing or not len(chosen):

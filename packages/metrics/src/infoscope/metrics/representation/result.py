@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,14 +15,16 @@ from infoscope.estimators.reading.result import Reading
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.factor_information.result import TERMS
+from infoscope.metrics.leaks import EACH_COLUMN, Unwanted, leaks
 from infoscope.metrics.partition import PartitionReport
-from infoscope.metrics.pid import Bounds
-from infoscope.metrics.writing import Unwanted, amount, at_most, blocks_and_widths, columns, in_bits, leaks, listed
+from infoscope.metrics.pid import ROUNDING, Bounds
+from infoscope.metrics.writing import amount, at_most, blocks_and_widths, columns, in_bits, listed
 from infoscope.notebook import as_html, axes, heat
 
 TARGET, DOMAIN = "target", "domain"
 ALL = "all blocks"  # the name of them together
 MEASURES = ("reading", "linear", "richer")
+_PART = re.compile(r"z_?(dy|d|y|x)(?![a-z])", re.IGNORECASE)  # names such as z_d, zd and z_d3, but not z_digit
 _ALMOST = 0.9  # share of a block's information beyond which a sentence calls a part of it almost all
 _MEANING = (
     "Usable information is what the two families of predictors use on held-out rows, a lower bound on the information. "
@@ -70,6 +73,18 @@ class Row:
         return self.reading.low, max(min(self.reading.high, most), self.reading.low)
 
     @property
+    def quoted(self) -> Estimate:
+        """What sentences quote: the reading, or usable information where the reading detects none."""
+        only_usable = math.isnan(self.reading.value) or self.reading.low <= 0.0 < self.richer.low
+        return self.richer if only_usable else self.reading
+
+    @property
+    def part(self) -> str:
+        """The part of a partition that the block belongs to by its name: "y", "d", "dy", "x", or "" of other names."""
+        match = _PART.match(self.block)
+        return match[1].lower() if match else ""
+
+    @property
     def detected(self) -> bool:
         """Whether the block carries any information, by the reading or the richer family."""
         return self.reading.low > 0.0 or self.richer.low > 0.0
@@ -83,12 +98,13 @@ class Row:
         """One line of `RepresentationReport.table`."""
         found: dict[str, object] = {"block": self.block, "columns": self.columns, "target": self.target}
         found |= {"role": self.role, "classes": self.classes, "n": self.richer.n}
-        found |= dict(zip(("information_low", "information_high"), self.between))
+        low, high = self.between
+        found |= {"information_low_bits": low / NATS_PER_BIT, "information_high_bits": high / NATS_PER_BIT}
         measured = {name: getattr(self, name) for name in (*MEASURES, "ceiling")}
-        for name, one in measured.items():
-            found |= columns(name, one)
-        for name in (*Bounds._fields, *TERMS):
-            found |= columns(name, self.sharing.get(name))
+        shared = {name: self.sharing.get(name) for name in (*Bounds._fields, *TERMS)}
+        for name, estimate in (measured | shared).items():
+            converted = None if estimate is None else estimate.bits
+            found |= {f"{column}_bits": value for column, value in columns(name, converted).items()}
         notes = [f"{name}: {note}" for name, one in measured.items() if one is not None for note in one.notes]
         crossed = dict.fromkeys(note for one in self.sharing.values() for note in one.notes)
         return found | {"notes": " ".join((*notes, *crossed))}
@@ -103,7 +119,7 @@ class Row:
             "usable bits (95 %)": f"{one.value:z.2f} ({one.low:z.2f} to {one.high:z.2f})",
             "of H(target)": f"{100 * self.share:z.0f} %" if math.isfinite(self.share) else "",
             "only there": alone,
-            "information (95 %)": self._information("{:z.2f}"),
+            "information bits (95 %)": self._information("{:z.2f}"),
             "grade": self.reading.grade if isinstance(self.reading, Reading) else "",
         }
 
@@ -118,7 +134,11 @@ class Row:
 
     def _information(self, form: str) -> str:
         low, high = (form.format(end / NATS_PER_BIT) for end in self.between)
-        return f"{low} to {high}" if math.isfinite(self.between[1]) else f"{low} or more"
+        if not math.isfinite(self.between[1]):
+            return f"{low} or more"
+        if math.isnan(self.reading.value):
+            return f"{low} to {high}"
+        return f"{form.format(self.reading.bits.value)} ({low} to {high})"
 
     def _between(self, term: str) -> str:
         if not self.sharing:
@@ -139,8 +159,9 @@ class RepresentationReport:
     scores      disentanglement; may be empty (see notes)
     partition   scores of named blocks, or None
     unanswered  target (or domain) -> why there is no result
-    label       the target that z_y is meant for, where there is a partition
+    label       the target that z_y is meant for; "" where there are several
     domain      the name of the domain
+    each_column  advice on how to find the columns of a block that leak
     """
 
     blocks: Mapping[str, int]
@@ -155,10 +176,11 @@ class RepresentationReport:
     unanswered: Mapping[str, str] = field(default_factory=dict)
     label: str = ""
     domain: str = "the domain"
+    each_column: str = EACH_COLUMN
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row for each block x target, nats; nan where there is no figure (see the notes)."""
+        """One row for each block x target, bits; nan where there is no figure (see the notes)."""
         return pd.DataFrame([row.figures() for row in self.rows])
 
     @property
@@ -177,7 +199,9 @@ class RepresentationReport:
     def tables(self) -> dict[str, pd.DataFrame]:
         """Every table by its name."""
         found = {"table": self.table, "hardest": self.hardest, "scores": self.scores}
-        return found | ({} if self.partition is None else {"partition": self.partition.table()})
+        if self.partition is not None:
+            found["partition"] = self.partition.details["Every quantity and score"]
+        return found
 
     def row(self, block: str, target: str) -> Row:
         """Information of a block about a target. KeyError for one that is not there."""
@@ -188,39 +212,46 @@ class RepresentationReport:
 
     @property
     def _unwanted(self) -> list[Row]:
-        """Blocks with variables that they should not carry, detected or not.
+        """Rows of blocks with variables that they should not carry, detected or not, the largest information first.
 
-        In a partition z_d should not carry the label, z_y the domain, and z_x neither. Of other blocks: one that
-        carries most of a variable should not carry what a different block carries more of, nor most of a target and
-        the domain.
+        No block should carry the domain, except one that is meant for it; z_d and z_x should not carry the label. After
+        these: a block that carries most of one target should not carry another of which a different block has more.
         """
-        rows = [row for row in self.rows if row.block != ALL]
-        if self.label:
-            unwanted = {"z_y": {DOMAIN}, "z_d": {self.label}, "z_x": {DOMAIN, self.label}}
-            return [row for row in rows if row.target in unwanted.get(row.block, ())]
-        home: dict[str, Row] = {}
-        for row in (row for row in rows if row.detected):
-            home[row.target] = max(home.get(row.target, row), row, key=lambda one: float(one.richer))
-        return [
-            row for row in rows
-            if any(one.block == row.block and one.target != row.target for one in home.values())
-            and (row.role == DOMAIN or home.get(row.target, row).block != row.block)
-        ]  # fmt: skip
+        rows = sorted((row for row in self.rows if row.block != ALL), key=lambda row: -float(row.quoted))
+        most: dict[str, Row] = {}  # target or domain -> the row of the block that carries most of it
+        for row in rows:
+            if row.detected and (row.target not in most or row.richer > most[row.target].richer):
+                most[row.target] = row
+        declared, incidental = [], []
+        for row in rows:
+            if row.role == DOMAIN:
+                if not self._meant_for_domain(row, most):
+                    declared.append(row)
+            elif self.label and row.part:
+                if row.target == self.label and row.part in ("d", "x"):
+                    declared.append(row)
+            elif most.get(row.target, row).block != row.block:
+                if any(other.role == TARGET and other.block == row.block for other in most.values()):
+                    incidental.append(row)
+        return declared + incidental
+
+    def _meant_for_domain(self, row: Row, most: Mapping[str, Row]) -> bool:
+        """Whether a block is z_d or z_dy, or of several columns that carry most of the domain and of no target."""
+        if row.part:
+            return row.part in ("d", "dy")
+        carries_targets = any(self.row(row.block, target).detected for target in most if target != row.target)
+        return row.columns > 1 and most.get(row.target) is row and not carries_targets
 
     @property
     def leaks(self) -> list[str]:
-        """What leaks and what to do about it, in sentences (`writing.leaks`): by the reading, or by the richer family
-        where the reading detects nothing.
-        """
-        found = []
+        """What leaks and what to do about it, or the upper limits where nothing does, in sentences."""
+        unwanted = []
         for row in self._unwanted:
-            if not math.isfinite(row.reading.value) or row.richer.low > 0.0 >= row.reading.low:
-                information, usable = row.richer.bits, None
-            else:
-                information, usable = row.reading.bits, row.richer.bits
+            usable = None if row.quoted is row.richer else row.richer.bits
             most = None if row.ceiling is None else row.ceiling.bits
-            found.append(Unwanted(row.block, self._called(row.target), information, most, row.detected, usable))
-        return leaks(found)
+            unwanted.append(Unwanted(row.block, self._called(row.target), row.quoted.bits, most, usable))
+        single = [block for block, width in self.blocks.items() if width == 1]
+        return leaks(unwanted, single, self.each_column)
 
     @property
     def answers(self) -> list[str]:
@@ -240,12 +271,14 @@ class RepresentationReport:
             return f"{about}none is detected; {at_most(whole.richer.bits)} are in {whole.block}."
         first, *others = used
         most = None if first.ceiling is None else first.ceiling.bits
-        said = [f"{about}{amount(first.richer.bits, most)} are in {first.block}{_only_there(first)}."]
+        said = [f"{about}predictors use {amount(first.richer.bits, most)} in {first.block}{_only_there(first)}."]
         unwanted = self._unwanted
         leaking = [row.block for row in blocks if row.detected and row in unwanted]
+        if first.block in leaking:
+            leaking = []  # the first sentences name the leaks
         if others := [f"{row.block} {amount(row.richer.bits)}" for row in others if row.block not in leaking]:
             said.append(f"Also in {listed(others)}.")
-        if leaking and first.block not in leaking:
+        if leaking:
             said.append(f"{listed(leaking)} leak{'s' * (len(leaking) == 1)} it.")
         if first is not whole and whole.richer.low > first.richer.high:
             said.append(f"All blocks together carry {amount(whole.richer.bits)}.")
@@ -257,19 +290,25 @@ class RepresentationReport:
         return " ".join(said)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws block x target: what the richer family can use, bits, with its 95 % interval; the matplotlib axes."""
+        """Draws block x target: what the richer family can use, bits, with its 95 % interval; the matplotlib axes.
+
+        Colours are shares of H(target); of numbers, which have none, shares of the largest value of their column.
+        """
         rows = {(row.block, row.target): row for row in self.rows}
         blocks, targets = (list(dict.fromkeys(names)) for names in zip(*rows))
-        bits = np.array([[rows[block, target].richer.bits.value for target in targets] for block in blocks])
-
-        def written(block: str, target: str) -> str:
-            one = rows[block, target].richer.bits
-            return f"{one.value:z.2f}\n{one.low:z.2f} to {one.high:z.2f}"
-
-        texts = [[written(block, target) for target in targets] for block in blocks]
+        shares = np.empty((len(blocks), len(targets)))
+        texts = [["" for _ in targets] for _ in blocks]
+        for column, target in enumerate(targets):
+            column_rows = [rows[block, target] for block in blocks]
+            largest = max(float(row.richer) for row in column_rows)
+            for place, row in enumerate(column_rows):
+                whole = max(largest, ROUNDING) if row.ceiling is None else float(row.ceiling)
+                shares[place, column] = float(row.richer) / whole
+                usable = row.richer.bits
+                texts[place][column] = f"{usable.value:z.2f}\n{usable.low:z.2f} to {usable.high:z.2f}"
         ax = axes(ax, (1.3 * len(targets) + 1.6, 0.5 * len(blocks) + 0.9))
-        heat(ax, bits, texts, blocks, [self._called(name) for name in targets], max(float(bits.max()), 1e-9), 9)
-        ax.set_title("usable information (bits), 95 % interval", fontsize=9)
+        heat(ax, shares, texts, blocks, [self._called(name) for name in targets], 1.0, 9)
+        ax.set_title("usable information (bits), 95 % interval\ncolour: share of H(target)", fontsize=9)
         return ax
 
     @property
@@ -288,9 +327,9 @@ class RepresentationReport:
         }
         if self.partition is not None:
             more = self.partition.details
-            limits = more["What is not shown"]
-            found["Partition, by conditional information (nats)"] = [*self.partition.findings, *limits]
-            found["Partition, every quantity and score (nats)"] = more["Every quantity and score"]
+            limits = [*more["The old score"], *more["What is not shown"]]
+            found["Partition, by conditional information (bits)"] = [*self.partition.findings, *limits]
+            found["Partition, every quantity and score (bits)"] = more["Every quantity and score"]
         return {title: content for title, content in found.items() if len(content)}
 
     def _repr_html_(self) -> str:

@@ -32,6 +32,7 @@ from infoscope.metrics.v_information.predictions import (
     fold_splits,
     predict,
 )
+from infoscope.notes import Note
 
 IN_SAMPLE, HELD_OUT, CROSS_FITTED = "in-sample", "held-out", "cross-fitted"
 ESTIMATORS = (IN_SAMPLE, HELD_OUT, CROSS_FITTED)
@@ -82,6 +83,7 @@ def estimate(
     delta        error probability of the PAC bound, in-sample
     given        condition of both entropies: floats [n] or [n, p], or classes [n]; with texts x, texts or classes
 
+    An interval of held-out rows that lies below 0 is extended to 0, the least true value, with the note "overfit".
     ValueError: different lengths, an outcome that is constant or does not suit the family, settings out of range.
     """
     one_of("estimator", estimator, ESTIMATORS)
@@ -97,7 +99,19 @@ def estimate(
         complexity = family.complexity(x, outcome.values, outcome.classes, floor, generator)
         bound = None if complexity is None else pac_bound(complexity, outcome.n, delta)
     estimated = summary(found, estimator, family.name, codes[found.rows], floor, bound)
+    if estimator != IN_SAMPLE and estimated.high < 0.0:
+        estimated = replace(estimated, interval=(estimated.low, 0.0), notes=(overfit_note(family.name, x, outcome.n),))
     return estimated if given is None else replace(estimated, settings=f"{estimator}, given a condition")
+
+
+def overfit_note(family: str, x: Any, n: int) -> Note:
+    """A note on held-out predictions that are significantly worse with x than without."""
+    columns = f" {x.shape[1]:,} columns of" if len(getattr(x, "shape", ())) == 2 else ""
+    sentence = (
+        f"{family} overfits{columns} {n:,} rows: its predictions of new rows are worse with x than without. The true "
+        "value is at least 0, to which the interval extends: use fewer columns, more rows or a stronger penalty."
+    )
+    return Note(sentence, "overfit", "family")
 
 
 def splits_of(

@@ -1,0 +1,63 @@
+"""What blocks of a representation carry although they should not: the first sentences of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from infoscope.estimators.result import Estimate
+from infoscope.metrics.pid import ROUNDING
+from infoscope.metrics.writing import amount, at_most, listed
+
+EACH_COLUMN = "representation.report(..., blocks={column: [column], ...}) shows which"  # advice in Python
+MAX_NAMED = 3  # leaks, or limits, that a sentence names
+
+
+class Unwanted(NamedTuple):
+    """Information of a block about a variable that it is not meant for, in bits.
+
+    ceiling: the entropy of the variable, if it is of classes; usable: what predictors use of the information, if that
+    is another number.
+    """
+
+    block: str
+    variable: str
+    information: Estimate
+    ceiling: Estimate | None
+    usable: Estimate | None = None
+
+    @property
+    def detected(self) -> bool:
+        """Whether the 95 % interval lies above 0."""
+        return self.information.low > ROUNDING
+
+    def __str__(self) -> str:
+        carried = f"{self.block} also carries {amount(self.information, self.ceiling)} about {self.variable}"
+        return carried if self.usable is None else f"{carried} (predictors use {self.usable.value:z.2f})"
+
+
+def leaks(
+    unwanted: Sequence[Unwanted], columns: Collection[str] = (), each_column: str = EACH_COLUMN
+) -> list[str]:
+    """Sentences that name the largest leaks and what to do about the first, or the upper limits where there is none.
+
+    unwanted     in the order of importance
+    columns      names of blocks of a single column
+    each_column  advice on how to find the columns of a block that leak
+    """
+    detected = [one for one in unwanted if one.detected]
+    if detected:
+        first, others = detected[0], len(detected) - MAX_NAMED
+        named = "; ".join(map(str, detected[:MAX_NAMED]))
+        more = f"; and {others} more" if others > 0 else ""
+        part = first.block
+        if part not in columns:
+            part = f"the columns of {part} that carry it: {each_column}"
+        return [
+            f"Leak: {named}{more}.",
+            f"What to do: penalise information about {first.variable} in {first.block} during training, or drop {part}. "
+            f"Part of the leak is expected where {first.variable} depends on what {first.block} is meant for.",
+        ]
+    limits = sorted(unwanted, key=lambda one: -one.information.high)
+    carried = [f"{one.block} carries {at_most(one.information)} about {one.variable}" for one in limits]
+    return [f"No leak is detected: {listed(carried, MAX_NAMED)} (95 %)."] if carried else []
