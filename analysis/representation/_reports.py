@@ -116,7 +116,9 @@ def held(
 
 def _packed(found: RepresentationReport) -> dict[str, Any]:
     partition = {} if found.partition is None else _scores_of(found.partition)
-    plain = {name: json.loads(getattr(found, name).to_json(orient="records")) for name in ("table", "scores")}
+    nats = pd.DataFrame([row.figures() for row in found.rows])
+    tables = {"table": nats, "scores": found.scores}
+    plain = {name: json.loads(table.to_json(orient="records")) for name, table in tables.items()}
     return plain | {"n": found.n, "partition": partition, "notes": list(found.notes)}
 
 

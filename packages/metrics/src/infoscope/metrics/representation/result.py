@@ -23,6 +23,7 @@ from infoscope.notebook import as_html, axes, heat
 
 TARGET, DOMAIN = "target", "domain"
 ALL = "all blocks"  # the name of them together
+_COUNTS = ("columns", "classes", "n")
 MEASURES = ("reading", "linear", "richer")
 _PART = re.compile(r"z_?(dy|d|y|x)(?![a-z])", re.IGNORECASE)  # names such as z_d, zd and z_d3, but not z_digit
 _ALMOST = 0.9  # share of a block's information beyond which a sentence calls a part of it almost all
@@ -95,16 +96,14 @@ class Row:
         return math.nan if self.ceiling is None else float(self.richer) / float(self.ceiling)
 
     def figures(self) -> dict[str, object]:
-        """One line of `RepresentationReport.table`."""
+        """All figures by name, nats."""
         found: dict[str, object] = {"block": self.block, "columns": self.columns, "target": self.target}
         found |= {"role": self.role, "classes": self.classes, "n": self.richer.n}
-        low, high = self.between
-        found |= {"information_low_bits": low / NATS_PER_BIT, "information_high_bits": high / NATS_PER_BIT}
+        found |= dict(zip(("information_low", "information_high"), self.between))
         measured = {name: getattr(self, name) for name in (*MEASURES, "ceiling")}
         shared = {name: self.sharing.get(name) for name in (*Bounds._fields, *TERMS)}
         for name, estimate in (measured | shared).items():
-            converted = None if estimate is None else estimate.bits
-            found |= {f"{column}_bits": value for column, value in columns(name, converted).items()}
+            found |= columns(name, estimate)
         notes = [f"{name}: {note}" for name, one in measured.items() if one is not None for note in one.notes]
         crossed = dict.fromkeys(note for one in self.sharing.values() for note in one.notes)
         return found | {"notes": " ".join((*notes, *crossed))}
@@ -181,7 +180,10 @@ class RepresentationReport:
     @property
     def table(self) -> pd.DataFrame:
         """One row for each block x target, bits; nan where there is no figure (see the notes)."""
-        return pd.DataFrame([row.figures() for row in self.rows])
+        table = pd.DataFrame([row.figures() for row in self.rows])
+        names = [name for name in table.select_dtypes("number") if name not in _COUNTS]
+        table[names] /= NATS_PER_BIT
+        return table.rename(columns={name: f"{name}_bits" for name in names})
 
     @property
     def text(self) -> pd.DataFrame:
