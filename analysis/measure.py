@@ -26,9 +26,9 @@ from infoscope.errors import InvalidInput
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
 from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
 from infoscope.estimators.reading.result import METHOD, Reading, read
+from infoscope.estimators.reading.sentences import finding
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.writing import amount, at_most
 from infoscope.metrics.writing import listed as named
 from infoscope.notebook import intervals
 
@@ -65,16 +65,14 @@ def answers(found: Reading, between: str, unit: str = BITS) -> list[str]:
     """The information in one sentence, and in the second what its grade means for the reader."""
     shown = found.as_unit(unit)
     n = f"n = {found.n:,}" + (f" in {found.units:,} groups" if found.units not in (None, found.n) else "")
-    first = f"{amount(shown)} are shared by {between} ({n})."
-    if not found.low > 0.0:
-        first = f"No dependence is detected: {between} share {at_most(shown)} (95 %, {n})."
     reasons = " ".join(found.notes[-1:])
+    quoted = "its upper limit" if found.low == 0 else "the value with it"
     meaning = {
-        "A": "the interval is narrow; quote the value with it.",
+        "A": f"the interval is narrow; quote {quoted}.",
         "B": "the interval is wide; quote it, and measure more rows to narrow it.",
         "C": f"quote the interval, not the best guess. {reasons}",
     }
-    return [first, f"Grade {found.grade}: {meaning[found.grade]}"]
+    return [finding(shown, between, n), f"Grade {found.grade}: {meaning[found.grade]}"]
 
 
 def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, unit: str = BITS) -> Result:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import digamma
+from scipy.special import digamma, xlogy
 
 from infoscope.estimators import discrete, npeet, uncertainty
 from infoscope.estimators.knn.estimators import (
@@ -81,3 +81,40 @@ IDS, COIN = np.arange(1000), draws().integers(0, 2, 1000)
 def test_rows_that_are_all_different_are_refused(call):
     with refused(code="constant"):
         call()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most"),
+    [
+        ([100, 100], np.log(2)),  # no more than both categories
+        ([25] * 4, np.log(4)),
+        ([30, 30, 1], np.log(3)),  # a single row alone suggests nothing unseen
+        ([1] * 40, np.inf),  # of names that never repeat, any number may be unseen
+    ],
+)
+def test_a_label_carries_at_most_what_its_categories_can(sizes, most):
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    found = discrete.label_entropy(codes)
+    assert found.value == pytest.approx(discrete.plug_in(sizes))
+    assert found.value <= found.high <= most + 1e-12
+
+
+def test_the_upper_limit_of_a_rare_category_is_below_the_log():
+    """H of 1 % is 0.056 nats, log 2 is 0.69."""
+    codes = np.repeat([0, 1], [990, 10])
+    assert 0.056 < discrete.label_entropy(codes).high < 0.1
+
+
+def test_the_upper_limit_covers_the_entropy():
+    """In 97.5 % of samples, here of labels of 2 to 20 categories, also in groups of equal labels."""
+    generator = np.random.default_rng(0)
+    covered = []
+    for size in (2, 5, 20):
+        for each in (1, 4):
+            for _ in range(60):
+                shares = generator.dirichlet(np.ones(size))
+                codes = np.repeat(generator.choice(size, 100, p=shares), each)
+                groups = None if each == 1 else np.repeat(np.arange(100), each)
+                codes = np.unique(codes, return_inverse=True)[1]
+                covered.append(discrete.label_entropy(codes, groups).high >= -np.sum(xlogy(shares, shares)))
+    assert np.mean(covered) >= 0.94

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from matplotlib.figure import Figure
 from infoscope.estimators import Continuous, Discrete, Estimate, estimate
 from infoscope.estimators.arrays import as_pairs
 from infoscope.estimators.reading import figures
-from infoscope.estimators.reading.result import Reading, packaged, type_of
+from infoscope.estimators.reading.reader import Read
+from infoscope.estimators.reading.result import Reading, capped, packaged, type_of
 from tests.estimators.samples import normal_information, normal_pairs
 
 
@@ -115,3 +117,30 @@ def test_figures_and_reader_need_no_torch():
     code = f"import sys; import {names}; print('torch' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(("classes", "columns", "n"), [(2, 60, 60), (3, 20, 120), (2, 1, 600), (8, 5, 200)])
+def test_no_reading_is_above_what_a_label_can_carry(classes, columns, n):
+    generator = np.random.default_rng(classes)
+    label = generator.integers(0, classes, n)
+    z = generator.normal(size=(n, columns))
+    z[:, 0] += 4 * label
+    mixed = [Continuous(z), Discrete(generator.random(n) > 0.5)]
+    for answer in (estimate(z, label.astype(str)), estimate(label.astype(str), mixed)):
+        assert answer.low <= answer.value <= answer.high <= np.log(classes) + 1e-12
+
+
+def test_a_skewed_label_carries_less_than_the_log_of_its_categories():
+    """H of 3 % is 0.135 nats."""
+    generator = np.random.default_rng(0)
+    label = np.arange(400) < 12
+    answer = estimate(generator.normal(size=(400, 30)) + 5 * label[:, None], label)
+    assert answer.value <= answer.high < 0.25
+
+
+def test_the_grade_is_that_of_the_limited_interval():
+    wide = Read(1.2, 0.6, 2.0, "B")
+    label = Discrete(np.arange(200) % 2)
+    answer = capped(wide, as_pairs(np.random.default_rng(0).normal(size=200), label))
+    assert (answer.value, answer.high) == pytest.approx((np.log(2), np.log(2))) and answer.grade == "A"
+    assert capped(replace(wide, grade="C"), as_pairs(np.arange(200.0), label)).grade == "C"

@@ -4,11 +4,15 @@
     chao_shen     allows for unseen categories (Chao & Shen 2003, eqs. 5 and 7)
     shrinkage     frequencies shrunk towards equal ones (Hausser & Strimmer 2009)
     nsb           posterior mean, prior nearly uniform in the entropy (Nemenman, Shafee & Bialek 2002)
+    label_entropy of the frequencies, with an upper limit: the most that anything can carry about a label
 
-The last two take the number of possible categories (default: those that occur) and fractional counts.
+`shrinkage` and `nsb` take the number of possible categories (default: those that occur) and fractional counts.
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +20,7 @@ from scipy.special import digamma, gammaln, polygamma, xlogy
 
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
+from infoscope.estimators.result import Estimate, mean_of
 
 
 def plug_in(counts: ArrayLike) -> float:
@@ -33,6 +38,28 @@ def chao_shen(counts: ArrayLike) -> float:
     shares = _frequencies(counts) * (1 - min(alone, n - 1) / n)
     seen = -np.expm1(n * np.log1p(-shares))
     return float(-(shares * np.log(shares) / seen).sum())
+
+
+def label_entropy(codes: NDArray[np.intp], groups: NDArray[np.int64] | None = None) -> Estimate:
+    """The entropy of a label [n] by its frequencies, nats: the most that anything can carry about it.
+
+    The upper limit, with 97.5 % confidence, allows for unseen categories (Chao & Shen 2003), and is at most the log of
+    how many there may be (Chao 1984), which are those that occur if at most one occurs in a single row (or group).
+    """
+    counts = np.bincount(codes)
+    counts = counts[counts > 0]
+    shares = np.bincount(codes) / len(codes)
+    found = mean_of(-np.log(shares[codes]), groups, method="frequencies")
+    units = np.arange(len(codes)) if groups is None else groups
+    categories, _ = np.unique(np.stack([codes, units]), axis=1)
+    _, occurrences = np.unique(categories, return_counts=True)
+    alone = np.sum(occurrences == 1)
+    twice = np.sum(occurrences == 2)
+    most = math.log(len(counts) + alone * (alone - 1) / (2 * (twice + 1)))
+    bias = (len(counts) - 1) / (2 * len(codes))  # of frequencies
+    corrected = max(found.value + bias, chao_shen(counts))
+    high = min(most, corrected + found.high - found.value) if math.isfinite(found.high) else most
+    return replace(found, interval=(found.low, max(found.value, high)))
 
 
 def shrinkage(counts: ArrayLike, categories: int | None = None, weight: float | None = None) -> float:

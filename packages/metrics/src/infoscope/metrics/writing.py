@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from infoscope.estimators.result import Estimate, decimals
+from infoscope.estimators.reading.sentences import amount as amount
+from infoscope.estimators.reading.sentences import at_most as at_most
+from infoscope.estimators.result import Estimate
 
 COLUMNS = ("value", "standard_error", "low", "high", "unit", "n", "method", "notes")
 
@@ -25,22 +27,6 @@ def shown(one: Estimate, error: bool = True, interval: bool = True) -> str:
 def in_bits(one: Estimate, interval: bool = True) -> str:
     """An estimate of information in bits with its 95 % interval, or why there is none."""
     return shown(one if math.isnan(one.value) else one.bits, error=False, interval=interval)
-
-
-def amount(one: Estimate, ceiling: Estimate | None = None) -> str:
-    """Information with its 95 % interval, all in one unit: 1.83 of 2.00 bits (95 %: 1.80 to 1.91)."""
-    half = (one.high - one.low) / 2
-    places = max(2, decimals(half, 1)) if half > 0 else 2
-    if one.low > 0:
-        places = max(places, decimals(one.low, 1))  # an interval above 0 does not begin at 0.00
-    most = "" if ceiling is None else f" of {ceiling.value:.{places}f}"
-    interval = f" (95 %: {one.low:z.{places}f} to {one.high:z.{places}f})" if math.isfinite(one.low) else ""
-    return f"{one.value:z.{places}f}{most} {one.unit}{interval}"
-
-
-def at_most(one: Estimate) -> str:
-    """The upper end of an interval, in words: at most 0.04 bits."""
-    return f"at most {max(0.01, one.high):.2f} {one.unit}"
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:

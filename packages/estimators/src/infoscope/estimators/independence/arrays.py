@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import false_discovery_control
 
 from infoscope.errors import NoVariation, TooFew
-from infoscope.estimators.independence.association import MIN_ROWS, Smooth, independence, independent_columns
+from infoscope.estimators.independence.association import (
+    CATEGORY,
+    MIN_ROWS,
+    NUMBER,
+    Smooth,
+    independence,
+    independent_columns,
+    smooth,
+)
 from infoscope.estimators.independence.beyond import beyond, information_of_residuals, residuals
-from infoscope.estimators.independence.columns import smooth_column
+from infoscope.estimators.independence.columns import MAX_CATEGORIES_PER_ROW, smooth_column
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
-from infoscope.estimators.variables import aligns, as_variables, single_columns
+from infoscope.estimators.variables import Variable, aligns, as_variables, single_columns
 from infoscope.notebook import InNotebook
 
 LEVEL = 0.05  # of a dependence given z, at which it is tested with trees as well
+MAX_FUNCTIONS = 200  # of x or y, also at most a quarter of the rows; of more, columns are tested one by one
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,8 +79,33 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
     if given:
         found = beyond(first, second, given, LEVEL, codes)
         return IndependenceTest(found.p, found.information)
-    p = float(independence([first], [second], codes).p[0, 0])
+    p = p_value_of_columns(columns["x"], columns["y"], codes)
     return IndependenceTest(p, information_of_residuals(*residuals([first, second], []), codes))
+
+
+def p_value_of(x: Variable, y: Variable, groups: NDArray[np.int64] | None) -> float:
+    """The p-value of `independence_test` for checked variables; nan for fewer than 4 rows, or names of rows."""
+    columns = [_functions(variable) for variable in (x, y)]
+    if x.n < MIN_ROWS or not all(columns):
+        return math.nan
+    return p_value_of_columns(*columns, groups)
+
+
+def _functions(variable: Variable) -> list[Smooth]:
+    columns = [smooth(column, NUMBER) for column in variable.continuous.T]
+    if variable.codes is not None and variable.categories <= MAX_CATEGORIES_PER_ROW * variable.n:
+        columns.append(smooth(variable.codes, CATEGORY))
+    return columns
+
+
+def p_value_of_columns(x: Sequence[Smooth], y: Sequence[Smooth], groups: NDArray[np.int64] | None) -> float:
+    """The p-value of x and y together; of many columns, that of Simes (1986) over all pairs of columns."""
+    most = min(MAX_FUNCTIONS, x[0].n // 4)
+    widths = [sum(column.functions.shape[1] for column in columns) for columns in (x, y)]
+    if max(widths) <= most:
+        x, y = [joined(x)], [joined(y)]
+    p = independence(x, y, groups).p
+    return float(false_discovery_control(p.ravel()).min())
 
 
 def joined(columns: Sequence[Smooth]) -> Smooth:

@@ -23,6 +23,8 @@ from infoscope.estimators.variables import (
     factorise,
 )
 
+MAX_CATEGORIES_PER_ROW = 0.5  # of more, a column only names the rows
+
 
 @dataclass(frozen=True, eq=False)
 class Column:
@@ -101,7 +103,7 @@ def as_column(name: str, value: Any, wrap: Callable[[Any], Any] | None = None) -
     distinct = len(np.unique(values))
     if distinct < 2:
         raise NoVariation(f"{name} must have two values or more, got {distinct} in {len(values):,} rows.")
-    if kind == CATEGORY and distinct > 0.5 * len(values):  # distinct categories per row: it only names the rows
+    if kind == CATEGORY and distinct > MAX_CATEGORIES_PER_ROW * len(values):
         raise NoVariation(f"{name} must have categories that repeat, got {distinct:,} in {len(values):,} rows.")
     all_values = np.zeros(len(given))
     all_values[known] = values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -12,26 +13,32 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.reading import figures
-from infoscope.estimators.reading.reader import C, Reader, load
+from infoscope.estimators.reading.reader import A, B, C, Read, Reader, is_narrow, load
+from infoscope.estimators.reading.sentences import SERIES_CODE, at_most, headline, in_series, p_in_words
 from infoscope.estimators.result import LEVEL, NATS, Estimate, decimals, quantile
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import Variable, row_codes
+from infoscope.notes import Note
 
 if TYPE_CHECKING:  # arrays imports this module
     from infoscope.estimators.arrays.protocol import Pairs
 
 NUMBERS, LABELS, CATEGORIES, MIXED = "numbers", "labels", "categories", "mixed"  # types of a pair
 METHOD, PACKAGED = "reading", "reader.npz"
-SERIES = (
+SERIES = Note(
     "The rows are a series: intervals were calibrated on independent rows, so how often one covers the true value here "
-    "is not known."
+    "is not known.",
+    SERIES_CODE,
 )
 MIN_GROUPS = 100  # rows of the smallest simulated sample
 GROUP_DRAWS = 5  # draws of one row per group
-FEW_GROUPS = (
+FEW_GROUPS = Note(
     f"Fewer than {MIN_GROUPS} groups: intervals were calibrated on at least {MIN_GROUPS} independent rows, so how "
-    "often one covers the true value here is not known."
+    "often one covers the true value here is not known.",
+    "few groups",
+    "groups",
 )
 
 
@@ -42,6 +49,7 @@ class Reading(Estimate):
     The interval is for the true value: 95 % of such intervals cover it, by calibration on simulated distributions of
     families that were held out. standard_error is half the interval divided by 1.96.
 
+    p_value    of `independence_test`; nan where there is none, and of a series, in which p-values do not hold
     grade      A: half of the interval is at most 0.1 nats or 25 %; B: wider; C: the data differ from everything
                simulated
     variables  what x and y are, in words
@@ -49,6 +57,7 @@ class Reading(Estimate):
     figures    by name; `table` shows them
     """
 
+    p_value: float = math.nan
     grade: str = ""
     variables: str = ""
     reader: str = ""
@@ -74,11 +83,15 @@ class Reading(Estimate):
     def __repr__(self) -> str:
         places = max(2, decimals((self.high - self.low) / 2, 2)) if self.high > self.low else 2
         size = f"n = {self.n:,}" + (f" in {self.units:,} groups" if self.units not in (None, self.n) else "")
-        about = "; ".join(part for part in (f"grade {self.grade}", size, self.variables) if part)
-        return (
-            f"{self.value:.{places}f} {self.unit}, {LEVEL:.0%} interval {self.low:.{places}f} to "
-            f"{self.high:.{places}f} ({about})"
-        ).replace("%", " %")
+        start = headline(self)
+        independence = f"independence: {p_in_words(self.p_value)}" if not start and self.p_value >= 0 else ""
+        about = "; ".join(filter(None, (independence, f"grade {self.grade}", size, self.variables)))
+        value = f"{self.value:.{places}f} {self.unit}"
+        if self.low == 0 and not in_series(self):
+            value = at_most(self)
+        interval = f"{LEVEL:.0%} interval {self.low:.{places}f} to {self.high:.{places}f}".replace("%", " %")
+        line = f"{value}, {interval} ({about})"
+        return f"{start}: {line}" if start else line
 
 
 def _scaled(found: Reading, factor: float) -> dict[str, object]:
@@ -111,11 +124,11 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
     few = bare.groups is not None and groups < MIN_GROUPS
     drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
     row: NDArray[np.float64] = figures.mean_of_known(np.array([figures.figures(one, generator) for one in drawn]))
-    found = reader.read(row, type_of(pairs), C if series or few else None)
+    found = capped(reader.read(row, type_of(pairs), C if series or few else None), bare)
     notes = pairs.notes + ((SERIES,) if series else ()) + ((FEW_GROUPS,) if few else ())
     if found.unusual:
         names = "; ".join(figures.MEANING[name] for name in found.unusual)
-        notes += (f"These data differ from everything simulated, mostly in: {names}.",)
+        notes += (Note(f"These data differ from everything simulated, mostly in: {names}.", "unusual data"),)
     return Reading(
         found.value,
         (found.high - found.low) / (2 * quantile()),
@@ -124,11 +137,34 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
         notes=notes,
         units=groups or None,
         interval=(found.low, found.high),
+        p_value=math.nan if series else p_value(bare),
         grade=found.grade,
         variables=f"{described(pairs.x)} against {described(pairs.y)}",
         reader=str(reader.card.get("version", "")),
         figures=dict(zip(figures.NAMES, row)),
     )
+
+
+def capped(found: Read, pairs: Pairs) -> Read:
+    """The reading, at most the entropy of x and of y where these are categories: limits at most its limits."""
+    value, low, high = found.value, found.low, found.high
+    for variable in (pairs.x, pairs.y):
+        if not variable.dim and variable.codes is not None:
+            entropy = label_entropy(variable.codes, pairs.groups)
+            value = min(value, entropy.value)
+            low = min(low, max(entropy.low, 0.0))
+            high = min(high, entropy.high)
+    grade = found.grade
+    if high < found.high and grade != C:
+        grade = A if is_narrow(value, low, high) else B
+    return replace(found, value=value, low=low, high=high, grade=grade)
+
+
+def p_value(pairs: Pairs) -> float:
+    """The p-value of `independence_test`; nan where there is no test."""
+    from infoscope.estimators.independence.arrays import p_value_of  # imports scikit-learn
+
+    return p_value_of(pairs.x, pairs.y, pairs.groups)
 
 
 def without_copies(pairs: Pairs) -> Pairs:

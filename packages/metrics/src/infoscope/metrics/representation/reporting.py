@@ -15,6 +15,7 @@ from infoscope.errors import Conflict, InvalidInput, TooFew, UnknownName, WrongL
 from infoscope.estimators.arrays.protocol import as_pairs
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks, by_first_appearance
+from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.families.closed_form import Ridge
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Family, Outcome
@@ -326,8 +327,7 @@ class _Measure:
             usable = with_ignorance(usable, said[everything].fold)
         ceiling = None
         if kind == CLASSES:
-            logs = np.log(np.bincount(aim.outcome.values) / aim.outcome.n)
-            ceiling = mean_of(-logs[aim.outcome.values], self.codes, method="frequencies")
+            ceiling = label_entropy(aim.outcome.values, self.codes)
         found = []
         for names in dict.fromkeys((*alone, everything)):
             reading = self._reading(names, aim, generator)

@@ -1,0 +1,77 @@
+"""The answer in words: none, weak, clear dependence, or rows in a series; one sentence for each."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from infoscope.estimators.reading.reader import is_narrow
+from infoscope.estimators.result import BITS, Estimate, decimals
+from infoscope.estimators.units import NATS_PER_BIT
+
+if TYPE_CHECKING:
+    from infoscope.estimators.reading.result import Reading
+
+LEVEL = 0.05  # of the test of independence
+SERIES_CODE = "series"  # of the note of a reading whose rows follow one another
+SERIES_HEADLINE = "Rows follow one another, so p-values do not hold"
+
+
+def headline(answer: Reading) -> str:
+    """How the answer begins: rows in a series, no dependence, a weak one; "" for a clear one.
+
+    Dependence is clear if the interval lies above 0. Otherwise the test of independence decides whether there is any,
+    and the interval how much at most.
+    """
+    if in_series(answer):
+        return SERIES_HEADLINE
+    if answer.low > 0:
+        return ""
+    p = p_in_words(answer.p_value)
+    if not answer.p_value <= LEVEL:
+        return f"No dependence is detected ({p})" if p else "No dependence is detected"
+    scale = NATS_PER_BIT if answer.unit == BITS else 1.0
+    weakly = ", but weakly" if is_narrow(scale * answer.value, 0.0, scale * answer.high) else ""
+    return f"They depend ({p}){weakly}"
+
+
+def finding(answer: Reading, names: str = "x and y", size: str = "") -> str:
+    """The answer in one sentence, in the unit of the reading: what `names` share, and the number of rows, if given."""
+    start = headline(answer)
+    rows = f" ({size})" if size else ""
+    if in_series(answer):
+        return f"{start}: the reading of {names}, {amount(answer)}, is calibrated on rows without order{rows}."
+    if start:
+        return f"{start}: {names} share {at_most(answer)} (95 %{', ' if size else ''}{size})."
+    unseen = ""
+    if answer.p_value > LEVEL:
+        unseen = f"; the test of independence, of smooth functions, does not show it ({p_in_words(answer.p_value)})"
+    return f"{amount(answer)} are shared by {names}{rows}{unseen}."
+
+
+def in_series(answer: Estimate) -> bool:
+    """Whether the rows were taken as a series, of which nothing is called dependent or independent."""
+    return any(getattr(note, "code", "") == SERIES_CODE for note in answer.notes)
+
+
+def p_in_words(p: float) -> str:
+    """A p-value: p = 0.4, p = 1.2e-06; "" if there is none."""
+    if math.isnan(p):
+        return ""
+    return f"p = {p:.2g}" if p >= 1e-15 else "p below 1e-15"
+
+
+def amount(one: Estimate, ceiling: Estimate | None = None) -> str:
+    """Information with its 95 % interval, all in one unit: 1.83 of 2.00 bits (95 %: 1.80 to 1.91)."""
+    half = (one.high - one.low) / 2
+    places = max(2, decimals(half, 1)) if half > 0 else 2
+    if one.low > 0:
+        places = max(places, decimals(one.low, 1))  # an interval above 0 does not begin at 0.00
+    most = "" if ceiling is None else f" of {ceiling.value:.{places}f}"
+    interval = f" (95 %: {one.low:z.{places}f} to {one.high:z.{places}f})" if math.isfinite(one.low) else ""
+    return f"{one.value:z.{places}f}{most} {one.unit}{interval}"
+
+
+def at_most(one: Estimate) -> str:
+    """The upper end of an interval, in words: at most 0.04 bits."""
+    return f"at most {max(0.01, one.high):.2f} {one.unit}"
