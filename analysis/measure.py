@@ -135,8 +135,7 @@ def draw(answers: Sequence[Answer], *paths: Path, unit: str = BITS) -> None:
     curves = [answer for answer in usable if hasattr(answer.estimate, "curve")]
     size = (10 if curves else 5, 1.0 + 0.35 * max(3, len(usable)))
     with sheet(paths, 1, 2 if curves else 1, size, 120, legend_at="") as (axes,):
-        intervals(axes[0], [answer.method for answer in usable], [answer.estimate.as_unit(unit) for answer in usable],
-                  COLOURS)  # fmt: skip
+        intervals(axes[0], [answer.method for answer in usable], [answer.estimate for answer in usable], COLOURS, unit)
         limit = "; > : at least" if any(math.isinf(answer.estimate.high) for answer in usable) else ""
         axes[0].set(xlabel=f"mutual information ({unit}), 95 % interval{limit}")
         for answer in curves:

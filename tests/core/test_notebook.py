@@ -63,17 +63,24 @@ def test_rows_are_added_below_those_that_are_there():
     intervals(ax, ["one"], [first])
     intervals(ax, ["bound", "failed"], [Estimate(0.2, interval=(0.2, np.inf)), undefined("no reason")])
     assert [text.get_text() for text in ax.get_yticklabels()] == ["one", "bound", "failed: no value"]
-    assert ax.get_xlabel() == "information (nats), 95 % interval"
+    assert ax.get_xlabel() == "information (bits), 95 % interval"
     (whisker,) = ax.containers[0][2]
-    np.testing.assert_allclose(whisker.get_segments()[0][:, 0], [first.low, first.high])
+    np.testing.assert_allclose(whisker.get_segments()[0][:, 0], [first.bits.low, first.bits.high])
+    intervals(ax, ["bits"], [first.bits])
     with refused("ax", "conflict"):
-        intervals(ax, ["bits"], [first.bits])
+        intervals(ax, ["share"], [Estimate(0.5, 0.1, "1")])
+
+
+def test_nats_are_drawn_where_they_are_asked_for():
+    ax = axes()
+    intervals(ax, ["one"], [Estimate(0.5, 0.1, "bits")], unit="nats")
+    assert ax.get_xlabel() == "information (nats), 95 % interval"
 
 
 def test_an_interval_that_does_not_contain_its_value_is_drawn_where_it_is():
     """Intervals that were widened or shifted may lie to one side of the estimate."""
     ax = axes()
-    intervals(ax, ["aside"], [Estimate(0.0, 0.1, interval=(0.01, 0.4))])
+    intervals(ax, ["aside"], [Estimate(0.0, 0.1, "bits", interval=(0.01, 0.4))])
     (whisker,) = ax.containers[0][2]
     np.testing.assert_allclose(whisker.get_segments()[0][:, 0], [0.01, 0.4])
 

@@ -34,14 +34,20 @@ def rows(seed, n=400, correlation=0.8):
 TEXTS = [  # what a person reads
     (
         Estimate(0.41312, 0.0121, n=2000, method="KSG 1", settings="k = 5", notes=("Rows repeat.",)),
-        "0.413 ± 0.012 nats (95 %: 0.389 to 0.437; KSG 1, k = 5, n = 2,000)\n  Rows repeat.",
+        "0.596 ± 0.017 bits (95 %: 0.562 to 0.630, sampling error only; KSG 1, k = 5, n = 2,000)\n  Rows repeat.",
     ),
-    (Estimate(1.5, 0.0, method="closed form"), "1.50 nats (exact; closed form)"),
-    (Estimate(0.25, n=10), "0.250 nats (standard error not known; n = 10)"),
-    (Estimate(0.5, 0.1, "share of H(y)", 50), "0.50 ± 0.10 (share of H(y); 95 %: 0.30 to 0.70; n = 50)"),
+    (Estimate(1.5, 0.0, method="closed form"), "2.16 bits (exact; closed form)"),
+    (Estimate(0.25, n=10), "0.361 bits (standard error not known; n = 10)"),
+    (
+        Estimate(0.5, 0.1, "share of H(y)", 50),
+        "0.50 ± 0.10 (share of H(y); 95 %: 0.30 to 0.70, sampling error only; n = 50)",
+    ),
     (Estimate(0.5, 0.1, "1", interval=(0.2, 0.6)), "0.50 ± 0.10 (95 %: 0.20 to 0.60)"),
     (undefined("there is no such block.", n=5), "no value (there is no such block.; n = 5)"),
-    (Estimate(2.0, 0.5, n=9, units=3, degrees=2), "2.00 ± 0.50 nats (95 %: -0.15 to 4.15; n = 9 in 3 units)"),
+    (
+        Estimate(2.0, 0.5, n=9, units=3, degrees=2),
+        "2.89 ± 0.72 bits (95 %: -0.22 to 5.99, sampling error only; n = 9 in 3 units)",
+    ),
 ]
 
 
@@ -65,7 +71,9 @@ def test_it_is_a_float():
 def test_units_convert_with_everything_that_has_one():
     estimate = mean_of(rows(0)[0])
     bits = estimate.bits
-    assert bits.unit == BITS and bits.bits is bits
+    assert bits.unit == BITS and bits.bits is bits and estimate.nats is estimate
+    assert bits.nats.value == pytest.approx(estimate.value, rel=1e-12) and bits.nats.unit == "nats"
+    assert repr(bits) == repr(estimate)
     for name in ("value", "standard_error", "low", "high"):
         assert getattr(bits, name) == pytest.approx(getattr(estimate, name) / NATS_PER_BIT, rel=1e-12)
     assert bits.local.mean() == pytest.approx(bits.value) and len(bits.influence) == 400
@@ -132,8 +140,9 @@ def test_rows_of_estimates_on_one_axis():
     ax = Figure().subplots()
     assert first.plot(ax) is ax and first.plot(ax) is ax
     assert [text.get_text() for text in ax.get_yticklabels()] == ["ksg\nn = 2,000 in 40 units"] * 2
+    first.bits.plot(ax)
     with refused("ax", "conflict"):
-        first.bits.plot(ax)
+        Estimate(0.3, 0.1, "share of H(y)").plot(ax)
     assert first._repr_html_() == f"<p><b>{first!r}</b></p>"
     share = Estimate(0.3, 0.1, "share of H(y)")
     assert share.plot(Figure().subplots()).get_xlabel() == "share of H(y), 95 % interval"

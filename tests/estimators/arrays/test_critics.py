@@ -32,7 +32,7 @@ def test_an_estimate_states_how_its_critics_were_trained(read):
 
 
 def test_trainings_are_drawn_with_the_weights_that_were_kept(read):
-    ax, in_bits = read.plot_curve(Figure().subplots()), read.plot_curve(Figure().subplots(), "bits")
+    ax, in_bits = read.plot_curve(Figure().subplots(), "nats"), read.plot_curve(Figure().subplots())
     lines, dots = ax.lines[::2], ax.lines[1::2]
     assert len(lines) == len(dots) == 2 and ax.get_ylabel().endswith("(nats)")
     for (_, fold), line, dot in zip(read.curve.groupby("fold"), lines, dots):
@@ -60,7 +60,7 @@ def test_critics_that_learn_nothing_are_noted(read):
     found = estimate(x, y, "infonce", **SMALL)
     assert abs(found.value) < max(5 * found.standard_error, 0.02)
     assert any("found no dependence" in note for note in found.notes)
-    assert any("log 200 = 5.30" in note for note in found.notes)  # the ceiling of its batches
+    assert any("log2 200 = 7.64 bits" in note for note in found.notes)  # the ceiling of its batches
     assert not any("found no dependence" in note for note in read.notes)
 
 

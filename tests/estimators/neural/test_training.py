@@ -223,11 +223,11 @@ def test_a_trace_is_drawn_with_the_truth_and_summed_up_in_a_table():
     ax = Figure().subplots()
     assert trace.plot(ax) is ax
     faint, truth = ax.lines[:-1:2], ax.lines[-1]
-    np.testing.assert_array_equal([line.get_ydata() for line in faint], trace.values)
-    np.testing.assert_array_equal(truth.get_ydata(), trace.truth)
+    np.testing.assert_array_equal([line.get_ydata() for line in faint], trace.values / np.log(2))
+    np.testing.assert_array_equal(truth.get_ydata(), trace.truth / np.log(2))
     names = [text.get_text() for text in ax.get_legend().texts]
     assert names[:3] == ["js, member 0", "smile-5, member 0", "dv, member 1"]
-    np.testing.assert_allclose(trace.table["last tenth (nats)"], trace.values[:, -2:].mean(axis=1))
+    np.testing.assert_allclose(trace.table["last tenth (bits)"], trace.values[:, -2:].mean(axis=1) / np.log(2))
     assert "smile-5" in trace._repr_html_()
 
 

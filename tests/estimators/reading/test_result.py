@@ -30,7 +30,7 @@ def test_a_reading_contains_the_truth_of_two_normal_columns(found):
 def test_it_is_one_line_with_value_interval_grade_and_size(found):
     line = repr(found)
     assert line.count("\n") == 0 and f"grade {found.grade}; n = 600; 1 numeric column against 1 numeric column" in line
-    assert f"{found.value:.2f}" in line and " nats, 95 % interval " in line
+    assert f"{found.bits.value:.2f} bits, 95 % interval {found.bits.low:.2f} to " in line
 
 
 def test_bits_are_those_of_nats(found):
@@ -38,12 +38,16 @@ def test_bits_are_those_of_nats(found):
     assert isinstance(bits, Reading) and bits.unit == "bits" and " bits, 95 %" in repr(bits)
     for one, other in ((bits.value, found.value), (bits.low, found.low), (bits.high, found.high)):
         assert one == pytest.approx(other / np.log(2))
-    assert bits.bits is bits
+    assert bits.bits is bits and repr(bits) == repr(found)
+    assert isinstance(bits.nats, Reading) and bits.nats.value == pytest.approx(found.value) and found.nats is found
 
 
 def test_the_table_has_what_the_reader_saw(found):
+    """Information in bits, other figures as they are."""
     table = found.table.set_index("figure")
-    assert table.loc["ksg_3", "value"] == pytest.approx(normal_information(0.8), abs=0.15)
+    assert table.loc["ksg_3", "value"] == pytest.approx(normal_information(0.8) / np.log(2), abs=0.2)
+    assert table.loc["log_rows", "value"] == pytest.approx(np.log(600))
+    assert set(figures.NAMES) > figures.INFORMATION and "local_skewness" not in figures.INFORMATION
     assert set(table.index) <= set(figures.NAMES) and (table["meaning"].str.len() > 5).all()
 
 

@@ -83,11 +83,15 @@ def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.8)) -> Any:
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def intervals(ax: Any, names: Sequence[str], estimates: Sequence[Any], colours: Sequence[str] = ()) -> None:
+def intervals(
+    ax: Any, names: Sequence[str], estimates: Sequence[Any], colours: Sequence[str] = (), unit: str = "bits"
+) -> None:
     """Draws estimates with 95 % intervals as rows below the existing ones; one without upper limit is an arrow.
 
-    Estimates without a value are only named. Raises InfoscopeError if the unit differs from that of the existing rows.
+    Information is drawn in `unit`, bits or nats. Estimates without a value are only named. Raises InfoscopeError if the
+    unit differs from that of the existing rows.
     """
+    estimates = [one.as_unit(unit) if one.unit in ("nats", "bits") else one for one in estimates]
     label = f"{UNITS.get(estimates[0].unit, estimates[0].unit)}, 95 % interval"
     shown = [text.get_text() for text in ax.get_yticklabels()] if ax.containers else []
     if shown and ax.get_xlabel() != label:
@@ -99,7 +103,7 @@ def intervals(ax: Any, names: Sequence[str], estimates: Sequence[Any], colours: 
         low, high = (one.low, one.high) if np.isfinite([one.low, one.high]).all() else (np.nan, np.nan)
         ax.errorbar((low + high) / 2, place, xerr=(high - low) / 2, fmt="none", color=colour, capsize=3)
         ax.plot(*((one.low, place, ">") if np.isinf(one.high) else (one.value, place, "o")), color=colour)
-        label_of_row = in_figure(name)
+        label_of_row = "\n".join(in_figure(line) for line in name.splitlines())
         shown.append(label_of_row if np.isfinite(one.value) else f"{label_of_row}: no value")
     ax.set_yticks(range(len(shown)), shown, fontsize="small", parse_math=False)
     ax.set(xlabel=label, ylim=(len(shown) - 0.5, -0.5))

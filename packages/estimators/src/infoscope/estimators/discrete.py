@@ -46,19 +46,16 @@ def label_entropy(codes: NDArray[np.intp], groups: NDArray[np.int64] | None = No
     The upper limit, with 97.5 % confidence, allows for unseen categories (Chao & Shen 2003), and is at most the log of
     how many there may be (Chao 1984), which are those that occur if at most one occurs in a single row (or group).
     """
-    counts = np.bincount(codes)
-    counts = counts[counts > 0]
     shares = np.bincount(codes) / len(codes)
     found = mean_of(-np.log(shares[codes]), groups, method="frequencies")
     units = np.arange(len(codes)) if groups is None else groups
     categories, _ = np.unique(np.stack([codes, units]), axis=1)
-    _, occurrences = np.unique(categories, return_counts=True)
-    alone = np.sum(occurrences == 1)
-    twice = np.sum(occurrences == 2)
+    _, counts = np.unique(categories, return_counts=True)  # the units in which each category occurs
+    alone = np.sum(counts == 1)
+    twice = np.sum(counts == 2)
     most = math.log(len(counts) + alone * (alone - 1) / (2 * (twice + 1)))
-    bias = (len(counts) - 1) / (2 * len(codes))  # of frequencies
-    corrected = max(found.value + bias, chao_shen(counts))
-    high = min(most, corrected + found.high - found.value) if math.isfinite(found.high) else most
+    bias = max((len(counts) - 1) / (2 * len(found.influence)), chao_shen(counts) - plug_in(counts))
+    high = min(most, found.high + bias) if math.isfinite(found.high) else most
     return replace(found, interval=(found.low, max(found.value, high)))
 
 

@@ -14,11 +14,18 @@ from scipy.special import ndtri, stdtrit  # scipy.stats takes two seconds to imp
 from infoscope.errors import Conflict, InvalidInput, OutOfRange
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.notebook import InNotebook, axes, intervals
+from infoscope.notes import Note
 
 LEVEL = 0.95
 NATS, BITS, SHARE = "nats", "bits", "1"
-UNPAIRED = "Its standard error is unknown: the two estimates have no values by row that show how they depend."
-LARGEST = "The dependence of numerator and denominator is unknown: the standard error is the largest possible one."
+UNPAIRED = Note(
+    "Its standard error is unknown: the two estimates have no values by row that show how they depend.",
+    "standard error unknown",
+)
+LARGEST = Note(
+    "The dependence of numerator and denominator is unknown: the standard error is the largest possible one.",
+    "largest standard error",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +43,7 @@ class Estimate(InNotebook, float):
     influence       [units] first-order contributions; their root sum of squares is the standard error, also of sums and
                     differences of estimates on the same rows
 
+    The number is in its unit, nats of information unless it says otherwise; what is printed or drawn is in bits.
     `a + b`, `a - b`, `2 * a`, `a / 2` and `-a` are estimates; any other arithmetic is that of floats.
     """
 
@@ -76,20 +84,25 @@ class Estimate(InNotebook, float):
 
     @property
     def bits(self) -> Estimate:
-        """The same in bits. ValueError for shares, which have no such unit."""
-        if self.unit == BITS:
-            return self
-        if self.unit != NATS:
-            raise InvalidInput(f"unit must be nats or bits to be converted to bits, got {self.unit!r}.")
-        return replace(plain(self) / NATS_PER_BIT, unit=BITS)
+        """The same in bits. InvalidInput for shares, which have no such unit."""
+        return self.as_unit(BITS)
+
+    @property
+    def nats(self) -> Estimate:
+        """The same in nats. InvalidInput for shares, which have no such unit."""
+        return self.as_unit(NATS)
 
     def as_unit(self, unit: str) -> Estimate:
-        """The same in nats or bits. ValueError for another unit, and for shares, which have none."""
+        """The same in nats or bits. InvalidInput for another unit, and for shares, which have none."""
         if unit not in (NATS, BITS) or self.unit not in (NATS, BITS):
             raise InvalidInput(f"unit must be nats or bits, from nats or bits, got {unit!r} from {self.unit!r}.")
         if unit == self.unit:
             return self
-        return self.bits if unit == BITS else replace(NATS_PER_BIT * plain(self), unit=NATS)
+        return self._in(unit)
+
+    def _in(self, unit: str) -> Estimate:
+        """The same in the other of nats and bits."""
+        return replace(plain(self)._scaled(scale_to(unit)), unit=unit)
 
     def share_of(self, whole: Estimate, unit: str = SHARE) -> Estimate:
         """The ratio to another estimate, its error by the delta method.
@@ -187,15 +200,19 @@ class Estimate(InNotebook, float):
     def __repr__(self) -> str:
         if math.isnan(self.value):
             return f"no value ({'; '.join((*self.notes, *self._origin())) or 'no reason given'})"
+        if self.unit == NATS:
+            return repr(plain(self).bits)
         exact = self.standard_error == 0.0 and not self.n
         known = math.isfinite(self.standard_error) and not exact
         places = decimals(self.standard_error, 2) if known and self.standard_error else decimals(self.value, 3)
-        unit = f" {self.unit}" if self.unit in (NATS, BITS) else ""
+        unit = f" {self.unit}" if self.unit == BITS else ""
         error = f" ± {self.standard_error:,.{places}f}" if known else ""
-        sure = [self.unit] if self.unit not in (NATS, BITS, SHARE) else []
+        sure = [self.unit] if self.unit not in (BITS, SHARE) else []
         sure += ["exact"] if exact else [] if known else ["standard error not known"]
         if math.isfinite(self.low) and math.isfinite(self.high) and not exact:
-            sure.append(f"{LEVEL:.0%}: {self.low:,.{places}f} to {self.high:,.{places}f}".replace("%", " %"))
+            error_of = ", sampling error only" if self.interval is None else ""
+            interval = f"{self.low:,.{places}f} to {self.high:,.{places}f}{error_of}"
+            sure.append(f"{LEVEL:.0%}: {interval}".replace("%", " %"))
         return f"{self.value:,.{places}f}{error}{unit} ({'; '.join([*sure, *self._origin()])})"
 
     def _origin(self) -> list[str]:
@@ -247,6 +264,11 @@ class Estimates:
         shape = " x ".join(map(str, self.value.shape))
         each = (f"  {list(at)} {self[at]!r}" for at in np.ndindex(self.value.shape))
         return "\n".join([f"{shape} estimates:", *each])
+
+
+def scale_to(unit: str) -> float:
+    """The factor from nats to bits, or from bits to nats."""
+    return 1 / NATS_PER_BIT if unit == BITS else NATS_PER_BIT
 
 
 def plain(estimate: Estimate) -> Estimate:

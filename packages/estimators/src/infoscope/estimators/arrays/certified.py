@@ -85,7 +85,7 @@ class Certified(Described):
             interval=(limit, math.inf),
             notes=(
                 f"I is at least this with a probability of {1 - self.alpha:.0%}, whatever their distribution; the "
-                f"limit cannot exceed log {size} = {math.log(size):.2f} nats.",
+                f"limit cannot exceed log2 {size} = {math.log2(size):.2f} bits.",
             ),
         )
 

@@ -26,7 +26,7 @@ from infoscope.estimators.neural.bounds import Bound, Scores, as_bound, split
 from infoscope.estimators.neural.critics import Critic, make_critic
 from infoscope.estimators.neural.precision import PRECISIONS
 from infoscope.estimators.neural.training import Training
-from infoscope.estimators.result import BITS, NATS, Estimate
+from infoscope.estimators.result import BITS, Estimate
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.notebook import axes
@@ -67,7 +67,7 @@ class CriticEstimate(Estimate):
     seen: float
     curve: pd.DataFrame
 
-    def plot_curve(self, ax: Any = None, unit: str = NATS, color: str = "C0") -> Any:
+    def plot_curve(self, ax: Any = None, unit: str = BITS, color: str = "C0") -> Any:
         """Draws what critics report of their training batches by step, a line a training, dots where weights were kept;
         the matplotlib axes.
         """
@@ -383,25 +383,26 @@ def _combined(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
     notes = mean.notes
     if seen - mean.value > mean.standard_error:
         notes += (
-            f"On their training rows the critics report {seen:.3g} nats: they partly fit single rows, so the estimate "
-            "is too low, and its interval extends up to that.",
+            f"On their training rows the critics report {seen / NATS_PER_BIT:.3g} bits: they partly fit single rows, "
+            "so the estimate is too low, and its interval extends up to that.",
         )
     return replace(mean, notes=notes, interval=(mean.low, seen + mean.high - mean.value))
 
 
 def _notes(bound: Bound, values: NDArray[np.float64], largest: int, folds: list[_Fold]) -> tuple[str, ...]:
-    notes = [f"The folds' estimates are {values.min():.3g} to {values.max():.3g} nats."]
+    least, most = (end / NATS_PER_BIT for end in (values.min(), values.max()))
+    notes = [f"The folds' estimates are {least:.3g} to {most:.3g} bits."]
     idle = sum(not fold.was_trained for fold in folds)
     if idle:
         notes.append(
             f"In {idle} of {len(folds)} folds training found no dependence that holds on unseen rows, and the first "
             "weights were kept: the dependence is too weak, or the rows are too few, for critics."
         )
-    ceiling = math.log(largest)
+    ceiling = math.log2(largest)
     if bound.name == "js":
-        notes.append("js reports nwj's formula at the log ratio: with a perfect critic, I - 1/e nats.")
+        notes.append("js reports nwj's formula at the log ratio: with a perfect critic, I - 0.53 bits (1/e nats).")
     if bound.name in ("infonce", "flo"):
-        notes.append(f"It cannot exceed log {largest:,} = {ceiling:.2f} nats, the rows of a read-out.")
+        notes.append(f"It cannot exceed log2 {largest:,} = {ceiling:.2f} bits, the rows of a read-out.")
     if not np.isfinite(values).all():
         notes.append(f"The estimates of {(~np.isfinite(values)).sum()} of {len(values)} folds are not finite.")
     return tuple(notes)

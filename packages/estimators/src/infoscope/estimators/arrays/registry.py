@@ -81,8 +81,12 @@ TWO_ANGLES = Note(
     "x and y are angles: the estimate is that of ksg, and its interval is for the sampling error only, not calibrated.",
     "two angles",
 )
-NO_INTERVAL = "The function gives no interval; resamples=100 adds one for the sampling error, by half-samples."
-NO_GROUPS = "The function does not know the groups: it takes rows as independent."
+NO_INTERVAL = Note(
+    "The function gives no interval; resamples=100 adds one for the sampling error, by half-samples.",
+    "no interval",
+    "method",
+)
+NO_GROUPS = Note("The function does not know the groups: it takes rows as independent.", "groups ignored", "method")
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,14 +115,15 @@ def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
     if pairs.groups is not None:
         return Diagnosis(pairs, 0, None)
     serial = serial_dependence(pairs.x, pairs.y)
-    notes = pairs.notes + (() if serial is None else (f"{serial}.",))
+    notes = pairs.notes + (() if serial is None else (Note(f"{serial}.", "rows in sequence"),))
     codes = copies(pairs.x, pairs.y)
     duplicates = 0 if codes is None else pairs.n - int(codes.max()) - 1
     if duplicates:
-        notes += (
+        sentence = (
             f"{duplicates:,} of {pairs.n:,} rows are copies: equal to an earlier row in every column, with values that "
-            "occur only there. Each row and its copies are one group.",
+            "occur only there. Each row and its copies are one group."
         )
+        notes += (Note(sentence, "copies"),)
     return Diagnosis(replace(pairs, groups=codes, notes=notes), duplicates, serial)
 
 

@@ -24,6 +24,7 @@ from infoscope.errors import Conflict, MissingValues, UnknownName, WrongLength, 
 from infoscope.estimators.neural.bounds import Bound, Objective, as_bound, split
 from infoscope.estimators.neural.critics import Critic, generator_per_member
 from infoscope.estimators.neural.precision import PRECISIONS, check_precision, products_in
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.notebook import InNotebook, axes
 from infoscope.sources import KnownPairSource, PairSource
 
@@ -145,10 +146,10 @@ class Trace(InNotebook):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each report: its member, bound, mean over the last tenth of the steps, nats, and `nonfinite`."""
+        """A row for each report: its member, bound, mean over the last tenth of the steps, bits, and `nonfinite`."""
         found = pd.DataFrame(self.reports, columns=["member", "bound"])
-        last = self.values[:, -self._span :].mean(axis=1)
-        return found.assign(**{"last tenth (nats)": last, "steps not finite": self.nonfinite})
+        last = self.values[:, -self._span :].mean(axis=1) / NATS_PER_BIT
+        return found.assign(**{"last tenth (bits)": last, "steps not finite": self.nonfinite})
 
     @property
     def _span(self) -> int:
@@ -160,12 +161,12 @@ class Trace(InNotebook):
     def plot(self, ax: Any = None) -> Any:
         """Draws every report by step, faint, its mean over a tenth of the steps, and the truth; the matplotlib axes."""
         ax, steps = axes(ax), np.arange(1, self.values.shape[1] + 1)
-        for place, ((member, bound), values) in enumerate(zip(self.reports, self.values)):
+        for place, ((member, bound), values) in enumerate(zip(self.reports, self.values / NATS_PER_BIT)):
             name = bound if {one for one, _ in self.reports} == {member} else f"{bound}, member {member}"
             ax.plot(steps, values, color=f"C{place}", alpha=0.3, lw=0.5)
             ax.plot(steps, pd.Series(values).rolling(self._span, 1, center=True).mean(), f"C{place}", label=name)
-        ax.plot(steps, self.truth, color="black", lw=1, label="true information")
-        ax.set(xlabel="step", ylabel="estimate of each batch (nats)")
+        ax.plot(steps, self.truth / NATS_PER_BIT, color="black", lw=1, label="true information")
+        ax.set(xlabel="step", ylabel="estimate of each batch (bits)")
         ax.legend()
         return ax
 
@@ -175,10 +176,19 @@ def fit_critic(
     critic: Critic,
     bound: str | Bound | Sequence[BoundOfMember],
     steps: int | Sequence[int],
-    **settings: Any,
+    *,
+    batch: int = 64,
+    learning_rate: float = 5e-4,
+    generator: torch.Generator | Sequence[torch.Generator] | None = None,
+    device: torch.device | str | None = None,
+    precision: str = "float32",
+    packed: bool | None = None,
 ) -> Trace:
     """Trains `critic` in place and returns every step's estimates; arguments as in `Training`."""
-    training = Training(source, critic, bound, steps, **settings)
+    training = Training(
+        source, critic, bound, steps, batch=batch, learning_rate=learning_rate, generator=generator, device=device,
+        precision=precision, packed=packed,
+    )  # fmt: skip
     training.advance(training.total)
     return training.trace
 

@@ -35,15 +35,15 @@ HELD_OUT = (
 )  # fmt: skip
 
 MEANING: Mapping[str, str] = {
-    "lower_bound": "largest of the held-out and the nearest-neighbour estimates, at least 0, nats",
+    "lower_bound": "largest of the held-out and the nearest-neighbour estimates, at least 0",
     "log_rows": "log of the number of rows (of a part of at most 5,000)",
     "log_rows_per_group": "log of rows per group; 0 without groups",
     "numbers_more": "log(1 + numeric columns) of the variable with more",
     "numbers_fewer": "log(1 + numeric columns) of the variable with fewer",
     "classes_more": "log of the number of joint categories, larger of the two variables",
     "classes_fewer": "log of the number of joint categories, smaller of the two",
-    "entropy_more": "entropy of the joint categories, larger of the two, nats",
-    "entropy_fewer": "entropy of the joint categories, smaller of the two, nats",
+    "entropy_more": "entropy of the joint categories, larger of the two",
+    "entropy_fewer": "entropy of the joint categories, smaller of the two",
     "smallest_class": "log of the rows of the smallest category",
     "numbers_numbers": "1 if both variables are numbers",
     "numbers_label": "1 if one is numbers and the other categories",
@@ -55,7 +55,7 @@ MEANING: Mapping[str, str] = {
     "tied_fewer": "mean share of numeric values that repeat, smaller of the two",
     "largest_atom_more": "largest share of rows at one numeric value, larger of the two",
     "largest_atom_fewer": "largest share of rows at one numeric value, smaller of the two",
-    **{f"ksg_{k}": f"KSG (Ross for labels) estimate, k = {k}, ties broken at random, nats" for k in KS},
+    **{f"ksg_{k}": f"KSG (Ross for labels) estimate, k = {k}, ties broken at random" for k in KS},
     "ksg_3_half": "KSG estimate, k = 3, mean of two halves",
     "ksg_10_half": "KSG estimate, k = 10, mean of two halves",
     "ksg_3_quarter": "KSG estimate, k = 3, mean of two quarters",
@@ -72,7 +72,7 @@ MEANING: Mapping[str, str] = {
     "intrinsic_joint": "log(1 + intrinsic dimension) of x and y together (Levina & Bickel 2004)",
     "intrinsic_more": "log(1 + intrinsic dimension), larger of the two variables",
     "intrinsic_fewer": "log(1 + intrinsic dimension), smaller of the two",
-    "gaussian": "Gaussian copula estimate (bias-corrected), nats",
+    "gaussian": "Gaussian copula estimate (bias-corrected)",
     "canonical_1": "information of the 1st canonical correlation in the sample",
     "canonical_2": "information of the 2nd canonical correlation in the sample",
     "canonical_3": "information of the 3rd canonical correlation in the sample",
@@ -104,15 +104,21 @@ MEANING: Mapping[str, str] = {
     "squares": "correlation of squared scores of the best pair of columns",
     "corner_most": "share of a tail that is in a tail of the other column, best pair of columns, largest of four",
     "corner_least": "share of a tail that is in a tail of the other column, best pair of columns, smallest of four",
-    "plug_in": "plug-in estimate of categories or few distinct values, nats",
-    "chao_shen": "Chao-Shen estimate of categories or few distinct values, nats",
+    "plug_in": "plug-in estimate of categories or few distinct values",
+    "chao_shen": "Chao-Shen estimate of categories or few distinct values",
     "table_gain_more": "information of one table variable about the other on held-out rows, better direction",
     "table_gain_fewer": "information of one table variable about the other on held-out rows, other direction",
     "plug_in_permuted": "plug-in estimate with permuted y",
     "chao_shen_permuted": "Chao-Shen estimate with permuted y",
     "unseen": "share of rows alone in their cell",
 }  # fmt: skip
+_INFORMATION = (
+    "lower_bound", "entropy", "ksg", "local", "gaussian", "canonical", "heldout", "component", "quadratic", "best_pair",
+    "matched_pairs", "tree", "label_", "plug_in", "chao_shen", "table_gain",
+)  # fmt: skip
+_NUMBERS = ("local_skewness", "local_anisotropy", "canonical_count", "label_mixed")
 NAMES: tuple[str, ...] = tuple(MEANING)
+INFORMATION = frozenset(name for name in NAMES if name.startswith(_INFORMATION) and name not in _NUMBERS)
 Values, Figures = np.ndarray, dict[str, float]
 
 

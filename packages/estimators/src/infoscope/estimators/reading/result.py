@@ -17,7 +17,7 @@ from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.reader import A, B, C, Read, Reader, is_narrow, load
 from infoscope.estimators.reading.sentences import SERIES_CODE, at_most, headline, in_series, p_in_words
-from infoscope.estimators.result import LEVEL, NATS, Estimate, decimals, quantile
+from infoscope.estimators.result import LEVEL, NATS, Estimate, decimals, quantile, scale_to
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import Variable, row_codes
 from infoscope.notes import Note
@@ -63,24 +63,31 @@ class Reading(Estimate):
     reader: str = ""
     figures: Mapping[str, float] = field(default_factory=dict)
 
-    @property
-    def bits(self) -> Reading:
-        """The same in bits."""
-        return self if self.unit != NATS else replace(self, **_scaled(self, 1 / NATS_PER_BIT), unit="bits")
+    def _in(self, unit: str) -> Reading:
+        factor = scale_to(unit)
+        ends = self.low * factor, self.high * factor
+        return replace(
+            self, value=self.value * factor, standard_error=self.standard_error * factor, interval=ends, unit=unit
+        )
 
     @property
     def table(self) -> pd.DataFrame:
-        """Single estimators and other figures of the sample: name, value (information in nats), meaning."""
-        known = {name: value for name, value in self.figures.items() if np.isfinite(value)}
-        rows = [(name, value, figures.MEANING[name]) for name, value in known.items()]
+        """Single estimators and other figures of the sample: name, value (information in bits), meaning."""
+        rows = []
+        for name, value in self.figures.items():
+            if np.isfinite(value):
+                shown = value / NATS_PER_BIT if name in figures.INFORMATION else value
+                rows.append((name, shown, figures.MEANING[name]))
         return pd.DataFrame(rows, columns=["figure", "value", "meaning"])
 
-    folded_table = "Single estimators and other figures of the sample (information in nats)"
+    folded_table = "Single estimators and other figures of the sample (information in bits)"
 
     def _size(self) -> str:
         return f"grade {self.grade}, {super()._size()}"
 
     def __repr__(self) -> str:
+        if self.unit == NATS:
+            return repr(self.bits)
         places = max(2, decimals((self.high - self.low) / 2, 2)) if self.high > self.low else 2
         size = f"n = {self.n:,}" + (f" in {self.units:,} groups" if self.units not in (None, self.n) else "")
         start = headline(self)
@@ -92,11 +99,6 @@ class Reading(Estimate):
         interval = f"{LEVEL:.0%} interval {self.low:.{places}f} to {self.high:.{places}f}".replace("%", " %")
         line = f"{value}, {interval} ({about})"
         return f"{start}: {line}" if start else line
-
-
-def _scaled(found: Reading, factor: float) -> dict[str, object]:
-    return {"value": found.value * factor, "standard_error": found.standard_error * factor,
-            "interval": (found.low * factor, found.high * factor)}  # fmt: skip
 
 
 @functools.cache
