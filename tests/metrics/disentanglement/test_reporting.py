@@ -275,3 +275,15 @@ def test_adagrad_is_torchs():
     trained, new = weights.detach().numpy(), rng.normal(size=(2000, 3))
     predict = intervention_based.fit_adagrad(shown, shared)
     assert (predict(new) == np.argmax(new @ trained[:-1] + trained[-1], axis=1)).all()
+
+
+def test_a_printed_report_begins_with_the_finding_and_shows_every_score(noisy, factors, capsys):
+    found = report(noisy[::6], factors[::6, :2], method="knn", generator=np.random.default_rng(0), progress=False)
+    print(found)
+    first, *lines = capsys.readouterr().out.splitlines()
+    row = found.set_index("score").loc["MIG (discretised)"]
+    assert f"carries {row['value']:.2f} of H(factor)" in first and f"95 %: {row['low']:.2f} to" in first
+    table = lines[: 1 + len(found)]
+    assert max(map(len, table)) <= 80 and not any("..." in line for line in table)
+    for title, value, line in zip(found["score"], found["value"], table[1:]):
+        assert line.strip().startswith(title) and ("none" in line if np.isnan(value) else f"{value:.3f}" in line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.checks import one_of
 from infoscope.errors import UnknownName
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.result import Estimate, undefined
+from infoscope.estimators.result import BITS, NATS, Estimate, undefined
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import Discrete, Variable, aligns, as_variable, join
 from infoscope.metrics import pid
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
@@ -24,12 +26,47 @@ from infoscope.metrics.disentanglement.registry import SCORES, TERMS
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.inputs import as_factors, random_items
 from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
-from infoscope.metrics.writing import row
+from infoscope.metrics.writing import listed, row
 
 if TYPE_CHECKING:
     from infoscope.metrics.factor_information import exact
 
+HEADLINES = {  # beginning of a title -> the finding
+    "MIG (": "The best latent of a factor carries {} of H(factor) more than the second best (MIG, 95 %: {}).",
+    "SAP": "The best latent of a factor predicts it better than the second best by {} (SAP, 95 %: {}).",
+    "DCI disentanglement": "Latents are about one factor each to a share of {} (DCI disentanglement, 95 %: {}).",
+}
 PROGRESS_SECONDS = 3.0  # seconds between lines of progress
+
+
+class Scores(pd.DataFrame):
+    """The table of `report`. Printed, it begins with the finding and fits into 80 columns."""
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    @property
+    def finding(self) -> str:
+        """The first score of `HEADLINES` that has a value, in a sentence with its 95 % interval."""
+        for start, sentence in HEADLINES.items():
+            chosen = self[self["score"].str.startswith(start) & self["value"].notna()]
+            if len(chosen):
+                first = chosen.iloc[0]
+                return sentence.format(f"{first['value']:z.2f}", f"{first['low']:z.2f} to {first['high']:z.2f}")
+        return "No score has a value: the notes give the reasons."
+
+    def __repr__(self) -> str:
+        lines = []
+        for line in self.to_dict("records"):
+            value, low, high, unit = line["value"], line["low"], line["high"], ""
+            if line["unit"] == NATS:
+                value, low, high, unit = value / NATS_PER_BIT, low / NATS_PER_BIT, high / NATS_PER_BIT, f" {BITS}"
+            text = "none" if math.isnan(value) else f"{value:z.3f}{unit} ({low:z.3f} to {high:z.3f})"
+            lines.append({"score": line["score"], "value (95 %)": text, "better": line["better"]})
+        table = pd.DataFrame(lines).to_string(index=False, max_colwidth=44)
+        notes = self[self["notes"] != ""].groupby("notes", sort=False)["score"]
+        return "\n".join([self.finding, table, *(f"{listed(scores, 2)}: {note}" for note, scores in notes)])
 
 
 @aligns("representation", "factors")
@@ -45,7 +82,7 @@ def report(
     progress: Callable[[float, str], None] | bool = True,
     decompositions: Sequence[str] = (),
     extra: Sequence[str] = (),
-) -> pd.DataFrame:
+) -> Scores:
     """One row for every score of SCORES but the extra ones: score, better (which values are the more disentangled),
     value, standard_error, low, high (95 %), unit, n, method, notes.
 
@@ -83,7 +120,7 @@ def report(
     for name in decompositions:
         for term, value in decomposed(inputs, name).items():
             rows.append({"score": f"{term} ({name}, at one latent)", "better": TERMS[term]} | row(value))
-    return pd.DataFrame(rows)
+    return Scores(rows)
 
 
 class Line:
