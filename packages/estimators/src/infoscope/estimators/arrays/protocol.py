@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from infoscope.checks import require_int
 from infoscope.errors import NoVariation, TooFew, UnknownName, WrongType
+from infoscope.estimators.derived import without_combinations
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import Variable, as_variables, of_kept
 
@@ -76,6 +77,7 @@ class Pairs:
 def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
     """x and y as a checked sample; accepted inputs and errors as in `estimate`."""
     variables, codes = as_variables(groups, x=x, y=y)
+    variables = {name: without_combinations(name, variable) for name, variable in variables.items()}
     left, right = variables.values()
     for name, variable in variables.items():
         if not variable.dim and variable.categories == 1:

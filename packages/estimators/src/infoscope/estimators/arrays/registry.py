@@ -19,6 +19,7 @@ from infoscope.errors import Conflict, NoVariation, UnknownName, WrongType
 from infoscope.estimators.arrays.neighbours import Ksg
 from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, NUMBERS, TAKES, Described, Method, Pairs, as_pairs
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.derived import without_functions
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.reading.reader import C
 from infoscope.estimators.reading.result import METHOD, Reading, read
@@ -93,7 +94,7 @@ NO_GROUPS = Note("The function does not know the groups: it takes rows as indepe
 class Diagnosis(InNotebook):
     """Copies and series in a sample; printed as one sentence per line.
 
-    pairs       the checked sample, with copies of a row as one group, and with notes
+    pairs       the checked sample without derived columns, with copies of a row as one group, and with notes
     duplicates  rows that are copies of an earlier one; 0 where groups are given
     serial      dependence of successive rows; None: not detected, or groups are given
     """
@@ -107,11 +108,15 @@ class Diagnosis(InNotebook):
 
 
 def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
-    """Copies of rows, rows in series, and column types. Arguments and errors as `estimate`.
+    """Copies of rows, rows in series, column types and derived columns. Arguments and errors as `estimate`.
 
+    Columns that others of their variable determine are left out (`derived.without_functions`).
     Copies (`variables.copies`) are put into one group each; the test for series is `serial.serial_dependence`.
     """
     pairs = as_pairs(x, y, groups)
+    left, right = without_functions("x", pairs.x), without_functions("y", pairs.y)
+    notes = (*pairs.notes, *left.notes, *right.notes)
+    pairs = replace(pairs, x=replace(left, notes=()), y=replace(right, notes=()), notes=notes)
     if pairs.groups is not None:
         return Diagnosis(pairs, 0, None)
     serial = serial_dependence(pairs.x, pairs.y)
