@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from infoscope.tracking import runs, table
-from infoscope.tracking.cli import describe
+from infoscope.tracking.cli import MAX_KINDS, describe
 from infoscope.tracking.record import records
 from infoscope.tracking.scheduling.dispatch import Dispatch
 from infoscope.tracking.scheduling.monitor import MACHINE_DIED, Monitor, Summary
@@ -98,6 +98,40 @@ def test_runs_of_a_dead_worker_on_another_machine_are_closed_with_their_true_sta
     assert runs("watched", finished=False)["level"].tolist() == [1.5, 1.5]
     summary = watch.summary
     assert (summary.stopped, len(summary.failures), summary.unsent) == ((0, 2, set()) if error else (2, 0, set()))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_refused_report_ends_a_sweep_of_which_nothing_is_complete(assignment, first):
+    """The other cells would be refused as well; what is not run is no failure, and is run by the next command."""
+    watch = watching(assignment, Dispatch([0.0, 0.0], 1))
+    watch.summary.cells, watch.summary.completed = 3, int(not first)
+    watch.result(result({}, errors={"one": "InvalidInput: a@b", "two": "InvalidInput: a@b"}) | {"refused": True})
+    watch.finish()
+    assert watch.stopper().stop_all() == watch.summary.refused == first
+    lines = describe(watch.summary).splitlines()
+    assert lines[1].startswith("failed: 2 cells, ") and lines[2].startswith("ended: ") == first
+    assert not any(line.startswith("interrupted") for line in lines)
+
+
+def test_a_search_that_is_ended_leaves_its_other_trials_to_be_run(assignment):
+    """Else they would be recorded as stopped early, which counts as done."""
+    watch = watching(assignment)
+    watch.summary.refused = True
+    watch.end([0])
+    watch.finish()
+    assert watch.open and watch.summary.stopped == 0
+
+
+def test_failures_are_one_line_for_each_kind():
+    """Kinds differ in more than numbers and keys of cells."""
+    full = "RecordUnwritable: the record of cell {:016x} cannot be written in runs (No space left on device)"
+    failures = [({"seed": seed}, full.format(seed)) for seed in range(50)]
+    failures += [({"seed": seed}, f"ValueError: x has {seed} rows\nof 9") for seed in range(3)]
+    failures += [({"seed": seed}, f"KeyError: {'abcdefghijklmno'[seed]}") for seed in range(MAX_KINDS)]
+    first, second, *others = describe(Summary("demo", "smoke", 70, 0, failures=failures)).splitlines()[1:]
+    assert first.startswith("failed: 50 cells, such as {'seed': 0}: RecordUnwritable")
+    assert second == "failed: 3 cells, such as {'seed': 0}: ValueError: x has 0 rows"
+    assert others[0] == "failed: {'seed': 0}: KeyError: a" and "2 other kinds" in others[MAX_KINDS - 2]
 
 
 def test_a_worker_that_died_before_it_began_leaves_a_failed_run(assignment):

@@ -10,6 +10,7 @@ import torch
 from infoscope.tracking import runs
 from infoscope.tracking.scheduling.worker import JUDGED, RecordedReport, work
 from infoscope.tracking.store.store import Store
+from infoscope.tracking.sweep import Pack
 from tests.tracking.cells import assigned, history
 
 
@@ -109,6 +110,12 @@ def metric(name="a", value=1.0, step=0):
 NO_NAMES = ("", "loss%", "/a", "a//b", "a/", "../a", "a/./b", ".", "..", "a\n", "x" * 251)
 REFUSED = {
     **{f"a metric {name!r}"[:20]: (metric(name), "name") for name in NO_NAMES},
+    "a metric of a curve": (metric("Curves/loss"), "report.curve(cell, {'loss': value}, step)"),
+    "a metric of the machine": (metric("system/memory"), "'system/'"),
+    "a metric of a search": (metric("progress/loss"), "report.progress"),
+    "a similar name": (metric("precision@5 (%)"), "'precision_5 _' would be valid"),
+    "values without names": (lambda cell, to: to.metrics(cell, 0.5), "dict"),
+    "a pack for a cell": (lambda cell, to: to.metrics(Pack((cell,)), {"a": 1.0}), "pack.cells"),
     "a curve": (lambda cell, to: to.curve(cell, {"a(b)": 1.0}, 1), "'a(b)'"),
     "a constant": (lambda cell, to: to.constants(cell, {"a(b)": 1.0}), "'a(b)'"),
     "a step of 71 bits": (metric(step=2**70), "11805"),
@@ -126,6 +133,8 @@ REFUSED = {
     "an array of no text": (lambda cell, to: to.arrays(cell, "x", {"\ud800": [1]}), "surrogates"),
     "a column of no text": (lambda cell, to: to.table(cell, "x", {"\ud800": [1]}), "table x"),
     "a fraction of nothing": (lambda cell, to: to.progress(float("nan")), "nan"),
+    "a fraction of text": (lambda cell, to: to.progress("half"), "'half'"),
+    "no metric of the search": (lambda cell, to: to.progress(0.5), "**{'done': value}"),
     "a fraction above 1": (lambda cell, to: to.progress(1.5), "1.5"),
     "a progress of text": (lambda cell, to: to.progress(0.5, done="low"), "'low'"),
 }
@@ -141,8 +150,24 @@ def test_values_that_cannot_be_stored_are_refused_at_once(assignment):
         with pytest.raises(ValueError) as refused:
             bad(assignment.cells["one"], report)
         assert word in str(refused.value) and len(str(refused.value).splitlines()) == 1, what
+        assert report.refused
+        report.refused = False
         assert [path.read_bytes() for path in sorted(assignment.records.rglob("*.jsonl"))] == before, what
         assert not [path for path in assignment.records.rglob("*") if path.suffix in (".npz", ".parquet")], what
+
+
+@pytest.mark.parametrize(
+    ("value", "refused"), [(1.0, False), (None, True), (ArithmeticError("no result"), False)]
+)
+def test_a_driver_is_told_of_reports_that_cannot_be_recorded(assignment, value, refused):
+    def trial(pack, report):
+        for cell in pack.cells:
+            with report.member(cell):
+                if isinstance(value, Exception):
+                    raise value
+                report.metrics(cell, {"a": value})
+
+    assert worked(trial, assignment)[-1]["refused"] == refused
 
 
 def test_numbers_of_any_kind_are_recorded_as_they_are(assignment):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import shlex
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,7 +39,7 @@ from infoscope.tracking.status import lines, status
 from infoscope.tracking.store.client import connect, without_password
 from infoscope.tracking.store.store import gather_statistics, tracking_uri
 from infoscope.tracking.store.ui import links
-from infoscope.tracking.sweep import Sweep
+from infoscope.tracking.sweep import Cell, Sweep
 
 _UI_SETTINGS = {
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
@@ -45,6 +47,7 @@ _UI_SETTINGS = {
     "MLFLOW_ENABLE_ASSISTANT_SANDBOX": "true",  # otherwise its shell tool would run on this machine
     "MLFLOW_DISABLE_TELEMETRY": "true",
 }
+MAX_KINDS = 10  # of failures that are printed
 _NO_RUNS = "there are no runs yet; run a sweep first, such as `make sweep-critic-capacity`"
 
 
@@ -61,7 +64,7 @@ def main(sweep: Sweep, words: Sequence[str] | None = None) -> None:
 
 
 def run_sweep(module: str, profile: str, settings: Mapping[str, str], gpus: float | None) -> tuple[int, str]:
-    """Runs the sweep of a module; returns the exit status and the label of its runs."""
+    """Runs the sweep of a module; returns the exit status and the label of its runs, empty if none has finished."""
     return _run(importlib.import_module(module).SWEEP, profile, settings, gpus)
 
 
@@ -78,9 +81,10 @@ def _run(sweep: Sweep, profile: str, settings: Mapping[str, str], gpus: float | 
         print("interrupted: the same command continues from here", file=sys.stderr)
         raise
     print(describe(summary), file=sys.stderr)
-    if summary.unfinished:
-        return INTERRUPTED, summary.profile
-    return FAILED if summary.failures or summary.unsent else 0, summary.profile
+    label = summary.profile if summary.completed or summary.stopped or summary.skipped else ""
+    if summary.unfinished and not summary.refused:
+        return INTERRUPTED, label
+    return FAILED if summary.failures or summary.unsent else 0, label
 
 
 def describe(summary: Summary) -> str:
@@ -93,10 +97,10 @@ def describe(summary: Summary) -> str:
         counts |= {"already recorded": summary.skipped, "not finished": summary.unfinished}
         parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         lines = [f"{name}: {parts} of {summary.cells} cells in {summary.seconds:.0f} s"]
-    lines += [f"failed: {cell}: {error}" for cell, error in summary.failures[:10]]
-    if len(summary.failures) > 10:
-        lines.append(f"... and {len(summary.failures) - 10} more; their runs in MLflow contain the tracebacks")
-    if summary.unfinished:
+    lines += _failures(summary.failures)
+    if summary.refused:
+        lines.append("ended: a report cannot be recorded; correct it, then the same command runs the other cells")
+    elif summary.unfinished:
         lines.append("interrupted: the same command continues from here")
     if summary.unsent:
         where = home() / "records" / summary.sweep
@@ -109,6 +113,23 @@ def describe(summary: Summary) -> str:
                 f'ARGS="--records {where.parent}"` there to send them, or the same command here to run them again'
             )
     return "\n".join(lines)
+
+
+def _failures(failures: Sequence[tuple[Cell, str]]) -> list[str]:
+    """One line for each kind of failure: errors that differ in numbers and keys of cells only."""
+    kinds = defaultdict(list)
+    for cell, error in failures:
+        (first, *_) = error.splitlines() or [""]
+        kinds[re.sub(r"\b[0-9a-f]{16}\b|\d[\d.,]*", "0", first)].append((cell, first))
+    lines = []
+    for members in kinds.values():
+        cell, error = members[0]
+        count = f"{len(members)} cells, such as " if len(members) > 1 else ""
+        lines.append(f"failed: {count}{cell}: {error}")
+    if len(lines) > MAX_KINDS:
+        more = f"... and {len(lines) - MAX_KINDS} other kinds; the runs in MLflow contain the tracebacks"
+        lines = [*lines[:MAX_KINDS], more]
+    return lines
 
 
 def print_runs(given: SimpleNamespace) -> int:

@@ -297,6 +297,7 @@ class Invocation:
                 name=name,
                 storage_path=str(folder),
                 callbacks=[monitor.callback()],
+                stop=monitor.stopper(),
                 failure_config=tune.FailureConfig(max_failures=0 if monitor.dispatch else 1),
                 verbose=0,
             ),

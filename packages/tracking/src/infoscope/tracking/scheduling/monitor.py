@@ -32,6 +32,7 @@ class Summary:
     """The result of an invocation, in numbers of cells.
 
     failures: failed cells with the last line of their errors. unsent: keys of recorded cells not in MLflow yet.
+    refused: the sweep was ended, because the first cells reported what cannot be recorded.
     """
 
     sweep: str
@@ -42,6 +43,7 @@ class Summary:
     stopped: int = 0
     failures: list[tuple[Cell, str]] = field(default_factory=list)
     unsent: set[str] = field(default_factory=set)
+    refused: bool = False
     seconds: float = 0.0
 
     @property
@@ -100,6 +102,24 @@ class Monitor:
 
         return Callback()
 
+    def stopper(self) -> Any:
+        """What ends all trials once reports are refused."""
+        from ray import tune
+
+        monitor = self
+
+        class Stopper(tune.Stopper):
+            def __reduce__(self) -> tuple:  # as of the callback
+                return tune.Stopper, ()
+
+            def __call__(self, trial_id: str, result: dict) -> bool:
+                return False
+
+            def stop_all(self) -> bool:
+                return monitor.summary.refused
+
+        return Stopper()
+
     def result(self, result: Mapping[str, Any]) -> None:
         """Takes a trial's report on one of its packs: its progress, or at the end its result."""
         number = result.get("pack")
@@ -114,6 +134,8 @@ class Monitor:
         errors, final, sent = (dict(result[name]) for name in ("errors", "final", "run_ids"))
         outcomes = {key: FAILED if key in errors else COMPLETE for key in self.open[number].cells}
         self._ended(number, outcomes, errors, final, sent)
+        if result.get("refused") and not self.summary.completed:
+            self.summary.refused = True
         if self._next.get(number) in self.open:
             self.progress.begin(self._next[number])
 
@@ -121,6 +143,8 @@ class Monitor:
         """Ends a trial of these packs. The first unfinished one was stopped, or has lost its worker (`error`)."""
         for number in numbers:
             self._end_if_recorded(number)
+        if self.summary.refused and self.dispatch is None:
+            return  # the rest of the search is not run
         undone = lost = [number for number in numbers if number in self.open]
         if self.dispatch:
             died = None if error is None else "machine" if MACHINE_DIED in error else "worker"

@@ -14,14 +14,14 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 from pyarrow.lib import ArrowException
 
-from infoscope.errors import InvalidInput, OutOfRange
+from infoscope.errors import InvalidInput, OutOfRange, WrongType
 from infoscope.tracking import notes
 from infoscope.tracking.checks import (
     NAME_LENGTH,
@@ -57,12 +57,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+Result = TypeVar("Result")
+
 CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))  # between two checkpoints
 PATIENCE_SECONDS = 1800.0  # of a worker with its own disk, while the store does not answer
 ROUNDING = 1e-9  # tolerance for a fraction that a trial has summed up
 INVOCATION = "invocation"  # a file in the driver's folder of records, with the id of its run
 PROGRESS = "progress/"  # prefix of the metrics of a search: the fraction done, and the metric that it compares
 FRACTION, METRIC = f"{PROGRESS}fraction", PROGRESS + "{}"
+_ADVICE = {  # on metrics whose names begin like those that are recorded otherwise
+    CURVES: "report a point of a curve by report.curve(cell, {{{!r}: value}}, step)",
+    SYSTEM: "the load of the machine is recorded without a report",
+    PROGRESS: "report.progress records the progress of a search",
+}
 JUDGED = "judged"  # Tune's name of that metric; the sweep's own name could be one of Tune's
 
 
@@ -98,11 +105,25 @@ class Assignment:
         return self.records / f"{digest[:16]}.checkpoint"
 
 
+def _noting_refusals(method: Callable[..., Result]) -> Callable[..., Result]:
+    """A method of a report that notes when its arguments are refused, as those of all other cells will be."""
+
+    @functools.wraps(method)
+    def call(self: RecordedReport, *arguments: Any, **named: Any) -> Result:
+        try:
+            return method(self, *arguments, **named)
+        except (ValueError, TypeError):
+            self.refused = True
+            raise
+
+    return call
+
+
 class RecordedReport(Report):
     """The report of a trial on a worker: writes to the cells' local records, which are published at the end.
 
-    final: last value of every metric, by key. errors: of failed cells, by key. settled:
-    whether it is recorded where the attempt continues from.
+    final: last value of every metric, by key. errors: of failed cells, by key. refused: whether a report could not be
+    recorded. settled: whether it is recorded where the attempt continues from.
     """
 
     def __init__(
@@ -122,13 +143,14 @@ class RecordedReport(Report):
         self._notes = {key: tags[MLFLOW_RUN_NOTE] for key, tags in assignment.tags.items() if MLFLOW_RUN_NOTE in tags}
         self.errors: dict[str, str] = {}
         self.last: dict[str, float] = {}
-        self._begun = self.settled = False
+        self._begun = self.settled = self.refused = False
 
     @property
     def records(self) -> list[Record]:
         return list(self._records.values())
 
     def _record(self, cell: Cell) -> Record:
+        _require_cell(cell)
         key = self._known.get(id(cell)) or self._keys.get(canonical(cell))
         if key is None:
             raise InvalidInput(f"the cell must be one of this pack, got {shown(cell)}")
@@ -148,14 +170,17 @@ class RecordedReport(Report):
                 record.append({"datasets": [one.entry for one in found]})
         self.settled = True
 
+    @_noting_refusals
     def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
         values = _checked(cell, values)
         self._record(cell).metrics(values, metric_step(step))
 
+    @_noting_refusals
     def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
         values = {metric_name(CURVES + name): value for name, value in _checked(cell, values).items()}
         self._record(cell).metrics(values, metric_step(step))
 
+    @_noting_refusals
     def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
         values = {name: storable(value) for name, value in _checked(cell, values).items()}
         record = self._record(cell)
@@ -177,6 +202,7 @@ class RecordedReport(Report):
             record.append({"tags": {MLFLOW_RUN_NOTE: description}})
         record.end(FAILED if error else COMPLETE, error)
 
+    @_noting_refusals
     def table(self, cell: Cell, name: str, columns: Mapping[str, np.ndarray]) -> None:
         with self._record(cell).file(f"{plain_name('the name of a table', name)}.parquet") as path:
             try:
@@ -184,6 +210,7 @@ class RecordedReport(Report):
             except (ValueError, TypeError, ArrowException) as error:  # surrogates, mixed types, unequal lengths
                 raise ValueError(f"table {name} cannot be stored: {first_line(error)}") from error
 
+    @_noting_refusals
     def arrays(self, cell: Cell, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         plain_name("the name of arrays", name)
         for key, array in arrays.items():
@@ -195,6 +222,7 @@ class RecordedReport(Report):
         with self._record(cell).file(f"{name}.npz") as path, open(path, "wb") as file:
             np.savez_compressed(file, **arrays)
 
+    @_noting_refusals
     def model(
         self, cells: Sequence[Cell], name: str, module: torch.nn.Module, example: Mapping[str, np.ndarray]
     ) -> None:
@@ -204,8 +232,9 @@ class RecordedReport(Report):
         for record in (owner, *others):
             record.append({"model": name, "owner": owner.key})
 
+    @_noting_refusals
     def progress(self, fraction: float, **metrics: float) -> None:
-        if not -ROUNDING <= fraction <= 1 + ROUNDING:
+        if not -ROUNDING <= metric_value("fraction", fraction) <= 1 + ROUNDING:
             raise OutOfRange(f"the fraction done must be a number from 0 to 1, got {shown(fraction)}.")
         fraction = min(max(float(fraction), 0.0), 1.0)
         now, before = time.monotonic(), self.last.get("fraction", -1.0)
@@ -215,7 +244,10 @@ class RecordedReport(Report):
                 self._send({"fraction": fraction})
             return
         if self._metric not in metrics:
-            raise InvalidInput(f"report.progress must have the metric {self._metric!r}, got {sorted(metrics)}")
+            raise InvalidInput(
+                f"report.progress must have the metric of the search, report.progress(fraction, **{{{self._metric!r}: "
+                f"value}}), got {sorted(metrics)}"
+            )
         value = metric_value(self._metric, metrics[self._metric])
         if fraction < 1 and fraction - before < 0.01:
             return
@@ -286,6 +318,7 @@ def work(
     if metric and not report.last:
         missing = f"ValueError: the trial never called report.progress with the metric {metric!r} of the search"
         errors = dict.fromkeys(assignment.cells, missing) | errors
+        report.refused = True
     _end(report, errors)
     # the driver can send later what is on its disk
     written = [record for record in report.records if record.exists()]  # on a full disk some are missing
@@ -299,6 +332,7 @@ def work(
             **report.last,
             "fraction": 1.0,
             "failed": bool(errors),
+            "refused": report.refused,
             "errors": errors,
             "final": report.final,
             "run_ids": run_ids,
@@ -336,15 +370,24 @@ def _reported(record: Record) -> tuple[dict[str, float], dict[str, float]]:
     return metrics, constants
 
 
+def _require_cell(cell: Any) -> None:
+    if not isinstance(cell, Mapping):
+        raise WrongType(f"the cell must be one of pack.cells, a dict, got {shown(cell)}")
+
+
 def _checked(cell: Cell, values: Mapping[str, float]) -> dict[str, float]:
-    found = {}
+    _require_cell(cell)
+    if not isinstance(values, Mapping):
+        raise WrongType(f"values must be a dict from names to numbers, got {shown(values)}")
+    checked = {}
     for name, value in values.items():
         require_free_name("the name of a metric", metric_name(name), cell)
-        for prefix, use in ((CURVES, "curves"), (SYSTEM, "metrics of the machine")):
+        for prefix, advice in _ADVICE.items():
             if name.startswith(prefix):
-                raise ValueError(f"the name of a metric must not begin with {prefix!r}, for {use}, got {name!r}")
-        found[name] = metric_value(name, value)
-    return found
+                use = advice.format(name.removeprefix(prefix))
+                raise InvalidInput(f"the name of a metric must not begin with {prefix!r}, got {name!r}; {use}")
+        checked[name] = metric_value(name, value)
+    return checked
 
 
 def _end(report: RecordedReport, errors: dict[str, str]) -> None:
