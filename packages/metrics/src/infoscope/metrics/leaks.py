@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import nan
 from typing import NamedTuple
 
+from infoscope.estimators.reading.sentences import LEVEL, amount, at_most, p_in_words
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.pid import ROUNDING
-from infoscope.metrics.writing import amount, at_most, listed
+from infoscope.metrics.writing import listed
 
 EACH_COLUMN = "representation.report(..., blocks={column: [column], ...}) shows which"  # advice in Python
 MAX_NAMED = 3  # leaks, or limits, that a sentence names
@@ -17,7 +19,7 @@ class Unwanted(NamedTuple):
     """Information of a block about a variable that it is not meant for, in bits.
 
     ceiling: the entropy of the variable, if it is of classes; usable: what predictors use of the information, if that
-    is another number.
+    is another number; p_value: of a test of independence.
     """
 
     block: str
@@ -25,6 +27,7 @@ class Unwanted(NamedTuple):
     information: Estimate
     ceiling: Estimate | None
     usable: Estimate | None = None
+    p_value: float = nan
 
     @property
     def detected(self) -> bool:
@@ -57,6 +60,13 @@ def leaks(
             f"Leak: {named}{more}.",
             f"What to do: penalise information about {first.variable} in {first.block} during training, or drop {part}. "
             f"Part of the leak is expected where {first.variable} depends on what {first.block} is meant for.",
+        ]
+    weak = [one for one in unwanted if one.p_value * len(unwanted) <= LEVEL]  # Bonferroni
+    if weak:
+        least = min(weak, key=lambda one: one.p_value)
+        return [
+            f"{least.block} depends on {least.variable} ({p_in_words(least.p_value)}), but weakly: it carries "
+            f"{at_most(least.information)} about {least.variable} (95 %)."
         ]
     limits = sorted(unwanted, key=lambda one: -one.information.high)
     carried = [f"{one.block} carries {at_most(one.information)} about {one.variable}" for one in limits]

@@ -65,13 +65,10 @@ class Row:
 
     @property
     def between(self) -> tuple[float, float]:
-        """The interval of the information, nats: of the reading, or without one from the richer family up; at most the
-        ceiling (inf without either).
-        """
-        most = math.inf if self.ceiling is None else self.ceiling.high
+        """The interval of the information, nats: of the reading, or from the richer family up to the ceiling (or inf)."""
         if math.isnan(self.reading.low):
-            return self.richer.low, most
-        return self.reading.low, max(min(self.reading.high, most), self.reading.low)
+            return self.richer.low, math.inf if self.ceiling is None else self.ceiling.high
+        return self.reading.low, self.reading.high
 
     @property
     def quoted(self) -> Estimate:
@@ -251,7 +248,8 @@ class RepresentationReport:
         for row in self._unwanted:
             usable = None if row.quoted is row.richer else row.richer.bits
             most = None if row.ceiling is None else row.ceiling.bits
-            unwanted.append(Unwanted(row.block, self._called(row.target), row.quoted.bits, most, usable))
+            p_value = getattr(row.reading, "p_value", math.nan)
+            unwanted.append(Unwanted(row.block, self._called(row.target), row.quoted.bits, most, usable, p_value))
         single = [block for block, width in self.blocks.items() if width == 1]
         return leaks(unwanted, single, self.each_column)
 
