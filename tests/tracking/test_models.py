@@ -2,11 +2,13 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import huggingface_hub
 import mlflow
 import numpy as np
 import pytest
@@ -76,6 +78,56 @@ def test_a_configuration_names_a_model_class_by_its_own_module(tmp_path, module,
     (tmp_path / "model.json").write_text(json.dumps({"module": module, "class": kind, "config": {}}))
     with pytest.raises((TypeError, ImportError)):
         load_model(str(tmp_path))
+
+
+@pytest.fixture
+def contacts(monkeypatch):
+    """The hosts that are asked for; none can be reached."""
+    asked = []
+
+    def refuse(host, *arguments, **named):
+        asked.append(host)
+        raise OSError("no network")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", lambda self, address: refuse(address))
+    monkeypatch.setenv("HF_TOKEN", "hush")
+    return asked
+
+
+BACKBONE = {"backbone": "a/b", "use_pretrained_backbone": True, "use_timm_backbone": False, "backbone_config": None}
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    [{"model_type": "detr"} | BACKBONE, {"model_type": "timm_backbone"} | BACKBONE, {"model_type": "mra"}, {"a": 1}],
+)
+def test_loading_a_model_contacts_no_host(tmp_path, contacts, architecture):
+    """Of the user's machine a hub would see the address and the token."""
+    encoder = small_encoder(["a text"], "bert", generator(), hidden=8, heads=1, max_length=8)
+    write_model(encoder, encoder.tokenize(["a text"]), tmp_path)
+    path = tmp_path / "model.json"
+    described = json.loads(path.read_text())
+    described["config"]["architecture"] = architecture
+    path.write_text(json.dumps(described))
+    with refused():
+        load_model(str(tmp_path))
+    assert not contacts
+
+
+def test_a_constructor_that_asks_the_hub_is_offline(tmp_path, contacts, monkeypatch):
+    """As a later version of transformers could, for an architecture that is built without a download today."""
+    encoder = small_encoder(["a text"], "bert", generator(), hidden=8, heads=1, max_length=8)
+    write_model(encoder, encoder.tokenize(["a text"]), tmp_path)
+
+    def download(*arguments, **named):
+        return huggingface_hub.hf_hub_download("a/b", "config.json", local_dir=tmp_path / "other")
+
+    monkeypatch.setattr("infoscope.models.text.encoder.AutoModel.from_config", download)
+    before = huggingface_hub.constants.HF_HUB_OFFLINE
+    with pytest.raises(OSError, match="locate the file"):
+        load_model(str(tmp_path))
+    assert not contacts and before == huggingface_hub.constants.HF_HUB_OFFLINE
 
 
 def test_a_configuration_of_a_transformer_names_no_code_outside():

@@ -9,6 +9,7 @@ from optuna.trial import TrialState
 from ray import tune
 
 from infoscope.tracking import Profile, Search, Sweep
+from infoscope.tracking.cli import trials_table
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
 from infoscope.tracking.scheduling.search import SearchState, last_result, optuna_result
 from infoscope.tracking.scheduling.worker import JUDGED
@@ -162,3 +163,16 @@ def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store,
     assert suggested[:2] == [killed, failed] and suggested[2] not in plan
     fewer = SearchState(dataclasses.replace(declared, search=dataclasses.replace(declared.search, trials=2)), Profile())
     assert list(fewer.recall(list(store.cells()), "laptop")) == [best, stopped]
+
+
+def test_a_search_ends_with_its_trials_best_first(own_folder):
+    """Those that were stopped early come after the others, and those that failed or were killed are left out."""
+    declared = sweep(SQUARE, trials=6)
+    store, folder = Store.open(declared.name, create=True), own_folder / "records"
+    for a, outcome, loss in ((0.1, COMPLETE, 0.8), (0.2, STOPPED, 0.1), (0.3, COMPLETE, 0.2), (0.4, FAILED, 0.0),
+                             (0.5, STOPPED, math.nan)):  # fmt: skip
+        record(store, folder, declared, {"seed": 0, "sizes": (1, 2), "a": a, "b": 0.6}, outcome, loss=loss)
+    header, *rows = [line.split() for line in trials_table(declared, "laptop").splitlines()]
+    assert header == ["rank", "a", "progress/loss", "done", "outcome"]
+    assert [row[:2] for row in rows] == [["1", "0.3"], ["2", "0.1"], ["3", "0.2"], ["4", "0.5"]]
+    assert trials_table(declared, "smoke") == ""

@@ -31,15 +31,17 @@ from infoscope.command_line import (
 )
 from infoscope.errors import InvalidInput, Unavailable
 from infoscope.tracking.checks import plain_name
-from infoscope.tracking.record import home, records
+from infoscope.tracking.record import COMPLETE, STOPPED, home, records
 from infoscope.tracking.scheduling.driver import run
 from infoscope.tracking.scheduling.monitor import Summary
+from infoscope.tracking.scheduling.worker import FRACTION, METRIC
 from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import lines, status
 from infoscope.tracking.store.client import connect, without_password
-from infoscope.tracking.store.store import gather_statistics, tracking_uri
+from infoscope.tracking.store.store import gather_statistics, plain_cell, runs, tracking_uri
 from infoscope.tracking.store.ui import links
-from infoscope.tracking.sweep import Cell, Sweep
+from infoscope.tracking.sweep import Cell, Sweep, varying
+from infoscope.tracking.tags import CELL
 
 _UI_SETTINGS = {
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
@@ -47,6 +49,7 @@ _UI_SETTINGS = {
     "MLFLOW_ENABLE_ASSISTANT_SANDBOX": "true",  # otherwise its shell tool would run on this machine
     "MLFLOW_DISABLE_TELEMETRY": "true",
 }
+MAX_TRIALS = 20  # of a search that are printed
 MAX_KINDS = 10  # of failures that are printed
 _NO_RUNS = "there are no runs yet; run a sweep first, such as `make sweep-critic-capacity`"
 
@@ -81,6 +84,8 @@ def _run(sweep: Sweep, profile: str, settings: Mapping[str, str], gpus: float | 
         print("interrupted: the same command continues from here", file=sys.stderr)
         raise
     print(describe(summary), file=sys.stderr)
+    if sweep.search and not module_of(sweep.name, ANALYSES):
+        print(trials_table(sweep, summary.profile))
     label = summary.profile if summary.completed or summary.stopped or summary.skipped else ""
     if summary.unfinished and not summary.refused:
         return INTERRUPTED, label
@@ -113,6 +118,24 @@ def describe(summary: Summary) -> str:
                 f'ARGS="--records {where.parent}"` there to send them, or the same command here to run them again'
             )
     return "\n".join(lines)
+
+
+def trials_table(sweep: Sweep, label: str) -> str:
+    """The trials of a search as a table, complete ones first, the best at the top; empty if none has ended."""
+    judged = METRIC.format(sweep.search.metric)
+    try:
+        trials = runs(sweep.name, label, finished=False)
+    except LookupError:
+        return ""
+    ended = trials[trials["outcome"].isin([COMPLETE, STOPPED])]
+    if judged not in ended:
+        return ""
+    ended = ended.sort_values(["outcome", judged], ascending=[True, sweep.search.mode == "min"], kind="stable")
+    fields = varying(plain_cell(tags[CELL]) for tags in ended["tags"])
+    table = ended[[*fields, judged, FRACTION, "outcome"]].rename(columns={FRACTION: "done"})
+    table.insert(0, "rank", range(1, len(table) + 1))
+    rest = f"\nand {len(table) - MAX_TRIALS} others" if len(table) > MAX_TRIALS else ""
+    return table.head(MAX_TRIALS).to_string(index=False, float_format="{:.4g}".format) + rest
 
 
 def _failures(failures: Sequence[tuple[Cell, str]]) -> list[str]:

@@ -15,6 +15,7 @@ import importlib.metadata
 import json
 import platform
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -86,11 +87,26 @@ def read_model(folder: Path) -> torch.nn.Module:
     with (
         undamaged(described, "the description of a model of the size of its weights"),
         limit_allocations(MIN_ALLOCATION + MAX_ALLOCATION_RATIO * elements),
+        _offline(),
     ):
         module = kind(**description["config"])
     with undamaged(stored, f"the complete weights of a {kind.__name__}"):
         module.load_state_dict(weights)
     return module.eval()
+
+
+@contextlib.contextmanager
+def _offline() -> Iterator[None]:
+    """While inside, no request is sent to the Hugging Face hub, which would see the user's token."""
+    hub = sys.modules.get("huggingface_hub.constants")  # of a model that does not use it, nothing is sent
+    before = getattr(hub, "HF_HUB_OFFLINE", True)
+    if hub is not None:
+        hub.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        if hub is not None:
+            hub.HF_HUB_OFFLINE = before
 
 
 @contextlib.contextmanager

@@ -19,6 +19,12 @@ from infoscope.errors import InvalidInput, OutOfRange, TooFew, UnreadableFile, W
 from infoscope.models.initialisation import generator_or_default
 from infoscope.models.text.subwords import byte_pairs, word_pieces
 
+ARCHITECTURES = (  # encoders of texts that transformers builds from their configuration alone, without a download
+    "albert", "bert", "bert-generation", "big_bird", "camembert", "convbert", "deberta", "deberta-v2", "distilbert",
+    "electra", "ernie", "fnet", "funnel", "gpt2", "longformer", "megatron-bert", "mobilebert", "modernbert", "mpnet",
+    "nystromformer", "rembert", "roberta", "roberta-prelayernorm", "roformer", "squeezebert", "xlm-roberta",
+    "xlm-roberta-xl", "xlnet", "xmod",
+)  # fmt: skip
 POOLINGS = ("pooler", "cls", "mean")
 
 Texts = Sequence[str] | Sequence[tuple[str, str]]
@@ -38,8 +44,8 @@ class TextEncoder(nn.Module):
     pooling       "pooler", that of the model; "cls", the first token of the last layer; "mean" of all tokens
     max_length    in tokens
 
-    ValueError for an unknown or unavailable pooling, sizes out of range, and an architecture that refers to code
-    outside transformers.
+    ValueError for an unknown or unavailable pooling, sizes out of range, and an architecture that is none of
+    ARCHITECTURES or refers to code outside transformers.
     """
 
     def __init__(
@@ -52,6 +58,7 @@ class TextEncoder(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        one_of("architecture", architecture.get("model_type"), ARCHITECTURES)
         _check_inside(architecture)
         self.config = {
             "architecture": dict(architecture),
