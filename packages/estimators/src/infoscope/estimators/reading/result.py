@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.reading import figures
+from infoscope.estimators.reading.order import in_canonical_order
 from infoscope.estimators.reading.reader import A, B, C, Read, Reader, is_narrow, load
 from infoscope.estimators.reading.sentences import SERIES_CODE, at_most, headline, in_series, p_in_words
 from infoscope.estimators.result import LEVEL, NATS, Estimate, decimals, quantile, scale_to
@@ -118,10 +119,12 @@ def type_of(pairs: Pairs) -> str:
 def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, reader: Reader | None = None) -> Reading:
     """The reading of a checked sample, nats; of rows in a series, or of few groups, with the interval of grade C.
 
-    Copies within a group are used once. With groups of several rows, figures are means over samples of one row per
+    The order of rows and the names of categories and groups do not matter (`order`). Copies within a group are used
+    once. With groups of several rows, figures are means over samples of one row per
     group: independent rows, like the simulated ones.
     """
     reader = packaged() if reader is None else reader
+    pairs, generator = in_canonical_order(pairs, generator)
     bare, groups = without_copies(pairs), 0 if pairs.groups is None else int(pairs.groups.max()) + 1
     few = bare.groups is not None and groups < MIN_GROUPS
     drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
