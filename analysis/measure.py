@@ -24,8 +24,9 @@ from analysis.common.tables import Page, Result, require_writable
 from infoscope.command_line import command, option
 from infoscope.errors import InvalidInput
 from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
+from infoscope.estimators.arrays.registry import read_pairs
 from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
-from infoscope.estimators.reading.result import METHOD, Reading, read
+from infoscope.estimators.reading.result import METHOD, Reading
 from infoscope.estimators.reading.sentences import finding
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
@@ -160,7 +161,7 @@ def main(given: SimpleNamespace) -> None:
     except ValueError as error:
         raise InvalidInput(as_options(error)) from error
     began = time.monotonic()
-    found = read(pairs, np.random.default_rng(given.seed), series)
+    found = read_pairs(pairs, np.random.default_rng(given.seed), series)
     first = Answer(found.method, METHODS[METHOD].limit, found, time.monotonic() - began)
     sentence = repr(found.as_unit(given.unit))
     print(f"{found.method}: {sentence}", file=sys.stderr, flush=True)

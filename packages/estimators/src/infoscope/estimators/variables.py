@@ -210,8 +210,11 @@ def as_variables(groups: Any = None, /, **given: Any) -> tuple[dict[str, Variabl
 
 
 def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
-    """The number of groups, and the group's code of each row, int64 [n]. WrongLength; MissingValues: missing names."""
-    codes = as_codes("groups", groups)
+    """The number of groups, and the group's code of each row, int64 [n], by first appearance, whatever its name.
+
+    WrongLength; MissingValues: missing names.
+    """
+    codes = pd.factorize(as_codes("groups", groups))[0]
     if codes.shape != (n,):
         raise WrongLength(f"groups must have one entry for each of the {n} rows, got shape {codes.shape}.")
     return int(codes.max()) + 1, codes.astype(np.int64)

@@ -42,7 +42,7 @@ class ReadingMethod(Described):
     source: ClassVar[str] = "infoscope; docs/results/reading.md"
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Reading:
-        return read(pairs, generator)
+        return read_pairs(pairs, generator)
 
 
 @dataclass(frozen=True)
@@ -215,17 +215,20 @@ def estimate(
     if method is None:
         as_method(METHOD, settings)
         known = diagnose(x, y, groups)
-        reading = read(known.pairs, generator, series=known.serial is not None)
-        if known.pairs.x.on_circles and known.pairs.y.on_circles:
-            return between_angles(reading, known.pairs, generator)
-        return reading
+        return read_pairs(known.pairs, generator, series=known.serial is not None)
     pairs = as_pairs(x, y, groups)
     found = estimate_pairs(as_method(method, settings), pairs, generator)
     return replace(found, notes=tuple(dict.fromkeys((*pairs.notes, *found.notes))))
 
 
-def between_angles(reading: Reading, pairs: Pairs, generator: np.random.Generator) -> Reading:
-    """The reading of two angles with the value and interval of ksg, grade C: the reader knows no circles."""
+def read_pairs(pairs: Pairs, generator: np.random.Generator, series: bool = False) -> Reading:
+    """The reading of checked pairs, nats; of two angles the value and interval of ksg, as the reader knows no circles.
+
+    series: whether the rows follow one another, which `diagnose` finds out
+    """
+    reading = read(pairs, generator, series)
+    if not (pairs.x.on_circles and pairs.y.on_circles):
+        return reading
     ksg = Ksg().estimate(pairs, generator)
     interval = (max(ksg.low, 0.0), max(ksg.high, 0.0))
     return replace(

@@ -120,8 +120,8 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
     """The reading of a checked sample, nats; of rows in a series, or of few groups, with the interval of grade C.
 
     The order of rows and the names of categories and groups do not matter (`order`). Copies within a group are used
-    once. With groups of several rows, figures are means over samples of one row per
-    group: independent rows, like the simulated ones.
+    once. With groups of several rows, figures are means over samples of one row per group: independent rows, like the
+    simulated ones.
     """
     reader = packaged() if reader is None else reader
     pairs, generator = in_canonical_order(pairs, generator)
