@@ -25,7 +25,7 @@ RUN = FinishedRun(
     end=2000,
     tags={CELL: '{"seed": 0}', "infoscope.profile": "laptop; paper"},
     params={"seed": "0"},
-    metrics={"error": [(0, 0, 0.5), (1, 1, None)]},
+    metrics={"error": [(0, 0, 0.5)], "none": [(1, 1, None)]},
     inputs=[],
     files={},
 )
@@ -50,7 +50,7 @@ def file_of(path, *lines, **header):
 def test_a_line_is_read_back_as_it_was():
     again = run_of(RUN.line)
     assert again.line == RUN.line and again.labels == ["laptop", "paper"]
-    assert again == RUN and again.metrics["error"] == [(0, 0, 0.5), (1, 1, None)]
+    assert again == RUN and again.metrics == {"error": [(0, 0, 0.5)], "none": [(1, 1, None)]}
 
 
 def test_the_same_runs_are_the_same_bytes_in_whatever_order(tmp_path):
@@ -155,6 +155,31 @@ def test_a_truncated_or_inconsistent_file_is_refused(tmp_path):
         refuses(file_of(path, *lines, **header), word)
     with refused(code="file"):
         read_archive(tmp_path / "absent")
+
+
+def points(number, metrics=1):
+    return {f"m{metric}": [[step, 0, 0.5] for step in range(number)] for metric in range(metrics)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "header", "word"),
+    [
+        ({"metrics": points(2)}, {}, "2 points of m0"),
+        ({"metrics": points(2)}, {"curves": True}, None),
+        ({"metrics": points(1001)}, {"curves": True}, "1,001 points of m0"),
+        ({"metrics": points(1000, 101)}, {"curves": True}, "more points"),
+        ({"metrics": points(1, 100_001)}, {}, "more points"),
+        ({"metrics": points(400_000)}, {"curves": True}, "characters"),
+        ({"files": {"x.npz": "AAAA"}}, {}, "files"),
+    ],
+)
+def test_what_a_file_may_hold_is_checked_run_by_run(tmp_path, fields, header, word):
+    """Repetitive runs are packed to a few bytes each, and a point takes 275 bytes in a store."""
+    path = file_of(tmp_path / "x.gz", changed(**fields), **header)
+    if word is None:
+        assert [run.key for run in read_archive(path).runs()] == [RUN.key]
+    else:
+        refuses(path, word)
 
 
 def test_runs_that_could_not_be_read_again_leave_the_file_unchanged(tmp_path):

@@ -43,6 +43,9 @@ from infoscope.tracking.tags import CELL, CONSTANTS, DATA, PROFILE, VERSION
 
 SUFFIX = ".jsonl.gz"
 _DESCRIPTION = "a file of runs as `make runs-save` writes it"
+MAX_LINE = 2**22  # characters of a run; ours have up to 70,000
+MAX_CURVE = 1000  # points of a metric in a file with curves
+MIN_POINTS, MAX_POINT_RATIO = 100_000, 0.25  # points that any file may have, and for each of its bytes; ours have 0.1
 _LATEST = 2**53  # the largest time (ms) and step
 _DATA_SET_LENGTHS = {"name": 500, "digest": 36, "source_type": 36, "source": 65535, "schema": 65535, "profile": 65535,
                      "context": 500}  # fmt: skip  # characters that MLflow stores of a data set
@@ -203,22 +206,40 @@ def write_archive(path: Path, experiment: str, runs: Sequence[FinishedRun]) -> N
 def _read(path: Path) -> tuple[Header, Iterator[FinishedRun]]:
     found = lines(path)
     header = validated(Header.model_validate_json, next(found, "{}"))
-    return header, _runs(found, header.runs)
+    points = max(MIN_POINTS, int(MAX_POINT_RATIO * path.stat().st_size))
+    return header, _runs(found, header, points)
 
 
-def _runs(found: Iterable[str], count: int) -> Iterator[FinishedRun]:
+def _runs(found: Iterable[str], header: Header, points: int) -> Iterator[FinishedRun]:
+    """The runs of a file with at most so many points. A small file could otherwise fill a store."""
     last, number = "", 0
     for number, line in enumerate(found, 1):
+        if len(line) > MAX_LINE:
+            raise OutOfRange(f"its run {number} must have at most {MAX_LINE:,} characters, got {len(line):,}")
         try:
             run = validated(FinishedRun.model_validate_json, line)
         except ValueError as error:
             raise InvalidInput(f"its run {number}: {error}") from None
         if run.key <= last:
             raise Conflict(f"its run {number}: cell {run.key} is repeated or out of order")
+        _check_header(run, header)
+        points -= sum(map(len, run.metrics.values()))
+        if points < 0:
+            raise OutOfRange(f"its runs up to {number} have more points than a file of its size may have")
         last = run.key
         yield run
-    if number != count:
-        raise InvalidInput(f"it has {number} runs, but its header announces {count}")
+    if number != header.runs:
+        raise InvalidInput(f"it has {number} runs, but its header announces {header.runs}")
+
+
+def _check_header(run: FinishedRun, header: Header) -> None:
+    """Raises ValueError for a run with files or curves that the header does not announce, or curves that are too long."""
+    if run.files and not header.tables:
+        raise Conflict(f"its run {run.key} has files, which its header does not announce")
+    longest = MAX_CURVE if header.curves else 1
+    for name, curve in run.metrics.items():
+        if len(curve) > longest:
+            raise OutOfRange(f"its run {run.key} has {len(curve):,} points of {name}, of which there may be {longest:,}")
 
 
 def is_carried(name: str) -> bool:
