@@ -25,7 +25,7 @@ from analysis.common.models import (
     recorded,
 )
 from infoscope.errors import InvalidInput, WrongLength
-from infoscope.estimators.result import Estimate
+from infoscope.estimators.result import NATS, Estimate
 from infoscope.metrics import partition
 from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import Items as Rows
@@ -140,8 +140,20 @@ class Evaluation:
     def reports(self) -> tuple[PartitionReport, ...]:
         return (self.report,) if self.posterior is None else (self.report, self.posterior)
 
-    def routes(self) -> dict[str, Mapping[str, Estimate]]:
-        """By route, every quantity and score by name."""
+    def routes(self) -> dict[str, dict[str, Estimate]]:
+        """By route, every quantity (bits) and score by name."""
+        return self._in_bits
+
+    @cached_property
+    def _in_bits(self) -> dict[str, dict[str, Estimate]]:
+        found: dict[str, dict[str, Estimate]] = {}
+        for route, figures in self.in_nats.items():
+            found[route] = {name: each.bits if each.unit == NATS else each for name, each in figures.items()}
+        return found
+
+    @cached_property
+    def in_nats(self) -> dict[str, dict[str, Estimate]]:
+        """By route, every quantity (nats) and score by name."""
         found = {
             route: {**report.figures[route], **report.shares[route]}
             for report in self.reports
@@ -221,7 +233,7 @@ def measured(codes: Codes, items: Items, effort: Effort) -> tuple[PartitionRepor
 def metrics_of(found: Evaluation) -> dict[str, float]:
     """Metrics partition/[draws/]ROUTE/QUANTITY of an evaluation (nats, or shares of 1) with standard errors."""
     metrics = {}
-    for route, figures in found.routes().items():
+    for route, figures in found.in_nats.items():
         for name, figure in figures.items():
             if np.isfinite(figure.value) and "_low(" not in name and "_high(" not in name:
                 stem = f"{_stem(found)}/{route}/{metric_name(name)}"

@@ -1,7 +1,7 @@
 """Evaluations of many trained models: by kind over trainings, in paired differences, and next to published ranges."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -11,7 +11,8 @@ from sklearn.metrics import mutual_info_score
 
 from analysis.common.tables import ERROR, Claim, plus_minus, published, verdict
 from analysis.partition._evaluation import DRAWS, Evaluation
-from infoscope.estimators.result import Estimate
+from infoscope.estimators.result import BITS, SHARE, Estimate
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import replicated
 from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, compare
@@ -27,6 +28,7 @@ QUANTITIES = {
     "co-information(z_dy;Y;D)": "I(Y;D)",
     "I(z_x;Y,D)": "H(Y,D)",
 }
+LEAKS = ("I(z_y;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)")
 SCORES = ("unique", "unique_without_z_dy", "seed")
 COMPARED = ("unique", "seed", "I(z_y;D|Y)", "I(z_d;Y|D)")  # in the text of the differences
 OF_DRAWS = f" {DRAWS}"  # ending of a kind that is evaluated by draws
@@ -37,7 +39,7 @@ OVER_ITEMS = "_items_error"  # suffix: standard error over items of one trained 
 EXPECTATIONS = "domain_expectations"
 ROUNDING = 1e-9
 NAMES = {"nvae": "NVAE", "diva": "DIVA", "seed": f"Partition Quality ({OLD_SUM})"}
-UNITS = {"seed": ""}  # of quantities that are not in nats
+UNITS = {"seed": ""}  # of quantities that are not in bits
 
 
 def by_kind(evaluations: Sequence[Evaluation]) -> dict[str, list[Evaluation]]:
@@ -79,15 +81,64 @@ def comparison(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
 
 
 def comparison_text(figures: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the classifier route to read, with the seed's score as it was measured there."""
-    shown = figures[figures["route"] == CLASSIFIER]
+    """What to quote of each model, by classifiers: the score, what leaks (bits), and the information of all blocks."""
+    kinds = set(figures["model"])
+    quoted = [kind for kind in kinds if is_quoted(kind, kinds)]
+    shown = figures[(figures["route"] == CLASSIFIER) & figures["model"].isin(quoted)]
     text = shown[["model", "trainings"]].copy()
-    for name in (*SCORES, *QUANTITIES, "sufficiency"):
-        text[name] = [cell_text(row, name) for _, row in shown.iterrows()]
-    text = text.rename(columns={name: name.replace("co-information", "co-I") for name in text} | {"seed": OLD_SUM})
-    numbers = figures[figures["route"] == AS_NUMBERS].set_index("model")
-    text[f"{OLD_SUM} (labels as numbers)"] = [cell_text(numbers.loc[model], "seed") for model in text["model"]]
+    for name in ("unique", *LEAKS, "sufficiency"):
+        title = f"{name} (bits)" if name in QUANTITIES else name
+        text[title] = [cell_text(row, name) for _, row in shown.iterrows()]
     return text
+
+
+def is_quoted(kind: str, kinds: Collection[str]) -> bool:
+    """Whether a kind of evaluation is to be quoted: draws of a model with posteriors, else its codes.
+
+    The decoder sees draws. A mean is a deterministic function of the item, of which Shannon information is all or
+    nothing.
+    """
+    return kind + OF_DRAWS not in kinds
+
+
+def finding(evaluations: Sequence[Evaluation]) -> str:
+    """Which model keeps label and domain apart best, by the score unique with its 95 % interval, and what leaks."""
+    kinds = by_kind(evaluations)
+    scores = {}
+    for kind, trainings in kinds.items():
+        unique = interval_of([one.routes()[CLASSIFIER]["unique"] for one in trainings])
+        if is_quoted(kind, kinds) and math.isfinite(unique.value):
+            scores[kind] = unique
+    if not scores:
+        return "The score unique does not apply to these models: each lacks z_y or z_d."
+    best = max(scores, key=lambda kind: scores[kind].value)
+    leak = interval_of([one.routes()[CLASSIFIER]["I(z_y;D|Y)"] for one in kinds[best]])
+    start = f"{best} keeps label and domain apart best: its" if len(scores) > 1 else f"{best}: the"
+    return (
+        f"{start} score unique is {with_interval(scores[best])} of 1, and its z_y carries {with_interval(leak)} bits "
+        f"about the domain ({within(len(kinds[best]))})."
+    )
+
+
+def with_interval(mean: Estimate) -> str:
+    if not math.isfinite(mean.low):
+        return f"{mean.value:.2f}"
+    return f"{mean.value:.2f} (95 %: {mean.low:.2f} to {mean.high:.2f})"
+
+
+def within(trainings: int) -> str:
+    """What an interval is over."""
+    return f"over {trainings} trainings" if trainings > 1 else "over items of one training"
+
+
+def with_units(figures: pd.DataFrame) -> pd.DataFrame:
+    """The same figures with the unit in the names of columns."""
+    titles = {}
+    for column in figures:
+        for name in QUANTITIES:
+            if column.startswith(name):
+                titles[column] = column.replace(name, f"{name}_bits", 1)
+    return figures.rename(columns=titles)
 
 
 def cell_text(row: pd.Series, name: str) -> str:
@@ -130,7 +181,8 @@ def over_trainings(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     rows = []
     for (name, a, b), values in differences.items():
         over = replicated(values)
-        rows.append({"quantity": name, "a": a, "b": b, "difference": over.value, "standard_error": over.standard_error,
+        unit = BITS if name in QUANTITIES else SHARE
+        rows.append({"quantity": name, "unit": unit, "a": a, "b": b, "difference": over.value, "standard_error": over.standard_error,
                      "low": over.low, "high": over.high, "trainings": over.n})  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -138,18 +190,29 @@ def over_trainings(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
 def differences_text(over: pd.DataFrame, within: pd.DataFrame) -> pd.DataFrame:
     """Differences from the first kind to read: over trainings, and of how many single seeds the sign is sure."""
     rows = []
+    titles = {"seed": OLD_SUM} | {name: f"{name} (bits)" for name in QUANTITIES}
     shown = over[over["quantity"].isin(COMPARED) & np.isfinite(over["difference"]) & alike(over)]
     for row in shown.itertuples():
         same = (within["a"] == row.a) & (within["b"] == row.b) & (within["quantity"] == row.quantity)
         sure = within[same]
         rows.append({
-            "a": row.a, "b": row.b, "quantity": OLD_SUM if row.quantity == "seed" else row.quantity,
+            "a": row.a, "b": row.b, "quantity": titles.get(row.quantity, row.quantity),
             "a - b": plus_minus(row.difference, row.standard_error),
             "95 % interval over trainings": interval(row.low, row.high),
             "sure over items (p Holm < 0.05)": f"{int((sure['p_holm'] < 0.05).sum())} of {len(sure)} seeds"
             if len(sure) else "no error over items",
         })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def largest_difference(over: pd.DataFrame) -> str:
+    """The largest difference in the score unique, with its 95 % interval over trainings, in a sentence."""
+    shown = over[(over["quantity"] == "unique") & over["difference"].notna() & alike(over)]
+    if shown.empty:
+        return "The score unique, which needs z_y and z_d, compares no two of these models."
+    row = shown.loc[shown["difference"].abs().idxmax()]
+    size = f"{row['difference']:+.3f} (95 %: {interval(row['low'], row['high'])})"
+    return f"{row['a']} and {row['b']} differ most in the score unique: by {size}."
 
 
 def alike(over: pd.DataFrame) -> pd.Series:
@@ -165,16 +228,28 @@ def interval(low: float, high: float) -> str:
 
 
 def beside_published(figures: pd.DataFrame) -> pd.DataFrame:
-    """Published figures of models that were evaluated, nats, compared with ours in the same way and by classifiers."""
+    """Published figures of models that were evaluated, bits, compared with ours in the same way and by classifiers."""
     rows = []
     for row in published("domain_partition").itertuples():
         of_model = figures[figures["model"].str.split(" ").str[0] == row.model]
         for kind in dict.fromkeys(of_model["model"]):
             own = of_model[of_model["model"] == kind].set_index("route")
-            rows.append({"model": kind, "quantity": row.quantity, "published": row.bits * math.log(2)} | {
+            rows.append({"model": kind, "quantity": row.quantity, "published": row.bits} | {
                 route: own.loc[route].get(row.quantity, math.nan) for route in (AS_NUMBERS, CLASSIFIER)
             })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def largest_gap(beside: pd.DataFrame) -> str:
+    """The figure that differs most from the published one by the same estimate, in a sentence."""
+    gap = (beside["published"] - beside[AS_NUMBERS]).abs()
+    if gap.isna().all():
+        return "None of the published figures can be measured on these models."
+    row = beside.loc[gap.idxmax()]
+    return (
+        f"The largest difference from a published figure, estimated as there, is {gap.max():.2f} bits: {row['quantity']} "
+        f"of {row['model']} is {row[AS_NUMBERS]:.2f} bits, published {row['published']:.2f}; no error was published."
+    )
 
 
 def claims(evaluations: Sequence[Evaluation]) -> list[Claim]:
@@ -185,15 +260,17 @@ def claims(evaluations: Sequence[Evaluation]) -> list[Claim]:
     for row in expected.itertuples():
         for kind, trainings in kinds.items():
             if kind.split(" ")[0] == row.model:
-                found.append(in_range(kind, trainings, row.quantity, row.low, row.high))
+                scale = 1.0 if row.quantity in UNITS else NATS_PER_BIT  # expectations are in nats
+                found.append(in_range(kind, trainings, row.quantity, row.low / scale, row.high / scale))
     return found + list(order(evaluations))
 
 
 def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: float, high: float) -> Claim:
     """Whether a quantity is in a range, by its 95 % interval over trainings; fails where the labels cannot reach it."""
     model, *settings = kind.split(" ", 1)
-    unit = UNITS.get(quantity, " nats")
-    said = f"{NAMES.get(quantity, quantity)} {low:g} to {high:g}{unit}" if low < high else f"{quantity} {low:g}{unit}"
+    unit = UNITS.get(quantity, " bits")
+    between = f"{low:.3g} to {high:.3g}" if low < high else f"{low:.3g}"
+    said = f"{NAMES.get(quantity, quantity)} {between}{unit}"
     statement = f"{NAMES.get(model, model)}{''.join(f' ({text})' for text in settings)}: {said}."
     figures = [one.routes()[CLASSIFIER][quantity] for one in trainings]
     over = interval_of(figures)
@@ -221,8 +298,7 @@ def interval_of(figures: Sequence[Estimate]) -> Estimate:
 
 
 def said_interval(over: Estimate, trainings: int) -> str:
-    over_what = f"{trainings} trainings" if trainings > 1 else "items of one training"
-    return f"95 % interval {over.low:.3f} to {over.high:.3f} over {over_what}, by classifiers"
+    return f"95 % interval {over.low:.3f} to {over.high:.3f} {within(trainings)}, by classifiers"
 
 
 def as_numbers(trainings: Sequence[Evaluation], quantity: str) -> str:
@@ -242,8 +318,8 @@ def most_of(trainings: Sequence[Evaluation], quantity: str) -> float | None:
 
 
 def shared_labels(of: Evaluation) -> float:
-    """I(Y;D) of the items themselves, nats: 0 where every class is equally frequent in every domain."""
-    return float(mutual_info_score(of.report.items.y, of.report.items.d))
+    """I(Y;D) of the items themselves, bits: 0 where every class is equally frequent in every domain."""
+    return float(mutual_info_score(of.report.items.y, of.report.items.d)) / NATS_PER_BIT
 
 
 def order(evaluations: Sequence[Evaluation]) -> Iterator[Claim]:
@@ -267,9 +343,9 @@ def arithmetic(evaluations: Sequence[Evaluation]) -> list[str]:
     """What follows from the labels alone, whatever the model."""
     shared = max(map(shared_labels, evaluations))
     ceiling = max(one.routes()[CLASSIFIER]["seed_ceiling"].value for one in evaluations)
-    zero = "which is 0 here, so it cannot be positive" if shared < ROUNDING else f"which is {shared:.4f} nats here"
+    zero = "which is 0 here, so it cannot be positive" if shared < ROUNDING else f"which is {shared:.4f} bits here"
     return [
         "By arithmetic: the co-information of a block with Y and D is I(Y;D) - I(Y;D|block), so at most I(Y;D), "
         f"{zero}. What the {OLD_SUM} adds for it is error of the estimate.",
-        f"The {OLD_SUM} of these labels cannot exceed {ceiling:.3f} in nats, with any model.",
+        f"The {OLD_SUM} of these labels cannot exceed {ceiling:.3f} with terms in nats, with any model.",
     ]

@@ -99,7 +99,7 @@ def results(found: Outcome) -> list[Result]:
     figures = tables.comparison(evaluations)
     words = caption(found, figures)
     by_model = Result(
-        "partition", figures, tables.comparison_text(figures), "\n".join(words),
+        "partition", tables.with_units(figures), tables.comparison_text(figures), "\n".join(words),
         functools.partial(draw_scores, evaluations), claims(evaluations),
     )  # fmt: skip
     found_so_far = [by_model, *published_result(figures, evaluations)]
@@ -108,6 +108,7 @@ def results(found: Outcome) -> list[Result]:
         return found_so_far
     within = tables.within_items(evaluations)
     said = (
+        f"{tables.largest_difference(over)}\n"
         "Paired differences a - b of models that were trained on the same data and evaluated on the same items, by "
         "classifiers: mean ± standard error over trainings (seeds) with a 95 % interval (Student t), and of how many "
         "single pairs of trained models the sign is sure over items (adjusted over all quantities and pairs of a seed, "
@@ -126,7 +127,8 @@ def published_result(figures: pd.DataFrame, evaluations: Sequence[Evaluation]) -
     for name in ("published", AS_NUMBERS, CLASSIFIER):
         text[name] = [plus_minus(value, math.nan, tables.ABSENT) for value in beside[name]]
     said = (
-        "Nats. Published: figures written into the code of the NVAE experiments, one run, without errors; not "
+        f"{tables.largest_gap(beside)}\n"
+        "Bits. Published: figures written into the code of the NVAE experiments, one run, without errors; not "
         "comparable: differs in the estimate (labels as numbers, k = 7; ours in the same way with another k beside "
         "it), the networks, the training and the items."
     )
@@ -142,11 +144,12 @@ def caption(found: Outcome, figures: pd.DataFrame) -> list[str]:
     several = (figures["trainings"] > 1).any()
     spread = "± is the standard error over trainings" if several else "one training each: ± is over its items"
     return [
-        f"Nats, by {first.settings['family']} classifiers ({effort.folds} folds); {items} items in "
+        tables.finding(found.evaluations),
+        f"Bits, by {first.settings['family']} classifiers ({effort.folds} folds); {items} items in "
         f"{groups} groups; {spread}. Scores have no unit. Every route (classifier, neighbours, "
-        "labels as numbers, posterior) with both errors is in the CSV file.",
-        "Posteriors are evaluated by their means, and in rows called draws by one draw for each item. The decoder sees "
-        "draws; means are a deterministic function of the item and can carry what the noise of draws hides.",
+        "labels as numbers, posterior), quantity and the old score, with both errors, is in the CSV file.",
+        "Quoted of models with posteriors: one draw for each item, as the decoder sees it. Their means are a "
+        "deterministic function of the item and can carry what the noise of draws hides; they are in the CSV file.",
         f"Items: {data}; not seen in training.",
         LIMITS,
         *arithmetic(found.evaluations),
@@ -168,12 +171,11 @@ def analyse(frame: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]
 def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
     """Writes the files of the evaluation into a folder; returns the paths of those that concern all models."""
     folder.mkdir(parents=True, exist_ok=True)
-    figures = tabled[0].figures
     paths = [*save(replace(tabled[0], draw=None), folder / "it_comparison_table")]
     for result in tabled[1:]:
         paths += save(result, folder / f"it_{result.name}")
     pictures = [[folder / f"it_{name}{suffix}" for suffix in PICTURE] for name in ("heatmap", "model_comparison")]
-    draw_heatmap(figures, found.evaluations, *pictures[0])
+    draw_heatmap(tables.comparison(found.evaluations), found.evaluations, *pictures[0])
     draw_scores(found.evaluations, *pictures[1])
     trainings = pd.concat(
         report.table().assign(model=one.candidate.kind, seed=one.candidate.seed, run_id=one.candidate.run_id)
@@ -200,7 +202,7 @@ def summary(found: Outcome, tabled: Sequence[Result]) -> str:
 
 
 def draw_heatmap(figures: pd.DataFrame, evaluations: Sequence[Evaluation], *paths: Path) -> None:
-    """Every quantity by kind of model, nats; the colour is its share of the most it could be."""
+    """Every quantity by kind of model, bits; the colour is its share of the most it could be."""
     shown = figures[figures["route"] == CLASSIFIER].set_index("model")
     names = [name for name in tables.QUANTITIES if name in shown]
     shares = np.array([[_share(shown.loc[model], name, trainings[0]) for name in names]
@@ -213,7 +215,7 @@ def draw_heatmap(figures: pd.DataFrame, evaluations: Sequence[Evaluation], *path
         axis.tick_params(axis="y", labelsize="medium")
         axis.figure.colorbar(image, label="share of the most it could be")
         axis.set_title(
-            "Nats by classifiers, mean ± standard error over trainings; grey: not applicable, or can only be 0",
+            "Bits by classifiers, mean ± standard error over trainings; grey: not applicable, or can only be 0",
             fontsize=9,
         )
 
@@ -277,7 +279,7 @@ def panel(axis: Any, name: str, kinds: Mapping[str, Sequence[Evaluation]]) -> No
         axis.axhline(max(ceiling(one, name) for one in evaluations), color="grey", linestyle="--", linewidth=0.8)
     low, high = axis.get_ylim()
     axis.set_ylim(min(0.0, low), high + 0.08 * (high - min(0.0, low)))
-    title = name if name in tables.SCORES else f"{name} (nats)"
+    title = name if name in tables.SCORES else f"{name} (bits)"
     if name == "seed":
         title = f"{OLD_SUM} (an absent block counts 0)"
     axis.set_title(title, fontsize=10)

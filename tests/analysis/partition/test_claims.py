@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 
 from analysis.common.models import Candidate
-from analysis.partition._tables import arithmetic, claims, in_range, over_trainings, shared_labels
+from analysis.partition._tables import (
+    arithmetic,
+    claims,
+    comparison,
+    comparison_text,
+    finding,
+    in_range,
+    largest_difference,
+    over_trainings,
+    shared_labels,
+    with_units,
+)
 from infoscope.estimators.result import Estimate, undefined
 
 BALANCED = (np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
@@ -63,7 +74,7 @@ def test_information_of_the_labels_is_exact():
     assert shared_labels(training()) == pytest.approx(0.0, abs=1e-12)
     y = np.array([0] * 3 + [1])
     copy = shared_labels(training(labels=(y, y)))
-    assert copy == pytest.approx(-(0.75 * math.log(0.75) + 0.25 * math.log(0.25)))  # H(Y)
+    assert copy == pytest.approx(-(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25)))  # H(Y), bits
     assert "cannot be positive" in arithmetic([training()])[0]
 
 
@@ -84,3 +95,40 @@ def test_expectations_are_of_the_models_that_were_evaluated():
     statements = [claim.statement for claim in claims([training("diva"), training("diva draws"), training("erm")])]
     assert len(statements) == 2 * 5 and not any(statement.startswith("NVAE") for statement in statements)
     assert sum(statement.startswith("DIVA (draws)") for statement in statements) == 5
+
+
+def pair(number, draws, **more):
+    """An evaluation of a model's means and of its draws, and of a deterministic model."""
+    return [
+        training("nvae", number, unique=0.26 + number / 100, **more),
+        training("nvae draws", number, unique=draws + number / 100, **more),
+        training("erm", number, unique=0.5 + number / 100, **more),
+    ]
+
+
+def test_draws_are_quoted_where_a_model_has_them_and_the_table_begins_with_the_finding():
+    """Means of the nvae have .26, its draws .89: the draws are the channel that the decoder sees."""
+    found = [one for number in range(3) for one in pair(number, 0.89, **{"I(z_y;D|Y)": 0.1})]
+    for one in found:
+        one.report.groups = one.report.n
+    text = comparison_text(comparison(found))
+    assert text["model"].tolist() == ["nvae draws", "erm"]
+    assert [title for title in text if title.startswith("I(")] == [
+        "I(z_y;D|Y) (bits)", "I(z_d;Y|D) (bits)", "I(z_x;Y,D) (bits)",
+    ]  # fmt: skip
+    assert sum(title.startswith("unique") for title in text) == 1
+    first = finding(found)
+    assert first.startswith("nvae draws keeps label and domain apart best: its score unique is 0.90 (95 %: 0.88 to")
+    assert "0.10 (95 %: 0.10 to 0.10) bits about the domain (over 3 trainings)." in first
+    assert finding(pair(0, 0.89)[2:]).startswith("erm: the score unique is 0.50 (95 %: 0.48 to 0.52) of 1")
+    assert "does not apply" in finding([training("dann")])
+    assert "I(z_y;D|Y)_bits_error" in with_units(comparison(found))
+
+
+def test_the_largest_difference_has_its_interval():
+    found = [one for number in range(3) for one in pair(number, 0.89 + number**2 / 1000)]
+    for one in found:
+        one.items = str(one.candidate.seed)
+    over = over_trainings(found)
+    assert largest_difference(over).startswith("nvae draws and erm differ most in the score unique: by +0.392 (95 %: ")
+    assert set(over["unit"]) == {"1", "bits"}

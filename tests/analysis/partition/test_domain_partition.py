@@ -62,6 +62,7 @@ def test_differences_are_paired_within_seeds(tmp_path):
     row = result.figures.set_index("model").loc["nvae"]
     assert row["out_of_domain/average"] == pytest.approx(0.711)
     assert row["over_baseline"] == pytest.approx(0.101)
+    assert re.match(r"The largest gain .* is \+0\.\d{3} \(95 %: .* 3 seeds\), of ", result.caption)
     assert row["over_baseline_error"] == pytest.approx(0.001 / math.sqrt(3))  # not that of two independent means
     assert drawn(save(result, tmp_path / "table"))
     text = result.text.set_index("model")

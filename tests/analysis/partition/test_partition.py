@@ -97,7 +97,7 @@ def test_models_are_found_evaluated_and_kept(drawing_store, origin, capsys):
     assert set(rows) == random | {("nvae", "posterior")}  # a deterministic model has no draws
     nvae, erm = rows["nvae", "classifier"], rows["erm", "classifier"]
     assert (nvae["trainings"], erm["trainings"]) == (2, 1)
-    assert np.isnan(erm["I(z_d;D|Y)"]) and np.isnan(erm["unique"]) and "not applicable" in capsys.readouterr().out
+    assert np.isnan(erm["I(z_d;D|Y)_bits"]) and np.isnan(erm["unique"]) and "not applicable" in capsys.readouterr().out
 
     each = pd.read_csv(folder / "it_trainings.csv")
 
