@@ -66,6 +66,8 @@ OWN = {
     "heavy tails": lambda g, n: (lambda v: np.c_[v, v**2 + g.normal(size=n)])(g.standard_cauchy(n)),
     "independent": lambda g, n: g.normal(size=(n, 10)),
     "a circle": lambda g, n: (lambda turn: np.c_[np.cos(turn), np.sin(turn)])(g.uniform(0, 7, n)),
+    "mostly half a circle": lambda g, n: (lambda turn: np.c_[np.cos(turn), np.sin(turn)])(g.vonmises(0, 1, n)),
+    "a square with faults": lambda g, n: (lambda v: np.c_[v, np.where(g.random(n) < 0.05, 0, v**2)])(g.normal(size=n)),
     "a sphere": lambda g, n: (lambda v: v / np.linalg.norm(v, axis=1, keepdims=True))(g.normal(size=(n, 3))),
     "a spiral": lambda g, n: (lambda t: np.c_[t * np.cos(t), t * np.sin(t)])(g.uniform(2, 14, n)),
     "a square and a sign": lambda g, n: (lambda v: np.c_[v**2, np.sign(v)])(g.normal(size=n)),

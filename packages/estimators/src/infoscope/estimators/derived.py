@@ -15,9 +15,10 @@ from infoscope.estimators.variables import Variable
 from infoscope.notes import Note
 
 LINEAR_TOLERANCE = 1e-6  # residual of a linear combination, in standard deviations of the column
-TOLERANCE = 1e-5  # residual of an algebraic function, in interquartile ranges
+TOLERANCE = 1e-5  # residual of a function at the resolution of its values, in interquartile ranges
 MAX_GAP = 5e-4  # median error of interpolation between neighbours, in interquartile ranges
-MIN_SHRINKAGE = 3.3  # of that error from every second to every value: 4 for smooth functions, 1 for noise
+QUANTILES = (0.5, 0.9, 0.97)  # of such errors, so that a second branch and single values of their own are seen
+MIN_SHRINKAGE = np.array([3.3, 2.6, 2.6])  # of them, from every second to every value: 4 for smooth functions, 1 for noise
 MIN_ROWS, MAX_ROWS = 200, 4_000  # that are looked at
 MAX_COLUMNS = 12
 MIN_MOVING = 20  # values around which the function is not constant
@@ -87,9 +88,9 @@ def is_function(x: Column, y: Column) -> bool:
     moving = np.ptp(windows, axis=1) > 0
     if moving.sum() < MIN_MOVING:
         return _changes(x, y) < len(np.unique(y))
-    near = np.median(_gaps(x, y, 1)[1:-1][moving])
-    far = np.median(_gaps(x, y, 2)[moving])
-    return near <= MAX_GAP * scale and far >= MIN_SHRINKAGE * near
+    near = np.quantile(_gaps(x, y, 1)[1:-1][moving], QUANTILES)
+    far = np.quantile(_gaps(x, y, 2)[moving], QUANTILES)
+    return near[0] <= MAX_GAP * scale and bool((far >= MIN_SHRINKAGE * (near - TOLERANCE * scale)).all())
 
 
 def _changes(x: Column, labels: NDArray) -> int:
