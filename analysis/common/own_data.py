@@ -358,7 +358,7 @@ def _require(arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
         for name in names:
             if name not in arrays:
                 meant = nearest(name, arrays)
-                raise UnknownName(f"{asked} must name columns among {_some(arrays)}, got {name!r}{meant or '.'}")
+                raise UnknownName(f"{asked} must name columns among {_some(arrays)}, got {name!r}{meant}")
             shape = arrays[name].shape
             if len(shape) not in (1, 2) or 0 in shape:
                 raise UnknownName(f"{asked} must name arrays with rows, got {name!r}, which has shape {shape} and not "

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from infoscope.errors import UnknownName
 from infoscope.estimators import estimate, methods
 from infoscope.estimators.arrays.registry import METHODS, as_method
 from infoscope.estimators.result import mean_of
@@ -136,3 +137,12 @@ print("torch" in sys.modules, "mlflow" in sys.modules)
 def test_what_trains_no_network_loads_no_torch():
     done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, timeout=120)
     assert done.stdout == "False False\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [({"method": "ksgg"}, "ksg"), ({"method": "chaoshen"}, "chao-shen"), ({"method": "ksg", "margin": "rank"}, "margins")],
+)
+def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(arguments, meant):
+    with pytest.raises(UnknownName, match=f"did you mean {meant}\\?"):
+        estimate(X, Y, **arguments)

@@ -35,6 +35,19 @@ def require_number(name: str, value: float, least: float = 0.0, most: float = ma
 
 def one_of(name: str, value: str, names: Iterable[str]) -> str:
     """`value`; UnknownName unless it is one of `names`."""
-    if value not in (known := list(names)):
-        raise UnknownName(f"{name} must be one of {', '.join(known)}, got {value!r}.")
+    known = list(names)
+    if value not in known:
+        raise UnknownName(f"{name} must be one of {', '.join(known)}, got {value!r}{nearest(value, known)}")
     return value
+
+
+def nearest(name: object, valid: Iterable[str]) -> str:
+    """The end of a message: the most similar valid name, or a full stop if none is similar.
+
+    >>> nearest("ksgg", ["gcmi", "ksg"]), nearest("mine", ["gcmi", "ksg"])
+    ('; did you mean ksg?', '.')
+    """
+    import difflib
+
+    like = difflib.get_close_matches(str(name), list(valid), n=1, cutoff=0.7)
+    return f"; did you mean {like[0]}?" if like else "."

@@ -9,13 +9,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
+from infoscope.checks import nearest as nearest
 from infoscope.errors import InvalidInput, Unavailable, UnknownName
 from infoscope.names import printable
 
@@ -168,14 +169,6 @@ def require_module(name: str, package: str, kind: str) -> str:
     if name.replace("_", "-") not in valid:
         raise UnknownName(f"{kind} must be one of {', '.join(valid)}, got {name!r}{nearest(name, valid)}")
     return module_of(name, package) or ""
-
-
-def nearest(name: str, valid: Iterable[str]) -> str:
-    """The end of a message with the most similar valid name; empty if none is similar."""
-    import difflib
-
-    like = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.7)
-    return f"; did you mean {like[0]}?" if like else ""
 
 
 def command_of(module: str) -> click.Command:

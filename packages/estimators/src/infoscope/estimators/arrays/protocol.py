@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from infoscope.checks import require_int
+from infoscope.checks import nearest, require_int
 from infoscope.errors import NoVariation, TooFew, UnknownName, WrongType
 from infoscope.estimators.derived import without_combinations
 from infoscope.estimators.result import Estimate
@@ -143,7 +143,8 @@ class Described:
         own = [field.name for field in fields(self)]
         for name in settings:
             if name not in own:
-                raise UnknownName(f"{self.name} must be given settings among {', '.join(own) or 'none'}, got {name!r}.")
+                start = f"{self.name} must be given settings among {', '.join(own) or 'none'}, got {name!r}"
+                raise UnknownName(f"{start}{nearest(name, own)}")
         return replace(self, **settings)
 
     def require(self, pairs: Pairs) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.checks import one_of
+from infoscope.checks import nearest, one_of
 from infoscope.errors import Conflict, NoVariation, UnknownName, WrongType
 from infoscope.estimators.arrays.neighbours import Ksg
 from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, NUMBERS, TAKES, Described, Method, Pairs, as_pairs
@@ -204,7 +204,7 @@ def estimate(
     groups     [n] of dependent rows (a patient, a film); no group is split between training and held-out rows, and
                the error is that of independent groups
     generator  None is a fresh one with seed 0
-    settings   of the method
+    settings   of the method, such as `k=3` of "ksg"; an unknown one is answered with the list
 
     The interval of the reading is for the true information; that of any other method for the error of sampling rows
     alone. What is fitted is evaluated on held-out rows; nothing is clipped. InfoscopeError: an unknown method or
@@ -298,7 +298,7 @@ def _bound_method(name: str) -> Described:
         if error.name != "torch":
             raise
         others = f"; any other method {needs(error.name)}"
-    raise UnknownName(f"method must be one of {', '.join(METHODS)}, got {name!r}{others}.")
+    raise UnknownName(f"method must be one of {', '.join(METHODS)}, got {name!r}{others}{nearest(name, METHODS)}")
 
 
 class MethodList(InNotebook, tuple[Described, ...]):
