@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from mlflow.exceptions import MlflowException
 from mlflow.tracking._tracking_service.registry import TrackingStoreRegistry
+from sqlalchemy import Engine, event
 
 from infoscope.errors import InvalidInput, StoreUnreachable
 from infoscope.tracking import attach, load_model, parents, runs
@@ -123,3 +125,21 @@ def test_a_server_that_does_not_answer_is_reported(monkeypatch):
 def test_an_experiment_that_is_not_there(store):
     with pytest.raises(LookupError, match="make sweep-nothing"):
         runs("nothing")
+
+
+def test_a_full_disk_is_one_sentence(own_folder, capfd):
+    """MLflow would print a traceback of a hundred lines for every request."""
+
+    def fill(connection, _):
+        connection.execute("PRAGMA max_page_count = 1")  # the present size
+
+    event.listen(Engine, "connect", fill)
+    try:
+        store = Store.open("full", create=True)
+        run_id = store.client.create_run(store.experiment_id).info.run_id
+        with pytest.raises(MlflowException, match="disk of the tracking store is full") as raised:
+            for number in range(1000):
+                store.client.set_tag(run_id, f"tag-{number}", "x" * 5000)
+    finally:
+        event.remove(Engine, "connect", fill)
+    assert len(str(raised.value).splitlines()) == 1 and not capfd.readouterr().err

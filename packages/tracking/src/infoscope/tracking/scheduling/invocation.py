@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import os
 import shlex
 import shutil
@@ -282,6 +283,8 @@ class Invocation:
             share = {"GPU": config["share"]} if config["share"] else {}
             return tune.PlacementGroupFactory([{"CPU": cpus} | share])
 
+        # it would print a traceback for each snapshot that does not fit on a full disk
+        logging.getLogger("ray.tune.execution.experiment_state").setLevel(logging.CRITICAL)
         name, folder = f"{self.sweep.name}-{int(time.time())}", home() / "ray" / self.sweep.name
         tuner = tune.Tuner(
             tune.with_resources(trainable, resources),

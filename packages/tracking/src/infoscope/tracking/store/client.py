@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import logging
 import os
 import re
 import threading
@@ -35,6 +36,7 @@ _REPEATABLE = (
 )  # prefixes of methods that can be repeated
 _NOT_REPEATABLE = ("log_outputs", "log_inputs")  # exceptions
 _TEMPORARY = ("INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE")  # MLflow's error codes without an answer of the server
+_FULL = "database or disk is full"  # in SQLite's message, behind a line of SQLAlchemy
 _LATE, _BUSY = "timed out", "too many 429"  # in urllib3's messages about a silent or overloaded server
 TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
 
@@ -51,6 +53,8 @@ def connect(uri: str) -> Client:
     os.environ.setdefault(TIMEOUT, str(_SECONDS))
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     os.environ.setdefault("MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER", "false")
+    # it raises every error of a database, such as a full disk, and would also print its traceback
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     return Client(uri)
 
 
@@ -136,6 +140,8 @@ class Client:
         return NoAnswer(f"{self._server} {what}; next attempt in {self._rest:g} s")
 
     def _as_mlflow(self, error: Exception) -> MlflowException:
+        if _FULL in str(error):
+            return MlflowException("the disk of the tracking store is full; free some space, then run the command again")
         if isinstance(error, MlflowException):
             return error
         if isinstance(error, requests.HTTPError) and error.response is not None:  # for an artifact
