@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from infoscope.estimators.neural.training import Training, fit_critic
+from infoscope.models.text.classifier import ClassifierTraining, fine_tune
+from infoscope.models.vae.training import VaeTraining, fit_vae
 from infra.site import api
 from tests.test_documents import REPOSITORY, SHOWN, arrays, blocks
 
@@ -32,6 +35,29 @@ def test_every_public_function_and_method_is_typed():
                 if one.annotation is one.empty and one.name != "self"
             ]
             assert not missing and "return" in inspect.get_annotations(function), (package, name, of, missing)
+
+
+OPEN = ("estimate", "normalised", "finite")  # settings of the method that is named; arguments by their names
+
+
+def test_public_functions_show_their_arguments():
+    """`**settings` hides them from help() and from editors; its errors name those of a method."""
+    for package, name, thing in NAMES:
+        if inspect.isfunction(thing) and package.startswith(
+            ("infoscope.estimators", "infoscope.metrics", "infoscope.models")
+        ):
+            kinds = [one.kind for one in inspect.signature(thing).parameters.values()]
+            assert inspect.Parameter.VAR_KEYWORD not in kinds or name in OPEN, (package, name)
+
+
+@pytest.mark.parametrize(
+    ("function", "training"), [(fit_critic, Training), (fit_vae, VaeTraining), (fine_tune, ClassifierTraining)]
+)
+def test_a_function_that_trains_has_the_defaults_of_its_training(function, training):
+    shown = inspect.signature(function).parameters
+    for name, one in inspect.signature(training).parameters.items():
+        if one.kind is one.KEYWORD_ONLY:
+            assert (shown[name].default, shown[name].annotation) == (one.default, one.annotation), name
 
 
 @pytest.mark.system

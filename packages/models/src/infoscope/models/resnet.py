@@ -181,16 +181,19 @@ def fit_resnet(
     learning_rate: float = 1e-3,
     device: torch.device | str = "cpu",
     progress: Callable[[int, float], None] | None = None,
-    **size: Any,
+    labels: int = 10,
+    task: str = "labels",
+    depth: int = 50,
+    width: int = 64,
 ) -> ResNet:
-    """Trains a ResNet on fresh images (AdamW, rate falling linearly to 0); in evaluation mode. size: of `ResNet`.
+    """Trains a `ResNet` on fresh images (AdamW, rate falling linearly to 0); in evaluation mode.
 
     sample(n, generator) draws images, float [n, channels, height, width] or [n, dim], and labels bool [n, labels], from
     a CPU generator. progress(step, loss) is called after each step, loss in nats. ValueError for other shapes and
     sizes.
     """
     steps, batch = require_int("steps", steps), require_int("batch", batch, 2)
-    model = ResNet(shape, **size, generator=generator).to(device)
+    model = ResNet(shape, labels, task, depth, width, generator).to(device)
     labels = model.config["labels"]
     optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1.0 - step / steps)

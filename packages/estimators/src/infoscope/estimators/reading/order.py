@@ -26,31 +26,43 @@ def in_canonical_order(pairs: Pairs, generator: np.random.Generator) -> tuple[Pa
     Weisfeiler & Leman 1968), and shuffled by a seed from these and a number of `generator`. Independent rows thus are
     in random order, as they are in simulations.
     """
-    ranks = {"x": _ranks(pairs.x), "y": _ranks(pairs.y)}
-    names = ["x", "y"] if _skewness(ranks["x"], ranks["y"]) >= _skewness(ranks["y"], ranks["x"]) else ["y", "x"]
-    labels = {name: getattr(pairs, name).codes for name in names} | {"groups": pairs.groups}
-    labels = {name: codes for name, codes in labels.items() if codes is not None}
-    keys, _ = joint_codes([ranks[name] for name in names])
-    both = [labels[name] for name in names if name in labels]
-    cells = [joint_codes(some)[0] for some in (both, list(labels.values())) if some]
-    for _ in range(REFINEMENTS):
-        for codes in (*labels.values(), *cells):
-            keys, _ = joint_codes([keys, _contents(codes, keys)])
-    order = np.arange(pairs.n)
+    keys = _row_keys(pairs)
     for _ in range(2):  # categories of equal content are in the order of their names, then of their new numbers
-        rows = np.lexsort((*labels.values(), keys))
-        order, keys = order[rows], keys[rows]
-        labels = {name: pd.factorize(codes[rows])[0] for name, codes in labels.items()}
-    content = np.stack([*(ranks[name][order] for name in names), *labels.values()])
-    seed = int(generator.integers(1 << 32))
-    generator = np.random.default_rng([seed, zlib.crc32(content.tobytes())])
-    shuffled = generator.permutation(pairs.n)
-    labels = {name: codes[shuffled] for name, codes in labels.items()}
-    x, y = (
-        replace(variable, continuous=variable.continuous[order[shuffled]], codes=labels.get(name))
-        for name, variable in (("x", pairs.x), ("y", pairs.y))
+        rows = np.lexsort((*_labels(pairs), keys))
+        pairs, keys = _numbered(pairs, rows), keys[rows]
+    content = [_ranks(pairs.x), _ranks(pairs.y), *_labels(pairs)]
+    seeds = [int(generator.integers(1 << 32)), sum(zlib.crc32(part.tobytes()) for part in content)]
+    generator = np.random.default_rng(seeds)
+    return pairs.take(generator.permutation(pairs.n)), generator
+
+
+def _row_keys(pairs: Pairs) -> Codes:
+    """Codes [n] of the rows by their content, whatever the names of categories and groups and which variable is x."""
+    ranks = [_ranks(pairs.x), _ranks(pairs.y)]
+    if _skewness(*ranks) < _skewness(*reversed(ranks)):
+        ranks.reverse()
+    keys, _ = joint_codes(ranks)
+    labels = _labels(pairs)
+    if labels:
+        labels.append(joint_codes(labels)[0])
+    for _ in range(REFINEMENTS):
+        for codes in labels:
+            keys, _ = joint_codes([keys, _contents(codes, keys)])
+    return keys
+
+
+def _labels(pairs: Pairs) -> list[Codes]:
+    return [codes for codes in (pairs.x.codes, pairs.y.codes, pairs.groups) if codes is not None]
+
+
+def _numbered(pairs: Pairs, rows: Codes) -> Pairs:
+    """The rows, with categories and groups numbered by first appearance."""
+    x, y, groups = (
+        None if codes is None else pd.factorize(codes[rows])[0]
+        for codes in (pairs.x.codes, pairs.y.codes, pairs.groups)
     )
-    return replace(pairs, x=x, y=y, groups=labels.get("groups")), generator
+    moved = pairs.take(rows)
+    return replace(moved, x=replace(moved.x, codes=x), y=replace(moved.y, codes=y), groups=groups)
 
 
 def _ranks(variable: Variable) -> Codes:

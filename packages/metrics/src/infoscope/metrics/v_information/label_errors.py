@@ -214,9 +214,18 @@ def gather(
     return Evidence(outcome.values, found.logs, found.null, epochs)
 
 
-def label_scores(family: Any, x: Any, y: ArrayLike, **settings: Any) -> pd.DataFrame:
+def label_scores(
+    family: Any,
+    x: Any,
+    y: ArrayLike,
+    *,
+    trainings: int = 1,
+    folds: int = 10,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+) -> pd.DataFrame:
     """Every score of `SCORES`, a column each [n]; larger: more suspicious. Arguments and errors as `gather`."""
-    return scores_of(gather(family, x, y, **settings))
+    return scores_of(gather(family, x, y, trainings=trainings, folds=folds, groups=groups, generator=generator))
 
 
 def flip_labels(

@@ -136,16 +136,23 @@ def fine_tune(
     generator: torch.Generator,
     *,
     progress: Callable[[int, float], None] | None = None,
-    **settings: Any,
+    epochs: int = 2,
+    batch: int = 32,
+    learning_rate: float = 5e-5,
+    warm_up: float = 0.1,
+    device: torch.device | str = "cpu",
 ) -> SequenceClassifier:
-    """A classifier trained with a copy of an encoder, on `device` in evaluation mode; settings of `ClassifierTraining`.
+    """A classifier trained with a copy of an encoder, on `device` in evaluation mode; see `ClassifierTraining`.
 
     The default learning rate suits pretrained encoders; `small_encoder` needs about 1e-3. progress(step, loss) is
     called after each step, loss in nats. ValueError when labels do not match or are of one class, and for sizes out of
     range.
     """
     classifier = SequenceClassifier.of(encoder, classes_of(labels, len(texts), "text"), generator)
-    training = ClassifierTraining(classifier, texts, labels, generator, **settings)
+    training = ClassifierTraining(
+        classifier, texts, labels, generator, epochs=epochs, batch=batch, learning_rate=learning_rate, warm_up=warm_up,
+        device=device,
+    )  # fmt: skip
     while training.done < training.total:
         loss = training.advance(1)["loss"]
         if progress is not None:

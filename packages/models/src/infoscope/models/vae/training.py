@@ -29,14 +29,19 @@ def fit_vae(
     report: Callable[[int, dict[str, float]], None] | None = None,
     save: Callable[[Callable[[], dict[str, Any]]], None] | None = None,
     resume: Mapping[str, Any] | None = None,
-    **settings: Any,
+    batch: int | None = None,
+    learning_rate: float | None = None,
+    generator: torch.Generator | None = None,
+    device: torch.device | str | None = None,
 ) -> dict[str, list[float]]:
-    """Trains `model` in place and returns `Training.trace`; settings and errors as `VaeTraining`.
+    """Trains `model` in place and returns `Training.trace`; other arguments and errors as `VaeTraining`.
 
     After every `every` steps: report(step, losses), with mean losses; save(make), where make() is the state for
     `resume`. FloatingPointError when the training diverges.
     """
-    training = VaeTraining(model, objective, images, steps, **settings)
+    training = VaeTraining(
+        model, objective, images, steps, batch=batch, learning_rate=learning_rate, generator=generator, device=device
+    )
     if resume is not None:
         training.load_state_dict(resume)
     require_int("every", every)
