@@ -8,11 +8,11 @@ import pytest
 from infoscope.estimators.independence.association import (
     ANGLE,
     CATEGORY,
-    MAX_CATEGORIES,
+    MAX_INDICATORS,
     NUMBER,
     RESOLUTIONS,
     WHOLE,
-    _variance,
+    _variance_parts,
     combined,
     independence,
     smooth,
@@ -30,7 +30,7 @@ def test_mean_and_variance_are_those_over_all_permutations(a, b):
     x, y = orthonormal(generator, n, a), orthonormal(generator, n, b)
     sums = np.array([((x.T @ y[list(order)]) ** 2).sum() for order in permutations(range(n))])
     leverages = [np.array([((variable**2).sum(axis=1) ** 2).sum()]) for variable in (x, y)]
-    variance = _variance(np.array([a]), leverages[0], np.array([b]), leverages[1], n)
+    variance = sum(_variance_parts(np.array([a]), leverages[0], np.array([b]), leverages[1], n))
     assert sums.mean() == pytest.approx(a * b / (n - 1), rel=1e-12)
     assert sums.var() == pytest.approx(variance.item(), rel=1e-9, abs=1e-14)
 
@@ -134,8 +134,14 @@ def test_rare_levels_are_joined():
         np.testing.assert_allclose(functions.sum(axis=0), 0, atol=1e-10)
         assert len(np.unique(functions.round(9), axis=0)) == len(np.unique(levels))
     assert smooth(np.repeat(np.arange(6), [200, 146, 40, 8, 4, 2]), CATEGORY).resolutions == (3, 3, 4, 4)
-    many = np.random.default_rng(0).integers(0, 40, 4000)
-    assert smooth(many, CATEGORY).functions.shape[1] == MAX_CATEGORIES
+
+
+def test_equal_categories_are_all_taken_or_all_left_out(monkeypatch):
+    codes = np.r_[np.repeat(np.arange(2), 20), np.repeat(np.arange(2, 12), 6)]
+    assert smooth(codes, CATEGORY).functions.shape == (100, 11)
+    monkeypatch.setattr("infoscope.estimators.independence.association.MAX_INDICATORS", 500)
+    assert MAX_INDICATORS > 500 and smooth(codes, CATEGORY).functions.shape == (100, 2)
+    assert smooth(np.arange(100) // 2, CATEGORY).functions.shape == (100, 0)
 
 
 def test_a_constant_column_has_no_function_and_a_p_value_near_1():
@@ -153,3 +159,60 @@ def test_many_small_categories_are_distinguished():
         y = 0.5 * draws.normal(size=20)[codes] + draws.normal(size=300)
         found.append(independence([smooth(codes, CATEGORY)], [smooth(y, NUMBER)]).p[0, 0] <= 0.05)
     assert np.mean(found) > 0.8
+
+
+def of_rows(count):
+    """Draws columns of a category that so many rows have."""
+    return lambda generator, n: smooth(generator.permutation(n) < count, CATEGORY)
+
+
+def of_kind(kind, categories=4):
+    """Draws columns of a kind, without ties except of categories."""
+    if kind == CATEGORY:
+        return lambda generator, n: smooth(generator.integers(0, categories, n), CATEGORY)
+    return lambda generator, n: smooth(generator.random(n), kind)
+
+
+DRAWS = {
+    "number": of_kind(NUMBER), "category": of_kind(CATEGORY), "angle": of_kind(ANGLE),
+    "rare 2": of_rows(2), "rare 3": of_rows(3), "rare 5": of_rows(5), "half": lambda g, n: of_rows(n // 2)(g, n),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [4, 5, 7, 10, 20, 50, 100])
+def test_few_rows_and_rare_categories_are_seldom_called_dependent(n):
+    """All pairs of kinds, 6 columns each: rejected at most as often as the level says and four standard errors."""
+    generator = np.random.default_rng(n)
+    columns = [[draw(generator, n) for draw in DRAWS.values() for _ in range(6)] for _ in "xy"]
+    p = independence(*columns).p
+    for level in (0.05, 0.005):
+        assert np.mean(p <= level) <= level + 4 * np.sqrt(level / p.size)
+    assert p.min() >= 1e-7
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_no_p_value_is_smaller_than_that_of_the_rarest_order(name):
+    """Of 6 rows there are 720 orders."""
+    generator = np.random.default_rng(0)
+    column = DRAWS[name](generator, 6)
+    assert independence([column], [column]).p.item() >= 1 / 720
+
+
+def test_dependence_of_few_rows_is_found():
+    generator = np.random.default_rng(0)
+    for n in (8, 12, 19):
+        x = generator.normal(size=n)
+        columns = [smooth(x, NUMBER)], [smooth(np.exp(x), NUMBER)]
+        assert independence(*columns).p.item() < 1e-4
+
+
+@pytest.mark.parametrize("kind", [CATEGORY, ANGLE])
+def test_names_of_categories_and_the_start_of_a_circle_change_nothing(kind):
+    generator = np.random.default_rng(0)
+    for n in (12, 60, 400):
+        y = smooth(generator.normal(size=n), NUMBER)
+        codes = generator.permutation(n) // 2 if n < 100 else generator.permutation(n) // 10
+        values = codes if kind == CATEGORY else codes / (codes.max() + 1)
+        renamed = generator.permutation(n)[codes] if kind == CATEGORY else (values + 0.3) % 1.0
+        p = [independence([smooth(column, kind)], [y]).p.item() for column in (values, renamed)]
+        assert p[1] == pytest.approx(p[0], rel=1e-9)

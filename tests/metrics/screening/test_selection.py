@@ -60,6 +60,22 @@ def test_selecting_no_column_warns():
         assert selector.transform(X).shape == (N, 0)
 
 
+def of_numbers(generator):
+    return generator.normal(size=(5, 300)), generator.normal(size=5)
+
+
+def of_rare_categories(generator):
+    table = np.array([generator.permutation(50) < 2 for _ in range(100)]).T
+    return table, np.where(np.arange(50) < 3, "yes", "no")
+
+
+@pytest.mark.parametrize("make", [of_numbers, of_rare_categories])
+def test_wide_tables_of_few_rows_or_rare_values_have_no_discovery_by_chance(make):
+    generator = np.random.default_rng(3)
+    found = [InformationSelector().fit(*make(generator)).support_.any() for _ in range(8)]
+    assert np.mean(found) <= 1 / 8
+
+
 def test_redundant_columns_are_dropped():
     rng = np.random.default_rng(1)
     copies = np.column_stack([X, X[:, 0] + 0.5 * rng.normal(size=N)])
@@ -132,6 +148,8 @@ def test_categories_are_named_by_place_mask_or_name():
         for discrete in (["label"], [0], np.array([True, False]))
     ]
     assert (q_values[0] == q_values).all() and q_values[0][0] < 1e-6 * InformationSelector().fit(frame, y).q_values_[0]
+    none = InformationSelector(discrete=[]).fit(frame, y)
+    np.testing.assert_array_equal(none.q_values_, InformationSelector().fit(frame, y).q_values_)
     with refused("discrete", "name"):
         InformationSelector(discrete=["nothing"]).fit(frame, y)
     with refused("level", "range"):

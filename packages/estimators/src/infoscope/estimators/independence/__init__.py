@@ -1,9 +1,10 @@
 """Tests of independence, also given other variables, in milliseconds: of two variables, or of hundreds of columns.
 
-arrays       independence_test of two variables, given a third
-columns      the columns of a table with their types
-association  tests of all columns with all others, from smooth functions of ranks
-beyond       tests of what is left beyond other columns, and a choice of columns step by step
+arrays        independence_test of two variables, given a third
+columns       the columns of a table with their types
+association   tests of all columns with all others, from smooth functions of ranks
+permutations  their p-values for few rows and rare values
+beyond        tests of what is left beyond other columns, and a choice of columns step by step
 """
 
 from infoscope.late import exports

@@ -22,10 +22,10 @@ from infoscope.estimators.independence.association import (
     smooth,
 )
 from infoscope.estimators.independence.beyond import beyond, information_of_residuals, residuals
-from infoscope.estimators.independence.columns import MAX_CATEGORIES_PER_ROW, smooth_column
+from infoscope.estimators.independence.columns import MAX_CATEGORIES_PER_ROW, smooth_columns
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
-from infoscope.estimators.variables import Variable, aligns, as_variables, single_columns
+from infoscope.estimators.variables import Variable, aligns, as_variables
 from infoscope.notebook import InNotebook
 
 LEVEL = 0.05  # of a dependence given z, at which it is tested with trees as well
@@ -61,10 +61,7 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
     series. InfoscopeError: as `as_variables`, a category of nearly every row, fewer than 4 rows.
     """
     variables = {"x": x, "y": y} | ({} if z is None else {"z": z})
-    smooth = {
-        name: [smooth_column(name, one) for one in single_columns(name, value)] for name, value in variables.items()
-    }
-    columns = {name: [one for one in found if one is not None] for name, found in smooth.items()}
+    columns = {name: smooth_columns(name, value) for name, value in variables.items()}
     given = columns.get("z", [])
     variables, codes = as_variables(
         groups, **{name: value for name, value in variables.items() if name != "z" or given}
@@ -121,7 +118,7 @@ def joined(columns: Sequence[Smooth]) -> Smooth:
         resolutions.append(sum(part.shape[1] for part in order))
     functions = np.hstack(order)
     kept = independent_columns(functions)
-    degrees = np.concatenate([column.degrees for column in columns])
+    degrees = np.concatenate([column.degrees[: column.scores.shape[1]] for column in columns])
     smoothest = np.argsort(degrees, kind="stable")
     scores = np.hstack([column.scores for column in columns])[:, smoothest]
     counts = tuple(int(kept[:count].sum()) for count in resolutions)

@@ -3,7 +3,8 @@
 A column becomes a few orthonormal functions: polynomials of the ranks of numbers, waves of an angle, indicators of
 categories. The statistic is a sum of squared correlations of the functions of two columns (Pillai's trace). Under
 independence its mean and variance over permutations are known exactly (Kazi-Aoual et al. 1995, as given by Josse, Pagès
-& Husson 2008), and it follows closely the beta distribution with these. The sums at four resolutions, from one function
+& Husson 2008), and it follows closely the beta distribution with these, except where rows or values are few
+(`permutations`). The sums at four resolutions, from one function
 of each column to all, give one p-value by the Cauchy combination (Liu & Xie 2020), with more weight on the coarser
 ones. These are smooth tests (Neyman 1937; Kallenberg & Ledwina 1999). With groups, mean and variance are those of sums
 over independent groups (Satterthwaite 1946).
@@ -16,18 +17,25 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import gammaln, ndtri
 from scipy.stats import beta, gamma, rankdata
+
+from infoscope.estimators.independence.permutations import ROUNDING, permutation_p_values, rows_of_rarer_value
 
 Values = NDArray[np.float64]
 
 RESOLUTIONS = (1, 2, 4, 8)  # functions of a number
 WAVES = (2, 4, 8, 8)  # functions of an angle: cosine and sine of its multiples
 WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
-MAX_CATEGORIES, MIN_CATEGORY_ROWS = 30, 5  # of the categories with their own function; the others are one
+MIN_CATEGORY_ROWS = 5  # of a category with a function of its own; the others are one
+MAX_INDICATORS = 20_000_000  # numbers in the functions of a column of categories: 160 MB
 MAX_COMBINED_P = 0.99  # at one resolution, so that a p-value near 1 does not outweigh a small one
 MIN_NEW_SHARE = 1e-6  # of a column that others do not span; less is rounding
 MAX_DEGREE = 4  # of polynomials of normal scores
+MIN_BETA_ROWS, MIN_BETA_CLASS = 20, 10  # rows, and rows of a value, of which sums follow a beta distribution
+MAX_SMALL_ROWS = 100  # of a table in which every category must have so many rows for it
+MAX_UNEVEN = 0.1  # share of the variance by uneven leverages up to which they do: rare values in both columns have more
+MAX_PRODUCTS = 20_000_000  # correlations of functions that are held at once
 MIN_ROWS = 4  # for which the variance over permutations is defined
 NUMBER, WHOLE, CATEGORY, ANGLE = "number", "whole number", "category", "angle"
 
@@ -39,7 +47,7 @@ class Smooth:
     functions    [n, d], orthonormal
     resolutions  how many of these each resolution takes
     scores       [n, e], polynomials of normal scores (indicators, waves), of which conditional means are simple
-    degrees      [e], of these; 1 of indicators
+    degrees      [d], of functions; the first e are those of the scores; 1 of indicators
     """
 
     functions: Values
@@ -56,25 +64,37 @@ def smooth(values: Values, kind: str) -> Smooth:
     """The functions of a column [n] of numbers, whole numbers, angles (in turns) or codes of categories.
 
     Levels of numbers of fewer than sqrt(n) rows are joined with a neighbour; categories of fewer than these are left to
-    the finer resolutions, and those of fewer than 5 rows are one. A column that is constant has no function.
+    the finer resolutions, and those of fewer than 5 rows are one, where some have 5. A constant column has no function.
     """
     n = len(values)
+    most = max(int(np.sqrt(n) / 2), 1)
     if kind == CATEGORY:
         functions, coarse = _indicators(values.astype(np.intp))
         count = functions.shape[1]
         return Smooth(functions, (coarse, coarse, count, count), functions, np.ones(count, np.intp))
     if kind == ANGLE:
-        turns = 2 * np.pi * rankdata(values % 1.0) / n
-        waves = [part(k * turns) for k in range(1, max(WAVES) // 2 + 1) for part in (np.cos, np.sin)]
+        turns = 2 * np.pi * _ranks_on_circle(values) / n
+        waves = []
+        for multiple in range(1, min(max(WAVES) // 2, (most + 1) // 2) + 1):
+            waves.append(np.cos(multiple * turns))
+            waves.append(np.sin(multiple * turns))
         functions = _orthonormal(np.stack(waves, axis=1))
-        return Smooth(
-            functions, _at_most(WAVES, functions), functions[:, :4], np.arange(2, functions[:, :4].shape[1] + 2) // 2
-        )
+        degrees = np.arange(2, functions.shape[1] + 2) // 2
+        return Smooth(functions, _at_most(WAVES, functions), functions[:, :4], degrees)
     ranks = (rankdata(_merged_levels(values)) - 0.5) / n
-    degree = min(max(RESOLUTIONS), int(np.sqrt(n) / 2), len(np.unique(ranks)) - 1)
-    functions = _orthonormal(np.polynomial.legendre.legvander(2 * ranks - 1, max(degree, 0))[:, 1:])
+    degree = min(max(RESOLUTIONS), most, len(np.unique(ranks)) - 1)
+    functions = _orthonormal(np.polynomial.legendre.legvander(2 * ranks - 1, degree)[:, 1:])
     scores = _orthonormal(np.polynomial.hermite_e.hermevander(ndtri(ranks), min(degree, MAX_DEGREE))[:, 1:])
-    return Smooth(functions, _at_most(RESOLUTIONS, functions), scores, np.arange(1, scores.shape[1] + 1))
+    return Smooth(functions, _at_most(RESOLUTIONS, functions), scores, np.arange(1, functions.shape[1] + 1))
+
+
+def _ranks_on_circle(values: Values) -> Values:
+    """Ranks of angles [n], in turns, from the end of the largest gap on, so that they do not depend on where 0 is."""
+    turns = np.round(values % 1.0, 9) % 1.0
+    levels, sizes = np.unique(turns, return_counts=True)
+    gaps = np.round((levels - np.roll(levels, 1)) % 1.0, 9)
+    start = levels[np.lexsort([sizes, gaps])[-1]]
+    return rankdata(np.round((turns - start) % 1.0, 9) % 1.0)
 
 
 def _at_most(resolutions: Sequence[int], functions: Values) -> tuple[int, ...]:
@@ -83,8 +103,9 @@ def _at_most(resolutions: Sequence[int], functions: Values) -> tuple[int, ...]:
 
 def _orthonormal(columns: Values) -> Values:
     """The columns made orthonormal, in their order, without what those before them and a constant already span."""
-    columns = np.column_stack([np.ones(len(columns)), columns])
-    return np.linalg.qr(columns[:, independent_columns(columns)])[0][:, 1:]
+    columns = np.column_stack([np.ones(len(columns)), columns])[:, : len(columns)]
+    directions, triangle = np.linalg.qr(columns[:, independent_columns(columns)])
+    return (directions * np.sign(np.diag(triangle)))[:, 1:]
 
 
 def independent_columns(columns: Values) -> NDArray[np.bool_]:
@@ -94,12 +115,19 @@ def independent_columns(columns: Values) -> NDArray[np.bool_]:
 
 
 def _indicators(codes: NDArray[np.intp]) -> tuple[Values, int]:
-    """Functions of the categories, the most frequent first, and how many are of those of sqrt(n) rows or more."""
+    """Functions of the categories, the most frequent first, and how many are of those of sqrt(n) rows or more.
+
+    Categories of one size are all taken or all left out, so that nothing depends on their names.
+    """
     sizes = np.bincount(codes)
-    frequent = np.argsort(-sizes, kind="stable")[:MAX_CATEGORIES]
-    kept = max(1, int((sizes[frequent] >= MIN_CATEGORY_ROWS).sum()))
-    functions = _orthonormal((codes[:, None] == frequent[:kept]).astype(np.float64))
-    coarse = int((sizes[frequent[:kept]] >= np.sqrt(len(codes))).sum())
+    order = np.argsort(-sizes, kind="stable")
+    sizes = sizes[order]
+    kept = int((sizes >= min(MIN_CATEGORY_ROWS, sizes[0])).sum())
+    most = MAX_INDICATORS // len(codes)
+    if kept > most:
+        kept = int((sizes > sizes[most]).sum())
+    functions = _orthonormal((codes[:, None] == order[:kept]).astype(np.float64))
+    coarse = int((sizes[:kept] >= np.sqrt(len(codes))).sum())
     return functions, min(coarse, functions.shape[1])
 
 
@@ -142,23 +170,64 @@ def independence(x: Sequence[Smooth], y: Sequence[Smooth], groups: NDArray[np.in
             for b in y
         ]
         return stacked_tests(found, (len(x), len(y)))
-    squares = _stacked(x).T @ _stacked(y)
-    squares *= squares
-    n, sums, means, variances, taken = x[0].n, [], [], [], []
+    functions_y = _stacked(y)
+    blocks, size = [], 0
+    for column in x:  # so that no table of products is too large
+        if size == 0 or size + column.functions.shape[1] > MAX_PRODUCTS // max(functions_y.shape[1], 1):
+            blocks.append([])
+            size = 0
+        blocks[-1].append(column)
+        size += column.functions.shape[1]
+    tests = [_independence(block, y, functions_y) for block in blocks]
+    return Tested(np.vstack([test.p for test in tests]), np.vstack([test.strength for test in tests]))
+
+
+def _independence(x: Sequence[Smooth], y: Sequence[Smooth], functions_y: Values) -> Tested:
+    n = x[0].n
+    squares = (_stacked(x).T @ functions_y) ** 2
+    p, taken, standardised, deviations = [], [], [], []
+    rare_x, rare_y = ([_has_rare_value(column) for column in columns] for columns in (x, y))
+    unlike_beta = np.logical_or.outer(rare_x, rare_y) | (n < MIN_BETA_ROWS)
     for place in range(len(RESOLUTIONS)):
-        (rows, a, leverage_x), (columns, b, leverage_y) = (_of_resolution(columns, place) for columns in (x, y))
-        sums.append(_block_sums(_block_sums(squares[np.ix_(rows, columns)], a).T, b).T)
-        means.append(np.outer(a, b) / (n - 1))
-        variances.append(_variance(a, leverage_x, b, leverage_y, n))
+        rows, a, leverage_x = _of_resolution(x, place)
+        columns, b, leverage_y = _of_resolution(y, place)
+        total = _block_sums(_block_sums(squares[np.ix_(rows, columns)], a).T, b).T
+        mean = np.outer(a, b) / (n - 1)
+        even, uneven = _variance_parts(a, leverage_x, b, leverage_y, n)
+        variance = np.maximum(even + uneven, 1e-300)
+        largest = np.maximum(np.minimum.outer(a, b), 1)  # value of the sum
+        share = mean / largest
+        scale = np.clip(share * (1 - share) / (variance / largest**2) - 1, 1e-3, 1e6)
+        p.append(np.where(mean > 0, beta.sf(total / largest, share * scale, (1 - share) * scale), 1.0))
         taken.append(a[:, None] + 1j * b)
-    p = []
-    for total, mean, variance, sizes in zip(sums, means, variances, taken):
-        most = np.maximum(np.minimum(sizes.real, sizes.imag), 1)  # the largest value of the sum
-        mean, variance = mean / most, variance / most**2
-        scale = np.maximum(mean * (1 - mean) / np.maximum(variance, 1e-300) - 1, 1e-3)
-        p.append(np.where(mean > 0, beta.sf(total / most, mean * scale, (1 - mean) * scale), 1.0))
-    above = [(total - mean) / np.sqrt(np.maximum(v, 1e-300)) for total, mean, v in zip(sums, means, variances)]
-    return Tested(combined(np.array(p), np.array(taken)), np.max(above, axis=0))
+        standardised.append((total - mean) / np.sqrt(variance))
+        deviations.append(np.sqrt(variance))
+        unlike_beta |= uneven > MAX_UNEVEN * even
+    found = np.maximum(combined(np.array(p), np.array(taken)), np.exp(-gammaln(n + 1)))
+    pairs = list(zip(*np.nonzero(unlike_beta)))
+    if pairs:
+        weights = [_weights(x[i], y[j], [deviation[i, j] for deviation in deviations]) for i, j in pairs]
+        found[unlike_beta] = permutation_p_values(x, y, pairs, weights)
+    return Tested(found, np.max(standardised, axis=0))
+
+
+def _has_rare_value(column: Smooth) -> bool:
+    """Whether one of two values has few rows, or one of several categories of a small table."""
+    two_values = rows_of_rarer_value(column)
+    if two_values or column.n > MAX_SMALL_ROWS or column.degrees.max(initial=1) > 1:
+        return 0 < two_values < MIN_BETA_CLASS
+    return bool((column.functions**2).sum(axis=1).max() + 1 / column.n > 1 / MIN_BETA_CLASS)
+
+
+def _weights(x: Smooth, y: Smooth, deviations: Sequence[float]) -> Values:
+    """Weights [a, b] of squared correlations: their sum is that of the sums at each resolution, in deviations."""
+    weights = np.zeros((x.functions.shape[1], y.functions.shape[1]))
+    before = (0, 0)
+    for weight, a, b, deviation in zip(WEIGHTS, x.resolutions, y.resolutions, deviations):
+        if (a, b) != before and a * b > 0:
+            weights[:a, :b] += weight / max(deviation, ROUNDING)
+        before = a, b
+    return weights
 
 
 def stacked_tests(found: Sequence[Tested], shape: tuple[int, ...]) -> Tested:
@@ -186,11 +255,14 @@ def _block_sums(values: Values, counts: NDArray[np.intp]) -> Values:
     return totals[ends] - totals[ends - counts]
 
 
-def _variance(a: Values, leverage_x: Values, b: Values, leverage_y: Values, n: int) -> Values:
-    """The variance [p, q] over permutations of a sum of squared correlations of a [p] and b [q] functions."""
-    spread = 2 * np.outer(a * (n - 1 - a), b * (n - 1 - b)) / ((n - 1) ** 2 * (n + 1) * (n - 2))
-    uneven = [n * (n + 1) * leverage - (n - 1) * (c * c + 2 * c) for leverage, c in ((leverage_x, a), (leverage_y, b))]
-    return spread + np.outer(*uneven) / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+def _variance_parts(a: Values, leverage_x: Values, b: Values, leverage_y: Values, n: int) -> tuple[Values, Values]:
+    """The variance [p, q] over permutations of a sum of squared correlations of a [p] and b [q] functions, in two
+    parts: that of rows of equal leverage, and what uneven leverages add.
+    """
+    even = 2 * np.outer(a * (n - 1 - a), b * (n - 1 - b)) / ((n - 1) ** 2 * (n + 1) * (n - 2))
+    uneven_x = n * (n + 1) * leverage_x - (n - 1) * (a * a + 2 * a)
+    uneven_y = n * (n + 1) * leverage_y - (n - 1) * (b * b + 2 * b)
+    return even, np.outer(uneven_x, uneven_y) / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
 
 
 def combined(p: Values, taken: Values) -> Values:

@@ -9,8 +9,11 @@ predictions must be good). Columns are added forwards and dropped backwards, as 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations, product
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +32,7 @@ from infoscope.estimators.independence.association import (
 from infoscope.estimators.result import Estimate, mean_of
 
 TESTED_DEGREES = (1, 2)  # of the normal scores that are tested, by resolution
+TREES = 40
 METHOD = "partial correlation of normal scores"
 Groups = NDArray[np.int64] | None
 
@@ -47,8 +51,9 @@ def residuals(columns: Sequence[Smooth], given: Sequence[Smooth]) -> list[Residu
     fitted = _fitted_functions(given, columns[0].n)
     found = []
     for column in columns:
-        scores = column.scores[:, column.degrees <= TESTED_DEGREES[-1]]
-        sizes = tuple(int((column.degrees <= degree).sum()) for degree in TESTED_DEGREES)
+        degrees = column.degrees[: column.scores.shape[1]]
+        scores = column.scores[:, degrees <= TESTED_DEGREES[-1]]
+        sizes = tuple(int((degrees <= degree).sum()) for degree in TESTED_DEGREES)
         found.append(Residuals(scores - fitted @ (fitted.T @ scores), sizes, fitted.shape[1]))
     return found
 
@@ -59,49 +64,84 @@ def residuals_of_trees(
     """The residuals given trees of the others as well, fitted to one half of the rows or groups for the other half."""
     from sklearn.ensemble import ExtraTreesRegressor  # takes a second to import
 
-    inputs = np.hstack([column.functions[:, : np.count_nonzero(column.degrees == 1)] for column in given])
-    units = np.arange(len(inputs)) if groups is None else groups
+    before = np.hstack([column.scores for column in columns]).round(12)
+    inputs = np.hstack([_inputs(column, before) for column in given]).round(9)
+    order = np.lexsort(np.hstack([before, inputs]).round(9).T)  # nothing depends on the order of rows
+    inputs, scores = inputs[order], before[order]
+    units = np.arange(len(order))
+    if groups is not None:  # numbered by their first rows
+        _, first, codes = np.unique(groups[order], return_index=True, return_inverse=True)
+        units = np.argsort(np.argsort(first))[codes]
     half = (np.random.default_rng(seed).permutation(units.max() + 1) * 2 > units.max())[units]
-    before = np.hstack([column.scores for column in columns])
-    after = before.copy()
+    after = scores.copy()
     for train in (half, ~half):
-        trees = ExtraTreesRegressor(40, min_samples_leaf=5, random_state=seed)
-        trees.fit(inputs[train], before[train] if before.shape[1] > 1 else before[train, 0])
-        after[~train] -= trees.predict(inputs[~train]).reshape(-1, before.shape[1])
+        trees = ExtraTreesRegressor(TREES, min_samples_leaf=5, random_state=seed)
+        trees.fit(inputs[train], scores[train] if scores.shape[1] > 1 else scores[train, 0])
+        after[~train] -= trees.predict(inputs[~train]).reshape(-1, scores.shape[1])
+    after = after[np.argsort(order)]
     ends = np.cumsum([column.scores.shape[1] for column in columns])
     return [replace(column, scores=part, fitted=0) for column, part in zip(columns, np.split(after, ends[:-1], axis=1))]
 
 
+def _inputs(column: Smooth, scores: Values) -> Values:
+    """What trees see of a column: its functions of degree 1, or the places of its categories in an order that does not
+    depend on their names: by their rows, and by the sum of squared scores among equals.
+    """
+    degree_1 = column.functions[:, column.degrees == 1]
+    if column.degrees.max(initial=1) > 1 or degree_1.shape[1] < 2:
+        return degree_1
+    _, codes, sizes = np.unique(degree_1.round(9), axis=0, return_inverse=True, return_counts=True)
+    codes = codes.reshape(-1)
+    squares = np.bincount(codes, (scores**2).sum(axis=1)).round(12)
+    return np.argsort(np.lexsort([squares, sizes]))[codes][:, None].astype(np.float64)
+
+
 def _fitted_functions(given: Sequence[Smooth], n: int) -> Values:
     """Orthonormal [n, f]: a constant, functions of columns and products of two, the smoothest first, at most a fifth of
-    the rows, and 200.
+    the rows, and 200. Functions of one degree of a column, or of two, are all fitted or all left out.
     """
-    single = [
-        (degree, place, part, number)
-        for place, one in enumerate(given)
-        for part, degrees in enumerate((one.degrees.tolist(), range(1, one.functions.shape[1] + 1)))
-        for number, degree in enumerate(degrees)
-    ]
-    products = [
-        (int(d + e), place, other, i, j)
-        for place, one in enumerate(given)
-        for other in range(place)
-        for i, d in enumerate(one.degrees)
-        for j, e in enumerate(given[other].degrees)
-        if d + e <= MAX_DEGREE
-    ]
     most = max(1, min(int(0.2 * n), 200))  # fitted functions: 0.2 per row, 200 in all
+    features, sizes = [np.ones((n, 1))], []
+    for _, make in sorted(_blocks(given), key=itemgetter(0)):
+        block = make()
+        if block.shape[1] + sum(sizes) <= 2 * most:
+            features.append(block)
+            sizes.append(block.shape[1])
+    columns = np.hstack(features)
+    independent = independent_columns(columns)
+    end, count = 1, 0
+    for size in sizes:
+        new = independent[end : end + size].sum()
+        if count + new > most:
+            independent[end : end + size] = False
+            new = 0
+        count += new
+        end += size
+    return np.linalg.qr(columns[:, independent])[0]
 
-    def feature(where: tuple[int, ...]) -> Values:
-        if len(where) == 4:
-            _, place, part, number = where
-            return (given[place].scores, given[place].functions)[part][:, number]
-        _, place, other, i, j = where
-        return given[place].scores[:, i] * given[other].scores[:, j] * np.sqrt(n)
 
-    chosen = sorted([*single, *products], key=lambda where: where[0])[: 2 * most]
-    features = np.stack([np.ones(n), *map(feature, chosen)], axis=1)
-    return np.linalg.qr(features[:, independent_columns(features)][:, : most + 1])[0]
+def _blocks(given: Sequence[Smooth]) -> Iterator[tuple[int, Callable[[], Values]]]:
+    """Degrees, and functions [n, k] of each: of the columns, and products of two of these."""
+    for column in given:
+        for part in (column.scores, column.functions):
+            degrees = column.degrees[: part.shape[1]]
+            for degree in np.unique(degrees):
+                yield int(degree), partial(_of_degree, part, degrees, degree)
+    for first, second in combinations(given, 2):
+        for degree, other in product(np.unique(first.degrees), np.unique(second.degrees)):
+            if degree + other <= MAX_DEGREE:
+                yield int(degree + other), partial(_products, first, degree, second, other)
+
+
+def _of_degree(columns: Values, degrees: NDArray[np.intp], degree: int) -> Values:
+    return columns[:, degrees == degree]
+
+
+def _products(first: Smooth, degree: int, second: Smooth, other: int) -> Values:
+    """The products [n, k] of the scores of a degree of one column with those of a degree of another."""
+    x = _of_degree(first.scores, first.degrees[: first.scores.shape[1]], degree)
+    y = _of_degree(second.scores, second.degrees[: second.scores.shape[1]], other)
+    return (x[:, :, None] * y[:, None, :]).reshape(len(x), -1) * np.sqrt(len(x))
 
 
 def tested_residuals(x: Residuals, y: Residuals, groups: Groups = None) -> Tested:

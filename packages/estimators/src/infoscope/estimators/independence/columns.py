@@ -21,6 +21,7 @@ from infoscope.estimators.variables import (
     categorical,
     columns,
     factorise,
+    single_columns,
 )
 
 MAX_CATEGORIES_PER_ROW = 0.5  # of more, a column only names the rows
@@ -119,3 +120,15 @@ def smooth_column(name: str, value: Any) -> Smooth | None:
     if missing := int((~column.known).sum()):
         raise MissingValues(f"{name} must have no missing values, got {missing:,} of {len(column.known):,}.")
     return column.smooth(column.known)
+
+
+def smooth_columns(name: str, value: Any) -> list[Smooth]:
+    """Functions of the columns of a variable that vary; an angle is one column. MissingValues."""
+    if isinstance(value, (list, tuple)) and any(isinstance(block, Angle) for block in value):
+        return [column for block in value for column in smooth_columns(name, block)]
+    if isinstance(value, Angle):
+        parts = [Angle(column, value.period) for column in bare_columns(name, value.values)]
+    else:
+        parts = single_columns(name, value)
+    smooth = [smooth_column(name, part) for part in parts]
+    return [column for column in smooth if column is not None]

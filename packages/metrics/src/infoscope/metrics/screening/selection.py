@@ -95,6 +95,8 @@ class InformationSelector(SelectorMixin, BaseEstimator):
         if isinstance(self.discrete, str) and self.discrete == "auto":
             return known
         named = np.atleast_1d(self.discrete)
+        if named.size == 0:
+            return known
         if named.dtype.kind not in "UO":
             try:
                 known[named] = True

@@ -1,0 +1,160 @@
+"""p-values by permutations, where few rows or rare values in both columns leave no smooth distribution.
+
+All permutations of at most 8 rows; the hypergeometric distribution of two columns of two values (Fisher 1935); else
+drawn permutations, more of them for smaller p-values (Besag & Clifford 1991). The statistic is a weighted sum of the
+squared correlations of `association`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import hypergeom
+
+if TYPE_CHECKING:
+    from infoscope.estimators.independence.association import Smooth
+
+Values = NDArray[np.float64]
+
+MAX_ENUMERATED = 8  # rows of which all permutations are taken
+MIN_EXCEEDANCES = 20  # permutations with a statistic as large as the observed one, at which drawing ends
+FIRST_DRAWN, MIN_DRAWN, MAX_DRAWN = 1_000, 50_000, 1_000_000  # permutations at first, and of a small p-value
+DRAWN_PER_PAIR = 400  # so that the smallest p-value is small enough among those of all pairs
+MAX_PRODUCTS = 10_000_000_000  # multiplications for all pairs; beyond it only the first permutations are drawn
+MAX_NUMBERS = 10_000_000  # that are held at once
+ROUNDING = 1e-9  # relative; statistics that differ less are equal
+
+
+def permutation_p_values(
+    x: Sequence[Smooth], y: Sequence[Smooth], pairs: Sequence[tuple[int, int]], weights: Sequence[Values]
+) -> Values:
+    """p-values of independence of x[i] and y[j] for each pair (i, j).
+
+    weights  of each pair [a, b], of the squared correlations of a functions of x and b of y
+
+    A p-value is at least 1 / (permutations + 1). Nothing depends on the order of rows.
+    """
+    p = np.ones(len(pairs))
+    open_pairs = {}
+    columns_x = {i: _Column.of(x[i]) for i in {i for i, _ in pairs}}
+    columns_y = {j: _Column.of(y[j]) for j in {j for _, j in pairs}}
+    for place, (i, j) in enumerate(pairs):
+        correlations = x[i].functions.T @ y[j].functions
+        first, second = columns_x[i], columns_y[j]
+        if first.rarer and second.rarer:
+            p[place] = fisher_p_value(x[i].n, first.rarer, second.rarer, correlations.item() ** 2)
+        elif correlations.size:
+            observed = (1 - ROUNDING) * (weights[place] * correlations**2).sum()
+            open_pairs[place] = _Pair.of(first, second, weights[place], observed)
+    if not open_pairs:
+        return p
+    n, drawn = x[0].n, 0
+    exceedances = np.zeros(len(pairs))
+    for orders in _orders(n, max(len(pair.changed) for pair in open_pairs.values()), len(pairs)):
+        drawn += len(orders)
+        for place, pair in open_pairs.items():
+            exceedances[place] += (pair.statistics(orders) >= pair.observed).sum()
+            p[place] = exceedances[place] / drawn if n <= MAX_ENUMERATED else (exceedances[place] + 1) / (drawn + 1)
+        open_pairs = {place: pair for place, pair in open_pairs.items() if exceedances[place] < MIN_EXCEEDANCES}
+        products = sum(len(pair.changed) * pair.weights.size for pair in open_pairs.values())
+        if drawn * products > MAX_PRODUCTS or not open_pairs:
+            break
+    return p
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column whose rows have no order.
+
+    rows     sorted functions [n, d]
+    changed  [m, d], rows that differ from the most frequent one, less it
+    rarer    how many rows have the rarer one of two values; 0 of other columns
+    """
+
+    rows: Values
+    changed: Values
+    rarer: int
+
+    @classmethod
+    def of(cls, column: Smooth) -> _Column:
+        functions = column.functions
+        if functions.shape[1] == 0:
+            return cls(functions, functions, 0)
+        rows = functions[np.lexsort(functions.round(9).T[::-1])]
+        steps = np.abs(np.diff(rows, axis=0)).max(axis=1)
+        starts = np.flatnonzero(np.append(True, steps > ROUNDING))
+        sizes = np.diff(np.append(starts, len(rows)))
+        changed = rows - rows[starts[sizes.argmax()]]
+        return cls(rows, changed[np.abs(changed).max(axis=1) > ROUNDING], rows_of_rarer_value(column))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two columns whose rows are paired anew.
+
+    changed  functions [m, a] of one column in the rows without its most frequent value, less those of that value
+    rows     functions [n, b] of the other column
+    weights  [a, b] of squared correlations; observed: their sum in the data
+    """
+
+    changed: Values
+    rows: Values
+    weights: Values
+    observed: float
+
+    @classmethod
+    def of(cls, x: _Column, y: _Column, weights: Values, observed: float) -> _Pair:
+        if len(x.changed) <= len(y.changed):
+            return cls(x.changed, y.rows, weights, observed)
+        return cls(y.changed, x.rows, weights.T, observed)
+
+    def statistics(self, orders: NDArray[np.intp]) -> Values:
+        """The statistic of each order [m, rows] of the rows of the other column."""
+        permuted = self.rows[orders[:, : len(self.changed)].T].reshape(len(self.changed), -1)
+        squares = (self.changed.T @ permuted).reshape(self.changed.shape[1], len(orders), -1) ** 2
+        return np.einsum("apb,ab->p", squares, self.weights)
+
+
+def _orders(n: int, needed: int, pairs: int) -> Iterator[NDArray[np.intp]]:
+    """Permutations of n rows, some at a time, the first `needed` rows of each: all of few rows, else drawn."""
+    if n <= MAX_ENUMERATED:
+        yield np.array(list(permutations(range(n))))
+        return
+    generator = np.random.default_rng(0)
+    drawn = 0
+    while drawn < np.clip(DRAWN_PER_PAIR * pairs, MIN_DRAWN, MAX_DRAWN):
+        count = max(FIRST_DRAWN, drawn)
+        if needed**2 < n:  # few repeat a row, and are left out
+            orders = generator.integers(n, size=(min(count, MAX_NUMBERS // (8 * needed)), needed))
+            orders = orders[(np.diff(np.sort(orders, axis=1), axis=1) > 0).all(axis=1)]
+        else:
+            rows = np.tile(np.arange(n), (min(count, max(1, MAX_NUMBERS // (8 * n))), 1))
+            orders = generator.permuted(rows, axis=1)[:, :needed]
+        drawn += len(orders)
+        yield orders
+
+
+def rows_of_rarer_value(column: Smooth) -> int:
+    """The rows of the rarer value of a column of two values; 0 of any other column."""
+    if column.functions.shape[1] != 1:
+        return 0
+    values = column.functions[:, 0]
+    above = values > 0
+    if np.ptp(values[above]) > ROUNDING or np.ptp(values[~above]) > ROUNDING:
+        return 0
+    return int(min(above.sum(), (~above).sum()))
+
+
+def fisher_p_value(n: int, size_x: int, size_y: int, square: float) -> float:
+    """The probability that two values of so many of n rows each have a squared correlation of `square` or more."""
+    overlaps = np.arange(max(0, size_x + size_y - n), min(size_x, size_y) + 1)
+    covariances = overlaps / n - (size_x / n) * (size_y / n)
+    variances = [size / n * (1 - size / n) for size in (size_x, size_y)]
+    squares = covariances**2 / (variances[0] * variances[1])
+    probabilities = hypergeom.pmf(overlaps, n, size_x, size_y)
+    return float(min(1.0, probabilities[squares >= square * (1 - ROUNDING)].sum()))
