@@ -43,8 +43,8 @@ def results(found: RepresentationReport, name: str, digest: str) -> list[Result]
     groups = f" in {found.groups:,} groups" if found.groups < found.n else ""
     caption = [
         f"What blocks of {name} carry about targets, bits, n = {found.n:,} rows{groups}. Usable: by predictors on "
-        "held-out rows, a lower bound on the information. Only there: in no other block. Information: 95 % interval "
-        f"for the true value. {GRADES} H(target): its entropy.",
+        "held-out rows, a lower bound on the information. Only there: in no other block. Information: best guess "
+        f"and 95 % interval for the true value. {GRADES} H(target): its entropy.",
         *map(as_options, found.details.get("What to doubt", ())),
         f"SHA-256 of the data: {digest}.",
     ]

@@ -240,18 +240,6 @@ def beside_published(figures: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def largest_gap(beside: pd.DataFrame) -> str:
-    """The figure that differs most from the published one by the same estimate, in a sentence."""
-    gap = (beside["published"] - beside[AS_NUMBERS]).abs()
-    if gap.isna().all():
-        return "None of the published figures can be measured on these models."
-    row = beside.loc[gap.idxmax()]
-    return (
-        f"The largest difference from a published figure, estimated as there, is {gap.max():.2f} bits: {row['quantity']} "
-        f"of {row['model']} is {row[AS_NUMBERS]:.2f} bits, published {row['published']:.2f}; no error was published."
-    )
-
-
 def claims(evaluations: Sequence[Evaluation]) -> list[Claim]:
     """Every expected range and the expected order of the two models, for those of them that were evaluated."""
     kinds = by_kind(evaluations)

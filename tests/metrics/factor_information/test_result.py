@@ -135,8 +135,9 @@ def test_every_report_gives_crossed_bounds_in_standard_errors():
 def test_every_pair_is_a_cell_of_the_picture():
     found = made(0, MEANS, n=400)
     ax = found.plot(Figure().subplots())
-    np.testing.assert_array_equal(ax.images[0].get_array(), found.alone)
-    assert ax.texts[0].get_text() == f"{found.alone[0, 0]:.2f}\n± {found.standard_errors()[0][0, 0]:.2f}"
+    np.testing.assert_allclose(ax.images[0].get_array(), found.alone / found.entropy[:, None])
+    value, error = found.alone[0, 0] / np.log(2), found.standard_errors()[0][0, 0] / np.log(2)
+    assert ax.texts[0].get_text() == f"{value:.2f}\n± {error:.2f}"
     assert ax.get_title().endswith("n = 400")
     page = found._repr_html_()
     assert "2 factors, 3 latents" in page and page.index("<details>") < page.index("<table")

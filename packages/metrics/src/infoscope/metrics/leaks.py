@@ -36,7 +36,9 @@ class Unwanted(NamedTuple):
 
     def __str__(self) -> str:
         carried = f"{self.block} also carries {amount(self.information, self.ceiling)} about {self.variable}"
-        return carried if self.usable is None else f"{carried} (predictors use {self.usable.value:z.2f})"
+        if self.usable is None or self.usable.value >= self.information.value:
+            return carried
+        return f"{carried} (predictors use {self.usable.value:z.2f})"
 
 
 def leaks(

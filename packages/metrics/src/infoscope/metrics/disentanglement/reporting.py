@@ -18,7 +18,6 @@ from infoscope.checks import one_of
 from infoscope.errors import UnknownName
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
-from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import Discrete, Variable, aligns, as_variable, join
 from infoscope.metrics import pid
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
@@ -59,10 +58,10 @@ class Scores(pd.DataFrame):
     def __repr__(self) -> str:
         lines = []
         for line in self.to_dict("records"):
-            value, low, high, unit = line["value"], line["low"], line["high"], ""
-            if line["unit"] == NATS:
-                value, low, high, unit = value / NATS_PER_BIT, low / NATS_PER_BIT, high / NATS_PER_BIT, f" {BITS}"
-            text = "none" if math.isnan(value) else f"{value:z.3f}{unit} ({low:z.3f} to {high:z.3f})"
+            unit = " bits" if line["unit"] == BITS else ""
+            text = "none"
+            if math.isfinite(line["value"]):
+                text = f"{line['value']:z.3f}{unit} ({line['low']:z.3f} to {line['high']:z.3f})"
             lines.append({"score": line["score"], "value (95 %)": text, "better": line["better"]})
         table = pd.DataFrame(lines).to_string(index=False, max_colwidth=44)
         notes = self[self["notes"] != ""].groupby("notes", sort=False)["score"]
@@ -114,7 +113,8 @@ def report(
     specs = [spec for key, spec in SCORES.items() if not spec.extra or key in extra]
     found = measure_scores(inputs, specs, tell)
     rows = [
-        {"score": titled(SCORES[key], inputs), "better": SCORES[key].better} | row(score)
+        {"score": titled(SCORES[key], inputs), "better": SCORES[key].better}
+        | row(score.bits if score.unit == NATS else score)
         for key, score in found.items()
     ]
     for name in decompositions:

@@ -12,14 +12,15 @@ from scipy.special import ndtr
 
 from infoscope.errors import OutOfRange, TooFew, UnknownName, WrongShape
 from infoscope.estimators.result import NATS, Estimate, Estimates, quantile, root_sum_squares, undefined
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.pid import BRANCHES, ROUNDING, TERMS, Bounds, crossing_note, finite, is_low
-from infoscope.notebook import InNotebook, axes, heat
+from infoscope.notebook import as_html, axes, heat
 
 OF_ENTROPY, SHARE = "share of H(y)", "share"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FactorInformation(InNotebook):
+class FactorInformation:
     """Mutual informations of K factors y and L latents z, nats.
 
     entropy    [K]      H(y_k); NaN for a factor of numbers
@@ -29,8 +30,6 @@ class FactorInformation(InNotebook):
     surprisal  [n, K]   -log p(y_k); None where the entropy is known
     clusters   [n]      labels of dependent draws or rows; None: independent
     """
-
-    folded_table = "Every factor and latent (nats)"
 
     factors: tuple[str, ...]
     latents: tuple[str, ...]
@@ -266,26 +265,35 @@ class FactorInformation(InNotebook):
         return Estimate(float(value), error, unit, self.n, self.method, units=units, influence=deviation)
 
     def __str__(self) -> str:
-        lines = [f"{len(self.factors)} factors, {len(self.latents)} latents; {self.method}; nats:"]
+        lines = [f"{len(self.factors)} factors, {len(self.latents)} latents; {self.method}; bits:"]
         errors, best = self.standard_errors(), self.best_latent()
         for k, factor in enumerate(self.factors):
             alone, joint = (
-                f"{value:.3f} ± {error:.3f}"
+                f"{value / NATS_PER_BIT:.3f} ± {error / NATS_PER_BIT:.3f}"
                 for value, error in ((self.alone[k, best[k]], errors[0][k, best[k]]), (self.joint[k], errors[2][k]))
             )
             lines.append(
-                f"  {factor}: H = {self.entropy[k]:.3f}; all latents {joint}, the best single one, "
+                f"  {factor}: H = {self.entropy[k] / NATS_PER_BIT:.3f}; all latents {joint}, the best single one, "
                 f"{self.latents[best[k]]}, {alone}"
             )
         return "\n".join([*lines, f"UniBound {self.unibound()!r}", *self.notes])
 
+    def _repr_html_(self) -> str:
+        table = self.table()
+        numbers = table.select_dtypes("number").columns
+        table[numbers] /= NATS_PER_BIT
+        return as_html(str(self).splitlines(), folded={"Every factor and latent (bits)": table})
+
     def plot(self, ax: Any = None) -> Any:
-        """Draws I(y_k; z_l) of every factor and latent, nats, with standard errors; returns the axes."""
+        """Draws I(y_k; z_l) of every factor and latent, bits, with standard errors; returns the axes."""
         ax = axes(ax, (1.2 * len(self.latents) + 2.5, 0.6 * len(self.factors) + 1.6))
-        errors = np.char.mod("%.2f", self.standard_errors()[0])
-        texts = np.char.add(np.char.add(np.char.mod("%.2f", self.alone), "\n± "), errors)
-        image = heat(ax, self.alone, texts, self.factors, self.latents, max(float(self.alone.max()), ROUNDING))
-        ax.figure.colorbar(image, ax=ax, label="information about the factor (nats)")
+        bits = self.alone / NATS_PER_BIT
+        errors = np.char.mod("%.2f", self.standard_errors()[0] / NATS_PER_BIT)
+        texts = np.char.add(np.char.add(np.char.mod("%.2f", bits), "\n± "), errors)
+        largest = max(float(self.alone.max()), ROUNDING)
+        whole = np.where(self.entropy > 0, self.entropy, largest)  # numbers have no entropy
+        image = heat(ax, self.alone / whole[:, None], texts, self.factors, self.latents)
+        ax.figure.colorbar(image, ax=ax, label="bits about the factor; colour: share of H(factor)")
         ax.set_title(self.method + (f", n = {self.n:,}" if self.n else ""))
         return ax
 

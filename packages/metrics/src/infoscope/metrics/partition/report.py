@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import hypot, isfinite
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,6 @@ _DIFFERENCES = [
 _AMOUNTS = ["value", "standard_error", "low", "high"]  # columns that have the unit of their row
 _UNWANTED = (("z_y", "D given Y", "D|Y"), ("z_d", "Y given D", "Y|D"), ("z_x", "Y and D", "Y,D"))
 _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
-_SIGNIFICANT_ERRORS = 2.0  # standard errors by which two routes must differ to disagree
 OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
 SEED_LIMITS = (
     "The constants of the old score (typical entropy 2.5, three terms) do not depend on these labels; it rewards "
@@ -165,9 +164,8 @@ class PartitionReport:
 
     @property
     def findings(self) -> list[str]:
-        """Sentences on scores, tests, where the routes disagree, and the settings."""
-        disagreements = self._disagreements() if NEIGHBOURS in self.routes else []
-        return [*self._score_lines(), *self._test_lines(), *disagreements, self._heading()]
+        """Sentences on scores, tests and the settings."""
+        return [*self._score_lines(), *self._test_lines(), self._heading()]
 
     @property
     def details(self) -> dict[str, pd.DataFrame | list[str]]:
@@ -251,23 +249,6 @@ class PartitionReport:
             lines.append(
                 f"{name} = 0: p = {test.p_value:.3g}, {test.p_holm:.3g} after Holm over {count} test{'s' * (count > 1)}"
                 f" (permuting {test.exchanged}): {finding}."
-            )
-        return lines
-
-    def _disagreements(self) -> list[str]:
-        """Where the two routes differ by more than their errors, and which of them to believe."""
-        lines = []
-        for name in _COMPARED:
-            near, usable = (self.figures[route][name].bits for route in (NEIGHBOURS, CLASSIFIER))
-            gap = near.value - usable.value
-            error = hypot(near.standard_error, usable.standard_error)
-            if not abs(gap) > max(ROUNDING, _SIGNIFICANT_ERRORS * error) or f"{abs(gap):.3f}" == "0.000":
-                continue
-            pair = f"{name}: neighbours {shown(near)}, classifier {shown(usable)}"
-            lines.append(
-                f"{pair}. The classifier's is a lower bound: the neighbour estimate is too low by {-gap:.3f}."
-                if gap < 0.0
-                else f"{pair}. Either {gap:.3f} bits are there that this family cannot use, or neighbours are biased."
             )
         return lines
 

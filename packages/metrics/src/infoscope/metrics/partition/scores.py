@@ -207,8 +207,8 @@ def side_scores(route: Route, blocks: Names) -> dict[str, Estimate]:
     synergy = {term: -factor for term, factor in co_information("z_dy").items()}
     found["synergy_of_z_dy"] = clipped(ratio(route, synergy, {least: 1.0}))
     if not shared.low > pid.ROUNDING:
-        size = f"{shared.value:.4f} ± {shared.standard_error:.4f}"
-        reason = f"I(Y;D) is {size} nats, not significantly above 0: the redundancy of z_dy is undefined."
+        size = f"{shared.bits.value:.4f} ± {shared.bits.standard_error:.4f}"
+        reason = f"I(Y;D) is {size} bits, not significantly above 0: the redundancy of z_dy is undefined."
         found["redundancy_of_z_dy"] = undefined(reason, SHARE)
     else:
         found["redundancy_of_z_dy"] = clipped(ratio(route, co_information("z_dy"), _SHARED))

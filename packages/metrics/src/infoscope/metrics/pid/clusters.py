@@ -19,6 +19,7 @@ from infoscope.estimators.variables import Variable, as_variables, join, joint_c
 from infoscope.metrics.pid.normal import jackknifed
 from infoscope.metrics.pid.tables import broja, discrete_shared_exclusion
 from infoscope.metrics.pid.terms import Decomposition, without_unique
+from infoscope.notes import Note
 
 MAX_CELLS = 1_000  # more take minutes
 
@@ -99,10 +100,11 @@ def _lost_information(kept: Estimate, sources: Variable, target: Variable, group
         return (f"The information lost by clusters is unknown, as nearest neighbours give no estimate: {reason}",)
     if not whole.low > kept.value:
         return ()
-    return (
-        f"Clusters keep {kept.value:.2f} nats of I(target; a, b), which is {whole.value:.2f} nats by nearest "
-        "neighbours; the terms decompose the part they keep. Use more clusters if there are enough rows.",
+    sentence = (
+        f"Clusters keep {kept.bits.value:.2f} bits of I(target; a, b), which is {whole.bits.value:.2f} bits by nearest "
+        "neighbours; the terms decompose the part they keep. Use more clusters if there are enough rows."
     )
+    return (Note(sentence, "lost by clusters", "clusters"),)
 
 
 def _codes(one: Variable, clusters: int, generator: np.random.Generator) -> NDArray[np.int64]:
