@@ -1,8 +1,8 @@
 """How much information x and y share: the reading and single estimators, each with a 95 % interval.
 
-DATA is a .npz with arrays x and y, or a .csv or .parquet whose columns X and Y name. The interval of the reading is for
-the true value, calibrated on simulated data; those of single estimators are for sampling error only. Written: a table,
-a figure, one page to send, and one run in MLflow.
+DATA is a table (.csv, .xlsx, .parquet) whose columns X and Y name, or a .npz with arrays x and y. The interval of the
+reading is for the true value, calibrated on simulated data; those of single estimators are for sampling error only.
+Written: a table, a figure, one page to send, and one run in MLflow.
 """
 
 import math
@@ -189,7 +189,7 @@ def main(given: SimpleNamespace) -> None:
         for row in result.figures.to_dict("records")
         for name in (given.unit, f"{given.unit}_error", f"low_{given.unit}", f"high_{given.unit}", "seconds")
     }
-    conclude(EXPERIMENT, given, page, [result], data.digest, params, metrics)
+    conclude(EXPERIMENT, given, page, [result], data, params, metrics)
 
 
 COMMAND = command("measure", main, [

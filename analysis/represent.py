@@ -1,7 +1,7 @@
 """What each block of a representation of your own carries, and what leaks: a heat map in bits, with 95 % intervals.
 
-DATA is a .npz, .csv or .parquet. X names its columns: PREFIX* is the block of the columns that begin so, and plain
-names are one block; in a .npz each array is a block. TARGETS are the variables that blocks may carry, DOMAIN the one
+DATA is a table or a .npz. X names its columns: PREFIX* is the block of the columns that begin so, and plain names
+are one block; in a .npz each array is a block. TARGETS are the variables that blocks may carry, DOMAIN the one
 that they should not, ITEMS names of the rows. Written: tables, a figure, one page to send, and one run in MLflow.
 """
 
@@ -16,12 +16,14 @@ from analysis.common.marks import save
 from analysis.common.own_data import (
     GRADES,
     TYPES,
+    announce,
     as_options,
     conclude,
     listed,
     options,
     progress,
     read_representation,
+    reading_of,
     stem_of,
 )
 from analysis.common.tables import Page, Result, printable, require_writable, short
@@ -70,8 +72,9 @@ def main(given: SimpleNamespace) -> int:
         require_int("--seed", given.seed, 0)
         data = read_representation(
             path, listed(given.x), listed(given.targets), given.domain, given.groups, given.items,
-            **{name: listed(getattr(given, name)) for name in TYPES}, each=given.each,
+            **{name: listed(getattr(given, name)) for name in TYPES}, each=given.each, options=reading_of(given),
         )  # fmt: skip
+        announce(given, data.understood)
         require_writable(stem_of("represent", given))
         found = report(
             data.blocks, data.targets, data.domain, data.groups, data.items, label=given.label, rows=given.rows,
@@ -88,7 +91,7 @@ def main(given: SimpleNamespace) -> int:
     params = {
         "n": found.n, "rows": given.rows, "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain,
     }  # fmt: skip
-    conclude(EXPERIMENT, given, Page(title, found.answers, details), made, data.digest, params, _metrics(found))
+    conclude(EXPERIMENT, given, Page(title, found.answers, details), made, data, params, _metrics(found))
     for name, why in found.unanswered.items():
         print(f"error: nothing was measured about {name}: {printable(why)}", file=sys.stderr)
     return FAILED if found.unanswered else 0

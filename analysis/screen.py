@@ -1,6 +1,6 @@
 """Which columns of a table of your own depend on a target, or on each other, by how many bits, and which to keep.
 
-DATA is a .npz, .csv or .parquet, or examples/NAME. TARGET names the column that every other one is compared with;
+DATA is a table or a .npz, or examples/NAME. TARGET names the column that every other one is compared with;
 without it all pairs of columns are. X names the columns to take (PREFIX*: all that begin so; default: all). A missing
 value leaves its row out of the pairs that it is in; names and free texts are left out. Written: a table, a figure, one
 page to send, and one run in MLflow.
@@ -12,7 +12,19 @@ from types import SimpleNamespace
 import numpy as np
 
 from analysis.common.marks import save
-from analysis.common.own_data import GRADES, TYPES, as_options, conclude, listed, options, progress, read_table, stem_of
+from analysis.common.own_data import (
+    GRADES,
+    TYPES,
+    announce,
+    as_options,
+    conclude,
+    listed,
+    options,
+    progress,
+    read_table,
+    reading_of,
+    stem_of,
+)
 from analysis.common.tables import Page, Result, require_writable
 from infoscope.checks import require_int
 from infoscope.command_line import command, option
@@ -52,7 +64,10 @@ def main(given: SimpleNamespace) -> None:
     try:
         require_int("--seed", given.seed, 0)
         types = {name: listed(getattr(given, name)) for name in TYPES}
-        data = read_table(path, listed(given.x), given.target, given.groups, **types)
+        data = read_table(
+            path, listed(given.x), given.target, given.groups, given.shuffle, reading_of(given), **types
+        )
+        announce(given, data.understood)
         require_writable(stem)
         found = screen(
             data.columns, given.target or None, data.groups, level=given.level, rows=given.rows,
@@ -69,7 +84,7 @@ def main(given: SimpleNamespace) -> None:
         "n": found.n, "rows": given.rows or "", "level": given.level, "x": given.x, "target": given.target,
         "dependent": int(found.table["dependent"].sum()), "of": len(found.table), "chosen": ",".join(found.chosen),
     }  # fmt: skip
-    conclude(EXPERIMENT, given, page, [result(found, path.name, data.digest)], data.digest, params, metrics(found))
+    conclude(EXPERIMENT, given, page, [result(found, path.name, data.digest)], data, params, metrics(found))
 
 
 COMMAND = command("screen", main, [

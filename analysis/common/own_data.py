@@ -1,5 +1,6 @@
-"""The user's own data, read from a .npz, .csv or .parquet file; their results, printed, saved and recorded."""
+"""What the options of the command line mean for a user's own data; their results, printed, saved and recorded."""
 
+import csv
 import hashlib
 import math
 import re
@@ -15,8 +16,9 @@ import click
 import numpy as np
 import pandas as pd
 
+from analysis.common.own_columns import Conventions
+from analysis.common.own_files import FileTable, Reading, read_file
 from analysis.common.tables import FOLDER, Page, Result, file_name, present, printable
-from infoscope import examples
 from infoscope.checks import require_int
 from infoscope.command_line import nearest, option
 from infoscope.errors import (
@@ -27,30 +29,33 @@ from infoscope.errors import (
     StoreUnreachable,
     TooFew,
     UnknownName,
-    UnreadableFile,
+    WrongType,
 )
 from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import Pairs
 from infoscope.estimators.arrays.registry import diagnose
 from infoscope.estimators.classifier.inputs import as_blocks
-from infoscope.estimators.variables import as_floats, as_variable, bare_columns, columns, quoted
-from infoscope.files import check_csv, read_arrays, read_parquet, reading
+from infoscope.estimators.variables import as_floats, as_variable, bare_columns, columns
 from infoscope.tracking.checks import safe_metric_names
 
-READERS = {".npz": "numpy arrays", ".csv": "a header and columns", ".parquet": "columns"}
-EXAMPLES = Path("examples")  # before the name of a table of `infoscope.examples`, in the place of a file
-SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # of files that are called .csv and have no commas
 TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold
 QUERY = (  # options that lead to other tables of one file
     "x", "y", "target", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each", "level",
+    "strict", "missing", "header", "decimal", "dates", "marks",
 )  # fmt: skip
+REFUSE = "refuse"
 MAX_DISTINCT_TEXTS = 0.5  # per row; a column with more holds names or free text
 Wrapper = Callable[[Any], Continuous | Discrete | Angle]
 
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
-    """x, y and groups as `infoscope.estimators.estimate` takes them; columns: names; digest: SHA-256 of the file."""
+    """x, y and groups as `infoscope.estimators.estimate` takes them.
+
+    columns     names
+    digest      SHA-256 of the file
+    understood  how the file was read, in one line
+    """
 
     x: Any
     y: Any
@@ -58,6 +63,7 @@ class OwnData:
     columns: tuple[tuple[str, ...], tuple[str, ...]]
     n: int
     digest: str
+    understood: str
 
 
 ASKED = {  # in each experiment
@@ -78,26 +84,50 @@ def options(sides: Mapping[str, str] = SIDES) -> list[click.Option]:
         "discrete": "columns that are categories (or PREFIX*)",
     }
     found = [
-        option("data", default="", help="a .npz, .csv or .parquet file, or examples/NAME: genes, spikes, survey"),
+        option("data", default="", help="a .csv, .xlsx, .parquet or .npz, or examples/NAME: genes, spikes, survey"),
         *(option(name, default="", metavar="NAMES", help=text) for name, text in names.items()),
         option("groups", default="", metavar="NAME", help="column: rows of equal value depend on another"),
         option("angles", default="", metavar="NAME:PERIOD", help=told),
     ]
-    if sides is SIDES:  # items of a representation may be called by the number of their row
-        found.append(option("shuffle", is_flag=True, help="the order of rows means nothing: they were sorted"))
-    return found
+    if "items" not in sides:  # which may be called by the number of their row
+        found.append(option("shuffle", is_flag=True, help="row order is arbitrary; skip the time-series check"))
+    return [
+        *found,
+        option("missing", type=click.Choice(["drop", REFUSE]), default="drop", help="what to do with incomplete rows"),
+        option("header", type=click.IntRange(0), metavar="LINE", help="number of the line with the names; 0: none"),
+        option("decimal", type=click.Choice([".", ","]), help="sign before decimals"),
+        option("dates", type=click.Choice(["day", "month"]), help="what comes first in 3/4/2020"),
+        option("marks", default="", metavar="TEXTS", help="the texts that are missing values, such as '?,NA'"),
+        option("strict", is_flag=True, help="UTF-8, commas, names in the first line, no missing values"),
+    ]
 
 
 def listed(words: str) -> list[str]:
-    """Words between commas."""
-    return [one.strip() for one in words.split(",") if one.strip()]
+    """Words between commas; a word with commas of its own is quoted: a,"b, c"."""
+    rows = csv.reader([words], skipinitialspace=True)
+    return [word.strip() for row in rows for word in row if word.strip()]
+
+
+def reading_of(given: SimpleNamespace) -> Reading:
+    """How the options say that a file is read."""
+    marks = frozenset(mark.casefold() for mark in listed(given.marks))
+    if marks:
+        marks |= {""}
+    conventions = Conventions(given.decimal or "", given.dates or "", marks)
+    return Reading(given.strict, given.header, given.missing == REFUSE, conventions)
+
+
+def announce(given: SimpleNamespace, understood: str) -> None:
+    """Prints how the file was read."""
+    print(f"{Path(given.data).name}: {printable(understood)}", file=sys.stderr, flush=True)
 
 
 def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
     """The data that the command line names, as `diagnose` checks them, whether rows are a series; errors alike."""
     require_int("--seed", given.seed, 0)
     names = {option: listed(getattr(given, option)) for option in ("x", "y", *TYPES)}
-    data = read(Path(given.data), **names, groups=given.groups, shuffle=given.shuffle)
+    data = read(Path(given.data), **names, groups=given.groups, shuffle=given.shuffle, options=reading_of(given))
+    announce(given, data.understood)
     found = diagnose(data.x, data.y, groups=data.groups)
     if found.serial is not None:
         print("warning: rows follow one another like a series: GROUPS= names groups; ARGS=--shuffle says that the file "
@@ -133,22 +163,26 @@ def stem_of(task: str, given: SimpleNamespace) -> Path:
 
 
 def conclude(
-    experiment: str, given: SimpleNamespace, page: Page, results: Sequence[Result], digest: str,
+    experiment: str, given: SimpleNamespace, page: Page, results: Sequence[Result], data: Any,
     params: Mapping[str, object], metrics: Mapping[tuple[str, ...], float],
 ) -> None:  # fmt: skip
     """Prints and saves the results with a page to send, and records one run in MLflow, which begins with the answers.
 
-    Files of results beyond the first end in the result's name. metrics: by the parts of their names (`safe_metric_names`).
+    data: an OwnData, OwnRepresentation or OwnTable. Files of results beyond the first end in the result's name.
+    metrics: by the parts of their names (`safe_metric_names`).
     """
     from infoscope.tracking.store.results import record_run  # MLflow takes two seconds to import
     from infoscope.tracking.store.ui import shown_at
 
     stem, name = stem_of(experiment, given), Path(given.data).name
+    page = replace(page, details={**page.details, "How the file was read": [data.understood]})
     paths = present(
         results, lambda one: stem if one is results[0] else stem.with_name(f"{stem.name}-{one.name}"), stem, page
     )
     answers = page.title, ["answer"], [[line] for line in page.answers], ""
-    of_all = {"data": name, "sha256": digest, "seed": given.seed, "groups": given.groups}
+    of_all = {
+        "data": name, "sha256": data.digest, "read": data.understood, "seed": given.seed, "groups": given.groups,
+    }  # fmt: skip
     params = {**of_all, **{each: getattr(given, each) for each in TYPES}, **params}
     names = safe_metric_names(metrics)
     recorded = {names[parts]: value for parts, value in metrics.items()}
@@ -167,43 +201,44 @@ def read(
     y: Sequence[str] = (),
     groups: str = "",
     shuffle: bool = False,
+    options: Reading = Reading(),
     **types: Sequence[str],
 ) -> OwnData:
     """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all that begin so and that nothing else
-    names. shuffle: in random order, the same every time. types: columns by type, as in `TYPES`.
+    names. Rows with missing values are left out. shuffle: in random order, the same every time. types: columns by type,
+    as in `TYPES`.
 
-    Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, missing values, free text.
+    Raises InfoscopeError: an unreadable file, an unknown name, a column in two options, free text.
     """
-    arrays, is_table, digest = _opened(path)
+    table = read_file(path, options)
+    arrays = table.columns
     y = list(y) or ["y"] * ("y" in arrays)
     if not y:
         raise UnknownName(f"Y must name what x is measured against, among {_some(arrays)}, got nothing.")
     y = [name for word in y for name in _named(word, arrays, {groups, *x})]
     taken = {*y, groups}
-    x = list(x) or (["x"] if "x" in arrays else [name for name in arrays if name not in taken] if is_table else [])
+    if not x:
+        x = ["x"] if "x" in arrays else [name for name in arrays if name not in taken and table.is_table]
     x = [name for word in x for name in _named(word, arrays, taken)]
-    _require(arrays, X=x, Y=y, GROUPS=[groups] if groups else [])
+    group_names = [groups] if groups else []
+    _require(table, arrays, X=x, Y=y, GROUPS=group_names)
     if not x or taken & {*x}:
         got = ", ".join(name for name in x if name in taken) or "nothing"
         raise UnknownName(f"X must name columns that are not in Y or GROUPS, got {got}.")
-    rows = {len(arrays[name]) for name in (*x, *y, *([groups] if groups else []))}
-    if len(rows) != 1:
-        raise InvalidInput(f"X, Y and GROUPS must have one number of rows, got {sorted(rows)}.")
     wrappers = _wrappers((*x, *y), "X or Y", **types)
-    order = np.random.default_rng(0).permutation(*rows) if shuffle else np.arange(*rows)
+    _require_typed(table, (*x, *y), wrappers)
+    complete, n, understood = _complete(table, (*x, *y, *group_names), options, shuffle)
     sides = []
     for names in (x, y):
-        blocks = [_block(name, arrays[name], wrappers.get(name), path, order) for name in names]
+        blocks = [_block(name, complete[name], wrappers.get(name)) for name in names]
         typed = [block for name, block in zip(names, blocks) if name in wrappers]
         sides.append(blocks[0] if len(blocks) == 1 else blocks if typed else pd.concat(blocks, axis=1))
-    groups = _groups(arrays, groups)
-    groups = None if groups is None else groups[order]
-    return OwnData(*sides, groups, (tuple(x), tuple(y)), rows.pop(), digest)
+    return OwnData(*sides, _groups(complete, groups), (tuple(x), tuple(y)), n, table.digest, understood)
 
 
 @dataclass(frozen=True, eq=False)
 class OwnRepresentation:
-    """Blocks (name -> [n, d]) and targets as `infoscope.metrics.representation.report` takes them; digest: SHA-256."""
+    """Blocks (name -> [n, d]) and targets as `infoscope.metrics.representation.report` takes them; else as OwnData."""
 
     blocks: dict[str, np.ndarray]
     targets: dict[str, Any]
@@ -211,6 +246,7 @@ class OwnRepresentation:
     groups: np.ndarray | None
     items: np.ndarray | None
     digest: str
+    understood: str
 
 
 def read_representation(
@@ -221,26 +257,30 @@ def read_representation(
     groups: str = "",
     items: str = "",
     each: bool = False,
+    options: Reading = Reading(),
     **types: Sequence[str],
 ) -> OwnRepresentation:
     """A representation in a file. x: columns of the block x, or arrays of a .npz, each a block of its own; PREFIX*: the
     block of the columns or arrays that begin so; default: all that nothing else names. Categories in x become a 0 or 1
-    for each. each: every column is a block.
+    for each. each: every column is a block. Rows with missing values are left out.
 
     Raises InfoscopeError as `read`, and for columns of x that are no numbers.
     """
-    arrays, is_table, digest = _opened(path)
+    table = read_file(path, options)
+    arrays = table.columns
     if not targets:
         raise UnknownName(f"TARGETS must name the variables that blocks may carry, among {_some(arrays)}, got nothing.")
-    _require(arrays, TARGETS=targets, DOMAIN=[domain] * bool(domain), GROUPS=[groups] * bool(groups),
+    labels = [name for name in (domain, groups, items) if name]
+    _require(table, arrays, TARGETS=targets, DOMAIN=[domain] * bool(domain), GROUPS=[groups] * bool(groups),
              ITEMS=[items] * bool(items))  # fmt: skip
-    taken = {*targets, domain, groups, items}
+    taken = {*targets, *labels}
     parts: dict[str, list[str]] = {}
     for word in x or [name for name in arrays if name not in taken]:
         prefix = word[:-1] if word.endswith("*") else None
         names = _named(word, arrays, taken)
-        _require(arrays, X=names)
-        block = "x" if prefix is None and is_table else (prefix or word).rstrip("_.-") or "x"
+        _require(table, arrays, X=names)
+        is_column = table.is_table and np.ndim(arrays[names[0]]) == 1
+        block = "x" if prefix is None and is_column else (prefix or word).rstrip("_.-") or "x"
         for name in names:
             parts.setdefault(name if each else block, []).append(name)
     named = [name for names in parts.values() for name in names]
@@ -248,6 +288,8 @@ def read_representation(
         got = ", ".join(sorted(taken & {*named})) or "nothing"
         raise UnknownName(f"X must name columns that nothing else names, got {got}.")
     wrappers = _wrappers((*targets, *named), "TARGETS or X", **types)
+    _require_typed(table, (*targets, *named), wrappers)
+    arrays, _, understood = _complete(table, (*targets, *named, *labels), options)
     numbers = {name: arrays[name] for name in named}
     for name, values in numbers.items():
         if name in wrappers:
@@ -257,40 +299,65 @@ def read_representation(
             how = "leave it out, or name it in DISCRETE="
             raise UnknownName(f"X must name columns of numbers, got {name!r}, whose first row is {first}: {how}.")
     blocks = as_blocks({block: np.column_stack([numbers[name] for name in names]) for block, names in parts.items()})
-    if each and not is_table:
+    if each and not table.is_table:
         blocks = {column: values[:, None] for name, block in blocks.items() for column, values in _split(name, block)}
-    aims = {name: _block(name, arrays[name], wrappers.get(name), path) for name in targets}
+    aims = {name: _block(name, arrays[name], wrappers.get(name)) for name in targets}
     domain, items = (np.asarray(arrays[name]) if name else None for name in (domain, items))
-    return OwnRepresentation(blocks, aims, domain, _groups(arrays, groups), items, digest)
+    return OwnRepresentation(blocks, aims, domain, _groups(arrays, groups), items, table.digest, understood)
 
 
 @dataclass(frozen=True, eq=False)
 class OwnTable:
-    """Columns by name, and groups, as `infoscope.metrics.screen` takes them; digest: SHA-256 of the file."""
+    """Columns by name, and groups, as `infoscope.metrics.screen` takes them; else as OwnData."""
 
     columns: dict[str, Any]
     groups: Any
     digest: str
+    understood: str
 
 
 def read_table(
-    path: Path, x: Sequence[str] = (), target: str = "", groups: str = "", **types: Sequence[str]
+    path: Path,
+    x: Sequence[str] = (),
+    target: str = "",
+    groups: str = "",
+    shuffle: bool = False,
+    options: Reading = Reading(),
+    **types: Sequence[str],
 ) -> OwnTable:
-    """The columns of a table, or of the arrays of a .npz, with their missing values. x: names or PREFIX*; default: all.
+    """The columns of a table, or of the arrays of a .npz, with their missing values. x: names or PREFIX*; default: all
+    that hold numbers or categories. shuffle: as in `read`.
 
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options.
     """
-    arrays, is_table, digest = _opened(path)
-    if not is_table:
-        arrays = {column: values for name, array in arrays.items() for column, values in _split(name, array)}
-    given = [name for word in x for name in _named(word, arrays, {target, groups})]
-    names = list(dict.fromkeys([*(given or (name for name in arrays if name != groups)), *[target] * bool(target)]))
-    _require(arrays, TARGET=[target] * bool(target), GROUPS=[groups] * bool(groups), X=names)
+    table = read_file(path, options)
+    arrays: dict[str, Any] = {}
+    for name, values in table.columns.items():
+        arrays |= dict(_split(name, values))
+    required = [name for word in x for name in _named(word, arrays, {target, groups})]
+    others = [] if x else [name for name in arrays if name != groups]
+    required += [target] * bool(target)
+    names = list(dict.fromkeys([*required, *others]))
+    _require(table, arrays, TARGET=[target] * bool(target), GROUPS=[groups] * bool(groups), X=names)
     if groups in names:
         raise UnknownName(f"X and TARGET must name columns that are not in GROUPS, got {groups}.")
     wrappers = _wrappers(names, "X or TARGET", **types)
-    found = {name: wrappers[name](arrays[name]) if name in wrappers else arrays[name] for name in names}
-    return OwnTable(found, _groups(arrays, groups), digest)
+    _require_typed(table, required, wrappers)
+    unclear = [name for name in names if name in table.problems and wrappers.get(name) is not Discrete]
+    names = [name for name in names if name not in unclear]
+    understood = [table.summary, *(f"left out: {table.problem(name)}" for name in unclear)]
+    counts = _missing_counts(arrays, names)
+    if counts and options.refuse_missing:
+        raise MissingValues(_missing_sentence(counts, arrays))
+    if counts:
+        gaps = ", ".join(f"`{name}` ({count:,})" for name, count in counts.items())
+        understood.append(f"rows with missing values are left out of the pairs of {gaps}")
+    if shuffle:
+        arrays = {name: _taken(values, _permutation(len(values))) for name, values in arrays.items()}
+    found = {}
+    for name in names:
+        found[name] = wrappers[name](arrays[name]) if name in wrappers else arrays[name]
+    return OwnTable(found, _groups(arrays, groups), table.digest, "; ".join(understood))
 
 
 def _groups(arrays: Mapping[str, Any], name: str) -> np.ndarray | None:
@@ -353,91 +420,95 @@ def _named(word: str, names: Collection[str], taken: Collection[str]) -> list[st
     return [name for name in names if name.startswith(word[:-1]) and name not in taken] or [word]
 
 
-def _require(arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
+def _require(table: FileTable, arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
     for asked, names in given.items():
+        unknown = [name for name in names if name not in arrays]
+        if unknown:
+            got = ", ".join(map(repr, unknown))
+            how = f" ({table.summary})" if table.understood else ""
+            meant = nearest(unknown[0], arrays)
+            raise UnknownName(f"{asked} must name columns among {_some(arrays)}, got {got}{how}{meant}")
         for name in names:
-            if name not in arrays:
-                meant = nearest(name, arrays)
-                raise UnknownName(f"{asked} must name columns among {_some(arrays)}, got {name!r}{meant}")
-            shape = arrays[name].shape
+            shape = np.shape(arrays[name])
             if len(shape) not in (1, 2) or 0 in shape:
+                images = f": give features of the images, or {name}.reshape(len({name}), -1)" if len(shape) > 2 else ""
                 raise UnknownName(f"{asked} must name arrays with rows, got {name!r}, which has shape {shape} and not "
-                                  "[n] or [n, d].")  # fmt: skip
+                                  f"[n] or [n, d]{images}.")  # fmt: skip
 
 
-def _opened(path: Path) -> tuple[dict[str, Any], bool, str]:
-    """Columns or arrays of a file, or of an example, by name, whether it is a table, and its SHA-256."""
-    if path.parent == EXAMPLES and not path.suffix:
-        frame = examples.load(path.name)
-        return dict(frame.items()), True, hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
-    if path.suffix not in READERS:
-        got = "nothing" if path == Path() else repr(str(path))
-        made = ", ".join(f"{EXAMPLES}/{name}" for name in examples.TABLES)
-        raise UnreadableFile(f"DATA must be a file ending in {', '.join(READERS)}, or one of {made}, got {got}.")
-    start = f"DATA must hold {READERS[path.suffix]}, got {str(path)!r}"
-    try:
-        if path.suffix == ".npz":
-            arrays = read_arrays(path, start=start)
-        else:
-            with reading(path, "", start):
-                frame = _read_csv(path) if path.suffix == ".csv" else read_parquet(path).to_pandas()
-            arrays = _columns_of(frame, path)
-        with path.open("rb") as file:
-            return arrays, path.suffix != ".npz", hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise UnreadableFile(f"DATA must be a file that can be read, got {str(path)!r}: {error.strerror}.") from None
+def _require_typed(table: FileTable, names: Sequence[str], wrappers: Mapping[str, Wrapper]) -> None:
+    """WrongType, with all problems, unless columns hold numbers or categories or are named in DISCRETE."""
+    problems = [table.problem(name) for name in names if name in table.problems and wrappers.get(name) is not Discrete]
+    if problems:
+        raise WrongType(f"{'; '.join(problems)}; or DISCRETE= takes texts as categories.")
 
 
-def _columns_of(frame: pd.DataFrame, path: Path) -> dict[str, pd.Series]:
-    frame.columns = frame.columns.map(str)
-    if not frame.columns.is_unique:
-        repeated = frame.columns[frame.columns.duplicated()][0]
-        raise Conflict(f"DATA must have columns of different names, got {repeated!r} twice.")
-    if not len(frame):
-        raise InvalidInput(f"DATA must have rows, got none in {str(path)!r}, only {frame.shape[1]} names of columns.")
-    return dict(frame.items())
+def _complete(
+    table: FileTable, names: Sequence[str], options: Reading, shuffle: bool = False
+) -> tuple[dict[str, Any], int, str]:
+    """Columns without the rows in which one is missing, the number of rows, and how the file was read."""
+    lengths = {len(table.columns[name]) for name in names}
+    if len(lengths) != 1:
+        raise InvalidInput(f"{', '.join(names)} must have one number of rows, got {sorted(lengths)}.")
+    n = lengths.pop()
+    counts = _missing_counts(table.columns, names)
+    is_complete = ~np.any([_is_missing(table.columns[name]) for name in names], axis=0)
+    if counts and (options.strict or options.refuse_missing or not is_complete.any()):
+        raise MissingValues(_missing_sentence(counts, table.columns))
+    rows = np.flatnonzero(is_complete)
+    if shuffle:
+        rows = rows[_permutation(len(rows))]
+    understood = table.summary
+    if counts:
+        understood += f"; {n - len(rows):,} rows with missing values left out"
+    return {name: _taken(table.columns[name], rows) for name in names}, len(rows), understood
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    check_csv(path)
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
-    for sign, called in SEPARATORS.items():
-        if len(header) == 1 and sign in header[0]:
-            how = f"pandas.read_csv(..., sep={sign!r}, decimal=',' where needed).to_csv(..., index=False) rewrites it"
-            raise UnreadableFile(f"commas must be between columns, but {called} are: {how}")
-    repeated = header[(header != "") & header.duplicated()]
-    if len(repeated):
-        raise Conflict(f"columns must have different names, but {repeated.iloc[0]!r} is there more than once")
-    return pd.read_csv(path)
+def _is_missing(values: Any) -> np.ndarray:
+    """Whether a row has a missing value, bool [n]."""
+    return np.asarray(pd.isna(values)).reshape(len(values), -1).any(axis=1)
 
 
-def _block(name: str, values: Any, wrapper: Wrapper | None, path: Path, rows: Any = slice(None)) -> Any:
+def _missing_counts(arrays: Mapping[str, Any], names: Sequence[str]) -> dict[str, int]:
+    """The number of rows with a missing value by name, of columns that have any."""
+    counts = {name: int(_is_missing(arrays[name]).sum()) for name in names}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _missing_sentence(counts: Mapping[str, int], arrays: Mapping[str, Any]) -> str:
+    gaps = [
+        f"column {name!r} must have no missing values, got {count:,} of {len(arrays[name]):,}"
+        for name, count in counts.items()
+    ]
+    return "; ".join(gaps) + ": leave out these rows, or columns that lack many values."
+
+
+def _permutation(n: int) -> np.ndarray:
+    """A random order of n rows, the same every time."""
+    return np.random.default_rng(0).permutation(n)
+
+
+def _taken(values: Any, rows: np.ndarray) -> Any:
+    """Some rows of a column or an array; whole numbers are such again where none is missing."""
+    if isinstance(values, np.ndarray):
+        return values[rows]
+    return values.iloc[rows].infer_objects().reset_index(drop=True)
+
+
+def _block(name: str, values: Any, wrapper: Wrapper | None) -> Any:
+    """A column or an array without missing values in its wrapper, if any. InfoscopeError: dates, or free text."""
     if isinstance(values, np.ndarray):
         values = pd.Series(values, name=name) if values.ndim == 1 else pd.DataFrame(values).add_prefix(f"{name} ")
-    if missing := int(np.sum(pd.isna(values))):
-        raise MissingValues(f"column {name!r} must have no missing values, got {missing:,} of {np.size(values):,}"
-                         f"{_words_for_missing(name, values, path)}.")  # fmt: skip
     for column in bare_columns(f"column {name!r}", values):
         if wrapper not in (None, Discrete):
             as_floats(f"column {name!r}", column)
         elif wrapper is None and not isinstance(column, pd.Categorical) and column.dtype.kind not in "biufc":
             columns("DATA", pd.Series(column, name=name))  # refuses dates, and numbers as texts
-            distinct = len(np.unique(np.asarray(column, dtype=str)))
+            distinct = pd.Series(column).nunique()
             if distinct > MAX_DISTINCT_TEXTS * len(column):
                 raise Conflict(f"column {name!r} must hold numbers or categories, got {distinct:,} different texts in "
                                f"{len(column):,} rows: embed them first, or leave the column out.")  # fmt: skip
-    return wrapper(values.iloc[rows]) if wrapper else values.iloc[rows]
-
-
-def _words_for_missing(name: str, values: pd.Series, path: Path) -> str:
-    if path.suffix != ".csv":
-        return ""
-    words = pd.read_csv(path, dtype=str, keep_default_na=False)[name].fillna("")
-    counts = words[np.asarray(pd.isna(values))].str.strip().value_counts()
-    empty = f"empty cells ({counts.pop(''):,})" if "" in counts else ""
-    said = " and ".join(part for part in (quoted(counts) if len(counts) else "", empty) if part)
-    other = "; where a word is a category, give it another name" if len(counts) else ""
-    return f": {said} count as missing{other}"
+    return wrapper(values) if wrapper else values
 
 
 def _some(names: dict[str, Any]) -> str:

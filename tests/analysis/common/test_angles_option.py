@@ -117,12 +117,11 @@ def test_a_wrong_type_option_is_one_sentence(table, words, argument, code):
         assert len(str(error.value).splitlines()) == 1
 
 
-def test_texts_and_missing_values_are_no_angles(table):
+def test_texts_are_no_angles_and_missing_values_are_left_out(table):
     with refused("column 'city'", "type"):
         read(table, ["city"], ["size"], angles=["city:24"])
     FRAME.assign(hour=FRAME["hour"].where(FRAME.index > 3)).to_csv(table, index=False)
-    with refused("column 'hour'", "missing"):
-        read(table, ["hour"], ["size"], angles=["hour:24"])
+    assert len(read(table, ["hour"], ["size"], angles=["hour:24"]).x.values) == 196
 
 
 def test_angles_and_categories_of_a_representation(table):

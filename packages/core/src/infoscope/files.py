@@ -11,7 +11,6 @@ import contextlib
 import csv
 import gzip
 import io
-import itertools
 import json
 import math
 import os
@@ -152,26 +151,25 @@ def _require_whole_array(archive: zipfile.ZipFile, name: str, member: zipfile.Zi
         raise UnreadableFile(f"{name!r} has shape {shape} of {dtype}, but only {rest:,} bytes")
 
 
-def check_csv(path: Path) -> None:
-    """Raises UnreadableFile unless this is a regular file, OutOfRange if the file or its table exceeds the limit.
-
-    The number of columns is that of the longer of the first two rows.
-    """
+def read_content(path: Path) -> bytes:
+    """The content of a regular file, unpacked if its name ends in .gz. Raises like `read_gzip`."""
+    if path.suffix == ".gz":
+        return read_gzip(path)
     require_regular(path)
     require_size(path, path.stat().st_size)
-    with path.open(encoding="utf-8", errors="replace") as file:
-        first = itertools.islice(filter(str.strip, file), 2)
-        columns = max((line.count(",") for line in first), default=0) + 1
-    with path.open("rb") as file:
-        rows = sum(part.count(b"\n") + part.count(b"\r") for part in iter(lambda: file.read(2**20), b""))
+    return path.read_bytes()
+
+
+def require_table_size(path: Path, rows: int, columns: int) -> None:
+    """Raises OutOfRange if a table of a file needs more bytes in memory than its limit."""
     require_size(path, columns * (rows * _CELL_BYTES + _COLUMN_BYTES))
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """The columns of a .parquet file, except lists, structures and extension types.
+    """The columns of a .parquet file, decimals as float64; structures, extensions and lists of texts are left out.
 
     Strings are read as dictionary codes and measured before they are expanded, since one long string may occur in every
-    row. Raises like `check_csv`, and UnreadableFile for a damaged file.
+    row. Raises like `read_content`, and UnreadableFile for a damaged file.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -183,8 +181,7 @@ def read_parquet(path: Path) -> pa.Table:
             metadata, schema = file.metadata, file.schema_arrow
         unpacked = _bytes_in_memory(metadata)
         require_size(path, unpacked)
-        kept = [field for field in schema
-                if not (pa.types.is_nested(field.type) or isinstance(field.type, pa.BaseExtensionType))]  # fmt: skip
+        kept = [field for field in schema if _is_readable(field.type)]
         written_out = {"string": pa.large_string(), "binary": pa.large_binary()}
         texts = {field.name: written_out[kind] for field in kept
                  if (kind := str(field.type).removeprefix("large_").removesuffix("_view")) in written_out}  # fmt: skip
@@ -194,10 +191,22 @@ def read_parquet(path: Path) -> pa.Table:
             lengths = pc.take(pc.binary_length(chunk.dictionary), chunk.indices)
             unpacked += pc.sum(lengths).as_py() or 0
         require_size(path, unpacked)
+        for field in kept:
+            if pa.types.is_decimal(field.type):
+                texts[field.name] = pa.float64()
         fields = [field.with_type(texts.get(field.name, field.type)) for field in kept]
         return table.cast(pa.schema(fields, metadata=schema.metadata))
     except OSError as error:  # from pyarrow, for a damaged file
         raise UnreadableFile(str(error)) from None
+
+
+def _is_readable(kind: pa.DataType) -> bool:
+    """Whether a column of this type can be measured: no structure, extension, or list of other than numbers."""
+    import pyarrow as pa
+
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return pa.types.is_integer(kind.value_type) or pa.types.is_floating(kind.value_type)
+    return not (pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType))
 
 
 def _bytes_in_memory(metadata: pq.FileMetaData) -> int:
