@@ -339,7 +339,7 @@ def _typed_columns(
     texts = {}
     for name, values in columns.items():
         if _is_text(values):
-            texts[name] = pd.Series(values).fillna("").str.strip()
+            texts[name] = pd.Series(values).fillna("").str.strip().astype(object)
     signs = {name: decimal_signs(values) for name, values in texts.items()}
     shown = set().union(*signs.values())
     if shown:
