@@ -80,7 +80,7 @@ table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds, 
 report: $(READY) ## one page of every table and figure of a profile (PROFILE=laptop)
 	@$(INFOSCOPE) report $(OF_PROFILE)
 
-measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=examples/genes X=g03 Y=phenotype; GROUPS= METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS=--list)
+measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=examples/genes X=g03 Y=phenotype; GROUPS= METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS="--missing refuse")
 	@$(INFOSCOPE) measure $(ON_FILE)
 
 represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= ITEMS= CONTINUOUS= DISCRETE= ANGLES=pose:360 ARGS=--each)

@@ -5,5 +5,6 @@ figures   curves and bars by panel
 marks     a colour and a marker for every name
 runs      which runs a table shows, and the trials of a search
 models    logged models, and what evaluations keep with them
-own_data  files of a person's own
+own_files, own_columns  users' files and the types of their columns
+own_data  what options mean for them
 """

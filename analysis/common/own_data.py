@@ -227,13 +227,14 @@ def read(
         raise UnknownName(f"X must name columns that are not in Y or GROUPS, got {got}.")
     wrappers = _wrappers((*x, *y), "X or Y", **types)
     _require_typed(table, (*x, *y), wrappers)
-    complete, n, understood = _complete(table, (*x, *y, *group_names), options, shuffle)
+    complete, understood = _complete(table, (*x, *y, *group_names), options, shuffle)
     sides = []
     for names in (x, y):
         blocks = [_block(name, complete[name], wrappers.get(name)) for name in names]
         typed = [block for name, block in zip(names, blocks) if name in wrappers]
         sides.append(blocks[0] if len(blocks) == 1 else blocks if typed else pd.concat(blocks, axis=1))
-    return OwnData(*sides, _groups(complete, groups), (tuple(x), tuple(y)), n, table.digest, understood)
+    names = tuple(x), tuple(y)
+    return OwnData(*sides, _groups(complete, groups), names, len(complete[y[0]]), table.digest, understood)
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +290,7 @@ def read_representation(
         raise UnknownName(f"X must name columns that nothing else names, got {got}.")
     wrappers = _wrappers((*targets, *named), "TARGETS or X", **types)
     _require_typed(table, (*targets, *named), wrappers)
-    arrays, _, understood = _complete(table, (*targets, *named, *labels), options)
+    arrays, understood = _complete(table, (*targets, *named, *labels), options)
     numbers = {name: arrays[name] for name in named}
     for name, values in numbers.items():
         if name in wrappers:
@@ -334,10 +335,10 @@ def read_table(
     arrays: dict[str, Any] = {}
     for name, values in table.columns.items():
         arrays |= dict(_split(name, values))
-    required = [name for word in x for name in _named(word, arrays, {target, groups})]
-    others = [] if x else [name for name in arrays if name != groups]
-    required += [target] * bool(target)
-    names = list(dict.fromkeys([*required, *others]))
+    chosen = [name for word in x for name in _named(word, arrays, {target, groups})]
+    required = [*chosen, *[target] * bool(target)]
+    others = [] if chosen else [name for name in arrays if name != groups]
+    names = list(dict.fromkeys([*others, *required]))
     _require(table, arrays, TARGET=[target] * bool(target), GROUPS=[groups] * bool(groups), X=names)
     if groups in names:
         raise UnknownName(f"X and TARGET must name columns that are not in GROUPS, got {groups}.")
@@ -346,17 +347,15 @@ def read_table(
     unclear = [name for name in names if name in table.problems and wrappers.get(name) is not Discrete]
     names = [name for name in names if name not in unclear]
     understood = [table.summary, *(f"left out: {table.problem(name)}" for name in unclear)]
-    counts = _missing_counts(arrays, names)
-    if counts and options.refuse_missing:
-        raise MissingValues(_missing_sentence(counts, arrays))
-    if counts:
-        gaps = ", ".join(f"`{name}` ({count:,})" for name, count in counts.items())
-        understood.append(f"rows with missing values are left out of the pairs of {gaps}")
-    if shuffle:
-        arrays = {name: _taken(values, _permutation(len(values))) for name, values in arrays.items()}
-    found = {}
-    for name in names:
-        found[name] = wrappers[name](arrays[name]) if name in wrappers else arrays[name]
+    group_names = [groups] if groups else []
+    gaps = _gaps(arrays, [*names, *group_names], options.refuse_missing)
+    if gaps.size:
+        counts = ", ".join(f"`{name}` ({count:,})" for name, count in gaps.sum().items())
+        understood.append(f"rows with missing values are left out of the pairs of {counts}")
+    has_group = ~gaps.get(groups, pd.Series(False, gaps.index))
+    rows = _order(np.flatnonzero(has_group), shuffle)
+    arrays = {name: _taken(arrays[name], rows) for name in (*names, *group_names)}
+    found = {name: wrappers[name](arrays[name]) if name in wrappers else arrays[name] for name in names}
     return OwnTable(found, _groups(arrays, groups), table.digest, "; ".join(understood))
 
 
@@ -445,54 +444,47 @@ def _require_typed(table: FileTable, names: Sequence[str], wrappers: Mapping[str
 
 def _complete(
     table: FileTable, names: Sequence[str], options: Reading, shuffle: bool = False
-) -> tuple[dict[str, Any], int, str]:
-    """Columns without the rows in which one is missing, the number of rows, and how the file was read."""
-    lengths = {len(table.columns[name]) for name in names}
+) -> tuple[dict[str, Any], str]:
+    """Columns without the rows in which one is missing, and how the file was read."""
+    gaps = _gaps(table.columns, names, options.strict or options.refuse_missing)
+    is_complete = ~gaps.any(axis=1)
+    if not is_complete.any():
+        _gaps(table.columns, names, True)
+    understood = table.summary
+    if not is_complete.all():
+        understood += f"; {(~is_complete).sum():,} rows with missing values left out"
+    rows = _order(np.flatnonzero(is_complete), shuffle)
+    return {name: _taken(table.columns[name], rows) for name in names}, understood
+
+
+def _gaps(arrays: Mapping[str, Any], names: Sequence[str], refuse: bool) -> pd.DataFrame:
+    """Whether a row has a missing value, of columns that have any [n, columns]. MissingValues: any, if refused."""
+    lengths = {len(arrays[name]) for name in names}
     if len(lengths) != 1:
         raise InvalidInput(f"{', '.join(names)} must have one number of rows, got {sorted(lengths)}.")
-    n = lengths.pop()
-    counts = _missing_counts(table.columns, names)
-    is_complete = ~np.any([_is_missing(table.columns[name]) for name in names], axis=0)
-    if counts and (options.strict or options.refuse_missing or not is_complete.any()):
-        raise MissingValues(_missing_sentence(counts, table.columns))
-    rows = np.flatnonzero(is_complete)
-    if shuffle:
-        rows = rows[_permutation(len(rows))]
-    understood = table.summary
-    if counts:
-        understood += f"; {n - len(rows):,} rows with missing values left out"
-    return {name: _taken(table.columns[name], rows) for name in names}, len(rows), understood
+    gaps = pd.DataFrame(index=range(*lengths))
+    for name in names:
+        is_missing = np.reshape(pd.isna(arrays[name]), (len(gaps), -1)).any(axis=1)
+        if is_missing.any():
+            gaps[name] = is_missing
+    if refuse and gaps.size:
+        counts = [f"column {name!r} must have no missing values, got {count:,} of {len(gaps):,}"
+                  for name, count in gaps.sum().items()]  # fmt: skip
+        raise MissingValues(f"{'; '.join(counts)}: leave out these rows, or columns that lack many values.")
+    return gaps
 
 
-def _is_missing(values: Any) -> np.ndarray:
-    """Whether a row has a missing value, bool [n]."""
-    return np.asarray(pd.isna(values)).reshape(len(values), -1).any(axis=1)
-
-
-def _missing_counts(arrays: Mapping[str, Any], names: Sequence[str]) -> dict[str, int]:
-    """The number of rows with a missing value by name, of columns that have any."""
-    counts = {name: int(_is_missing(arrays[name]).sum()) for name in names}
-    return {name: count for name, count in counts.items() if count}
-
-
-def _missing_sentence(counts: Mapping[str, int], arrays: Mapping[str, Any]) -> str:
-    gaps = [
-        f"column {name!r} must have no missing values, got {count:,} of {len(arrays[name]):,}"
-        for name, count in counts.items()
-    ]
-    return "; ".join(gaps) + ": leave out these rows, or columns that lack many values."
-
-
-def _permutation(n: int) -> np.ndarray:
-    """A random order of n rows, the same every time."""
-    return np.random.default_rng(0).permutation(n)
+def _order(rows: np.ndarray, shuffle: bool) -> np.ndarray:
+    """The rows, in a random order that is the same every time if they are shuffled."""
+    return np.random.default_rng(0).permutation(rows) if shuffle else rows
 
 
 def _taken(values: Any, rows: np.ndarray) -> Any:
     """Some rows of a column or an array; whole numbers are such again where none is missing."""
     if isinstance(values, np.ndarray):
         return values[rows]
-    return values.iloc[rows].infer_objects().reset_index(drop=True)
+    values = values.iloc[rows].reset_index(drop=True)
+    return values if values.hasnans else values.infer_objects()
 
 
 def _block(name: str, values: Any, wrapper: Wrapper | None) -> Any:

@@ -133,7 +133,11 @@ def _text_columns(path: Path, kind: str, options: Reading) -> tuple[dict[str, An
     if has_header:
         names, rows = cells.iloc[0].tolist()[: widths[0]], cells.iloc[1:]
     else:
-        names, rows = _names_without_header(comments, separator, mode(widths)), cells
+        last_comment = comments.strip().rpartition("\n")[-1].strip("# ")
+        names, rows = next(_fields(last_comment, separator), []), cells
+        width = mode(widths)
+        if len(names) != width or width == 1:
+            names = [f"c{place}" for place in range(1, width + 1)]
         understood.append(f"no header: columns are {names[0]} to {names[-1]}")
     is_empty = (rows == "").all(axis=1)
     if is_empty.any():
@@ -144,10 +148,9 @@ def _text_columns(path: Path, kind: str, options: Reading) -> tuple[dict[str, An
 
 def _decoded(content: bytes, strict: bool) -> tuple[str, list[str]]:
     """A text in UTF-8, UTF-16 with a mark, or else in the encoding of Windows; and which, if it is the last."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not strict:
-        return content.decode("utf-16"), []
+    has_mark = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        return content.decode("utf-8-sig"), []
+        return content.decode("utf-16" if has_mark else "utf-8-sig"), []
     except UnicodeDecodeError:
         if strict:
             raise
@@ -264,13 +267,6 @@ def _is_header(cells: pd.DataFrame) -> bool:
     return False
 
 
-def _names_without_header(comments: str, separator: str, width: int) -> list[str]:
-    """The names in the last comment line, if they are as many as the columns; else c1, c2, ..."""
-    last = comments.strip().rpartition("\n")[-1].strip("# ")
-    names = next(_fields(last, separator), [])
-    return names if len(names) == width > 1 else [f"c{place}" for place in range(1, width + 1)]
-
-
 def _named(names: list[str], rows: pd.DataFrame) -> tuple[dict[str, pd.Series], list[str]]:
     """Columns by name, where names and rows may differ by separators at the end or a column of row numbers."""
     assumed = []
@@ -287,26 +283,16 @@ def _named(names: list[str], rows: pd.DataFrame) -> tuple[dict[str, pd.Series], 
     columns: dict[str, pd.Series] = {}
     for place, name in enumerate(names):
         texts = rows[place]
-        if not name and (texts == "").all():
+        offsets = set(pd.to_numeric(texts, errors="coerce") - texts.index)
+        if not name and ((texts == "").all() or offsets in ({0}, {1})):
+            assumed.append(f"column {place + 1}, empty or row numbers without a name, is left out")
             continue
-        if not name and _are_row_numbers(texts):
-            assumed.append("row numbers are left out")
-            continue
-        name = name or f"Unnamed: {place}"
-        copy = 0
-        unique = name
+        unique = name or f"Unnamed: {place}"
         while unique in columns:
-            copy += 1
-            unique = f"{name}.{copy}"
-        if copy:
+            unique += ".1"
             assumed.append(f"another {name!r} is called {unique!r}")
         columns[unique] = texts
     return columns, assumed
-
-
-def _are_row_numbers(texts: pd.Series) -> bool:
-    numbers = pd.to_numeric(texts, errors="coerce")
-    return len(texts) > 1 and numbers[0] in (0, 1) and bool((numbers.diff()[1:] == 1).all())
 
 
 def _parquet_columns(path: Path) -> tuple[dict[str, Any], list[str]]:

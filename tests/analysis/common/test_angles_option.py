@@ -35,7 +35,7 @@ FRAME = pd.DataFrame(
 def table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     FRAME.to_csv("own.csv", index=False)
-    np.savez("own.npz", phase=PHASE, both=np.column_stack([PHASE, PHASE]), size=FRAME["size"])
+    np.savez("own.npz", phase=PHASE, both=FRAME[["phase", "hour2"]], size=FRAME["size"])
     return tmp_path / "own.csv"
 
 

@@ -91,7 +91,7 @@ def intervals(
     Information is drawn in `unit`, bits or nats. Estimates without a value are only named. Raises InfoscopeError if the
     unit differs from that of the existing rows.
     """
-    estimates = [one.as_unit(unit) if one.unit in ("nats", "bits") else one for one in estimates]
+    estimates = [one.as_unit(unit) if one.unit in {"nats", "bits"} - {unit} else one for one in estimates]
     label = f"{UNITS.get(estimates[0].unit, estimates[0].unit)}, 95 % interval"
     shown = [text.get_text() for text in ax.get_yticklabels()] if ax.containers else []
     if shown and ax.get_xlabel() != label:

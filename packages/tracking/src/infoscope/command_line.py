@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import re
 import signal
 import socket
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -74,6 +75,37 @@ def run_command(command: click.Command, words: Sequence[str] | None = None, name
 
     0: success, 1: something failed, 2: bad input or something missing, 130: interrupted.
     """
+    output, errors = _Output(sys.stdout), _Output(sys.stderr)
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        status = _run(command, words, name)
+        output.flush()
+    return status
+
+
+class _Output:
+    """A stream of text that goes on without effect when its reader has left, as `head` does."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        self._unless_closed(self._stream.write, text)
+        return len(text)
+
+    def flush(self) -> None:
+        self._unless_closed(self._stream.flush)
+
+    def _unless_closed(self, call: Callable[..., Any], *arguments: str) -> None:
+        try:
+            call(*arguments)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+
+def _run(command: click.Command, words: Sequence[str] | None, name: str | None) -> int:
     try:
         return command.main(None if words is None else [*words], name or command.name, standalone_mode=False) or 0
     except click.exceptions.NoArgsIsHelpError as error:
