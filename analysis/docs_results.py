@@ -79,26 +79,29 @@ def write(path: Path, text: str) -> Path:
 def lost_cells(path: Path, experiment: str) -> str:
     """Why a page would lose cells that it shows if it were written from this store; empty if it would not."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
+    held = cells_of(experiment)
     for shown in map(json.loads, FACTS.findall(text)):
-        try:
-            cells = len(runs(experiment, shown["profile"]))
-        except LookupError:
-            cells = 0
-        if cells < shown["cells"]:
+        profile, cells = shown["profile"], shown["cells"]
+        if held[profile] < cells:
             archive = FOLDER / "runs" / f"{experiment}{SUFFIX}"
             return (
-                f"{path} shows {shown['cells']:,} cells of profile {shown['profile']}, and this store has {cells:,}: add "
-                f"the others (`make runs-load ARGS={archive}`), or remove the page first"
+                f"{path} shows {cells:,} cells of profile {profile}, and this store has {held[profile]:,}: add the others "
+                f"(`make runs-load ARGS={archive}`), or remove the page first"
             )
     return ""
 
 
+def cells_of(experiment: str) -> Counter[str]:
+    """The number of finished runs of an experiment by label."""
+    try:
+        return Counter(label for profile in runs(experiment)["profile"] for label in labels(profile))
+    except LookupError:
+        return Counter()
+
+
 def profiles_of(experiment: str) -> list[str]:
     """The labels under which an experiment has finished runs: the full setting, then those with the most runs."""
-    try:
-        found = Counter(label for profile in runs(experiment)["profile"] for label in labels(profile))
-    except LookupError:
-        return []
+    found = cells_of(experiment)
     return sorted(
         (label for label in found if label.split()[0] != UNTRIED), key=lambda one: (one != FULL, -found[one], one)
     )

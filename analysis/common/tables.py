@@ -21,7 +21,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from infoscope.command_line import assignments, command, nearest, profile_option, set_option
+from infoscope.command_line import command, nearest, profile_option, set_option
 from infoscope.errors import StoreUnreachable, UnknownName
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
@@ -196,10 +196,8 @@ def _chosen(experiment: str, profile: str, settings: Mapping[str, str]) -> tuple
     from infoscope.tracking import runs
     from infoscope.tracking.status import planned
 
-    name, *words = profile.split()
-    settings = assignments(" ".join(words)) | dict(settings)
-    chosen = " ".join([name, *(f"{setting}={text}" for setting, text in sorted(settings.items()))])
-    label, keys, _ = planned(experiment, name, settings)
+    chosen = " ".join([profile, *(f"{name}={text}" for name, text in sorted(settings.items()))])
+    label, keys, _ = planned(experiment, profile, settings)
     found = runs(experiment, label)
     if keys is not None:  # otherwise a search, whose settings choose no cells
         found = found[found["key"].isin(keys)].reset_index(drop=True)
@@ -209,22 +207,17 @@ def _chosen(experiment: str, profile: str, settings: Mapping[str, str]) -> tuple
 
 
 def _analysed(analysis: Analysis, found: pd.DataFrame, given: SimpleNamespace) -> Sequence[Result]:
-    """The results of an analysis. Raises UnknownName for a column that the runs do not have."""
+    """The results of an analysis. Raises UnknownName for a metric or field that no run has."""
     try:
         return analysis.analyse(found, given)
     except KeyError as error:
         (name, *_) = error.args
         if not isinstance(name, str) or name in found:
             raise
-        raise unknown_column(name, found) from error
-
-
-def unknown_column(name: str, frame: pd.DataFrame) -> UnknownName:
-    """The error for a metric or field that no cell recorded."""
-    columns = [str(column) for column in frame if column not in COLUMNS]
-    return UnknownName(
-        f"column {name!r} is recorded by no cell; there are {', '.join(columns) or 'none'}{nearest(name, columns)}"
-    )
+        columns = [column for column in found if column not in COLUMNS]
+        raise UnknownName(
+            f"column {name!r} is recorded by no cell; there are {', '.join(columns)}{nearest(name, columns)}"
+        ) from error
 
 
 def present(
@@ -350,13 +343,7 @@ def write_csv(result: Result, path: Path) -> list[str]:
 
 
 def summarise(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """Mean over runs (seeds) of every column and its standard error, by group, with the number of runs.
-
-    Raises UnknownName for a column that no run has.
-    """
-    for column in (*by, *columns):
-        if column not in frame:
-            raise unknown_column(column, frame)
+    """Mean over runs (seeds) of every column and its standard error, by group, with the number of runs."""
     rows = []
     for group, members in frame.groupby(list(by), sort=False, dropna=False):
         row = dict(zip(by, group)) | {"runs": len(members)}

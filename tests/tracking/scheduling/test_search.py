@@ -173,6 +173,5 @@ def test_a_search_ends_with_its_trials_best_first(own_folder):
                              (0.5, STOPPED, math.nan)):  # fmt: skip
         record(store, folder, declared, {"seed": 0, "sizes": (1, 2), "a": a, "b": 0.6}, outcome, loss=loss)
     header, *rows = [line.split() for line in trials_table(declared, "laptop").splitlines()]
-    assert header == ["rank", "a", "progress/loss", "done", "outcome"]
+    assert header == ["a", "progress/loss", "progress/fraction", "outcome"]
     assert [row[:2] for row in rows] == [["1", "0.3"], ["2", "0.1"], ["3", "0.2"], ["4", "0.5"]]
-    assert trials_table(declared, "smoke") == ""

@@ -113,7 +113,6 @@ REFUSED = {
     "a metric of a curve": (metric("Curves/loss"), "report.curve(cell, {'loss': value}, step)"),
     "a metric of the machine": (metric("system/memory"), "'system/'"),
     "a metric of a search": (metric("progress/loss"), "report.progress"),
-    "a similar name": (metric("precision@5 (%)"), "'precision_5 _' would be valid"),
     "values without names": (lambda cell, to: to.metrics(cell, 0.5), "dict"),
     "a pack for a cell": (lambda cell, to: to.metrics(Pack((cell,)), {"a": 1.0}), "pack.cells"),
     "a curve": (lambda cell, to: to.curve(cell, {"a(b)": 1.0}, 1), "'a(b)'"),

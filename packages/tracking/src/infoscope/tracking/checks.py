@@ -38,16 +38,9 @@ def entity_name(what: str, name: str) -> str:
     if not plain or name == "." or name.startswith(("/", "..")):
         raise InvalidInput(
             f"{what} must have at most 250 letters, digits, spaces and characters of '._-:/', and be a relative path "
-            f"without empty parts, '.' and '..', got {shown(name)}{_valid_name(name)}"
+            f"without empty parts, '.' and '..', got {shown(name)}"
         )
     return name
-
-
-def _valid_name(name: Any) -> str:
-    """The end of a message with a similar name that MLflow accepts; empty if there is none."""
-    words = re.sub(r"[^\w./ :-]+", "_", name)[:250] if isinstance(name, str) else ""
-    similar = posixpath.normpath(words).lstrip("./")
-    return f"; {similar!r} would be valid" if _ENTITY.fullmatch(similar) else ""
 
 
 def metric_name(name: str) -> str:

@@ -84,9 +84,9 @@ def _run(sweep: Sweep, profile: str, settings: Mapping[str, str], gpus: float | 
         print("interrupted: the same command continues from here", file=sys.stderr)
         raise
     print(describe(summary), file=sys.stderr)
-    if sweep.search and not module_of(sweep.name, ANALYSES):
-        print(trials_table(sweep, summary.profile))
     label = summary.profile if summary.completed or summary.stopped or summary.skipped else ""
+    if label and sweep.search and not module_of(sweep.name, ANALYSES):
+        print(trials_table(sweep, label))
     if summary.unfinished and not summary.refused:
         return INTERRUPTED, label
     return FAILED if summary.failures or summary.unsent else 0, label
@@ -121,21 +121,16 @@ def describe(summary: Summary) -> str:
 
 
 def trials_table(sweep: Sweep, label: str) -> str:
-    """The trials of a search as a table, complete ones first, the best at the top; empty if none has ended."""
+    """The best trials of a search as a table, complete ones before those that were stopped early."""
     judged = METRIC.format(sweep.search.metric)
-    try:
-        trials = runs(sweep.name, label, finished=False)
-    except LookupError:
-        return ""
-    ended = trials[trials["outcome"].isin([COMPLETE, STOPPED])]
-    if judged not in ended:
-        return ""
-    ended = ended.sort_values(["outcome", judged], ascending=[True, sweep.search.mode == "min"], kind="stable")
-    fields = varying(plain_cell(tags[CELL]) for tags in ended["tags"])
-    table = ended[[*fields, judged, FRACTION, "outcome"]].rename(columns={FRACTION: "done"})
-    table.insert(0, "rank", range(1, len(table) + 1))
-    rest = f"\nand {len(table) - MAX_TRIALS} others" if len(table) > MAX_TRIALS else ""
-    return table.head(MAX_TRIALS).to_string(index=False, float_format="{:.4g}".format) + rest
+    trials = runs(sweep.name, label, finished=False)
+    trials = trials[trials["outcome"].isin([COMPLETE, STOPPED])]
+    is_rising = sweep.search.mode == "min"
+    trials = trials.sort_values(["outcome", judged], ascending=[True, is_rising], ignore_index=True)
+    trials.index += 1
+    fields = varying(plain_cell(tags[CELL]) for tags in trials["tags"])
+    shown = trials[[*fields, judged, FRACTION, "outcome"]].head(MAX_TRIALS)
+    return shown.to_string(float_format="{:.4g}".format)
 
 
 def _failures(failures: Sequence[tuple[Cell, str]]) -> list[str]:
@@ -149,10 +144,8 @@ def _failures(failures: Sequence[tuple[Cell, str]]) -> list[str]:
         cell, error = members[0]
         count = f"{len(members)} cells, such as " if len(members) > 1 else ""
         lines.append(f"failed: {count}{cell}: {error}")
-    if len(lines) > MAX_KINDS:
-        more = f"... and {len(lines) - MAX_KINDS} other kinds; the runs in MLflow contain the tracebacks"
-        lines = [*lines[:MAX_KINDS], more]
-    return lines
+    rest = len(lines) - MAX_KINDS
+    return lines if rest <= 0 else [*lines[:MAX_KINDS], f"... and {rest} other kinds, in the runs in MLflow"]
 
 
 def print_runs(given: SimpleNamespace) -> int:

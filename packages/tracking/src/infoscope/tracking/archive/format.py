@@ -43,8 +43,6 @@ from infoscope.tracking.tags import CELL, CONSTANTS, DATA, PROFILE, VERSION
 
 SUFFIX = ".jsonl.gz"
 _DESCRIPTION = "a file of runs as `make runs-save` writes it"
-MAX_LINE = 2**22  # characters of a run; ours have up to 70,000
-MAX_CURVE = 1000  # points of a metric in a file with curves
 MIN_POINTS, MAX_POINT_RATIO = 100_000, 0.25  # points that any file may have, and for each of its bytes; ours have 0.1
 _LATEST = 2**53  # the largest time (ms) and step
 _DATA_SET_LENGTHS = {"name": 500, "digest": 36, "source_type": 36, "source": 65535, "schema": 65535, "profile": 65535,
@@ -214,8 +212,6 @@ def _runs(found: Iterable[str], header: Header, points: int) -> Iterator[Finishe
     """The runs of a file with at most so many points. A small file could otherwise fill a store."""
     last, number = "", 0
     for number, line in enumerate(found, 1):
-        if len(line) > MAX_LINE:
-            raise OutOfRange(f"its run {number} must have at most {MAX_LINE:,} characters, got {len(line):,}")
         try:
             run = validated(FinishedRun.model_validate_json, line)
         except ValueError as error:
@@ -233,13 +229,10 @@ def _runs(found: Iterable[str], header: Header, points: int) -> Iterator[Finishe
 
 
 def _check_header(run: FinishedRun, header: Header) -> None:
-    """Raises ValueError for a run with files or curves that the header does not announce, or curves that are too long."""
-    if run.files and not header.tables:
-        raise Conflict(f"its run {run.key} has files, which its header does not announce")
-    longest = MAX_CURVE if header.curves else 1
-    for name, curve in run.metrics.items():
-        if len(curve) > longest:
-            raise OutOfRange(f"its run {run.key} has {len(curve):,} points of {name}, of which there may be {longest:,}")
+    """Raises Conflict for a run with files or curves that the header does not announce."""
+    has_curves = any(len(points) > 1 for points in run.metrics.values())
+    if run.files and not header.tables or has_curves and not header.curves:
+        raise Conflict(f"its run {run.key} has files or curves that its header does not announce")
 
 
 def is_carried(name: str) -> bool:
