@@ -235,13 +235,25 @@ BAD = {
     "beyond squares": X * 1e200,
     "meta tensor": torch.zeros(N, device="meta"),
 }
+MISSING = ("NaN", "missing")
+LEAVES_ROWS_OUT = [OF_NUMBERS[name] for name in ("estimate", "estimate gcmi", "diagnose")]
+LEAVES_ROWS_OUT += [OF_LABELS[name] for name in ("estimate labels", "normalised")]
+
+
+@pytest.mark.parametrize("call", LEAVES_ROWS_OUT)
+@pytest.mark.parametrize("what", MISSING)
+def test_rows_with_missing_values_are_left_out(call, what):
+    y = NUMBERS if call in OF_NUMBERS.values() else LABELS
+    present = ~pd.isna(BAD[what])
+    assert float(call(BAD[what], y)) == float(call(np.asarray(BAD[what][present], float), np.asarray(y)[present]))
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("call", entries(OF_NUMBERS, OF_LABELS, REPORTS))
 def test_bad_input_is_one_sentence_about_an_argument(call):
     y = NUMBERS if call in OF_NUMBERS.values() else LABELS
-    for what, bad in BAD.items():
+    bads = {what: bad for what, bad in BAD.items() if not (what in MISSING and call in LEAVES_ROWS_OUT)}
+    for what, bad in bads.items():
         with pytest.raises(InfoscopeError) as caught:
             call(bad, y)
             pytest.fail(f"{what} is taken")

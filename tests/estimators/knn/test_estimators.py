@@ -4,6 +4,7 @@ Statistical bounds are at least four standard errors wide plus the documented bi
 """
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -222,12 +223,20 @@ def test_names_and_order_of_classes_do_not_matter():
     d = np.random.default_rng(2).integers(0, 3, 800)
     names = np.array(["ash", "oak", "elm", "fir", "yew", "box"])
     permuted = np.array([3, 0, 5, 1, 2, 4])
-    for renamed in (1000 * labels, labels - 7, permuted[labels], names[labels], Discrete(labels * 0.01)):
+    for renamed in (Discrete(1000 * labels), labels + 1, permuted[labels], names[labels], Discrete(labels * 0.01)):
         about, given = mutual_information(z, renamed), conditional_mutual_information(z, renamed, d)
         assert float(about) == pytest.approx(mutual_information(z, labels), abs=1e-12)
         assert float(given) == pytest.approx(conditional_mutual_information(z, labels, d), abs=1e-12)
-    stretched = conditional_mutual_information(z, labels, d * 50)
+    stretched = conditional_mutual_information(z, labels, Discrete(d * 50))
     assert float(stretched) == pytest.approx(conditional_mutual_information(z, labels, d), abs=1e-12)
+
+
+@pytest.mark.parametrize("constant", [np.zeros(500), np.ones((500, 2)), ["a"] * 500, pd.Series([3] * 500)])
+def test_given_a_constant_it_is_the_information_without_it(constant):
+    x, y = normal_pair(500, 0.7)
+    found = conditional_mutual_information(x, y, constant)
+    assert float(found) == pytest.approx(mutual_information(x, y), abs=1e-12)
+    assert [note.code for note in found.notes] == ["constant condition"]
 
 
 @pytest.mark.parametrize("scale", [1e-10, 0.01, 100.0, 1e3, 1e12])

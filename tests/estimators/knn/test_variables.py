@@ -6,7 +6,8 @@ import pytest
 import scipy.sparse
 import torch
 
-from infoscope.estimators import estimate
+from infoscope.estimators import diagnose, estimate
+from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.variables import (
     Angle,
     Continuous,
@@ -329,8 +330,52 @@ def test_pandas_rows_of_the_same_names_are_put_in_one_order():
         assert any("y" in note and "index" in note for note in found.notes)
     groups = shuffled(np.arange(300) // 3)[1]
     assert estimate(first, y, groups=groups).units == 100
-    for other in (second.to_numpy(), second.rename(str.upper), second.reset_index(drop=True), second.iloc[:-1]):
-        assert aligned(x=first, y=other)[1] == {}
+    for other in (second.to_numpy(), second.iloc[:-1]):
+        assert aligned(x=first, y=other)[1] == []
+    plain = second.reset_index(drop=True)
+    for left, right in ((first, plain), (plain, first)):
+        assert [note.code for note in estimate(left, right, "ksg").notes] == ["paired by position"]
+    for other in (second.rename(str.upper), [Discrete(first), second.rename(str.upper)]):
+        with refused("y", "order"):
+            estimate(first, other)
+
+
+def test_rows_with_missing_values_are_left_out_and_counted():
+    """In every form of the same sample; functions below `estimate` name the column and refuse."""
+    x, y = normal_pairs(300, 0.8)
+    label = (x[:, 0] > 0).astype(int)
+    exact = estimate((Continuous(x[10:]), Discrete(label[10:])), y[10:], "ksg")
+    x[:7], y[5:10] = np.nan, np.nan
+    table = pd.DataFrame({"dose": x[:, 0], "arm": label})
+    table.loc[:3, "arm"] = np.nan  # whole numbers become floats
+    for left in (table, (table["dose"], Discrete(table["arm"])), (Continuous(x), Discrete(label))):
+        found = estimate(left, y, "ksg", groups=np.arange(300) // 2)
+        assert found.n == 290 and found.value == pytest.approx(estimate(left, y, "ksg").value, abs=0.1)
+        assert [(note.code, note.argument) for note in found.notes[:2]] == [("missing values", "x"), ("missing values", "y")]
+        assert estimate(left, y, "ksg").value == exact.value
+    assert "'dose'" in str(estimate(table, y).notes[0]) and diagnose(table, y).pairs.n == 290
+    assert estimate(Angle(y, 360), label, "ksg").n == 295
+    with refused("x", "missing") as caught:
+        mutual_information(table, y)
+    assert "'dose'" in str(caught.value) and "dropna" in str(caught.value)
+    with refused("x and y", "missing"):
+        estimate(np.full(20, np.nan), NORMAL[:20])
+
+
+def test_a_column_of_vectors_is_a_matrix():
+    """As Hugging Face and parquet give embeddings."""
+    vectors = draws().normal(size=(60, 3))
+    for column in (pd.Series(vectors.tolist()), pd.Series(list(vectors)), pd.DataFrame({"z": list(vectors)})):
+        assert np.array_equal(as_variable("x", column).continuous, vectors)
+    with refused("x", "shape"):
+        as_variable("x", pd.Series([[1.0, 2.0], [1.0]]))
+
+
+def test_one_group_is_refused():
+    with refused("groups", "few"):
+        as_variables(np.zeros(60), x=NORMAL)
+    with refused("groups", "few"):
+        estimate(NORMAL, NORMAL**3, groups=["a"] * 60)
 
 
 def test_names_of_rows_that_repeat_are_refused_in_another_order():
@@ -354,7 +399,7 @@ def test_other_lengths_are_refused():
         as_variables(x=NORMAL, y=NORMAL[:-1])
     with refused("groups", "length"):
         as_variables(np.arange(59), x=NORMAL, y=NORMAL)
-    assert list(as_variables(["b", "a"] * 30, x=NORMAL)[1][:3]) == [1, 0, 1]
+    assert list(as_variables(["b", "a"] * 30, x=NORMAL)[1][:3]) == [0, 1, 0]
 
 
 # Angles

@@ -56,7 +56,10 @@ _MIN_TAIL_ROWS = 20  # below which no tail is heavy
 _MAX_DENSE = 50_000_000  # numbers of a sparse matrix that is made dense
 _MAX_SHOWN = 3  # columns or texts named in a message
 MARGINS = ("auto", "scaled", "rank", "given")
-_DAYS = "such as (t - t.min()) / np.timedelta64(1, 'D') for days since the first"
+_DAYS = (
+    "such as (t - t.min()) / np.timedelta64(1, 'D') for days since the first, or angles: Angle(t.dt.hour, 24) in the "
+    "day, Angle(t.dt.dayofyear, 365.25) in the year"
+)
 _TIMES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")  # as pandas calls types
 _PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " ",
                         "\N{LESS-THAN OR EQUAL TO}": "<", "\N{GREATER-THAN OR EQUAL TO}": ">"})  # fmt: skip
@@ -103,8 +106,13 @@ class Angle:
 
     def on_circle(self, name: str) -> list[np.ndarray]:
         """Cosine and sine [n] of every column."""
-        turns = [2 * np.pi / self.period * as_numbers(name, column) for column in bare_columns(name, self.values)]
-        return [part for turn in turns for part in (np.cos(turn), np.sin(turn))]
+        parts = []
+        for column in bare_columns(name, self.values):
+            present = ~pd.isna(column)
+            turn = np.full(len(column), np.nan)
+            turn[present] = 2 * np.pi / self.period * as_numbers(name, column[present])
+            parts += [np.cos(turn), np.sin(turn)]
+        return parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,36 +196,89 @@ class Variable:
         return replace(self, continuous=self.continuous[rows], codes=codes, categories=categories)
 
 
-def as_variables(groups: Any = None, /, **given: Any) -> tuple[dict[str, Variable], np.ndarray | None]:
+def as_variables(
+    groups: Any = None, drop_missing: bool = False, /, **given: Any
+) -> tuple[dict[str, Variable], np.ndarray | None]:
     """Variables of the same rows by the names of `given`, and the codes 0, 1, ... int64 [n] of their groups or None.
 
-    Arguments as in `as_variable`; pandas objects are put in the order of the first (`aligned`). InfoscopeError as
-    `as_variable` and `aligned`; WrongLength: different numbers of rows, or groups of another length.
+    Arguments as in `as_variable`; pandas objects are put in the order of the first (`aligned`); rows with missing
+    values are refused, or left out (`complete_rows`). InfoscopeError as `as_variable` and `aligned`; WrongLength:
+    different numbers of rows, or groups of another length.
     """
-    given, moved = aligned(**given, groups=groups)
+    given, notes = aligned(**given, groups=groups)
     groups = given.pop("groups")
+    if drop_missing:
+        given, groups, missing = complete_rows(given, groups)
+        notes = [*notes, *missing]
     typed = {name: one if isinstance(one, Variable) else _Columns.of(name, one) for name, one in given.items()}
     cells = math.prod(one.categories for one in typed.values())
     found = {name: one if isinstance(one, Variable) else one.variable(cells) for name, one in typed.items()}
-    for name, other in moved.items():
-        if name in found:
-            note = Note(f"The rows of {name} are reordered by the index of {other}.", "reordered rows", name)
-            found[name] = replace(found[name], notes=(*found[name].notes, note))
+    for note in notes:
+        if note.argument in found:
+            variable = found[note.argument]
+            found[note.argument] = replace(variable, notes=(*variable.notes, note))
     lengths = {name: one.n for name, one in found.items()}
     if len(set(lengths.values())) != 1:
         raise WrongLength(f"{' and '.join(lengths)} must have the same number of rows, got {lengths}.")
     return found, None if groups is None else group_codes(next(iter(lengths.values())), groups)[1]
 
 
+def complete_rows(values: dict[str, Any], groups: Any = None) -> tuple[dict[str, Any], Any, list[Note]]:
+    """Aligned values in the rows where none is missing, their groups, and a note on each value that has missing ones.
+
+    MissingValues: in every row.
+    """
+    missing, notes = {}, []
+    for name, value in values.items():
+        if isinstance(value, Variable):
+            continue
+        masks = [pd.isna(column) for _, column, _ in columns(name, value)]
+        missing[name] = np.any(masks, axis=0)
+        if missing[name].any():
+            places = [place for place, mask in zip(_places(value, len(masks)), masks) if mask.any()]
+            sentence = (
+                f"{name}: {missing[name].sum():,} of {len(masks[0]):,} rows have missing values and are left out "
+                f"({_named(places)} some)."
+            )
+            notes.append(Note(sentence, "missing values", name))
+    if not notes or len({len(rows) for rows in missing.values()}) > 1:
+        return values, groups, []
+    complete = np.flatnonzero(~np.any(list(missing.values()), axis=0))
+    if not len(complete):
+        raise MissingValues(f"{' and '.join(missing)} must have rows without missing values, got none. {notes[0]}")
+    codes = None if groups is None else of_kept(group_codes(len(missing[name]), groups)[1], complete)
+    return {name: _take(value, complete) for name, value in values.items()}, codes, notes
+
+
+def _take(value: Any, rows: np.ndarray) -> Any:
+    """The rows (indices) of a value; whole numbers beside missing ones become integers again."""
+    if isinstance(value, (Continuous, Discrete, Angle)):
+        return replace(value, values=_take(value.values, rows))
+    if isinstance(value, Variable):
+        return value.take(rows)
+    if isinstance(value, pd.DataFrame):
+        return value.apply(_take, rows=rows)
+    if isinstance(value, pd.Series):
+        whole = value.dtype.kind == "f" and value.hasnans
+        return pd.to_numeric(value.iloc[rows], downcast="integer") if whole else value.iloc[rows]
+    if isinstance(value, (list, tuple)):
+        wrapped = any(isinstance(block, (Continuous, Discrete, Angle)) for block in value)
+        return [_take(block, rows) for block in value] if wrapped else [value[row] for row in rows]
+    return (value.tocsr() if sparse.issparse(value) else value)[rows]
+
+
 def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
     """The number of groups, and the group's code of each row, int64 [n], by first appearance, whatever its name.
 
-    WrongLength; MissingValues: missing names.
+    WrongLength; MissingValues: missing names; TooFew: one group.
     """
     codes = pd.factorize(as_codes("groups", groups))[0]
     if codes.shape != (n,):
         raise WrongLength(f"groups must have one entry for each of the {n} rows, got shape {codes.shape}.")
-    return int(codes.max()) + 1, codes.astype(np.int64)
+    count = int(codes.max()) + 1
+    if count == 1:
+        raise TooFew(f"groups must be at least two, as rows of one group are dependent, got one for all {n} rows.")
+    return count, codes.astype(np.int64)
 
 
 def as_variable(name: str, value: Any) -> Variable:
@@ -304,6 +365,7 @@ class _Columns:
             raise TooFew(f"{name} must have at least two rows, got 1.")
         numbers, labels, integers, constant, whole, circles = [], [], [], [], [], []
         for place, (typed, column, wrapped) in zip(_places(value, len(found)), found):
+            require_present(name, column, place)
             if typed is Discrete:
                 labels.append(factorise(categorical(name, column))[0])
                 continue
@@ -470,29 +532,37 @@ def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
     return fourth / second
 
 
-def aligned(**given: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values with the rows of pandas objects in the order of the first index; and each moved name with the first's.
+def aligned(**given: Any) -> tuple[dict[str, Any], list[Note]]:
+    """The values with the rows of pandas objects in the order of the first index, and a note on each that was moved.
 
-    Other labels are paired by position, as are tables without an index (`_as_pandas`). WrongOrder: the same labels in
-    another order, some of them twice.
+    Tables without an index (`_as_pandas`), and those with the index 0, 1, ..., are paired by position, with a note where
+    other labels stand beside it. WrongOrder: other labels, or the same in another order, some of them twice.
     """
     known = [(name, one.index) for name, value in given.items() for one in _tables(value)]
-    moved: dict[str, str] = {}
+    moved, notes = [], []
     for name, index in known[1:]:
         first, reference = known[0]
         if len(index) != len(reference) or index.equals(reference):
             continue
         if index.value_counts().to_dict() != reference.value_counts().to_dict():
+            if not any(labels.equals(pd.RangeIndex(len(labels))) for labels in (index, reference)):
+                raise WrongOrder(
+                    f"{name} must have the index of {first} or none, got other labels: {name}.loc[{first}.index] pairs "
+                    "rows by label, to_numpy() by position."
+                )
+            sentence = f"The rows of {name} and {first} have different index labels: they are paired by position."
+            notes.append(Note(sentence, "paired by position", name))
             continue
         if not reference.is_unique:
             raise WrongOrder(
                 f"{name} must have its rows in the order of {first}, got the same index in another order, with "
                 "repeated labels: give arrays (to_numpy()) to match rows by position."
             )
-        moved[name] = first
+        moved.append(name)
+        notes.append(Note(f"The rows of {name} are reordered by the index of {first}.", "reordered rows", name))
     reference = known[0][1] if known else None
     found = {name: _mapped(value, partial(_as_pandas, name, index=reference)) for name, value in given.items()}
-    return found | {name: _mapped(found[name], partial(_reordered, reference=reference)) for name in moved}, moved
+    return found | {name: _mapped(found[name], partial(_reordered, reference=reference)) for name in moved}, notes
 
 
 def aligns(*names: str) -> Callable:
@@ -758,6 +828,12 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
         raise WrongShape(f"{name} must be an array [n] or [n, d], but: {error}.") from None
     if isinstance(value, (list, tuple)) and array.dtype.kind in "US":  # numpy made strings of numbers and NaN too
         array = np.array(value, dtype=object)
+    vectors = array.dtype.kind == "O" and array.ndim == 1 and array.size > 0
+    if vectors and all(isinstance(row, (list, tuple, np.ndarray)) for row in array):
+        lengths = sorted({len(row) for row in array})
+        if len(lengths) != 1:
+            raise WrongShape(f"{name} must hold vectors of one length, got a column of lists of lengths {lengths[:5]}.")
+        array = np.stack(array)
     if array.ndim not in (1, 2):
         way = ": encode the images, or reshape to [n, -1]." if array.ndim > 2 else "."
         raise WrongShape(f"{name} must be [n] or [n, d], got shape {array.shape}{way}")
@@ -766,6 +842,15 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
     if array.shape[1] == 0:
         raise WrongShape(f"{name} must have at least one column, got shape {array.shape}.")
     return list(array.T)
+
+
+def require_present(name: str, column: _Column, place: str) -> None:
+    """MissingValues for a column [n] with missing values; `place` is its name in the message."""
+    if missing := int(np.sum(pd.isna(column))):
+        raise MissingValues(
+            f"{name} must have no missing values, got {missing:,} of {len(column):,} in column {place}: leave these "
+            "rows out, for example with dropna()."
+        )
 
 
 def require_unmasked(name: str, value: Any) -> None:

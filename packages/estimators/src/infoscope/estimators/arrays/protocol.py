@@ -15,6 +15,7 @@ from infoscope.errors import NoVariation, TooFew, UnknownName, WrongType
 from infoscope.estimators.derived import without_combinations
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.variables import Variable, as_variables, of_kept
+from infoscope.notes import Note
 
 NUMBERS = "numbers"  # in x and in y
 CATEGORIES = "categories"  # in x and in y
@@ -74,9 +75,13 @@ class Pairs:
         return of_unit[self.units]
 
 
-def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
-    """x and y as a checked sample; accepted inputs and errors as in `estimate`."""
-    variables, codes = as_variables(groups, x=x, y=y)
+def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None, drop_missing: bool = False) -> Pairs:
+    """x and y as a checked sample; accepted inputs and errors as in `estimate`.
+
+    Rows with missing values are refused, or left out and counted in a note. Exact linear combinations of columns are
+    left out, with a note.
+    """
+    variables, codes = as_variables(groups, drop_missing, x=x, y=y)
     variables = {name: without_combinations(name, variable) for name, variable in variables.items()}
     left, right = variables.values()
     for name, variable in variables.items():
@@ -85,7 +90,8 @@ def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None) -> Pairs:
     notes = tuple(dict.fromkeys(left.notes + right.notes))
     left, right = replace(left, notes=()), replace(right, notes=())
     if codes is not None and codes.max() + 1 == left.n:
-        return Pairs(left, right, None, (*notes, f"Each of the {left.n:,} groups is one row: groups are ignored."))
+        note = Note(f"Each of the {left.n:,} groups is one row: groups are ignored.", "groups of one row", "groups")
+        return Pairs(left, right, None, (*notes, note))
     return Pairs(left, right, codes, notes)
 
 

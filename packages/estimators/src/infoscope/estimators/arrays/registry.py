@@ -113,7 +113,7 @@ def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
     Columns that others of their variable determine are left out (`derived.without_functions`).
     Copies (`variables.copies`) are put into one group each; the test for series is `serial.serial_dependence`.
     """
-    pairs = as_pairs(x, y, groups)
+    pairs = as_pairs(x, y, groups, drop_missing=True)
     left, right = without_functions("x", pairs.x), without_functions("y", pairs.y)
     notes = (*pairs.notes, *left.notes, *right.notes)
     pairs = replace(pairs, x=replace(left, notes=()), y=replace(right, notes=()), notes=notes)
@@ -207,16 +207,16 @@ def estimate(
     settings   of the method, such as `k=3` of "ksg"; an unknown one is answered with the list
 
     The interval of the reading is for the true information; that of any other method for the error of sampling rows
-    alone. What is fitted is evaluated on held-out rows; nothing is clipped. InfoscopeError: an unknown method or
-    setting, types that the method does not take, other lengths, missing or infinite values, nothing that varies, one
-    row.
+    alone. What is fitted is evaluated on held-out rows; nothing is clipped. Rows with missing values are left out, and
+    counted in a note. InfoscopeError: an unknown method or setting, types that the method does not take, other lengths,
+    infinite values, nothing that varies, one row, one group.
     """
     generator = generator_or_default(generator)
     if method is None:
         as_method(METHOD, settings)
         known = diagnose(x, y, groups)
         return read_pairs(known.pairs, generator, series=known.serial is not None)
-    pairs = as_pairs(x, y, groups)
+    pairs = as_pairs(x, y, groups, drop_missing=True)
     found = estimate_pairs(as_method(method, settings), pairs, generator)
     return replace(found, notes=tuple(dict.fromkeys((*pairs.notes, *found.notes))))
 
@@ -356,7 +356,7 @@ def normalised(
     would be the denominator.
     """
     one_of("by", by, SHARE_NAMES)
-    pairs = as_pairs(x, y, groups)
+    pairs = as_pairs(x, y, groups, drop_missing=True)
     variables = {"x": pairs.x, "y": pairs.y}
     wanted = {
         "joint": ["x", "y"],

@@ -22,16 +22,19 @@ from math import nan, sqrt
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import digamma, ndtri
 
 from infoscope.checks import one_of, require_int
-from infoscope.errors import InvalidInput, NoVariation, OutOfRange, WrongLength
+from infoscope.errors import InvalidInput, NoVariation, OutOfRange
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.variables import (
     MARGINS,
+    Discrete,
     Variable,
     as_variables,
+    columns,
     heavy_tails,
     join,
     joint_codes,
@@ -40,6 +43,7 @@ from infoscope.estimators.variables import (
     row_codes,
     single_columns,
 )
+from infoscope.notes import Note
 
 NORMAL_QUARTILES = 2 * ndtri(0.75)  # interquartile range of a normal distribution, in standard deviations
 MAX_CHANCE_TIES = 8  # tied samples among normal scores that occur by chance at any n (one or two on average)
@@ -93,10 +97,17 @@ def mutual_information(
 def conditional_mutual_information(
     x: Any, y: Any, z: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
-    """I(x; y | z), nats. Arguments and errors as in `mutual_information`; a discrete z may have one class."""
+    """I(x; y | z), nats. Arguments and errors as in `mutual_information`; given a constant it is I(x; y), with a note."""
+    columns_of_z = [] if isinstance(z, Variable) else [column for _, column, _ in columns("z", z)]
+    constant = len(columns_of_z) > 0 and all(len(pd.unique(column)) == 1 for column in columns_of_z)
+    z = Discrete(columns_of_z[0]) if constant else z
     named, settings = as_sample({"x": x, "y": y, "z": z}, k, margins, groups)
     require_classes(x=named["x"], y=named["y"])
-    return combined(named, CONDITIONAL_MARGINS, method_of(*named.values()), settings, local)
+    found = combined(named, CONDITIONAL_MARGINS, method_of(*named.values()), settings, local)
+    if not constant:
+        return found
+    note = Note("z: it is constant, so this is the information without a condition.", "constant condition", "z")
+    return replace(found, notes=(*found.notes, note))
 
 
 def total_correlation(
@@ -421,8 +432,6 @@ def as_sample(given: dict[str, Any], k: int, margins: str, groups: Any) -> tuple
 
 def checked(k: int, n: int, margins: str, groups: np.ndarray | None) -> Settings:
     """The settings, for groups as codes [n] or None."""
-    if groups is not None and groups.max() == 0:
-        raise WrongLength(f"groups must be at least two, one for each of the {n} rows, got 1.")
     one_of("margins", margins, MARGINS)
     if require_int("k", k, 1) >= n:
         raise OutOfRange(f"k must be below the number of rows, {n}, got {k}.")
