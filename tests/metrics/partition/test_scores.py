@@ -1,9 +1,14 @@
 """Quantities and scores of discrete distributions, by enumeration: published values, gates, identities."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from infoscope.estimators.result import Estimate
 from infoscope.metrics import pid
+from infoscope.metrics.partition.scores import figures, terms_of
+from infoscope.metrics.partition.terms import to_zero
 from tests.metrics.partition.enumeration import enumerate_outcomes
 
 BIT = np.log(2)
@@ -143,3 +148,14 @@ def test_an_absent_block_is_not_applicable_never_zero():
         assert np.isnan(table.loc[name, "value"]) and "no z_" in table.loc[name, "note"]
     alone = enumerate_outcomes({"z_y": y}, y, d)
     assert np.isnan(score(alone, "unique")) and score(alone, "unique_y") == pytest.approx(1)
+
+
+def test_an_interval_of_information_reaches_zero():
+    """Differences, such as co-information, may be below 0; information may not."""
+    below, across = to_zero(Estimate(-0.03, 0.01)), to_zero(Estimate(-0.01, 0.01))
+    assert (below.value, below.high) == (-0.03, 0.0) and [note.code for note in below.notes] == ["below 0"]
+    assert below.low == Estimate(-0.03, 0.01).low and not across.notes and across.interval is None
+    names = ("z_y",)
+    route = dict.fromkeys(terms_of(names), replace(below, influence=np.full(4, 0.005)))
+    found = figures(route, names)
+    assert found["I(z_y;Y|D)"].high == 0.0 > found["co-information(z_y;Y;D)"].high

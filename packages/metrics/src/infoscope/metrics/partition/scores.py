@@ -16,7 +16,7 @@ import numpy as np
 from infoscope.estimators.result import LEVEL, SHARE, Estimate, quantile, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid
-from infoscope.metrics.partition.terms import BLOCKS, Linear, Route, Term, as_share, linear, ratio
+from infoscope.metrics.partition.terms import BLOCKS, Linear, Route, Term, as_share, linear, ratio, to_zero
 
 _SEED_SCALE = 7.5  # nats, denominator of the seed score: a typical entropy of 2.5 times three terms
 
@@ -191,7 +191,7 @@ def side_scores(route: Route, blocks: Names) -> dict[str, Estimate]:
     def share(block: str, target: str, given: str, entropy: Term) -> Estimate:
         if block not in blocks:
             return undefined(_not_applicable(block), SHARE)
-        return ratio(route, {Term((block,), target, given): 1.0}, {entropy: 1.0})
+        return to_zero(ratio(route, {Term((block,), target, given): 1.0}, {entropy: 1.0}))
 
     found = {
         "leakage_of_d_in_z_y": share("z_y", "d", "y", _H_D_GIVEN_Y),

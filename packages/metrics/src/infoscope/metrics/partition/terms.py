@@ -7,7 +7,7 @@ blocks) for each set of blocks; additive lower bounds. posterior: exact log-marg
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from infoscope.estimators.classifier.inputs import combined
 from infoscope.estimators.result import NATS, SHARE, Estimate, mean_of, root_sum_squares, undefined
 from infoscope.estimators.variables import jitter
 from infoscope.metrics.pid import ROUNDING
+from infoscope.notes import Note
 
 BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
 NEIGHBOURS, CLASSIFIER, POSTERIOR = "neighbours", "classifier", "posterior"
@@ -96,11 +97,12 @@ def knn_route(
             if x.size:
                 found = uncertainty.subsample(x, target, given, k, plan)
                 value, influence, notes = found.value, found.influence, found.notes
-            measured[term] = Estimate(
+            information = Estimate(
                 value, root_sum_squares(influence), NATS, plan.n, f"nearest neighbours, k = {k}",
                 (*notes, *(remarks[name] for name in term.blocks if name in remarks)),
                 degrees=min(plan.count, plan.units) - 1, influence=influence,
             )  # fmt: skip
+            measured[term] = to_zero(information)
         except ValueError as error:
             measured[term] = undefined(str(error))
         progress((done + 1) / len(terms), f"neighbours: {term.name}")
@@ -141,13 +143,20 @@ def joint(labels: Mapping[str, NDArray], names: str) -> NDArray[np.int64] | None
 
 def classifier_route(information: Information, terms: Iterable[Term]) -> Route:
     """Every term from coherent classifiers; errors of means of pointwise values, robust to groups."""
-    return {
-        term: mean_of(
-            information.pointwise(term.blocks, tuple(term.target), tuple(term.given))
-            if term.blocks
-            else information.pointwise_entropy(tuple(term.target), tuple(term.given)),
-            information.row_groups,
-            method=information.family,
-        )
-        for term in terms
-    }
+    route = {}
+    for term in terms:
+        target, given = tuple(term.target), tuple(term.given)
+        if term.blocks:
+            local = information.pointwise(term.blocks, target, given)
+        else:
+            local = information.pointwise_entropy(target, given)
+        route[term] = to_zero(mean_of(local, information.row_groups, method=information.family))
+    return route
+
+
+def to_zero(information: Estimate) -> Estimate:
+    """An estimate whose interval, if it lies below 0, extends to 0, the least true value, with a note."""
+    if not information.high < 0.0:
+        return information
+    note = Note("Significantly below 0, the least true value, to which the interval extends: biased.", "below 0")
+    return replace(information, interval=(information.low, 0.0), notes=(*information.notes, note))

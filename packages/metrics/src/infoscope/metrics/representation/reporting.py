@@ -412,15 +412,17 @@ def _linear(row: Sequence[int], parts: Sequence[Term]) -> Term:
 
 
 def _up_to_what_is_there(term: Term, reading: Estimate, ceiling: Estimate | None) -> Estimate:
-    """Usable information whose interval reaches to the upper limit of the information where none was detected.
+    """Usable information with an interval that extends to the reading's upper limit if none is detected.
 
-    In any case to where more training rows lead (`Term`), and at most to H(target).
+    It extends at least to where more training rows lead (`Term`) and to 0, and at most to H(target).
     """
-    found, one = term.found, term.estimate
-    high = max(one.high, reading.high) if found.low <= 0.0 and reading.high > 0.0 else one.high
+    usable = term.estimate
+    high = max(usable.high, 0.0)
+    if term.found.low <= 0.0 and reading.high > high:
+        high = reading.high
     if ceiling is not None:
-        high = min(high, max(ceiling.high, float(found)))
-    return replace(one, interval=(min(one.low, high), high))
+        high = min(high, max(ceiling.high, usable.value))
+    return replace(usable, interval=(min(usable.low, high), high))
 
 
 def _scores(
