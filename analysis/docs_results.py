@@ -114,10 +114,11 @@ def page(module: ModuleType, shown: Sequence[tuple[str, Section]]) -> str:
     return render(
         "results.jinja",
         name=name,
-        title=shown[0][1].title,
+        title=title_of(module),
         experiment=experiment,
         made=MADE,
         heading=HEADING,
+        finding=next(picture.result.finding for _, part in shown for picture in part.pictures),
         not_run="" if FULL in dict(shown) else make_command(experiment, FULL),
         in_part=in_part(experiment) if FULL in dict(shown) else "",
         archive=archive.as_posix() if archive.exists() else "",
@@ -145,7 +146,11 @@ def profile_part(name: str, experiment: str, profile: str, part: Section) -> dic
             csv = f"{stem}.csv"
             write_csv(picture.result, FOLDER / csv)
         pictures.append((picture, drawn, csv))
-    return {"profile": profile, "shows": shows, "about": about, "facts": told, "pictures": pictures}
+    lines = Counter(line for picture in part.pictures for line in dict.fromkeys(picture.result.notes))
+    shared = [line for line, results in lines.items() if results > 1]
+    return {
+        "profile": profile, "shows": shows, "about": about, "facts": told, "pictures": pictures, "shared": shared,
+    }  # fmt: skip
 
 
 def trials(found: pd.DataFrame) -> list[float]:
@@ -205,40 +210,40 @@ def escaped(text: str) -> str:
 
 
 def index(modules: dict[str, ModuleType]) -> Iterator[str]:
-    """Every analysis: its question, what is shown of it, and what was not run."""
-    yield f"# Results\n\n{MADE}"
-    yield (
-        "From the runs in MLflow, by `make docs-results`; published figures are next to ours with standard errors. "
-        "What was not run in full is named. Leaderboard of estimators: [known-laws](known-laws.md).\n"
-    )
-    rows, beside = [], []
+    """How far ours are from published tables, every analysis with its finding, and what was not run."""
+    rows, missing, beside, deviating = [], [], [], []
     for name, module in modules.items():
-        path, question = FOLDER / f"{name}.md", title_of(module)
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        path, full = FOLDER / f"{name}.md", make_command(module.ANALYSIS.experiment, FULL)
+        if not path.exists():
+            missing.append(f"- {escaped(title_of(module))}: `{full}`")
+            continue
+        text = path.read_text(encoding="utf-8")
         shown = re.findall(rf"^{HEADING}(.*)$", text, re.M)
-        link = f"[{name}]({name}.md)" if shown else name
         part = re.search(rf"^\*\*{IN_PART}(.*)\*\*", text, re.M)
-        full = f"{IN_PART}{part[1]}".lower() if part else "run"
-        parts = [] if FULL in shown else [label for label in shown if label.split()[0].split("-")[0] == FULL]
-        if parts:
-            full = f"{IN_PART}{', '.join(parts)}".lower()
-        elif FULL not in shown:
-            full = f"not run: `{make_command(module.ANALYSIS.experiment, FULL)}`"
-        others = [label for label in shown if label not in (FULL, *parts)]
-        beside += [
-            f"| {escaped(one['table'].replace('table', 'table '))} | [{name}]({name}.md) | {said['profile']} | "
-            f"{said['cells']:,} | {one['figures']} of {one['of']} | {one['kind']}: {one['mean']:.1%} | "
-            f"{one['largest']:.1%} ({escaped(one['where'])}) | {said['hours']:.1f} |"
-            for said in map(json.loads, FACTS.findall(text))
-            for one in said["beside"]
-        ]
-        rows.append(f"| {link} | {escaped(question)} | {full} | {', '.join(others) or '-'} |")
-    yield "\n".join(["| analysis | question | published setting | other settings |", "|---|---|---|---|", *rows])
+        finding = re.search(r"^\*\*(.*)\*\*$", text, re.M)
+        run = f"{shown[0]}, {part[1]}" if part else ", ".join(shown)
+        rows.append(f"| [{escaped(title_of(module))}]({name}.md) | {finding[1] if finding else '-'} | {run} |")
+        for page in map(json.loads, FACTS.findall(text)):
+            for one in page["beside"]:
+                table_name = escaped(one["table"].replace("table", "table "))
+                deviating.append(f"{table_name} by {one['mean']:.1%} on average and {one['largest']:.1%} at most")
+                beside.append(
+                    f"| {table_name} | [{name}]({name}.md) | {page['profile']} | {page['cells']:,} | "
+                    f"{one['figures']} of {one['of']} | {one['kind']}: {one['mean']:.1%} | "
+                    f"{one['largest']:.1%} ({escaped(one['where'])}) | {page['hours']:.1f} |"
+                )
+    yield "# Results\n"
+    if deviating:
+        yield f"**Ours differ from the published figures of {'; of '.join(deviating)}.**\n"
+    yield MADE
+    yield "\n".join(["| analysis | finding | run |", "|---|---|---|", *rows])
     if beside:
         head = ("published", "analysis", "profile", "cells run", "published figures beside ours",
                 "mean deviation from the paper's", "largest", "hours of trials")  # fmt: skip
-        yield f"\n## Beside the published\n\n{BESIDE}\n"
+        yield f"\n## Compared with published tables\n\n{BESIDE}\n"
         yield "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *beside])
+    if missing:
+        yield "\n".join(["\n## Not run\n", *missing])
 
 
 COMMAND = command("docs-results", main, [click.Argument(["names"], nargs=-1)], __doc__)

@@ -62,8 +62,7 @@ LARGE = 0.25  # of the paper's figure: larger differences are listed
 LISTED = 12  # differences that are listed one by one
 LINKED = 30  # runs that are compared at most
 NEVER = "no runs of "  # begins what the record says of an experiment that was never run
-MARKS = {"holds": "✓", "does not hold": "✗", "undecided": "?"}
-VERBS = {"holds": "hold", "does not hold": "do not hold", "undecided": "are undecided"}
+MARKS = {"confirmed": "✓", "contradicted": "✗", "undecided": "?"}
 
 COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
 BROKEN = (ValueError, LookupError, TypeError, AttributeError, MlflowException, OSError)  # what one analysis may raise
@@ -110,8 +109,8 @@ def name_of(module: ModuleType) -> str:
 
 
 def title_of(module: ModuleType) -> str:
-    """The caption of an analysis, the first paragraph of its module."""
-    return " ".join(module.__doc__.split("\n\n")[0].split())
+    """The title of an analysis, the first line of its module."""
+    return module.__doc__.splitlines()[0].removesuffix(".")
 
 
 def missing(experiment: str, title: str, profile: str, problem: str) -> Section:
@@ -261,7 +260,7 @@ def render(sections: Sequence[Section], profile: str) -> str:
     """The page."""
     shown = [part for part in sections if part.pictures]
     counts = Counter(claim.verdict for part in shown for claim in part.claims)
-    verdicts = ", ".join(f"{counts[name]} {verb}" for name, verb in VERBS.items())
+    verdicts = ", ".join(f"{counts[name]} {name}" for name in MARKS)
     tested = (
         f"{counts.total()} claims of papers are tested: {verdicts}." if counts else "No claim of a paper is tested."
     )

@@ -165,7 +165,7 @@ def test_a_table_from_a_store_is_printed_as_it_is(capsys):
 
 def test_a_table_in_latex_has_no_commands_from_a_store(tmp_path):
     frame = pd.DataFrame({HOSTILE_TEXT: [HOSTILE_TEXT]})
-    written = save(Result("demo", frame, frame, HOSTILE_TEXT, claims=[Claim("a", "holds", "b")]), tmp_path / "t")
+    written = save(Result("demo", frame, frame, HOSTILE_TEXT, claims=[Claim("a", "confirmed", "b")]), tmp_path / "t")
     text = written.tex.read_text(encoding="utf-8")
     assert "\\input" not in text and "\\write18" not in text
     assert text.count(r"\textbackslash{}input\{/etc/passwd\} \$\textbackslash{}write18\{id\}\$") == 4

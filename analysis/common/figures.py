@@ -17,7 +17,8 @@ from analysis.common.marks import lines, panel_by_panel, sheet
 def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
     """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
     groups = figures.groupby(["domain", "pool"], sort=False)
-    for axis, ((domain, pool), rows) in panel_by_panel(paths, groups, (4.0, 3.6), (1.6, 0), ylabel=ylabel):
+    below = {"across": 1, "legend_at": "outside lower center", "ncols": 3}  # legible on a phone
+    for axis, ((domain, pool), rows) in panel_by_panel(paths, groups, (5.0, 2.8), (0, 0.6), ylabel=ylabel, **below):
         draw(axis, rows)
         axis.set(title=f"{domain} ({pool})" if domain != pool else domain)
         finish(axis)
@@ -107,13 +108,3 @@ def draw_second_half(axis: Any, rows: pd.DataFrame) -> None:
     draw_estimates(axis, rows, "true_bits", "second_half_mean_bits")
     draw_truths(axis, rows)
     axis.set(ylim=(0, 1.5 * rows["true_bits"].max()))
-
-
-def draw_unseen(axis: Any, rows: pd.DataFrame, column: str = "held_out_large_batch_bits") -> None:
-    """Training batches (solid, filled) and unseen pairs (dashed, hollow: their column) by true MI."""
-    for bound, line, mark in lines(rows, "bound"):
-        axis.plot(line["true_bits"], line["second_half_mean_bits"], label=bound, **mark)
-        dashed = {"linestyle": "--", "capsize": 3, "fillstyle": "none"} | mark
-        axis.errorbar(line["true_bits"], line[column], line[column + "_error"], **dashed)
-    axis.axline((0, 0), slope=1, color="black", linewidth=0.8, label="true MI")
-    axis.set(xlabel="true MI (bits); hollow: unseen pairs")

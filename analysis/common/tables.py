@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,8 +34,8 @@ from infoscope.tracking.record import home, made_home
 FOLDER = Path("runs") / "tables"
 PICTURE = ".png", ".pdf"  # to look at, for papers
 LONGEST_NAME = 200  # of a file, which systems limit to 255 with its suffix
+WIDEST = 250  # characters of a line that goes to a file
 LONGEST = 1e5  # from here on figures are printed with an exponent
-SENTENCE = re.compile(r"\n|(?<=[^.A-Z][^A-Z. ][.?!])\s+(?=[A-Z])")  # between two: not behind an initial or "e.g."
 NUMBER = r"[-+]?\d[\d,.]*(?!\w|-[a-z])"  # what a cell of numbers begins with; names such as 1v1-normal do not
 FOLDED = 40  # rows beyond which a table of a page is folded
 NO_VALUE = "no value"  # in a cell: not recorded, or not finite
@@ -46,18 +47,21 @@ class Claim(NamedTuple):
     """A sentence of a paper, whether our figures bear it out, and those figures."""
 
     statement: str
-    verdict: str  # one of holds, does not hold, undecided
+    verdict: str  # one of confirmed, contradicted, undecided
     evidence: str
 
     def __str__(self) -> str:
-        return f"Claim: {self.statement} {self.verdict.capitalize()}: {self.evidence}"
+        return f"Claim: {self.statement.rstrip('.')}: {self.verdict} ({self.evidence.rstrip('.')})."
 
 
 @dataclass(frozen=True)
 class Result:
     """One table: figures (with `NAME_error` columns), text, caption (its lines), a function that draws it, and claims.
 
+    The first line of the caption is the finding: one plain sentence with its uncertainty, which stands before the table
+    wherever it is printed, saved or shown. The other lines explain the table.
     quotes: rows quote items of the data. beside: the published table to compare with, a name that `published` takes.
+    title: the heading of the table (default: its name).
     """
 
     name: str
@@ -68,10 +72,26 @@ class Result:
     claims: Sequence[Claim] = ()
     quotes: bool = False
     beside: str = ""
+    title: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.caption, str):
             object.__setattr__(self, "caption", "\n".join(self.caption))
+
+    @property
+    def finding(self) -> str:
+        """What the table shows, in one sentence."""
+        return self.caption.partition("\n")[0]
+
+    @property
+    def notes(self) -> list[str]:
+        """The lines that explain the table."""
+        return self.caption.splitlines()[1:]
+
+    @property
+    def heading(self) -> str:
+        """The title of the table on a page."""
+        return self.title or self.name.replace("-", " ").capitalize()
 
     @cached_property
     def rows(self) -> list[list[str]]:
@@ -245,9 +265,10 @@ def present(
 
 
 def print_result(result: Result) -> None:
-    """Prints a table, its caption and its claims."""
+    """Prints the finding of a table, the table, what explains it, and its claims."""
+    print(printable(result.finding))
     show(result.text)
-    for line in (result.caption, *result.claims):
+    for line in (*result.notes, *result.claims):
         print(printable(line))
 
 
@@ -299,11 +320,12 @@ def render(template: str, **values: object) -> str:
 
 
 def show(text: pd.DataFrame) -> None:
-    """Prints a table, as wide as it needs to be, and every cell as it is."""
+    """Prints a table with every cell as it is, in several lines where the terminal is narrow."""
     table = Table(*map(printable, text.columns), box=box.SIMPLE_HEAD, pad_edge=False)
     for row in text.itertuples(index=False):
         table.add_row(*map(printable, row))
-    Console(width=250, highlight=False, markup=False, emoji=False).print(table)
+    width = shutil.get_terminal_size((WIDEST, 24)).columns
+    Console(width=width, highlight=False, markup=False, emoji=False).print(table)
 
 
 def file_name(text: str) -> str:
@@ -322,7 +344,7 @@ def save(result: Result, stem: Path) -> Saved:
     cells, tex, *picture = (stem.parent / (stem.name + suffix) for suffix in (".csv", ".tex", *PICTURE))
     said = write_csv(result, cells)
     text = result.text.astype(str).map(in_latex).rename(columns=in_latex)
-    table = text.to_latex(index=False, escape=False, caption=in_latex(SENTENCE.split(result.caption)[0]))
+    table = text.to_latex(index=False, escape=False, caption=in_latex(result.finding))
     tex.write_text("".join(f"% {in_latex(line)}\n" for line in said) + table, encoding="utf-8")
     if result.draw is None:
         return Saved(cells, tex)
@@ -365,25 +387,39 @@ def published(name: str) -> pd.DataFrame:
 
 def verdict(low: float, high: float, limit: float = 0.0) -> str:
     """Whether a figure is below a limit, by its interval; undecided if that contains it or is NaN."""
-    return "holds" if high < limit else "does not hold" if low > limit else "undecided"
+    return "confirmed" if high < limit else "contradicted" if low > limit else "undecided"
 
 
 def verdict_of_all(verdicts: Collection[str]) -> str:
     """The verdict on a sentence that holds where all of its parts do."""
-    if "does not hold" in verdicts:
-        return "does not hold"
-    return "undecided" if "undecided" in verdicts else "holds"
+    if "contradicted" in verdicts:
+        return "contradicted"
+    return "undecided" if "undecided" in verdicts else "confirmed"
 
 
 def difference_claim(statement: str, difference: Estimate, what: str, unit: str) -> Claim:
     """A claim that a paired difference is negative, decided by its 95 % interval."""
     if not math.isfinite(difference.value):
         return Claim(statement, "undecided", f"{what} is not finite in some run.")
-    interval = "one run, no interval"
-    if math.isfinite(difference.low):
-        interval = f"95 % interval {difference.low:+.3f} to {difference.high:+.3f}, {difference.n} paired runs"
-    said = f"{what} {difference.value:+.3f} {unit} ({interval})."
-    return Claim(statement, verdict(difference.low, difference.high), said)
+    return Claim(statement, verdict(difference.low, difference.high), f"{what} {with_interval(difference, unit)}.")
+
+
+def with_interval(mean: Estimate, unit: str = "", form: str = "+.3f") -> str:
+    """A mean over runs with its unit and 95 % interval, in words."""
+    if not math.isfinite(mean.value):
+        return "diverged"
+    value = f"{mean.value:{form}} {unit}".rstrip()
+    if not math.isfinite(mean.low):
+        return f"{value} (one run, no interval)"
+    return f"{value} (95 %: {mean.low:{form}} to {mean.high:{form}}, {mean.n} runs)"
+
+
+def changes_text(changes: Mapping[str, Estimate], unit: str = "", form: str = "+.3f") -> str:
+    """Changes by name with their unit and 95 % intervals over runs, in words."""
+    if all(change.n == 1 for change in changes.values()):
+        values = ", ".join(f"{name} {change.value:{form}}" for name, change in changes.items())
+        return f"{values} {unit}".rstrip() + " (one run each, no interval)"
+    return "; ".join(f"{name} {with_interval(change, unit, form)}" for name, change in changes.items())
 
 
 def plus_minus(value: float, error: float, missing: str = NO_VALUE) -> str:

@@ -10,6 +10,7 @@ from scipy.special import fdtri
 
 from analysis.common.runs import latest, older, versions
 from analysis.common.tables import plus_minus, verdict
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.disentanglement.registry import PLACES
 from infoscope.metrics.disentanglement.registry import SCORES as REGISTRY
 from infoscope.metrics.pid import APART, ROUNDING
@@ -20,7 +21,7 @@ SCORES = {key: REGISTRY[key].label for key in (*PUBLISHED, *REGISTRY) if REGISTR
 TERMS = {"unique": "U", "redundant": "R", "synergistic": "C"}
 CROSSED = f"Where a lower bound is above its upper one, the table shows by how much: {APART}."
 WHOLE = {  # what is known of all latents together
-    key: REGISTRY[key].title + (" (nats)" if REGISTRY[key].unit == "nats" else "")
+    key: REGISTRY[key].title + (" (bits)" if REGISTRY[key].unit == "nats" else "")
     for key in ("informativeness", "latent_information", "total_correlation")
 }
 WHERE = {prefix: where for prefix, (_, where) in PLACES.items()}  # of which latent a bound is, by its prefix
@@ -36,6 +37,13 @@ def latest_trainings(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     fields = tuple(name for name in TRAINING if name in runs)
     kept = pd.concat([latest(of, fields)[0] for _, of in runs.groupby("model", sort=False)])
     return kept, older(runs, kept, "trainings")
+
+
+def in_bits(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with the figures of `WHOLE` that are recorded in nats in bits; NaN where they were not measured."""
+    runs = runs.reindex(columns=runs.columns.union(list(WHOLE), sort=False))
+    nats = [key for key in WHOLE if REGISTRY[key].unit == "nats"]
+    return runs.assign(**{key: runs[key] / NATS_PER_BIT for key in nats})
 
 
 def named(runs: pd.DataFrame) -> pd.Series:

@@ -1,10 +1,9 @@
-"""Figure 3d of Tokui & Sato 2021: scores of a representation entangled on purpose, by the strength of the attack.
+"""Figure 3d of Tokui & Sato 2021: which scores fall when a representation is entangled on purpose?
 
 The evaluations of a training draw the same votes and noise at every strength, so that differences are paired.
 """
 
 import functools
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,11 +18,13 @@ from analysis.common.tables import (
     Analysis,
     Claim,
     Result,
+    changes_text,
     difference_claim,
     plus_minus,
     plus_minus_column,
     spread,
     verdict,
+    with_interval,
 )
 from analysis.disentanglement._scores import CROSSED, PUBLISHED, SCORES, TERMS, WHERE, WHOLE, crossed, made_of, named
 from infoscope.estimators.result import Estimate
@@ -72,7 +73,13 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
     """Figure 3d."""
     figures = over_evaluations(runs, list(SHOWN))
     text = spread(figures, PLACE, "score", plus_minus_column(figures, "mean"), order=SHOWN).rename(columns=TITLES)
+    falls = {}
+    for (name, attack), part in runs.groupby(["name", "attack"], sort=False):
+        strongest = part["alpha"].max()
+        if strongest > 0 and 0.0 in set(part["alpha"]):
+            falls[f"{name}, {attack} attack"] = changes(part, strongest, "unibound")
     caption = [
+        f"UniBound changes under the strongest attack: {changes_text(falls)}.",
         "Mean over evaluations ± its standard error, given the training. The votes of BetaVAE and FactorVAE are of "
         "draws of the attacked posterior, the rest is exact up to draws. An attack of strength 0 adds latents of pure "
         "noise: only FactorVAE, in which they vote too, can detect it.",
@@ -100,25 +107,17 @@ def claims(runs: pd.DataFrame) -> Iterator[Claim]:
             for score in VOTES:
                 found = change(score)
                 within = verdict(-found.high, -found.low, FALL)
-                said = (
-                    f"{says(SHOWN[score], strongest)} {interval(found)}; not to fall is to fall by less than {FALL:g}."
-                )
+                limit = f"not to fall is to fall by less than {FALL:g}"
+                said = f"{says(SHOWN[score], strongest)} {with_interval(found)}; {limit}."
                 yield Claim(f"{SHOWN[score]} does not fall ({where}).", within, said)
         found = change("informativeness")
         kept = tables.verdict_of_all([verdict(found.low, found.high, SAME), verdict(-found.high, -found.low, SAME)])
-        said = f"{says(SHOWN['informativeness'], strongest)} {interval(found)}; unchanged is to within {SAME:g}."
+        said = f"{says(SHOWN['informativeness'], strongest)} {with_interval(found)}; unchanged is to within {SAME:g}."
         yield Claim(f"All latents together know as much as before ({where}).", kept, said)
 
 
 def says(what: str, strongest: float) -> str:
     return f"{what} at alpha {strongest:g} less that at 0"
-
-
-def interval(found: Estimate) -> str:
-    """A difference with its interval, in words."""
-    if not math.isfinite(found.low):
-        return f"{found.value:+.3f} (one run, no interval)"
-    return f"{found.value:+.3f} (95 % interval {found.low:+.3f} to {found.high:+.3f}, {found.n} paired runs)"
 
 
 def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
@@ -146,7 +145,10 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         .reset_index()
         .rename(columns=TITLES)
     )
+    most = runs["alpha"].max()
+    least = replicated(runs.loc[runs["alpha"] == most, f"{next(iter(WHERE))}unique_low"])
     caption = [
+        f"With alpha {most:g}, the most, at least {with_interval(least, form='.3f')} of H(y) is held uniquely.",
         "Lower to upper bound, shares of H(y), means over factors and evaluations ± standard error over evaluations. "
         "As published: each bound at its own best latent; at one latent: all at the one with most information.",
         *([CROSSED] if text.map(lambda cell: "cross by" in str(cell)).any(axis=None) else []),
@@ -174,7 +176,11 @@ def decompositions(runs: pd.DataFrame, words: list[str]) -> Iterator[Result]:
     text = pd.concat([pd.DataFrame(columns).assign(by=name) for name, columns in found.items()])
     text = text.sort_index(kind="stable").reset_index().rename(columns=TITLES)
     text = text[["model", "seed", "attack", "alpha", "by", *TERMS.values()]]
+    beyond = {name: max(runs[f"{name}/{term}_outside"].mean() for term in TERMS) for name in names}
+    outside = ", ".join(f"{name} {value:+.3f}" for name, value in beyond.items())
     caption = [
+        f"Concrete terms beyond their bounds, at most, of H(y) (negative: inside; mean of {len(runs)} evaluations): "
+        f"{outside}.",
         "Shares of H(y) at the latent with most information about a factor, means over factors and evaluations ± "
         "standard error over evaluations. gaussian (Venkatesh et al. 2023): by covariances, factors as numbers; "
         "williams-beer (2010): by nearest neighbours; discrete-shared-exclusion (Makkeh et al. 2021): of five clusters "

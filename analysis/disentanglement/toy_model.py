@@ -1,4 +1,4 @@
-"""Table 1 of Tokui & Sato 2021: MIG and the bounds of unique information of the toy model, exact, printed, estimated.
+"""Table 1 of Tokui & Sato 2021: are its printed formulas right?
 
 Two of the printed formulas are wrong: MIG under the redundancy attack for two and three factors, and the upper bound of
 the unique information under the synergy attack. The exact values follow from Eq. 7; estimates check them.
@@ -18,10 +18,11 @@ from scipy.special import ndtri
 from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import latest, ordered, versions
 from analysis.common.tables import Analysis, Claim, Result, text_of, with_error
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid, replicated
 from infoscope.metrics.factor_information import toy
 
-NOTHING = 1e-9  # nats
+NOTHING = 1e-9  # bits
 ALARM = 0.01  # chance of a false alarm among all comparisons, at most
 SCORES = {"mig": "MIG", "unique_low": "U lower (UniBound)", "unique_high": "U upper"}
 TERMS = {"unique": "U", "redundant": "R", "synergistic": "C"}
@@ -30,7 +31,7 @@ CELL = ["attack", "factors", "alpha", "noise"]
 
 
 def printed(score: str, attack: str, factors: int, noise: float, alpha: float) -> float:
-    """The formulas of table 1 as printed, nats; alpha may be infinite."""
+    """The formulas of table 1 as printed, in nats; alpha may be infinite."""
     total = 0.5 * math.log(1 + noise**-2)
     if attack == "none" or (attack == "synergy" and score == "unique_high"):
         return total
@@ -65,7 +66,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def table1(runs: pd.DataFrame, words: list[str]) -> Result:
-    """One row per score, attack, number of factors and strength: printed, exact and estimated; nats."""
+    """One row per score, attack, number of factors and strength: printed, exact and estimated; bits."""
     rows = []
     for group, members in runs.groupby(CELL, sort=False):
         attack, factors, alpha, noise = group
@@ -89,8 +90,11 @@ def table1(runs: pd.DataFrame, words: list[str]) -> Result:
     text = text_of(shown, ["score", "attack", "factors"], columns, "-")
     wrong = figures[(figures["printed"] - figures["exact"]).abs() > NOTHING]
     where = wrong.groupby(["score", "attack"])["factors"].agg(lambda of: ", ".join(map(str, sorted(set(of)))))
+    largest = (wrong["printed"] - wrong["exact"]).abs().max() if len(wrong) else 0.0
     caption = [
-        "Toy model (Tokui & Sato 2021, section 5.1): y standard normal, z given y normal around it. Nats, not "
+        f"{len(wrong)} of {len(figures)} printed values differ from the exact ones, by {largest:.3f} bits at most "
+        "(no sampling error: both are formulas).",
+        "Toy model (Tokui & Sato 2021, section 5.1): y standard normal, z given y normal around it. Bits, not "
         "normalised; alpha inf is the limit. Estimated: mean over seeds ± standard error; a largest of estimates is "
         "biased upwards where several latents are equal. Weaker attacks are in the figure.",
         *(
@@ -109,11 +113,11 @@ def compared(attack: str, factors: int, noise: float, alpha: float, runs: pd.Dat
         {
             "score": score,
             **place,
-            "printed": printed(score, attack, factors, noise, alpha),
-            "exact": value,
+            "printed": printed(score, attack, factors, noise, alpha) / NATS_PER_BIT,
+            "exact": value / NATS_PER_BIT,
             "estimated": math.nan,
             "estimated_error": math.nan,
-            **(with_error("estimated", replicated(runs[f"sampled/{score}"].to_numpy())) if len(runs) else {}),
+            **(with_error("estimated", replicated(runs[f"sampled/{score}"] / NATS_PER_BIT)) if len(runs) else {}),
             "runs": len(runs),
         }
         for score, value in exact(attack, factors, noise, alpha).items()
@@ -130,8 +134,8 @@ def claims(figures: pd.DataFrame) -> list[Claim]:
         values = limit[score, attack]
         values = values[values.index >= least]
         said = ", ".join(f"{value:.3f} (K = {factors})" for factors, value in values.items())
-        verdict = "holds" if ((values < NOTHING) == falls).all() else "does not hold"
-        return [Claim(statement, verdict, f"exact limit of alpha to infinity, nats: {said}.")] if said else []
+        verdict = "confirmed" if ((values < NOTHING) == falls).all() else "contradicted"
+        return [Claim(statement, verdict, f"exact limit of alpha to infinity, bits: {said}.")] if said else []
 
     return [
         *all_of("unique_low", "redundancy", True, "UniBound falls to 0 under the redundancy attack."),
@@ -157,28 +161,31 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
     largest = figures["largest_z"].max()
     columns = {"largest |z|": ("largest_z", "{:.2f}"), "|z| above 1.96": ("beyond_95", "{:.1%}")}
     text = text_of(figures, ["attack", "factors", "runs", "compared"], columns)
+    said = f"the largest of {total:,} differences is {largest:.2f} standard errors (limit {limit:.2f})."
     caption = [
+        f"Estimates and closed forms: {said}",
         "Every mutual information of a factor and one latent, all others or all, estimated and exact: the difference "
         "in standard errors. Those of one run share their draws, so that their count is not one of independent tests.",
         f"{total:,} comparisons; by chance alone, one of them is beyond {limit:.2f} standard errors with a probability "
         f"of at most {ALARM:.0%} (union bound, normal errors). Where an estimate has no spread (latents that are only "
-        f"noise) it is off by at most {figures['largest_without_spread'].max():.1e} nats.",
+        f"noise) it is off by at most "
+        f"{figures['largest_without_spread'].max() / NATS_PER_BIT:.1e} bits.",
         *words,
     ]
-    said = f"the largest of {total:,} differences is {largest:.2f} standard errors (limit {limit:.2f})."
-    verdict = "holds" if largest < limit else "does not hold"
+    verdict = "confirmed" if largest < limit else "contradicted"
     statement = "Monte Carlo estimates by exact log-marginals agree with the closed forms."
     return Result("agreement", figures, text, caption, None, [Claim(statement, verdict, said)])
 
 
 def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
-    """By setting the six bounds and the Gaussian decomposition within them, exact; nats."""
+    """By setting the six bounds and the Gaussian decomposition within them, exact; bits."""
     rows = []
     cells = runs[CELL].drop_duplicates().itertuples(index=False, name=None)
     for attack, factors, alpha, noise in sorted(cells, key=lambda cell: (ATTACKS.index(cell[0]), *cell[1:])):
-        concrete = gaussian(attack, int(factors), float(noise), float(alpha))
+        concrete = gaussian(attack, int(factors), float(noise), float(alpha)) / NATS_PER_BIT
         model = toy.exact(attack, int(factors), float(noise), float(alpha))
-        low, high = (np.stack([one.value for one in of]) for of in (model.bounds()[::2], model.bounds()[1::2]))
+        bounds = np.stack([bound.value for bound in model.bounds()]) / NATS_PER_BIT
+        low, high = bounds[::2], bounds[1::2]
         at = np.arange(int(factors)), model.best_latent()
         rows.append({
             "attack": attack, "factors": factors, "alpha": alpha,
@@ -196,16 +203,17 @@ def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
         ]
         for term, letter in TERMS.items()
     })  # fmt: skip
+    worst = figures["outside"].max()
+    said = f"over all pairs of factor and latent in {len(figures)} settings the terms are outside by {worst:.1e} bits."
     caption = [
-        "Lower to upper bound: Gaussian decomposition (Venkatesh et al. 2023), exact, nats, means over factors at the "
+        f"The Gaussian decomposition and the six bounds: {said}",
+        "Lower to upper bound: Gaussian decomposition (Venkatesh et al. 2023), exact, bits, means over factors at the "
         "latent with most information about each. A factor is one number, so the redundancy is the lesser information "
         "(Barrett 2015): unique and synergistic information are at their lower bounds, and UniBound is what is unique. "
         "Weaker attacks are in the figures.",
         *words,
     ]
-    worst = figures["outside"].max()
-    said = f"over all pairs of factor and latent in {len(figures)} settings the terms are outside by {worst:.1e} nats."
-    verdict = "holds" if worst < NOTHING else "does not hold"
+    verdict = "confirmed" if worst < NOTHING else "contradicted"
     statement = "The Gaussian decomposition lies within the six bounds."
     return Result("decomposition", figures, text, caption, None, [Claim(statement, verdict, said)])
 
@@ -229,7 +237,7 @@ def draw(figures: pd.DataFrame, *paths: Path) -> None:
     title = "line: exact; points: estimated ± standard error over seeds; dotted: as printed, where that differs"
     groups = itertools.product(attacks, SCORES)
     how = {"title": title, "dpi": 130, "sharey": True}
-    for axis, (attack, score) in panel_by_panel(paths, groups, (3.6, 2.8), (0, 0.4), len(SCORES), "nats", **how):
+    for axis, (attack, score) in panel_by_panel(paths, groups, (3.6, 2.8), (0, 0.4), len(SCORES), "bits", **how):
         part = attacked[(attacked["attack"] == attack) & (attacked["score"] == score)]
         for factors, line, of in lines(part, "factors"):
             axis.plot(line["alpha"], line["exact"], color=of["color"])

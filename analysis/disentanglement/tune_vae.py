@@ -21,6 +21,7 @@ from analysis.common.runs import (
 )
 from analysis.common.tables import ERROR, Analysis, Result, plus_minus_column, text_of
 from analysis.disentanglement._scores import SCORES
+from infoscope.estimators.units import NATS_PER_BIT
 from sweeps.disentanglement.settings import CRITERION, DATA_FIELDS, WEIGHTS
 
 JUDGED = f"progress/{CRITERION}"  # what the search decided by
@@ -29,7 +30,7 @@ MEASURED = ("unibound", "mig", "factor_vae", "beta_vae")
 LABELS = {
     "unibound": "UniBound, which needs the labels of the factors",
     "mig": "MIG, which needs the labels of the factors",
-    "elbo": "the evidence lower bound (nats per image), which needs no labels and knows nothing of disentanglement",
+    "elbo": "the evidence lower bound (bits per image), which needs no labels and knows nothing of disentanglement",
 }
 
 
@@ -42,6 +43,9 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     by = newest["criterion"] if newest["criterion"] in MEASURED else JUDGED
     columns = ["rank", "model", "weight", "learning_rate", "steps", FRACTION, "outcome", "diverged", JUDGED, *MEASURED]
     figures = ranked(trials, by, JUDGED)[[*columns, *errors, "train/reconstruction"]]
+    figures["train/reconstruction"] /= NATS_PER_BIT
+    if newest["criterion"] == "elbo":
+        figures[JUDGED] /= NATS_PER_BIT
     searched = [name for name in ("weight", "learning_rate") if figures[name].nunique() > 1] or ["learning_rate"]
     titles = {name: name.replace("_", " ") for name in searched}
     top = figures.head(SHOWN)
@@ -52,11 +56,11 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         "steps": steps_done(top),
         "judged": (JUDGED, "{:.3f}"),
         **{SCORES[score]: np.where(stopped, "stopped", plus_minus_column(top, score)) for score in MEASURED},
-        "reconstruction (nats)": ("train/reconstruction", "{:.1f}"),
+        "reconstruction (bits)": ("train/reconstruction", "{:.1f}"),
     }
     text = text_of(top, ["rank", "model"], columns)
     draw = functools.partial(scatter, figures, titles, JUDGED, f"{newest['criterion']} at the last judgement")
-    return [Result("best", figures, text, caption(figures, newest, trials, by), draw)]
+    return [Result("best", figures, text, caption(figures, newest, trials, by), draw, title="The best trials")]
 
 
 def caption(figures: pd.DataFrame, newest: pd.Series, trials: pd.DataFrame, by: str) -> list[str]:
@@ -70,9 +74,10 @@ def caption(figures: pd.DataFrame, newest: pd.Series, trials: pd.DataFrame, by: 
     if len(ended):
         best = ended.iloc[0]
         weight = f"{WEIGHTS[best['model']]} {best['weight']:.3g} and " if best["model"] in WEIGHTS else ""
-        lines.append(
+        lines.insert(
+            0,
             f"Use {weight}a learning rate of {best['learning_rate']:.2g} for {best['model']} on these data. It is the "
-            "best of many single trainings, and in part lucky: train it again with other seeds (sweep vae-zoo)."
+            "best of many single trainings, and in part lucky: train it again with other seeds (sweep vae-zoo).",
         )
     if (figures["diverged"] == 1).any():
         lines.append(f"{int((figures['diverged'] == 1).sum())} trials diverged.")

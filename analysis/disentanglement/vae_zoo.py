@@ -1,4 +1,4 @@
-"""Figures 3a to 3c of Tokui & Sato 2021: scores of variational autoencoders, the bounds behind them, how they vary.
+"""Figures 3a to 3c of Tokui & Sato 2021: which autoencoder disentangles best, and is that due to training?
 
 Also: what changes with each latent of the best and the worst training, and scores published elsewhere.
 """
@@ -14,13 +14,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.common import tables
-from analysis.common.marks import BLUE, ORANGE, SKY, panel_by_panel, save, sheet
+from analysis.common.marks import ORANGE, panel_by_panel, save, sheet
 from analysis.common.runs import latest, ordered
 from analysis.common.tables import (
     Analysis,
     Claim,
     Result,
     difference_claim,
+    plus_minus,
     plus_minus_column,
     spread,
     text_of,
@@ -38,6 +39,7 @@ from analysis.disentanglement._scores import (
     components,
     crossed,
     evaluations,
+    in_bits,
     latest_trainings,
     made_of,
     named,
@@ -65,7 +67,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     runs, left_out = latest(runs, SETTING)
     runs, older = latest_trainings(runs)
     runs = ordered(runs, ["model", "seed"], model=MODELS)
-    runs = runs.assign(name=named(runs), **{column: math.nan for column in WHOLE if column not in runs})
+    runs = in_bits(runs.assign(name=named(runs)))
     words = [made_of(runs), *left_out, *older]
     if runs["model"].isin(WITHOUT_DENSITY).any():
         words.append(ESTIMATED)
@@ -108,15 +110,17 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
     text = spread(figures, index, "score", plus_minus_column(figures, "mean", "-"), order=titles)
     text["trainings"] = [f"{count} ({selection})" for count, selection in zip(text["trainings"], text["selection"])]
     text = text.drop(columns="selection").rename(columns={"name": "model"})
+    unibound = figures[(figures["score"] == "unibound") & (figures["selection"] == "all")].dropna(subset="mean")
+    best = unibound.sort_values("mean", ascending=False).to_dict("records")
+    ranked = [f"{row['name']} {plus_minus(row['mean'], row['mean_error'])}" for row in best]
     caption = [
+        f"UniBound, the uniquely held share of H(y), by model: {', '.join(ranked)} (± over trainings).",
         "Mean over trainings ± its standard error. Better half: each score is the mean of its better half of "
         "trainings, as published for JointVAE, and is therefore biased upwards. -: not defined in some training, "
         "which diverged or whose latents carry no information.",
         *words,
     ]
-    return Result(
-        "scores", figures, text, caption, functools.partial(draw_boxes, models, titles), list(claims_of_scores(runs))
-    )
+    return Result("scores", figures, text, caption, claims=list(claims_of_scores(runs)))
 
 
 def claims_of_scores(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -177,7 +181,11 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     index = ["name", "where", *whole]
     text = spread(pd.concat([figures[["name", "where", "term"]], whole], axis=1), index, "term", cells, order=TERMS)
     text = text.rename(columns={"name": "model", "where": "latent"})
+    unique = figures[(figures["term"] == "unique") & (figures["where"] == figures["where"].iloc[0])]
+    best = unique.loc[unique["low"].idxmax()]
     caption = [
+        f"{best['name']} holds most uniquely: at least {plus_minus(best['low'], best['low_error'])} and at most "
+        f"{plus_minus(best['high'], best['high_error'])} of H(y) ({best['runs']} trainings).",
         "Lower to upper bound of the unique (U), redundant (R) and synergistic or complementary (C) information of one "
         "latent about a factor, against all other latents; shares of H(y), means over factors and trainings ± standard "
         "error over trainings.",
@@ -219,20 +227,21 @@ def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     parts = {score: components(evaluations(chosen, score)) for score in titles}
     text = text.rename(columns={"name": "model"}).astype(str)
     text.loc[len(text)] = ["share of variance", "training", *(percent(of.share) for of in parts.values())]
-    caption = [
-        f"Every training of {model}: mean over its evaluations ± standard error over evaluations. Last row: the share "
-        "of the variance that is between trainings (one-way random effects), the rest is between evaluations.",
-        *words,
-    ]
     published_ones = {score: of for score, of in parts.items() if score in PUBLISHED}
     said = "; ".join(
         f"{SCORES[score]} {percent(of.share)} ({percent(of.low)} to {percent(of.high)})"
         for score, of in published_ones.items()
     )
+    caption = [
+        f"Share of the variance that is due to training, 95 % interval: {said}.",
+        f"Every training of {model}: mean over its evaluations ± standard error over evaluations. Last row: the share "
+        "of the variance that is between trainings (one-way random effects), the rest is between evaluations.",
+        *words,
+    ]
     claim = Claim(
         f"The scores of {model} vary because of training, not of evaluation.",
         tables.verdict_of_all([of.verdict for of in published_ones.values()]),
-        f"share of the variance between trainings, 95 % interval: {said}; holds where all are above half.",
+        f"share of the variance between trainings, 95 % interval: {said}; confirmed where all are above half.",
     )
     drawn = functools.partial(draw_trainings, chosen)
     return Result("trainings", figures, text, caption, drawn, [claim])
@@ -258,7 +267,9 @@ def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     figures = pd.DataFrame(rows)
     text = figures.assign(**{of: figures[of].map("{:.3f}".format) for of in ("unibound", "alone", "unique_low")})
     titles = {"name": "model", "unibound": "UniBound", "alone": "I(y; latent) / H(y)", "unique_low": "U lower / H(y)"}
+    best, worst = chosen["unibound"].max(), chosen["unibound"].min()
     caption = [
+        f"UniBound is {best:.3f} in the best and {worst:.3f} in the worst of {len(chosen)} trainings of {model}.",
         f"The factor that each latent of the best and worst training of {model} (by UniBound) carries most about, "
         "means over evaluations; errors are in the table bounds of each run. The figure sets one latent of one image's "
         "code at a time to values from -2 to 2 standard deviations of the prior (a category: to each in turn).",
@@ -289,7 +300,9 @@ def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
         "not stated": figures["not_stated"],
     }
     text = text_of(figures, ["model"], columns).assign(source=figures["source"])
+    alike = int((figures["differs"] == "").sum())
     caption = [
+        f"{alike} of {len(figures)} published scores are of our setting, as far as it is stated.",
         "Scores published elsewhere: ± is their standard deviation over trainings as printed. Ours: mean over "
         "trainings ± standard error. The scores of Tokui & Sato 2021 are published as box plots only.",
         *words,
@@ -311,28 +324,6 @@ def differences(row: dict, ours: pd.Series) -> Iterator[str]:
 
 def _finite(values: np.ndarray) -> np.ndarray:
     return values[np.isfinite(values)]
-
-
-def draw_boxes(runs: Mapping[str, pd.DataFrame], titles: Mapping[str, str], *paths: Path) -> None:
-    """A panel per score: every evaluation of all trainings of a model, and of the better half of them (lighter)."""
-    down = -(-len(titles) // 4)
-    size = (3.6 * 4, 2.8 * down + 0.3 * max(map(len, runs)))
-    title = "all trainings (dark), the better half by the score itself (light)"
-    with sheet(paths, down, 4, size, 130, title=title, sharex=True) as axes:
-        for axis, (score, title) in zip(axes.flat, titles.items()):
-            for place, members in enumerate(runs.values()):
-                values = evaluations(members, score)
-                for side, part, colour in ((-0.18, values, BLUE), (0.18, better_half(values), SKY)):
-                    drawn = axis.boxplot(_finite(part.ravel()), positions=[place + side], widths=0.3, patch_artist=True,
-                                         flierprops={"markersize": 3}, medianprops={"color": "black"})  # fmt: skip
-                    drawn["boxes"][0].set_facecolor(colour)
-            axis.set_title(title, fontsize="medium")
-            axis.set_xticks(range(len(runs)), labels=list(runs), rotation=40, ha="right")
-            axis.set_ylim(bottom=0)
-        for axis in axes.flat[max(0, len(titles) - 4) : len(titles)]:
-            axis.tick_params(labelbottom=True)  # the lowest of every column, also above an empty place
-        for axis in axes[:, 0]:
-            axis.set_ylabel("score")
 
 
 def draw_bars(figures: pd.DataFrame, *paths: Path) -> None:

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import draw_unseen, drawing
 from analysis.common.runs import older
 from analysis.common.tables import PAPERS, Claim, Result, plus_minus, published, summarise
 from analysis.mi_benchmark._captions import (
@@ -70,25 +69,31 @@ class Evidence:
         return figures.merge(theirs.iloc[:0] if self.comparison else theirs, on=list(on), how="left")
 
     def result(
-        self, name: str, figures: pd.DataFrame, text: pd.DataFrame, sentences: Sequence[str], draw: Callable[..., None],
-        claims: Sequence[Claim] = (), *, has_oracle: bool = True, remarks: Sequence[str] = (), beside: str = "",
+        self, name: str, figures: pd.DataFrame, text: pd.DataFrame, sentences: Sequence[str],
+        draw: Callable[..., None] | None, claims: Sequence[Claim] = (), *, has_oracle: bool = True,
+        remarks: Sequence[str] = (), beside: str = "", title: str = "",
     ) -> Result:  # fmt: skip
-        """A table. Its caption explains ± and the oracle critic, and ends with setting, differences and cautions."""
+        """A table. sentences: its finding, then what it has. Its caption also explains ± and the oracle critic,
+        and ends with setting, differences and cautions."""
         explained = [explain_errors(figures), *([explain_oracle(self.rows)] if has_oracle else []), *remarks]
         notes = [describe_setting(self.trained), *self.comparison, *cautions(self.trained), *self.left_out]
-        return Result(name, figures, text, [*sentences, *explained, *notes], draw, claims, beside=beside)
+        return Result(name, figures, text, [*sentences, *explained, *notes], draw, claims, beside=beside, title=title)
 
-    def unseen(self, by: Sequence[str], *grid: str, remarks: Sequence[str] = ()) -> Result:
-        """Estimates on unseen pairs and the gap to the training batches, in panels by domain or by `grid`."""
+    def unseen(self, by: Sequence[str], remarks: Sequence[str] = ()) -> Result:
+        """Estimates on unseen pairs and the gap to the training batches."""
         figures = summarise(self.rows, by, UNSEEN)
         text = figures_text(figures, by, UNSEEN)
-        sentence = (
+        gaps = figures["training_minus_held_out_bits"].dropna()
+        sentences = [
+            f"The estimate on the items of the training is {gaps.median():+.3f} bits from that on unseen pairs (median "
+            f"of {len(gaps)} estimates, range {gaps.min():+.3f} to {gaps.max():+.3f}).",
             "Estimates (bits) on training batches and, by the trained critic, on fresh pairs of items held out of the "
             "training. Gap: last tenth of the training batches minus unseen pairs at the same batch size; it is the "
-            "part of the estimate that is due to having trained on the items."
+            "part of the estimate that is due to having trained on the items.",
+        ]
+        return self.result(
+            "unseen", figures, text, sentences, None, has_oracle=False, remarks=remarks, title="Unseen pairs"
         )
-        draw = drawing(figures, draw_unseen, "estimate (bits)", *grid)
-        return self.result("unseen", figures, text, [sentence], draw, has_oracle=False, remarks=remarks)
 
 
 @dataclass(frozen=True)

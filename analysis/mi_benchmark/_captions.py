@@ -1,12 +1,13 @@
 """Sentences of captions in the tables of the neural benchmark."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from analysis.common.runs import profiles, versions
+from analysis.common.tables import plus_minus
 
 EMBEDDED = {
     "digits": "the images are scikit-learn's digits (embedded default), not the published data",
@@ -48,11 +49,23 @@ def explain_errors(figures: pd.DataFrame) -> str:
     """The meaning of ±, and the number of runs per figure (column `runs`)."""
     least, most = figures["runs"].min(), figures["runs"].max()
     if most == 1:
-        return "One run (seed) per figure: its scatter is unknown, and no standard error can be given."
+        return "One run (seed) per figure: its scatter over seeds is unknown, so there is no ±."
     if least == most:
         return f"± is one standard error over runs (seeds), {most} per figure."
     alone = "; where it is missing, there is one run" if least == 1 else ""
     return f"± is one standard error over runs (seeds), {least} to {most} per figure{alone}."
+
+
+def least_error(figures: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
+    """The least MSE for each value of `by` and the fields that have it, as a sentence: the finding of a table."""
+    finite = figures.dropna(subset="mse_bits2")
+    best = finite.loc[finite.groupby(by, sort=False)["mse_bits2"].idxmin()]
+    least = []
+    for row in best.to_dict("records"):
+        error = plus_minus(row["mse_bits2"], row["mse_bits2_error"])
+        names = " ".join(str(row[name]) for name in fields)
+        least.append(f"{row[by]}: {names}, {error} bits² ({row['runs']} {'run' if row['runs'] == 1 else 'runs'})")
+    return f"Least MSE: {'; '.join(least)}."
 
 
 def explain_oracle(runs: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.tables import Claim, difference_claim, verdict, verdict_of_all
+from analysis.common.tables import Claim, difference_claim, verdict, verdict_of_all, with_interval
 from analysis.mi_benchmark._terms import NOT_DECODED
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
@@ -60,11 +60,7 @@ def limit_claim(statement: str, values: Sequence[float], limit: float, what: str
         return Claim(statement, "undecided", f"{what}: not run, or one of the two is not finite, in some run.")
     evidence = f"not finite in {int((~np.isfinite(values)).sum())} of {len(values)} runs"
     if np.isfinite(values).all():
-        mean = replicated(values)
-        interval = "one run, no interval"
-        if mean.n > 1:
-            interval = f"95 % interval {shown.format(mean.low)} to {shown.format(mean.high)}, {mean.n} runs"
-        evidence = f"{shown.format(mean.value)} ({interval})"
+        evidence = with_interval(replicated(values), form=shown.strip("{}:"))
     return Claim(statement, verdict_below(values, limit), f"{what}: {evidence}; limit {shown.format(limit)}.")
 
 
@@ -98,7 +94,7 @@ def ratio_claim(
 
 def every_claim(statement: str, rows: pd.DataFrame, fields: Sequence[str], figure: str, limit: float) -> Claim:
     """A claim that a relative figure is below a limit in every cell (combination of fields), by intervals over runs."""
-    verdicts: dict[str, list[str]] = {"holds": [], "does not hold": [], "undecided": []}
+    verdicts: dict[str, list[str]] = {"confirmed": [], "contradicted": [], "undecided": []}
     for cell, part in rows.groupby(list(fields), sort=False):
         values = part[figure].to_numpy(float)
         mean = f"{values.mean():.0%}" if np.isfinite(values).all() else "diverged"
@@ -107,7 +103,7 @@ def every_claim(statement: str, rows: pd.DataFrame, fields: Sequence[str], figur
     if not rows.size:
         return Claim(statement, "undecided", "not run.")
     counts = ", ".join(f"{len(members)} {name}" for name, members in verdicts.items())
-    worst = "; ".join(verdicts["does not hold"][:4]) + ("; ..." if len(verdicts["does not hold"]) > 4 else "")
+    worst = "; ".join(verdicts["contradicted"][:4]) + ("; ..." if len(verdicts["contradicted"]) > 4 else "")
     evidence = f"within {limit:.0%} by 95 % interval over runs, {sum(map(len, verdicts.values()))} cells: {counts}"
     overall = verdict_of_all([name for name, members in verdicts.items() if members])
     return Claim(statement, overall, f"{evidence}{'; not: ' if worst else ''}{worst}.")

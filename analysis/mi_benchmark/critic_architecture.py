@@ -1,21 +1,20 @@
-"""Figures 3 and 9: error (bits²) of every kind of critic with every estimator, and their curves over steps."""
+"""Figures 3 and 9: which kind of critic is the most accurate?"""
 
+import contextlib
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from analysis.common.figures import draw_estimates, draw_level, drawing, grid_panels
-from analysis.common.marks import BLUE
+from analysis.common.figures import finish
+from analysis.common.marks import lines, panel_by_panel
 from analysis.common.tables import Analysis, Claim, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figure_text, figures_text, spread_estimators
-from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
+from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, least_error
 from analysis.mi_benchmark._claims import every_claim, ratio_claim, relative_error
-from analysis.mi_benchmark._terms import GROUP, OFF_BY_DEFINITION, ORACLE, REASONABLE, SCORES, titled
+from analysis.mi_benchmark._terms import GROUP, OFF_BY_DEFINITION, REASONABLE, SCORES, titled
 from infoscope import tracking
 from sweeps.mi_benchmark.settings import CRITICS
 
@@ -39,7 +38,7 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     """The MSE of all critics; for each place, its figures and curves; and the estimates on unseen pairs."""
     places = evidence.rows.groupby("place", sort=False)
     tables = [place_table(place, replace(evidence, rows=rows)) for place, rows in places]
-    return [mse_table(evidence), *tables, evidence.unseen(PLACE, "place", "critic")]
+    return [mse_table(evidence), *tables, evidence.unseen(PLACE)]
 
 
 def mse_table(evidence: Evidence) -> Result:
@@ -48,14 +47,15 @@ def mse_table(evidence: Evidence) -> Result:
     ours = figures.assign(cell=figure_text(figures, "mse_bits2"))
     oracle = figures.assign(critic="oracle", cell=figure_text(figures, "oracle_critic_mse_bits2"))
     text = spread_estimators(pd.concat([ours, oracle]), ["place", "pool", "true_bits", "critic"], "not run")
-    sentence = (
+    sentences = [
+        least_error(figures, "place", ["critic", "bound"]),
         f"MSE (bits²) over all steps of a segment, by critic and estimator. {CURVES_ONLY} "
         f"Reliable: within {REASONABLE:.0%} of the true MI in the second half of the segment. {OFF_BY_DEFINITION} is "
-        "left out of that, as it is 0.53 bits low by definition."
-    )
+        "left out of that, as it is 0.53 bits low by definition.",
+    ]
     text = text.rename(columns={"place": "domain", "pool": "data", "true_bits": "true MI (bits)"})
-    draw = drawing(figures, draw_mse, "MSE (bits²)", "place", "bound")
-    return evidence.result("mse", figures, text, [sentence], draw, claims(evidence.rows))
+    title = "MSE by critic and estimator"
+    return evidence.result("mse", figures, text, sentences, None, claims(evidence.rows), title=title)
 
 
 def place_table(place: str, evidence: Evidence) -> Result:
@@ -65,14 +65,27 @@ def place_table(place: str, evidence: Evidence) -> Result:
     figures = figures.sort_values(["critic", "bound"], key=lambda names: names.map(list(dict.fromkeys(names)).index))
     rows = evidence.rows
     chosen = rows[rows["seed"] == rows["seed"].min()].drop_duplicates("run_id")
-    sentence = (
-        f"{place}: all steps of a segment; bias = mean estimate - truth. {DECODED} {CURVES_ONLY} Curves: "
-        f"seed {chosen['seed'].iloc[0]}, every step (faint) and its exponential moving average of span {SPAN}. An axis "
-        "ends at 1.5 times the largest true MI."
-    )
+    traces = traces_of(chosen)
+    sentences = [
+        least_error(figures.assign(place=f"{place}"), "place", ["critic", "bound"]),
+        f"All steps of a segment; bias = mean estimate - truth. {DECODED} {CURVES_ONLY} Curves: seed "
+        f"{chosen['seed'].iloc[0]}, exponential moving averages of span {SPAN}. An axis ends at 1.5 times the largest "
+        "true MI.",
+    ]
     name = place.replace(" (", "-").replace(")", "").replace(" ", "-")
     text = figures_text(figures, by, TITLES)
-    return evidence.result(name, figures, text, [sentence], functools.partial(draw_curves, chosen))
+    draw = functools.partial(draw_curves, traces) if len(traces) else None
+    return evidence.result(name, figures, text, sentences, draw, title=f"Bias, variance and MSE: {place}")
+
+
+def traces_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Every step of runs, with their critic and estimator; those of archived runs without steps are left out."""
+    traces = [pd.DataFrame()]
+    for row in runs.to_dict("records"):
+        with contextlib.suppress(LookupError):
+            trace = tracking.table(row["run_id"], "trace")
+            traces.append(trace.assign(critic=row["critic"], bound=row["bound"]))
+    return pd.concat(traces, ignore_index=True)
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
@@ -149,34 +162,18 @@ def stability_claims(rows: pd.DataFrame) -> list[Claim]:
     ]  # fmt: skip
 
 
-def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
-    """MSE by true MI, a line per critic, on a logarithmic axis."""
-    draw_estimates(axis, rows, "true_bits", "mse_bits2", of="critic")
-    oracle = rows.drop_duplicates("true_bits")
-    draw_level(axis, oracle["true_bits"], oracle[ORACLE[1]], color="grey", linestyle=":", label="oracle critic")
-    axis.set(xlabel="true MI (bits)", yscale="log")
-
-
-def draw_curves(runs: pd.DataFrame, *paths: Path) -> None:
-    """Figure 3: the estimate by step, a panel for every critic and estimator, one seed."""
-    grid_panels(runs, "critic", "bound", draw_curve, "estimate (bits)", *paths)
-
-
-def draw_curve(axis: Any, runs: pd.DataFrame) -> None:
-    """Every step (faint), its moving average, and the true MI; a note where the archived run lacks its steps."""
-    try:
-        trace = tracking.table(runs["run_id"].iloc[0], "trace")
-    except LookupError:
-        axis.text(0.5, 0.5, "this archived run has no steps", ha="center", va="center", transform=axis.transAxes)
-        return
-    highest = trace["true_bits"].max()
-    axis.plot(trace["step"], trace["estimate_bits"], color=BLUE, alpha=0.3, linewidth=0.5)
-    smooth = trace["estimate_bits"].ewm(span=SPAN).mean()
-    axis.plot(trace["step"], smooth, color=BLUE, label=f"average, span {SPAN}")
-    axis.plot(trace["step"], trace["true_bits"], color="black", linewidth=1, label="true MI")
-    limit = np.log2(runs["batch"].iloc[0])
-    axis.axhline(limit, color="grey", linestyle=":", linewidth=1, label="log2 of the batch size")
-    axis.set(xlabel="step", ylim=(-0.25 * highest, 1.5 * highest))
+def draw_curves(traces: pd.DataFrame, *paths: Path) -> None:
+    """Figure 3: the moving average of the estimate by step, a panel for every estimator, a line for every critic."""
+    highest = traces["true_bits"].max()
+    how = {"across": 2, "legend_at": "outside lower center", "ncols": 3, "ylabel": "estimate (bits)"}
+    for axis, (bound, rows) in panel_by_panel(paths, traces.groupby("bound", sort=False), (3.2, 2.6), (0, 0.5), **how):
+        for critic, line, style in lines(rows, "critic"):
+            smooth = line["estimate_bits"].ewm(span=SPAN).mean()
+            axis.plot(line["step"], smooth, color=style["color"], label=critic)
+        truth = rows.drop_duplicates("step")
+        axis.plot(truth["step"], truth["true_bits"], color="black", linewidth=1, label="true MI")
+        axis.set(title=bound, xlabel="step", ylim=(-0.25 * highest, 1.5 * highest))
+        finish(axis)
 
 
 ANALYSIS = Analysis(

@@ -1,4 +1,4 @@
-"""Table 2: bias, variance and MSE (bits) by critic depth and domain, beside the paper's and the oracle critic's."""
+"""Table 2: is a deeper critic more accurate?"""
 
 import functools
 from collections.abc import Sequence
@@ -11,7 +11,18 @@ import pandas as pd
 
 from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
-from analysis.common.tables import PAPERS, Analysis, Claim, Result, published, spread, summarise, verdict
+from analysis.common.tables import (
+    PAPERS,
+    Analysis,
+    Claim,
+    Result,
+    changes_text,
+    published,
+    spread,
+    summarise,
+    verdict,
+    with_interval,
+)
 from analysis.mi_benchmark._benchmark import (
     Evidence,
     figure_text,
@@ -20,7 +31,8 @@ from analysis.mi_benchmark._benchmark import (
     latest_setting,
     true_levels,
 )
-from analysis.mi_benchmark._captions import setting_differences
+from analysis.mi_benchmark._captions import least_error, setting_differences
+from analysis.mi_benchmark._claims import paired_difference
 from analysis.mi_benchmark._terms import GROUP, ORACLE, titled
 from infoscope.command_line import option
 from infoscope.metrics import correlation
@@ -66,6 +78,7 @@ def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Res
         turned = ", sign turned" if column == "bias_bits" else ""
         text[f"paper: {TITLES[column].split()[0]}{turned}"] = figures[PAPERS + column].map("{:.3f}".format)
     sentences = [
+        depth_finding(runs),
         f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth.",
         "All steps are included, from the first one on, as in the paper; the second half is the trained critic.",
     ]
@@ -73,7 +86,24 @@ def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Res
     draw = drawing(figures, draw_depths, "MSE (bits²)")
     claims = correlations(runs, not differing)
     beside = "" if differing else "table2"
-    return of_bound.result(f"{prefix}{bound}-{bits:g}bits", figures, text, sentences, draw, claims, beside=beside)
+    title = f"{bound} by critic depth at {bits:g} bits"
+    name = f"{prefix}{bound}-{bits:g}bits"
+    return of_bound.result(name, figures, text, sentences, draw, claims, beside=beside, title=title)
+
+
+def depth_finding(runs: pd.DataFrame) -> str:
+    """By how much the MSE of the deepest critic differs from that of the shallowest, paired by seed, in a sentence."""
+    deep, shallow = runs["depth"].max(), runs["depth"].min()
+    changes = {}
+    for domain, rows in runs.groupby("domain", sort=False):
+        change = paired_difference(rows, "depth", deep, shallow, "mse_bits2")
+        if change is not None:
+            changes[domain] = change
+    better = sum(change.high < 0 for change in changes.values())
+    return (
+        f"Deeper critics were surely more accurate in {better or 'none'} of {len(changes)} domains: MSE "
+        f"with depth {deep} minus depth {shallow}: {changes_text(changes, 'bits²')}."
+    )
 
 
 def truncate_schedules(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
@@ -88,7 +118,7 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
     of_theirs = {domain: np.corrcoef(rows["depth"], -rows["mse_bits2"])[0, 1] for domain, rows in theirs}
     claims = []
     for (domain, pool), members in runs.groupby(GROUP, sort=False):
-        statement = f"No positive correlation of critic depth and accuracy (-MSE), {domain} ({pool})."
+        statement = f"Accuracy does not rise with depth, {domain} ({pool})."
         wide = members.pivot(index="seed", columns="depth", values="mse_bits2")
         wide = wide.dropna(axis="columns", how="all")
         whole = wide.dropna()
@@ -98,8 +128,7 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
             claims.append(Claim(statement, "undecided", f"it needs three depths with finite MSE{short}."))
             continue
         r = correlation(whole.columns.to_numpy(float), -whole.to_numpy())
-        interval = f"95 % interval {r.low:+.2f} to {r.high:+.2f}" if r.n > 1 else "no interval from one run"
-        evidence = f"r = {r.value:+.2f} ({interval}, {r.n} runs of {whole.shape[1]} depths{short})"
+        evidence = f"correlation of depth and -MSE {with_interval(r, form='+.2f')}, {whole.shape[1]} depths{short}"
         if comparable and domain in of_theirs:
             evidence += f"; from the paper's own table (joint critic, one run) {of_theirs[domain]:+.2f}"
         claims.append(Claim(statement, verdict(r.low, r.high), f"{evidence}."))
@@ -115,10 +144,15 @@ def estimator_table(evidence: Evidence, size: str, bits: float, prefix: str) -> 
     text = spread(figures, rows, size, figure_text(figures, "mse_bits2"), "not run", sizes)
     text = text.rename(columns={"pool": "data", "bound": "estimator"})
     text["oracle critic"] = figure_text(oracles, "oracle_critic_mse_bits2")
-    sentence = f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps."
+    sentences = [
+        least_error(figures.assign(size=size), "domain", ["critic", "bound", "size", size]),
+        f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps.",
+    ]
     draw = drawing(figures, functools.partial(draw_estimators, size), "MSE (bits²)")
     name = f"{prefix}all-{bits:g}bits"
-    return evidence.result(name, figures.merge(oracles, on=rows), text, [sentence], draw, has_oracle=False)
+    title = f"All estimators by critic {size} at {bits:g} bits"
+    figures = figures.merge(oracles, on=rows)
+    return evidence.result(name, figures, text, sentences, draw, has_oracle=False, title=title)
 
 
 def draw_depths(axis: Any, rows: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""Figure 4: the estimate relative to the true MI by the number of independent sources, in panels by the true MI."""
+"""Figure 4: up to how many independent sources are estimates reliable?"""
 
 import math
 from collections.abc import Sequence
@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.figures import draw_estimates, drawing
-from analysis.common.tables import Analysis, Claim, Result
+from analysis.common.tables import Analysis, Claim, Result, changes_text
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, setting_differences
 from analysis.mi_benchmark._claims import limit_claim, relative_error, verdict_below
 from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
+from infoscope.metrics import replicated
 
 AS_PUBLISHED = "as published"
 PANELS = {"1 bit in all": lambda n: 1.0, "1/2 bit per source": lambda n: n / 2, "1 bit per source": float}
@@ -38,7 +39,7 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     same = rows[rows["panel"] == AS_PUBLISHED]
     differing = ["Note: no run is of a published task."] if same.empty else setting_differences(same, PUBLISHED_SETTING)
     evidence = replace(evidence, comparison=differing)
-    return [relative_estimates(replace(evidence, rows=rows)), replace(evidence.unseen(PLACE[1:]), draw=None)]
+    return [relative_estimates(replace(evidence, rows=rows)), evidence.unseen(PLACE[1:])]
 
 
 def assign_panels(rows: pd.DataFrame) -> pd.DataFrame:
@@ -57,6 +58,7 @@ def relative_estimates(evidence: Evidence) -> Result:
     """Mean estimate, its ratio to the truth and MSE, by panel and number of sources."""
     figures = evidence.figures(PLACE, TITLES)
     sentences = [
+        error_by_sources(evidence.rows),
         f"Estimates over all steps by the number of sources. {CURVES_ONLY} The first three panels have the same true "
         "MI in every domain. The panel 'as published' is the paper's figure, of three different tasks: Gaussian pairs "
         "at one nat (1.44 bits) per source, images at 1 bit in all, text at one bit per source; its domains cannot be "
@@ -68,6 +70,17 @@ def relative_estimates(evidence: Evidence) -> Result:
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_ratio, "mean / truth", "panel", "domain")
     return evidence.result("sources", figures, text, sentences, draw, claims(evidence.rows))
+
+
+def error_by_sources(rows: pd.DataFrame) -> str:
+    """The relative error at the least and the greatest number of sources by domain, first panel, in a sentence."""
+    panel = rows["panel"].iloc[0]
+    errors = {}
+    for domain, part in rows[rows["panel"] == panel].groupby("domain", sort=False):
+        by_seed = typical_error(part, "true_bits").replace(np.inf, np.nan)
+        for number in (by_seed.columns.min(), by_seed.columns.max()):
+            errors[f"{domain} with {number}"] = replicated(by_seed[number])
+    return f"Median relative error by number of sources, {panel}: {changes_text(errors, form='.0%')}."
 
 
 def typical_error(rows: pd.DataFrame, truth: str) -> pd.DataFrame:
@@ -108,17 +121,17 @@ def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -
         f"{number}: {errors[number].mean():.0%}" if np.isfinite(errors[number].mean()) else f"{number}: diverged"
         for number in verdicts
     )
-    expected = {number: "holds" for number in verdicts if number <= up_to / 2}
-    expected |= {number: "does not hold" for number in verdicts if number >= 2 * up_to}
+    expected = {number: "confirmed" for number in verdicts if number <= up_to / 2}
+    expected |= {number: "contradicted" for number in verdicts if number >= 2 * up_to}
     otherwise = [number for number in expected if verdicts[number] not in (expected[number], "undecided")]
     evidence = f"median error by number of sources {medians}"
     if otherwise:
         found = ", ".join(f"{number} {'reliable' if number > up_to else 'unreliable'}" for number in otherwise)
-        return Claim(statement, "does not hold", f"{evidence}; by 95 % intervals over runs: {found}.")
+        return Claim(statement, "contradicted", f"{evidence}; by 95 % intervals over runs: {found}.")
     confirmed = {expected[number] for number in expected if verdicts[number] == expected[number]}
     if len(confirmed) < 2 or any(verdicts[number] == "undecided" for number in expected):
         return Claim(statement, "undecided", f"{evidence}; too few runs or numbers on both sides of {up_to}.")
-    return Claim(statement, "holds", f"{evidence}; by 95 % intervals over runs.")
+    return Claim(statement, "confirmed", f"{evidence}; by 95 % intervals over runs.")
 
 
 def why_no_error(truth: str) -> str:

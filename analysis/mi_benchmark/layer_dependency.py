@@ -1,8 +1,5 @@
-"""Figures 6 and 11: estimates (bits) for the outputs of invertible networks, compared with the data, and for every
-layer of a residual network.
-"""
+"""Figures 6 and 11: does the estimate stay the same behind an invertible network, and fall from layer to layer?"""
 
-import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import draw_second_half, draw_unseen, drawing
+from analysis.common.figures import draw_second_half, drawing
 from analysis.common.marks import BLUE, VERMILLION
 from analysis.common.tables import Analysis, Claim, Result, verdict
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
@@ -48,15 +45,13 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     whole, layers = rows[rows["encoder"] != "resnet"], rows[rows["encoder"] == "resnet"]
     if not whole.empty:
         results.append(invertible_table(replace(evidence, rows=add_change(whole))))
-        new = replace(evidence, rows=whole).unseen(WHOLE, remarks=[ANOTHER_MAP])
-        drawn = functools.partial(draw_unseen, column=UNSEEN)
-        results.append(replace(new, draw=drawing(add_name(new.figures), drawn, "estimate (bits)", "domain", "name")))
+        results.append(replace(evidence, rows=whole).unseen(WHOLE, remarks=[ANOTHER_MAP]))
     if not layers.empty:
         of_data = whole[(whole["encoder"] == "identity") & whole["domain"].isin(layers["domain"])]
         everything = pd.concat([of_data.assign(layer="(data)", layer_index=-1), layers], ignore_index=True)
         results.append(layer_table(replace(evidence, rows=everything)))
         new = replace(evidence, rows=layers).unseen(LAYERS)
-        results.append(replace(new, name="unseen-layers", draw=None))
+        results.append(replace(new, name="unseen-layers"))
     return results
 
 
@@ -83,15 +78,18 @@ def invertible_table(evidence: Evidence) -> Result:
     """Estimates behind every invertible network, and their change from that of the data."""
     titles = TITLES | CHANGES
     figures = evidence.figures(WHOLE, titles)
-    sentence = (
+    changes = figures.loc[figures["encoder"] != "identity", "change_bits"].dropna()
+    sentences = [
+        f"Behind an invertible network the estimate changes by {changes.median():+.3f} bits (median of {len(changes)} "
+        f"estimates, range {changes.min():+.3f} to {changes.max():+.3f}).",
         "Estimates behind random invertible networks, which do not change the MI. Change: estimate behind the network "
         "minus that for the data in the same seed, second half of a segment. Statistics 'batch', as published: "
         "normalised by the current batch, so that the code of a sample depends on its batch and the map is invertible "
-        f"only given that batch; 'fixed': one map for all. {ANOTHER_MAP} {CURVES_ONLY} {DECODED}"
-    )
+        f"only given that batch; 'fixed': one map for all. {ANOTHER_MAP} {CURVES_ONLY} {DECODED}",
+    ]
     text = figures_text(figures, WHOLE, titles)
     draw = drawing(add_name(figures), draw_second_half, "estimate (bits)", "domain", "name")
-    return evidence.result("invertible", figures, text, [sentence], draw, invertible_claims(evidence.rows))
+    return evidence.result("invertible", figures, text, sentences, draw, invertible_claims(evidence.rows))
 
 
 def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
@@ -100,7 +98,7 @@ def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
     for (domain, encoder, statistics), part in rows.groupby(["domain", "encoder", "statistics"], sort=False):
         if statistics not in INVERTIBLE:
             continue
-        statement = f"The estimate holds behind {encoder}, {domain}: {INVERTIBLE[statistics]}."
+        statement = f"The estimate is the same behind {encoder}, {domain}: {INVERTIBLE[statistics]}."
         compared = part[part["compared"]]
         change = (compared["change_bits"] / compared["true_bits"]).abs().fillna(np.inf)
         by_seed = change.groupby(compared["seed"]).median()
@@ -121,14 +119,15 @@ def layer_table(evidence: Evidence) -> Result:
     text["least by data processing"] = [f"{value:.3f}" if value == value else "-" for value in figures["least_bits"]]
     violated = figures["missing_bits"] > 0
     text["below it by"] = figures["missing_bits"].map("{:.3f}".format).where(violated, "-")
-    sentence = (
+    sentences = [
+        f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are below that of a higher layer, which "
+        "data processing excludes (errors not considered).",
         f"Estimates by layer of the network, lowest first; (data): the images. No layer can carry more than the one "
-        f"before it. Where an estimate is below the greatest of the layers above it, one of the two is wrong: "
-        f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are below (errors not considered), "
-        f"shaded in the figure. {CURVES_ONLY} {DECODED} It is that of the images."
-    )
+        f"before it. Where an estimate is below the greatest of the layers above it, one of the two is wrong, shaded "
+        f"in the figure. {CURVES_ONLY} {DECODED} It is that of the images.",
+    ]
     draw = drawing(figures, draw_layers, "estimate (bits)", "bound", "truth")
-    return evidence.result("layers", figures, text, [sentence], draw, layer_claims(rows[rows["layer_index"] >= 0]))
+    return evidence.result("layers", figures, text, sentences, draw, layer_claims(rows[rows["layer_index"] >= 0]))
 
 
 def layer_claims(rows: pd.DataFrame) -> list[Claim]:

@@ -1,4 +1,4 @@
-"""Which estimator to use for data like these: the best trials of a search over estimators, critics and training."""
+"""Which estimator, critic and training suit these data?"""
 
 import functools
 import math
@@ -61,9 +61,9 @@ def best_trials(trials: pd.DataFrame, notes: list[str]) -> Result:
     text = text_of(top.astype({"batch": int, "width": int}), ["rank", *SEARCHED], columns, "-")
     text = text.rename(columns={"bound": "estimator"})
     caption = [
+        answer(trials),
         f"{best_of(figures)} at a true MI of {trials['true_bits'].iloc[0]:g} bits. One run of one "
         "seed each: ± is its standard error over steps, and over batches of unseen pairs.",
-        answer(trials),
         f"The least of {len(figures)} noisy errors is biased downwards. The error on unseen pairs (batch 512), by "
         "which no trial was chosen, is not. A larger batch has less noise by itself: see the oracle critic at each "
         "trial's batch.",
@@ -142,13 +142,18 @@ def importance(trials: pd.DataFrame, notes: list[str]) -> Result:
     correlation = ["-" if math.isnan(rho) else f"{rho:+.2f} (p = {p:.2g})" for rho, p in pairs]
     columns = {"importance": ("importance", "{:.0%}", "too few trials"), "Spearman": correlation}
     text = text_of(figures, ["setting", "trials"], columns)
+    first = figures.iloc[0] if len(figures) else None
     caption = [
+        "No setting was varied."
+        if first is None
+        else f"{first['setting']} explains most of the error: "
+        f"{first['importance']:.0%} of its variance over {first['trials']} trials, which are not independent, so that "
+        "there is no standard error.",
         "Importance: the share of the variance of log10(error) over the trials that a setting explains alone (fANOVA, "
         f"Hutter et al. 2014, by Optuna), from {MIN_TRIALS} trials on. Correlation: Spearman's, of setting and error, "
         "negative where more is better. The error is the criterion of the search at the trial's last report; that of "
         "a trial stopped early is of an unfinished critic. The search tries good settings more often. "
-        f"{len(trials) - len(known)} of {len(trials)} trials without a finite error are left out. There are no "
-        "standard errors, as trials of a search are not independent.",
+        f"{len(trials) - len(known)} of {len(trials)} trials without a finite error are left out.",
         *notes,
     ]
     return Result("importance", figures, text, caption)

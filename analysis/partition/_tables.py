@@ -270,11 +270,11 @@ def in_range(kind: str, trainings: Sequence[Evaluation], quantity: str, low: flo
     evidence += as_numbers(trainings, quantity)
     ceiling = most_of(trainings, quantity)
     if ceiling is not None and low > ceiling + ROUNDING:
-        return Claim(statement, "does not hold", f"with these labels it cannot exceed {ceiling:.3f}{unit}, whatever "
+        return Claim(statement, "contradicted", f"with these labels it cannot exceed {ceiling:.3f}{unit}, whatever "
                      f"the model; {evidence}.")  # fmt: skip
     inside = low <= over.low and over.high <= high
     outside = over.high < low or over.low > high
-    return Claim(statement, "holds" if inside else "does not hold" if outside else "undecided", f"{evidence}.")
+    return Claim(statement, "confirmed" if inside else "contradicted" if outside else "undecided", f"{evidence}.")
 
 
 def interval_of(figures: Sequence[Estimate]) -> Estimate:

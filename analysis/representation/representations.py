@@ -177,7 +177,12 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
     table, scores = holdings(reports), scores_of(reports)
     agree = agreement(scores, np.random.default_rng(0))
     items = sorted({f"{one.data} ({one.n:,} items)" for one in reports})
+    target = table[table["role"] == "target"]
+    most = target.loc[target["richer_bits"].idxmax()]
     caption = [
+        f"{most['block']} of {most['model']} holds most that is usable about {most['target']}: "
+        f"{plus_minus(most['richer_bits'], most[f'richer_bits{ERROR}'])} bits ({most['data']}, {most['trainings']} "
+        "trainings).",
         f"What {len(reports)} trained models carry, bits, mean ± standard error over trainings (seeds), of a single "
         "training over its items. Usable by a linear family and by a mixture of it with boosted trees (richer), on "
         f"items that neither was fitted to: lower bounds; linear: {LINEAR}; trees: {RICHER.name}. "
@@ -194,7 +199,9 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
     ]
     found = [Result("holdings", table, holdings_text(table), caption, functools.partial(draw_holdings, table))]
     if len(agree):
+        sure = int((agree["low"] > 0).sum())
         said = (
+            f"{sure} of {len(agree)} pairs of scores surely agree on which model is better (95 % intervals above 0).\n"
             "Do the scores agree on which model is better? Spearman's rank correlation over the trained models of one "
             "data set, with the 95 % interval of draws of kinds of models, then of trainings of each; within: the same "
             "among trainings of one kind, of ranks less the mean of their kind. First scores of two views (usable, "
@@ -207,7 +214,10 @@ def results(reports: Sequence[Held], notes: Sequence[str] = ()) -> list[Result]:
         )
     apart = differences(reports)
     if len(apart):
+        largest = apart.loc[apart["bits"].abs().idxmax()]
         said = (
+            f"The largest difference is that of {largest['model']} from {largest['less']} about {largest['target']}: "
+            f"{plus_minus(largest['bits'], largest[f'bits{ERROR}'])} bits ({largest['trainings']} trainings).\n"
             "Usable from all of a model less the same of another kind, paired by seeds, bits: mean ± standard error "
             "over trainings, 95 % Student interval."
         )

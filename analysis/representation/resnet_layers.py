@@ -30,7 +30,9 @@ def analyse(frame: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]
     text = figures[["model", "steps", "runs"]].assign(
         accuracy=[plus_minus(*one) for one in zip(figures["accuracy"], error)]
     )
+    scores = ", ".join(f"{row.model} {row.accuracy}" for row in text.itertuples())
     caption = (
+        f"Accuracy on unseen images: {scores}.\n"
         "Accuracy on unseen images. ±: one standard error over trainings (seeds), of a single training over its images."
     )
     return [Result("accuracy", figures, text, caption), *results(reports, [*notes, *failures])]

@@ -27,6 +27,7 @@ from infoscope.estimators.arrays import registry
 from infoscope.estimators.arrays.fitting import Schedule
 from infoscope.estimators.arrays.protocol import CATEGORIES, Described
 from infoscope.estimators.arrays.protocol import LABELS as TAKES_LABELS
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.metamorphic import EXACT, FAILS, NOT_OFFERED, STATISTICAL, UNITS, Check, audit
 
 K, STEPS = 5, 30  # nearest neighbours; training steps of a network whose units are checked
@@ -149,6 +150,7 @@ def audited(candidates: list[Audited], n: int, repeats: int) -> tuple[Mapping[st
 def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, repeats: int) -> Result:
     """One row per check and type of y, one column per estimator."""
     figures = pd.DataFrame([{"estimator": name, **vars(check)} for name, checks in found.items() for check in checks])
+    figures[["violation", "error"]] /= NATS_PER_BIT
     cells = [cell(*row) for row in zip(figures["violation"], figures["error"], figures["verdict"])]
     whole = [name for name, checks in found.items() if not {check.name for check in checks} <= set(UNITS)]
     text = spread(figures, ["y", "name"], "estimator", cells, "not applicable", {name: name for name in whole})
@@ -163,11 +165,11 @@ def table(found: Mapping[str, tuple[Check, ...]], missing: list[str], n: int, re
     noted = figures[figures["verdict"].isin([FAILS, NOT_OFFERED]) & (figures["note"] != "")]
     noted = noted.drop_duplicates(["estimator", "verdict", "note"])
     caption = [
-        f"Violations in nats on {repeats} generated data sets of {n} rows, k = {K}. Identities: the largest over data "
-        f"sets, tolerance {EXACT:g}. Properties that hold in expectation (duplicate rows, noise columns, independence, "
-        f"data processing, H(y), chain rule): mean ± one standard error over data sets, tolerance {STATISTICAL:g}. "
-        "Failures are marked FAILS.",
         f"Failed: {counts}.",
+        f"Violations in bits on {repeats} generated data sets of {n} rows, k = {K}. Identities: the largest over data "
+        f"sets, tolerance {EXACT:g} nats. Properties that hold in expectation (duplicate rows, noise columns, "
+        "independence, data processing, H(y), chain rule): mean ± one standard error over data sets, tolerance "
+        f"{STATISTICAL:g} nats. Failures are marked FAILS.",
         *_units_sentence(units),
         "not offered: the estimator raises an error on such data. not applicable: it does not take such a y.",
         *(
@@ -184,7 +186,7 @@ def _units_sentence(figures: pd.DataFrame) -> list[str]:
         return []
     return [
         f"Units of columns, {figures['estimator'].nunique()} more methods of `estimate`, networks after {STEPS} steps "
-        f"or an epoch: an estimate changes by {figures['violation'].max():.2g} nats at most."
+        f"or an epoch: an estimate changes by {figures['violation'].max():.2g} bits at most."
     ]
 
 

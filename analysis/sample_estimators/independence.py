@@ -1,4 +1,4 @@
-"""Size and power of tests of (conditional) independence, by setting.
+"""Do tests of independence reject as often as they should?
 
 Size is the share of independent data sets in which independence is rejected, power the same of dependent ones. The
 power of a test whose size is above the level is inflated.
@@ -44,11 +44,11 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     }
     text = text_of(figures, ["law", "columns", "n", "test", "size_sets"], rejected | {"seconds": ("seconds", "{:.3f}")})
     caption = [
+        *sizes(figures),
         f"Share of data sets with p <= {TEST_LEVEL}: size where independence holds, power where it does not; in "
         "brackets the 95 % Clopper-Pearson interval. Seconds: median of one test on one thread.",
         f"Profile {profiles(runs)}, {runs['permutations'].iloc[0]} permutations; generated data; code "
         f"{versions(runs)}.",
-        *sizes(figures),
         *powers(figures),
         *left_out,
     ]

@@ -23,7 +23,7 @@ MIN_SHARE = 0.25  # of the distributions that a method must have answered to be 
 
 def ranking(figures: pd.DataFrame) -> pd.DataFrame:
     """One row per method, the smallest error relative to the baseline's first. `figures`: one row per distribution,
-    number of rows and method, as `known_laws.pooled` returns them (nats); errors are root mean squares over data sets.
+    number of rows and method, as `known_laws.pooled` returns them (bits); errors are root mean squares over data sets.
     """
     figures = figures.assign(rmse=figures["squared_error"] ** 0.5, coverage=figures["covered"] / figures["intervals"])
     keys = ["collection", "law", "n"]
@@ -57,17 +57,21 @@ def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Resu
     audited = audit.recorded()
     columns = {
         "answered": [f"{count} of {asked}" for count in ranked["distributions"]],
-        "error (nats)": ("rmse", "{:.3f}"),
+        "error (bits)": ("rmse", "{:.3f}"),
         "10 to 90 %": [f"{row.rmse_10:.3f} to {row.rmse_90:.3f}" for row in ranked.itertuples()],
         f"error / {BASELINE}'s": ("ratio", "{:.2f}", "-"),
         "coverage": [_coverage(row.coverage, row.coverage_error) for row in ranked.itertuples()],
-        "width (nats)": ("width", "{:.3f}", "-"),
+        "width (bits)": ("width", "{:.3f}", "-"),
         "audit failed": [
             "{} of {}".format(*audited[name]) if name in audited else "not audited" for name in ranked["method"]
         ],
         "seconds": ("seconds", "{:.2f}"),
     }
+    first = ranked.iloc[0]
+    covering = ranked.loc[ranked["coverage"].idxmax()] if ranked["coverage"].notna().any() else first
     caption = [
+        f"{first['method']} has the least error, {first['ratio']:.2f} of {BASELINE}'s (median), and "
+        f"{covering['method']} the best coverage, {_coverage(covering['coverage'], covering['coverage_error'])}.",
         "Error: root mean square over the data sets of a distribution; the median over distributions and the range of "
         f"the middle 80 %. Error / {BASELINE}'s, which orders the rows: median over the distributions that both "
         "answered; methods answer different ones, so other columns are not of the same data. Coverage: share of "
@@ -99,7 +103,7 @@ def draw(ranked: pd.DataFrame, *paths: Path) -> None:
         places = range(len(ranked))
         errors.hlines(places, ranked["rmse_10"], ranked["rmse_90"], color=BLUE, linewidth=1.5)
         errors.plot(ranked["rmse"], places, "o", color=BLUE)
-        errors.set(xscale="log", xlabel="error (nats): median and middle 80 %\nof distributions")
+        errors.set(xscale="log", xlabel="error (bits): median and middle 80 %\nof distributions")
         errors.set_yticks(places, ranked["method"])
         coverage.errorbar(
             ranked["coverage"], places, xerr=ranked["coverage_error"], fmt="o", color=VERMILLION, capsize=2

@@ -1,4 +1,4 @@
-"""Coverage of the 95 % intervals of a reading, share of narrow intervals, and errors of the estimates.
+"""Do the intervals of a reading contain the true value, and are they narrow?
 
 Every distribution of the prior is read by a reader that was trained without its base family. Where the sweep known-laws
 was run with the method reading, a table shows its collections, on which no reader was trained.
@@ -17,6 +17,7 @@ from analysis.common.marks import BLUE, ORANGE, sheet
 from analysis.common.runs import latest, newest, versions
 from analysis.common.tables import Analysis, Result, share_text, text_of
 from infoscope.estimators.reading.reader import A, C, is_narrow
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.shares import clopper_pearson
 from infoscope.tracking import runs as runs_of
 from infoscope.tracking import table
@@ -30,7 +31,7 @@ EDGES = {  # axis of the figure -> (column, edges of its groups; none where its 
     "type of the pair": ("type", ()),
     "numbers": ("ties", ()),
     "idle columns": ("idle", (0, 1, 10, 100, 1100)),
-    "true information (nats)": ("truth", (0, 1e-9, 0.1, 0.5, 1, 2, 3, 10)),
+    "true information (bits)": ("truth", (0, 1e-9, 0.1, 0.5, 1, 2, 3, 4, 15)),
 }
 
 
@@ -38,12 +39,14 @@ def read(runs: pd.DataFrame) -> pd.DataFrame:
     """Every simulated data set with its reading, over seeds of the reader."""
     parts = [table(run["run_id"], "left-out").assign(seed=run["seed"]) for _, run in runs.iterrows()]
     found = pd.concat(parts, ignore_index=True)
+    nats = [name for name in ("value", "low", "high", "truth", *COMPARED) if name in found]
+    found[nats] /= NATS_PER_BIT
     ties = np.where(found["tied"], "tied", "all distinct")
     return found.assign(columns=found["columns_x"] + found["columns_y"], ties=ties)
 
 
 def summarised(sets: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Counts and errors of readings by group, with a last row of all; nats."""
+    """Counts and errors of readings by group, with a last row of all; bits."""
     groups = [*sets.groupby(list(by), sort=True), (("all",) + ("",) * (len(by) - 1), sets)]
     return pd.DataFrame([dict(zip(by, group)) | _summary(rows) for group, rows in groups])
 
@@ -103,6 +106,8 @@ def exam() -> pd.DataFrame:
     found = pd.DataFrame({name: wide[name]["reading"] for name in values})
     found = found.assign(**{name: wide["value"][name] for name in COMPARED if name in wide["value"]}).reset_index()
     narrow = is_narrow(found["value"], found["low"], found["high"])
+    nats = [name for name in (*values, *COMPARED) if name in found]
+    found[nats] /= NATS_PER_BIT
     return found.assign(grade=np.where(narrow, A, "B"), covered=found["truth"].between(found["low"], found["high"]))
 
 
@@ -112,18 +117,18 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     sets = read(runs)
     made = f"{len(sets):,} simulated data sets, each of a distribution of its own; code {versions(runs)}."
     about = (
-        "Nats. Each distribution is read by a reader that was trained without the family in its row. In brackets: 95 % "
-        "Clopper-Pearson interval over distributions. Grade A: half of the interval is at most 0.1 nats or 25 %; C: "
+        "Bits. Each distribution is read by a reader that was trained without the family in its row. In brackets: 95 % "
+        "Clopper-Pearson interval over distributions. Grade A: half of the interval is at most 0.14 bits or 25 %; C: "
         "unlike all simulated data. RMSE of ksg and gcmi: on the same data sets, where they have a value."
     )
     families = summarised(sets, ["family"])
     kinds = summarised(
         sets.assign(columns=np.where(sets["columns"] <= FEW_COLUMNS, "2 to 10", "more")), ["type", "columns"]
     )
-    caption = [about, made, *sentences(sets), *left_out]
+    caption = [*sentences(sets), about, made, *left_out]
     results = [
         Result("families", families, figures_text(families, ["family"]), caption, functools.partial(draw, sets)),
-        Result("types", kinds, figures_text(kinds, ["type", "columns"]), [about, made]),
+        Result("types", kinds, figures_text(kinds, ["type", "columns"]), [covered_text(sets), about, made]),
     ]
     tested = exam()
     if len(tested):
@@ -131,12 +136,19 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         results.append(
             Result("exam", collections,
                    figures_text(collections, ["collection", "n"]).rename(columns={"distributions": "data sets"}),
-                   "Nats. Data sets of `make sweep-known-laws`, several per distribution; the Clopper-Pearson "
+                   f"{covered_text(tested)}\n"
+                   "Bits. Data sets of `make sweep-known-laws`, several per distribution; the Clopper-Pearson "
                    "intervals take them as independent. No reader was trained on them. A figure of joint normality "
                    "was added after readings of beyond-normal were too high; the collection unseen was held out until "
                    "the reader "
                    "was fixed. Grades by width alone."))  # fmt: skip
     return results
+
+
+def covered_text(sets: pd.DataFrame) -> str:
+    """In how many data sets the interval contains the true value, in a sentence."""
+    hits = share_text(sets["covered"].sum(), len(sets), ".1f")
+    return f"The 95 % interval contains the true value in {hits} of {len(sets):,} data sets."
 
 
 def sentences(sets: pd.DataFrame) -> list[str]:
@@ -150,11 +162,11 @@ def sentences(sets: pd.DataFrame) -> list[str]:
     lines = [
         f"Worst family: {worst}, {families['mean'][worst]:.0%} of {families['size'][worst]:,} covered.",
         f"About 1,000 rows, up to 10 + 1 columns: {(few['grade'] == A).mean():.0%} of {len(few):,} are grade A, median "
-        f"width {(few['high'] - few['low'])[few['grade'] == A].median():.3f} nats; {', '.join(types)}.",
+        f"width {(few['high'] - few['low'])[few['grade'] == A].median():.3f} bits; {', '.join(types)}.",
         f"No information: the interval contains 0 in {nothing['covered'].mean():.0%} of {len(nothing):,}; of about "
-        f"1,000 rows the estimate is at most 0.02 nats in {(near['value'][near['truth'] == 0] <= 0.02).mean():.0%}.",
+        f"1,000 rows the estimate is at most 0.03 bits in {(near['value'][near['truth'] == 0] <= 0.03).mean():.0%}.",
     ]
-    return [line.replace("%", " %") for line in lines]
+    return [covered_text(sets), *(line.replace("%", " %") for line in lines)]
 
 
 def draw(sets: pd.DataFrame, *paths: Path) -> None:
@@ -175,7 +187,7 @@ def draw(sets: pd.DataFrame, *paths: Path) -> None:
             axes[1, column].set_xticks(range(len(labels)), labels, rotation=45, ha="right")
             axes[0, column].set_xticks(range(len(labels)), [""] * len(labels))
         axes[0, 0].set(ylabel="share of distributions", ylim=(0, 1.02))
-        axes[1, 0].set_ylabel("width of the interval (nats),\nmedian and quartiles")
+        axes[1, 0].set_ylabel("width of the interval (bits),\nmedian and quartiles")
         axes[0, 0].plot([], [], "o", color=BLUE, label="interval contains the truth")
         axes[0, 0].plot([], [], "o", color=ORANGE, label="grade A")
 

@@ -1,4 +1,4 @@
-"""Power, false discoveries, coverage and seconds of the screen and of public packages on tables of known truth.
+"""Does a screen find the columns that depend on the target, and no others?
 
 Power: share of the columns that depend on the target which are found. False discoveries: mean share of the columns
 found which do not depend on it. Both with 95 % intervals over tables, the independent units. `pairs`: the same for
@@ -77,7 +77,10 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     runs = add_counts(runs)
     figures, text = summarised(runs)
     level = f"{TEST_LEVEL:.0%}"
+    finding, *more = comparison(figures)
     caption = [
+        finding,
+        *more,
         f"Columns found in tables of known truth, at a false discovery rate of {level} (boruta: its default). Power: "
         "share of the columns that depend on the target which are found. False discoveries: mean share of the columns "
         "found which do not depend on it. Intervals: share of the screen's intervals that cover the true value. "
@@ -85,7 +88,6 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         "sources of the target of which a column was found, and is selected. In brackets 95 % intervals over tables. "
         "Seconds: median of one table, one thread. pairs: every pair of columns.",
         f"Profile {profiles(runs)}; generated data; code {versions(runs)}.",
-        *comparison(figures),
         *left_out,
     ]
     tables = runs.groupby(["table", "n", "method"], sort=False)
@@ -103,7 +105,10 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         | {"cover": counts("held", "intervals")}
         | {"seconds": ("seconds", "{:.1f}")},
     ).rename(columns={"data_sets": "data sets"})
+    best, hardest = (getattr(by_table["found"] / by_table["dependent"], which)() for which in ("max", "min"))
     each = (
+        f"Of the dependent columns {hardest:.0%} are found in the hardest case and {best:.0%} in the easiest "
+        f"({len(by_table)} cases of table, rows and method).\n"
         "Each table, all of its data sets together. Found: of the dependent columns (or pairs). False: of those found. "
         "Cover: intervals that cover the true value."
     )
@@ -114,11 +119,12 @@ def comparison(figures: pd.DataFrame) -> list[str]:
     """The screen compared with its targets and with each package, in sentences."""
     of = figures.set_index("method")
     if SCREEN not in of.index:
-        return []
+        return [f"The screen was not run; {', '.join(of.index)} were."]
     ours, covered = of.loc[SCREEN], "intervals that cover the true value"
     lines = [
-        f"False discoveries of the screen: {ours['false discoveries']:.1%}, upper limit "
-        f"{ours['false discoveries_high']:.1%} (target: at most {MAX_FALSE_DISCOVERIES:.0%}).",
+        f"The screen finds {ours['power']:.1%} of the dependent columns (95 %: {ours['power_low']:.1%} to "
+        f"{ours['power_high']:.1%}), and {ours['false discoveries']:.1%} of what it finds is false, at most "
+        f"{ours['false discoveries_high']:.1%} (target: {MAX_FALSE_DISCOVERIES:.0%}).",
         *(
             f"{covered.capitalize()}, {method}: {of.loc[method, covered]:.1%} (target: at least {MIN_COVERAGE:.0%})."
             for method in (SCREEN, PAIRS)

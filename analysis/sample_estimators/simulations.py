@@ -1,4 +1,4 @@
-"""The simulated data sets of the reading: their number and true information by base family.
+"""Which simulated data sets is the reading trained on?
 
 `--keep FOLDER` writes the data sets (figures and truths) to one file, on which the sweep reading trains its reader.
 """
@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.runs import latest, provenance
-from analysis.common.tables import Analysis, Result
+from analysis.common.tables import Analysis, Result, share_text
 from infoscope.command_line import option
 from infoscope.estimators.reading.figures import NAMES
 from infoscope.estimators.reading.simulated import FACTS, Simulated
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.tracking import table
 
 
@@ -37,7 +38,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     runs, left_out = latest(runs, ())
     sets = read(runs)
     kept = [f"Kept in {keep(sets, Path(arguments.keep))}."] if arguments.keep else []
-    each = sets.assign(family=sets["families"].str.split("+")).explode("family")
+    each = sets.assign(truth=sets["truth"] / NATS_PER_BIT, family=sets["families"].str.split("+")).explode("family")
     figures = each.groupby("family").agg(
         sets=("number", "size"), rows=("n", "median"), nothing=("truth", lambda truth: int((truth == 0).sum())),
         low=("truth", lambda truth: truth.quantile(0.05)), median=("truth", "median"),
@@ -48,12 +49,14 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         "distributions": figures["sets"],
         "median rows": figures["rows"].map("{:,.0f}".format),
         "independent": figures["nothing"],
-        "true information (nats), median": figures["median"].map("{:.2f}".format),
+        "true information (bits), median": figures["median"].map("{:.2f}".format),
         "5 to 95 %": [f"{row.low:.2f} to {row.high:.2f}" for row in figures.itertuples()],
         "with repeated values": [f"{100 * share:.0f} %" for share in figures["tied"]],
     })  # fmt: skip
+    nothing = share_text((sets["truth"] == 0).sum(), len(sets))
     caption = [
-        f"{len(sets):,} simulated data sets, each of a distribution of its own, 100 to 5,000 rows. A distribution of "
+        f"{len(sets):,} data sets were simulated; {nothing} of them are independent.",
+        "Each is of a distribution of its own, 100 to 5,000 rows. A distribution of "
         "several families is in the row of each.",
         provenance(runs),
         *kept,

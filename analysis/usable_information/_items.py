@@ -64,14 +64,16 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
     )
     evidence = f"{beyond} of {figures['n'].sum():,} items of {len(tables)} data sets are outside of what it allows."
     caption = [
+        f"{figures['wrong'].sum():,} of {figures['n'].sum():,} predictions are wrong, and {evidence}",
         f"{family}, held out; bits. H(y) = -log2 of a class's probability without an input. Whatever the family and "
         "the data, a right prediction has a PVI of at least H(y) - log2 C and a wrong one of at most H(y) - 1: with "
         "two classes PVI and class alone tell right from wrong, with three even ones both occur between 0 and 0.585 "
         'bits, the "0.5 bits" of the paper. These bounds are dotted lines in the figure, one panel for each class.',
         *words,
     ]
-    claim = Claim(statement, "does not hold" if beyond else "holds", evidence)
-    return Result("right-and-wrong", figures, text, caption, functools.partial(draw_right, tables), [claim])
+    claim = Claim(statement, "contradicted" if beyond else "confirmed", evidence)
+    draw = functools.partial(draw_right, tables)
+    return Result("right-and-wrong", figures, text, caption, draw, [claim], title="PVI of right and wrong predictions")
 
 
 def signed(bits: float) -> str:
@@ -147,12 +149,22 @@ def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
         text.append({"data": NAMES[name], "tokens": span, "all": said.pop("all"),
                      "by class": "; ".join(f"{label} {bits}" for label, bits in said.items())})  # fmt: skip
     caption = [
+        f"Mean PVI by length differs most for {widest(figures[figures['label'] == 'all'], 'range')}.",
         f"Mean PVI (bits) ± its standard error (and items) by the number of tokens, of a pair on both sides, {family}, "
         f"held out. {TOKENS}; every range has about a {LENGTHS}th of the items.",
         *words,
     ]
     draw = functools.partial(draw_lines, figures, "mean_length", "mean number of tokens")
     return Result("length", figures, pd.DataFrame(text), caption, draw)
+
+
+def widest(figures: pd.DataFrame, column: str) -> str:
+    """The data set whose means of PVI differ most between the values of a column, and those means, in words."""
+    ranges = figures.groupby("data")["mean_bits"].agg(np.ptp)
+    part = figures[figures["data"] == ranges.idxmax()]
+    part = part.assign(bits=plus_minus_column(part.assign(mean_bits_error=part["standard_error_bits"]), "mean_bits"))
+    low, high = part.loc[part["mean_bits"].idxmin()], part.loc[part["mean_bits"].idxmax()]
+    return f"{NAMES[low['data']]}: {low['bits']} bits at {low[column]}, {high['bits']} bits at {high[column]}"
 
 
 def with_items(figures: pd.DataFrame) -> list[str]:
@@ -185,6 +197,7 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
         overlap=figures["overlap"].map(lambda count: f"{count} or more" if count == MOST_OVERLAP else str(count)),
     )
     caption = [
+        f"Mean PVI by shared tokens differs most for {widest(figures[figures['n'] >= FEW], 'overlap')}.",
         f"Mean PVI (bits) ± its standard error (and items) by how many different tokens premise and hypothesis share, "
         f"{family}, held out. {TOKENS}. Means of fewer than {FEW} pairs are not drawn.",
         *words,
@@ -234,7 +247,9 @@ def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
         pvi_bits=figures["pvi_bits"].map("{:+.3f}".format),
     )[["data", "text", "label", "predicted", "pvi_bits"]]
     used = "; ".join(f"{NAMES[name]} {table['pvi_bits'].mean():.3f}" for name, table in tables.items())
+    least = figures.loc[figures["pvi_bits"].idxmin()]
     caption = [
+        f"The hardest item, of {NAMES[least['data']]}, has a PVI of {least['pvi_bits']:+.3f} bits (one item).",
         f"The {HARDEST} hardest items of every data set, {family}, held out: least PVI (bits), hardest first. "
         "Candidates for a second look at their labels, no more: see how well PVI finds labels known to be wrong. "
         f"A family that can use next to nothing ({used} bits on average) is a poor judge of labels.",

@@ -1,4 +1,4 @@
-"""How difficult is a data set, which of its items, and why? V-information and PVI (bits) by data, input and family.
+"""How difficult is a data set, which of its items, and why?
 
 Published figures are of BERT-base, fine-tuned on the whole training sets (Ethayarajh et al. 2022).
 """
@@ -38,6 +38,7 @@ from analysis.usable_information._runs import (
 )
 from infoscope import tracking
 from infoscope.command_line import option
+from infoscope.estimators.units import NATS_PER_BIT
 from sweeps.usable_information.settings import FREQUENT
 
 GROUP = ["data", "transformation", "family", "estimator"]
@@ -83,7 +84,12 @@ def information(measured: pd.DataFrame, asked: str | None, words: list[str]) -> 
             "BERT-base": plus_minus_column(figures, "paper_bits", "-"),
         }
     )
+    whole = figures[(figures["transformation"] == "std") & (figures["estimator"] == "held-out")]
+    whole = whole.sort_values("v_information_bits").drop_duplicates("data", keep="last")
+    used = zip(whole["data"].map(NAMES), whole["family"], plus_minus_column(whole, "v_information_bits"))
+    ordered = [f"{data} {bits} bits ({family})" for data, family, bits in used]
     caption = [
+        f"Usable information by data, hardest first, of the family that can use most: {', '.join(ordered)}.",
         "Bits. ± is a standard error over items, robust to those that share a premise; where there are several "
         "trainings it includes their scatter. With one training, what another one would give is not in it. Nothing is "
         "clipped: below 0 a family predicts unseen items worse than the class frequencies do.",
@@ -237,6 +243,7 @@ def examples(runs: pd.DataFrame, words: Sequence[str]) -> Result:
         }
     )
     caption = (
+        f"{figures['transformation'].nunique()} transformations of one item of each data set (examples: no error).\n"
         "What each transformation leaves of an item; the information of what is left is that of a family fitted to it."
     )
     return Result("transformations", figures, text, "\n".join([caption, *words]), quotes=True)
@@ -259,7 +266,9 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
         input=figures["input"].map(INPUTS),
     )  # fmt: skip
     text = shown.groupby(["data", "input", "family", "label"], sort=False)["tokens"].agg("; ".join).reset_index()
+    most = figures["mean_bits"].idxmax()
     caption = [
+        f"{figures.loc[most, 'token']} helps most, to predict {figures.loc[most, 'label']}: {bits[most]} bits.",
         f"The {TOKENS} tokens that help most to predict each class: H(y | x without the token) - H(y | x), bits, ± its "
         f"standard error over texts (and occurrences), of tokens that occur {FREQUENT} times or more in the class, in "
         f"{', '.join(f'{count:,.0f}' for count in sorted(set(runs['artefact_texts'])))} held-out texts. Tokens are "
@@ -292,10 +301,13 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
         **{
             "V-information": plus_minus_column(figures, "v_information_bits"),
             "accuracy": plus_minus_column(figures, "accuracy"),
-            "training loss (nats)": figures["training_loss"].map("{:.3f}".format),
+            "training loss (bits)": (figures["training_loss"] / NATS_PER_BIT).map("{:.3f}".format),
         },
     )
+    ends = figures.groupby(["data", "family"], sort=False).tail(1)
+    last = zip(ends["data"].map(NAMES), ends["family"], plus_minus_column(ends, "v_information_bits"))
     caption = [
+        f"After the last epoch: {', '.join(f'{data} {family} {bits} bits' for data, family, bits in last)}.",
         "V-information (bits) and accuracy of held-out items after every epoch of one training, ± standard error over "
         "items and, of several trainings, over these. Its learning rate falls to 0 over all epochs, so that an early "
         "one is not the same as a training of so many. The claims take the best epoch by these figures, which favours "
@@ -318,7 +330,7 @@ def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
     best, last = curve.loc[curve["v_information_bits"].idxmax()], curve.iloc[-1]
     statement = f"{name}: V-information falls again with over-fitting (figure 2)."
     if best["epoch"] == last["epoch"]:
-        return [Claim(statement, "does not hold", f"it is largest after the last of {last['epoch']} epochs.")]
+        return [Claim(statement, "contradicted", f"it is largest after the last of {last['epoch']} epochs.")]
     lost, errors = {}, {}
     for column in ("v_information_bits", "accuracy"):
         lost[column] = last[column] - best[column]

@@ -15,7 +15,7 @@ import pandas as pd
 
 from analysis.common.marks import lines, panel_by_panel, sheet
 from analysis.common.runs import ordered
-from analysis.common.tables import Analysis, Claim, Result, plus_minus_column
+from analysis.common.tables import Analysis, Claim, Result, plus_minus_column, share_text, with_interval
 from analysis.usable_information._items import shortened
 from analysis.usable_information._runs import NAMES, TAIL, cautions, described, hardest_shown, items, newest_of
 from infoscope import tracking
@@ -69,13 +69,6 @@ def recorded(runs: pd.DataFrame) -> list[str]:
     return [key for key in SCORES if f"{key}/{RANKED}" in runs]
 
 
-def with_interval(difference: Estimate) -> str:
-    """A paired difference with its 95 % interval."""
-    if not np.isfinite(difference.low):
-        return f"{difference.value:+.3f} (one seed, no interval)"
-    return f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})"
-
-
 def rows_of(runs: pd.DataFrame) -> list[dict[str, Any]]:
     """One row of figures for each score."""
     rows = []
@@ -122,12 +115,12 @@ def overall(noisy: pd.DataFrame, words: Sequence[str]) -> Result:
         figures[figures["kind"] == kind].set_index("score")[RANKED].idxmax() for kind in (IN_SAMPLE, HELD_OUT)
     )
     caption = [
+        when_in_sample_wins(runs, first, second),
         f"Means over {settings} settings (data, family, noise, rate) of {noisy.groupby(PLACE).ngroups}, those with the "
         f"most seeds, {runs['seed'].nunique()}; ± is the standard error over seeds, which draw items, flips and "
         "trainings; in brackets the 95 % interval of the paired difference. Of as many items inspected as labels are "
         "wrong, precision is the share that is wrong, and missed the share of wrong labels that is not among them. "
         "Labels that were wrong before count as right: they cost all scores alike.",
-        when_in_sample_wins(runs, first, second),
         *words,
     ]
     return Result("scores", figures.drop(columns="against"), text, caption, claims=[paper_claim(runs, second)])
@@ -151,7 +144,7 @@ def when_in_sample_wins(runs: pd.DataFrame, first: str, second: str) -> str:
     }
     more, less, settings = counted(runs, first, second)
     lead = (
-        f"When does in-sample win? {SCORES[first].title} (the best in sample) finds more than {SCORES[second].title} "
+        f"{SCORES[first].title} (the best in sample) finds more than {SCORES[second].title} "
         f"(the best held out) in {more} of {settings} settings and less in {less}, by 95 % intervals over seeds of the "
         "difference in average precision, of which chance alone gives 2.5 % to either side; "
         f"{with_interval(level(runs, first, RANKED, less=second))} on average"
@@ -169,7 +162,7 @@ def when_in_sample_wins(runs: pd.DataFrame, first: str, second: str) -> str:
 def paper_claim(runs: pd.DataFrame, second: str) -> Claim:
     """Whether AUM beats the best of the held-out scores in most settings."""
     more, less, settings = counted(runs, PAPER, second)
-    found = "holds" if 2 * more > settings else "does not hold" if 2 * less >= settings else "undecided"
+    found = "confirmed" if 2 * more > settings else "contradicted" if 2 * less >= settings else "undecided"
     title = SCORES[second].title
     return Claim(
         f"In most settings AUM, in sample, finds more label errors than the best held out, {title} (arXiv 2510.16211).",
@@ -192,7 +185,10 @@ def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result
     )
     missed = [f"{flipped * (1 - share):.0f}" for flipped, share in zip(figures["flipped"], figures["precision"])]
     text = pd.concat([setting, texts_of(figures).set_index(figures.index)], axis=1).assign(missed=missed)
+    best = figures.loc[figures.groupby(PLACE, sort=False)[RANKED].idxmax(), "score"].value_counts()
     caption = [
+        f"{SCORES[best.index[0]].title} has the highest average precision in {share_text(best.iloc[0], best.sum())} of "
+        f"{best.sum()} settings.",
         f"± is the standard error over {figures['seeds'].min()} to {figures['seeds'].max()} seeds, brackets hold the "
         "95 % interval of the paired difference. missed: of the flipped labels, when as many items are inspected. A "
         "score that knows nothing has the flipped share as its average precision and 0.5 as its AUROC. With two "
@@ -238,11 +234,12 @@ def mapped(maps: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
     used = plus_minus_column(runs, "v_information_bits")
     sizes = "; ".join(f"{NAMES[name]} {bits} ({n:,.0f} items)" for name, bits, n in zip(runs.index, used, runs["n"]))
     caption = [
+        f"Mean PVI (bits): {sizes}.",
         f"Labels as they are: the {HARDEST} items of least held-out PVI (bits) of every data set, {family}, hardest "
         "first, and where they are on its data map. confidence, variability: mean and standard deviation over epochs "
         "of the probability of the label in a training on all items; correctness: the share of epochs that predict "
-        "the label. Each is of one item, so without an error. Candidates for a second look, no more. Mean PVI (bits): "
-        f"{sizes}; a family that can use next to nothing is a poor judge of labels. In the figure colour stops at the "
+        "the label. Each is of one item, so without an error. Candidates for a second look, no more. "
+        "A family that can use next to nothing is a poor judge of labels. In the figure colour stops at the "
         f"PVI of the hardest {TAIL:.1%}, and rings are the items listed.",
         *words,
     ]

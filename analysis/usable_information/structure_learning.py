@@ -1,4 +1,4 @@
-"""Which weights find the structure behind variables? Wrong edges of the tree, or the area under the ROC curve of edges.
+"""Which weights find the structure behind variables?
 
 After Xu et al. 2020, section 6, but for sizes and networks, so that no published figure stands beside.
 """
@@ -56,7 +56,11 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
     for name, title in ({score: what} | DIRECTED).items():
         if name in figures:
             text[title] = plus_minus_column(figures, name)
+    most = figures["n"].max()
+    largest = figures[figures["n"] == most]
+    scored = zip(largest["case"], largest["method"].map(NAMES), plus_minus_column(largest, score))
     caption = [
+        f"With {most:,} rows, {what}: {'; '.join(f'{case}, {method} {value}' for case, method, value in scored)}.",
         f"{what[0].upper()}{what[1:]}, by method, case and sample size.",
         *cautions(study, figures, score),
         *words,

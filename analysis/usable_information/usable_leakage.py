@@ -1,4 +1,4 @@
-"""Which families can still use information that was to be hidden? V-information (bits) by block or hidden feature.
+"""Which families can still use information that was to be hidden?
 
 The blocks of logged domain models, and features trained to hide a label from one family (Xu et al. 2020, section 6.4).
 """
@@ -13,9 +13,10 @@ import pandas as pd
 
 from analysis.common.marks import sheet
 from analysis.common.runs import newest
-from analysis.common.tables import Analysis, Claim, Result, difference_claim, plus_minus_column, spread
+from analysis.common.tables import Analysis, Claim, Result, difference_claim, plus_minus, plus_minus_column, spread
 from analysis.usable_information._runs import described, over_seeds
 from infoscope import tracking
+from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import replicated
 from infoscope.notebook import heat
 from infoscope.tracking.store.client import connect
@@ -35,14 +36,14 @@ LABELS = {
 }
 TRAINING = {  # figures of the training of hidden features
     "reconstruction": "error of reconstruction",
-    "adversary_log_loss": "adversary's log loss (nats)",
+    "adversary_log_loss": "adversary's log loss (bits)",
 }
 WEAK = (
     "The error of reconstruction is the mean squared one, 1 if nothing is kept: hiding costs what else there is. Where "
     "the family that was hidden from still finds much, its adversary was too weak in training: the features are not "
     "hidden, and nothing follows for other families."
 )
-SELECTED = "In the claims the family that still finds most is chosen by these figures, which favours `holds`."
+SELECTED = "In the claims the family that still finds most is chosen by these figures, which favours `confirmed`."
 CELL = ["study", "source", "representation", "against", "seed"]
 
 
@@ -107,10 +108,16 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
     wide = spread(figures.assign(said=plus_minus_column(figures, "value_bits")), ["of", "block"], "family", "said")
     text = wide[["of", "block", *dict.fromkeys(figures["family"])]].rename(columns={"of": first})
     if study == "hiding":
-        costs = figures.groupby("of")[list(TRAINING)].first().map("{:.3f}".format)
+        costs = figures.groupby("of")[list(TRAINING)].first()
+        costs["adversary_log_loss"] /= NATS_PER_BIT
+        costs = costs.map("{:.3f}".format)
         text = text.drop(columns="block").join(costs.rename(columns=TRAINING), on=first)
     found = {"hidden": transfers, "domain": leaks}.get(label, lambda rows: [])(rows)
+    most = figures.loc[figures["value_bits"].idxmax()]
     caption = [
+        f"{most['family']} finds most about {LABELS[label]}: "
+        f"{plus_minus(most['value_bits'], most['value_bits_error'])} of {most['ceiling_bits']:.3f} bits in "
+        f"{most['block']} of {most['of']}.",
         f"What every family (columns) can use about {LABELS[label]}, bits, cross-fitted on unseen items; of at most "
         f"{figures['ceiling_bits'].mean():.3f} bits. ± is over items, and over trainings where there are several. "
         "Nothing is clipped: 0 within its error, or less: that family detects none; others may. "

@@ -123,14 +123,14 @@ def test_a_click_on_a_head_sorts_the_rows(page):
 
 
 def test_claims_are_filtered_by_their_verdict(browser, tmp_path):
-    claims = [Claim(f"sentence {number}", verdict, "") for number, verdict in enumerate(("undecided", "holds") * 2)]
+    claims = [Claim(f"sentence {number}", verdict, "") for number, verdict in enumerate(("undecided", "confirmed") * 2)]
     result = Result("made-up", pd.DataFrame(), pd.DataFrame({"a": ["1"]}), "", claims=claims)
     section = report.Section("made-up", "", [Picture(result)], name="made-up")
     (tmp_path / "page.html").write_text(report.render([section], "smoke"), encoding="utf-8")
     browser.open((tmp_path / "page.html").as_uri())
     browser.until("document.querySelectorAll('select').length === 1")
     choice, rows = "document.querySelector('select')", "[...document.querySelector('.claims').tBodies[0].rows]"
-    verdicts = ["all", "holds", "undecided"]
+    verdicts = ["all", "confirmed", "undecided"]
     assert browser.value(f"[...{choice}.options].map(option => option.text)") == verdicts
     for place, verdict in enumerate(verdicts):
         browser.value(f"{choice}.selectedIndex = {place}, {choice}.dispatchEvent(new Event('change'))")

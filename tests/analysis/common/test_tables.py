@@ -98,10 +98,10 @@ def test_saved_files_carry_the_caption(tmp_path):
 
 def test_a_caption_in_latex_is_one_sentence_and_a_spreadsheet_is_given_no_formula(tmp_path):
     frame = pd.DataFrame({"name": ["=cmd()", "-", "-0.5 or less", "plain"], "=column": [-1.5, 2.0, 3.0, 4.0]})
-    result = Result("demo", frame, frame, "Bits, by e.g. KSG of A. Kraskov. A second sentence.\nA third.")
+    result = Result("demo", frame, frame, "Bits, by e.g. KSG of A. Kraskov.\nA second sentence.")
     saved = save(result, tmp_path / "demo")
     assert r"\caption{Bits, by e.g. KSG of A. Kraskov.}" in saved.tex.read_text()
-    assert saved.tex.read_text().startswith("% Bits, by e.g. KSG of A. Kraskov. A second sentence.\n% A third.\n")
+    assert saved.tex.read_text().startswith("% Bits, by e.g. KSG of A. Kraskov.\n% A second sentence.\n")
     lines = saved.csv.read_text().splitlines()[2:]
     assert lines == ["name,'=column", "'=cmd(),-1.5", "-,2.0", "'-0.5 or less,3.0", "plain,4.0"]
 

@@ -40,14 +40,14 @@ def told(verdicts):
 
 def test_claims_are_decided_by_paired_differences(told):
     """Under redundancy UniBound falls and MIG less, the others do not; under synergy every score is said to fall."""
-    assert told(made_up()).of("redundancy") == {"holds"}
+    assert told(made_up()).of("redundancy") == {"confirmed"}
     other = told(made_up(falls=-0.1, votes_fall=0.2))
-    assert other.of("redundancy", "UniBound falls") == {"does not hold"} == other.of("redundancy", "BetaVAE does not")
+    assert other.of("redundancy", "UniBound falls") == {"contradicted"} == other.of("redundancy", "BetaVAE does not")
     assert told(made_up(evaluations=1)).of("redundancy") == {"undecided"}
     synergy = told(made_up(votes_fall=0.3))
     assert synergy.of("synergy", "FactorVAE falls") == {"undecided"}
     for words in ("BetaVAE falls", "MIG falls", "UniBound falls", "All latents together"):
-        assert synergy.of("synergy", words) == {"holds"}
+        assert synergy.of("synergy", words) == {"confirmed"}
 
 
 def test_several_trainings_are_the_unit_of_replication():

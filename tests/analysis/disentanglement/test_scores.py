@@ -25,7 +25,7 @@ def test_components_know_what_varies():
     assert covered >= 32
     training = components(rng.normal(0, 1, (6, 1)) + rng.normal(0, 0.01, (6, 6)))
     evaluation = components(rng.normal(0, 1, (30, 6)))
-    assert (training.verdict, evaluation.verdict) == ("holds", "does not hold")
+    assert (training.verdict, evaluation.verdict) == ("confirmed", "contradicted")
 
 
 def test_components_need_two_of_each():

@@ -62,13 +62,13 @@ def test_the_table_says_where_it_differs_from_print():
     }  # fmt: skip
     assert "factors 2" in table.caption
     verdicts = [claim.verdict for claim in table.claims]
-    assert verdicts == ["holds", "holds", "holds", "does not hold"]
+    assert verdicts == ["confirmed", "confirmed", "confirmed", "contradicted"]
     known = table.figures[np.isfinite(table.figures["alpha"])]
-    np.testing.assert_allclose(known["estimated"] - known["exact"], 0.001)
-    np.testing.assert_allclose(known["estimated_error"], 0.001 / math.sqrt(3))
+    np.testing.assert_allclose(known["estimated"] - known["exact"], 0.001 / math.log(2))
+    np.testing.assert_allclose(known["estimated_error"], 0.001 / math.log(2) / math.sqrt(3))
 
 
-@pytest.mark.parametrize(("largest", "verdict"), [(3.0, "holds"), (5.0, "does not hold")])
+@pytest.mark.parametrize(("largest", "verdict"), [(3.0, "confirmed"), (5.0, "contradicted")])
 def test_agreement_allows_for_the_number_of_comparisons(largest, verdict):
     """3,000 comparisons at 1 % together: 4.65 standard errors."""
     agreement = analyse(made_up(largest))[1]
@@ -80,14 +80,14 @@ def test_the_gaussian_decomposition_is_within_the_bounds():
     """Under redundancy what was unique is redundant, under synergy synergistic: figures of K = 5, alpha 3, by the
     lesser of two informations."""
     decomposition = analyse(made_up())[2]
-    assert decomposition.claims[0].verdict == "holds"
+    assert decomposition.claims[0].verdict == "confirmed"
     at = decomposition.figures.set_index(["attack", "factors", "alpha"])
-    total = math.log(101) / 2
-    copied = math.log((1 + 9 * 1.01) / (1 + 9 * 0.01)) / 2
+    total = math.log2(101) / 2
+    copied = math.log2((1 + 9 * 1.01) / (1 + 9 * 0.01)) / 2
     row = at.loc["redundancy", 5, 3.0]
     assert (row["unique_gaussian"], row["redundant_gaussian"]) == pytest.approx((total - copied, copied))
     row = at.loc["synergy", 5, 3.0]
-    masked = math.log((1.01 + 9) / (0.01 + 9)) / 2
+    masked = math.log2((1.01 + 9) / (0.01 + 9)) / 2
     assert (row["unique_gaussian"], row["synergistic_gaussian"]) == pytest.approx((masked, total - masked))
     assert len(decomposition.text) == 10
 

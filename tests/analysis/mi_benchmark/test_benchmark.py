@@ -26,16 +26,16 @@ INF, NAN = math.inf, math.nan
 
 
 @pytest.mark.parametrize(("values", "verdict"), [
-    ([0.10, 0.11, 0.12], "holds"),
-    ([0.30, 0.31, 0.32], "does not hold"),
+    ([0.10, 0.11, 0.12], "confirmed"),
+    ([0.30, 0.31, 0.32], "contradicted"),
     ([0.10, 0.30, 0.20], "undecided"),
     ([0.1], "undecided"),  # one run has no interval
     ([], "undecided"),
     ([0.1, NAN, 0.1], "undecided"),
-    ([INF, INF], "does not hold"),
-    ([INF, 0.5], "does not hold"),
+    ([INF, INF], "contradicted"),
+    ([INF, 0.5], "contradicted"),
     ([INF, 0.1], "undecided"),
-    ([-INF, 0.1], "holds"),
+    ([-INF, 0.1], "confirmed"),
 ])  # fmt: skip
 def test_verdict_by_the_interval_over_runs(values, verdict):
     assert verdict_below(values, 0.2) == verdict
@@ -86,10 +86,11 @@ def test_every_cell_must_hold():
     rows = rows_of([[0.1, 0.1, 0.1], [0.11, 0.11, 0.5], [0.12, 0.12, 0.1]], [])
     claim = every_claim("All are small.", rows, ["bound", "true_bits"], "mse_bits2", 0.25)
     assert claim.verdict == "undecided" and numbers(claim.evidence)[2:] == [3, 2, 0, 1]
-    assert every_claim("", rows[rows["true_bits"] < 5], ["bound", "true_bits"], "mse_bits2", 0.25).verdict == "holds"
+    few = rows[rows["true_bits"] < 5]
+    assert every_claim("", few, ["bound", "true_bits"], "mse_bits2", 0.25).verdict == "confirmed"
     large = rows.assign(mse_bits2=rows["mse_bits2"].where(rows["true_bits"] < 5, INF))
     claim = every_claim("All are small.", large, ["bound", "true_bits"], "mse_bits2", 0.25)
-    assert claim.verdict == "does not hold" and "dv 6 bits (diverged)" in claim.evidence
+    assert claim.verdict == "contradicted" and "dv 6 bits (diverged)" in claim.evidence
     assert every_claim("", rows.iloc[:0], ["bound", "true_bits"], "mse_bits2", 0.25).verdict == "undecided"
 
 

@@ -27,21 +27,22 @@ def what_is_left(cell, bits):
 def test_holds_where_both_networks_keep_the_labels(made_up, verdicts):
     runs = made_up(cells(), what_is_left, decodes=lambda cell: LEFT[cell["pool"]])
     found = verdicts(ANALYSIS.analyse(runs, ARGUMENTS))
-    assert len(found) == 2 * (2 + 1) and set(found.values()) == {"holds"}
+    assert len(found) == 2 * (2 + 1) and set(found.values()) == {"confirmed"}
 
 
 def test_a_network_that_loses_the_labels_is_right_against_the_decodable_truth_only(made_up, verdicts):
     runs = made_up(cells(("imdb-bert", "small-bert")), what_is_left, decodes=lambda cell: LEFT[cell["pool"]])
     found = verdicts(ANALYSIS.analyse(runs, ARGUMENTS))
     assert sum("small-bert" in text for text in found) == 4
-    assert found.of("small-bert", "decodable") == {"holds"} and found.of("small-bert", "nominal") == {"does not hold"}
+    assert found.of("small-bert", "decodable") == {"confirmed"}
+    assert found.of("small-bert", "nominal") == {"contradicted"}
 
 
 def test_one_critic_that_fails_is_enough(made_up, verdicts):
     runs = made_up(cells(), lambda cell, bits: (bits * (0.3 if cell["critic"] == "bilinear" else 0.97), 0.1))
     results = ANALYSIS.analyse(runs, ARGUMENTS)
     found = verdicts(results)
-    assert found.of("work well") == {"does not hold"} and found.of("whichever") == {"holds"}
+    assert found.of("work well") == {"contradicted"} and found.of("any network") == {"confirmed"}
     assert "bilinear dv 2" in results[0].claims[0].evidence
 
 
@@ -49,10 +50,10 @@ def test_figures_undecoded_and_diverged(made_up, verdicts, tmp_path):
     result, unseen = ANALYSIS.analyse(made_up(cells(), what_is_left), ARGUMENTS)
     row = result.figures.set_index(["pool", "critic", "bound", "true_bits"]).loc["imdb-roberta", "joint", "dv", 6]
     assert (row["second_half_mean_bits"], row["decodable_bits"]) == (pytest.approx(5.64, rel=0.01), pytest.approx(5.4))
-    assert drawn(save(result, tmp_path / "a")) and unseen.draw
+    assert drawn(save(result, tmp_path / "a")) and unseen.draw is None
 
     broken = made_up(cells(decode=False), lambda cell, bits: (math.nan if cell["bound"] == "dv" else bits, 0.1))
     result = ANALYSIS.analyse(broken, ARGUMENTS)[0]
     found = verdicts([result])
-    assert found.of("work well", "decodable") == {"undecided"} and found.of("well for") == {"does not hold"}
+    assert found.of("work well", "decodable") == {"undecided"} and found.of("well for") == {"contradicted"}
     assert set(result.text["decodable MI (bits)"]) == {"not decoded"}

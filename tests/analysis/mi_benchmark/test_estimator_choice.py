@@ -39,14 +39,15 @@ def test_an_upward_bias_helps_against_the_nominal_truth_only(made_up, verdicts):
         return (bits if cell["bound"] == "smile-1" else 0.89 * bits), 0.1
 
     found = verdicts(ANALYSIS.analyse(made_up(cells(), estimates, decodes=0.89), ARGUMENTS))
-    assert found.of("smile-1 is", "nominal") == {"holds"} and found.of("smile-1 is", "decodable") == {"does not hold"}
+    assert found.of("smile-1 is", "nominal") == {"confirmed"}
+    assert found.of("smile-1 is", "decodable") == {"contradicted"}
 
 
 @pytest.mark.parametrize(
     ("best", "verdict"),
     [
-        ({"gaussian": "smile-inf", "images": "nwj", "text": "smile-1"}, "holds"),
-        ({"gaussian": "dv", "images": "dv", "text": "dv"}, "does not hold"),
+        ({"gaussian": "smile-inf", "images": "nwj", "text": "smile-1"}, "confirmed"),
+        ({"gaussian": "dv", "images": "dv", "text": "dv"}, "contradicted"),
     ],
 )
 def test_whether_there_is_a_universal_winner(best, verdict, made_up, verdicts):

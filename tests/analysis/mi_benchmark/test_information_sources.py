@@ -53,17 +53,17 @@ def test_panels_have_the_same_claims_for_every_domain_but_the_published_one(made
 def test_published_thresholds_hold_for_figures_that_agree(made_up, verdicts):
     found = verdicts(ANALYSIS.analyse(made_up([*cells(), *decoding()], AS_THE_PAPER_SAYS, decodes=0.99), ARGUMENTS))
     for panel in (AS_PUBLISHED, IN_ALL, PER_SOURCE):
-        assert found.of(BECOME, f" 4 sources: gaussian, {panel}") == {"holds"}
+        assert found.of(BECOME, f" 4 sources: gaussian, {panel}") == {"confirmed"}
         # from 72 and 128 sources on: text cannot be judged by 100
         for truth in ("nominal", "decodable"):
-            assert found.of(BECOME, f" 36 sources: images, {panel}", truth) == {"holds"}
+            assert found.of(BECOME, f" 36 sources: images, {panel}", truth) == {"confirmed"}
             assert found.of(BECOME, f" 64 sources: text, {panel}", truth) == {"undecided"}
         assert sum(BECOME in text and panel in text for text in found) == 5
 
 
 def test_thresholds_that_are_elsewhere_do_not_hold(made_up, verdicts):
     runs = made_up([*cells(), *decoding()], up_to({"gaussian": 100, "images": 1, "text": 1}), decodes=0.99)
-    assert verdicts(ANALYSIS.analyse(runs, ARGUMENTS)).of(BECOME) == {"does not hold"}
+    assert verdicts(ANALYSIS.analyse(runs, ARGUMENTS)).of(BECOME) == {"contradicted"}
 
 
 def test_the_number_of_sources_allowed_is_where_the_error_crosses_the_limit():
@@ -74,8 +74,8 @@ def test_the_number_of_sources_allowed_is_where_the_error_crosses_the_limit():
 
 
 @pytest.mark.parametrize(("limits", "verdict"), [
-    ({"gaussian": 4, "images": 36, "text": 64}, "holds"),
-    ({"gaussian": 100, "images": 4, "text": 4}, "does not hold"),
+    ({"gaussian": 4, "images": 36, "text": 64}, "confirmed"),
+    ({"gaussian": 100, "images": 4, "text": 4}, "contradicted"),
 ])  # fmt: skip
 def test_unstructured_data_against_gaussian_pairs(made_up, verdicts, limits, verdict):
     found = verdicts(ANALYSIS.analyse(made_up([*cells(), *decoding()], up_to(limits), decodes=0.99), ARGUMENTS))
@@ -89,7 +89,7 @@ def test_diverged_estimates_are_unreliable(made_up, verdicts, tmp_path):
 
     results = ANALYSIS.analyse(made_up(cells(domains=("gaussian",)), diverging), ARGUMENTS)
     found = verdicts(results)
-    assert found.of(BECOME) == {"holds"} and len(found) == 4
+    assert found.of(BECOME) == {"confirmed"} and len(found) == 4
     assert any("100: diverged" in claim.evidence for claim in results[0].claims)
     assert drawn(save(results[0], tmp_path / "sources")) and results[1].draw is None
 
@@ -98,7 +98,7 @@ def test_js_is_not_part_of_the_claims(made_up, verdicts):
     runs = made_up(cells(bounds=("js", "dv"), domains=("gaussian",)), lambda cell, bits: (
         (0.1 if cell["bound"] == "js" else 0.97 if cell["sources"] <= 4 else 0.5) * bits, 0.1
     ))  # fmt: skip
-    assert set(verdicts(ANALYSIS.analyse(runs, ARGUMENTS)).values()) == {"holds"}
+    assert set(verdicts(ANALYSIS.analyse(runs, ARGUMENTS)).values()) == {"confirmed"}
 
 
 def test_estimates_of_what_can_be_decoded_are_reliable_against_that_truth_only(made_up, verdicts):
@@ -114,8 +114,8 @@ def test_estimates_of_what_can_be_decoded_are_reliable_against_that_truth_only(m
         next(one for one in results[0].claims if IN_ALL in one.statement and truth in one.statement)
         for truth in ("nominal", "decodable")
     )
-    assert nominal.verdict == "does not hold"  # unreliable at 16 already
-    assert decodable.verdict == "does not hold" and "100 reliable" in decodable.evidence
+    assert nominal.verdict == "contradicted"  # unreliable at 16 already
+    assert decodable.verdict == "contradicted" and "100 reliable" in decodable.evidence
     row = results[0].figures.set_index(["sources", "panel", "bound"]).loc[16, IN_ALL, "dv"]
     assert row["decodable_bits"] == pytest.approx(0.5) and row["decodable_mse_bits2"] == pytest.approx(0.1, rel=0.02)
 

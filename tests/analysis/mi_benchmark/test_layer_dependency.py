@@ -6,9 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from analysis.common.tables import save
 from analysis.mi_benchmark.layer_dependency import ANALYSIS
-from tests.analysis.pictures import drawn
 
 ARGUMENTS = ANALYSIS.arguments([])
 DECODABLE = "decodable MI of the data (bits)"
@@ -47,7 +45,7 @@ def opposite(cell, bits):
     return bits * (1 - lost), 0.1
 
 
-@pytest.mark.parametrize(("estimates", "expected"), [(published, "holds"), (opposite, "does not hold")])
+@pytest.mark.parametrize(("estimates", "expected"), [(published, "confirmed"), (opposite, "contradicted")])
 def test_section_5_7(made_up, verdicts, estimates, expected):
     found = verdicts(ANALYSIS.analyse(made_up([*cells(), *DECODING], estimates, decodes=0.98), ARGUMENTS))
     assert len(found) == 2 * 2 * 2 + 3 and set(found.values()) == {expected}, found
@@ -58,7 +56,7 @@ def test_kinds_of_statistics_are_kept_separate(made_up, verdicts):
         return bits * (0.6 if cell["statistics"] == "batch" else 0.97), 0.1
 
     found = verdicts(ANALYSIS.analyse(made_up(cells(domains=("text",)), batch_only), ARGUMENTS))
-    assert all((verdict == "does not hold") == ("as published" in text) for text, verdict in found.items())
+    assert all((verdict == "contradicted") == ("as published" in text) for text, verdict in found.items())
 
 
 def test_change_is_paired_within_a_seed(made_up):
@@ -92,9 +90,8 @@ def test_a_layer_that_diverged_is_left_out_and_one_that_was_not_run_is_not_neede
 
     results = ANALYSIS.analyse(made_up(cells(), broken), ARGUMENTS)
     found = verdicts(results)
-    assert found[UPPER.format("nominal")] == "holds" and found[UPPER.format("decodable")] == "undecided"
+    assert found[UPPER.format("nominal")] == "confirmed" and found[UPPER.format("decodable")] == "undecided"
     assert found.of("data processing") == {"undecided"}
-    assert drawn(save(results[1], tmp_path / "layers"))
     without = made_up([cell for cell in cells() if cell["encoder"] != "resnet"])
     assert [result.name for result in ANALYSIS.analyse(without, ARGUMENTS)] == ["invertible", "unseen"]
 
@@ -108,14 +105,14 @@ def test_layers_that_lose_what_cannot_be_decoded_are_accurate_against_that_truth
     )
     results = ANALYSIS.analyse(runs, ARGUMENTS)
     found = verdicts(results)
-    assert (found[UPPER.format("nominal")], found[UPPER.format("decodable")]) == ("holds", "does not hold")
+    assert (found[UPPER.format("nominal")], found[UPPER.format("decodable")]) == ("confirmed", "contradicted")
     for result in results:
         if result.name in ("invertible", "layers"):
             assert set(result.text[DECODABLE]) == {"1.000 ± 0.010", "3.000 ± 0.010"}
             assert "lower bound" in result.caption
 
 
-def test_unseen_pairs_are_compared_and_drawn_at_the_batch_of_the_training(made_up, monkeypatch, tmp_path):
+def test_unseen_pairs_are_compared_at_the_batch_of_the_training(made_up):
     """At batch 512 an encoder with batch statistics is another map: made up here as a wild figure."""
     runs = made_up(cells(domains=("text",)))
     batch = runs["statistics"] == "batch"
@@ -126,9 +123,3 @@ def test_unseen_pairs_are_compared_and_drawn_at_the_batch_of_the_training(made_u
     assert row["held_out_same_batch_bits"] == pytest.approx(0.98 * 6 - 0.05, abs=0.1)
     assert row["unseen_change_bits"] == pytest.approx(0, abs=0.1)
     assert "another batch size" in invertible.caption + unseen.caption
-    seen = []
-    monkeypatch.setattr(
-        "matplotlib.axes.Axes.errorbar", lambda axis, x, y, *others, **words: seen.extend(np.asarray(y, float))
-    )
-    unseen.draw(tmp_path / "unseen.png")
-    assert len(seen) == 5 * 2 * 2 and min(seen) > 0

@@ -27,12 +27,12 @@ def test_differences_are_paired_by_seed(made_up, verdicts):
     assert len(found.figures) == 2
     assert np.allclose(found.figures["second_half_mean_bits_difference"], -0.01, atol=0.01)
     assert set(found.figures["runs"]) == {4}
-    assert set(verdicts([found]).values()) == {"holds"}
+    assert set(verdicts([found]).values()) == {"confirmed"}
 
 
 def test_a_shift_beyond_the_scatter_is_named(made_up, verdicts):
     (found,) = ANALYSIS.analyse(made_up(cells(), lower(0.5)), ARGUMENTS)
-    assert set(verdicts([found]).values()) == {"does not hold"}
+    assert set(verdicts([found]).values()) == {"contradicted"}
     assert "smile-inf" in found.claims[0].evidence
 
 

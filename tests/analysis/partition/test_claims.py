@@ -44,7 +44,8 @@ def training(kind="nvae", number=0, labels=BALANCED, items="a", **values):
 
 
 @pytest.mark.parametrize(("values", "verdict"), [
-    ((2.2, 2.21, 2.2), "holds"), ((1.0, 1.01, 1.0), "does not hold"), ((2.0, 2.3, 2.2), "undecided"), ((2.2,), "holds"),
+    ((2.2, 2.21, 2.2), "confirmed"), ((1.0, 1.01, 1.0), "contradicted"), ((2.0, 2.3, 2.2), "undecided"),
+    ((2.2,), "confirmed"),
 ])  # fmt: skip
 def test_a_range_holds_where_the_interval_over_trainings_is_inside(values, verdict):
     trainings = [training(**{"I(z_y;Y|D)": value}) for value in values]
@@ -58,11 +59,11 @@ def test_what_the_labels_cannot_give_does_not_hold_whatever_was_estimated():
     trainings = [training(**{"co-information(z_dy;Y;D)": 0.5, "seed": 0.8})]
     for quantity, low, high, most in (("co-information(z_dy;Y;D)", 0.3, 0.8, 0.0), ("seed", 0.7, 0.9, 0.522)):
         claim = in_range("nvae", trainings, quantity, low, high)
-        assert claim.verdict == "does not hold" and f"cannot exceed {most:.3f}" in claim.evidence
+        assert claim.verdict == "contradicted" and f"cannot exceed {most:.3f}" in claim.evidence
     dependent = (np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
     claim = in_range("nvae", [training(labels=dependent, **{"co-information(z_dy;Y;D)": 0.5})],
                      "co-information(z_dy;Y;D)", 0.3, 0.8)  # fmt: skip
-    assert claim.verdict == "holds"
+    assert claim.verdict == "confirmed"
 
 
 def test_an_absent_block_is_not_zero():
@@ -78,7 +79,7 @@ def test_information_of_the_labels_is_exact():
     assert "cannot be positive" in arithmetic([training()])[0]
 
 
-@pytest.mark.parametrize(("gap", "verdict"), [(0.1, "holds"), (-0.1, "does not hold")])
+@pytest.mark.parametrize(("gap", "verdict"), [(0.1, "confirmed"), (-0.1, "contradicted")])
 def test_the_order_of_the_models_is_paired_within_seeds(gap, verdict):
     found = []
     for seed in range(3):

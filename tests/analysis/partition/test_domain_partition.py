@@ -69,7 +69,7 @@ def test_differences_are_paired_within_seeds(tmp_path):
     assert text.loc["erm", "domain, training domains"] == "never read" and text.loc["nvae", "held out"] == "75"
 
 
-@pytest.mark.parametrize(("better", "verdict"), [(0.1, "holds"), (-0.1, "does not hold"), (-0.001, "undecided")])
+@pytest.mark.parametrize(("better", "verdict"), [(0.1, "confirmed"), (-0.1, "contradicted"), (-0.001, "undecided")])
 def test_a_claim_holds_where_the_interval_over_seeds_decides_it(better, verdict):
     (result,) = analyse(made_up(better=better), NOBODY)
     (claim,) = result.claims

@@ -32,7 +32,7 @@ def test_failures_refusals_and_absences_are_all_in_the_table(tmp_path):
     found, missing = audited(list(candidates()), 100, 2)
     result = table(found, missing, 100, 2)
     text = result.text.set_index(["y", "check"])
-    assert text.loc[("labels", "independence"), "entropy"].startswith("FAILS 1.3")
+    assert text.loc[("labels", "independence"), "entropy"].startswith("FAILS 1.9")
     assert text.loc[("labels", "permute rows"), "entropy"] == "0.000"
     assert text.loc[("numbers", "independence"), "entropy"] == "not applicable"
     assert text.loc[("numbers", "independence"), "refuses"] == "not offered"

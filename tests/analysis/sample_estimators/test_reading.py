@@ -1,5 +1,7 @@
 """Tables of readings and of simulated data sets, on made-up runs."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,7 +46,8 @@ def test_shares_have_their_interval():
 
 
 def test_sentences_name_the_worst_family_and_the_readings_of_independent_data():
-    worst, few, nothing = reading.sentences(made_up())
+    covered, worst, few, nothing = reading.sentences(made_up())
+    assert "98.3 % (91 to 100) of 60" in covered
     assert "normal, 95 % of 20" in worst and "67 % of 48 are grade A" in few
     assert "100 % of 15" in nothing
 
@@ -76,7 +79,7 @@ def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     monkeypatch.setattr(reading, "table", lambda run_id, _: sets[run_id])
     found = reading.exam()
     assert list(found["covered"]) == [True, False] and list(found["grade"]) == ["A", "A"]
-    assert list(found["ksg"]) == [0.3, 0.4] and len(found) == 2
+    assert list(found["ksg"] * math.log(2)) == pytest.approx([0.3, 0.4]) and len(found) == 2
 
 
 def test_simulated_data_sets_are_kept_in_one_file(tmp_path):

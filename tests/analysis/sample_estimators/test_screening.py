@@ -33,7 +33,9 @@ def test_shares_are_means_over_tables():
 
 def test_the_caption_gives_the_target_and_compares_powers():
     lines = comparison(summarised(add_counts(made_up()))[0])
-    assert "30.0%" in lines[0] and "at most 10%" in lines[0]
+    assert "30.0%" in lines[0] and "target: 10%" in lines[0]
     assert lines[1].startswith("Intervals that cover the true value, screen: 95.0%")
     assert lines[-1] == "Power: screen 100.0%; dcor 50.0%."
-    assert comparison(summarised(add_counts(made_up().query("method == 'dcor'")))[0]) == []
+    assert comparison(summarised(add_counts(made_up().query("method == 'dcor'")))[0]) == [
+        "The screen was not run; dcor were."
+    ]

@@ -77,11 +77,11 @@ def test_the_sentence_says_when_in_sample_wins(store, verdicts):
     caption = results["scores"].caption
     assert re.search(r"AUM .* self-confidence .* 4 of 6\D* 2, by 95 %", caption)
     assert all(words in caption for words in ("on the data", "SNLI +0.0", "CoLA -0.0", "by rate: 10%"))
-    assert set(verdicts(results.values()).values()) == {"holds"}
+    assert set(verdicts(results.values()).values()) == {"confirmed"}
     turned = store.assign(**{f"{key}/average_precision": 1 - store[f"{key}/average_precision"] for key in SCORES})
     results = analysed(turned)
     assert "forgetting events (" in results["scores"].caption
-    assert set(verdicts(results.values()).values()) == {"does not hold"}
+    assert set(verdicts(results.values()).values()) == {"contradicted"}
 
 
 def test_what_is_missed_adds_up_and_the_best_are_counted(store):
