@@ -35,12 +35,10 @@ HEADING = "## Profile "
 IN_PART = "Run in part: "
 MAX_PAGE_ROWS = 100  # of a table; a longer one is a CSV file beside the page
 FACTS = re.compile(r"^<!-- facts: (.*) -->$", re.M)  # of a profile, for the list of all pages
-TOGETHER = 2.0  # seconds within which the cells of one trial begin, and within which they end
 MADE = "<!-- written by `make docs-results`: not to be edited -->\n"
 BESIDE = (
     "Deviation: the absolute difference of ours from the paper's figure, as a part of it; the paper's figures are one "
-    "run each, without errors. A trial trains all estimators of one configuration; its hours count the waits for other "
-    "work beside it."
+    "run each, without errors."
 )
 
 
@@ -133,7 +131,9 @@ def profile_part(name: str, experiment: str, profile: str, part: Section) -> dic
     if part.problem:
         return {"profile": profile, "problem": part.problem}
     found, shows = runs(experiment, profile), f"make table-{name} PROFILE={shlex.quote(profile)}"
-    about = f"{len(found)} finished cells of `{make_command(experiment, profile)}`; `{shows}`. {spent(found)}"
+    devices = sorted({tags.get("infoscope.device", "unknown") for tags in found["tags"]})
+    hardware = escaped(", ".join(devices))
+    about = f"{len(found)} finished cells of `{make_command(experiment, profile)}`; `{shows}`. Hardware: {hardware}."
     told = json.dumps(facts(profile, part, found)).replace("<", r"\u003c").replace(">", r"\u003e")
     pictures = []
     for picture in part.pictures:
@@ -153,25 +153,8 @@ def profile_part(name: str, experiment: str, profile: str, part: Section) -> dic
     }  # fmt: skip
 
 
-def trials(found: pd.DataFrame) -> list[float]:
-    """Seconds of each trial, from the first start of its cells to the end, waiting included."""
-    begun = (found["start"] - found["start"].min()).dt.total_seconds()
-    order = pd.DataFrame({"begun": begun, "ended": begun + found["seconds"]}).sort_values(["ended", "begun"])
-    apart = order.diff().abs() > TOGETHER
-    groups = order.groupby(apart.any(axis="columns").cumsum())
-    return (groups["ended"].max() - groups["begun"].min()).tolist()
-
-
-def spent(found: pd.DataFrame) -> str:
-    """The hardware and the time of runs, in a sentence."""
-    seconds, devices = trials(found), sorted({tags.get("infoscope.device", "unknown") for tags in found["tags"]})
-    hours = f"{sum(seconds) / 3600:.1f} hours" if sum(seconds) >= 3600 else f"{sum(seconds) / 60:.1f} minutes"
-    of = f"{len(seconds)} trials, waits for other work included"
-    return f"Hardware: {escaped(', '.join(devices))}. Time: {hours} of {of}."
-
-
 def facts(profile: str, part: Section, found: pd.DataFrame) -> dict:
-    """What a page says of one profile to the list of all: cells, hours, and what stands beside published tables."""
+    """What a page says of one profile to the list of all: cells, and what stands beside published tables."""
     beside = []
     for result in (picture.result for picture in part.pictures if picture.result.beside):
         of = deviations(compared(result.figures))
@@ -181,7 +164,7 @@ def facts(profile: str, part: Section, found: pd.DataFrame) -> dict:
                 told = dict(table=result.beside, kind=kind, figures=int(shown["n"]), of=len(published(result.beside)))
                 beside.append(told | dict(mean=shown["mean"], largest=shown["largest"], where=shown["place"]))
                 break
-    return dict(profile=profile, cells=len(found), hours=sum(trials(found)) / 3600, beside=beside)
+    return dict(profile=profile, cells=len(found), beside=beside)
 
 
 def in_part(experiment: str) -> str:
@@ -230,7 +213,7 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
                 beside.append(
                     f"| {table_name} | [{name}]({name}.md) | {page['profile']} | {page['cells']:,} | "
                     f"{one['figures']} of {one['of']} | {one['kind']}: {one['mean']:.1%} | "
-                    f"{one['largest']:.1%} ({escaped(one['where'])}) | {page['hours']:.1f} |"
+                    f"{one['largest']:.1%} ({escaped(one['where'])}) |"
                 )
     yield "# Results\n"
     if deviating:
@@ -239,7 +222,7 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
     yield "\n".join(["| analysis | finding | run |", "|---|---|---|", *rows])
     if beside:
         head = ("published", "analysis", "profile", "cells run", "published figures beside ours",
-                "mean deviation from the paper's", "largest", "hours of trials")  # fmt: skip
+                "mean deviation from the paper's", "largest")  # fmt: skip
         yield f"\n## Compared with published tables\n\n{BESIDE}\n"
         yield "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *beside])
     if missing:

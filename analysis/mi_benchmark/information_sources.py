@@ -79,7 +79,7 @@ def error_by_sources(rows: pd.DataFrame) -> str:
     for domain, part in rows[rows["panel"] == panel].groupby("domain", sort=False):
         by_seed = typical_error(part, "true_bits").replace(np.inf, np.nan)
         for number in (by_seed.columns.min(), by_seed.columns.max()):
-            errors[f"{domain} with {number}"] = replicated(by_seed[number])
+            errors[f"{domain} ({number:g} sources)"] = replicated(by_seed[number])
     return f"Median relative error by number of sources, {panel}: {changes_text(errors, form='.0%')}."
 
 

@@ -5,7 +5,6 @@ Every estimator gets the same generated data, and only properties that hold for 
 """
 
 import importlib
-import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -33,15 +32,6 @@ from infoscope.metrics.metamorphic import EXACT, FAILS, NOT_OFFERED, STATISTICAL
 K, STEPS = 5, 30  # nearest neighbours; training steps of a network whose units are checked
 LABELS, NUMBERS, BOTH = ("labels",), ("numbers",), ("labels", "numbers")
 PATH = FOLDER / "audit"
-METHODS = {  # method of the sweep known-laws -> the same estimator here, by type of y
-    "ksg": {"labels": "infoscope knn", "numbers": "infoscope knn"},
-    "classifier": {"labels": "infoscope classifier (logistic)"},
-    "micd": {"labels": "NPEET micd"},
-    "npeet-plus": {"labels": "npeet-plus micd", "numbers": "npeet-plus mi"},
-    "infomeasure": {"numbers": "infomeasure (metric)"},
-    "ennemi-sum": {"labels": "ennemi, sum over columns", "numbers": "ennemi, sum over columns"},
-    "sklearn-sum": {"labels": "sklearn, sum over columns", "numbers": "sklearn, sum over columns"},
-}
 
 
 @dataclass(frozen=True)
@@ -188,21 +178,6 @@ def _units_sentence(figures: pd.DataFrame) -> list[str]:
         f"Units of columns, {figures['estimator'].nunique()} more methods of `estimate`, networks after {STEPS} steps "
         f"or an epoch: an estimate changes by {figures['violation'].max():.2g} bits at most."
     ]
-
-
-def recorded() -> dict[str, tuple[int, int]]:
-    """By method, the numbers of failed and of all checks in the last saved audit."""
-    path = PATH.with_suffix(".csv")
-    if not path.exists():
-        return {}
-    comments = itertools.takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
-    figures = pd.read_csv(path, skiprows=len(list(comments)))
-    found = {}
-    for method, estimators in METHODS.items():
-        checks = figures[figures["y"].map(estimators) == figures["estimator"]]
-        if len(checks):
-            found[method] = (int((checks["verdict"] == FAILS).sum()), len(checks))
-    return found
 
 
 def cell(violation: float, error: float, verdict: str) -> str:

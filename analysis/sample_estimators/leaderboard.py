@@ -13,7 +13,6 @@ import pandas as pd
 
 from analysis.common.marks import BLUE, VERMILLION, sheet
 from analysis.common.tables import Result, text_of
-from analysis.sample_estimators import audit
 from infoscope.estimators import methods
 from infoscope.estimators.result import LEVEL
 
@@ -54,7 +53,6 @@ def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Resu
     few = ranked["distributions"] < MIN_SHARE * asked
     others = [f"{row.method} ({row.distributions})" for row in ranked[few].itertuples()]
     ranked = ranked[~few]
-    audited = audit.recorded()
     columns = {
         "answered": [f"{count} of {asked}" for count in ranked["distributions"]],
         "error (bits)": ("rmse", "{:.3f}"),
@@ -62,9 +60,6 @@ def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Resu
         f"error / {BASELINE}'s": ("ratio", "{:.2f}", "-"),
         "coverage": [_coverage(row.coverage, row.coverage_error) for row in ranked.itertuples()],
         "width (bits)": ("width", "{:.3f}", "-"),
-        "audit failed": [
-            "{} of {}".format(*audited[name]) if name in audited else "not audited" for name in ranked["method"]
-        ],
         "seconds": ("seconds", "{:.2f}"),
     }
     first = ranked.iloc[0]
@@ -76,8 +71,7 @@ def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Resu
         f"the middle 80 %. Error / {BASELINE}'s, which orders the rows: median over the distributions that both "
         "answered; methods answer different ones, so other columns are not of the same data. Coverage: share of "
         "95 % intervals that contain the true value, mean over distributions ± its standard error. Width: median of "
-        "the intervals. Audit failed: checks of `make audit`, which tests changes of the data that must not "
-        "change the estimate. Seconds: median, one thread. By: ours, yours (MODULE:NAME), or a public package or "
+        "the intervals. Seconds: median, one thread. By: ours, yours (MODULE:NAME), or a public package or "
         "formula on the same samples.",
         sources,
         *left_out,

@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import math
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -19,6 +20,7 @@ from infoscope.tracking.status import Status
 from tests.analysis.pictures import numbers
 
 SWEEP = "make sweep-estimator-choice"
+PAGES = sorted((Path(__file__).parents[2] / docs_results.FOLDER).glob("*.md"))
 LAW = {
     "collection": "everyday", "n": 500, "block": 0, "truth": 1.0, "truth_error": 0.0, "bias": 0.1,
     "squared_error": 0.02, "absolute_error": 0.1, "width": 0.4, "estimate_seconds": 0.5, "memory_mib": 3.0,
@@ -135,15 +137,6 @@ def test_the_list_tells_what_stands_beside_published_tables_and_what_it_took(sto
     assert "Hardware: " in (store / "estimator-choice.md").read_text()
 
 
-def test_seconds_of_a_pack_count_once():
-    """Four cells of a pack, two of them begun a little later; a trial beside it; one after it."""
-    start = pd.to_datetime(["2026-01-01 00:00:00"] * 2 + ["2026-01-01 00:00:01"] * 2, utc=True)
-    others = pd.to_datetime(["2026-01-01 00:00:00", "2026-01-01 01:00:00"], utc=True)
-    found = pd.DataFrame({"start": [*start, *others], "seconds": [100.0, 100.001, 99.0, 99.0, 50.0, 7.0]})
-    assert sorted(docs_results.trials(found)) == pytest.approx([7, 50, 100.001])
-    assert docs_results.trials(found.iloc[::-1]) == pytest.approx(docs_results.trials(found))
-
-
 def test_items_of_the_data_stay_out_of_pages(store, monkeypatch):
     section = report.section
 
@@ -205,3 +198,13 @@ def test_text_of_a_store_is_no_markup(store):
     assert docs_results.escaped("a|b <script> [x](y) `c_d` e_f") == "a\\|b &lt;script&gt; \\[x](y) `c_d` e\\_f"
     run_command(docs_results.COMMAND, ["known-laws"])
     assert "a&lt;b&gt;\\|c" in (store / "known-laws.md").read_text()
+
+
+WRITTEN = [path for path in PAGES if docs_results.MADE in path.read_text()]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda path: path.stem)
+def test_a_committed_page_begins_with_a_title_and_its_finding(page):
+    title, finding, *_ = page.read_text().split("\n\n")
+    assert title.startswith("# ") and title != f"# {page.stem}"
+    assert re.fullmatch(r"\*\*.*\d.*\.\*\*", finding)

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from analysis.common import tables
-from analysis.common.tables import Page, Result, plus_minus, published, readable, save, summarise
+from analysis.common.tables import Claim, Page, Result, plus_minus, published, readable, save, summarise
 from infoscope import tracking
 from infoscope.command_line import run_command
+from infoscope.metrics import replicated
 from infoscope.tracking import Profile, Sweep, status
 from infoscope.tracking.sweep import grid
 
@@ -94,6 +95,23 @@ def test_saved_files_carry_the_caption(tmp_path):
     assert (png.read_text(), pdf.read_text(), pdf.name) == (".png", ".pdf", "demo v1.5.pdf")
     without = save(replace(result, draw=None), tmp_path / "other" / "demo")
     assert {*without} == {*(tmp_path / "other").iterdir()} and without.png is without.pdf is None
+
+
+def test_the_finding_is_printed_before_the_table_and_what_explains_it_after(capsys):
+    frame = pd.DataFrame({"MSE": ["0.500 ± 0.100"]})
+    claims = [Claim("It falls.", "confirmed", "r.")]
+    tables.print_result(Result("demo", frame, frame, ["MSE is 0.5.", "A note."], claims=claims))
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert lines[0] == "MSE is 0.5." and lines[1] == "MSE"
+    assert lines[-2:] == ["A note.", "Claim: It falls: confirmed (r)."]
+
+
+def test_changes_have_their_intervals_or_the_reason_why_there_are_none():
+    several = replicated(np.array([0.1, 0.2, 0.3]))
+    assert tables.with_interval(several, "bits") == "+0.200 bits (95 %: -0.048 to +0.448, 3 runs)"
+    alone = {"a": replicated(np.array([0.1])), "b": replicated(np.array([-0.2]))}
+    assert tables.changes_text(alone, "bits") == "a +0.100, b -0.200 bits (one run each, no interval)"
+    assert tables.changes_text(alone | {"b": several}).startswith("a +0.100 (one run, no interval); b +0.200 (95 %")
 
 
 def test_a_caption_in_latex_is_one_sentence_and_a_spreadsheet_is_given_no_formula(tmp_path):

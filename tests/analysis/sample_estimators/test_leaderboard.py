@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.common.tables import Result, save
-from analysis.sample_estimators import audit, leaderboard
+from analysis.common.tables import save
+from analysis.sample_estimators import leaderboard
 from tests.analysis.pictures import drawn
 
 ERRORS = {"ksg": (0.1, 0.2, 0.4, 0.8), "half": (0.05, 0.1, 0.2, 0.4), "mine:new": (0.3,)}  # by method and distribution
@@ -55,12 +55,3 @@ def test_coverage_in_one_distribution_has_no_error(figures, tmp_path, monkeypatc
     figures.loc[figures["law"] != "law 1", ["intervals", "covered"]] = 0
     text = leaderboard.result(figures, "", []).text.set_index("method")
     assert text.loc["ksg", "coverage"] == "25%"
-
-
-def test_the_last_audit_is_named(figures, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert set(leaderboard.result(figures, "", []).text["audit failed"]) == {"not audited"}
-    checks = [("infoscope knn", "labels", "passes"), ("infoscope knn", "numbers", audit.FAILS), ("other", "labels", "")]
-    table = pd.DataFrame(checks, columns=["estimator", "y", "verdict"])
-    save(Result("audit", table, table, "two\nlines"), audit.PATH)
-    assert list(leaderboard.result(figures, "", []).text["audit failed"]) == ["not audited", "1 of 2"]
