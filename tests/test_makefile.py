@@ -66,7 +66,6 @@ TASKS = {
     "docs-results": ([], ["docs-results"]),
     "audit": ([], ["audit"]),
     "drill": ([], ["drill"]),
-    "scale": ([], ["scale"]),
 }  # fmt: skip
 
 

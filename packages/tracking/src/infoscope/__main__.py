@@ -45,8 +45,6 @@ PROGRAMS = {  # modules that declare a COMMAND, and descriptions
     "docs-results": ("analysis.docs_results", "write docs/results: tables next to the published ones, a leaderboard"),
     "audit": ("analysis.sample_estimators.audit", "test the invariances of estimators, ours and installed ones"),
     "drill": ("infra.drill.rounds", "interrupt sweeps by real faults and check that nothing is lost"),
-    "environments": ("infra.environments", "measure what `pip install infoscope` installs, by Python and extra"),
-    "scale": ("infra.scale", "measure how time and memory grow with rows, columns and cells"),
 }
 TABLE = "print and save a table of a sweep from the runs in MLflow"
 QUIET = {
