@@ -14,7 +14,7 @@ from infoscope.estimators.variables import quoted
 MARKS = frozenset(["", "?", "nan", "null", "n/a", "#n/a", "<na>", r"\n"])  # missing in every column
 WORDS = frozenset(["na", "none", "-", "--", "."])  # missing among numbers and dates, categories among other texts
 MIN_SHARE = 0.9  # of the rows, from which other texts among numbers or dates are a problem
-MAX_SAMPLE = 1_000  # distinct texts in which decimal signs are looked for
+MAX_SAMPLE = 1_000  # rows in which decimal signs are looked for
 HOUR, DAY = pd.Timedelta(hours=1), pd.Timedelta(days=1)
 TYPOGRAPHY = {"\N{MINUS SIGN}": "-", "[\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}]": " "}
 SYMBOLS = "%\N{DEGREE SIGN}$\N{EURO SIGN}\N{POUND SIGN}\N{YEN SIGN}"  # of units and currencies
@@ -85,6 +85,9 @@ def typed(texts: pd.Series, conventions: Conventions) -> Column:
 
     Whole numbers and booleans with missing values are objects: they stay what they are when rows are left out.
     """
+    numbers = pd.to_numeric(texts, errors="coerce")
+    if conventions.decimal != "," and len(texts) and not numbers.isna().any():
+        return Column(numbers, pd.Series(dtype=int))
     counts = texts.astype(object).value_counts()
     lower = counts.index.str.casefold()
     is_missing = lower.isin(conventions.marks or MARKS)
@@ -112,7 +115,8 @@ def typed(texts: pd.Series, conventions: Conventions) -> Column:
 
 def decimal_signs(texts: pd.Series) -> set[str]:
     """The decimal signs that a column of numbers shows: "1,5" shows a comma, "1,234.5" a point, "1,234" none."""
-    names = texts.drop_duplicates()[:MAX_SAMPLE][lambda distinct: ~distinct.str.casefold().isin(MARKS | WORDS)]
+    sample = texts[:: 1 + len(texts) // MAX_SAMPLE]
+    names = sample[~sample.str.casefold().isin(MARKS | WORDS)]
     if names.str.fullmatch(QUANTITY).mean() < MIN_SHARE:
         return set()
     return {sign for sign, form in SHOWS.items() if names.str.fullmatch(form).any()}
@@ -169,7 +173,10 @@ def _dates(texts: pd.Series, conventions: Conventions) -> _Parsed:
     if len(numeric) and not (is_day_first or is_month_first):
         how = "ARGS='--dates day' or ARGS='--dates month' names what comes first"
         return _Parsed(dates.index, numeric, problem=f"dates such as {numeric.index[0]!r}: {how}")
-    moments = pd.to_datetime(dates, format="mixed", dayfirst=is_day_first, utc=True, errors="coerce")
+    try:
+        moments = pd.to_datetime(dates, dayfirst=is_day_first, utc=True)
+    except ValueError:  # in several formats
+        moments = pd.to_datetime(dates, format="mixed", dayfirst=is_day_first, utc=True, errors="coerce")
     return _Parsed(dates.index, *_elapsed(moments.dropna()))
 
 

@@ -194,11 +194,11 @@ def _strict_columns(path: Path, text: str) -> dict[str, Any]:
 
 
 def _separator(lines: Sequence[str]) -> str:
-    """What is between the columns of lines, the first of which may have names."""
+    """What is between the columns of lines, the first of which may have names; a comma if nothing is."""
     fields: dict[str, int] = {}
     same_as_first: dict[str, int] = {}
     for separator in SEPARATORS:
-        first, *others = [len(row) for row in _fields("\n".join(lines), separator)]
+        first, *others = [len(row) for row in _fields("\n".join(lines), separator)] or [0]
         usual = mode(others or [first])
         if usual > 1 and others.count(usual) >= MIN_ALIKE * len(others):
             fields[separator] = usual
@@ -280,19 +280,26 @@ def _named(names: list[str], rows: pd.DataFrame) -> tuple[dict[str, pd.Series], 
                              "names of columns: a text with separators needs quotes")  # fmt: skip
     elif beyond.shape[1]:
         assumed.append("separators at the ends of rows are ignored")
+    unnamed = 0
     columns: dict[str, pd.Series] = {}
     for place, name in enumerate(names):
         texts = rows[place]
-        offsets = set(pd.to_numeric(texts, errors="coerce") - texts.index)
-        if not name and ((texts == "").all() or offsets in ({0}, {1})):
-            assumed.append(f"column {place + 1}, empty or row numbers without a name, is left out")
+        if not name and _is_empty_or_numbering(texts):
+            unnamed += 1
             continue
         unique = name or f"Unnamed: {place}"
         while unique in columns:
             unique += ".1"
             assumed.append(f"another {name!r} is called {unique!r}")
         columns[unique] = texts
+    if unnamed:
+        assumed.append(f"{unnamed} columns without a name, empty or row numbers, are left out")
     return columns, assumed
+
+
+def _is_empty_or_numbering(texts: pd.Series) -> bool:
+    offsets = set(pd.to_numeric(texts, errors="coerce") - texts.index)
+    return (texts == "").all() or offsets in ({0}, {1})
 
 
 def _parquet_columns(path: Path) -> tuple[dict[str, Any], list[str]]:
