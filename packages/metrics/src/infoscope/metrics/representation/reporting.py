@@ -301,54 +301,53 @@ class _Measure:
         _require_classes(aim.outcome, self.codes)
         everything = frozenset(self.blocks)
         alone = [frozenset([block]) for block in self.blocks]
-        wanted = dict.fromkeys([*alone, *(everything - one for one in alone if len(self.blocks) > 1), everything])
+        rests = [everything - block for block in alone if len(self.blocks) > 1]
+        sets = list(dict.fromkeys([*alone, *rests, everything]))
         kind = NUMBERS if aim.outcome.classes is None else CLASSES
-        lines = _LINEAR[kind]
-        family = Stacked((*lines, self.richer) if kind in self.richer.outcomes else lines, len(lines))
-        method = _NAMES[kind] if family.families == lines else f"{_NAMES[kind]}, {self.richer.name}"
+        linear_families = _LINEAR[kind]
+        families = (*linear_families, self.richer) if kind in self.richer.outcomes else linear_families
+        mixture = Stacked(families, len(linear_families))
+        method = _NAMES[kind]
+        if mixture.families != linear_families:
+            method = f"{method}, {self.richer.name}"
         splits = fold_splits(aim.outcome, self.codes, self.folds, generator)
         splits = thinned(splits, self.codes, self.rows, generator)
         seed = int(generator.integers(2**63))
-        said, usable, linears = {}, {}, {}
-        for done, names in enumerate(wanted):
+        held_out, richer, linear = {}, {}, {}
+        for done, names in enumerate(sets):
             x = stacked(self.blocks, [block for block in self.blocks if block in names])
+            richer[names] = linear[names] = Local(np.zeros(len(x)), np.zeros(len(x)))
             if x.size:
-                drawn = np.random.default_rng(seed)
-                found, half, *first = predictions(family, x, aim.outcome, splits, self.codes, drawn)
-                said[names] = found
-                usable[names], linears[names] = (
-                    Local(whole.informed - whole.null, part.informed - part.null)
-                    for whole, part in ((found, half), first)
-                )
-            else:
-                usable[names] = linears[names] = Local(np.zeros(len(x)), np.zeros(len(x)))
-            tell((done + 1) / len(wanted), f"{name}: {', '.join(sorted(names))}")
-        if everything in said:  # not every block is constant
-            usable = with_ignorance(usable, said[everything].fold)
-        ceiling = None
-        if kind == CLASSES:
-            ceiling = label_entropy(aim.outcome.values, self.codes)
-        found = []
+                of_set = np.random.default_rng(seed)
+                whole, half, *linear_parts = predictions(mixture, x, aim.outcome, splits, self.codes, of_set)
+                held_out[names] = whole
+                richer[names] = _local(whole, half)
+                linear[names] = _local(*linear_parts)
+            tell((done + 1) / len(sets), f"{name}: {', '.join(sorted(names))}")
+        if everything in held_out:  # not every block is constant
+            richer = with_ignorance(richer, held_out[everything].fold)
+        ceiling = label_entropy(aim.outcome.values, self.codes) if kind == CLASSES else None
+        rows = []
         for names in dict.fromkeys((*alone, everything)):
             reading = self._reading(names, aim, generator)
-            richer, linear = (
-                _up_to_what_is_there(
-                    local[names].term(self.codes, f"usable by a mixture of {by} and no input"), reading, ceiling
-                )
-                for local, by in ((usable, method), (linears, _NAMES[kind]))
+            terms = (
+                richer[names].term(self.codes, f"usable by a mixture of {method} and no input"),
+                linear[names].term(self.codes, f"usable by a mixture of {_NAMES[kind]} and no input"),
             )
+            usable_richer, usable_linear = (_up_to_what_is_there(term, reading, ceiling) for term in terms)
             shared = {}
             if names != everything:
-                parts = usable[names], usable[everything - names], usable[everything]
+                parts = richer[names], richer[everything - names], richer[everything]
                 shared = sharing(*parts, aim.values, self.codes)
-            block, columns = (
-                next(iter(names)) if len(names) == 1 else ALL,
-                sum(self.blocks[one].shape[1] for one in names),
-            )
-            found.append(
-                Row(block, columns, name, aim.role, aim.outcome.classes, reading, linear, richer, ceiling, shared)
-            )
-        return found, usable, said.get(everything)
+            block = ALL if len(names) > 1 else next(iter(names))
+            width = sum(self.blocks[member].shape[1] for member in names)
+            rows.append(
+                Row(
+                    block, width, name, aim.role, aim.outcome.classes, reading, usable_linear, usable_richer, ceiling,
+                    shared,
+                )
+            )  # fmt: skip
+        return rows, richer, held_out.get(everything)
 
     def _reading(self, names: Iterable[str], aim: _Aim, generator: np.random.Generator) -> Estimate:
         """The reading of some blocks, 0 of constant ones, or why there is none."""
@@ -360,6 +359,10 @@ class _Measure:
             return read(as_pairs(Continuous(x), aim.variable.take(self.few), groups), generator)
         except ValueError as error:
             return undefined(str(error))
+
+
+def _local(whole: Predictions, half: Predictions) -> Local:
+    return Local(whole.informed - whole.null, half.informed - half.null)
 
 
 def sharing(
