@@ -705,6 +705,12 @@ def _whole_steps(column: np.ndarray, distinct: np.ndarray) -> np.ndarray | None:
     return whole if np.abs(steps - whole).max() < _STEP_TOLERANCE and whole.max() < 2**30 else None
 
 
+def grid_step(column: np.ndarray) -> float:
+    """The step of values [n] that are whole multiples of one, at least two of them; 0 for other values."""
+    steps = _whole_steps(column, np.unique(column))
+    return 0.0 if steps is None else float(np.ptp(column) / steps.max())
+
+
 def row_codes(*variables: Variable) -> np.ndarray:
     """Codes 0..m-1 [n] of the rows that are equal in every column of all variables."""
     numbers = [variable.continuous for variable in variables]

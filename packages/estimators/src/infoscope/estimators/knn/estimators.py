@@ -35,6 +35,7 @@ from infoscope.estimators.variables import (
     Variable,
     as_variables,
     columns,
+    grid_step,
     heavy_tails,
     join,
     joint_codes,
@@ -48,6 +49,14 @@ from infoscope.notes import Note
 NORMAL_QUARTILES = 2 * ndtri(0.75)  # interquartile range of a normal distribution, in standard deviations
 MAX_CHANCE_TIES = 8  # tied samples among normal scores that occur by chance at any n (one or two on average)
 MAX_TIED_SHARE = 0.01  # of the samples; up to it only the tied samples are counted with their radius
+
+MIN_STEPS = 20  # of a grid, to the k-th neighbour, from which it is nearly a continuum
+GRID = Note(
+    "x: its values are multiples of a step, and neighbours only some steps away: this is no entropy of a continuum. Add "
+    "uniform noise within a step.",
+    "grid",
+    "x",
+)
 
 
 @dataclass(frozen=True)
@@ -166,7 +175,7 @@ def entropy(x: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, lo
     """H(x), nats; differential in the continuous columns, in their own units.
 
     Arguments and errors as in `mutual_information`, but one class gives 0, and margins, the scale on which neighbours
-    are searched, are auto or given. ValueError also for repeated values (-infinity).
+    are searched, are auto or given. Values on a grid are noted (code "grid"). ValueError also for repeated values (-infinity).
     """
     one_of("margins", margins, ("auto", "given"))
     named, settings = as_sample({"x": x}, k, margins, groups)
@@ -188,6 +197,8 @@ def entropy(x: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, lo
             f"x must not repeat a continuous value more than k = {k} times (its entropy would be minus infinity), got "
             f"{np.sum(around.radius == 0)} such rows; wrap it in Discrete, or break ties with variables.jitter."
         )
+    if max(map(grid_step, sample.continuous.T)) > np.median(around.radius) / MIN_STEPS:
+        notes += (GRID,)
     values = digamma(others_and_self(sample.n, settings.groups)) - digamma(around.neighbours)
     values = values + sample.dim * np.log(2 * around.radius) + np.log(scales).sum()
     return finished(
