@@ -17,6 +17,7 @@ from infoscope.command_line import run_command
 from infoscope.estimators.arrays import as_pairs
 from infoscope.tracking.store.store import Store
 from infoscope.tracking.store.ui import links
+from tests.estimators.samples import normal_pair
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -58,6 +59,26 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     experiment = Store.open("measure").client.get_experiment_by_name("measure")
     assert experiment.tags["mlflow.note.content"].startswith("Own data: how much information do two")
     assert [name for name, _ in links([experiment], "")] == ["measure"]  # by `make ui`
+
+
+@pytest.mark.parametrize(
+    ("correlation", "sorted_rows", "first", "second"),
+    [
+        (0.0, False, "No dependence is detected (p = ", "Grade A: the interval is narrow; quote its upper limit."),
+        (0.17, False, "They depend (p = ", "Grade A: the interval is narrow; quote its upper limit."),
+        (0.8, False, "0.", "Grade A: the interval is narrow; quote the value with it."),
+        (0.8, True, "Rows follow one another, so p-values do not hold: ", "Grade C: quote the interval, not"),
+    ],
+    ids=["none", "weak", "clear", "series"],
+)
+def test_the_answer_begins_with_what_was_found(here, capsys, correlation, sorted_rows, first, second):
+    x, y = normal_pair(900, correlation, seed=2)
+    order = np.argsort(x + y) if sorted_rows else np.arange(900)
+    pd.DataFrame({"x": x[order], "y": y[order]}).to_csv("pair.csv", index=False)
+    assert run_command(measure.COMMAND, ["--data", "pair.csv", "--x", "x", "--y", "y", "--methods", "gcmi"]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines()[0].startswith(first) and said.out.splitlines()[1].startswith(second)
+    assert first.partition(" (")[0].partition(":")[0] in said.err  # the line of the reading has the same words
 
 
 def test_nothing_is_measured_that_cannot_be_kept(here, capsys, monkeypatch):

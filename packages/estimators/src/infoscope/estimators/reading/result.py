@@ -90,6 +90,8 @@ class Reading(Estimate):
         if self.unit == NATS:
             return repr(self.bits)
         places = max(2, decimals((self.high - self.low) / 2, 2)) if self.high > self.low else 2
+        if self.low > 0:
+            places = max(places, decimals(self.low, 1))  # an interval above 0 does not begin at 0.00
         size = f"n = {self.n:,}" + (f" in {self.units:,} groups" if self.units not in (None, self.n) else "")
         start = headline(self)
         independence = f"independence: {p_in_words(self.p_value)}" if not start and self.p_value >= 0 else ""

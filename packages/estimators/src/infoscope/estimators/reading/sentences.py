@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from infoscope.estimators.reading.reader import is_narrow
-from infoscope.estimators.result import BITS, Estimate, decimals
-from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.estimators.result import Estimate, decimals
 
 if TYPE_CHECKING:
     from infoscope.estimators.reading.result import Reading
@@ -30,8 +29,8 @@ def headline(answer: Reading) -> str:
     p = p_in_words(answer.p_value)
     if not answer.p_value <= LEVEL:
         return f"No dependence is detected ({p})" if p else "No dependence is detected"
-    scale = NATS_PER_BIT if answer.unit == BITS else 1.0
-    weakly = ", but weakly" if is_narrow(scale * answer.value, 0.0, scale * answer.high) else ""
+    nats = answer.nats
+    weakly = ", but weakly" if is_narrow(nats.value, nats.low, nats.high) else ""
     return f"They depend ({p}){weakly}"
 
 
