@@ -216,18 +216,19 @@ class PartitionReport:
         ]
         if "unique_without_z_dy" in found:
             lines.append(f"Score unique as if z_dy did not exist: {shown(found['unique_without_z_dy'])}.")
-        co_information, kind = quantities["co-information(z_dy;Y;D)"].bits, ""
-        if isfinite(co_information.value):
-            kind = " bits; neither redundancy nor synergy is shown"
-            if co_information.low > ROUNDING or co_information.high < -ROUNDING:
-                kind = f" bits; {'redundancy' if co_information.value > 0 else 'synergy'} prevails"
-        return [
-            *lines,
+        lines += [
             f"Leakage: z_y carries {shown(found['leakage_of_d_in_z_y'])} of H(D|Y), z_d "
             f"{shown(found['leakage_of_y_in_z_d'])} of H(Y|D), z_x {shown(found['residual_in_z_x'])} of H(Y,D).",
             f"All blocks together carry {shown(found['sufficiency'])} of H(Y,D).",
-            f"Co-information of z_dy with Y and D (positive: redundancy): {shown(co_information)}{kind}.",
         ]
+        co_information = quantities["co-information(z_dy;Y;D)"].bits
+        if isfinite(co_information.value):
+            kind = "neither redundancy nor synergy is shown"
+            if co_information.low > ROUNDING or co_information.high < -ROUNDING:
+                kind = f"{'redundancy' if co_information.value > 0 else 'synergy'} prevails"
+            start = "Co-information of z_dy with Y and D (positive: redundancy)"
+            lines.append(f"{start}: {shown(co_information)} bits; {kind}.")
+        return lines
 
     def _old_score_lines(self) -> list[str]:
         """The score seed by every route, its maximum, and what is wrong with it."""
