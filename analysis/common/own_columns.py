@@ -184,12 +184,10 @@ KINDS = {"numbers": _numbers, "dates": _dates, "booleans": _booleans}
 
 
 def measurable(values: Any) -> tuple[Any, str]:
-    """Dates and spans of time [n] as numbers, and their unit; whole numbers with gaps as objects; others unchanged."""
+    """Dates [n] as numbers, and their unit; whole numbers with gaps as objects; others unchanged."""
     kind = pd.api.types.infer_dtype(values, skipna=True)
     if kind in ("date", "datetime", "datetime64"):
         return _elapsed(pd.Series(pd.to_datetime(values, utc=True)))
-    if kind in ("timedelta", "timedelta64"):
-        return pd.Series(pd.to_timedelta(values)) / HOUR, "in hours"
     has_gaps = isinstance(values, pd.Series) and values.dtype.kind in "iu" and values.hasnans
     return values.astype(object) if has_gaps else values, ""
 

@@ -272,8 +272,11 @@ def _named(names: list[str], rows: pd.DataFrame) -> tuple[dict[str, pd.Series], 
     assumed = []
     beyond = rows.iloc[:, len(names) :]
     is_longer = (beyond != "").any(axis=1)
-    if beyond.shape[1] == 1 and is_longer.all() and rows[0].is_unique:
+    first = pd.to_numeric(rows[0], errors="coerce")
+    names_rows = rows[0].is_unique and (first.isna().all() or _is_empty_or_numbering(rows[0]))
+    if beyond.shape[1] == 1 and is_longer.all() and names_rows:
         names = ["", *names]
+        assumed.append("the first column, without a name, names rows")
     elif is_longer.any():
         example = is_longer.idxmax() + 1
         raise UnreadableFile(f"{is_longer.sum():,} rows, such as row {example}, have more fields than the {len(names)} "

@@ -157,9 +157,12 @@ def test_a_first_line_that_may_be_names_or_data_is_refused_and_an_option_decides
     assert read_file(path, Reading(header=4)).columns["b"].tolist() == [2, 4]
 
 
-def test_rows_longer_than_the_header_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    "text", ["a,b\n1,2\n1,New York, NY\n" + "1,2\n" * 20, "a,b\n1.5,2.5,3.5\n2.5,1.5,4.5\n", "a\n1,5\n3,2\n"]
+)
+def test_rows_longer_than_the_header_are_refused(tmp_path, text):
     path = tmp_path / "own.csv"
-    path.write_text("a,b\n1,2\n1,New York, NY\n" + "1,2\n" * 20)
+    path.write_text(text)
     with refused("DATA", "file"):
         read_file(path)
 
