@@ -186,10 +186,9 @@ def _workbook_text(path: Path) -> tuple[str, list[str]]:
 def _strict_columns(path: Path, text: str) -> dict[str, Any]:
     """Columns between commas, as pandas types them."""
     _widths(path, text, ",")
-    names = pd.read_csv(io.StringIO(text), header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
-    repeated = names[(names != "") & names.duplicated()]
-    if len(repeated):
-        raise Conflict(f"columns must have different names, but {repeated.iloc[0]!r} is there more than once")
+    names = [name for name in next(_fields(text, ",")) if name]
+    if len(set(names)) < len(names):
+        raise Conflict(f"columns must have different names, but {mode(names)!r} is there more than once")
     return dict(pd.read_csv(io.StringIO(text)).items())
 
 
