@@ -34,7 +34,7 @@ from infoscope.tracking.record import home, made_home
 FOLDER = Path("runs") / "tables"
 PICTURE = ".png", ".pdf"  # to look at, for papers
 LONGEST_NAME = 200  # of a file, which systems limit to 255 with its suffix
-WIDEST = 250  # characters of a line that goes to a file
+WIDEST = 250  # characters of a line that is printed
 LONGEST = 1e5  # from here on figures are printed with an exponent
 NUMBER = r"[-+]?\d[\d,.]*(?!\w|-[a-z])"  # what a cell of numbers begins with; names such as 1v1-normal do not
 FOLDED = 40  # rows beyond which a table of a page is folded
@@ -320,12 +320,20 @@ def render(template: str, **values: object) -> str:
 
 
 def show(text: pd.DataFrame) -> None:
-    """Prints a table with every cell as it is, in several lines where the terminal is narrow."""
-    table = Table(*map(printable, text.columns), box=box.SIMPLE_HEAD, pad_edge=False)
+    """Prints a table with every cell as it is; its titles have a word a line where the terminal is narrower."""
+    console = Console(width=WIDEST, highlight=False, markup=False, emoji=False)
+    table = _printed(text, " ")
+    if console.measure(table).maximum > shutil.get_terminal_size((WIDEST, 24)).columns:
+        table = _printed(text, "\n")
+    console.print(table)
+
+
+def _printed(text: pd.DataFrame, space: str) -> Table:
+    titles = [printable(title).replace(" ", space) for title in text.columns]
+    table = Table(*titles, box=box.SIMPLE_HEAD, pad_edge=False)
     for row in text.itertuples(index=False):
         table.add_row(*map(printable, row))
-    width = shutil.get_terminal_size((WIDEST, 24)).columns
-    Console(width=width, highlight=False, markup=False, emoji=False).print(table)
+    return table
 
 
 def file_name(text: str) -> str:

@@ -66,7 +66,7 @@ def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Resu
     covering = ranked.loc[ranked["coverage"].idxmax()] if ranked["coverage"].notna().any() else first
     caption = [
         f"{first['method']} has the least error, {first['ratio']:.2f} of {BASELINE}'s (median), and "
-        f"{covering['method']} the best coverage, {_coverage(covering['coverage'], covering['coverage_error'])}.",
+        f"{covering['method']} the highest coverage, {_coverage(covering['coverage'], covering['coverage_error'])}.",
         "Error: root mean square over the data sets of a distribution; the median over distributions and the range of "
         f"the middle 80 %. Error / {BASELINE}'s, which orders the rows: median over the distributions that both "
         "answered; methods answer different ones, so other columns are not of the same data. Coverage: share of "

@@ -20,9 +20,7 @@ from analysis.partition import domain_partition
 BOUNDS = marks.NAMES["bound"][:8]
 FOLDER = Path(critic_capacity.__file__).parents[1]
 POOLS = {"gaussian": "gaussian", "images": "mnist", "text": "imdb-bert"}
-TRUTH = dict(
-    true_bits=2.0, second_half_mean_bits=1.0, second_half_mean_bits_error=0.1
-)
+TRUTH = dict(true_bits=2.0, decodable_bits=1.9, second_half_mean_bits=1.0, second_half_mean_bits_error=0.1)
 
 
 def lines_of_estimators(turned):

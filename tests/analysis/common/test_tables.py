@@ -106,6 +106,14 @@ def test_the_finding_is_printed_before_the_table_and_what_explains_it_after(caps
     assert lines[-2:] == ["A note.", "Claim: It falls: confirmed (r)."]
 
 
+@pytest.mark.parametrize(("columns", "lines"), [("30", 2), ("90", 1)])
+def test_titles_are_broken_where_the_terminal_is_narrow_and_cells_never(capsys, monkeypatch, columns, lines):
+    monkeypatch.setenv("COLUMNS", columns)
+    tables.show(pd.DataFrame({"mean estimate": ["0.500 ± 0.100"], "true information": ["1.000 ± 0.200"]}))
+    printed = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert len(printed) == lines + 2 and printed[-1].split("  ")[0].strip() == "0.500 ± 0.100"
+
+
 def test_changes_have_their_intervals_or_the_reason_why_there_are_none():
     several = replicated(np.array([0.1, 0.2, 0.3]))
     assert tables.with_interval(several, "bits") == "+0.200 bits (95 %: -0.048 to +0.448, 3 runs)"
