@@ -6,6 +6,7 @@ value leaves its row out of the pairs that it is in; names and free texts are le
 page to send, and one run in MLflow.
 """
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -55,7 +56,12 @@ def metrics(found: Screen) -> dict[tuple[str, ...], float]:
     """Bits and q of the pairs that the table to read shows: a run in MLflow takes a thousand figures at once."""
     rows = found.table.head(len(found.text)).to_dict("records")
     names = ("column",) if found.target else ("column", "with")
-    return {(*(row[name] for name in names), of): float(row[of]) for row in rows for of in ("bits", "q")}
+    found = {}
+    for row in rows:
+        for of in ("bits", "q"):
+            if not math.isnan(row[of]):
+                found[(*(row[name] for name in names), of)] = float(row[of])
+    return found
 
 
 def main(given: SimpleNamespace) -> None:

@@ -8,7 +8,10 @@ import pytest
 
 from infoscope import examples
 from infoscope.estimators import Angle, Discrete, estimate
+from infoscope.estimators.result import Estimate
 from infoscope.metrics import screen
+from infoscope.metrics.screening.table import _notes_of_readings
+from infoscope.notes import Note
 from tests.refusals import refused
 
 N = 200
@@ -182,10 +185,65 @@ def test_the_level_is_that_of_q(found):
     assert set(screened(TABLE, level=1e-9).relevant) <= set(found.relevant)
 
 
-def test_progress_is_reported_once_for_each_pair():
-    shares = []
-    screened(TABLE[["a", "none", "site", "y"]], angles=None, progress=lambda share, what: shares.append(share))
-    assert shares == pytest.approx([1 / 3, 2 / 3, 1])
+def test_progress_is_reported_from_the_start_to_the_end_also_of_the_choice():
+    shares, texts = [], []
+
+    def progress(share, what):
+        shares.append(share)
+        texts.append(what)
+
+    screened(TABLE[["a", "b", "none", "site", "y"]], angles=None, progress=progress)
+    assert shares == sorted(shares) and shares[0] == 0 and shares[-1] == 1
+    assert "4 pairs" in texts[0] and any("chosen" in text for text in texts)
+
+
+def test_rows_in_sequence_are_called_neither_dependent_nor_independent():
+    rng = np.random.default_rng(0)
+    walks = rng.normal(size=(600, 3)).cumsum(axis=0)
+    table = pd.DataFrame(walks, columns=["u", "v", "y"])
+    for target in ("y", None):
+        found = screen(table, target, rows=200, processes=1)
+        assert found.series == len(found.table) and not found.table["dependent"].any()
+        assert found.table[["p", "q"]].isna().all(axis=None) and found.relevant == found.chosen == []
+        assert found.answers[0].startswith("Rows follow one another, so p-values do not hold")
+        assert found.text["q"].tolist() == [""] * len(found.table)
+    table["iid"] = rng.normal(size=600)
+    table["copy"] = table["iid"] + rng.normal(size=600)
+    mixed = screen(table, None, rows=200, processes=1)
+    assert mixed.series == 3 and {"iid", "copy"} <= set(mixed.relevant)
+
+
+def test_a_copy_of_a_label_adds_at_most_its_entropy():
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 300)
+    table = pd.DataFrame({"copy": np.where(label, "yes", "no"), "x": label + rng.normal(size=300), "label": label})
+    rows = screen(table, "label", rows=100, processes=1).table.set_index("column")
+    assert rows.loc["copy", "adds_bits"] <= 1 and rows.loc["copy", "adds_high_bits"] <= 1.01
+
+
+def test_columns_are_chosen_on_some_rows_of_many(monkeypatch):
+    monkeypatch.setattr("infoscope.metrics.screening.table.MAX_SELECTED_ROWS", 120)
+    found = screened(TABLE)
+    assert "120 of these rows" in "".join(note for note in found.notes if note.code == "rows drawn")
+    assert "a" in found.chosen
+
+
+def test_notes_have_codes_and_those_of_unusual_data_are_not_repeated():
+    readings = [
+        Estimate(0.0, notes=(Note("unlike", "unusual data"), Note("x: column 0 has ties.", "repeated values", "x"))),
+        Estimate(0.0, notes=(Note("few", "few groups", "groups"),)),
+        Estimate(0.0, notes=(Note("few", "few groups", "groups"),)),
+    ]
+    notes = _notes_of_readings(readings)
+    assert notes == ["few (In 2 of the pairs.)", "column 0 has ties."]
+    assert [note.code for note in notes] == ["few groups", "repeated values"]
+
+
+def test_more_pairs_than_can_be_read_are_refused(monkeypatch):
+    monkeypatch.setattr("infoscope.metrics.screening.table.MAX_PAIRS", 5)
+    assert len(screened(TABLE[["a", "b", "y"]], None, angles=None).table) == 3
+    with refused("table", "range"):
+        screened(TABLE, None)
 
 
 def test_a_generator_draws_rows_and_readings():

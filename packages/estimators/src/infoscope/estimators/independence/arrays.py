@@ -21,7 +21,7 @@ from infoscope.estimators.independence.association import (
     independent_columns,
     smooth,
 )
-from infoscope.estimators.independence.beyond import beyond, information_of_residuals, residuals
+from infoscope.estimators.independence.beyond import at_most_entropy, beyond, information_of_residuals, residuals
 from infoscope.estimators.independence.columns import MAX_CATEGORIES_PER_ROW, smooth_columns
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
@@ -35,7 +35,7 @@ MAX_FUNCTIONS = 200  # of x or y, also at most a quarter of the rows; of more, c
 @dataclass(frozen=True, repr=False)
 class IndependenceTest(InNotebook):
     """p_value of independence; observed: the information of normal variables with the correlations of the residuals of
-    x and y, nats, with an interval for the sampling error.
+    x and y, nats, at most the entropy of categories, with an interval for the sampling error.
     """
 
     p_value: float
@@ -73,11 +73,13 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
     if codes is None:
         warn_of_series(variables["x"], variables["y"])
     first, second = joined(columns["x"]), joined(columns["y"])
+    labels = [variable.codes for variable in (variables["x"], variables["y"]) if variable.kind == "discrete"]
     if given:
         found = beyond(first, second, given, LEVEL, codes)
-        return IndependenceTest(found.p, found.information)
+        return IndependenceTest(found.p, at_most_entropy(found.information, labels, codes))
     p = p_value_of_columns(columns["x"], columns["y"], codes)
-    return IndependenceTest(p, information_of_residuals(*residuals([first, second], []), codes))
+    information = information_of_residuals(*residuals([first, second], []), codes)
+    return IndependenceTest(p, at_most_entropy(information, labels, codes))
 
 
 def p_value_of(x: Variable, y: Variable, groups: NDArray[np.int64] | None) -> float:

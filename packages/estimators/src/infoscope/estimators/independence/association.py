@@ -110,8 +110,12 @@ def _orthonormal(columns: Values) -> Values:
 
 def independent_columns(columns: Values) -> NDArray[np.bool_]:
     """Which columns [d] of [n, d] are not spanned by those before them."""
-    triangle = np.linalg.qr(columns, mode="r")
-    return np.abs(np.diag(triangle)) > MIN_NEW_SHARE * np.linalg.norm(columns, axis=0)
+    return not_spanned(np.linalg.qr(columns, mode="r"))
+
+
+def not_spanned(triangle: Values) -> NDArray[np.bool_]:
+    """Which columns are not spanned by those before them, by the triangle [d, d] of their QR decomposition."""
+    return np.abs(np.diag(triangle)) > MIN_NEW_SHARE * np.linalg.norm(triangle, axis=0)
 
 
 def _indicators(codes: NDArray[np.intp]) -> tuple[Values, int]:

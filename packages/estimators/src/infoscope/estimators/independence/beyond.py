@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
+from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.independence.association import (
     MAX_DEGREE,
     MIN_NEW_SHARE,
     Smooth,
     Tested,
     Values,
-    independent_columns,
+    not_spanned,
     stacked_tests,
     tested_products,
 )
@@ -101,36 +102,31 @@ def _fitted_functions(given: Sequence[Smooth], n: int) -> Values:
     the rows, and 200. Functions of one degree of a column, or of two, are all fitted or all left out.
     """
     most = max(1, min(int(0.2 * n), 200))  # fitted functions: 0.2 per row, 200 in all
-    features, sizes = [np.ones((n, 1))], []
-    for _, make in sorted(_blocks(given), key=itemgetter(0)):
-        block = make()
-        if block.shape[1] + sum(sizes) <= 2 * most:
-            features.append(block)
-            sizes.append(block.shape[1])
-    columns = np.hstack(features)
-    independent = independent_columns(columns)
-    end, count = 1, 0
-    for size in sizes:
-        new = independent[end : end + size].sum()
-        if count + new > most:
-            independent[end : end + size] = False
-            new = 0
-        count += new
-        end += size
-    return np.linalg.qr(columns[:, independent])[0]
+    blocks, count = [np.ones((n, 1))], 0
+    for _, width, make in sorted(_blocks(given), key=itemgetter(0)):
+        if count + width <= most:
+            blocks.append(make())
+            count += width
+    columns = np.hstack(blocks)
+    directions, triangle = np.linalg.qr(columns)
+    independent = not_spanned(triangle)
+    return directions if independent.all() else np.linalg.qr(columns[:, independent])[0]
 
 
-def _blocks(given: Sequence[Smooth]) -> Iterator[tuple[int, Callable[[], Values]]]:
-    """Degrees, and functions [n, k] of each: of the columns, and products of two of these."""
+def _blocks(given: Sequence[Smooth]) -> Iterator[tuple[int, int, Callable[[], Values]]]:
+    """Degrees, numbers of functions k and functions [n, k]: of the columns, and products of two of these."""
     for column in given:
-        for part in (column.scores, column.functions):
+        parts = [column.scores] if column.scores is column.functions else [column.scores, column.functions]
+        for part in parts:
             degrees = column.degrees[: part.shape[1]]
             for degree in np.unique(degrees):
-                yield int(degree), partial(_of_degree, part, degrees, degree)
+                yield int(degree), int((degrees == degree).sum()), partial(_of_degree, part, degrees, degree)
     for first, second in combinations(given, 2):
-        for degree, other in product(np.unique(first.degrees), np.unique(second.degrees)):
+        x, y = (column.degrees[: column.scores.shape[1]] for column in (first, second))
+        for degree, other in product(np.unique(x), np.unique(y)):
             if degree + other <= MAX_DEGREE:
-                yield int(degree + other), partial(_products, first, degree, second, other)
+                width = int((x == degree).sum() * (y == other).sum())
+                yield int(degree + other), width, partial(_products, first, degree, second, other)
 
 
 def _of_degree(columns: Values, degrees: NDArray[np.intp], degree: int) -> Values:
@@ -201,8 +197,15 @@ class Choice:
     beyond: Mapping[str, Beyond]
 
 
-def choose(offered: Mapping[str, Smooth], y: Smooth, level: float, groups: Groups = None) -> Choice:
-    """Columns that each depend on y given the others; all offered columns depend on y, the first one most.
+def choose(
+    offered: Mapping[str, Smooth],
+    y: Smooth,
+    level: float,
+    groups: Groups = None,
+    progress: Callable[[float, str], None] = lambda share, what: None,
+) -> Choice:
+    """Columns that each depend on y given the others; all offered columns depend on y, the first one most. `progress`
+    is called with the share done and a description.
 
     Forwards: adds the column with the strongest dependence given the chosen ones, if its q-value is at most `level` and
     trees confirm it. Backwards: drops the column with the largest p-value given the others while it is above `level`.
@@ -214,6 +217,7 @@ def choose(offered: Mapping[str, Smooth], y: Smooth, level: float, groups: Group
         return [offered[name] for name in chosen if name != but]
 
     while open_:
+        progress(0.5 - 0.5 * len(open_) / len(names), f"{len(chosen):,} columns chosen, {len(open_):,} left")
         *columns, of_y = residuals([*(offered[name] for name in open_), y], given())
         found = stacked_tests([tested_residuals(column, of_y, groups) for column in columns], (len(open_),))
         q = false_discovery_control(found.p)
@@ -223,12 +227,30 @@ def choose(offered: Mapping[str, Smooth], y: Smooth, level: float, groups: Group
             if beyond(offered[name], y, given(), level, groups).p <= level:
                 chosen.append(name)
                 break
+    tested: dict[str, Beyond] = {}
     while len(chosen) > 1:
-        p = {name: beyond(offered[name], y, given(but=name), level, groups).p for name in chosen}
-        worst = max(chosen, key=lambda name: p[name])
-        if p[worst] <= level:
+        progress(0.5, f"{len(chosen):,} columns chosen, each is tested given the others")
+        tested = {name: beyond(offered[name], y, given(but=name), level, groups) for name in chosen}
+        worst = max(chosen, key=lambda name: tested[name].p)
+        if tested[worst].p <= level:
             break
         chosen.remove(worst)
-    return Choice(
-        tuple(chosen), {name: beyond(column, y, given(but=name), level, groups) for name, column in offered.items()}
-    )
+        tested = {}
+    for place, (name, column) in enumerate(offered.items()):
+        progress(0.5 + 0.5 * place / len(names), f"{len(chosen):,} columns chosen, the others are tested given these")
+        if name not in tested:
+            tested[name] = beyond(column, y, given(but=name), level, groups)
+    return Choice(tuple(chosen), tested)
+
+
+def at_most_entropy(information: Estimate, labels: Sequence[NDArray[np.intp]], groups: Groups = None) -> Estimate:
+    """Information about labels [n] of repeated values, at most their entropies; limits at most those of these."""
+    value, low, high = information.value, information.low, information.high
+    for codes in labels:
+        entropy = label_entropy(codes, groups)
+        value = min(value, entropy.value)
+        low = min(low, entropy.low)
+        high = min(high, entropy.high)
+    if (value, low, high) == (information.value, information.low, information.high):
+        return information
+    return replace(information, value=value, interval=(low, high))

@@ -49,6 +49,10 @@ class Column:
         """Functions of its values in some of the rows, where it must be known."""
         return smooth(self.values[rows], self.kind)
 
+    def labels(self, rows: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Codes of its values in some of the rows."""
+        return np.unique(self.values[rows], return_inverse=True)[1].reshape(-1)
+
     def typed(self, rows: NDArray[np.intp]) -> Any:
         """Some rows of it, as `estimate` takes them."""
         return self.wrap(self.given.iloc[rows])

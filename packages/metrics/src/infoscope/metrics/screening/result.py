@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from infoscope.estimators.reading.sentences import SERIES_HEADLINE
 from infoscope.estimators.result import BITS, Estimate
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.writing import amount, listed
@@ -27,7 +28,7 @@ COLUMNS = {  # of `table`, in bits where the name says so
     "bits": "information, the reading's best guess", "low_bits": "its 95 % interval", "high_bits": "its other end",
     "grade": "of the reading: A narrow, B wide, C unlike everything simulated", "n": "rows that are known in both",
     "rows_read": "rows that the reading took",
-    "p": "of independence", "q": "the false discovery rate at which it is called dependent (Benjamini & Hochberg 1995)",
+    "p": "of independence; none where rows follow one another", "q": "the false discovery rate at which it is called dependent (Benjamini & Hochberg 1995)",
     "dependent": "whether q is at most the level", "chosen": "its place among the columns that each add something",
     "adds_bits": "information beyond the (other) chosen ones", "adds_low_bits": "its 95 % interval",
     "adds_high_bits": "its other end", "p_beyond": "of independence given the (other) chosen ones",
@@ -44,6 +45,7 @@ class Screen(InNotebook):
     level   of the false discovery rate
     groups  how many groups of dependent rows; 0: every row is its own
     notes   what was left out, and what to doubt
+    series  pairs whose rows follow one another, which have no p-value
     """
 
     table: pd.DataFrame
@@ -52,6 +54,7 @@ class Screen(InNotebook):
     n: int
     groups: int
     notes: tuple[str, ...] = ()
+    series: int = 0
 
     @property
     def relevant(self) -> list[str]:
@@ -106,8 +109,14 @@ class Screen(InNotebook):
         unit = "columns depend" if self.target else "pairs of columns depend"
         rows = f"n = {self.n:,}{f' in {self.groups:,} groups' if self.groups else ''}"
         rate = f"{self.level:.0%}".replace("%", " %")
-        counted = f"{len(found):,} of {len(self.table):,} {unit} {what} at a false discovery rate of {rate} ({rows})"
-        known = found.dropna(subset="bits")
+        others = len(self.table) - self.series
+        counted = f"{len(found):,} of {others:,} {unit} {what} at a false discovery rate of {rate} ({rows})"
+        if self.series and others:
+            counted = f"{SERIES_HEADLINE} for {self.series:,} of {len(self.table):,}; of the others, {counted}"
+        elif self.series:
+            each = "column" if self.target else "pair"
+            counted = f"{SERIES_HEADLINE}: no {each} is called dependent or independent ({rows})"
+        known = (found if others else self.table).dropna(subset="bits")
         if known.empty:
             return [f"{counted}."]
         top = known.iloc[0]
@@ -131,6 +140,11 @@ class Screen(InNotebook):
             f"q: the false discovery rate at which a pair is called dependent (Benjamini & Hochberg 1995), here at "
             f"most {self.level:g}.",
         ]
+        if (self.table["dependent"] & (self.table["low_bits"] <= 0)).any():
+            meaning.append(
+                "An interval that begins at 0 where q is small: they depend by the test, but weakly, by at most the "
+                "upper end."
+            )
         if self.chosen:
             meaning.append(
                 "Chosen: 1, 2, ... in the order of the choice; each adds information to the others. Like: it depends "
@@ -150,7 +164,7 @@ class Screen(InNotebook):
             "bits (95 %)": _with_intervals(shown, "bits"),
             "grade": shown["grade"],
             **({"n": shown["n"].map("{:,}".format)} if (self.table["n"] < self.n).any() else {}),
-            "q": shown["q"].map("{:.2g}".format),
+            "q": shown["q"].map(lambda q: "" if math.isnan(q) else f"{q:.2g}"),
         }
         if target:
             columns["chosen"] = [
@@ -192,7 +206,10 @@ class Screen(InNotebook):
         kinds = {
             "adds to the other blue ones": ("C0", chosen),
             "depends, adds nothing detectable": ("C7", depends & ~chosen),
-            "no dependence detected": ("#bbbbbb", ~depends & ~chosen),
+            ("not tested, rows in sequence" if self.series else "no dependence detected"): (
+                "#bbbbbb",
+                ~depends & ~chosen,
+            ),
         }
         estimates = [
             SimpleNamespace(value=row["bits"], low=row["low_bits"], high=row["high_bits"], unit=BITS)

@@ -14,19 +14,26 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 
 from infoscope.checks import require_int, require_number
-from infoscope.errors import Conflict, TooFew, UnknownName
+from infoscope.errors import Conflict, OutOfRange, TooFew, UnknownName
 from infoscope.estimators.arrays.registry import estimate
-from infoscope.estimators.independence.association import independence
-from infoscope.estimators.independence.beyond import choose
+from infoscope.estimators.independence.association import CATEGORY, WHOLE, independence
+from infoscope.estimators.independence.beyond import at_most_entropy, choose
 from infoscope.estimators.independence.columns import Column, as_columns
-from infoscope.estimators.reading.result import SERIES
+from infoscope.estimators.reading.sentences import SERIES_CODE, in_series
 from infoscope.estimators.result import Estimate, undefined
+from infoscope.estimators.threads import threads_for
 from infoscope.estimators.variables import aligned, bare_columns, group_codes, of_kept
 from infoscope.metrics.screening.result import Screen, listed, ordered
+from infoscope.notes import Note
 
 MIN_ROWS = 20
 MAX_MISSING = 0.2  # share of missing values of a candidate for selection, which uses complete rows
+MAX_PAIRS = 100_000
+MAX_SELECTED_ROWS = 4_000  # of the choice of columns
 MIN_READ, MAX_READ, TOTAL_READ = 500, 5_000, 500_000  # rows used for the reading of a pair, and for all pairs together
+SHARE_READ = 0.7  # of the work, where columns are chosen after the readings
+MAX_NOTES = 6  # of readings
+ADVICE_ON_SERIES = "Rows follow one another: give their groups, or shuffle the rows if their order has no meaning."
 PARALLEL_ROWS = 20_000  # total rows from which several processes are used
 Progress = Callable[[float, str], None]
 
@@ -60,7 +67,8 @@ def screen(
     progress    called with the share done and a description
 
     Every pair has a p-value from all its rows (`independence.association`), its q-value, and the reading of its
-    information. With a target, dependent columns are selected step by step; what a column adds to the others is the
+    information. Nothing is called dependent where rows follow one another. With a target, dependent columns are
+    selected step by step, on at most 4,000 rows; what a column adds to the others is the
     information of the residuals of both given these, as for normal variables (`independence.beyond`). Rows in which a
     value of the pair is missing are left out. InfoscopeError: an unknown name, dates, infinite values, fewer than 20
     rows.
@@ -76,7 +84,7 @@ def screen(
     if target is not None and target not in columns:
         why = left_out.get(target, f"got {target!r}.")
         raise UnknownName(f"target must name a column of the table that varies: {why}")
-    notes = [f"{why} It is left out." for why in left_out.values()]
+    notes = [Note(f"{why} It is left out.", "column left out", name) for name, why in left_out.items()]
     lengths = {len(column.known) for column in columns.values()}
     if len(columns) < 2 or len(lengths) != 1 or min(lengths) < MIN_ROWS:
         raise TooFew(
@@ -87,34 +95,49 @@ def screen(
     if groups is not None:
         count, codes = group_codes(n, groups)
         codes = None if count == n else codes
+    count = len(columns) * (len(columns) - 1) // 2 if target is None else len(columns) - 1
+    if count > MAX_PAIRS:
+        raise OutOfRange(
+            f"table must have at most {MAX_PAIRS:,} pairs of columns, got {count:,} of {len(columns):,} columns: give "
+            "a target, or fewer columns."
+        )
+    progress(0.0, f"{count:,} pairs of columns in {n:,} rows")
     pairs = list(combinations(columns, 2)) if target is None else [(name, target) for name in columns if name != target]
     few = dict.fromkeys(pair for pair in pairs if np.sum(columns[pair[0]].known & columns[pair[1]].known) < MIN_ROWS)
     if few:
         named = listed(map(" and ".join, few))
-        notes.append(f"Left out, with fewer than {MIN_ROWS} rows without missing values: {named}.")
+        sentence = f"Left out, with fewer than {MIN_ROWS} rows without missing values: {named}."
+        notes.append(Note(sentence, "pairs left out"))
         pairs = [pair for pair in pairs if pair not in few]
     if not pairs:
         raise TooFew(
             f"table must have {MIN_ROWS} rows or more without missing values in some pair, got none. {notes[-1]}"
         )
-    p, strength = _tests(columns, pairs, codes)
-    q = false_discovery_control(p)
-    dependent = q <= level
-    reader = _Reader(columns, codes, rows, generator, processes, progress, len(pairs))
-    readings: dict[tuple[str, str], Estimate] = {}
-    for some in (dependent, ~dependent):
-        readings |= reader.read([pair for pair, one in zip(pairs, some) if one])
-    found = [
-        _row(columns, pair, readings[pair]) | {"p": p[place], "q": q[place], "dependent": bool(dependent[place])}
-        for place, pair in enumerate(pairs)
-    ]
-    notes += _notes_of_readings(readings.values())
-    if target is not None and dependent.any():
-        names = [pairs[place][0] for place in np.argsort(-strength) if dependent[place]]
-        added, more_notes = _select(columns, names, target, codes, level)
-        notes += more_notes
-        found = [row | added.get(str(row["column"]), {}) for row in found]
-    return Screen(ordered(found), target or "", level, n, 0 if codes is None else int(codes.max()) + 1, tuple(notes))
+    with threads_for(0):  # one thread for each process
+        p, strength = _tests(columns, pairs, codes)
+        q = false_discovery_control(p)
+        dependent = q <= level
+        share = 1.0 if target is None or not dependent.any() else SHARE_READ
+        reader = _Reader(columns, codes, rows, generator, processes, progress, len(pairs), share)
+        readings: dict[tuple[str, str], Estimate] = {}
+        for some in (dependent, ~dependent):
+            readings |= reader.read([pair for pair, one in zip(pairs, some) if one])
+        series = np.array([in_series(readings[pair]) for pair in pairs])
+        dependent &= ~series
+        p[series] = q[series] = np.nan
+        found = [
+            _row(columns, pair, readings[pair]) | {"p": p[place], "q": q[place], "dependent": bool(dependent[place])}
+            for place, pair in enumerate(pairs)
+        ]
+        notes += _notes_of_readings(readings.values())
+        if target is not None and dependent.any():
+            names = [pairs[place][0] for place in np.argsort(-strength) if dependent[place]]
+            added, more_notes = _select(columns, names, target, codes, level, reader)
+            notes += more_notes
+            found = [row | added.get(str(row["column"]), {}) for row in found]
+    progress(1.0, "done")
+    of_groups = 0 if codes is None else int(codes.max()) + 1
+    return Screen(ordered(found), target or "", level, n, of_groups, tuple(notes), int(series.sum()))
 
 
 def _named(table: Any, groups: Any) -> tuple[dict[str, Any], Any]:
@@ -164,10 +187,11 @@ class _Reader:
 
     def __init__(
         self, columns: Mapping[str, Column], groups: NDArray[np.int64] | None, rows: int | None,
-        generator: np.random.Generator | None, processes: int, progress: Progress, total: int,
+        generator: np.random.Generator | None, processes: int, progress: Progress, total: int, share: float,
     ) -> None:  # fmt: skip
         self.columns, self.groups, self.rows, self.generator = columns, groups, rows, generator
         self.processes, self.progress, self.done, self.total = processes, progress, 0, total
+        self.share = share  # of the work
         n = len(next(iter(columns.values())).known)
         units = np.arange(n) if groups is None else groups
         draws = np.random.default_rng(0) if generator is None else generator
@@ -176,22 +200,21 @@ class _Reader:
     def read(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Estimate]:
         """The reading of each pair of columns."""
         most = self.rows or int(np.clip(TOTAL_READ // max(len(pairs), 1), MIN_READ, MAX_READ))
-        tasks, total = [], 0
-        for pair in pairs:
-            x, y = (self.columns[name] for name in pair)
-            known = x.known & y.known
-            rows = np.sort(self.order[known[self.order]][:most])
-            seed = 0 if self.generator is None else int(self.generator.integers(1 << 32))
-            tasks.append((x.typed(rows), y.typed(rows), of_kept(self.groups, rows), seed))
-            total += len(rows)
-        workers = self.processes if total > PARALLEL_ROWS else 1
+        workers = self.processes if most * len(pairs) > PARALLEL_ROWS else 1
         found = {}
-        reading = Parallel(workers, return_as="generator")(delayed(_reading)(*task) for task in tasks)
-        for pair, one in zip(pairs, reading):
-            found[pair] = one
+        tasks = (delayed(_reading)(*self._task(pair, most)) for pair in pairs)  # a few of them at a time
+        for pair, reading in zip(pairs, Parallel(workers, return_as="generator")(tasks)):
+            found[pair] = reading
             self.done += 1
-            self.progress(self.done / self.total, f"{self.done:,} of {self.total:,} read")
+            self.progress(self.share * self.done / self.total, f"{self.done:,} of {self.total:,} read")
         return found
+
+    def _task(self, pair: tuple[str, str], most: int) -> tuple[Any, Any, NDArray[np.int64] | None, int]:
+        x, y = (self.columns[name] for name in pair)
+        known = x.known & y.known
+        rows = np.sort(self.order[known[self.order]][:most])
+        seed = 0 if self.generator is None else int(self.generator.integers(1 << 32))
+        return x.typed(rows), y.typed(rows), of_kept(self.groups, rows), seed
 
 
 def _reading(x: Any, y: Any, groups: NDArray[np.int64] | None, seed: int) -> Estimate:
@@ -210,41 +233,61 @@ def _row(columns: Mapping[str, Column], pair: tuple[str, str], found: Estimate) 
     }  # fmt: skip
 
 
-def _notes_of_readings(readings: Iterable[Estimate]) -> list[str]:
-    """Notes of readings, each once, with its number of pairs; not those on unusual data, which are grade C."""
-    notes = Counter(note for one in readings for note in dict.fromkeys(one.notes))
-    counted = [(note, count) for note, count in notes.most_common() if not note.startswith("These data are unlike")]
-    of_columns = dict.fromkeys(note[3:] for note, _ in counted if note.startswith(("x: ", "y: ")))
-    of_pairs = [
-        f"{note} (In {count:,} of the pairs.)" for note, count in counted if not note.startswith(("x: ", "y: "))
-    ]
-    lines = [*of_pairs, *of_columns][:6]
-    if notes[SERIES]:
-        lines.append("p- and q-values assume independent rows, which a time series does not have: give groups of rows.")
-    return lines
+def _notes_of_readings(readings: Iterable[Estimate]) -> list[Note]:
+    """Notes of readings, each once, with its number of pairs; not of unusual data, which are grade C."""
+    counts = Counter(note for reading in readings for note in dict.fromkeys(reading.notes))
+    of_pairs, of_columns = [], {}
+    for note, count in counts.most_common():
+        code, argument = getattr(note, "code", ""), getattr(note, "argument", "")
+        if code == SERIES_CODE:
+            of_pairs.append(Note(f"{ADVICE_ON_SERIES} (In {count:,} of the pairs.)", code))
+        if code in ("unusual data", SERIES_CODE, "rows in sequence"):
+            continue
+        if argument in ("x", "y"):
+            sentence = note.removeprefix(f"{argument}: ")
+            of_columns[sentence] = Note(sentence, code)
+        else:
+            of_pairs.append(Note(f"{note} (In {count:,} of the pairs.)", code, argument))
+    return [*of_pairs, *of_columns.values()][:MAX_NOTES]
 
 
 def _select(
-    columns: Mapping[str, Column], names: Sequence[str], target: str, groups: NDArray[np.int64] | None, level: float
-) -> tuple[dict[str, dict[str, object]], list[str]]:
+    columns: Mapping[str, Column],
+    names: Sequence[str],
+    target: str,
+    groups: NDArray[np.int64] | None,
+    level: float,
+    reader: _Reader,
+) -> tuple[dict[str, dict[str, object]], list[Note]]:
     """What dependent columns, the strongest first, add to the selected ones; and notes."""
+    notes = []
     gaps = [name for name in names if 1 - columns[name].known.mean() > MAX_MISSING]
-    notes = (
-        [f"Not candidates for selection, with more than {MAX_MISSING:.0%} missing values: {listed(gaps)}."]
-        if gaps
-        else []
-    )
+    if gaps:
+        sentence = f"Not candidates for selection, with more than {MAX_MISSING:.0%} missing values: {listed(gaps)}."
+        notes.append(Note(sentence, "not candidates"))
     names = [name for name in names if name not in gaps]
     rows = np.all([columns[name].known for name in (*names, target)], axis=0)
-    if not names or rows.sum() < MIN_ROWS:
-        return {}, [*notes, f"No column is selected: only {rows.sum():,} rows have no missing value in the candidates."]
-    if not rows.all():
-        notes.append(f"Columns are selected on the {rows.sum():,} rows without missing values.")
-    smooth, kept = {name: columns[name].smooth(rows) for name in names}, of_kept(groups, rows)
-    choice = choose(smooth, columns[target].smooth(rows), level, kept)
+    complete = int(rows.sum())
+    if not names or complete < MIN_ROWS:
+        sentence = f"No column is selected: only {complete:,} rows have no missing value in the candidates."
+        return {}, [*notes, Note(sentence, "no selection")]
+    if complete < len(rows):
+        notes.append(Note(f"Columns are selected on the {complete:,} rows without missing values.", "complete rows"))
+    if complete > MAX_SELECTED_ROWS:
+        drawn = reader.order[rows[reader.order]][:MAX_SELECTED_ROWS]
+        rows = np.isin(np.arange(len(rows)), drawn)
+        notes.append(Note(f"Columns are selected on {len(drawn):,} of these rows, drawn at random.", "rows drawn"))
+    smooth = {name: columns[name].smooth(rows) for name in names}
+    kept = of_kept(groups, rows)
+
+    def progress(share: float, what: str) -> None:
+        reader.progress(reader.share + (1 - reader.share) * share, what)
+
+    choice = choose(smooth, columns[target].smooth(rows), level, kept, progress)
     found: dict[str, dict[str, object]] = {}
     for name in names:
-        adds = choice.beyond[name].information.bits
+        labels = [columns[each].labels(rows) for each in (name, target) if columns[each].kind in (WHOLE, CATEGORY)]
+        adds = at_most_entropy(choice.beyond[name].information, labels, kept).bits
         found[name] = {"adds_bits": adds.value, "adds_low_bits": adds.low, "adds_high_bits": adds.high}
         found[name]["p_beyond"] = choice.beyond[name].p
         if name in choice.chosen:
