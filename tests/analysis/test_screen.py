@@ -37,7 +37,7 @@ def test_a_table_a_figure_a_page_and_one_run(here, capsys):
     assert "1 of 4 columns depend on size" in printed and "(n = 200 in 100 groups)" in printed
     assert "note must have categories that repeat" in printed and "SHA-256 of the data:" in printed
     assert "199" in printed  # rows that are known in both
-    assert "100%  4 of 4 read" in progress
+    assert "4 of 4 read" in progress and "columns chosen" in progress and "100%  done" in progress
     for end in (".csv", ".png", ".pdf", ".html", ".tex"):
         (path,) = (here / "runs" / "tables").glob(f"screen-own-????????{end}")
         assert path.stat().st_size > 100, end

@@ -57,7 +57,9 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
 
     Without z, sums of squared correlations of smooth functions of the ranks are compared with their permutation
     distribution (`association`). With z, the residuals of x and y are compared: what functions of z do not predict,
-    nor trees where these leave a dependence (`beyond`; Shah & Peters 2020). Warns RowsInSequence where rows look like a
+    nor trees where these leave a dependence (`beyond`; Shah & Peters 2020). Where these predict badly, independence is
+    rejected too often: in 38 % of data sets of 500 rows, 77 % of 2,000, if x and y are sin 2z1 + z2 z3 with noise 1.
+    Few rows and rare values have exact p-values. Warns RowsInSequence where rows look like a
     series. InfoscopeError: as `as_variables`, a category of nearly every row, fewer than 4 rows.
     """
     variables = {"x": x, "y": y} | ({} if z is None else {"z": z})
