@@ -159,7 +159,9 @@ def test_a_table_from_a_store_is_printed_as_it_is(capsys):
     show(pd.DataFrame({HOSTILE_TEXT: [HOSTILE_TEXT]}))
     shown = capsys.readouterr().out
     assert "\x1b" not in shown and "\x07" not in shown
-    assert shown.count("[red]a[/b] :smile: \\input{/etc/passwd}") == 2
+    title, cell = shown.replace("\n", " ").split("─", 1)  # a title may have a word a line
+    for words in (" ".join(title.split()), cell):
+        assert "[red]a[/b] :smile: \\input{/etc/passwd}" in words
     assert printable("±² [bits²]\n–") == "±² [bits²]\n–"
 
 

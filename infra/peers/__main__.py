@@ -8,16 +8,34 @@ unknown name.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 from infoscope.errors import UnknownName
-from infra.environments import CommandFailed, uv
 from sweeps.sample_estimators.peers import PEERS, SELECTIONS, Peer
 from sweeps.sample_estimators.peers.protocol import ENVIRONMENTS, OURS, PINS
 
 UNDECLARED = {"torch-mist": ("pandas",)}  # packages that it imports and does not require
 PYTHON = "3.11"  # the newest for which all peers have wheels
+
+
+class CommandFailed(Exception):
+    """A command that failed, with the end of its output."""
+
+
+def uv(*words: str | Path) -> None:
+    """Runs uv, of this environment or of the PATH. Raises CommandFailed."""
+    own = Path(sys.executable).with_name("uv")
+    program = own if own.exists() else "uv"
+    try:
+        done = subprocess.run(
+            [str(program), *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+    except OSError as error:
+        raise CommandFailed(str(error)) from None
+    if done.returncode:
+        raise CommandFailed(" ".join(done.stdout.split())[-300:] or f"exit status {done.returncode}")
 
 
 def chosen(names: list[str]) -> list[Peer]:

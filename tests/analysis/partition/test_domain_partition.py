@@ -73,7 +73,7 @@ def test_differences_are_paired_within_seeds(tmp_path):
 def test_a_claim_holds_where_the_interval_over_seeds_decides_it(better, verdict):
     (result,) = analyse(made_up(better=better), NOBODY)
     (claim,) = result.claims
-    assert claim.verdict == verdict and "3 paired runs" in claim.evidence
+    assert claim.verdict == verdict and "3 runs" in claim.evidence
 
 
 def test_seeds_that_only_one_model_has_are_no_pairs():

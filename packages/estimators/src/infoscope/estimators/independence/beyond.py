@@ -34,6 +34,7 @@ from infoscope.estimators.result import Estimate, mean_of
 
 TESTED_DEGREES = (1, 2)  # of the normal scores that are tested, by resolution
 TREES = 40
+MIN_SPLIT_INPUTS = 10  # that a split of a tree chooses from; of more inputs a third (Breiman 2001)
 METHOD = "partial correlation of normal scores"
 Groups = NDArray[np.int64] | None
 
@@ -75,9 +76,13 @@ def residuals_of_trees(
         units = np.argsort(np.argsort(first))[codes]
     half = (np.random.default_rng(seed).permutation(units.max() + 1) * 2 > units.max())[units]
     after = scores.copy()
+    candidates = min(inputs.shape[1], max(MIN_SPLIT_INPUTS, inputs.shape[1] // 3))
     for train in (half, ~half):
-        trees = ExtraTreesRegressor(TREES, min_samples_leaf=5, random_state=seed)
+        trees = ExtraTreesRegressor(
+            TREES, min_samples_leaf=5, max_features=candidates, random_state=seed, n_jobs=-1
+        )
         trees.fit(inputs[train], scores[train] if scores.shape[1] > 1 else scores[train, 0])
+        trees.set_params(n_jobs=1)  # predictions are added up in one order
         after[~train] -= trees.predict(inputs[~train]).reshape(-1, scores.shape[1])
     after = after[np.argsort(order)]
     ends = np.cumsum([column.scores.shape[1] for column in columns])
@@ -107,6 +112,8 @@ def _fitted_functions(given: Sequence[Smooth], n: int) -> Values:
         if count + width <= most:
             blocks.append(make())
             count += width
+        if count == most:
+            break
     columns = np.hstack(blocks)
     directions, triangle = np.linalg.qr(columns)
     independent = not_spanned(triangle)
@@ -119,14 +126,19 @@ def _blocks(given: Sequence[Smooth]) -> Iterator[tuple[int, int, Callable[[], Va
         parts = [column.scores] if column.scores is column.functions else [column.scores, column.functions]
         for part in parts:
             degrees = column.degrees[: part.shape[1]]
-            for degree in np.unique(degrees):
-                yield int(degree), int((degrees == degree).sum()), partial(_of_degree, part, degrees, degree)
-    for first, second in combinations(given, 2):
-        x, y = (column.degrees[: column.scores.shape[1]] for column in (first, second))
-        for degree, other in product(np.unique(x), np.unique(y)):
+            for degree, width in _widths(degrees):
+                yield degree, width, partial(_of_degree, part, degrees, degree)
+    widths = [(column, _widths(column.degrees[: column.scores.shape[1]])) for column in given]
+    for (first, of_first), (second, of_second) in combinations(widths, 2):
+        for (degree, width), (other, other_width) in product(of_first, of_second):
             if degree + other <= MAX_DEGREE:
-                width = int((x == degree).sum() * (y == other).sum())
-                yield int(degree + other), width, partial(_products, first, degree, second, other)
+                make = partial(_products, first, degree, second, other)
+                yield degree + other, width * other_width, make
+
+
+def _widths(degrees: NDArray[np.intp]) -> list[tuple[int, int]]:
+    """Each degree, the lowest first, and how many functions have it."""
+    return list(zip(*(part.tolist() for part in np.unique(degrees, return_counts=True))))
 
 
 def _of_degree(columns: Values, degrees: NDArray[np.intp], degree: int) -> Values:

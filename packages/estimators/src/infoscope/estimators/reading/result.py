@@ -126,8 +126,8 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
     simulated ones.
     """
     reader = packaged() if reader is None else reader
-    pairs, generator = in_canonical_order(pairs, generator)
-    bare, groups = without_copies(pairs), 0 if pairs.groups is None else int(pairs.groups.max()) + 1
+    groups = 0 if pairs.groups is None else int(pairs.groups.max()) + 1
+    bare, generator = in_canonical_order(without_copies(pairs), generator)
     few = bare.groups is not None and groups < MIN_GROUPS
     drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
     row: NDArray[np.float64] = figures.mean_of_known(np.array([figures.figures(one, generator) for one in drawn]))
