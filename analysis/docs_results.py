@@ -83,8 +83,8 @@ def lost_cells(path: Path, experiment: str) -> str:
         if held[profile] < cells:
             archive = FOLDER / "runs" / f"{experiment}{SUFFIX}"
             return (
-                f"{path} shows {cells:,} cells of profile {profile}, and this store has {held[profile]:,}: add the others "
-                f"(`make runs-load ARGS={archive}`), or remove the page first"
+                f"{path} shows {cells:,} cells of profile {profile}, and this store has {held[profile]:,}: add the "
+                f"others (`make runs-load ARGS={archive}`), or remove the page first"
             )
     return ""
 

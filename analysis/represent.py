@@ -50,11 +50,7 @@ def results(found: RepresentationReport, name: str, digest: str) -> list[Result]
         *map(as_options, found.details.get("What to doubt", ())),
         f"SHA-256 of the data: {digest}.",
     ]
-    made = [
-        Result(
-            "represent", found.table, found.text, caption, lambda *paths: save(found.plot().figure, paths, 150)
-        )
-    ]
+    made = [Result("represent", found.table, found.text, caption, lambda *paths: save(found.plot().figure, paths, 150))]
     for title, figures, said in (
         ("hardest", found.hardest, "Items of least PVI, by the richer family from all blocks; bits."),
         ("scores", found.scores, "Scores of disentanglement, of columns and of blocks."),

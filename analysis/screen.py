@@ -70,9 +70,7 @@ def main(given: SimpleNamespace) -> None:
     try:
         require_int("--seed", given.seed, 0)
         types = {name: listed(getattr(given, name)) for name in TYPES}
-        data = read_table(
-            path, listed(given.x), given.target, given.groups, given.shuffle, reading_of(given), **types
-        )
+        data = read_table(path, listed(given.x), given.target, given.groups, given.shuffle, reading_of(given), **types)
         announce(given, data.understood)
         require_writable(stem)
         found = screen(

@@ -101,7 +101,7 @@ def typed(texts: pd.Series, conventions: Conventions) -> Column:
         others = names.drop(parsed.values.index)
         problem = parsed.problem
         if len(others) and not problem:
-            problem = f"{kind}, and also {quoted(others)}: ARGS=\"--marks TEXT,TEXT\" names those that mean missing"
+            problem = f'{kind}, and also {quoted(others)}: ARGS="--marks TEXT,TEXT" names those that mean missing'
         if not problem:
             values = parsed.values
             if len(missing) + len(words) and values.dtype.kind != "f":

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.own_columns import Conventions
-from analysis.common.own_files import FileTable, Reading, read_file
+from analysis.common.own_files import LENIENT, FileTable, Reading, read_file
 from analysis.common.tables import FOLDER, Page, Result, file_name, present, printable
 from infoscope.checks import require_int
 from infoscope.command_line import nearest, option
@@ -201,7 +201,7 @@ def read(
     y: Sequence[str] = (),
     groups: str = "",
     shuffle: bool = False,
-    options: Reading = Reading(),
+    options: Reading = LENIENT,
     **types: Sequence[str],
 ) -> OwnData:
     """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all that begin so and that nothing else
@@ -258,7 +258,7 @@ def read_representation(
     groups: str = "",
     items: str = "",
     each: bool = False,
-    options: Reading = Reading(),
+    options: Reading = LENIENT,
     **types: Sequence[str],
 ) -> OwnRepresentation:
     """A representation in a file. x: columns of the block x, or arrays of a .npz, each a block of its own; PREFIX*: the
@@ -323,7 +323,7 @@ def read_table(
     target: str = "",
     groups: str = "",
     shuffle: bool = False,
-    options: Reading = Reading(),
+    options: Reading = LENIENT,
     **types: Sequence[str],
 ) -> OwnTable:
     """The columns of a table, or of the arrays of a .npz, with their missing values. x: names or PREFIX*; default: all

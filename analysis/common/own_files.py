@@ -53,6 +53,9 @@ class Reading:
     conventions: Conventions = Conventions()
 
 
+LENIENT = Reading()
+
+
 @dataclass(frozen=True, eq=False)
 class FileTable:
     """The columns of a table, Series [n] or arrays [n, d], or the arrays of a .npz, by name.
@@ -82,7 +85,7 @@ class FileTable:
         return f"column {name!r} must hold numbers or categories, got {self.problems[name]}"
 
 
-def read_file(path: Path, options: Reading = Reading()) -> FileTable:
+def read_file(path: Path, options: Reading = LENIENT) -> FileTable:
     """The columns of a file or an example. InfoscopeError: a damaged, ambiguous, empty or too large file."""
     if path.parent == EXAMPLES and not path.suffix:
         frame = examples.load(path.name)

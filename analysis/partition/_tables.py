@@ -182,8 +182,9 @@ def over_trainings(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     for (name, a, b), values in differences.items():
         over = replicated(values)
         unit = BITS if name in QUANTITIES else SHARE
-        rows.append({"quantity": name, "unit": unit, "a": a, "b": b, "difference": over.value, "standard_error": over.standard_error,
-                     "low": over.low, "high": over.high, "trainings": over.n})  # fmt: skip
+        rows.append({"quantity": name, "unit": unit, "a": a, "b": b, "difference": over.value,
+                     "standard_error": over.standard_error, "low": over.low, "high": over.high,
+                     "trainings": over.n})  # fmt: skip
     return pd.DataFrame(rows)
 
 

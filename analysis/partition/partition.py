@@ -128,8 +128,8 @@ def published_result(figures: pd.DataFrame, evaluations: Sequence[Evaluation]) -
         text[name] = [plus_minus(value, math.nan, tables.ABSENT) for value in beside[name]]
     said = (
         "Published figures are those of one run without errors, and not comparable with ours.\n"
-        "Bits. They are written into the code of the NVAE experiments, which differ in the estimate (labels as numbers, "
-        "k = 7; ours in the same way with another k beside it), the networks, the training and the items."
+        "Bits. They are written into the code of the NVAE experiments, which differ in the estimate (labels as "
+        "numbers, k = 7; ours in the same way with another k beside it), the networks, the training and the items."
     )
     yield Result("published", beside, text, said)
 

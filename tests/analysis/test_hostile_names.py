@@ -53,7 +53,10 @@ def table(here):
 COMMANDS = {
     "measure": (measure.COMMAND, ["--y", "$y_", "--groups", "/site//", "--methods", "ksg"]),
     "screen": (screen.COMMAND, ["--target", "$y_"]),
-    "represent": (represent.COMMAND, ["--x", "$*,a//b,/x,..,item #3", "--each", "--targets", "$y_", "--domain", "/site//", "--rows", "100"]),
+    "represent": (
+        represent.COMMAND,
+        ["--x", "$*,a//b,/x,..,item #3", "--each", "--targets", "$y_", "--domain", "/site//", "--rows", "100"],
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""How the time of estimates grows with rows, in one run on one thread: four times the rows, nearly four times the time."""
+"""How the time of estimates grows with rows, in one run on one thread: about fourfold with four times the rows."""
 
 import numpy as np
 import pytest

@@ -16,7 +16,11 @@ UV = """case " $* " in *" --quiet "*) ;; *) i=0; while [ $((i += 1)) -lt 160 ]; 
 
 @pytest.mark.parametrize(
     ("works", "status", "words"),
-    [("UV_WORKS", 0, ()), ("PIP_WORKS", 0, ("trying pip",)), ("", 2, ("no solution found", "no matching distribution"))],
+    [
+        ("UV_WORKS", 0, ()),
+        ("PIP_WORKS", 0, ("trying pip",)),
+        ("", 2, ("no solution found", "no matching distribution")),
+    ],
 )
 def test_the_installation_is_short_and_shows_errors(tmp_path, works, status, words):
     for name, text in {"python3": PYTHON, "uv": UV}.items():
@@ -26,7 +30,12 @@ def test_the_installation_is_short_and_shows_errors(tmp_path, works, status, wor
         path.chmod(0o755)
     environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", works or "NONE": "1"}
     done = subprocess.run(
-        ["sh", str(INFRA / "setup.sh"), "venv"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+        ["sh", str(INFRA / "setup.sh"), "venv"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     said = done.stdout + done.stderr
     assert done.returncode == status and len(said.splitlines()) <= 10

@@ -13,7 +13,9 @@ SMALL = {"models": "nvae", "sample": "300", "steps": "6", "size": "8", "items": 
 
 
 def test_the_example_of_a_logged_model_runs_as_it_stands(own_folder, monkeypatch, capsys):
-    (example,) = [block for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.S) if "load_model" in block]
+    (example,) = [
+        block for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.S) if "load_model" in block
+    ]
     assert len(example.splitlines()) <= 12
     monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
     plan = SWEEP.plan(PROFILES["smoke"].override(SMALL))

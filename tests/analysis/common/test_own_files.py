@@ -89,7 +89,9 @@ FILES = {
         "a,b,c\n1,2,x,\n3,4,y,\n", {"a": [1, 3], "b": [2, 4], "c": ["x", "y"]}, ["separators at the ends"],
     ),
     "a comma at the end of the first row": ("a,b\n1,2,\n3,4\n", {"a": [1, 3], "b": [2, 4]}, ["separators at"]),
-    "pandas: row numbers": (",a,b\n0,1.5,x\n1,2.5,y\n", {"a": [1.5, 2.5], "b": ["x", "y"]}, ["1 columns without a name"]),
+    "pandas: row numbers": (
+        ",a,b\n0,1.5,x\n1,2.5,y\n", {"a": [1.5, 2.5], "b": ["x", "y"]}, ["1 columns without a name"],
+    ),
     "R: row numbers": ('"","a"\n"1",1.5\n"2",2.5\n', {"a": [1.5, 2.5]}, ["1 columns"]),
     "R: row names without a name": (
         '"a" "b"\n"Mazda RX4" 21.5 6\n"Datsun 710" 22.8 4\n',

@@ -63,7 +63,9 @@ def test_a_table_of_some_cells_leaves_that_of_all_as_it_is(monkeypatch, tmp_path
 
 
 @pytest.mark.parametrize("analyse", [
-    lambda runs, _: runs["mes"], lambda runs, _: runs.groupby("mes"), lambda runs, _: summarise(runs, ["depth"], ["mes"]),
+    lambda runs, _: runs["mes"],
+    lambda runs, _: runs.groupby("mes"),
+    lambda runs, _: summarise(runs, ["depth"], ["mes"]),
 ])  # fmt: skip
 def test_a_misspelt_metric_is_one_sentence_with_the_metrics(monkeypatch, tmp_path, capsys, analyse):
     recorded(monkeypatch, tmp_path)

@@ -141,7 +141,11 @@ def test_what_trains_no_network_loads_no_torch():
 
 @pytest.mark.parametrize(
     ("arguments", "meant"),
-    [({"method": "ksgg"}, "ksg"), ({"method": "chaoshen"}, "chao-shen"), ({"method": "ksg", "margin": "rank"}, "margins")],
+    [
+        ({"method": "ksgg"}, "ksg"),
+        ({"method": "chaoshen"}, "chao-shen"),
+        ({"method": "ksg", "margin": "rank"}, "margins"),
+    ],
 )
 def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(arguments, meant):
     with pytest.raises(UnknownName, match=f"did you mean {meant}\\?"):

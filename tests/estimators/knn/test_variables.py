@@ -351,7 +351,10 @@ def test_rows_with_missing_values_are_left_out_and_counted():
     for left in (table, (table["dose"], Discrete(table["arm"])), (Continuous(x), Discrete(label))):
         found = estimate(left, y, "ksg", groups=np.arange(300) // 2)
         assert found.n == 290 and found.value == pytest.approx(estimate(left, y, "ksg").value, abs=0.1)
-        assert [(note.code, note.argument) for note in found.notes[:2]] == [("missing values", "x"), ("missing values", "y")]
+        assert [(note.code, note.argument) for note in found.notes[:2]] == [
+            ("missing values", "x"),
+            ("missing values", "y"),
+        ]
         assert estimate(left, y, "ksg").value == exact.value
     assert "'dose'" in str(estimate(table, y).notes[0]) and diagnose(table, y).pairs.n == 290
     assert estimate(Angle(y, 360), label, "ksg").n == 295

@@ -107,7 +107,9 @@ def test_terms_are_shown_and_drawn():
         several.plot()
     assert "0.577 bits" in terms._repr_html_() and str(terms).startswith("I(target; a, b) = 0.577 bits")
     ax = terms.plot(Figure().subplots())
-    assert [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"] == pytest.approx(np.array([0.1, 0.0, 0.2, 0.1]) / np.log(2))
+    assert [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"] == pytest.approx(
+        np.array([0.1, 0.0, 0.2, 0.1]) / np.log(2)
+    )
 
 
 @pytest.mark.parametrize("decompose", (broja, williams_beer))

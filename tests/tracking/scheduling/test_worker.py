@@ -155,9 +155,7 @@ def test_values_that_cannot_be_stored_are_refused_at_once(assignment):
         assert not [path for path in assignment.records.rglob("*") if path.suffix in (".npz", ".parquet")], what
 
 
-@pytest.mark.parametrize(
-    ("value", "refused"), [(1.0, False), (None, True), (ArithmeticError("no result"), False)]
-)
+@pytest.mark.parametrize(("value", "refused"), [(1.0, False), (None, True), (ArithmeticError("no result"), False)])
 def test_a_driver_is_told_of_reports_that_cannot_be_recorded(assignment, value, refused):
     def trial(pack, report):
         for cell in pack.cells:

@@ -72,7 +72,7 @@ def in_figure(name: object) -> str:
 
 
 def as_written(figure: Any) -> None:
-    """Makes every text of a matplotlib figure, or of axes, be drawn as it is written: a dollar sign is a dollar sign."""
+    """Draws every text of a matplotlib figure, or of axes, as it is written: a dollar sign is a dollar sign."""
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):

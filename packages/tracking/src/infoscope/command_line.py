@@ -40,7 +40,11 @@ def profile_option(what: str = "smoke, laptop, paper or another of the sweep's")
 def set_option(what: str) -> click.Option:
     """The option --set, a dict of texts."""
     return option(
-        "set", default="", metavar="'NAME=VALUE ...'", callback=lambda context, param, text: assignments(text), help=what
+        "set",
+        default="",
+        metavar="'NAME=VALUE ...'",
+        callback=lambda context, param, text: assignments(text),
+        help=what,
     )
 
 

@@ -18,7 +18,9 @@ LINEAR_TOLERANCE = 1e-6  # residual of a linear combination, in standard deviati
 TOLERANCE = 1e-5  # residual of a function at the resolution of its values, in interquartile ranges
 MAX_GAP = 5e-4  # median error of interpolation between neighbours, in interquartile ranges
 QUANTILES = (0.5, 0.9, 0.97)  # of such errors, so that a second branch and single values of their own are seen
-MIN_SHRINKAGE = np.array([3.3, 2.6, 2.6])  # of them, from every second to every value: 4 for smooth functions, 1 for noise
+MIN_SHRINKAGE = np.array(
+    [3.3, 2.6, 2.6]
+)  # of them, from every second to every value: 4 for smooth functions, 1 for noise
 MIN_ROWS, MAX_ROWS = 200, 4_000  # that are looked at
 MAX_COLUMNS = 12
 MIN_MOVING = 20  # values around which the function is not constant

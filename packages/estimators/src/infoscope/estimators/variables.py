@@ -320,7 +320,7 @@ class _Integers:
 
 
 def _are_small_codes(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether sorted whole numbers, with their rows, mostly run from 0 or 1 to at most 10; their tails do not decide."""
+    """Whether sorted whole numbers, with their rows, mostly run from 0 or 1 to at most 10, whatever their tails."""
     if len(values) > _MAX_LABEL_VALUES:
         return False
     up_to = np.cumsum(rows) / rows.sum()
@@ -388,7 +388,9 @@ class _Columns:
         if circles:
             place, circle = circles[0]
             period = _PERIODS[circle]
-            sentence = f"{name}: column {place} fills a range of {period:g}; for {circle} give Angle(values, {period:g})."
+            sentence = (
+                f"{name}: column {place} fills a range of {period:g}; for {circle} give Angle(values, {period:g})."
+            )
             notes += (Note(sentence, "angle", name),)
         return cls(name, lengths.pop(), numbers, labels, integers, notes)
 
@@ -434,7 +436,9 @@ def _number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
 def _row_number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
     if not places:
         return ()
-    sentence = f"{name}: {_named(places)} whole numbers that are all different (ranks or row numbers?), taken as numbers."
+    sentence = (
+        f"{name}: {_named(places)} whole numbers that are all different (ranks or row numbers?), taken as numbers."
+    )
     return (Note(sentence, "different whole numbers", name),)
 
 
@@ -535,8 +539,8 @@ def l_kurtosis(ordered: np.ndarray) -> np.ndarray:
 def aligned(**given: Any) -> tuple[dict[str, Any], list[Note]]:
     """The values with the rows of pandas objects in the order of the first index, and a note on each that was moved.
 
-    Tables without an index (`_as_pandas`), and those with the index 0, 1, ..., are paired by position, with a note where
-    other labels stand beside it. WrongOrder: other labels, or the same in another order, some of them twice.
+    Tables without an index (`_as_pandas`), and those with the index 0, 1, ..., are paired by position, with a note
+    where other labels stand beside it. WrongOrder: other labels, or the same in another order, some of them twice.
     """
     known = [(name, one.index) for name, value in given.items() for one in _tables(value)]
     moved, notes = [], []

@@ -41,9 +41,7 @@ class Unwanted(NamedTuple):
         return f"{carried} (predictors use {self.usable.value:z.2f})"
 
 
-def leaks(
-    unwanted: Sequence[Unwanted], columns: Collection[str] = (), each_column: str = EACH_COLUMN
-) -> list[str]:
+def leaks(unwanted: Sequence[Unwanted], columns: Collection[str] = (), each_column: str = EACH_COLUMN) -> list[str]:
     """Sentences that name the largest leaks and what to do about the first, or the upper limits where there is none.
 
     unwanted     in the order of importance
@@ -60,8 +58,8 @@ def leaks(
             part = f"the columns of {part} that carry it: {each_column}"
         return [
             f"Leak: {named}{more}.",
-            f"What to do: penalise information about {first.variable} in {first.block} during training, or drop {part}. "
-            f"Part of the leak is expected where {first.variable} depends on what {first.block} is meant for.",
+            f"What to do: penalise information about {first.variable} in {first.block} during training, or drop "
+            f"{part}. Part of the leak is expected where {first.variable} depends on what {first.block} is meant for.",
         ]
     weak = [one for one in unwanted if one.p_value * len(unwanted) <= LEVEL]  # Bonferroni
     if weak:

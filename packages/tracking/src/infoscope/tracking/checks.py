@@ -84,7 +84,9 @@ def metric_value(name: str, value: Any) -> float:
         exact = False
     if not exact:
         advice = "; leave a metric out where a cell has none" if value is None else ""
-        raise WrongType(f"metric {name!r} must be a single number that fits in a 64-bit float, got {shown(value)}{advice}")
+        raise WrongType(
+            f"metric {name!r} must be a single number that fits in a 64-bit float, got {shown(value)}{advice}"
+        )
     return number
 
 

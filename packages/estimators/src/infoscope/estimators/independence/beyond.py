@@ -78,9 +78,7 @@ def residuals_of_trees(
     after = scores.copy()
     candidates = min(inputs.shape[1], max(MIN_SPLIT_INPUTS, inputs.shape[1] // 3))
     for train in (half, ~half):
-        trees = ExtraTreesRegressor(
-            TREES, min_samples_leaf=5, max_features=candidates, random_state=seed, n_jobs=-1
-        )
+        trees = ExtraTreesRegressor(TREES, min_samples_leaf=5, max_features=candidates, random_state=seed, n_jobs=-1)
         trees.fit(inputs[train], scores[train] if scores.shape[1] > 1 else scores[train, 0])
         trees.set_params(n_jobs=1)  # predictions are added up in one order
         after[~train] -= trees.predict(inputs[~train]).reshape(-1, scores.shape[1])

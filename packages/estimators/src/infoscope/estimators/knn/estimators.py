@@ -52,8 +52,8 @@ MAX_TIED_SHARE = 0.01  # of the samples; up to it only the tied samples are coun
 
 MIN_STEPS = 20  # of a grid, to the k-th neighbour, from which it is nearly a continuum
 GRID = Note(
-    "x: its values are multiples of a step, and neighbours only some steps away: this is no entropy of a continuum. Add "
-    "uniform noise within a step.",
+    "x: its values are multiples of a step, and neighbours only some steps away: this is no entropy of a continuum. "
+    "Add uniform noise within a step.",
     "grid",
     "x",
 )
@@ -106,7 +106,7 @@ def mutual_information(
 def conditional_mutual_information(
     x: Any, y: Any, z: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, local: bool = False
 ) -> Estimate:
-    """I(x; y | z), nats. Arguments and errors as in `mutual_information`; given a constant it is I(x; y), with a note."""
+    """I(x; y | z), nats. Arguments and errors as in `mutual_information`; given a constant: I(x; y), with a note."""
     columns_of_z = [] if isinstance(z, Variable) else [column for _, column, _ in columns("z", z)]
     constant = len(columns_of_z) > 0 and all(len(pd.unique(column)) == 1 for column in columns_of_z)
     z = Discrete(columns_of_z[0]) if constant else z
@@ -175,7 +175,8 @@ def entropy(x: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, lo
     """H(x), nats; differential in the continuous columns, in their own units.
 
     Arguments and errors as in `mutual_information`, but one class gives 0, and margins, the scale on which neighbours
-    are searched, are auto or given. Values on a grid are noted (code "grid"). ValueError also for repeated values (-infinity).
+    are searched, are auto or given. Values on a grid are noted (code "grid"). ValueError also for repeated values
+    (-infinity).
     """
     one_of("margins", margins, ("auto", "given"))
     named, settings = as_sample({"x": x}, k, margins, groups)

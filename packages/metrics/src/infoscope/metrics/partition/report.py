@@ -176,7 +176,11 @@ class PartitionReport:
         nats = table["unit"] == NATS
         table.loc[nats, _AMOUNTS] /= NATS_PER_BIT
         table.loc[nats, "unit"] = BITS
-        return {"Every quantity and score": table, "The old score": self._old_score_lines(), "What is not shown": limits}
+        return {
+            "Every quantity and score": table,
+            "The old score": self._old_score_lines(),
+            "What is not shown": limits,
+        }
 
     def summary(self) -> str:
         """The answers, the findings, the old score and what is not shown, a line each."""

@@ -65,7 +65,7 @@ class Row:
 
     @property
     def between(self) -> tuple[float, float]:
-        """The interval of the information, nats: of the reading, or from the richer family up to the ceiling (or inf)."""
+        """The interval of the information, nats: of the reading, or from the richer family to the ceiling (or inf)."""
         if math.isnan(self.reading.low):
             return self.richer.low, math.inf if self.ceiling is None else self.ceiling.high
         return self.reading.low, self.reading.high
@@ -230,8 +230,8 @@ class RepresentationReport:
                 if row.target == self.label and row.part in ("d", "x"):
                     declared.append(row)
             elif most.get(row.target, row).block != row.block:
-                if any(other.role == TARGET and other.block == row.block for other in most.values()):
-                    incidental.append(row)
+                best_of_another = any(other.role == TARGET and other.block == row.block for other in most.values())
+                incidental += [row] * best_of_another
         return declared + incidental
 
     def _meant_for_domain(self, row: Row, most: Mapping[str, Row]) -> bool:

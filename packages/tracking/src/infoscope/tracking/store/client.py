@@ -141,7 +141,9 @@ class Client:
 
     def _as_mlflow(self, error: Exception) -> MlflowException:
         if _FULL in str(error):
-            return MlflowException("the disk of the tracking store is full; free some space, then run the command again")
+            return MlflowException(
+                "the disk of the tracking store is full; free some space, then run the command again"
+            )
         if isinstance(error, MlflowException):
             return error
         if isinstance(error, requests.HTTPError) and error.response is not None:  # for an artifact

@@ -160,7 +160,9 @@ def record_run(
     run_id = ""
     try:
         with reached():
-            run_id = store.client.create_run(store.experiment_id, tags={MLFLOW_RUN_NAME: clipped(storable_text(name), _MAX_LENGTH)}).info.run_id
+            run_id = store.client.create_run(
+                store.experiment_id, tags={MLFLOW_RUN_NAME: clipped(storable_text(name), _MAX_LENGTH)}
+            ).info.run_id
             note = notes.add_tables("", tables, _add_files(store.client, run_id, paths))
             given = [Param(key, clipped(storable_text(str(value)), _MAX_LENGTH)) for key, value in params.items()]
             tags = [RunTag(MLFLOW_RUN_NOTE, note), RunTag("infoscope.experiment", experiment)]
