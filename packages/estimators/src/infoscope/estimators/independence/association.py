@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,13 @@ class Smooth:
     @property
     def n(self) -> int:
         return len(self.functions)
+
+    @cached_property
+    def categories(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Of a column of categories: the code [n] of each row, by its values of the functions, and rows of each code."""
+        first = self.functions[:, self.degrees == 1].round(9)
+        _, codes, sizes = np.unique(first, axis=0, return_inverse=True, return_counts=True)
+        return codes.reshape(-1), sizes
 
 
 def smooth(values: Values, kind: str) -> Smooth:

@@ -94,8 +94,7 @@ def _inputs(column: Smooth, scores: Values) -> Values:
     degree_1 = column.functions[:, column.degrees == 1]
     if column.degrees.max(initial=1) > 1 or degree_1.shape[1] < 2:
         return degree_1
-    _, codes, sizes = np.unique(degree_1.round(9), axis=0, return_inverse=True, return_counts=True)
-    codes = codes.reshape(-1)
+    codes, sizes = column.categories
     squares = np.bincount(codes, (scores**2).sum(axis=1)).round(12)
     return np.argsort(np.lexsort([squares, sizes]))[codes][:, None].astype(np.float64)
 
