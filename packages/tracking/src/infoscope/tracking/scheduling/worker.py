@@ -317,8 +317,8 @@ def work(
             updates.stop()
     if metric and not report.last:
         missing = f"ValueError: the trial never called report.progress with the metric {metric!r} of the search"
+        report.refused = report.refused or not errors  # a trial that failed by itself is no refusal
         errors = dict.fromkeys(assignment.cells, missing) | errors
-        report.refused = True
     _end(report, errors)
     # the driver can send later what is on its disk
     written = [record for record in report.records if record.exists()]  # on a full disk some are missing
