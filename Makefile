@@ -74,7 +74,7 @@ runs-save: $(READY) ## save finished cells to a file, as part of the results (AR
 runs-load: $(READY) ## load the runs of such files into the store, where their cells count as done (ARGS=docs/results/runs/FILE)
 	@$(INFOSCOPE) runs-load
 
-table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds, or of models (PROFILE=laptop MODEL= DATA= ARGS="--bits 4")
+table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds, or of models (PROFILE=laptop SET= MODEL= DATA= ARGS="--bits 4")
 	@$(INFOSCOPE) table "$$NAME" $(OF_PROFILE) $(OF_MODEL)
 
 report: $(READY) ## one page of every table and figure of a profile (PROFILE=laptop)

@@ -22,8 +22,8 @@ from analysis.common.own_data import (
     listed,
     options,
     progress,
+    read_options,
     read_representation,
-    reading_of,
     stem_of,
 )
 from analysis.common.tables import Page, Result, printable, require_writable, short
@@ -68,7 +68,7 @@ def main(given: SimpleNamespace) -> int:
         require_int("--seed", given.seed, 0)
         data = read_representation(
             path, listed(given.x), listed(given.targets), given.domain, given.groups, given.items,
-            **{name: listed(getattr(given, name)) for name in TYPES}, each=given.each, options=reading_of(given),
+            **{name: listed(getattr(given, name)) for name in TYPES}, each=given.each, options=read_options(given),
         )  # fmt: skip
         announce(given, data.understood)
         require_writable(stem_of("represent", given))

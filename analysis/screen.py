@@ -22,8 +22,8 @@ from analysis.common.own_data import (
     listed,
     options,
     progress,
+    read_options,
     read_table,
-    reading_of,
     stem_of,
 )
 from analysis.common.tables import Page, Result, require_writable
@@ -70,7 +70,8 @@ def main(given: SimpleNamespace) -> None:
     try:
         require_int("--seed", given.seed, 0)
         types = {name: listed(getattr(given, name)) for name in TYPES}
-        data = read_table(path, listed(given.x), given.target, given.groups, given.shuffle, reading_of(given), **types)
+        file_options = read_options(given)
+        data = read_table(path, listed(given.x), given.target, given.groups, given.shuffle, file_options, **types)
         announce(given, data.understood)
         require_writable(stem)
         found = screen(

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.own_columns import Conventions
-from analysis.common.own_files import LENIENT, FileTable, Reading, read_file
+from analysis.common.own_files import LENIENT, FileTable, ReadOptions, read_file
 from analysis.common.tables import FOLDER, Page, Result, file_name, present, printable
 from infoscope.checks import require_int
 from infoscope.command_line import nearest, option
@@ -108,13 +108,13 @@ def listed(words: str) -> list[str]:
     return [word.strip() for row in rows for word in row if word.strip()]
 
 
-def reading_of(given: SimpleNamespace) -> Reading:
+def read_options(given: SimpleNamespace) -> ReadOptions:
     """How the options say that a file is read."""
     marks = frozenset(mark.casefold() for mark in listed(given.marks))
     if marks:
         marks |= {""}
     conventions = Conventions(given.decimal or "", given.dates or "", marks)
-    return Reading(given.strict, given.header, given.missing == REFUSE, conventions)
+    return ReadOptions(given.strict, given.header, given.missing == REFUSE, conventions)
 
 
 def announce(given: SimpleNamespace, understood: str) -> None:
@@ -126,7 +126,7 @@ def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
     """The data that the command line names, as `diagnose` checks them, whether rows are a series; errors alike."""
     require_int("--seed", given.seed, 0)
     names = {option: listed(getattr(given, option)) for option in ("x", "y", *TYPES)}
-    data = read(Path(given.data), **names, groups=given.groups, shuffle=given.shuffle, options=reading_of(given))
+    data = read(Path(given.data), **names, groups=given.groups, shuffle=given.shuffle, options=read_options(given))
     announce(given, data.understood)
     found = diagnose(data.x, data.y, groups=data.groups)
     if found.serial is not None:
@@ -201,7 +201,7 @@ def read(
     y: Sequence[str] = (),
     groups: str = "",
     shuffle: bool = False,
-    options: Reading = LENIENT,
+    options: ReadOptions = LENIENT,
     **types: Sequence[str],
 ) -> OwnData:
     """x and y in a file, by columns of a table or arrays of a .npz; PREFIX*: all that begin so and that nothing else
@@ -258,7 +258,7 @@ def read_representation(
     groups: str = "",
     items: str = "",
     each: bool = False,
-    options: Reading = LENIENT,
+    options: ReadOptions = LENIENT,
     **types: Sequence[str],
 ) -> OwnRepresentation:
     """A representation in a file. x: columns of the block x, or arrays of a .npz, each a block of its own; PREFIX*: the
@@ -323,7 +323,7 @@ def read_table(
     target: str = "",
     groups: str = "",
     shuffle: bool = False,
-    options: Reading = LENIENT,
+    options: ReadOptions = LENIENT,
     **types: Sequence[str],
 ) -> OwnTable:
     """The columns of a table, or of the arrays of a .npz, with their missing values. x: names or PREFIX*; default: all
@@ -443,7 +443,7 @@ def _require_typed(table: FileTable, names: Sequence[str], wrappers: Mapping[str
 
 
 def _complete(
-    table: FileTable, names: Sequence[str], options: Reading, shuffle: bool = False
+    table: FileTable, names: Sequence[str], options: ReadOptions, shuffle: bool = False
 ) -> tuple[dict[str, Any], str]:
     """Columns without the rows in which one is missing, and how the file was read."""
     gaps = _gaps(table.columns, names, options.strict or options.refuse_missing)

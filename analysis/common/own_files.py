@@ -38,7 +38,7 @@ COMMENTS = re.compile(r"([ \t]*(#.*)?\n)*")
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How a file is read.
 
     strict          UTF-8, commas, and names in the first line; pandas types the columns
@@ -53,7 +53,7 @@ class Reading:
     conventions: Conventions = Conventions()
 
 
-LENIENT = Reading()
+LENIENT = ReadOptions()
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class FileTable:
         return f"column {name!r} must hold numbers or categories, got {self.problems[name]}"
 
 
-def read_file(path: Path, options: Reading = LENIENT) -> FileTable:
+def read_file(path: Path, options: ReadOptions = LENIENT) -> FileTable:
     """The columns of a file or an example. InfoscopeError: a damaged, ambiguous, empty or too large file."""
     if path.parent == EXAMPLES and not path.suffix:
         frame = examples.load(path.name)
@@ -120,7 +120,7 @@ def read_file(path: Path, options: Reading = LENIENT) -> FileTable:
     return FileTable(columns, kind != ARRAYS, digest, understood, problems)
 
 
-def _text_columns(path: Path, kind: str, options: Reading) -> tuple[dict[str, Any], list[str], str]:
+def _text_columns(path: Path, kind: str, options: ReadOptions) -> tuple[dict[str, Any], list[str], str]:
     """The columns of a text or a workbook, of texts if not strict; what was assumed; and the usual decimal sign."""
     text, understood = _workbook_text(path) if kind == WORKBOOK else _decoded(read_content(path), options.strict)
     text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.common.own_data import as_options, listed, read, read_representation, read_table
-from analysis.common.own_files import Reading
+from analysis.common.own_files import ReadOptions
 from infoscope import examples
 from infoscope.estimators.arrays.protocol import as_pairs
 from infoscope.estimators.variables import Continuous, Discrete
@@ -93,7 +93,7 @@ def test_arrays_of_a_file_of_numpy(tmp_path):
         ({"x": ["age"], "y": ["b"], "discrete": ["age"], "continuous": ["age"]}, "CONTINUOUS and DISCRETE must name"),
         ({"x": ["name"], "y": ["b"]}, "column 'name' must hold numbers or categories, got 60 different texts in 60"),
         (
-            {"x": ["hole"], "y": ["b"], "options": Reading(refuse_missing=True)},
+            {"x": ["hole"], "y": ["b"], "options": ReadOptions(refuse_missing=True)},
             "column 'hole' must have no missing values, got 1 of 60",
         ),
     ],
@@ -116,7 +116,7 @@ def test_a_wrong_name_or_column_is_one_sentence(table, words, message):
 def test_a_strict_reader_says_what_a_column_holds(tmp_path, column, message):
     path = tmp_path / "own.csv"
     pd.DataFrame({"x": column, "y": FRAME["a"]}).to_csv(path, index=False)
-    strict = Reading(strict=True)
+    strict = ReadOptions(strict=True)
     with pytest.raises(ValueError, match=message):
         read(path, ["x"], ["y"], options=strict)
     if "missing" not in message:
@@ -125,7 +125,7 @@ def test_a_strict_reader_says_what_a_column_holds(tmp_path, column, message):
             read(path, ["x"], ["y"], options=strict, continuous=["x"])
 
 
-@pytest.mark.parametrize("options", [Reading(), Reading(strict=True)])
+@pytest.mark.parametrize("options", [ReadOptions(), ReadOptions(strict=True)])
 def test_dates_of_a_parquet_are_days_unless_the_reader_is_strict(tmp_path, options):
     path = tmp_path / "own.parquet"
     pd.DataFrame({"day": pd.date_range("2020-01-01", periods=60), "y": FRAME["a"]}).to_parquet(path)
@@ -151,7 +151,7 @@ def test_rows_with_missing_values_are_left_out_and_counted(tmp_path):
     assert len(found.blocks["x"]) == len(found.domain) == len(found.items) == 57
     table = read_table(path, target="b")
     assert pd.isna(table.columns["age"]).sum() == 3 and "`age` (3)" in table.understood
-    refuse = Reading(refuse_missing=True)
+    refuse = ReadOptions(refuse_missing=True)
     for call in (lambda: read(path, ["age", "hole"], ["b"], options=refuse), lambda: read_table(path, options=refuse),
                  lambda: read_representation(path, ["age"], ["b"], options=refuse)):  # fmt: skip
         with refused("column 'age'", "missing"):
@@ -205,7 +205,7 @@ def test_images_are_refused_with_the_way_on(tmp_path):
 def test_a_csv_that_a_strict_reader_refuses_is_one_sentence(tmp_path, content, message):
     (tmp_path / "own.csv").write_text(content)
     with pytest.raises(ValueError, match=message) as error:
-        read(tmp_path / "own.csv", ["x"], ["y"], options=Reading(strict=True))
+        read(tmp_path / "own.csv", ["x"], ["y"], options=ReadOptions(strict=True))
     assert "\n" not in str(error.value)
 
 

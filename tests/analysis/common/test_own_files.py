@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.common.own_columns import Conventions
-from analysis.common.own_files import Reading, read_file
+from analysis.common.own_files import ReadOptions, read_file
 from tests.refusals import refused
 
 # name -> text, then expected columns (name -> first values) and words of the line of what was understood
@@ -144,7 +144,7 @@ def test_what_can_be_read_in_two_ways_is_a_problem_and_an_option_decides(tmp_pat
     path.write_text(text)
     table = read_file(path)
     assert [*table.problems] == ["a"] and f"--{[*decides][0]}" in table.problem("a")
-    table = read_file(path, Reading(conventions=Conventions(**decides)))
+    table = read_file(path, ReadOptions(conventions=Conventions(**decides)))
     assert not table.problems and table.columns["a"].tolist()[:2] == values
 
 
@@ -153,10 +153,10 @@ def test_a_first_line_that_may_be_names_or_data_is_refused_and_an_option_decides
     path.write_text("Smith,23\nJones,45\nBrown,31\n")
     with refused("DATA", "file"):
         read_file(path)
-    assert read_file(path, Reading(header=0)).columns["c2"].tolist() == [23, 45, 31]
-    assert read_file(path, Reading(header=1)).columns["23"].tolist() == [45, 31]
+    assert read_file(path, ReadOptions(header=0)).columns["c2"].tolist() == [23, 45, 31]
+    assert read_file(path, ReadOptions(header=1)).columns["23"].tolist() == [45, 31]
     path.write_text("Report of a device\n\nmade today, at noon\na,b\n1,2\n3,4\n")
-    assert read_file(path, Reading(header=4)).columns["b"].tolist() == [2, 4]
+    assert read_file(path, ReadOptions(header=4)).columns["b"].tolist() == [2, 4]
 
 
 @pytest.mark.parametrize(
@@ -242,11 +242,11 @@ def test_parquet_of_others(tmp_path):
 def test_strict_is_comma_separated_and_typed_by_pandas(tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("a,b\n1,2020-01-01\n?,x\n")
-    table = read_file(path, Reading(strict=True))
+    table = read_file(path, ReadOptions(strict=True))
     assert table.columns["a"].tolist() == ["1", "?"] and table.summary == "2 rows, 2 columns"
     path.write_bytes("a,b\n\u00e9,1\n".encode("cp1252"))
     with refused("DATA", "file"):
-        read_file(path, Reading(strict=True))
+        read_file(path, ReadOptions(strict=True))
 
 
 def test_a_long_cell_is_refused(tmp_path):

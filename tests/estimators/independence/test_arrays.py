@@ -84,6 +84,7 @@ def test_residuals_of_constants_are_independent():
         ((E, np.where(W > 1, np.nan, W)), "y", "missing"),
         ((E, [f"row {place}" for place in range(N)]), "y", "constant"),
         ((E[:3], W[:3]), "x and y", "few"),
+        ((np.random.default_rng(0).normal(size=(N, 100)), W), "x and y", "few"),
     ],
 )
 def test_bad_input_is_refused(arguments, name, code):
@@ -104,6 +105,15 @@ def test_many_columns_need_no_table_of_all_their_products():
     wide = rng.normal(size=(300, 30))
     assert independence_test(wide, wide[:, :1] + wide[:, 1:2] ** 2, rng.normal(size=(300, 2))).p_value < 0.05
     assert independence_test(wide, rng.normal(size=(300, 30)), groups=np.arange(300) // 2).p_value > 0.001
+
+
+def test_columns_may_have_more_functions_than_there_are_rows():
+    """60 columns have 480 functions in 400 rows; information is from 4 of each."""
+    rng = np.random.default_rng(1)
+    wide = np.column_stack([E, rng.normal(size=(N, 59))])
+    dependent = independence_test(wide, E + W)
+    assert dependent.p_value < 1e-10 and dependent.observed.low <= np.log(2) / 2 <= dependent.observed.high
+    assert independence_test(wide, W).p_value > 0.05
 
 
 @pytest.mark.parametrize("sites", [2, 40])

@@ -62,7 +62,7 @@ class Smooth:
 
     @cached_property
     def categories(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Of a column of categories: the code [n] of each row, by its values of the functions, and rows of each code."""
+        """Of a column of categories: the code [n] of each row, by its values of the functions, and rows of each."""
         first = self.functions[:, self.degrees == 1].round(9)
         _, codes, sizes = np.unique(first, axis=0, return_inverse=True, return_counts=True)
         return codes.reshape(-1), sizes
@@ -122,8 +122,10 @@ def independent_columns(columns: Values) -> NDArray[np.bool_]:
 
 
 def not_spanned(triangle: Values) -> NDArray[np.bool_]:
-    """Which columns are not spanned by those before them, by the triangle [d, d] of their QR decomposition."""
-    return np.abs(np.diag(triangle)) > MIN_NEW_SHARE * np.linalg.norm(triangle, axis=0)
+    """Which columns are not spanned by those before them, by the triangle [min(n, d), d] of their QR decomposition."""
+    new_parts = np.zeros(triangle.shape[1])  # columns after the n-th are spanned
+    new_parts[: len(triangle)] = np.abs(np.diag(triangle))
+    return new_parts > MIN_NEW_SHARE * np.linalg.norm(triangle, axis=0)
 
 
 def _indicators(codes: NDArray[np.intp]) -> tuple[Values, int]:
