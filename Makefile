@@ -38,7 +38,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies docs-results export-model golden help measure peers promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report audit site test test-system test-slow test-gpu bench drill infra-secrets ui clean
+.PHONY: check-dependencies docs-results export-model golden help measure peers promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report audit site test test-system test-slow test-gpu bench infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -128,9 +128,6 @@ test-gpu: $(READY) ## run the checks that need a GPU
 
 golden: $(READY) ## compare the tables in runs/tables with those of v0.1.0 (after make sweep-all PROFILE=smoke)
 	@$(PYTHON) -m tests.golden
-
-drill: $(READY) ## interrupt sweeps by real faults and check that nothing is lost (ARGS="--rounds 5 --faults driver,server")
-	@$(INFOSCOPE) drill
 
 bench: $(READY) ## measure the speed ratios against straightforward baselines, in one run
 	@$(PYTHON) -m pytest -m bench -s tests/benchmarks

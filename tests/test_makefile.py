@@ -65,7 +65,6 @@ TASKS = {
     "export-model": ([], ["export"]),
     "docs-results": ([], ["docs-results"]),
     "audit": ([], ["audit"]),
-    "drill": ([], ["drill"]),
 }  # fmt: skip
 
 

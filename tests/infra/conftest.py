@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.drill.processes import DISK, Container, Nodes, Processes, separation
+from tests.infra.nodes import Processes, container, separation, start_nodes
 
 
 @dataclass
@@ -37,9 +37,9 @@ def two_nodes(tmp_path_factory, server):
     try:
         tree, apart = folder / "tree", separation() is not None
         tree.mkdir()
-        far = Container(processes, "infoscope-far-node", folder / "disk.log", tree, *DISK) if apart else None
-        nodes = Nodes(processes, folder, containers={2: far})
-        places = {"RAY_ADDRESS": nodes.address, "RAY_AUTH_TOKEN_PATH": str(token), "MLFLOW_TRACKING_URI": server.uri}
+        prefix = container(processes, "infoscope-far-node", folder / "disk.log", tree) if apart else []
+        address = start_nodes(processes, folder, prefix)
+        places = {"RAY_ADDRESS": address, "RAY_AUTH_TOKEN_PATH": str(token), "MLFLOW_TRACKING_URI": server.uri}
         yield Cluster(plain_environment(**places), tree, apart)
     finally:
         processes.end_all()

@@ -14,7 +14,7 @@ from tests.infra.documents import INFRA, KUBERNETES, REPOSITORY, objects
 CONSTRAINTS = dict(line.split("==") for line in (REPOSITORY / "constraints.txt").read_text().split())
 GUIDE = REPOSITORY / "docs" / "clusters.md"
 TEXTS = [path for path in sorted(INFRA.rglob("*")) if path.is_file() and path.suffix not in (".py", ".pyc")]
-TEXTS = [path for path in TEXTS if path.name != ".env" and "drill" not in path.parts]
+TEXTS = [path for path in TEXTS if path.name != ".env"]
 SECRET = re.compile("PASSWORD|SECRET|TOKEN|ACCESS_KEY", re.IGNORECASE)
 COMPOSE = yaml.safe_load((INFRA / "mlflow" / "compose.yaml").read_text())
 IMAGE = re.compile(r"^\s*(?:- )?image:\s*(\S+)", re.MULTILINE)
@@ -179,7 +179,7 @@ def test_every_task_and_file_that_is_named_exists():
     named = 0
     for path in [*TEXTS, GUIDE]:
         text = path.read_text()
-        for task in re.findall(r"\bmake ((?:sweep|table|infra|setup|drill|report|ui|check)[a-z-]*)", text):
+        for task in re.findall(r"\bmake ((?:sweep|table|infra|setup|report|ui|check)[a-z-]*)", text):
             sweep = task.removeprefix("sweep-").removeprefix("table-").replace("-", "_")
             assert task in targets or task == "sweep-" or list(REPOSITORY.glob(f"sweeps/*/{sweep}.py")), task
             named += 1

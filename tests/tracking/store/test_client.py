@@ -18,8 +18,8 @@ from infoscope.tracking.status import status
 from infoscope.tracking.store.client import Client, NoAnswer, connect
 from infoscope.tracking.store.store import Store
 from infoscope.tracking.tags import ALIVE, CELLS, DRIVER
-from infra.drill.proxy import FaultyProxy
 from tests.tracking.cells import begun
+from tests.tracking.store.proxy import FaultyProxy
 
 DOWN = "http://127.0.0.1:9"
 failures = pytest.mark.parametrize("failure", ["error", "lost", "garbled"])
@@ -131,7 +131,6 @@ def test_the_commands_report_a_silent_server_within_one_timeout(impatient, proxy
 @pytest.mark.system
 @failures
 def test_repeatable_requests_are_repeated(store, proxy, failure):
-    proxy.fail(failure, share=0.0)
     draws = iter([failure, None])
     proxy.next_failure = lambda: next(draws, None)
     assert store.client.get_experiment(store.experiment_id).name == store.experiment

@@ -44,7 +44,6 @@ PROGRAMS = {  # modules that declare a COMMAND, and descriptions
     "report": ("analysis.report", "write one page with all tables and figures of a profile"),
     "docs-results": ("analysis.docs_results", "write docs/results: tables next to the published ones, a leaderboard"),
     "audit": ("analysis.sample_estimators.audit", "test the invariances of estimators, ours and installed ones"),
-    "drill": ("infra.drill.rounds", "interrupt sweeps by real faults and check that nothing is lost"),
 }
 TABLE = "print and save a table of a sweep from the runs in MLflow"
 QUIET = {
