@@ -38,7 +38,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies docs-results export-model golden help measure peers promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report audit site test test-system test-slow test-gpu bench infra-secrets ui clean
+.PHONY: check-dependencies docs-results export-model golden help measure peers promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report site test test-system test-slow test-gpu bench infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -88,9 +88,6 @@ represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv 
 
 screen: $(READY) ## which columns depend on a target, or on each other (DATA=table.csv, or DATA=examples/genes TARGET=phenotype; X="g*,snp2" GROUPS=household CONTINUOUS= DISCRETE= ANGLES=hour:24 ARGS="--level .1 --rows 2000")
 	@$(INFOSCOPE) screen $(ON_FILE)
-
-audit: $(READY) ## test the invariances of estimators of MI, ours and installed ones
-	@$(INFOSCOPE) audit
 
 peers: $(READY) ## install public estimators of MI for comparison into .peers, 3 GB (PEERS="npeet-plus ennemi")
 	@$(PYTHON) -m infra.peers

@@ -64,7 +64,6 @@ TASKS = {
     "promote": ([], ["promote"]),
     "export-model": ([], ["export"]),
     "docs-results": ([], ["docs-results"]),
-    "audit": ([], ["audit"]),
 }  # fmt: skip
 
 

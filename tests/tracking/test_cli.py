@@ -133,7 +133,7 @@ def test_errors_of_the_program_are_raised():
 def test_sweeps_and_tables_are_found_by_their_files():
     """Those that load logged models come last of the sweeps. Every table has a command."""
     assert {"critic-capacity", "usable-leakage"} <= set(names("sweeps")) and "streams" not in names("sweeps")
-    assert {"partition", "audit"} <= set(names("analysis")) and "figures" not in names("analysis")
+    assert {"partition", "known-laws"} <= set(names("analysis")) and "figures" not in names("analysis")
     assert sorted(sweeps_in_order()) == sorted(names("sweeps"))
     assert sweeps_in_order()[-2:] == ["entanglement-attacks", "usable-leakage"]
     assert module_of("critic-capacity") == "sweeps.mi_benchmark.critic_capacity"

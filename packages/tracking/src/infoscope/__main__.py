@@ -43,7 +43,6 @@ PROGRAMS = {  # modules that declare a COMMAND, and descriptions
     "screen": ("analysis.screen", "find the columns of your own table that depend on a target or on each other"),
     "report": ("analysis.report", "write one page with all tables and figures of a profile"),
     "docs-results": ("analysis.docs_results", "write docs/results: tables next to the published ones, a leaderboard"),
-    "audit": ("analysis.sample_estimators.audit", "test the invariances of estimators, ours and installed ones"),
 }
 TABLE = "print and save a table of a sweep from the runs in MLflow"
 QUIET = {

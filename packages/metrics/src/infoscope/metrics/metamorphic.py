@@ -17,9 +17,9 @@ from infoscope.errors import UnknownName
 from infoscope.estimators.checks import generator_or_default
 
 Estimator = Callable[[NDArray, NDArray], float]
-_HOLDS, FAILS, NOT_OFFERED = "holds", "fails", "not offered"
-EXACT = 0.01  # nats, tolerance of identities: rounding and jitter
-STATISTICAL = 0.1  # nats, tolerance of properties that hold in expectation: an acceptable bias
+_HOLDS, _FAILS, _NOT_OFFERED = "holds", "fails", "not offered"
+_EXACT = 0.01  # nats, tolerance of identities: rounding and jitter
+_STATISTICAL = 0.1  # nats, tolerance of properties that hold in expectation: an acceptable bias
 _CLASSES, _DIM = 4, 6
 
 
@@ -47,9 +47,8 @@ def audit(
     n: int = 600,
     repeats: int = 5,
     generator: np.random.Generator | None = None,
-    names: Iterable[str] | None = None,
 ) -> tuple[Check, ...]:
-    """The checks of `estimator`, a function (x [n, d] float64, y) -> nats; names: only these checks.
+    """The checks of `estimator`, a function (x [n, d] float64, y) -> nats.
 
     y           `labels`, int64 [n] (or [n, m]), and `numbers`, float64 [n, d]. If the estimator raises an error on
                 untransformed data, the check is not offered
@@ -60,18 +59,17 @@ def audit(
     require_int("n", n, 100)
     require_int("repeats", repeats, 2)
     kinds = list(y)
-    if not kinds or not set(kinds) <= set(CHECKS):
-        raise UnknownName(f"y must be some of {', '.join(CHECKS)}, got {kinds}.")
+    if not kinds or not set(kinds) <= set(_CHECKS):
+        raise UnknownName(f"y must be some of {', '.join(_CHECKS)}, got {kinds}.")
     generator = generator_or_default(generator)
     return tuple(
-        run_check(name, kind, check, tolerance, estimator, n, repeats, generator)
+        _run_check(name, kind, check, tolerance, estimator, n, repeats, generator)
         for kind in kinds
-        for name, (check, tolerance) in CHECKS[kind].items()
-        if names is None or name in names
+        for name, (check, tolerance) in _CHECKS[kind].items()
     )
 
 
-def run_check(
+def _run_check(
     name: str, kind: str, check: Callable, tolerance: float, estimator: Estimator, n: int, repeats: int,
     generator: np.random.Generator,
 ) -> Check:  # fmt: skip
@@ -83,25 +81,25 @@ def run_check(
             raise ArithmeticError(f"the estimate is {value}")
         return value
 
-    violations, failing = [], NOT_OFFERED
+    violations, failing = [], _NOT_OFFERED
     try:
         for draw in generator.spawn(repeats):
             data = _DATA[kind](n, draw)
             if not violations:
                 number(*data)
-                failing = FAILS
+                failing = _FAILS
             violations.append(check(number, data, draw))
     except Exception as error:  # noqa: BLE001
         refused = (kind, name) in _ANOTHER_INPUT and not isinstance(error, ArithmeticError)
         first_line = (str(error).splitlines() or [""])[0]
-        verdict = NOT_OFFERED if refused else failing
+        verdict = _NOT_OFFERED if refused else failing
         return Check(name, kind, np.nan, np.nan, tolerance, verdict, f"{type(error).__name__}: {first_line}")
     violations = np.array(violations)
-    if tolerance == EXACT:
+    if tolerance == _EXACT:
         largest = float(violations.max())
-        return Check(name, kind, largest, np.nan, tolerance, FAILS if largest > tolerance else _HOLDS)
+        return Check(name, kind, largest, np.nan, tolerance, _FAILS if largest > tolerance else _HOLDS)
     mean, error = float(violations.mean()), float(violations.std(ddof=1) / np.sqrt(repeats))
-    return Check(name, kind, mean, error, tolerance, FAILS if mean - 2 * error > tolerance else _HOLDS)
+    return Check(name, kind, mean, error, tolerance, _FAILS if mean - 2 * error > tolerance else _HOLDS)
 
 
 def labelled(n: int, g: np.random.Generator) -> tuple[NDArray, NDArray]:
@@ -153,32 +151,31 @@ def _chain_rule(estimate: Estimator, data: tuple[NDArray, NDArray], g: np.random
 
 
 _ANY = {
-    "permute rows": (unchanged_by(_permuted), EXACT),
-    "rescale x and y": (unchanged_by(lambda x, y, g: (1000 * x, 1000 * y)), EXACT),
-    "rescale x alone": (unchanged_by(lambda x, y, g: (100 * x, y)), EXACT),
-    "rescale one column": (unchanged_by(lambda x, y, g: (x * np.r_[100.0, np.ones(x.shape[1] - 1)], y)), EXACT),
-    "permute columns": (unchanged_by(lambda x, y, g: (x[:, ::-1], y)), EXACT),
-    "swap x and y": (lambda estimate, data, g: abs(estimate(*data) - estimate(*data[::-1])), EXACT),
-    "duplicate rows": (unchanged_by(lambda x, y, g: (np.repeat(x, 2, axis=0), np.repeat(y, 2, axis=0))), STATISTICAL),
+    "permute rows": (unchanged_by(_permuted), _EXACT),
+    "rescale x and y": (unchanged_by(lambda x, y, g: (1000 * x, 1000 * y)), _EXACT),
+    "rescale x alone": (unchanged_by(lambda x, y, g: (100 * x, y)), _EXACT),
+    "rescale one column": (unchanged_by(lambda x, y, g: (x * np.r_[100.0, np.ones(x.shape[1] - 1)], y)), _EXACT),
+    "permute columns": (unchanged_by(lambda x, y, g: (x[:, ::-1], y)), _EXACT),
+    "swap x and y": (lambda estimate, data, g: abs(estimate(*data) - estimate(*data[::-1])), _EXACT),
+    "duplicate rows": (unchanged_by(lambda x, y, g: (np.repeat(x, 2, axis=0), np.repeat(y, 2, axis=0))), _STATISTICAL),
     "add noise columns": (
         unchanged_by(lambda x, y, g: (np.hstack([x, g.normal(size=(len(x), _DIM))]), y)),
-        STATISTICAL,
+        _STATISTICAL,
     ),
-    "independence": (lambda estimate, data, g: abs(estimate(data[0], g.permutation(data[1]))), STATISTICAL),
+    "independence": (lambda estimate, data, g: abs(estimate(data[0], g.permutation(data[1]))), _STATISTICAL),
     "data processing": (  # noise on x cannot add information
         lambda estimate, data, g: max(
             0.0, estimate(data[0] + 0.5 * g.normal(size=data[0].shape), data[1]) - estimate(*data)
         ),
-        STATISTICAL,
+        _STATISTICAL,
     ),
 }  # name -> (check, tolerance in nats)
 _LABELS = {
-    "rename labels": (unchanged_by(lambda x, y, g: (x, 3 + 7 * g.permutation(_CLASSES)[y])), EXACT),
-    "one-hot labels": (unchanged_by(lambda x, y, g: (x, np.eye(_CLASSES, dtype=np.int64)[y])), EXACT),
-    "at most H(y)": (_below_entropy, STATISTICAL),
-    "chain rule": (_chain_rule, STATISTICAL),
+    "rename labels": (unchanged_by(lambda x, y, g: (x, 3 + 7 * g.permutation(_CLASSES)[y])), _EXACT),
+    "one-hot labels": (unchanged_by(lambda x, y, g: (x, np.eye(_CLASSES, dtype=np.int64)[y])), _EXACT),
+    "at most H(y)": (_below_entropy, _STATISTICAL),
+    "chain rule": (_chain_rule, _STATISTICAL),
 }
-CHECKS = {"labels": _ANY | _LABELS, "numbers": _ANY}
-UNITS = tuple(name for name in _ANY if name.startswith("rescale"))  # the checks of changed units
+_CHECKS = {"labels": _ANY | _LABELS, "numbers": _ANY}
 # Labels as x, and several columns of labels: an estimator need not take them.
 _ANOTHER_INPUT = {("labels", "swap x and y"), ("labels", "one-hot labels"), ("labels", "chain rule")}
