@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 
 # Values reach the program unchanged: neither make nor a shell interprets them. Variables about your own file count only
 # on the command line of make, not in the environment, where a Y may have another meaning.
-ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS PEERS TARGET TARGETS DOMAIN ITEMS MODEL
+ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS TARGET TARGETS DOMAIN ITEMS MODEL
 SETTINGS := PROFILE SET ARGS PORT
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 OTHERS := $(filter-out $(SETTINGS) $(ON_FILES) PYTHON READY SHELL,$(GIVEN))
@@ -38,7 +38,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies docs-results export-model golden help measure peers promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report site test test-system test-slow test-gpu bench infra-secrets ui clean
+.PHONY: check-dependencies docs-results export-model golden help measure promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report site test test-system test-slow test-gpu bench infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -88,9 +88,6 @@ represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv 
 
 screen: $(READY) ## which columns depend on a target, or on each other (DATA=table.csv, or DATA=examples/genes TARGET=phenotype; X="g*,snp2" GROUPS=household CONTINUOUS= DISCRETE= ANGLES=hour:24 ARGS="--level .1 --rows 2000")
 	@$(INFOSCOPE) screen $(ON_FILE)
-
-peers: $(READY) ## install public estimators of MI for comparison into .peers, 3 GB (PEERS="npeet-plus ennemi")
-	@$(PYTHON) -m infra.peers
 
 infra-secrets: ## write random passwords for the MLflow server of infra/mlflow into its .env
 	@sh infra/mlflow/secrets.sh

@@ -15,6 +15,7 @@ from analysis.common.marks import BLUE, VERMILLION, sheet
 from analysis.common.tables import Result, text_of
 from infoscope.estimators import methods
 from infoscope.estimators.result import LEVEL
+from sweeps.sample_estimators.settings import PACKAGES
 
 BASELINE = "ksg"  # every error is also given as a multiple of its error on the same data
 MIN_SHARE = 0.25  # of the distributions that a method must have answered to be ranked
@@ -35,7 +36,7 @@ def ranking(figures: pd.DataFrame) -> pd.DataFrame:
         coverage = answered["coverage"].dropna()
         rows.append({
             "method": name,
-            "by": "ours" if name in ours else "yours" if ":" in name else "public",
+            "by": author(name, ours),
             "distributions": len(answered),
             "rmse": answered["rmse"].median(),
             "rmse_10": answered["rmse"].quantile(0.1), "rmse_90": answered["rmse"].quantile(0.9),
@@ -44,6 +45,15 @@ def ranking(figures: pd.DataFrame) -> pd.DataFrame:
             "width": answered["width"].median(), "seconds": answered["seconds"].median(),
         })  # fmt: skip
     return pd.DataFrame(rows).sort_values("ratio", kind="stable", ignore_index=True)
+
+
+def author(method: str, ours: set[str]) -> str:
+    """ours, yours (MODULE:NAME), or public: a package or a formula."""
+    if method in ours:
+        return "ours"
+    if ":" in method and not method.startswith(PACKAGES):
+        return "yours"
+    return "public"
 
 
 def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Result:

@@ -1,5 +1,5 @@
-"""The methods of the sweep known-laws: all methods for arrays, formulas that treat labels as numbers, installed peers,
-and your own as MODULE:NAME; the time and memory of an estimate.
+"""The methods of the sweep known-laws: all methods for arrays, formulas that treat labels as numbers, and any other as
+MODULE:NAME; the time and memory of an estimate.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import Case
 from infoscope.errors import UnknownName
 from infoscope.estimators import Estimate, classifier, estimate, knn, methods, npeet
-from infoscope.estimators.arrays.protocol import ANY, Method, as_pairs, takes_kinds
+from infoscope.estimators.arrays.protocol import ANY, as_pairs, takes_kinds
 from infoscope.estimators.arrays.registry import METHODS, as_method
 from infoscope.estimators.knn import Continuous, Discrete
-from sweeps.sample_estimators.peers import PEERS
 from sweeps.sample_estimators.settings import FORMULAS
 
 K = 5  # neighbours
@@ -56,36 +55,25 @@ _SECONDS: dict[str, tuple[float, float, float]] = {
     "njee": (5.0, 3.0, 12.0),
     "minde": (6.0, 6.0, 20.0),
     "mmg": (6.0, 6.0, 20.0),
-    **dict.fromkeys(("npeet-plus", "infomeasure", "ennemi-sum", "sklearn-sum"), (0.3, 1.5, 10.0)),
-    "bmi-cca": (0.01, 0.03, 20.0),
-    "bmi-ksg": (15.0, 15.0, 300.0),
-    **dict.fromkeys(("bmi-mine", "bmi-infonce", "bmi-nwj", "bmi-dv", "latentmi"), (60.0, 60.0, 120.0)),
-    **dict.fromkeys(("torch-mist-smile", "torch-mist-mine", "torch-mist-infonce"), (30.0, 30.0, 60.0)),
-    "npeet-plus-bootstrap": (300.0, 1500.0, 10_000.0),
 }
 
 
-def installed_methods() -> tuple[str, ...]:
-    """The names of all methods except peers that are not installed."""
-    return tuple(name for name in all_methods() if name not in PEERS or PEERS[name].installed())
-
-
 def all_methods() -> tuple[str, ...]:
-    """The names of all methods, including peers that are not installed."""
-    return (*(method.name for method in methods()), *FORMULAS, *PEERS)
+    """The names of all methods and formulas."""
+    return (*(method.name for method in methods()), *FORMULAS)
 
 
 def require_known(word: str) -> None:
     """Raises UnknownName unless a word is "all" or the name of a method; does not import all methods."""
     if ":" in word:
         as_method(word)
-    elif word not in ("all", *FORMULAS, *PEERS) and word not in METHODS:
+    elif word not in ("all", *FORMULAS) and word not in METHODS:
         names = ", ".join(all_methods())
         raise UnknownName(f'setting methods must be "all", MODULE:NAME or one of {names}, got {word}')
 
 
 def source_field(method: str) -> dict[str, str]:
-    """For your own method, MODULE:NAME, a field with the digest of its file, so that a changed one is run again."""
+    """For a method MODULE:NAME, a field with the digest of its file, so that a changed one is run again."""
     if ":" not in method:
         return {}
     file = Path(import_module(method.partition(":")[0]).__file__)
@@ -98,7 +86,7 @@ def accepts(method: str, law: str) -> bool:
     if method in FORMULAS:
         mixed = case.y in ("labels", "counts") and x == "continuous"
         return mixed and (method == "labels-as-numbers" or case.measure == "mi")
-    takes = getattr(_method(method), "takes", ANY)
+    takes = getattr(as_method(method), "takes", ANY)
     if case.measure == "co-information":
         return method == "ksg"
     if case.measure == "cmi" and method not in _CONDITIONAL or case.y == "counts" and method == "classifier":
@@ -122,7 +110,7 @@ def estimate_by(method: str, case: Case, variables: Sequence[Any], generator: np
         return _formula(method, variables)
     typed = _typed(case, variables[:-1] if case.grouped else variables)
     if case.measure == "mi":
-        return estimate(*typed, _method(method), variables[-1] if case.grouped else None, generator)
+        return estimate(*typed, method, variables[-1] if case.grouped else None, generator)
     if case.measure == "co-information":
         return knn.co_information(*typed, k=K)
     if method == "ksg":
@@ -134,16 +122,9 @@ def estimate_by(method: str, case: Case, variables: Sequence[Any], generator: np
 @functools.cache
 def warm_up(method: str) -> None:
     """Imports and compiles a method once per process, so that its measured duration does not include this."""
-    if method in PEERS:
-        PEERS[method].start()
-        return
     case, generator = catalogue.case("gaussian-2"), np.random.default_rng(0)
     with contextlib.suppress(ValueError):  # it may accept only labels
         estimate_by(method, case, case.sample(200, generator), generator)
-
-
-def _method(name: str) -> Method:
-    return PEERS[name] if name in PEERS else as_method(name)
 
 
 def _formula(method: str, variables: Sequence[Any]) -> Estimate:

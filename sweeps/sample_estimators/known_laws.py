@@ -1,13 +1,13 @@
 """How accurate are estimates of mutual information, and do their intervals cover the true value?
 
 All methods for arrays estimate the information of distributions with known truth (`infoscope.data.tasks.catalogue`)
-from the same data sets: our methods, formulas of packages that treat labels as numbers, installed peers (`make peers`),
-and your own as MODULE:NAME. If a method raises an error, the data set counts as refused, with the reason. Estimates are
-never clipped.
+from the same data sets: our methods, formulas of packages that treat labels as numbers, and as MODULE:NAME your own or
+a public package's (`sweeps.sample_estimators.peers`). If a method raises an error, the data set counts as refused, with
+the reason. Estimates are never clipped.
 
 Items that are paired by labels have one sample size, that of the published benchmark (Gowri et al. 2024) or the
 available one, as do the distributions of the table of cost. Durations are those of one thread. Memory is the largest
-amount that an estimate adds; it is not measured for peers, which run in another process.
+amount that an estimate adds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from infoscope.data import data_root
 from infoscope.data.tasks import catalogue, resampled
 from infoscope.data.tasks.cases import draws
-from infoscope.errors import InvalidInput, UnknownName, WrongType
+from infoscope.errors import UnknownName, WrongType
 from infoscope.estimators.reading.result import METHOD as READING
 from infoscope.estimators.reading.result import packaged
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid
@@ -32,15 +32,14 @@ from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators._methods import (
     accepts,
+    all_methods,
     estimate_by,
-    installed_methods,
     peak_memory,
     require_known,
     seconds,
     source_field,
     warm_up,
 )
-from sweeps.sample_estimators.peers import PEERS
 from sweeps.sample_estimators.settings import LEVELS
 
 ONE_SIZE = ("resampled", "reduction", "real-tables", "cost")  # collections with the sample size `size_of_items`
@@ -73,7 +72,7 @@ PROFILES = {
 
 def cells(profile: Profile) -> Iterator[dict]:
     """One cell per distribution, sample size, method that accepts its types, and block of data sets."""
-    methods = installed_methods() if profile.methods == ("all",) else profile.methods
+    methods = all_methods() if profile.methods == ("all",) else profile.methods
     for law, collection, most in available(laws_of(profile)):
         sizes = [n for n in profile.sizes if n <= most]
         if collection in ONE_SIZE:
@@ -132,8 +131,6 @@ def available(collections: Mapping[str, str]) -> Iterator[tuple[str, str, float]
 def check(cell: dict) -> None:
     catalogue.case(cell["law"])
     require_minimum(cell, {"n": 50, "sets": 1, "block": 0})
-    if cell["method"] in PEERS and not PEERS[cell["method"]].installed():
-        raise InvalidInput(f"method must be installed (make peers), got {cell['method']!r}.")
     if not accepts(cell["method"], cell["law"]):
         raise WrongType(f"method must accept the types of {cell['law']}, got {cell['method']!r}.")
 
@@ -164,7 +161,7 @@ def trial(pack: Pack, report: Report) -> None:
                         "high": found.high}  # fmt: skip
             row |= {
                 "seconds": time.perf_counter() - began,
-                "memory": math.nan if cell["method"] in PEERS else memory.mib,
+                "memory": memory.mib,
                 "floor": math.nan,
             }
             if "-at-" in cell["law"]:

@@ -1,11 +1,8 @@
-"""Which columns of a table depend on its target? Selections of a screen and of public packages, compared with the
-truth.
+"""Which columns of a table depend on its target? The selection of a screen, compared with the truth.
 
 The tables of `infoscope.data.tasks.tables` have numbers, counts, levels, categories and angles, 300 to 5,000 rows, and
-some redundant or weakly dependent columns, groups of rows or missing values. Every method selects columns of the same
-tables at a false discovery rate of 5 % (boruta with its defaults). For the screen the coverage of its intervals is also
-measured, for columns and the target and, as `pairs`, for all pairs of columns. Packages get only the rows without
-missing values, and the cosine and sine of an angle, which is selected if either is.
+some redundant or weakly dependent columns, groups of rows or missing values. Columns are selected at a false discovery
+rate of 5 %; the coverage of intervals is measured for columns and the target and, as `pairs`, for all pairs of columns.
 """
 
 from __future__ import annotations
@@ -25,10 +22,9 @@ from infoscope.metrics import screen
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from sweeps import datasets
 from sweeps.checks import require_minimum
-from sweeps.sample_estimators.peers import SELECTIONS
 from sweeps.sample_estimators.settings import PAIRS, SCREEN, TEST_LEVEL
 
-METHODS = (SCREEN, PAIRS, *SELECTIONS)
+METHODS = (SCREEN, PAIRS)
 LAPTOP = dict(tables=tuple(TABLES), methods=METHODS, sets=2)
 PROFILES = {
     "smoke": Profile(tables=("forms-small", "redundant-small"), methods=(SCREEN,), sets=1),
@@ -52,7 +48,7 @@ def check(cell: dict) -> None:
 def cost(cell: dict) -> float:
     """Approximate seconds on one core."""
     columns = len(TABLES[cell["table"]].columns)
-    return {SCREEN: 0.1, PAIRS: 0.05 * columns, "boruta": 2.0}.get(cell["method"], 0.2) * columns
+    return {SCREEN: 0.1, PAIRS: 0.05 * columns}[cell["method"]] * columns
 
 
 def screen_metrics(known: KnownTable, table: pd.DataFrame, groups: np.ndarray | None, pairs: bool) -> dict[str, float]:
@@ -80,26 +76,6 @@ def screen_metrics(known: KnownTable, table: pd.DataFrame, groups: np.ndarray | 
     return counted | kept | compared(known, relevant)
 
 
-def package_metrics(name: str, known: KnownTable, table: pd.DataFrame, seed: int) -> dict[str, float]:
-    """The selection of a package compared with the truth, and its duration."""
-    whole, parts = table.dropna(), {}
-    for column in known.columns:
-        if column in known.angles:
-            radians = 2 * np.pi * whole[column] / known.angles[column]
-            parts |= {(column, "cosine"): np.cos(radians), (column, "sine"): np.sin(radians)}
-        else:
-            parts[column, ""] = whole[column]
-    coded = {
-        key: values if pd.api.types.is_numeric_dtype(values) else pd.Series(pd.factorize(values, sort=True)[0])
-        for key, values in (*parts.items(), (("target", ""), whole["target"]))
-    }
-    categories = [not pd.api.types.is_numeric_dtype(values) for values in (*parts.values(), whole["target"])]
-    *x, y = (np.asarray(values, np.float64) for values in coded.values())
-    chosen, seconds = SELECTIONS[name].select(np.stack(x, axis=1), y, categories[:-1], categories[-1], seed)
-    names = list(parts)
-    return compared(known, {names[place][0] for place in chosen}) | {"took_seconds": seconds}
-
-
 def compared(known: KnownTable, found: set[str] | list[str]) -> dict[str, float]:
     """Numbers of correctly and falsely selected columns, and of dependent ones."""
     true = len({*found} & {*known.relevant})
@@ -112,10 +88,7 @@ def trial(pack: Pack, report: Report) -> None:
         known = TABLES[cell["table"]]
         table, groups = known.sample(draws(cell["set"], cell["table"], known.n))
         began = time.perf_counter()
-        if cell["method"] in (SCREEN, PAIRS):
-            found = screen_metrics(known, table, groups, cell["method"] == PAIRS)
-        else:
-            found = package_metrics(cell["method"], known, table, cell["set"])
+        found = screen_metrics(known, table, groups, cell["method"] == PAIRS)
         report.metrics(cell, {"took_seconds": time.perf_counter() - began} | {k: float(v) for k, v in found.items()})
         report.progress((done + 1) / len(pack.cells))
 

@@ -11,7 +11,7 @@ from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import draws
 from infoscope.estimators import estimate, knn, npeet
 from infoscope.tracking import Pack
-from sweeps.sample_estimators._methods import accepts, estimate_by, installed_methods, peak_memory, seconds
+from sweeps.sample_estimators._methods import accepts, all_methods, estimate_by, peak_memory, seconds
 from sweeps.sample_estimators.known_laws import PROFILES, SWEEP, scored, trial
 from tests.infra.documents import REPOSITORY
 from tests.refusals import refused
@@ -40,7 +40,7 @@ def test_methods_are_asked_what_they_take(monkeypatch):
     ("xor", {"ksg"}, {"classifier", "plug-in"}),
 ])  # fmt: skip
 def test_methods_accept_suitable_distributions_only(law, are, are_not):
-    sitting = {method for method in installed_methods() if accepts(method, law)}
+    sitting = {method for method in all_methods() if accepts(method, law)}
     assert are <= sitting and not are_not & sitting
 
 
