@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from infoscope.estimators.variables import quoted
+from infoscope.estimators.guesses import quoted
 
 MARKS = frozenset(["", "?", "nan", "null", "n/a", "#n/a", "<na>", r"\n"])  # missing in every column
 WORDS = frozenset(["na", "none", "-", "--", "."])  # missing among numbers and dates, categories among other texts

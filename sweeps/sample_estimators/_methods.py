@@ -23,9 +23,10 @@ from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import Case
 from infoscope.errors import UnknownName
 from infoscope.estimators import Estimate, classifier, estimate, knn, methods, npeet
-from infoscope.estimators.arrays.protocol import ANY, as_pairs, takes_kinds
+from infoscope.estimators.arrays.protocol import ANY, takes_kinds
 from infoscope.estimators.arrays.registry import METHODS, as_method
 from infoscope.estimators.knn import Continuous, Discrete
+from infoscope.estimators.pairs import as_pairs
 from sweeps.sample_estimators.settings import FORMULAS
 
 K = 5  # neighbours

@@ -23,10 +23,10 @@ from infoscope.checks import one_of
 from infoscope.data import prior
 from infoscope.data.prior import composition
 from infoscope.errors import NoVariation
-from infoscope.estimators.arrays.protocol import Pairs, as_pairs
+from infoscope.estimators.columns import Continuous, Discrete
+from infoscope.estimators.pairs import Pairs, as_pairs
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.simulated import FACTS
-from infoscope.estimators.variables import Continuous, Discrete
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from sweeps import datasets
 from sweeps.checks import require_minimum

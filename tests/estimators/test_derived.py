@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from infoscope.estimators import estimate
+from infoscope.estimators.column_types import as_variable
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.derived import without_combinations, without_functions
-from infoscope.estimators.variables import Continuous, Discrete, as_variable
 from tests.estimators.samples import draws, normal_pairs
 
 

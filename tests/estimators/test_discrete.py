@@ -5,13 +5,13 @@ import pytest
 from scipy.special import digamma, xlogy
 
 from infoscope.estimators import discrete, npeet, uncertainty
+from infoscope.estimators.columns import Discrete
 from infoscope.estimators.knn.estimators import (
     conditional_mutual_information,
     entropy,
     mutual_information,
     total_correlation,
 )
-from infoscope.estimators.variables import Discrete
 from tests.estimators.samples import draws
 from tests.refusals import refused
 

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from infoscope.estimators import distributions
+from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.distributions import RIDGE, Component, Mixture, StudentCopula, kendall, mixture_components
-from infoscope.estimators.variables import as_variable
 from tests.estimators.samples import draws, normal_information, normal_pair
 
 

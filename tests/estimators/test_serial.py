@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from infoscope.estimators import diagnose
+from infoscope.estimators.column_types import as_variable
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.independence import independence_test
 from infoscope.estimators.serial import RowsInSequence, serial_dependence
 from infoscope.estimators.uncertainty import permutation_test
-from infoscope.estimators.variables import Continuous, Discrete, as_variable
 from tests.estimators.samples import draws
 
 N = 1000

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.families.closed_form import Gaussian, Table
 from infoscope.estimators.families.distributions import Categorical
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
-from infoscope.estimators.variables import Continuous, Discrete
 from infoscope.metrics import audit, correlation, errors, pid, rank_agreement
 from infoscope.metrics.decodable import decodable_information, decodable_information_of_items
 from infoscope.metrics.disentanglement import beta_vae_score, dci, factor_vae_score, sap

@@ -10,8 +10,8 @@ import pytest
 from analysis.common.own_data import as_options, listed, read, read_representation, read_table
 from analysis.common.own_files import ReadOptions
 from infoscope import examples
-from infoscope.estimators.arrays.protocol import as_pairs
-from infoscope.estimators.variables import Continuous, Discrete
+from infoscope.estimators.columns import Continuous, Discrete
+from infoscope.estimators.pairs import as_pairs
 from tests.refusals import refused
 
 RNG = np.random.default_rng(0)

@@ -6,7 +6,7 @@ from scipy.special import gammaln, polygamma
 
 from infoscope.estimators import discrete, knn
 from infoscope.estimators.arrays import METHODS, estimate
-from infoscope.estimators.variables import Discrete
+from infoscope.estimators.columns import Discrete
 from tests.estimators.samples import draws
 from tests.refusals import refused
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from infoscope.estimators import estimate
 from infoscope.estimators.arrays.critics import CriticEstimate, CriticMethod, Rows, _independent_batches
-from infoscope.estimators.arrays.protocol import as_pairs
+from infoscope.estimators.pairs import as_pairs
 from tests.estimators.samples import draws, normal_information, normal_pair
 from tests.refusals import refused
 

@@ -5,7 +5,8 @@ import pytest
 
 from infoscope.estimators.arrays import as_pairs
 from infoscope.estimators.arrays.fitting import Preparation, splits
-from infoscope.estimators.variables import Continuous, Discrete, as_variable
+from infoscope.estimators.column_types import as_variable
+from infoscope.estimators.columns import Continuous, Discrete
 from tests.refusals import refused
 
 

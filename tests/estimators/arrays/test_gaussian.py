@@ -5,7 +5,7 @@ import pytest
 from scipy.special import digamma
 
 from infoscope.estimators.arrays import estimate
-from infoscope.estimators.variables import Discrete
+from infoscope.estimators.columns import Discrete
 from tests.estimators.samples import draws, normal_information, normal_pairs
 from tests.refusals import refused
 

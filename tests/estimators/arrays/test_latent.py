@@ -9,9 +9,9 @@ import torch
 from infoscope.estimators.arrays import as_pairs, estimate
 from infoscope.estimators.arrays.fitting import Schedule, splits
 from infoscope.estimators.arrays.latent import METHODS, Latent
+from infoscope.estimators.columns import Continuous
 from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.estimators.variables import Continuous
 from tests.estimators.samples import draws, normal_information, normal_pairs
 
 NAMES = [method.name for method in METHODS]

@@ -8,8 +8,8 @@ import pytest
 from infoscope.estimators.arrays import METHODS, as_pairs, estimate
 from infoscope.estimators.arrays.fitting import Schedule
 from infoscope.estimators.arrays.protocol import takes_kinds
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.neural.bounds import is_bound
-from infoscope.estimators.variables import Continuous, Discrete
 from tests.estimators.samples import draws, normal_information, normal_pairs
 from tests.refusals import refused
 

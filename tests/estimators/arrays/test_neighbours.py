@@ -6,7 +6,7 @@ from scipy.special import gamma, ndtr, xlogy
 
 from infoscope.estimators import knn
 from infoscope.estimators.arrays import estimate, neighbours
-from infoscope.estimators.variables import Continuous
+from infoscope.estimators.columns import Continuous
 from tests.estimators.samples import draws, normal_information, normal_pair, normal_pairs
 from tests.refusals import refused
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from infoscope.estimators.arrays import estimate, normalised
-from infoscope.estimators.variables import Discrete
+from infoscope.estimators.columns import Discrete
 from tests.refusals import refused
 
 

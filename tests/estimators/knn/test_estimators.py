@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.knn.estimators import (
     co_information,
     conditional_mutual_information,
@@ -15,7 +16,6 @@ from infoscope.estimators.knn.estimators import (
     mutual_information,
     total_correlation,
 )
-from infoscope.estimators.variables import Continuous, Discrete
 from tests.estimators.samples import normal_information, normal_pair
 
 LN2 = np.log(2)

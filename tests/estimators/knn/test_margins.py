@@ -7,6 +7,8 @@ import pytest
 from scipy import stats
 
 from infoscope.estimators import uncertainty
+from infoscope.estimators.column_types import as_variable
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.knn.estimators import (
     co_information,
     conditional_mutual_information,
@@ -14,7 +16,7 @@ from infoscope.estimators.knn.estimators import (
     mutual_information,
     total_correlation,
 )
-from infoscope.estimators.variables import Continuous, Discrete, as_variable, heavy_tails, l_kurtosis
+from infoscope.estimators.scales import heavy_tails, l_kurtosis
 from tests.estimators.samples import normal_pairs, sample_of
 
 RANKED = "normal scores"

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import digamma
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.knn.estimators import (
     co_information,
     conditional_mutual_information,
@@ -14,7 +15,6 @@ from infoscope.estimators.knn.estimators import (
     mutual_information,
     total_correlation,
 )
-from infoscope.estimators.variables import Continuous, Discrete
 from tests.estimators.samples import normal_pair
 from tests.refusals import refused
 

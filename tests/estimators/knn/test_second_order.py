@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from infoscope.estimators import knn
+from infoscope.estimators.column_types import as_variable
+from infoscope.estimators.columns import Discrete
 from infoscope.estimators.knn.estimators import (
     CONDITIONAL_MARGINS,
     PAIR_MARGINS,
@@ -14,7 +16,6 @@ from infoscope.estimators.knn.estimators import (
     second_order_error,
 )
 from infoscope.estimators.uncertainty import subsample
-from infoscope.estimators.variables import Discrete, as_variable
 
 
 def coins(generator, n, share, number):

@@ -10,11 +10,11 @@ import warnings
 import numpy as np
 import pytest
 
-from infoscope.estimators.arrays.protocol import as_pairs
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.discrete import plug_in
+from infoscope.estimators.pairs import as_pairs
 from infoscope.estimators.reading.figures import MEANING, NAMES, VERSION, figures
 from infoscope.estimators.reading.figures_neighbours import local_information, neighbours
-from infoscope.estimators.variables import Continuous, Discrete
 
 OF_DRAWS = ("heldout", "component", "quadratic", "best_", "matched", "tree", "label_", "permuted", "half", "quarter",
             "local_gaussian", "local_anisotropy", "distance", "table_gain", "lower_bound")  # fmt: skip

@@ -5,10 +5,10 @@ import pytest
 from scipy.special import digamma
 
 from infoscope.estimators import knn
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.uncertainty import _engine
 from infoscope.estimators.uncertainty._engine import resampled
 from infoscope.estimators.uncertainty.subsampling import half_samples, leave_one_out
-from infoscope.estimators.variables import Continuous, Discrete
 from tests.estimators.samples import draws, sample_of
 from tests.refusals import refused
 

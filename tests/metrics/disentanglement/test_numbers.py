@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.estimators.variables import Continuous, Discrete
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.metrics.disentanglement import dci, explicitness, mig, minimality, published_infomec, report, sap
 from infoscope.metrics.disentanglement.registry import SCORES
 from infoscope.metrics.factor_information.arrays import from_arrays

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infoscope.estimators.variables import Discrete
+from infoscope.estimators.columns import Discrete
 from infoscope.metrics import pid
 
 BIT = np.log(2)

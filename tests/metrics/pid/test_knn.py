@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from infoscope.estimators import knn
-from infoscope.estimators.variables import Discrete
+from infoscope.estimators.columns import Discrete
 from infoscope.metrics import pid
 
 GATES = {

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from infoscope.estimators.variables import Continuous
+from infoscope.estimators.columns import Continuous
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 

@@ -7,7 +7,7 @@ jackknife alone covered it in 55 to 83 %, which fails nearly always in some term
 import numpy as np
 import pytest
 
-from infoscope.estimators.variables import Discrete
+from infoscope.estimators.columns import Discrete
 from infoscope.metrics import pid
 
 SETS, LEAST = 40, 32

@@ -9,8 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import integrate
 
+from infoscope.estimators.columns import Discrete
 from infoscope.estimators.families import GradientBoosting, Logistic
-from infoscope.estimators.variables import Discrete
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.representation import report, reporting

@@ -4,6 +4,9 @@ from infoscope.estimators.arrays.registry import diagnose as diagnose
 from infoscope.estimators.arrays.registry import estimate as estimate
 from infoscope.estimators.arrays.registry import methods as methods
 from infoscope.estimators.arrays.registry import normalised as normalised
+from infoscope.estimators.columns import Angle as Angle
+from infoscope.estimators.columns import Continuous as Continuous
+from infoscope.estimators.columns import Discrete as Discrete
 from infoscope.estimators.neural.bounds import BOUNDS as BOUNDS
 from infoscope.estimators.neural.bounds import Bound as Bound
 from infoscope.estimators.neural.bounds import Objective as Objective
@@ -22,9 +25,6 @@ from infoscope.estimators.neural.training import Trace as Trace
 from infoscope.estimators.neural.training import Training as Training
 from infoscope.estimators.neural.training import fit_critic as fit_critic
 from infoscope.estimators.result import Estimate as Estimate
-from infoscope.estimators.variables import Angle as Angle
-from infoscope.estimators.variables import Continuous as Continuous
-from infoscope.estimators.variables import Discrete as Discrete
 from infoscope.sources import ExactPairSource as ExactPairSource
 from infoscope.sources import KnownPairSource as KnownPairSource
 from infoscope.sources import PairSource as PairSource

@@ -20,8 +20,9 @@ from sklearn.mixture import GaussianMixture
 from infoscope.checks import require_int
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import assign_folds
+from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.estimators.variables import Variable, as_variables, join
+from infoscope.estimators.variables import Variable, join
 
 ANY, MIXTURES, STUDENT = "any", "mixtures", "student"  # families
 RIDGE = 1e-4  # added to variances of scores, which are about 1

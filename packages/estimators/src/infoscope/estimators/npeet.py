@@ -36,17 +36,11 @@ from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange, WrongLength
 from infoscope.estimators import knn
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.column_types import as_variable, as_variables
+from infoscope.estimators.columns import Continuous, Discrete, as_matrix, single_columns
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import (
-    Continuous,
-    Discrete,
-    as_matrix,
-    as_variable,
-    as_variables,
-    join,
-    single_columns,
-)
+from infoscope.estimators.variables import join
 
 Terms = list[tuple[int, Estimate]]  # estimates, nats, and the signs with which they are summed
 

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from infoscope.errors import MissingValues, WrongLength
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.result import LEVEL, Estimate, undefined
-from infoscope.estimators.variables import aligns
 
 MIN_KINDS = 4  # for an interval over kinds
 METHOD = "Spearman's rank correlation"

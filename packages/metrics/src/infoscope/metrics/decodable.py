@@ -24,12 +24,12 @@ from torch.nn import functional
 
 from infoscope.checks import one_of, require_int, require_number
 from infoscope.errors import InvalidInput, NoVariation, OutOfRange, WrongLength, WrongShape, WrongType
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.classifier.cross_fitting import calibrating_slope, cross_fit
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.result import Estimate, mean_of, root_sum_squares
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.estimators.variables import aligns
 from infoscope.metrics.accuracy import replicated
 from infoscope.sources import LabelledSource
 

@@ -1,10 +1,10 @@
 from infoscope.estimators.arrays.protocol import Described as Described
 from infoscope.estimators.arrays.protocol import Method as Method
-from infoscope.estimators.arrays.protocol import Pairs as Pairs
-from infoscope.estimators.arrays.protocol import as_pairs as as_pairs
 from infoscope.estimators.arrays.registry import METHODS as METHODS
 from infoscope.estimators.arrays.registry import as_method as as_method
 from infoscope.estimators.arrays.registry import estimate as estimate
 from infoscope.estimators.arrays.registry import estimate_pairs as estimate_pairs
 from infoscope.estimators.arrays.registry import methods as methods
 from infoscope.estimators.arrays.registry import normalised as normalised
+from infoscope.estimators.pairs import Pairs as Pairs
+from infoscope.estimators.pairs import as_pairs as as_pairs

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from infoscope.checks import require_int
 from infoscope.errors import OutOfRange, WrongType
 from infoscope.estimators import discrete
-from infoscope.estimators.arrays.protocol import CATEGORIES, Described, Pairs
+from infoscope.estimators.arrays.protocol import CATEGORIES, Described
 from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.variables import joint_codes
 

@@ -15,8 +15,9 @@ from infoscope.checks import require_number
 from infoscope.errors import TooFew
 from infoscope.estimators.arrays.critics import CriticMethod, Rows, scores_of
 from infoscope.estimators.arrays.fitting import prepared_tensor
-from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
+from infoscope.estimators.arrays.protocol import ANY, Described
 from infoscope.estimators.neural.bounds import BOUNDS, infonce, split
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.threads import threads_for
 

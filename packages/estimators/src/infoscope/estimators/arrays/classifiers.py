@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from infoscope.estimators.arrays.protocol import LABELS, Described, Pairs
+from infoscope.estimators.arrays.protocol import LABELS, Described
 from infoscope.estimators.classifier import cross_fit
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate
 
 

@@ -21,11 +21,12 @@ from torch import Tensor
 from infoscope.checks import one_of
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.arrays.fitting import Split, prepared_tensor, splits, torch_generator
-from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
+from infoscope.estimators.arrays.protocol import ANY, Described
 from infoscope.estimators.neural.bounds import Bound, Scores, as_bound, split
 from infoscope.estimators.neural.critics import Critic, make_critic
 from infoscope.estimators.neural.precision import PRECISIONS
 from infoscope.estimators.neural.training import Training
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import BITS, Estimate
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.units import NATS_PER_BIT

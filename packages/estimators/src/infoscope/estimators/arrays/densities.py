@@ -26,8 +26,9 @@ from torch.nn import functional
 
 from infoscope.errors import InvalidInput, TooFew
 from infoscope.estimators.arrays.fitting import Chain, Preparation, Schedule, Split, evaluated, splits, torch_generator
-from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
+from infoscope.estimators.arrays.protocol import ANY, Described
 from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
 

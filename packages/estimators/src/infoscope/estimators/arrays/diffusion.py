@@ -27,8 +27,9 @@ from infoscope.estimators.arrays.fitting import (
     splits,
     torch_generator,
 )  # fmt: skip
-from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
+from infoscope.estimators.arrays.protocol import ANY, Described
 from infoscope.estimators.families.networks import fully_connected
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.variables import Variable
 

@@ -16,10 +16,11 @@ from torch.nn import functional
 
 from infoscope.checks import one_of, require_int, require_number
 from infoscope.errors import OutOfRange
-from infoscope.estimators.arrays.protocol import Pairs
 from infoscope.estimators.families.networks import fully_connected
+from infoscope.estimators.pairs import Pairs
+from infoscope.estimators.scales import MARGINS, heavy_tails
 from infoscope.estimators.threads import threads_for
-from infoscope.estimators.variables import MARGINS, Variable, heavy_tails
+from infoscope.estimators.variables import Variable
 
 Rows = NDArray[np.intp] | Tensor  # indices
 
@@ -199,7 +200,7 @@ class Preparation:
     ) -> Preparation:
         """Fitted to `rows` (indices or a mask) of the variable.
 
-        margins     as in `variables.prepared`; given: centred only
+        margins     as in `scales.prepared`; given: centred only
         components  how many principal components of the numeric columns are kept at most; None: the columns as they are
 
         ValueError: another word, or no row.

@@ -22,7 +22,8 @@ from infoscope.estimators.arrays.fitting import (
     splits,
     torch_generator,
 )  # fmt: skip
-from infoscope.estimators.arrays.protocol import NUMBERS, Described, Pairs
+from infoscope.estimators.arrays.protocol import NUMBERS, Described
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate, mean_of
 
 _SPLINE_REACH = 4.0  # standard deviations from 0 beyond which a spline is the identity

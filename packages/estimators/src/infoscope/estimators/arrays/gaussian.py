@@ -17,7 +17,8 @@ from scipy.special import digamma
 
 from infoscope.errors import NoVariation, TooFew
 from infoscope.estimators import distributions
-from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS, Described, Pairs
+from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS, Described
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
 from infoscope.estimators.variables import joint_codes
 

@@ -26,9 +26,10 @@ from infoscope.estimators.arrays.fitting import (
     torch_generator,
 )  # fmt: skip
 from infoscope.estimators.arrays.neighbours import with_half_samples
-from infoscope.estimators.arrays.protocol import ANY, Described, Pairs
+from infoscope.estimators.arrays.protocol import ANY, Described
 from infoscope.estimators.families.networks import fully_connected
 from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate, root_sum_squares
 from infoscope.estimators.variables import Variable, of_kept
 

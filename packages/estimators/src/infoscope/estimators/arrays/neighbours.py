@@ -17,11 +17,13 @@ from scipy.special import digamma, gammaln
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators import uncertainty
-from infoscope.estimators.arrays.protocol import ANY, NUMBERS, Described, Pairs
+from infoscope.estimators.arrays.protocol import ANY, NUMBERS, Described
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.search import nearest
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
-from infoscope.estimators.variables import Variable, join, of_kept, prepared, with_repeated_values, within_steps
+from infoscope.estimators.scales import prepared, with_repeated_values, within_steps
+from infoscope.estimators.variables import Variable, join, of_kept
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.checks import nearest, one_of
 from infoscope.errors import Conflict, NoVariation, UnknownName, WrongType
 from infoscope.estimators.arrays.neighbours import Ksg
-from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, NUMBERS, TAKES, Described, Method, Pairs, as_pairs
+from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, NUMBERS, TAKES, Described, Method
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.columns import Discrete
 from infoscope.estimators.derived import without_functions
 from infoscope.estimators.knn import estimators as knn
+from infoscope.estimators.pairs import Pairs, as_pairs
 from infoscope.estimators.reading.reader import C
 from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import Estimate, mean_of
 from infoscope.estimators.serial import SerialDependence, serial_dependence
-from infoscope.estimators.variables import Discrete, copies, joint_codes
+from infoscope.estimators.variables import copies, joint_codes
 from infoscope.late import needs
 from infoscope.notebook import InNotebook, as_html
 from infoscope.notes import Note
@@ -196,7 +198,7 @@ def estimate(
 ) -> Estimate:
     """I(x; y), nats, of n pairs.
 
-    x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed by column (`variables`)
+    x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed by column (`column_types`)
     method     a name in `METHODS`; a function of x [n, c] and y [n, d], float64, that returns nats (`OwnFunction`); an
                object with a `name` and `estimate(pairs, generator)`; "MODULE:NAME" of one of these. None: the reading
                (`infoscope.estimators.reading`), after `diagnose` has grouped copies and looked for series; for two

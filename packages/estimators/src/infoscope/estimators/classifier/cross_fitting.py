@@ -21,6 +21,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from infoscope.errors import Conflict, InvalidInput, NoVariation, OutOfRange
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.information import Calibration, Information, Names, as_tuple
 from infoscope.estimators.classifier.inputs import (
@@ -34,7 +35,6 @@ from infoscope.estimators.classifier.inputs import (
 from infoscope.estimators.families.protocol import ClassPredictor, Family, fit_each
 from infoscope.estimators.families.registry import as_classifiers
 from infoscope.estimators.threads import threads_for
-from infoscope.estimators.variables import aligns
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from infoscope.errors import NoVariation, OutOfRange, TooFew, UnknownName, WrongLength, WrongShape
-from infoscope.estimators.variables import as_codes, as_matrix
+from infoscope.estimators.columns import as_codes, as_matrix
 
 MIN_FOLDS = 3  # one to evaluate, one to calibrate, one to train
 

@@ -17,10 +17,10 @@ import pandas as pd
 
 from infoscope.checks import require_int, require_number
 from infoscope.errors import MissingValues
+from infoscope.estimators.columns import as_matrix
 from infoscope.estimators.families.complexity import Complexity, table_on_sample
 from infoscope.estimators.families.distributions import Categorical, normal_around, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor, needed
-from infoscope.estimators.variables import as_matrix
 
 
 @dataclass(frozen=True)

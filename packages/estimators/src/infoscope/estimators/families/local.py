@@ -17,9 +17,9 @@ from sklearn import neighbors
 
 from infoscope.checks import require_number
 from infoscope.errors import OutOfRange
+from infoscope.estimators.columns import as_matrix
 from infoscope.estimators.families.distributions import Categorical, FlooredNormal, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor
-from infoscope.estimators.variables import as_matrix
 
 ROWS_AT_ONCE = 1024  # of a distance matrix
 

@@ -10,10 +10,10 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from infoscope.checks import require_int, require_number
+from infoscope.estimators.columns import as_matrix
 from infoscope.estimators.families.distributions import Categorical, without_input
 from infoscope.estimators.families.protocol import CLASSES, Features, Predictor, needed
 from infoscope.estimators.threads import threads_for
-from infoscope.estimators.variables import as_matrix
 
 
 @dataclass(frozen=True)

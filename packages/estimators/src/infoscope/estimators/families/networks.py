@@ -20,9 +20,9 @@ from torch.nn import functional
 from infoscope.checks import one_of, require_int, require_number
 from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.columns import as_matrix
 from infoscope.estimators.families.distributions import Categorical, FlooredNormal, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Features, Predictor
-from infoscope.estimators.variables import as_matrix
 
 ACTIVATIONS = {"relu": nn.ReLU, "softplus": nn.Softplus, "tanh": nn.Tanh}
 

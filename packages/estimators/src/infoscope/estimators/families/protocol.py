@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from sklearn.preprocessing import PolynomialFeatures
 
 from infoscope.errors import NoVariation, WrongType
+from infoscope.estimators.columns import as_codes, as_matrix
 from infoscope.estimators.families.complexity import Complexity
-from infoscope.estimators.variables import as_codes, as_matrix
 
 CLASSES, NUMBERS = "classes", "numbers"
 

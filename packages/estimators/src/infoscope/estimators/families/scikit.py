@@ -18,9 +18,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from infoscope.checks import require_int, require_number
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.columns import as_matrix
 from infoscope.estimators.families.distributions import Categorical, FlooredNormal, with_absent, without_input
 from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Predictor
-from infoscope.estimators.variables import as_matrix
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 
 from infoscope.errors import NoVariation, TooFew
+from infoscope.estimators.alignment import aligns
+from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.independence.association import (
     CATEGORY,
     MAX_DEGREE,
@@ -26,7 +28,7 @@ from infoscope.estimators.independence.beyond import at_most_entropy, beyond, in
 from infoscope.estimators.independence.columns import MAX_CATEGORIES_PER_ROW, smooth_columns
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
-from infoscope.estimators.variables import Variable, aligns, as_variables
+from infoscope.estimators.variables import Variable
 from infoscope.notebook import InNotebook
 
 LEVEL = 0.05  # of a dependence given z, at which it is tested with trees as well
@@ -52,7 +54,7 @@ class IndependenceTest(InNotebook):
 def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = None) -> IndependenceTest:
     """Tests whether x and y are independent, or independent given z.
 
-    x, y, z  [n] or [n, d], typed by column (`estimators.variables`; whole numbers are ordered here); a constant z is
+    x, y, z  [n] or [n, d], typed by column (`estimators.column_types`; whole numbers are ordered here); a constant z is
              ignored
     groups   [n] of rows that depend on one another; groups are independent
 

@@ -11,8 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from infoscope.errors import Conflict, InvalidInput, MissingValues, NoVariation, UnknownName
-from infoscope.estimators.independence.association import ANGLE, CATEGORY, NUMBER, WHOLE, Smooth, smooth
-from infoscope.estimators.variables import (
+from infoscope.estimators.columns import (
     Angle,
     Continuous,
     Discrete,
@@ -20,9 +19,10 @@ from infoscope.estimators.variables import (
     bare_columns,
     categorical,
     columns,
-    factorise,
     single_columns,
 )
+from infoscope.estimators.independence.association import ANGLE, CATEGORY, NUMBER, WHOLE, Smooth, smooth
+from infoscope.estimators.variables import factorise
 
 MAX_CATEGORIES_PER_ROW = 0.5  # of more, a column only names the rows
 

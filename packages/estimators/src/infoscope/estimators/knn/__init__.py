@@ -1,5 +1,6 @@
 """Information measures from nearest neighbours (estimators), and exact neighbour search (search)."""
 
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.knn.estimators import (
     co_information,
     conditional_mutual_information,
@@ -7,7 +8,6 @@ from infoscope.estimators.knn.estimators import (
     mutual_information,
     total_correlation,
 )
-from infoscope.estimators.variables import Continuous, Discrete
 
 __all__ = [
     "Continuous",

@@ -27,23 +27,12 @@ from scipy.special import digamma, ndtri
 
 from infoscope.checks import one_of, require_int
 from infoscope.errors import InvalidInput, NoVariation, OutOfRange
+from infoscope.estimators.column_types import as_variables
+from infoscope.estimators.columns import Discrete, columns, single_columns
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
-from infoscope.estimators.variables import (
-    MARGINS,
-    Discrete,
-    Variable,
-    as_variables,
-    columns,
-    grid_step,
-    heavy_tails,
-    join,
-    joint_codes,
-    of_kept,
-    prepared,
-    row_codes,
-    single_columns,
-)
+from infoscope.estimators.scales import MARGINS, heavy_tails, prepared
+from infoscope.estimators.variables import Variable, grid_step, join, joint_codes, of_kept, row_codes
 from infoscope.notes import Note
 
 NORMAL_QUARTILES = 2 * ndtri(0.75)  # interquartile range of a normal distribution, in standard deviations
@@ -61,7 +50,7 @@ GRID = Note(
 
 @dataclass(frozen=True)
 class Settings:
-    """k, the scales of columns (`variables.prepared`), and codes of groups."""
+    """k, the scales of columns (`scales.prepared`), and codes of groups."""
 
     k: int
     margins: str
@@ -84,7 +73,7 @@ def mutual_information(
 ) -> Estimate:
     """I(x; y), nats.
 
-    x, y         [n] or [n, d], typed per column (see `variables`)
+    x, y         [n] or [n, d], typed per column (see `column_types`)
     k            neighbours; a class with fewer others uses those, one with none is left out (noted)
     method       ksg1 or ksg2; the second only where both variables are continuous
     margins      scaled: standard deviation 1; rank: normal scores; auto: rank where tails are heavy, else scaled;
@@ -437,7 +426,7 @@ def finished(
 
 
 def as_sample(given: dict[str, Any], k: int, margins: str, groups: Any) -> tuple[dict[str, Variable], Settings]:
-    """The variables of the same rows (`variables.as_variables`) and the settings."""
+    """The variables of the same rows (`column_types.as_variables`) and the settings."""
     found, codes = as_variables(groups, **given)
     return found, checked(k, next(iter(found.values())).n, margins, codes)
 

@@ -8,20 +8,17 @@ kept as the larger and the smaller one. Information is in nats, and limited by w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import digamma
 
 from infoscope.estimators import discrete
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.reading.figures_heldout import held_out, in_order, information, screening
 from infoscope.estimators.reading.figures_neighbours import Neighbours, estimates, local_information, mean_of_rows
 from infoscope.estimators.reading.figures_sample import Sample, canonical, gaussian_information, parts
 from infoscope.estimators.variables import joint_codes
-
-if TYPE_CHECKING:  # arrays imports torch
-    from infoscope.estimators.arrays.protocol import Pairs
 
 VERSION = 3
 KS = (1, 3, 5, 10, 20)  # neighbours

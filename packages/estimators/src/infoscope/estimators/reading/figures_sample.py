@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import digamma, ndtri
 
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.variables import Variable, of_kept, row_codes
-
-if TYPE_CHECKING:  # arrays imports torch
-    from infoscope.estimators.arrays.protocol import Pairs
 
 MAX_ROWS, MAX_PARTS = 5_000, 8  # rows of a part, and parts
 MAX_COMPONENTS = 6  # canonical components

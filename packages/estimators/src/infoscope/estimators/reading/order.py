@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.variables import Variable, factorise, joint_codes
-
-if TYPE_CHECKING:  # arrays imports this module
-    from infoscope.estimators.arrays.protocol import Pairs
 
 REFINEMENTS = 3  # how often rows are told apart by what their categories and groups contain
 Codes = NDArray[np.intp]

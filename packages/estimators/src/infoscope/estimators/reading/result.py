@@ -7,13 +7,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from infoscope.estimators.discrete import label_entropy
+from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.order import in_canonical_order
 from infoscope.estimators.reading.reader import A, B, C, Read, Reader, is_narrow, load
@@ -22,9 +22,6 @@ from infoscope.estimators.result import LEVEL, NATS, Estimate, decimals, quantil
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.estimators.variables import Variable, row_codes
 from infoscope.notes import Note
-
-if TYPE_CHECKING:  # arrays imports this module
-    from infoscope.estimators.arrays.protocol import Pairs
 
 NUMBERS, LABELS, CATEGORIES, MIXED = "numbers", "labels", "categories", "mixed"  # types of a pair
 METHOD, PACKAGED = "reading", "reader.npz"

@@ -14,12 +14,14 @@ from scipy.special import digamma
 
 from infoscope.checks import require_int
 from infoscope.errors import NoVariation, OutOfRange
+from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.knn import _numba as neighbours
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.knn.estimators import CONDITIONAL_MARGINS, PAIR_MARGINS, freedom_of, second_order_error
+from infoscope.estimators.scales import prepared
 from infoscope.estimators.uncertainty import _kernels as kernels
 from infoscope.estimators.uncertainty._kernels import sorted_lists
-from infoscope.estimators.variables import Variable, as_variables, join, prepared
+from infoscope.estimators.variables import Variable, join
 
 Weights = NDArray[np.uint8]
 BATCH = 192  # subsamples that are counted together: a budget of memory

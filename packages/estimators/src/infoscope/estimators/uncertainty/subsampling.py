@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import require_int
 from infoscope.errors import Conflict, NoVariation, TooFew
+from infoscope.estimators.alignment import group_codes
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.result import Estimate, root_sum_squares
 from infoscope.estimators.uncertainty._engine import Sample, Weights, class_counts, codes_of, resampled
-from infoscope.estimators.variables import group_codes, join
+from infoscope.estimators.variables import join
 
 MIN_UNITS = 8  # rows or groups to draw subsamples from, for a usable variance
 HALF_SAMPLES, JACKKNIFE = "half-subsamples", "delete-group jackknife"

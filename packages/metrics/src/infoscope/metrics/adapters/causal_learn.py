@@ -9,8 +9,8 @@ import numpy as np
 from causallearn.utils.cit import CIT_Base, register_ci_test
 
 from infoscope.errors import NoVariation
+from infoscope.estimators.columns import Discrete, as_codes
 from infoscope.estimators.independence import independence_test
-from infoscope.estimators.variables import Discrete, as_codes
 
 
 class CausalLearnTest(CIT_Base):

@@ -9,9 +9,9 @@ import numpy as np
 from tigramite.independence_tests.independence_tests_base import CondIndTest
 
 from infoscope.errors import NoVariation
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.independence import IndependenceTest, independence_test
 from infoscope.estimators.serial import RowsInSequence
-from infoscope.estimators.variables import Continuous, Discrete
 
 
 class TigramiteTest(CondIndTest):

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import SplineTransformer
 
 from infoscope.checks import require_int
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.result import Estimate, mean_of, undefined
-from infoscope.estimators.variables import Variable, aligns
+from infoscope.estimators.variables import Variable
 from infoscope.metrics.disentanglement.infomec import chosen_items
 from infoscope.metrics.factor_information.inputs import Factors
 from infoscope.metrics.factor_information.result import SHARE

@@ -17,12 +17,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from infoscope.estimators import knn
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.columns import Discrete
 from infoscope.estimators.families.protocol import Outcome
 from infoscope.estimators.families.scikit import Sklearn
 from infoscope.estimators.families.stacked import Stacked
 from infoscope.estimators.result import Estimate, mean_of, undefined
-from infoscope.estimators.variables import Discrete, Variable, aligns
+from infoscope.estimators.variables import Variable
 from infoscope.metrics.disentanglement.information_based import mean_share, plug_in
 from infoscope.metrics.disentanglement.predictor_based import standardised
 from infoscope.metrics.factor_information.arrays import Latents

@@ -16,9 +16,9 @@ from sklearn.linear_model import LogisticRegression
 
 from infoscope.checks import one_of
 from infoscope.errors import UnknownName
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import LEVEL, Estimate
-from infoscope.estimators.variables import aligns
 from infoscope.metrics.disentanglement.registry import PROTOCOLS, Protocol
 from infoscope.metrics.factor_information.inputs import (
     NUMBERS_AT_ONCE,

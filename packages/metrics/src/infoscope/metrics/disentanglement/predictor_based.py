@@ -19,10 +19,10 @@ from sklearn.svm import LinearSVC
 
 from infoscope.checks import one_of, require_int
 from infoscope.errors import NoVariation, WrongType
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.result import Estimate, clustered_error, undefined
 from infoscope.estimators.threads import threads
-from infoscope.estimators.variables import aligns
 from infoscope.metrics.factor_information.inputs import (
     Factors,
     as_array,

@@ -16,9 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import one_of
 from infoscope.errors import UnknownName
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.column_types import as_variable
+from infoscope.estimators.columns import Discrete
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
-from infoscope.estimators.variables import Discrete, Variable, aligns, as_variable, join
+from infoscope.estimators.variables import Variable, join
 from infoscope.metrics import pid
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
 from infoscope.metrics.disentanglement.registry import SCORES, TERMS

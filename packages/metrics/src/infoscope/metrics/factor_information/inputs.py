@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from infoscope.checks import require_int
 from infoscope.errors import NoVariation, OutOfRange, TooFew, WrongLength, WrongShape, WrongType
-from infoscope.estimators.variables import Continuous, Discrete, as_matrix, as_variable, categorical, columns
+from infoscope.estimators.column_types import as_variable
+from infoscope.estimators.columns import Continuous, Discrete, as_matrix, categorical, columns
 
 NUMBERS_AT_ONCE = 1 << 20  # float64 values of a representation held at a time: 8 MiB
 CODING = "Code other labels column by column with numpy.unique(labels, return_inverse=True)[1]."

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.checks import require_int
 from infoscope.errors import InvalidInput, NoVariation, OutOfRange, UnknownName, WrongLength, WrongType
 from infoscope.estimators import classifier, uncertainty
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks
-from infoscope.estimators.variables import aligns, as_codes
+from infoscope.estimators.columns import as_codes
 from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS, numbers_route
 from infoscope.metrics.partition.report import Items, NullTest, PartitionReport, holm
 from infoscope.metrics.partition.scores import figures, scores, seed_parts, seed_scores, terms_of

@@ -16,7 +16,7 @@ from infoscope.estimators import uncertainty
 from infoscope.estimators.classifier.information import Information
 from infoscope.estimators.classifier.inputs import combined
 from infoscope.estimators.result import NATS, SHARE, Estimate, mean_of, root_sum_squares, undefined
-from infoscope.estimators.variables import jitter
+from infoscope.estimators.scales import jitter
 from infoscope.metrics.pid import ROUNDING
 from infoscope.notes import Note
 

@@ -13,9 +13,10 @@ from sklearn.cluster import KMeans
 from infoscope.checks import require_int
 from infoscope.errors import OutOfRange
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.knn import mutual_information
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import Variable, as_variables, join, joint_codes
+from infoscope.estimators.variables import Variable, join, joint_codes
 from infoscope.metrics.pid.normal import jackknifed
 from infoscope.metrics.pid.tables import broja, discrete_shared_exclusion
 from infoscope.metrics.pid.terms import Decomposition, without_unique

@@ -28,7 +28,8 @@ from infoscope.estimators.knn.estimators import (
 )
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate
-from infoscope.estimators.variables import Variable, join, prepared
+from infoscope.estimators.scales import prepared
+from infoscope.estimators.variables import Variable, join
 from infoscope.metrics.pid.terms import Decomposition, either_specific, from_redundancy, least_specific
 
 

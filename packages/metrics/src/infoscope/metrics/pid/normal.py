@@ -17,9 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.checks import one_of
 from infoscope.errors import Conflict, NoVariation, OutOfRange, WrongShape, WrongType
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.column_types import as_variables
+from infoscope.estimators.columns import Angle, Continuous, Discrete
 from infoscope.estimators.result import NATS, Estimate, quantile
 from infoscope.estimators.uncertainty.subsampling import leave_one_out
-from infoscope.estimators.variables import Angle, Continuous, Discrete, Variable, as_variables
+from infoscope.estimators.variables import Variable
 from infoscope.metrics.pid.terms import ROUNDING, Decomposition, finite
 
 EPS = float(np.finfo(np.float64).eps)

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import require_int
 from infoscope.errors import Conflict, InvalidInput, TooFew, UnknownName, WrongLength
-from infoscope.estimators.arrays.protocol import as_pairs
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks, by_first_appearance
+from infoscope.estimators.column_types import as_variable
+from infoscope.estimators.columns import Continuous, Discrete, as_matrix
 from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.families.closed_form import Ridge
 from infoscope.estimators.families.logistic import Logistic
@@ -22,17 +24,10 @@ from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Family, Out
 from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.families.scikit import GradientBoosting
 from infoscope.estimators.families.stacked import Stacked
+from infoscope.estimators.pairs import as_pairs
 from infoscope.estimators.reading.result import read
 from infoscope.estimators.result import Estimate, mean_of, undefined
-from infoscope.estimators.variables import (
-    Continuous,
-    Discrete,
-    Variable,
-    aligns,
-    as_matrix,
-    as_variable,
-    joint_codes,
-)
+from infoscope.estimators.variables import Variable, joint_codes
 from infoscope.metrics import partition
 from infoscope.metrics.disentanglement import SCORES, Inputs, measure_scores
 from infoscope.metrics.disentanglement.measuring import streams_of, titled

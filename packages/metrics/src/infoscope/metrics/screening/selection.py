@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from infoscope.checks import require_number
 from infoscope.errors import NoVariation, UnknownName, WrongLength
+from infoscope.estimators.alignment import aligns, group_codes
+from infoscope.estimators.columns import Discrete, single_columns
 from infoscope.estimators.independence.association import MIN_ROWS, NUMBER, Smooth, independence, smooth
 from infoscope.estimators.independence.beyond import choose
 from infoscope.estimators.independence.columns import smooth_column
-from infoscope.estimators.variables import Discrete, aligns, group_codes, single_columns
 
 
 @aligns("X", "y")
@@ -51,7 +52,7 @@ class InformationSelector(SelectorMixin, BaseEstimator):
                     (Benjamini & Hochberg 1995)
     drop_redundant  whether to keep only columns that each carry information about y beyond the others
                     (`independence.beyond.choose`)
-    discrete        the columns that are categories: "auto", by their types (`estimators.variables`); or a mask, indices
+    discrete        the columns that are categories: "auto", by their types (`column_types`); or a mask, indices
                     or names
 
     Fitted: scores_ and p_values_ as in `information_scores`, q_values_ [d], and support_, a mask [d]. Tables of pandas,

@@ -15,14 +15,16 @@ from scipy.stats import false_discovery_control
 
 from infoscope.checks import require_int, require_number
 from infoscope.errors import Conflict, OutOfRange, TooFew, UnknownName
+from infoscope.estimators.alignment import aligned, group_codes
 from infoscope.estimators.arrays.registry import estimate
+from infoscope.estimators.columns import bare_columns
 from infoscope.estimators.independence.association import CATEGORY, WHOLE, independence
 from infoscope.estimators.independence.beyond import at_most_entropy, choose
 from infoscope.estimators.independence.columns import Column, as_columns
 from infoscope.estimators.reading.sentences import SERIES_CODE, in_series
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.threads import threads_for
-from infoscope.estimators.variables import aligned, bare_columns, group_codes, of_kept
+from infoscope.estimators.variables import of_kept
 from infoscope.metrics.screening.result import Screen, listed, ordered
 from infoscope.notes import Note
 

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from infoscope.checks import require_int
 from infoscope.errors import OutOfRange, WrongShape
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.families.protocol import ClassPredictor
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.estimators.variables import aligns
 
 TOKENS = re.compile(r"\w+|[^\w\s]+")  # words and runs of other characters, as published
 SPACE = " "  # stands for an empty text, on which some tokenisers fail

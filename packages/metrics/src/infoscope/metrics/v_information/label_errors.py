@@ -17,9 +17,9 @@ from scipy import stats
 
 from infoscope.checks import one_of, require_int
 from infoscope.errors import InvalidInput, MissingValues, NoVariation, OutOfRange, WrongShape, WrongType
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.estimators.variables import aligns
 
 HELD_OUT, IN_SAMPLE = "held out", "in sample"
 NOISES = ("symmetric", "pair")

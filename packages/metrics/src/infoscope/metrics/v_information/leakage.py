@@ -17,10 +17,11 @@ from torch.nn import functional
 
 from infoscope.checks import require_int
 from infoscope.errors import NoVariation, OutOfRange, TooFew, WrongLength, WrongType
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.columns import as_matrix
 from infoscope.estimators.families.networks import Network, fully_connected, outputs
 from infoscope.estimators.families.protocol import Features
-from infoscope.estimators.variables import aligns, as_matrix
 from infoscope.metrics.v_information.measures import estimate
 
 

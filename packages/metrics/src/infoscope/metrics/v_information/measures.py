@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 
 from infoscope.checks import one_of
 from infoscope.errors import Conflict, OutOfRange, WrongType
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.complexity import PacBound, pac_bound
 from infoscope.estimators.families.protocol import Bounded, Outcome, as_outcome
 from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.estimators.variables import aligns
 from infoscope.metrics.v_information.predictions import (
     FLOOR,
     Calibration,

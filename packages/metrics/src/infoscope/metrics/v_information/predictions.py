@@ -15,8 +15,8 @@ from scipy.special import log_softmax
 from infoscope.errors import OutOfRange, WrongLength, WrongShape, WrongType
 from infoscope.estimators.classifier.cross_fitting import expected_calibration_error, floored
 from infoscope.estimators.classifier.inputs import assign_folds, coded
+from infoscope.estimators.columns import as_codes, as_matrix, require_values
 from infoscope.estimators.families.protocol import Family, Outcome, Predictor, fit_each, take
-from infoscope.estimators.variables import as_codes, as_matrix, require_values
 
 FLOOR = 1e-6  # default least probability of a class
 

@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike
 
 from infoscope.checks import require_int
 from infoscope.errors import OutOfRange, UnknownName
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import coded
 from infoscope.estimators.families.protocol import Outcome, as_outcome
 from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.result import clustered_error
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.estimators.variables import aligns
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, cross_fitted
 
 

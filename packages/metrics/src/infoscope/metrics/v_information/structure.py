@@ -19,10 +19,10 @@ from sklearn.metrics import roc_auc_score
 
 from infoscope.checks import one_of
 from infoscope.errors import NoVariation, OutOfRange, WrongLength, WrongShape, WrongType
+from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.protocol import as_outcome
 from infoscope.estimators.families.registry import as_family, is_several
-from infoscope.estimators.variables import aligns
 from infoscope.metrics.v_information.measures import CROSS_FITTED, ESTIMATORS, splits_of, summary
 from infoscope.metrics.v_information.predictions import FLOOR, check_length, fit_nulls, predict
 

@@ -7,23 +7,12 @@ import scipy.sparse
 import torch
 
 from infoscope.estimators import diagnose, estimate
+from infoscope.estimators.alignment import aligned, aligns
+from infoscope.estimators.column_types import as_variable, as_variables
+from infoscope.estimators.columns import Angle, Continuous, Discrete, as_codes, single_columns
 from infoscope.estimators.knn import mutual_information
-from infoscope.estimators.variables import (
-    Angle,
-    Continuous,
-    Discrete,
-    aligned,
-    aligns,
-    as_codes,
-    as_variable,
-    as_variables,
-    copies,
-    jitter,
-    join,
-    single_columns,
-    with_repeated_values,
-    within_steps,
-)
+from infoscope.estimators.scales import jitter, with_repeated_values, within_steps
+from infoscope.estimators.variables import copies, join
 from tests.estimators.samples import draws, normal_pair, normal_pairs
 from tests.refusals import refused
 

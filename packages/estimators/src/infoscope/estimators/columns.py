@@ -1,0 +1,331 @@
+"""The columns of any array-like value, as numpy arrays; types that users give: `Continuous`, `Discrete`, `Angle`.
+
+Tables and columns of polars, pyarrow and other libraries become those of pandas; they have no index.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from infoscope.checks import require_number
+from infoscope.errors import Conflict, InvalidInput, MissingValues, OutOfRange, WrongLength, WrongShape, WrongType
+from infoscope.estimators.guesses import (
+    HOW_DATES_BECOME_NUMBERS,
+    MAX_SHOWN,
+    TIMES,
+    require_names,
+    require_no_dates,
+    unreadable_texts,
+)
+from infoscope.estimators.variables import factorise
+
+_LARGEST = 1e150  # numbers beyond it, and spans below its inverse, have no square in float64
+_MAX_DENSE = 50_000_000  # numbers of a sparse matrix that is made dense
+_NUMPY_LABELS = (np.str_, np.bytes_, np.bool_, np.integer, np.floating)  # the same labels as Python's own types
+_PLAIN_ITEMS = (str, bytes, int, float, bool, np.generic)  # of a list of values, which has no index
+_Column = np.ndarray | pd.Categorical
+
+
+@dataclass(frozen=True, eq=False)
+class Continuous:
+    """Every column of `values` [n] or [n, d] is a number; ties are allowed."""
+
+    values: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Discrete:
+    """Every column of `values` [n] or [n, d] is a category, without order or distance."""
+
+    values: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Angle:
+    """`values` [n] of a period (360 for degrees, 24 for hours), as cosine and sine. OutOfRange: period not above 0."""
+
+    values: Any
+    period: float
+
+    def __post_init__(self) -> None:
+        require_number("period", self.period, ends=False)
+
+    def on_circle(self, name: str) -> list[np.ndarray]:
+        """Cosine and sine [n] of every column."""
+        parts = []
+        for column in bare_columns(name, self.values):
+            present = ~pd.isna(column)
+            turn = np.full(len(column), np.nan)
+            turn[present] = 2 * np.pi / self.period * as_numbers(name, column[present])
+            parts += [np.cos(turn), np.sin(turn)]
+        return parts
+
+
+def columns_in_words(places: Sequence[str]) -> str:
+    """The columns at these places as the subject of a sentence, with its verb."""
+    if len(places) == 1:
+        return f"column {places[0]} has"
+    more = ", ..." if len(places) > MAX_SHOWN else ""
+    return f"{len(places)} columns ({', '.join(places[:MAX_SHOWN])}{more}) have"
+
+
+def as_codes(name: str, value: Any) -> np.ndarray:
+    """Codes 0..m-1 [n] of one column of categories, [n] or [n, 1]. ValueError: several columns, or missing values."""
+    found = bare_columns(name, value)
+    if len(found) != 1:
+        raise InvalidInput(f"{name} must be one column of categories, got {len(found)} columns.")
+    return factorise(categorical(name, found[0]))[0]
+
+
+def single_columns(name: str, value: Any) -> list[Any]:
+    """Every column of `value`, in its wrapper if it had one."""
+    return [typed(column) if wrapped else column for typed, column, wrapped in columns(name, value)]
+
+
+def tables(value: Any) -> list[pd.DataFrame | pd.Series]:
+    """The pandas data frames and Series in a value."""
+    found: list[Any] = []
+    apply_to_values(value, found.append)
+    return [one for one in found if isinstance(one, (pd.DataFrame, pd.Series))]
+
+
+def as_pandas(name: str, one: Any, index: pd.Index | None = None) -> Any:
+    """A table or column of polars, pyarrow or another library as that of pandas, with `index` if it has as many rows;
+    anything else as it is. WrongType: a lazy table; Conflict: columns of one name.
+    """
+    if isinstance(one, (list, tuple, np.ndarray, pd.DataFrame, pd.Series, *_PLAIN_ITEMS)):
+        return one
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow and isinstance(one, pyarrow.RecordBatch):
+        one = pyarrow.Table.from_batches([one])
+    elif pyarrow and isinstance(one, pyarrow.Array):
+        one = pyarrow.chunked_array([one])
+    try:
+        found = nw.from_native(one, pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError:
+        raise Conflict(f"{name} must have columns of different names, got {one.column_names}.") from None
+    if isinstance(found, nw.LazyFrame):
+        raise WrongType(f"{name} must hold values, got a lazy table: collect it first.")
+    if not isinstance(found, (nw.DataFrame, nw.Series)):
+        return one
+    index = index if index is not None and len(index) == len(found) else pd.RangeIndex(len(found))
+    if isinstance(found, nw.Series):
+        return _series(found, index).rename(found.name or None)
+    columns = {place: _series(column, index) for place, column in enumerate(found.iter_columns())}
+    return pd.DataFrame(columns, index).set_axis(found.columns, axis=1)
+
+
+def _series(column: nw.Series, index: pd.Index) -> pd.Series:
+    """The column as a pandas Series: categories stay categories, missing numbers are NaN."""
+    if column.dtype in (nw.Categorical, nw.Enum):
+        return pd.Series(pd.Categorical(column.to_list()), index)
+    plain = column.dtype.is_numeric() and column.dtype not in (nw.Int128, nw.UInt128)
+    return pd.Series(column.to_numpy() if plain else column.to_list(), index)
+
+
+def apply_to_values(value: Any, change: Callable[[Any], Any]) -> Any:
+    """`change` applied to the value, or to everything that it wraps or is a list or mapping of."""
+    if isinstance(value, (list, tuple)):
+        return [apply_to_values(part, change) for part in value] if _has_parts(value) else change(value)
+    if isinstance(value, (Continuous, Discrete, Angle)):
+        return replace(value, values=apply_to_values(value.values, change))
+    if isinstance(value, Mapping) and not sparse.issparse(value):  # a sparse matrix of keys is a dict
+        return {name: apply_to_values(part, change) for name, part in value.items()}
+    return change(value)
+
+
+def _has_parts(value: Any) -> bool:
+    """Whether a value is a list of blocks, rather than one of numbers or texts."""
+    return isinstance(value, (list, tuple)) and len(value) > 0 and not isinstance(value[0], _PLAIN_ITEMS)
+
+
+def columns(name: str, value: Any) -> list[tuple[type, _Column, bool]]:
+    """(Continuous, Discrete or, of untyped whole numbers, int; values [n]; whether it was wrapped) of every column."""
+    if isinstance(value, (list, tuple)) and any(isinstance(block, (Continuous, Discrete, Angle)) for block in value):
+        return [column for block in value for column in columns(name, block)]
+    if isinstance(value, Angle):
+        return [(Continuous, column, True) for column in value.on_circle(name)]
+    if isinstance(value, (Continuous, Discrete)):
+        return [(type(value), column, True) for column in bare_columns(name, value.values)]
+    found = bare_columns(name, value)
+    places = column_names(value, len(found))
+    return [(_inferred(name, column, place), column, False) for place, column in zip(places, found)]
+
+
+def column_names(value: Any, count: int) -> list[str]:
+    """The quoted names of the columns of a value, or their numbers, for messages."""
+    named: list[str] = []
+    for block in value if isinstance(value, (list, tuple)) and _has_parts(value) else [value]:
+        for one in tables(block):
+            labels = one.columns if isinstance(one, pd.DataFrame) else [one.name] if one.name is not None else []
+            named += [repr(label) for label in labels for _ in range(1 + isinstance(block, Angle))]
+    return named if len(named) == count else list(map(str, range(count)))
+
+
+def require_values(name: str, value: Any) -> None:
+    """Raises WrongType for a tensor on the meta device, which has a shape only."""
+    if getattr(value, "is_meta", False) is True:
+        raise WrongType(f"{name} must hold values, got a tensor on the meta device, which has none.")
+
+
+def bare_columns(name: str, value: Any) -> list[_Column]:
+    """Every column [n] of an untyped array-like of one or two axes. ValueError for other shapes, or a mask."""
+    value = as_pandas(name, value)
+    if isinstance(value, pd.DataFrame):
+        return [column for place in range(value.shape[1]) for column in bare_columns(name, value.iloc[:, place])]
+    if isinstance(getattr(value, "dtype", None), pd.CategoricalDtype):
+        return [pd.Categorical(value)]
+    if sparse.issparse(value):
+        if np.prod(value.shape, dtype=float) > _MAX_DENSE:
+            raise WrongShape(f"{name} must have at most {_MAX_DENSE:,} numbers if sparse, got shape {value.shape}.")
+        value = value.toarray()
+    torch = sys.modules.get("torch")  # not loaded for this, which takes seconds: then there is no tensor
+    if torch and isinstance(value, torch.Tensor):
+        require_values(name, value)
+        value = value.detach().cpu()
+        value = (value.double() if value.is_floating_point() else value).resolve_conj().resolve_neg().numpy()
+    require_unmasked(name, value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:  # rows of different lengths
+        raise WrongShape(f"{name} must be an array [n] or [n, d], but: {error}.") from None
+    if isinstance(value, (list, tuple)) and array.dtype.kind in "US":  # numpy made strings of numbers and NaN too
+        array = np.array(value, dtype=object)
+    vectors = array.dtype.kind == "O" and array.ndim == 1 and array.size > 0
+    if vectors and all(isinstance(row, (list, tuple, np.ndarray)) for row in array):
+        lengths = sorted({len(row) for row in array})
+        if len(lengths) != 1:
+            raise WrongShape(f"{name} must hold vectors of one length, got a column of lists of lengths {lengths[:5]}.")
+        array = np.stack(array)
+    if array.ndim not in (1, 2):
+        way = ": encode the images, or reshape to [n, -1]." if array.ndim > 2 else "."
+        raise WrongShape(f"{name} must be [n] or [n, d], got shape {array.shape}{way}")
+    if array.ndim == 1:
+        return [array]
+    if array.shape[1] == 0:
+        raise WrongShape(f"{name} must have at least one column, got shape {array.shape}.")
+    return list(array.T)
+
+
+def require_present(name: str, column: _Column, place: str) -> None:
+    """MissingValues for a column [n] with missing values; `place` is its name in the message."""
+    if missing := int(np.sum(pd.isna(column))):
+        raise MissingValues(
+            f"{name} must have no missing values, got {missing:,} of {len(column):,} in column {place}: leave these "
+            "rows out, for example with dropna()."
+        )
+
+
+def require_unmasked(name: str, value: Any) -> None:
+    """ValueError where a masked array, or a list of them, hides values: numpy forgets masks without a word."""
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    masked = sum(int(np.ma.getmaskarray(part).sum()) for part in parts if isinstance(part, np.ma.MaskedArray))
+    if masked:
+        raise MissingValues(
+            f"{name} must have no missing values, got {masked:,} masked of {sum(map(np.size, parts)):,}."
+        )
+
+
+def _inferred(name: str, column: _Column, place: str) -> type:
+    """Continuous, Discrete or int, from the column's type; `place` is its name in errors."""
+    if isinstance(column, pd.Categorical):
+        return Discrete
+    if column.dtype.kind == "f":
+        return Continuous
+    if column.dtype.kind in "iub":
+        return Discrete if column.dtype.kind == "b" else int
+    if column.dtype.kind in "US":
+        kind = "string"
+    else:
+        require_no_dates(name, column, place)
+        kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind in ("string", "bytes"):
+        require_names(name, column, place)
+    if kind in ("floating", "mixed-integer-float", "decimal"):
+        return Continuous
+    if kind in ("string", "boolean", "bytes"):
+        return Discrete
+    if kind == "integer":
+        return int
+    _require_real(name, column)
+    raise WrongType(
+        f"{name} must hold numbers or categories, got a column of {kind}; wrap it in Continuous or Discrete."
+    )
+
+
+def _require_real(name: str, column: _Column) -> None:
+    if np.iscomplexobj(column) or any(isinstance(one, complex) for one in column):
+        raise WrongType(f"{name} must be real, got complex numbers: give real and imaginary part as two columns.")
+
+
+def as_floats(name: str, column: _Column) -> np.ndarray:
+    """float64 [n]; ValueError for what is no number, such as strings, even of digits, dates and complex numbers."""
+    values = np.asarray(column)
+    kind = pd.api.types.infer_dtype(values) if values.dtype.kind in "OUSMm" else ""
+    if values.dtype.kind in "US" or kind in TIMES or (kind and any(isinstance(v, (str, bytes)) for v in values)):
+        how = f": turn them into numbers, {HOW_DATES_BECOME_NUMBERS}" if kind in TIMES else unreadable_texts(values)
+        raise WrongType(f"{name} must be numbers to be continuous, got a column of {kind}{how}.")
+    if values.dtype.kind in "cO":
+        _require_real(name, values)
+    if values.dtype.kind == "O" and (missing := int(pd.isna(values).sum())):
+        raise MissingValues(f"{name} must have no missing values, got {missing:,} of {len(values):,}.")
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise WrongType(f"{name} must be numbers to be continuous, got {values.dtype}: {error}.") from None
+
+
+def as_matrix(name: str, value: Any) -> np.ndarray:
+    """Numbers [n] or [n, d] as float64 [n, d], checked like a variable, constants kept. Else InfoscopeError."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 2 and not np.ma.isMaskedArray(value):
+        matrix = value.astype(np.float64, copy=False)
+    else:
+        found = [as_floats(name, column) for column in bare_columns(name, value)]
+        if len({len(column) for column in found}) != 1:
+            raise WrongLength(f"{name} must have columns of one length, got {sorted(map(len, found))}.")
+        matrix = np.column_stack(found)
+    if not matrix.size:
+        raise WrongShape(f"{name} must be [n] or [n, d] with at least one row and column, got shape {matrix.shape}.")
+    return _require_measurable(name, matrix)
+
+
+def as_numbers(name: str, column: _Column) -> np.ndarray:
+    """The column as numbers float64 [n]: see `_require_measurable`."""
+    return _require_measurable(name, as_floats(name, column))
+
+
+def _require_measurable(name: str, numbers: np.ndarray) -> np.ndarray:
+    """The numbers [n] or [n, d]. InfoscopeError unless finite, and constant or of a representable variance."""
+    if bad := int((~np.isfinite(numbers)).sum()):
+        raise MissingValues(f"{name} must be finite, got {bad:,} NaN or infinite values.")
+    largest = np.abs(numbers).max(axis=0, initial=0.0)
+    spans = 2 * (numbers.max(axis=0, initial=-_LARGEST) / 2 - numbers.min(axis=0, initial=_LARGEST) / 2)
+    if np.any(wrong := (largest > _LARGEST) | ((spans > 0) & (spans < 1 / _LARGEST))):
+        place = np.flatnonzero(wrong)[0]
+        raise OutOfRange(
+            f"{name} must be of a size between {1 / _LARGEST:g} and {_LARGEST:g}, got a column up to "
+            f"{np.ravel(largest)[place]:g} with a range of {np.ravel(spans)[place]:g}: choose another unit."
+        )
+    return numbers
+
+
+def categorical(name: str, column: _Column) -> np.ndarray:
+    """The column with nothing missing; values of mixed types become strings with their type, so that they sort."""
+    if pd.isna(column).any():
+        raise MissingValues(f"{name} must have no missing categories, got {pd.isna(column).sum()} of {len(column)}.")
+    if isinstance(column, pd.Categorical):
+        return column.codes
+    if column.dtype.kind != "O":
+        return column
+    labels = [label.item() if isinstance(label, _NUMPY_LABELS) else label for label in column]
+    if len({type(label) for label in labels}) > 1:
+        return np.array([f"{type(label).__name__}:{label}" for label in labels])
+    return column

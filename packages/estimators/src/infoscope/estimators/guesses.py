@@ -1,0 +1,156 @@
+"""What the values of a column without a given type are: labels or numbers, texts of numbers or dates, a period."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from infoscope.errors import WrongType
+from infoscope.estimators.variables import MIN_REPEATS
+
+_MAX_LABEL_VALUES = 20  # values of texts of whole numbers, and of small codes with rare ones beyond them
+MIN_LABEL_ROWS = 3  # rows per label
+_MAX_CODE, _MAX_RATING = 10, 7  # the largest code of a few classes; the largest answer on a short scale
+_TAIL = 0.02  # share of the rows at each end whose values do not decide on a type
+PERIODS = {
+    "axes in degrees": 180.0, "angles in degrees": 360.0, "angles in radians": 2 * math.pi, "hours": 24.0,
+    "minutes of the day": 1440.0, "seconds of the day": 86_400.0,
+}  # fmt: skip
+MAX_SHOWN = 3  # columns or texts named in a message
+HOW_DATES_BECOME_NUMBERS = (
+    "such as (t - t.min()) / np.timedelta64(1, 'D') for days since the first, or angles: Angle(t.dt.hour, 24) in the "
+    "day, Angle(t.dt.dayofyear, 365.25) in the year"
+)
+TIMES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")  # as pandas calls types
+_PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " ",
+                        "\N{LESS-THAN OR EQUAL TO}": "<", "\N{GREATER-THAN OR EQUAL TO}": ">"})  # fmt: skip
+_NUMBER = re.compile(
+    r"([<>]=?|~)? ?[-+]?(\d+([.,]\d*)?|\d{1,3}([.,' _]\d{3})+([.,]\d+)?|[.,]\d+)(e[-+]?\d+)? ?%?", re.IGNORECASE
+)
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DAY = (
+    r"\d{4}[-/.](0?\d|1[0-2])([-/.]\d\d?)?|\d\d?[-/.]\d\d?[-/.](\d\d){1,2}"
+    rf"|\d\d?\.?[ -]{_MONTH}[ -](\d\d){{1,2}}|{_MONTH} \d\d?,? \d\d\d\d"
+)
+_TIME = r"\d\d?:\d\d(:\d\d([.,]\d+)?)?( ?[ap]m)?"
+_DATE = re.compile(rf"({_DAY})([T ]{_TIME} ?(Z|[-+]\d\d:?\d\d)?)?|{_TIME}", re.IGNORECASE)
+
+
+def are_codes_of_classes(numbers: np.ndarray) -> bool:
+    """Whether whole numbers [n] are codes of classes rather than ordered numbers: see `column_types.as_variable`."""
+    values, rows = np.unique(numbers, return_counts=True)
+    if len(values) <= 2:
+        return True
+    if len(values) == len(numbers):
+        return False
+    return _are_small_codes(values, rows) or _are_even_codes(values, rows)
+
+
+def _are_small_codes(values: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether sorted whole numbers, with their rows, mostly run from 0 or 1 to at most 10, whatever their tails."""
+    if len(values) > _MAX_LABEL_VALUES:
+        return False
+    up_to = np.cumsum(rows) / rows.sum()
+    from_here = 1 - up_to + rows / rows.sum()
+    common = values[(up_to > _TAIL) & (from_here > _TAIL)]
+    first, last = common[0], common[-1]
+    if last <= _MAX_RATING:
+        first = values[0]  # the lowest answer may be rare
+    return first in (0, 1) and last <= _MAX_CODE and len(common) >= 2 / 3 * (last - common[0] + 1)
+
+
+def _are_even_codes(values: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether nearly all whole numbers from 0 or 1 on occur, the first and last tenth about as often as the others."""
+    span = int(values[-1] - values[0]) + 1
+    complete = values[0] in (0, 1) and len(values) >= 0.9 * span
+    if not complete or rows.sum() < MIN_LABEL_ROWS * len(values):
+        return False
+    end = max(1, span // 10)
+    first = rows[values < values[0] + end].sum()
+    last = rows[values > values[-1] - end].sum()
+    return min(first, last) >= rows.sum() * end / span / 3
+
+
+def period_name(column: np.ndarray) -> str | None:
+    """The unit in which the values of a column [n] fill a period from 0 on or around 0, to both ends; else None."""
+    low, high = float(column.min()), float(column.max())
+    for name, period in PERIODS.items():
+        for start in (0.0, -period / 2):
+            if start <= low and high <= start + period:
+                places = (column - start) / period
+                if min(np.mean(places < 0.05), np.mean(places > 0.95)) >= 0.01:  # a fifth of what even values have
+                    return name
+    return None
+
+
+def require_names(name: str, column: ArrayLike, place: str) -> None:
+    """ValueError for texts [n] that are numbers or dates; whole numbers of at most 20 values are labels."""
+    counts = _counts(np.asarray(column))
+    for what, form, how in (
+        ("numbers", _NUMBER, "write them as plain numbers, with a point, and leave out rows without one"),
+        (
+            "dates or times",
+            _DATE,
+            f"read them with pandas.to_datetime and turn them into numbers, {HOW_DATES_BECOME_NUMBERS}",
+        ),
+    ):
+        reads = counts.index.map(lambda one, form=form: bool(form.fullmatch(one.strip().translate(_PLAIN)))).to_numpy()
+        if counts[reads].sum() <= 0.9 * counts.sum():  # share of the texts that parse
+            continue
+        if what == "numbers" and len(counts) <= _MAX_LABEL_VALUES and all(one.isdecimal() for one in counts.index):
+            return
+        plain = reads & _are_numbers(counts.index) if what == "numbers" else reads
+        example, others = (
+            (counts.index[plain][0], counts[~plain]) if plain.any() else (counts.index[reads][0], counts[~reads])
+        )
+        beside = f", and also {quoted(others)}" if len(others) else ""
+        raise WrongType(
+            f"{name} must be numbers or names of categories, but column {place} holds {what} as texts, such as "
+            f"{example!r}{beside}: {how}; if they are names, wrap it in Discrete."
+        )
+
+
+def _are_numbers(texts: pd.Index) -> np.ndarray:
+    return ~np.isnan(np.asarray(pd.to_numeric(texts, errors="coerce"), dtype=np.float64))
+
+
+def _counts(texts: np.ndarray) -> pd.Series:
+    """How often every text [n] occurs, the most frequent first; missing ones are left out."""
+    counts = pd.Series(texts, dtype=object).value_counts()
+    read = [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in counts.index]
+    return counts.set_axis(read)
+
+
+def quoted(counts: pd.Series) -> str:
+    """Texts with how often each occurs: 'a' (12), 'b' (3); of many, the first."""
+    named = ", ".join(f"{text!r} ({count:,})" for text, count in counts[:MAX_SHOWN].items())
+    return named + (f" and {len(counts) - MAX_SHOWN:,} more" if len(counts) > MAX_SHOWN else "")
+
+
+def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
+    """ValueError for dates, times and spans of time, which have a unit and an origin only once they are numbers."""
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind in TIMES:
+        raise WrongType(
+            f"{name} must be numbers or names of categories, but column {place} holds {kind} values: turn them into "
+            f"numbers, {HOW_DATES_BECOME_NUMBERS}; if they are names, wrap it in Discrete."
+        )
+
+
+def unreadable_texts(values: np.ndarray) -> str:
+    """The end of a sentence on texts among values [n] that are no numbers."""
+    counts = _counts(values)
+    bad = counts[~_are_numbers(counts.index)]
+    return f", with {quoted(bad)}: make them numbers or leave their rows out" if len(bad) else ": make them numbers"
+
+
+def has_few_repeated_values(numbers: np.ndarray) -> bool:
+    """Whether a continuous column [n] holds few distinct values that repeat."""
+    if len(np.unique(numbers[:100])) > _MAX_LABEL_VALUES:  # the first few mostly decide
+        return False
+    distinct = len(np.unique(numbers))
+    return 1 < distinct <= _MAX_LABEL_VALUES and len(numbers) >= MIN_REPEATS * distinct

@@ -1,0 +1,82 @@
+"""Pairs: the checked sample of x and y that every estimator takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from infoscope.checks import require_int
+from infoscope.errors import NoVariation, TooFew
+from infoscope.estimators.column_types import as_variables
+from infoscope.estimators.derived import without_combinations
+from infoscope.estimators.variables import Variable, of_kept
+from infoscope.notes import Note
+
+MIN_FOLD_ROWS = 20  # rows per fold
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """A checked sample: x and y, `groups` codes int64 [n] of dependent rows (None: every row is its own), `notes`."""
+
+    x: Variable
+    y: Variable
+    groups: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        return self.x.n
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """Codes int64 [n] of units that are never split: the groups, or the rows."""
+        return np.arange(self.n) if self.groups is None else self.groups
+
+    def take(self, rows: np.ndarray) -> Pairs:
+        """Some of the rows (indices)."""
+        return replace(self, x=self.x.take(rows), y=self.y.take(rows), groups=of_kept(self.groups, rows))
+
+    def folds(self, count: int, generator: np.random.Generator) -> np.ndarray:
+        """A fold 0..count-1 for every row, whole units of equal sizes. TooFew: units, or rows (20 a fold)."""
+        sizes = np.bincount(self.units)
+        if len(sizes) < require_int("folds", count, 2) or self.n < MIN_FOLD_ROWS * count:
+            required, got = ("", "") if self.groups is None else (f" in {count} groups", f" in {len(sizes)}")
+            raise TooFew(
+                f"x and y must have at least {MIN_FOLD_ROWS * count} rows{required} for {count} folds, "
+                f"got {self.n} rows{got}."
+            )
+        order = generator.permutation(len(sizes))
+        order = order[np.argsort(-sizes[order], kind="stable")]
+        of_unit, filled = np.empty(len(sizes), np.intp), np.zeros(count)
+        if sizes.max() == 1:
+            of_unit[order] = np.arange(len(sizes)) % count
+        else:
+            for unit in order:  # the largest first, each to the fold that has least
+                of_unit[unit] = filled.argmin()
+                filled[of_unit[unit]] += sizes[unit]
+        return of_unit[self.units]
+
+
+def as_pairs(x: Any, y: Any, groups: ArrayLike | None = None, drop_missing: bool = False) -> Pairs:
+    """x and y as a checked sample; accepted inputs and errors as in `estimate`.
+
+    Rows with missing values are refused, or left out and counted in a note. Exact linear combinations of columns are
+    left out, with a note.
+    """
+    variables, codes = as_variables(groups, drop_missing, x=x, y=y)
+    variables = {name: without_combinations(name, variable) for name, variable in variables.items()}
+    left, right = variables.values()
+    for name, variable in variables.items():
+        if not variable.dim and variable.categories == 1:
+            raise NoVariation(f"{name} must have more than one category, got one in all {variable.n} rows.")
+    notes = tuple(dict.fromkeys(left.notes + right.notes))
+    left, right = replace(left, notes=()), replace(right, notes=())
+    if codes is not None and codes.max() + 1 == left.n:
+        note = Note(f"Each of the {left.n:,} groups is one row: groups are ignored.", "groups of one row", "groups")
+        return Pairs(left, right, None, (*notes, note))
+    return Pairs(left, right, codes, notes)
