@@ -1,47 +1,23 @@
-"""What are the size and the power of tests of (conditional) independence?
-
-The settings of `infoscope.data.tasks.independence` have a null hypothesis, an alternative and a sample size each. All
-tests use the same data sets. Compared are permutations without reuse of rows, the published algorithm with its settings
-(Runge 2018: a fifth of the rows as neighbours, and a row's x may be used twice), and `independence_test`, which
-correlates smooth functions of ranks.
-"""
-
-from __future__ import annotations
+"""What are the size and the power of tests of (conditional) independence, on `infoscope.data.tasks.independence`?"""
 
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
-from infoscope.checks import one_of
-from infoscope.data.tasks.cases import Generator, draws
-from infoscope.data.tasks.independence import SETTINGS, setting
-from infoscope.estimators.independence import IndependenceTest, independence_test
-from infoscope.estimators.uncertainty import PermutationTest, permutation_test
+from infoscope.data.tasks.cases import draws
+from infoscope.data.tasks.independence import SETTINGS
+from infoscope.estimators.independence import independence_test
+from infoscope.estimators.uncertainty import permutation_test
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid
+from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators.settings import TEST_LEVEL
 
-Test = Callable[[tuple[Any, ...], int, Generator], PermutationTest | IndependenceTest]
-
-
-def published(variables: tuple[Any, ...], permutations: int, generator: Generator) -> PermutationTest:
-    k = max(1, len(variables[0]) // 5)
-    return permutation_test(*variables, k=k, permutations=permutations, generator=generator, reuse=True)
-
-
-TESTS: dict[str, Test] = {
-    "permutation": lambda variables, b, g: permutation_test(*variables, permutations=b, generator=g),
-    "local-permutation": lambda variables, b, g: permutation_test(*variables, permutations=b, generator=g),
-    "local-permutation-published": published,
-    "smooth": lambda variables, b, g: independence_test(*variables),
-    "smooth-beyond": lambda variables, b, g: independence_test(*variables),
-}
-UNCONDITIONAL = ("permutation", "smooth")
-LAPTOP = dict(laws=tuple(SETTINGS), tests=tuple(TESTS), blocks=(0,), sets=400, large_sets=25, permutations=39)
+TESTS = {False: ("smooth", "permutation"), True: ("smooth-beyond", "local-permutation")}  # by whether there is a z
+LAPTOP = dict(laws=tuple(SETTINGS), blocks=(0,), sets=400, large_sets=25, permutations=39)
 PROFILES = {
     "smoke": Profile(**LAPTOP | dict(laws=("number-and-label-0", "linear-1-of-100", "mixed-condition-2"), sets=5)),
     "laptop": Profile(**LAPTOP),
@@ -51,69 +27,52 @@ LARGE = 1000  # rows; for at least so many the number of data sets is `large_set
 
 
 def cells(profile: Profile) -> Iterator[dict]:
-    """One cell per setting, null or alternative, suitable test, and block of data sets."""
-    for cell in grid(law=list(profile.laws), test=list(profile.tests), dependent=[0, 1], block=list(profile.blocks)):
-        case = setting(cell["law"])
-        if (case.columns == 0) == (cell["test"] in UNCONDITIONAL):
-            sets = profile.sets if case.rows < LARGE else profile.large_sets
-            yield cell | {"columns": case.columns, "n": case.rows, "sets": sets, "permutations": profile.permutations}
+    """One cell per setting, suitable test, null or alternative, and block of data sets."""
+    for law in profile.laws:
+        of = SETTINGS[law]
+        sets = profile.sets if of.rows < LARGE else profile.large_sets
+        size = {"columns": of.columns, "n": of.rows, "sets": sets, "permutations": profile.permutations}
+        tests = list(TESTS[of.columns > 0])
+        for cell in grid(law=law, test=tests, dependent=[0, 1], block=list(profile.blocks)):
+            yield cell | size
 
 
 def check(cell: dict) -> None:
-    setting(cell["law"])
-    one_of("test", cell["test"], TESTS)
-    least = round(1 / TEST_LEVEL) - 1
-    require_minimum(cell, {"sets": 2, "block": 0, "permutations": least, "n": 50})
+    require_minimum(cell, {"sets": 2, "block": 0, "permutations": round(1 / TEST_LEVEL) - 1})
 
 
-def cost(cell: dict) -> float:
-    """Approximate seconds on one core, for comparing distances or matrix products."""
-    n = cell["n"]
-    each = {"smooth": 0.0, "smooth-beyond": 0.05}.get(cell["test"], 8e-9 * n**2 * cell["permutations"])
-    return cell["sets"] * (0.01 + each)
+def p_value(cell: dict, seed: int) -> float:
+    """The p-value of a cell's test in a data set."""
+    generator = draws(seed, f"{cell['law']} {cell['dependent']}", cell["n"])
+    x, y, *z = SETTINGS[cell["law"]].sample(cell["n"], generator, bool(cell["dependent"]))
+    condition = [pd.DataFrame(side) if isinstance(side, dict) else side for side in z]
+    if cell["test"].startswith("smooth"):
+        return independence_test(x, y, *condition).p_value
+    return permutation_test(x, y, *condition, permutations=cell["permutations"], generator=generator).p_value
 
 
 def trial(pack: Pack, report: Report) -> None:
     """Tests every data set of the cells and reports the number of rejections."""
     for done, cell in enumerate(pack.cells):
-        case, rows = setting(cell["law"]), []
-        for number in range(cell["sets"]):
-            seed = cell["block"] * cell["sets"] + number
-            generator = draws(seed, f"{cell['law']} {cell['dependent']}", cell["n"])
-            x, y, *z = case.sample(cell["n"], generator, bool(cell["dependent"]))
-            variables = (x, y, *(pd.DataFrame(side) if isinstance(side, dict) else side for side in z))
-            began = time.perf_counter()
-            found = TESTS[cell["test"]](variables, cell["permutations"], generator)
-            rows.append({"p_value": found.p_value, "value": found.observed.value,
-                         "seconds": time.perf_counter() - began})  # fmt: skip
-            report.progress((done + (number + 1) / cell["sets"]) / len(pack.cells))
-        columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-        report.table(cell, "sets", columns)
-        truth = case.information if cell["dependent"] else 0.0
-        if np.isfinite(truth):
-            report.constants(cell, {"information": truth})
-        report.metrics(
-            cell,
-            {
-                "rejected": float((columns["p_value"] <= TEST_LEVEL).sum()),
-                "mean_p_value": columns["p_value"].mean(),
-                "test_seconds": float(np.median(columns["seconds"])),
-            },
-        )
+        began = time.perf_counter()
+        seeds = range(cell["block"] * cell["sets"], (cell["block"] + 1) * cell["sets"])
+        p_values = np.array([p_value(cell, seed) for seed in seeds])
+        seconds = (time.perf_counter() - began) / cell["sets"]
+        report.table(cell, "sets", {"p_value": p_values})
+        if cell["dependent"] and np.isfinite(SETTINGS[cell["law"]].information):
+            report.constants(cell, {"information": SETTINGS[cell["law"]].information})
+        rejected = float((p_values <= TEST_LEVEL).sum())
+        report.metrics(cell, {"rejected": rejected, "mean_p_value": p_values.mean(), "test_seconds": seconds})
+        report.progress((done + 1) / len(pack.cells))
+
+
+def data(cell: dict) -> tuple[DataSet]:
+    name = f"{cell['law']} (generated)"
+    return (datasets.distribution(name, law=cell["law"], dependent=cell["dependent"]),)
 
 
 SWEEP = Sweep(
-    "independence",
-    cells,
-    trial,
-    PROFILES,
-    axes=("laws", "tests", "blocks"),
-    data=lambda cell: (
-        datasets.distribution(f"{cell['law']} (generated)", law=cell["law"], dependent=cell["dependent"]),
-    ),
-    choices={"laws": tuple(SETTINGS), "tests": tuple(TESTS)},
-    replicates=("block",),
-    check=check,
-    cost=cost,
-    version=2,  # permutation_test uses a tenth of the rows as neighbours
-)
+    "independence", cells, trial, PROFILES, axes=("laws", "blocks"), choices={"laws": tuple(SETTINGS)}, data=data,
+    cost=lambda cell: cell["sets"] * (0.01 + 8e-9 * cell["n"] ** 2 * cell["permutations"]),  # seconds, at most
+    replicates=("block",), check=check, version=2,
+)  # fmt: skip

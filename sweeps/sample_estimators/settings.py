@@ -7,4 +7,3 @@ FORMULAS = {  # that treat labels as numbers, and their titles
 }
 PACKAGES = "sweeps.sample_estimators.peers:"  # functions of public packages, as methods
 TEST_LEVEL = 0.05  # significance level of tests of independence, and false discovery rate of screens
-SCREEN, PAIRS = "screen", "pairs"  # methods: every column with the target, and every pair of columns
