@@ -43,13 +43,13 @@ export RAY_USAGE_STATS_ENABLED ?= 0
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
 	@echo
-	@echo "  sweeps: $(subst _,-,$(notdir $(basename $(shell grep -l '^SWEEP = ' sweeps/*/*.py))))"
+	@echo "  sweeps: $(shell sed -n 's/^    "\(.*\)": "sweeps\..*/\1/p' sweeps/__init__.py)"
 	@echo "  PROFILE=smoke|laptop|paper|...   SET=\"depths=1,2 seeds=0,1\"   INFOSCOPE_DATA=folder of real data"
 	@echo "  RAY_ADDRESS, MLFLOW_TRACKING_URI: an existing Ray cluster, an existing MLflow server"
 
 setup: $(READY) ## install everything into .venv (done by every other task when needed)
 
-$(READY): requirements.txt constraints.txt $(wildcard packages/*/pyproject.toml) infra/setup.sh
+$(READY): requirements.txt constraints.txt pyproject.toml infra/setup.sh
 	@sh infra/setup.sh $(VENV)
 	@touch $@
 

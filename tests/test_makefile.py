@@ -19,9 +19,9 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 def make(tmp_path):
     """(arguments) -> exit status and output of make in a folder with two sweeps, where Python only says its words."""
     shutil.copy(REPOSITORY / "Makefile", tmp_path)
-    (tmp_path / "sweeps" / "work").mkdir(parents=True)
-    for name, text in {"first_one": "SWEEP = 1", "second": "SWEEP = 1", "_pairs": ""}.items():
-        (tmp_path / "sweeps" / "work" / f"{name}.py").write_text(text)
+    (tmp_path / "sweeps").mkdir()
+    lines = [f'    "{name}": "sweeps.work.{name}",\n' for name in ("first-one", "second")]
+    (tmp_path / "sweeps" / "__init__.py").write_text("SWEEPS = {\n" + "".join(lines) + "}\n")
     stand_in = tmp_path / "python"
     stand_in.write_text(PYTHON)
     stand_in.chmod(0o755)

@@ -13,11 +13,7 @@ import yaml
 
 REPOSITORY = Path(__file__).parents[1]
 LICENCE = "Apache-2.0"
-PROJECTS = {
-    path.parent.name: tomllib.loads(path.read_text())["project"]
-    for path in REPOSITORY.glob("packages/*/pyproject.toml")
-}
-LIGHT = "core", "data", "estimators", "metrics", "infoscope"  # what is installed without extras, and by conda
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
 SECTIONS = [  # the Journal of Open Source Software requires them
     "Summary", "Statement of need", "State of the field", "Software design", "Research impact statement",
     "AI usage disclosure", "Acknowledgements", "References",
@@ -25,14 +21,9 @@ SECTIONS = [  # the Journal of Open Source Software requires them
 
 
 def test_one_licence():
-    """The standard text, in every package as well."""
     text = (REPOSITORY / "LICENSE").read_text()
     assert "Version 2.0, January 2004" in text and "END OF TERMS AND CONDITIONS" in text
-    assert len(PROJECTS) == 7
-    for name, project in PROJECTS.items():
-        assert project["license"] == LICENCE
-        copy = REPOSITORY / "packages" / name / "LICENSE"
-        assert copy.read_text() == text and not copy.is_symlink()  # a package built outside the repository has it
+    assert PROJECT["license"] == LICENCE and PROJECT["license-files"] == ["LICENSE"]
 
 
 def test_the_citation_follows_its_schema():
@@ -43,45 +34,30 @@ def test_the_citation_follows_its_schema():
 
 
 def test_one_version_and_date():
-    """In every package, CITATION.cff, codemeta.json, the conda recipe, and at the top of the changelog."""
+    """In pyproject.toml, CITATION.cff, codemeta.json, the conda recipe, and at the top of the changelog."""
     citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text())
     described = json.loads((REPOSITORY / "codemeta.json").read_text())
     recipe = yaml.safe_load((REPOSITORY / "infra" / "conda" / "recipe.yaml").read_text())
     changelog = (REPOSITORY / "CHANGELOG.md").read_text()
     version, date = re.search(r"^## (\S+) \((\S+)\)$", changelog, re.MULTILINE).groups()
-    versions = {project["version"] for project in PROJECTS.values()}
-    assert versions | {citation["version"], described["version"], recipe["context"]["version"]} == {version}
+    assert {PROJECT["version"], citation["version"], described["version"], recipe["context"]["version"]} == {version}
     assert citation["date-released"] == datetime.date.fromisoformat(date) and described["dateModified"] == date
     assert citation["license"] == recipe["about"]["license"] == LICENCE and described["license"].endswith(LICENCE)
     assert citation["keywords"] == described["keywords"] and described["name"] in citation["title"]
 
 
-@pytest.mark.parametrize("name", PROJECTS)
-def test_packages_require_one_another_at_their_own_version(name):
-    """Modules of one version call private functions of another package's same version."""
-    project = PROJECTS[name]
-    required = [*project["dependencies"], *sum(project.get("optional-dependencies", {}).values(), [])]
-    ours = [text for text in required if re.match(r"infoscope-", text)]
-    assert all(text.endswith(f"=={project['version']}") for text in ours) and (ours or name == "core")
-
-
-@pytest.mark.parametrize("name", PROJECTS)
-def test_a_package_describes_itself(name):
+def test_the_distribution_describes_itself():
     """A summary of one line, and a Markdown description whose Python runs."""
-    project = PROJECTS[name]
-    text = project["readme"]["text"].lstrip()
-    assert len(project["description"]) < 100 and project["keywords"] and text.startswith("# ")
-    assert project["readme"]["content-type"] == "text/markdown"
+    text = (REPOSITORY / PROJECT["readme"]["file"]).read_text()
+    assert len(PROJECT["description"]) < 100 and PROJECT["keywords"] and text.startswith("# ")
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(code, name, "exec"), {})
+        exec(compile(code, "description", "exec"), {})
 
 
-def test_the_conda_recipe_requires_what_the_packages_require():
+def test_the_conda_recipe_requires_what_the_distribution_requires():
     recipe = yaml.safe_load((REPOSITORY / "infra" / "conda" / "recipe.yaml").read_text())
-    wanted = {text for name in LIGHT for text in PROJECTS[name]["dependencies"] if not text.startswith("infoscope")}
-    python = {project["requires-python"] for project in PROJECTS.values()}
-    assert {text.replace(" ", "") for text in recipe["requirements"]["run"]} == wanted | {f"python{python.pop()}"}
-    assert all(f"packages/{name}" in recipe["build"]["script"][0] for name in LIGHT) and not python
+    wanted = {*PROJECT["dependencies"], f"python{PROJECT['requires-python']}"}
+    assert {text.replace(" ", "") for text in recipe["requirements"]["run"]} == wanted
 
 
 def test_the_changelog_is_kept_by_version():

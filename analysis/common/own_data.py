@@ -19,8 +19,8 @@ import pandas as pd
 from analysis.common.own_columns import Conventions
 from analysis.common.own_files import LENIENT, FileTable, ReadOptions, read_file
 from analysis.common.tables import FOLDER, Page, Result, file_name, present, printable
-from infoscope.checks import require_int
-from infoscope.command_line import nearest, option
+from infoscope.checks import nearest, require_int
+from infoscope.command_line import option
 from infoscope.errors import (
     Conflict,
     InvalidInput,

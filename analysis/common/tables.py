@@ -22,7 +22,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from infoscope.command_line import command, nearest, profile_option, set_option
+from infoscope.checks import nearest
+from infoscope.command_line import command, profile_option, set_option
 from infoscope.errors import StoreUnreachable, UnknownName
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated

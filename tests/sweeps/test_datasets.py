@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from infoscope.tracking.status import module_of
+from infoscope.tracking.registry import module_of
 from tests.sweeps.test_settings import NAMES, planned, zoo  # noqa: F401  # a fixture
 
 FROM_ELSEWHERE = {"usable-leakage": {"studies": "hiding"}}  # the other study needs models that a sweep has logged

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from infoscope.tracking.status import module_of
+from infoscope.tracking.registry import module_of
 from infoscope.tracking.sweep import Sweep
 from sweeps.disentanglement import entanglement_attacks, vae_zoo
 from tests.refusals import refused

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from infoscope import command_line
-from infoscope.__main__ import PROGRAMS, main, own_commands
-from infoscope.command_line import command_of, module_of, names, sweeps_in_order
+from infoscope.__main__ import PROGRAMS, command_of, main, own_commands
 from infoscope.errors import TooFew, Unavailable
 from infoscope.tracking import cli
+from infoscope.tracking.registry import module_of, registered
 
 REPOSITORY = Path(__file__).parents[2]
 HEAVY = ("torch", "mlflow", "ray", "pandas", "numpy", "numba", "sklearn", "matplotlib", "infoscope.tracking.cli")
@@ -130,16 +131,21 @@ def test_errors_of_the_program_are_raised():
         command_line.run_command(command_line.command("one", call, [], ""), [])
 
 
-def test_sweeps_and_tables_are_found_by_their_files():
-    """Those that load logged models come last of the sweeps. Every table has a command."""
-    assert {"critic-capacity", "usable-leakage"} <= set(names("sweeps")) and "streams" not in names("sweeps")
-    assert {"partition", "known-laws"} <= set(names("analysis")) and "figures" not in names("analysis")
-    assert sorted(sweeps_in_order()) == sorted(names("sweeps"))
-    assert sweeps_in_order()[-2:] == ["entanglement-attacks", "usable-leakage"]
-    assert module_of("critic-capacity") == "sweeps.mi_benchmark.critic_capacity"
-    assert module_of("no-such-sweep") is None and module_of("critic-capacity", "no_such_package") is None
-    for name in names("analysis"):
-        module = importlib.import_module(module_of(name, "analysis"))
+def declared(package, pattern):
+    """The modules of a package in which a line begins so."""
+    files = Path(package).glob("*/*.py")
+    return {".".join(file.with_suffix("").parts) for file in files if re.search(pattern, file.read_text(), re.M)}
+
+
+def test_every_sweep_and_table_is_registered():
+    """By the name of its file. Those that load logged models come last of the sweeps. Every table has a command."""
+    sweeps, tables = registered("SWEEPS"), registered("TABLES")
+    assert set(sweeps.values()) == declared("sweeps", "^SWEEP = ")
+    assert set(tables.values()) == declared("analysis", "^(ANALYSIS|COMMAND) = ")
+    assert all(module.endswith("." + name.replace("-", "_")) for name, module in (sweeps | tables).items())
+    assert list(sweeps)[-2:] == ["entanglement-attacks", "usable-leakage"]
+    assert module_of("critic_capacity") == "sweeps.mi_benchmark.critic_capacity" and module_of("no-such") is None
+    for module in map(importlib.import_module, tables.values()):
         assert command_of(module.__name__).help
         if hasattr(module, "ANALYSIS"):
             options = {option.name for option in command_of(module.__name__).params}
@@ -149,10 +155,10 @@ def test_sweeps_and_tables_are_found_by_their_files():
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
     """A folder with a sweep `one` that has a table and a sweep `two` that has none: what is run, with its words."""
-    for name, text in (("sweeps/work/one", "SWEEP = 1"), ("sweeps/work/two", "SWEEP = 1"),
-                       ("analysis/work/one", "ANALYSIS = 1")):  # fmt: skip
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / f"{name}.py").write_text(text)
+    sweeps = {"one": "sweeps.work.one", "two": "sweeps.work.two"}
+    listed = {"SWEEPS": sweeps, "TABLES": {"one": "analysis.work.one"}}
+    monkeypatch.setattr("infoscope.tracking.registry.registered", listed.__getitem__)
+    monkeypatch.setattr("infoscope.__main__.registered", listed.__getitem__)
     monkeypatch.chdir(tmp_path)
     ran = []
 

@@ -18,13 +18,11 @@ from types import SimpleNamespace
 from mlflow.exceptions import MlflowException
 
 from infoscope.command_line import (
-    ANALYSES,
     FAILED,
     INTERRUPTED,
     command,
     ends_with_this,
     is_taken,
-    module_of,
     run_command,
     sentence,
     sweep_options,
@@ -32,6 +30,7 @@ from infoscope.command_line import (
 from infoscope.errors import InvalidInput, Unavailable
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.record import COMPLETE, STOPPED, home, records
+from infoscope.tracking.registry import module_of
 from infoscope.tracking.scheduling.driver import run
 from infoscope.tracking.scheduling.monitor import Summary
 from infoscope.tracking.scheduling.worker import FRACTION, METRIC
@@ -85,7 +84,7 @@ def _run(sweep: Sweep, profile: str, settings: Mapping[str, str], gpus: float | 
         raise
     print(describe(summary), file=sys.stderr)
     label = summary.profile if summary.completed or summary.stopped or summary.skipped else ""
-    if label and sweep.search and not module_of(sweep.name, ANALYSES):
+    if label and sweep.search and not module_of(sweep.name, "TABLES"):
         print(trials_table(sweep, label))
     if summary.unfinished and not summary.refused:
         return INTERRUPTED, label
@@ -184,7 +183,7 @@ def load_runs(given: SimpleNamespace) -> None:
 
     for archive in [read_archive(Path(file).expanduser()) for file in given.files]:
         print(load(archive))
-        table = module_of(archive.experiment, ANALYSES)
+        table = module_of(archive.experiment, "TABLES")
         labels = [shlex.quote(ascii_text(label)) for label in sorted(archive.labels)]
         shown = [f"make table-{archive.experiment} PROFILE={label}" for label in labels] if table else ["make ui"]
         print(*(f"  to see them: {command}" for command in shown), sep="\n", flush=True)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import pandas as pd
 from mlflow.entities import Run
 
-from infoscope.command_line import module_of
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.record import home, records, sweeps_in
+from infoscope.tracking.registry import module_of
 from infoscope.tracking.store.store import Store, by_key, first_line, is_finished, labels_of
 from infoscope.tracking.sweep import Sweep
 

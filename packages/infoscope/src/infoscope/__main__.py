@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import shlex
@@ -17,23 +18,17 @@ from types import SimpleNamespace
 import click
 
 from infoscope.command_line import (
-    ANALYSES,
     BAD_INPUT,
     FAILED,
-    SWEEPS,
     command,
-    command_of,
     ends_with_this,
     is_taken,
-    module_of,
-    names,
     option,
-    require_module,
     run_command,
     sweep_options,
-    sweeps_in_order,
 )
 from infoscope.errors import InvalidInput
+from infoscope.tracking.registry import module_of, registered, require_module
 
 SMALL_PROFILE = "smoke"
 WORDS = "--words"  # its value is split into further words as a shell would do
@@ -94,14 +89,22 @@ class Tables(click.Group):
     """The tables of all analyses; the module of a table is imported when it is called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return names(ANALYSES)
+        return list(registered("TABLES"))
 
     def get_command(self, context: click.Context, name: str) -> click.Command:
-        return command_of(require_module(name, ANALYSES, "table"))
+        return command_of(require_module(name, "TABLES"))
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Tables"):
             formatter.write_text(", ".join(self.list_commands(context)))
+
+
+def command_of(module: str) -> click.Command:
+    """The command that a module declares."""
+    declared = importlib.import_module(module)
+    if hasattr(declared, "COMMAND"):
+        return declared.COMMAND
+    return declared.ANALYSIS.command(declared.__doc__)
 
 
 def own_commands() -> dict[str, click.Command]:
@@ -149,12 +152,12 @@ def own_commands() -> dict[str, click.Command]:
 
 def _sweep(given: SimpleNamespace) -> int:
     """Runs a sweep and prints its table; returns the exit status of the sweep, or FAILED if the table fails."""
-    module = require_module(given.name, SWEEPS, "sweep")
+    module = require_module(given.name)
     print(f"{given.name}: loading", file=sys.stderr, flush=True)  # importing torch and MLflow takes seconds
     from infoscope.tracking.cli import run_sweep
 
     status, label = run_sweep(module, given.profile, given.set, given.gpus_per_pack)
-    table = module_of(given.name, ANALYSES) if label else None
+    table = module_of(given.name, "TABLES") if label else None
     words = ["--profile", label]
     if given.set:
         words = ["--profile", given.profile, "--set", _as_words(given.set)]
@@ -172,12 +175,13 @@ def _sweep(given: SimpleNamespace) -> int:
 
 def _sweep_all(given: SimpleNamespace) -> int:
     """Runs each sweep in its own process."""
-    if not names(SWEEPS):
-        require_module("", SWEEPS, "sweep")  # raises: there are none
+    sweeps = registered("SWEEPS")
+    if not sweeps:
+        require_module("")  # raises: there are none
     words = ["--profile", given.profile, "--set", _as_words(given.set)]
     words += [] if given.gpus_per_pack is None else ["--gpus-per-pack", str(given.gpus_per_pack)]
     summary, failed = [], False
-    for name in sweeps_in_order():
+    for name in sweeps:
         print(f"\n== {name}", flush=True)
         began = time.monotonic()
         status = _run(["sweep", name, *words])

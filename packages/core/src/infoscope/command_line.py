@@ -11,20 +11,16 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TextIO
 
 import click
 
-from infoscope.checks import nearest as nearest
-from infoscope.errors import InvalidInput, Unavailable, UnknownName
+from infoscope.errors import InvalidInput, Unavailable
 from infoscope.names import printable
 
 DEFAULT_PROFILE = "laptop"
 FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 143  # exit statuses
-SWEEPS, ANALYSES = "sweeps", "analysis"  # packages in the working folder
-_DECLARATION = {SWEEPS: r"^SWEEP = ", ANALYSES: r"^(ANALYSIS|COMMAND) = "}  # in a module with a sweep or a table
 
 
 def option(name: str, **settings: Any) -> click.Option:
@@ -176,50 +172,3 @@ def is_taken(port: int) -> bool:
     """Whether a program listens at a port of this machine."""
     with socket.socket() as connection:
         return connection.connect_ex(("127.0.0.1", port)) == 0
-
-
-# --- sweeps and tables by the names of their files, found without importing them --------------------------------------
-def names(package: str) -> list[str]:
-    """The names of the sweeps (or tables) of a package, folder by folder."""
-    return [_name(path) for path in _files(package) if re.search(_DECLARATION[package], _text(path), re.MULTILINE)]
-
-
-def sweeps_in_order() -> list[str]:
-    """The names of all sweeps; sweeps that load models logged by others come last."""
-    loads = {_name(path): bool(re.search(r"\bload_model\b", _text(path))) for path in _files(SWEEPS)}
-    return sorted(names(SWEEPS), key=loads.__getitem__)
-
-
-def module_of(name: str, package: str = SWEEPS) -> str | None:
-    """The module of a sweep, or of another package's table, by its name; None if there is none."""
-    for path in _files(package):
-        if _name(path) == name.replace("_", "-"):
-            return ".".join(path.with_suffix("").parts)
-    return None
-
-
-def require_module(name: str, package: str, kind: str) -> str:
-    """The module of a sweep or table. Raises UnknownName, or InvalidInput in a folder without the package."""
-    if not (valid := names(package)):
-        raise InvalidInput(f"there are no {kind}s in {Path.cwd()}; run this command in the folder with the Makefile")
-    if name.replace("_", "-") not in valid:
-        raise UnknownName(f"{kind} must be one of {', '.join(valid)}, got {name!r}{nearest(name, valid)}")
-    return module_of(name, package) or ""
-
-
-def command_of(module: str) -> click.Command:
-    """The command that a module declares."""
-    found = importlib.import_module(module)
-    return found.COMMAND if hasattr(found, "COMMAND") else found.ANALYSIS.command(found.__doc__)
-
-
-def _name(path: Path) -> str:
-    return path.stem.replace("_", "-")
-
-
-def _files(package: str) -> list[Path]:
-    return sorted(Path(package).glob("*/[!_]*.py"))
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
