@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import COLOURS, sheet
-from analysis.common.own_data import OwnData, as_options, conclude, given_data, listed, options, stem_of
+from analysis.common.own_data import OwnData, conclude, given_data, listed, options, stem_of
 from analysis.common.tables import Page, Result, require_writable
 from infoscope.command_line import command, option
 from infoscope.errors import InvalidInput
@@ -80,8 +80,9 @@ def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, unit:
     """One row a method, the reading first: bits, or nats, with a 95 % interval; notes and failures below."""
     figures = pd.DataFrame([_figures(answer, unit) for answer in found])
     text = pd.DataFrame([_words(answer, unit) for answer in found])
-    notes = [f"{answer.method}: {as_options(note)}" for answer in found for note in answer.estimate.notes
-             if as_options(note) not in pairs.notes]  # fmt: skip
+    notes = []
+    for answer in found:
+        notes += [f"{answer.method}: {note}" for note in answer.estimate.notes if note not in pairs.notes]
     groups = "" if pairs.groups is None else f" in {pairs.groups.max() + 1:,} groups"
     caption = [
         f"Mutual information of x ({named(data.columns[0])}) and y ({named(data.columns[1])}) of {name}, {unit}, "
@@ -159,7 +160,7 @@ def main(given: SimpleNamespace) -> None:
         require_writable(stem_of("measure", given))
         chosen = [as_method(name) for name in listed(given.methods) or defaults(pairs)]
     except ValueError as error:
-        raise InvalidInput(as_options(error)) from error
+        raise InvalidInput(str(error)) from error
     began = time.monotonic()
     found = read_pairs(pairs, np.random.default_rng(given.seed), series)
     first = Answer(found.method, METHODS[METHOD].limit, found, time.monotonic() - began)

@@ -17,7 +17,6 @@ from analysis.common.own_data import (
     GRADES,
     TYPES,
     announce,
-    as_options,
     conclude,
     listed,
     options,
@@ -47,7 +46,7 @@ def results(found: RepresentationReport, name: str, digest: str) -> list[Result]
         f"What blocks of {name} carry about targets, bits, n = {found.n:,} rows{groups}. Usable: by predictors on "
         "held-out rows, a lower bound on the information. Only there: in no other block. Information: best guess "
         f"and 95 % interval for the true value. {GRADES} H(target): its entropy.",
-        *map(as_options, found.details.get("What to doubt", ())),
+        *found.details.get("What to doubt", ()),
         f"SHA-256 of the data: {digest}.",
     ]
     made = [Result("represent", found.table, found.text, caption, lambda *paths: save(found.plot().figure, paths, 150))]
@@ -77,7 +76,7 @@ def main(given: SimpleNamespace) -> int:
             generator=np.random.default_rng(given.seed), progress=progress(),
         )  # fmt: skip
     except ValueError as error:
-        raise InvalidInput(as_options(error)) from error
+        raise InvalidInput(str(error)) from error
     found = replace(
         found, domain=given.domain or found.domain, each_column="the same command with ARGS=--each shows which"
     )

@@ -17,7 +17,6 @@ from analysis.common.own_data import (
     GRADES,
     TYPES,
     announce,
-    as_options,
     conclude,
     listed,
     options,
@@ -46,7 +45,7 @@ def result(found: Screen, name: str, digest: str) -> Result:
     caption = [
         f"How many bits {what}, n = {found.n:,} rows{groups}, with 95 % intervals for the true value. {GRADES} q: "
         f"false discovery rate; dependent: at most {found.level:g}. {len(text)} of {of:,} are shown; the CSV has all.",
-        *map(as_options, found.notes),
+        *found.notes,
         f"SHA-256 of the data: {digest}.",
     ]
     return Result("screen", found.table, text, caption, lambda *paths: save(found.plot().figure, paths, 150))
@@ -80,7 +79,7 @@ def main(given: SimpleNamespace) -> None:
         )  # fmt: skip
     except ValueError as error:
         how = " X= chooses columns." if isinstance(error, WrongType) else ""
-        raise InvalidInput(f"{as_options(error)}{how}") from error
+        raise InvalidInput(f"{error}{how}") from error
     of = f"which columns depend on {found.target}" if found.target else "which columns depend on each other"
     first = f"The first {len(found.text)} of {len(found.table):,}"
     details = {name: content for name, content in found.details.items() if name != "What to doubt"}

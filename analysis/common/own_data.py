@@ -3,7 +3,6 @@
 import csv
 import hashlib
 import math
-import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -133,7 +132,7 @@ def given_data(given: SimpleNamespace) -> tuple[OwnData, Pairs, bool]:
     if found.serial is not None:
         print("warning: rows follow one another like a series: GROUPS= names groups; ARGS=--shuffle says that the file "
               "was only sorted", file=sys.stderr)  # fmt: skip
-    return data, replace(found.pairs, notes=tuple(map(as_options, found.pairs.notes))), found.serial is not None
+    return data, found.pairs, found.serial is not None
 
 
 def progress() -> Callable[[float, str], None]:
@@ -146,13 +145,6 @@ def progress() -> Callable[[float, str], None]:
             print(f"{share:.0%}  {printable(what)}", file=sys.stderr, flush=True)
 
     return say
-
-
-def as_options(text: object) -> str:
-    """A message with the options of the command line in the place of Python's wrappers, except where it quotes."""
-    name = re.sub(r"(?<!')\bwrap\b", "name", str(text))
-    angle = re.sub(r"(?<!['\w])Angle\(values, ([^)]+)\)", r"ANGLES=NAME:\1", name)
-    return re.sub(r"(?<!['\w])(Continuous|Discrete)(?!['\w])", lambda one: f"{one[0].upper()}=", angle)
 
 
 def stem_of(task: str, given: SimpleNamespace) -> Path:

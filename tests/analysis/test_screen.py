@@ -80,7 +80,7 @@ def test_columns_keep_their_missing_values_and_types(here):
         (["--data", "own.csv", "--level", "2"], "error: level must be"),
         (["--data", "own.csv", "--rows", "3"], "error: rows must be"),
         (["--data", "own.csv", "--seed", "-1"], "error: --seed must be a whole"),
-        (["--data", "dates.csv", "--strict"], "name it in DISCRETE=. X= chooses columns."),
+        (["--data", "dates.csv", "--strict"], "(DISCRETE= of a command). X= chooses columns."),
         (["--data", "own.csv", "--missing", "refuse"], "error: column 'dose' must have no missing values"),
         ([], "error: DATA must be a file ending in"),
     ],

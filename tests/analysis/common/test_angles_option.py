@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis import measure, represent
-from analysis.common.own_data import as_options, given_data, read, read_representation, stem_of
+from analysis.common.own_data import given_data, read, read_representation, stem_of
 from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import as_pairs
 from infoscope.metrics.representation import report
@@ -133,11 +133,6 @@ def test_angles_and_categories_of_a_representation(table):
     assert isinstance(found.targets["phase"], Angle) and isinstance(found.targets["n2"], Discrete)
 
 
-def test_messages_name_the_option():
-    said = as_options("give Angle(values, 360), or wrap it in Discrete; 'Angle(values, 360)' stays.")
-    assert said == "give ANGLES=NAME:360, or name it in DISCRETE=; 'Angle(values, 360)' stays."
-
-
 def given_by(module, words):
     return SimpleNamespace(**module.COMMAND.make_context("", words).params)
 
@@ -147,7 +142,7 @@ def test_the_command_line_takes_angles_and_another_period_is_another_query(table
     given = [given_by(measure, [*words, *more]) for more in ([], ["--angles", "hour:24"], ["--angles", "hour:12"])]
     (_, plain, _), (_, turned, _), _ = map(given_data, given)
     assert (plain.x.dim, turned.x.dim) == (1, 2) and len({stem_of("measure", one) for one in given}) == 3
-    assert any("give ANGLES=NAME:24" in note for note in plain.notes) and not turned.notes
+    assert any("ANGLES='hour':24" in note for note in plain.notes) and not turned.notes
 
 
 def test_an_angle_is_a_target_of_the_report(table):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.common.own_data import as_options, listed, read, read_representation, read_table
+from analysis.common.own_data import listed, read, read_representation, read_table
 from analysis.common.own_files import ReadOptions
 from infoscope import examples
 from infoscope.estimators.columns import Continuous, Discrete
@@ -207,13 +207,6 @@ def test_a_csv_that_a_strict_reader_refuses_is_one_sentence(tmp_path, content, m
     with pytest.raises(ValueError, match=message) as error:
         read(tmp_path / "own.csv", ["x"], ["y"], options=ReadOptions(strict=True))
     assert "\n" not in str(error.value)
-
-
-def test_wrappers_are_options_for_a_person_at_a_command_line():
-    said = as_options(
-        "'Discrete' may be either; wrap numbers in Continuous, categories in Discrete. LogDiscrete stays."
-    )
-    assert said == "'Discrete' may be either; name numbers in CONTINUOUS=, categories in DISCRETE=. LogDiscrete stays."
 
 
 def test_a_wrong_file_is_one_sentence(tmp_path):

@@ -26,6 +26,7 @@ from infoscope.estimators.columns import (
     require_present,
 )
 from infoscope.estimators.guesses import (
+    AS_CATEGORIES,
     MIN_LABEL_ROWS,
     PERIODS,
     are_codes_of_classes,
@@ -136,7 +137,8 @@ class _Columns:
             place, circle = circles[0]
             period = PERIODS[circle]
             sentence = (
-                f"{name}: column {place} fills a range of {period:g}; for {circle} give Angle(values, {period:g})."
+                f"{name}: column {place} fills a range of {period:g}; for {circle} give Angle(values, {period:g}), "
+                f"or ANGLES={place}:{period:g} to a command."
             )
             notes += (Note(sentence, "angle", name),)
         return cls(name, lengths.pop(), numbers, labels, integers, notes)
@@ -165,7 +167,7 @@ def _number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
     if not places:
         return ()
     sentence = (
-        f"{name}: {columns_in_words(places)} repeated values, treated as numbers (for categories, wrap it in Discrete)."
+        f"{name}: {columns_in_words(places)} repeated values, treated as numbers (for categories, {AS_CATEGORIES})."
     )
     return (Note(sentence, "repeated values", name),)
 

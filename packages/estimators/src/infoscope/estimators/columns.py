@@ -18,6 +18,8 @@ from scipy import sparse
 from infoscope.checks import require_number
 from infoscope.errors import Conflict, InvalidInput, MissingValues, OutOfRange, WrongLength, WrongShape, WrongType
 from infoscope.estimators.guesses import (
+    AS_CATEGORIES,
+    AS_NUMBERS,
     HOW_DATES_BECOME_NUMBERS,
     MAX_SHOWN,
     TIMES,
@@ -257,7 +259,7 @@ def _inferred(name: str, column: _Column, place: str) -> type:
         return int
     _require_real(name, column)
     raise WrongType(
-        f"{name} must hold numbers or categories, got a column of {kind}; wrap it in Continuous or Discrete."
+        f"{name} must hold numbers or categories, got a column of {kind}; {AS_NUMBERS}, or {AS_CATEGORIES}."
     )
 
 

@@ -25,6 +25,8 @@ HOW_DATES_BECOME_NUMBERS = (
     "such as (t - t.min()) / np.timedelta64(1, 'D') for days since the first, or angles: Angle(t.dt.hour, 24) in the "
     "day, Angle(t.dt.dayofyear, 365.25) in the year"
 )
+AS_NUMBERS = "type it as Continuous (CONTINUOUS= of a command)"
+AS_CATEGORIES = "type it as Discrete (DISCRETE= of a command)"
 TIMES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")  # as pandas calls types
 _PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " ",
                         "\N{LESS-THAN OR EQUAL TO}": "<", "\N{GREATER-THAN OR EQUAL TO}": ">"})  # fmt: skip
@@ -110,7 +112,7 @@ def require_names(name: str, column: ArrayLike, place: str) -> None:
         beside = f", and also {quoted(others)}" if len(others) else ""
         raise WrongType(
             f"{name} must be numbers or names of categories, but column {place} holds {what} as texts, such as "
-            f"{example!r}{beside}: {how}; if they are names, wrap it in Discrete."
+            f"{example!r}{beside}: {how}; if they are names, {AS_CATEGORIES}."
         )
 
 
@@ -137,7 +139,7 @@ def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
     if kind in TIMES:
         raise WrongType(
             f"{name} must be numbers or names of categories, but column {place} holds {kind} values: turn them into "
-            f"numbers, {HOW_DATES_BECOME_NUMBERS}; if they are names, wrap it in Discrete."
+            f"numbers, {HOW_DATES_BECOME_NUMBERS}; if they are names, {AS_CATEGORIES}."
         )
 
 

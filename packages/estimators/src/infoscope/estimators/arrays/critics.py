@@ -31,6 +31,7 @@ from infoscope.estimators.result import BITS, Estimate
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.notebook import axes
+from infoscope.notes import Note
 
 _MAX_JUDGEMENTS = 40  # times at which unseen rows judge a training
 _MIN_UNITS = 16  # independent rows of a batch or a read-out
@@ -383,29 +384,38 @@ def _combined(method: CriticMethod, bound: Bound, pairs: Pairs, folds: list[_Fol
         return mean
     notes = mean.notes
     if seen - mean.value > mean.standard_error:
-        notes += (
+        sentence = (
             f"On their training rows the critics report {seen / NATS_PER_BIT:.3g} bits: they partly fit single rows, "
-            "so the estimate is too low, and its interval extends up to that.",
+            "so the estimate is too low, and its interval extends up to that."
         )
+        notes += (Note(sentence, "overfit"),)
     return replace(mean, notes=notes, interval=(mean.low, seen + mean.high - mean.value))
+
+
+JS_BIAS = Note(
+    "js reports nwj's formula at the log ratio: with a perfect critic, I - 0.53 bits (1/e nats).", "biased", "method"
+)
 
 
 def _notes(bound: Bound, values: NDArray[np.float64], largest: int, folds: list[_Fold]) -> tuple[str, ...]:
     least, most = (end / NATS_PER_BIT for end in (values.min(), values.max()))
-    notes = [f"The folds' estimates are {least:.3g} to {most:.3g} bits."]
+    notes = [Note(f"The folds' estimates are {least:.3g} to {most:.3g} bits.", "folds")]
     idle = sum(not fold.was_trained for fold in folds)
     if idle:
-        notes.append(
+        sentence = (
             f"In {idle} of {len(folds)} folds training found no dependence that holds on unseen rows, and the first "
             "weights were kept: the dependence is too weak, or the rows are too few, for critics."
         )
+        notes.append(Note(sentence, "not trained"))
     ceiling = math.log2(largest)
     if bound.name == "js":
-        notes.append("js reports nwj's formula at the log ratio: with a perfect critic, I - 0.53 bits (1/e nats).")
+        notes.append(JS_BIAS)
     if bound.name in ("infonce", "flo"):
-        notes.append(f"It cannot exceed log2 {largest:,} = {ceiling:.2f} bits, the rows of a read-out.")
+        sentence = f"It cannot exceed log2 {largest:,} = {ceiling:.2f} bits, the rows of a read-out."
+        notes.append(Note(sentence, "ceiling"))
     if not np.isfinite(values).all():
-        notes.append(f"The estimates of {(~np.isfinite(values)).sum()} of {len(values)} folds are not finite.")
+        sentence = f"The estimates of {(~np.isfinite(values)).sum()} of {len(values)} folds are not finite."
+        notes.append(Note(sentence, "not finite"))
     return tuple(notes)
 
 

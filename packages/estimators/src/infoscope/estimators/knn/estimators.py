@@ -29,6 +29,7 @@ from infoscope.checks import one_of, require_int
 from infoscope.errors import InvalidInput, NoVariation, OutOfRange
 from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.columns import Discrete, columns, single_columns
+from infoscope.estimators.guesses import AS_CATEGORIES, AS_NUMBERS
 from infoscope.estimators.knn.search import count_within, nearest
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.scales import MARGINS, heavy_tails, prepared
@@ -185,7 +186,7 @@ def entropy(x: Any, k: int = 5, *, margins: str = "auto", groups: Any = None, lo
     if not around.radius.all():
         raise OutOfRange(
             f"x must not repeat a continuous value more than k = {k} times (its entropy would be minus infinity), got "
-            f"{np.sum(around.radius == 0)} such rows; wrap it in Discrete, or break ties with variables.jitter."
+            f"{np.sum(around.radius == 0)} such rows; {AS_CATEGORIES}, or break ties with variables.jitter."
         )
     if max(map(grid_step, sample.continuous.T)) > np.median(around.radius) / MIN_STEPS:
         notes += (GRID,)
@@ -372,8 +373,8 @@ def require_repeats(**variables: Variable) -> None:
     for name, variable in variables.items():
         if variable.kind == "discrete" and variable.categories == variable.n > 1:
             raise NoVariation(
-                f"{name} must share categories among rows, got {variable.n} rows that are all different; wrap numbers "
-                "in Continuous, or merge categories."
+                f"{name} must share categories among rows, got {variable.n} rows that are all different; for "
+                f"numbers, {AS_NUMBERS}; or merge categories."
             )
 
 

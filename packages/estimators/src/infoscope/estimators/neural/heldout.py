@@ -20,6 +20,7 @@ from infoscope.estimators.neural.bounds import BOUNDS, FREE, OBJECTIVES, Bound, 
 from infoscope.estimators.neural.critics import Critic
 from infoscope.estimators.neural.training import check_critic, check_source, draw
 from infoscope.estimators.result import Estimate, mean_of
+from infoscope.notes import Note
 from infoscope.sources import ExactPairSource, PairSource
 
 
@@ -97,7 +98,7 @@ def summary(name: str, estimates: torch.Tensor, batch: int, notes: tuple[str, ..
     """The mean of a bound's estimates [batches] of batches of `batch` pairs; not finite if that of any batch is not."""
     count, nonfinite = len(estimates), int((~estimates.isfinite()).sum())
     if nonfinite:
-        notes += (f"The estimates of {nonfinite} of {count} batches are not finite.",)
+        notes += (Note(f"The estimates of {nonfinite} of {count} batches are not finite.", "not finite"),)
     found = mean_of(estimates.numpy(), method=name, notes=notes, settings=f"{count} batches of {batch} unseen pairs")
     return replace(found, n=count * batch)
 

@@ -30,6 +30,7 @@ from infoscope.metrics.factor_information.inputs import (
     random_items,
     varies,
 )
+from infoscope.notes import Note
 
 TREES, MIN_LEAF_ITEMS = 50, 10
 EXTRA_TREES, BOOSTED = "extra-trees", "gradient-boosting"
@@ -187,11 +188,14 @@ def concentration(importance: NDArray[np.float64]) -> float:
     return float(np.average(1 + (shares * logs).sum(axis=1) / np.log(importance.shape[1]), weights=weights[used]))
 
 
+ONE_TRAINING = Note("One training: the error is unknown.", "one training")
+
+
 def single_estimate(values: list[float], how: str) -> Estimate:
     """A score from a single training."""
     if np.isnan(values).any():
         return undefined(UNUSED, "share", 1, how)
-    return Estimate(values[0], unit="share", n=1, method=how, notes=("One training: the error is unknown.",))
+    return Estimate(values[0], unit="share", n=1, method=how, notes=(ONE_TRAINING,))
 
 
 def halves_estimate(values: list[float], how: str) -> Estimate:

@@ -11,9 +11,13 @@ from sklearn.decomposition import PCA
 from infoscope.estimators import npeet
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.partition.terms import Route, Term
+from infoscope.notes import Note
 
 AS_NUMBERS = "labels-as-numbers"
-_NOTE = "class codes taken as numbers: depends on the numbering of classes; no valid error."
+_NOTE = Note(
+    "Class codes are taken as numbers: the answer depends on the numbering of classes and has no valid error.",
+    "labels as numbers",
+)
 
 
 def numbers_route(

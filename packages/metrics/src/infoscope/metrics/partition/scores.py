@@ -17,6 +17,7 @@ from infoscope.estimators.result import LEVEL, SHARE, Estimate, quantile, undefi
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid
 from infoscope.metrics.partition.terms import BLOCKS, Linear, Route, Term, as_share, linear, ratio, to_zero
+from infoscope.notes import Note
 
 _SEED_SCALE = 7.5  # nats, denominator of the seed score: a typical entropy of 2.5 times three terms
 
@@ -179,7 +180,7 @@ def _geometric_mean(a: Estimate, b: Estimate) -> Estimate:
     )
     notes = tuple(dict.fromkeys((*a.notes, *b.notes)))
     if a.low <= 0.0 or b.low <= 0.0:
-        notes = (*notes, "a factor is not significantly above 0: no standard error.")
+        notes = (*notes, Note("A factor is not significantly above 0: there is no standard error.", "no error"))
         return Estimate(value, np.nan, SHARE, a.n, a.method, notes, interval=(low, high))
     influence = 0.5 * (b.value * a.influence + a.value * b.influence) / value
     return replace(as_share(a, value, influence, notes), interval=(low, high))

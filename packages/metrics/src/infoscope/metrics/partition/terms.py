@@ -26,6 +26,8 @@ NEIGHBOURS, CLASSIFIER, POSTERIOR = "neighbours", "classifier", "posterior"
 Progress = Callable[[float, str], None]
 """Called with the share of a stage that is done and a description."""
 
+CONSTANT_BLOCK = Note("The block is constant and carries no information.", "constant block")
+
 
 @dataclass(frozen=True)
 class Term:
@@ -92,7 +94,7 @@ def knn_route(
     for done, term in enumerate(terms):
         target, given = joint(labels, term.target), joint(labels, term.given)
         x = stacked(blocks, term.blocks) if term.blocks else target
-        value, influence, notes = 0.0, np.zeros(plan.count), ("the block is constant and carries no information.",)
+        value, influence, notes = 0.0, np.zeros(plan.count), (CONSTANT_BLOCK,)
         try:
             if x.size:
                 found = uncertainty.subsample(x, target, given, k, plan)

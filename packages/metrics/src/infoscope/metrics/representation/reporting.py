@@ -24,6 +24,7 @@ from infoscope.estimators.families.protocol import CLASSES, NUMBERS, Family, Out
 from infoscope.estimators.families.registry import as_family
 from infoscope.estimators.families.scikit import GradientBoosting
 from infoscope.estimators.families.stacked import Stacked
+from infoscope.estimators.guesses import AS_NUMBERS
 from infoscope.estimators.pairs import as_pairs
 from infoscope.estimators.reading.result import read
 from infoscope.estimators.result import Estimate, mean_of, undefined
@@ -261,7 +262,7 @@ def _require_classes(outcome: Outcome, groups: NDArray[np.int64]) -> None:
     lone = np.flatnonzero(np.bincount(members) < 2)
     if len(lone):
         rows = int((outcome.values == lone[0]).sum())
-        numbers = ", or wrap whole numbers in Continuous" if np.asarray(outcome.labels).dtype.kind in "iu" else ""
+        numbers = f"; for numbers, {AS_NUMBERS}" if np.asarray(outcome.labels).dtype.kind in "iu" else ""
         more = f" (as {len(lone) - 1:,} more of its {outcome.classes:,} classes)" if len(lone) > 1 else ""
         raise ValueError(
             f"its class {str(outcome.labels[lone[0]])!r} has {rows:,} of {outcome.n:,} rows, in a single group{more}; "
