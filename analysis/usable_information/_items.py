@@ -196,8 +196,12 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
         data=figures["data"].map(NAMES),
         overlap=figures["overlap"].map(lambda count: f"{count} or more" if count == MOST_OVERLAP else str(count)),
     )
+    common = figures[figures["n"] >= FEW]
+    finding = f"No number of shared tokens has {FEW} pairs, so their means of PVI are not compared."
+    if len(common):
+        finding = f"Mean PVI by shared tokens differs most for {widest(common, 'overlap')}."
     caption = [
-        f"Mean PVI by shared tokens differs most for {widest(figures[figures['n'] >= FEW], 'overlap')}.",
+        finding,
         f"Mean PVI (bits) ± its standard error (and items) by how many different tokens premise and hypothesis share, "
         f"{family}, held out. {TOKENS}. Means of fewer than {FEW} pairs are not drawn.",
         *words,

@@ -92,6 +92,15 @@ def test_every_table_and_figure_is_there_and_can_be_saved(store, tmp_path):
         assert all("nan" not in str(value) for value in result.text.to_numpy().ravel()), result.name
 
 
+def test_few_pairs_by_shared_tokens_are_shown_and_not_compared(store):
+    runs, tables = store
+    for place, table in tables.items():
+        if "overlap" in table:
+            tables[place] = table.head(90).assign(overlap=np.arange(90) // 10)
+    finding = analysed(runs)["overlap"].caption[0]
+    assert finding.startswith("No number of shared tokens")
+
+
 def test_means_over_seeds_have_the_error_of_items_and_of_trainings(store):
     figures = analysed(store[0])["information"].figures.set_index(["data", "transformation"])
     row = figures.loc["snli", "std"]

@@ -59,6 +59,7 @@ log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
+MAX_REPORT_SECONDS = 3600  # between two reports of a trial
 CHECKPOINT_SECONDS = float(os.environ.get("INFOSCOPE_CHECKPOINT_SECONDS", 20))  # between two checkpoints
 PATIENCE_SECONDS = 1800.0  # of a worker with its own disk, while the store does not answer
 ROUNDING = 1e-9  # tolerance for a fraction that a trial has summed up
@@ -305,7 +306,7 @@ def work(
 ) -> None:
     """Runs one trial and sends its result to the driver; an exception in it is a result. metric: of the search."""
     if assignment.device == "cpu":
-        _one_thread()
+        _prepare_process()
     report = RecordedReport(assignment, send, metric, data)
     updates = live_updates(assignment.store)
     errors = _begin(assignment, report)
@@ -340,8 +341,12 @@ def work(
     )
 
 
-def _one_thread() -> None:
-    """Limits a trial to one thread: two trials with two threads each would wait for one another on two cores."""
+def _prepare_process() -> None:
+    """Limits a trial to one thread: two trials with two threads each would wait for one another on two cores.
+
+    A trial that is stopped early ends at its next report. Ray waits so long for it, by default 2 s, and then fails.
+    """
+    os.environ.setdefault("TUNE_FUNCTION_THREAD_TIMEOUT_S", str(MAX_REPORT_SECONDS))
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # of libraries imported later
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
