@@ -14,11 +14,11 @@ import pandas as pd
 
 from analysis.common.marks import sheet
 from analysis.common.runs import newest, ordered, provenance
-from analysis.common.tables import Analysis, Result, plus_minus_column, published, share_text, text_of
+from analysis.common.tables import Analysis, Result, plus_minus_column, share_text, text_of
 from analysis.sample_estimators import leaderboard
 
 GROUP = ["collection", "law", "n", "method"]
-PAIRED = ("resampled", "reduction")  # collections of items paired by their labels
+PAIRED = "reduction"  # the collection of archived runs on images and texts that are paired by their labels
 MIN_COVERAGE = 0.9  # share of 95 % intervals that contain the truth, from which a distribution is called covered
 BITS = 1 / math.log(2)
 BEST = 3  # methods named per distribution
@@ -60,14 +60,13 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     runs = runs.sort_values(["start", "n"], kind="stable")
     figures = pooled(runs)
     sources = provenance(runs)
-    laws = figures[~figures["collection"].isin((*PAIRED, "cost"))]
+    laws = figures[figures["collection"] != PAIRED]
     results = []
     if len(laws):
         results += [leaderboard.result(laws, sources, left_out), _laws(laws, sources)]
-    if len(paired := figures[figures["collection"].isin(PAIRED)]):
+    paired = figures[figures["collection"] == PAIRED]
+    if len(paired):
         results.append(_items(paired, sources))
-    if len(cost := figures[figures["collection"] == "cost"]):
-        results.append(_cost(cost, sources))
     return results
 
 
@@ -110,65 +109,45 @@ def _items(paired: pd.DataFrame, sources: str) -> Result:
     rows = []
     for (pool, method), levels in paired.groupby(["pool", "method"], sort=False):
         errors = levels["absolute_error"].dropna()
-        rows.append({
-            "pool": pool, "method": method, "levels": len(levels), "answered": len(errors), "n": levels["n"].iloc[0],
-            "mae_bits": errors.mean(), "mae_bits_error": errors.std(ddof=1) / math.sqrt(max(1, len(errors))),
-            "bias_bits": levels["bias"].mean(), "floor_bits": levels["labels_error"].mean(),
-            "intervals": int(levels["intervals"].sum()), "covered": int(levels["covered"].sum()),
-            "seconds": levels["seconds"].median(), "source": "",
-        })  # fmt: skip
+        rows.append(
+            {
+                "pool": pool,
+                "method": method,
+                "levels": len(levels),
+                "answered": len(errors),
+                "n": levels["n"].iloc[0],
+                "mae_bits": errors.mean(),
+                "mae_bits_error": errors.std(ddof=1) / math.sqrt(max(1, len(errors))),
+                "bias_bits": levels["bias"].mean(),
+                "floor_bits": levels["labels_error"].mean(),
+                "intervals": int(levels["intervals"].sum()),
+                "covered": int(levels["covered"].sum()),
+                "seconds": levels["seconds"].median(),
+            }
+        )
     figures = ordered(pd.DataFrame(rows), ["pool", "mae_bits"], pool=paired["pool"])
-    if "mnist-0-1" in set(figures["pool"]):
-        theirs = published("resampled_mnist").rename(columns={"mean_absolute_error_bits": "mae_bits"})
-        figures = pd.concat([figures, theirs.assign(pool="mnist-0-1", levels=200, answered=200, n=5000)])
-    rows = list(figures.itertuples())
     columns = {
-        "method": [f"{row.method}, published" if row.source else row.method for row in rows],
+        "method": "method",
         "n": ("n", "{:,}"),
         "levels": "levels",
         "mean |error| (bits)": plus_minus_column(figures, "mae_bits", "nan"),
         "of the labels": ("floor_bits", "{:.3f}", "not recorded"),
         "bias (bits)": ("bias_bits", "{:+.3f}", "not recorded"),
-        "coverage": [share_text(row.covered, row.intervals if row.intervals > 0 else 0) for row in rows],
+        "coverage": [share_text(row.covered, row.intervals) for row in figures.itertuples()],
         "seconds": ("seconds", "{:.2f}", "not recorded"),
     }
     text = text_of(figures.rename(columns={"pool": "items"}), ["items"], columns)
-    best = figures[figures["source"] == ""].dropna(subset="mae_bits").drop_duplicates("pool")
+    best = figures.dropna(subset="mae_bits").drop_duplicates("pool")
     errors = plus_minus_column(best, "mae_bits")
     least = [f"{row.pool} {row.method} {error} bits" for row, error in zip(best.itertuples(), errors)]
     caption = [
         f"Least mean error by items: {'; '.join(least)}.",
         "Mean absolute error over levels of information, bits, ± its standard error over levels, one data set each. Of "
         "the labels: the error of the plug-in estimate from the true labels of the same rows, which is the least that "
-        "can be expected. No setting was chosen by the truth. Published: Gowri, Lun, Klein & Yin 2024, recomputed from "
-        "their raw files, 200 levels of the digits 0 and 1.",
+        "can be expected. No setting was chosen by the truth.",
         sources,
     ]
     return Result("items", figures, text, caption, title="Images and texts of known information")
-
-
-def _cost(cost: pd.DataFrame, sources: str) -> Result:
-    cost = cost.assign(columns=cost["law"].str.extract(r"(\d+)$")[0].astype(int)).sort_values("columns", kind="stable")
-    memory = text_of(cost, (), {"MiB": ("memory_mib", "{:.0f}", "not recorded")})
-    widths, text = sorted(set(cost["columns"])), []
-    for method, rows in cost.join(memory).groupby("method", sort=False):
-        rows = rows.set_index("columns")
-        row = {"method": method}
-        for width in widths:
-            answered = width in rows.index and rows.loc[width, "answered"] > 0
-            one = rows.loc[width] if answered else None
-            row[f"d = {width}"] = f"{one['seconds']:.2f} s, {one['MiB']} MiB" if answered else "refused"
-            row[f"bias, d = {width}"] = f"{one['bias']:+.3f}" if answered else ""
-        text.append(row)
-    widest = cost[(cost["columns"] == widths[-1]) & (cost["answered"] > 0)].sort_values("seconds")
-    fastest = "No method" if widest.empty else f"{widest['method'].iloc[0]}, in {widest['seconds'].iloc[0]:.2f} s,"
-    caption = (
-        f"{fastest} is the fastest with {widths[-1]} columns (one estimate, so without error).\n"
-        "Seconds on one thread and the largest memory that an estimate added. x and y have d normal columns each, of "
-        f"which two are correlated; n = {cost['n'].iloc[0]:,}. Bias of that one estimate, bits (truth "
-        f"{cost['truth'].iloc[0]:.3f}).\n{sources}"
-    )
-    return Result("cost", cost, pd.DataFrame(text), caption)
 
 
 def draw_biases(laws: pd.DataFrame, *paths: Path) -> None:

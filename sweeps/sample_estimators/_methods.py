@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import Case
 from infoscope.errors import UnknownName
-from infoscope.estimators import Estimate, classifier, estimate, knn, methods, npeet
+from infoscope.estimators import Estimate, estimate, methods, npeet
 from infoscope.estimators.arrays.protocol import ANY, takes_kinds
 from infoscope.estimators.arrays.registry import METHODS, as_method
 from infoscope.estimators.knn import Continuous, Discrete
@@ -32,7 +33,6 @@ from sweeps.sample_estimators.settings import FORMULAS
 K = 5  # neighbours
 _STATUS, _CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _RESET_PEAK = "5"  # written to clear_refs, it resets the peak of memory (proc(5))
-_CONDITIONAL = ("ksg", "classifier", "labels-as-numbers")  # methods that also estimate I(x; y | z)
 _ROWS = 5000  # for the durations below
 _COLUMNS = (2, 20, 200)  # of x and of y, for the durations below
 _OTHER_SECONDS = 12.0  # of critics, densities and flows
@@ -83,16 +83,13 @@ def source_field(method: str) -> dict[str, str]:
 
 def accepts(method: str, law: str) -> bool:
     """Whether a method accepts variables of a distribution. ValueError for an unknown method or distribution."""
-    case, (x, y, _) = catalogue.case(law), _kinds(law)
+    case = catalogue.case(law)
+    x, y, _ = _kinds(law)
     if method in FORMULAS:
-        mixed = case.y in ("labels", "counts") and x == "continuous"
-        return mixed and (method == "labels-as-numbers" or case.measure == "mi")
-    takes = getattr(as_method(method), "takes", ANY)
-    if case.measure == "co-information":
-        return method == "ksg"
-    if case.measure == "cmi" and method not in _CONDITIONAL or case.y == "counts" and method == "classifier":
+        return case.y in ("labels", "counts") and x == "continuous"
+    if case.y == "counts" and method == "classifier":
         return False  # counts that occur once cannot be classes
-    return takes_kinds(takes, x, y)
+    return takes_kinds(getattr(as_method(method), "takes", ANY), x, y)
 
 
 def seconds(method: str, law: str, n: int) -> float:
@@ -108,56 +105,49 @@ def seconds(method: str, law: str, n: int) -> float:
 def estimate_by(method: str, case: Case, variables: Sequence[Any], generator: np.random.Generator) -> Estimate:
     """The estimate of a case's information by a method, nats. ValueError: the method does not accept the variables."""
     if method in FORMULAS:
-        return _formula(method, variables)
-    typed = _typed(case, variables[:-1] if case.grouped else variables)
-    if case.measure == "mi":
-        return estimate(*typed, method, variables[-1] if case.grouped else None, generator)
-    if case.measure == "co-information":
-        return knn.co_information(*typed, k=K)
-    if method == "ksg":
-        return knn.conditional_mutual_information(*typed, k=K)
-    x, y, z = variables
-    return classifier.cross_fit(np.reshape(x, (len(y), -1)), {"y": y, "z": z}).information("z", "y", ("z",))
+        return _formula(method, *variables)
+    x, y, *rest = variables
+    groups = rest[0] if case.grouped else None
+    return estimate(*_typed(case, x, y), method, groups, generator)
 
 
 @functools.cache
 def warm_up(method: str) -> None:
     """Imports and compiles a method once per process, so that its measured duration does not include this."""
-    case, generator = catalogue.case("gaussian-2"), np.random.default_rng(0)
+    case = catalogue.case("multinormal-dense-2-2-0.5")
+    generator = np.random.default_rng(0)
     with contextlib.suppress(ValueError):  # it may accept only labels
         estimate_by(method, case, case.sample(200, generator), generator)
 
 
-def _formula(method: str, variables: Sequence[Any]) -> Estimate:
-    """NPEET's formulas on label codes: KSG, Frenzel & Pompe; micd is |H(x) - sum p(y) H(x | y)|."""
-    formulas = {("labels-as-numbers", 2): npeet.mi, ("labels-as-numbers", 3): npeet.cmi, ("micd", 2): npeet.micd}
+def _formula(method: str, x: NDArray, y: NDArray) -> Estimate:
+    """NPEET's formulas on label codes: KSG; micd is |H(x) - sum p(y) H(x | y)|."""
+    formula = npeet.micd if method == "micd" else npeet.mi
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about labels treated as numbers, as intended here
-        value = float(formulas[method, len(variables)](*variables, k=K, base=np.e, compat=True))
-    return Estimate(value, math.nan, n=len(variables[0]), method=method, notes=("The formula gives no error.",))
+        value = float(formula(x, y, k=K, base=np.e, compat=True))
+    return Estimate(value, math.nan, n=len(x), method=method, notes=("The formula gives no error.",))
 
 
-def _typed(case: Case, variables: Sequence[Any]) -> list[Any]:
+def _typed(case: Case, x: Any, y: NDArray) -> tuple[Any, Any]:
     """The variables of a sample with their types, as declared by somebody who knows the data."""
-    typed = []
-    for place, one in enumerate(variables):
-        if isinstance(one, dict):
-            typed.append(pd.DataFrame(one))
-        elif one.dtype.kind in "iuU" and (place or case.measure == "co-information" or case.y == "categories"):
-            typed.append(Discrete(one))
-        else:
-            typed.append(Continuous(one))
-    return typed
+    if isinstance(x, dict):
+        x = pd.DataFrame(x)
+    elif case.y == "categories":
+        x = Discrete(x)
+    else:
+        x = Continuous(x)
+    return x, Continuous(y) if y.dtype.kind == "f" else Discrete(y)
 
 
 @functools.cache
 def _kinds(law: str) -> tuple[str, str, int]:
     """The kinds of the first two variables of a distribution (`Variable.kind`), and the larger number of columns."""
-    if catalogue.needs_data(law):
+    if catalogue.pool_of(law):
         return "continuous", "continuous", _COLUMNS[-1]
     case = catalogue.case(law)
-    typed = _typed(case, case.sample(int(min(200, catalogue.most_rows(law))), np.random.default_rng(0)))
-    pairs = as_pairs(*typed[:2])
+    x, y, *_ = case.sample(200, np.random.default_rng(0))
+    pairs = as_pairs(*_typed(case, x, y))
     return pairs.x.kind, pairs.y.kind, max(pairs.x.dim, pairs.y.dim)
 
 

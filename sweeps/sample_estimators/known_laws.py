@@ -5,9 +5,7 @@ from the same data sets: our methods, formulas of packages that treat labels as 
 a public package's (`sweeps.sample_estimators.peers`). If a method raises an error, the data set counts as refused, with
 the reason. Estimates are never clipped.
 
-Items that are paired by labels have one sample size, that of the published benchmark (Gowri et al. 2024) or the
-available one, as do the distributions of the table of cost. Durations are those of one thread. Memory is the largest
-amount that an estimate adds.
+Durations are those of one thread. Memory is the largest amount that an estimate adds.
 """
 
 from __future__ import annotations
@@ -40,32 +38,28 @@ from sweeps.sample_estimators._methods import (
     source_field,
     warm_up,
 )
-from sweeps.sample_estimators.settings import LEVELS
 
-ONE_SIZE = ("resampled", "reduction", "real-tables", "cost")  # collections with the sample size `size_of_items`
 LAPTOP = dict(
-    collections=("beyond-normal", "everyday", "known-truth", "resampled", "reduction", "cost"),
+    collections=("beyond-normal", "everyday"),
     laws=("all",),
     methods=("all",),
     sizes=(1000, 5000),
-    size_of_items=5000,
-    levels=20,  # of the 200 of resampled digits
     most_seconds=10.0,  # longer cells are only in the profile paper
     blocks=(0,),
     sets=10,
 )
 PROFILES = {
     "smoke": Profile(
-        **LAPTOP | dict(collections=("beyond-normal", "everyday"), laws=("1v1-normal-0.75", "sparse-table", "patients"),
+        **LAPTOP | dict(laws=("1v1-normal-0.75", "sparse-table", "patients"),
                         methods=("ksg", "gcmi", "shrinkage"), sizes=(500,), sets=3)
     ),
     "laptop": Profile(**LAPTOP),
     "critics": Profile(
-        **LAPTOP | dict(collections=("beyond-normal", "everyday"), methods=("infonce-anchor", "smile-5", "infonce"),
+        **LAPTOP | dict(methods=("infonce-anchor", "smile-5", "infonce"),
                         sizes=(1000,), most_seconds=math.inf, sets=3)
     ),
     "paper": Profile(
-        **LAPTOP | dict(sizes=(500, 1000, 5000, 20_000), levels=LEVELS, most_seconds=math.inf, sets=20)
+        **LAPTOP | dict(sizes=(500, 1000, 5000, 20_000), most_seconds=math.inf, sets=20)
     ),
 }  # fmt: skip
 
@@ -75,13 +69,10 @@ def cells(profile: Profile) -> Iterator[dict]:
     methods = all_methods() if profile.methods == ("all",) else profile.methods
     for law, collection, most in available(laws_of(profile)):
         sizes = [n for n in profile.sizes if n <= most]
-        if collection in ONE_SIZE:
-            sizes = [int(min(profile.size_of_items, most))]
-        sets = 1 if collection in ONE_SIZE else profile.sets
         suitable = [method for method in methods if accepts(method, law)]
         if not sizes or not suitable:
             continue
-        for cell in grid(law=law, n=sizes, method=suitable, block=list(profile.blocks), sets=sets):
+        for cell in grid(law=law, n=sizes, method=suitable, block=list(profile.blocks), sets=profile.sets):
             if cost(cell) <= profile.most_seconds:
                 reader = {"reader": packaged().card["version"]} if cell["method"] == READING else {}
                 yield cell | {"collection": collection} | reader | source_field(cell["method"])
@@ -91,9 +82,7 @@ def laws_of(profile: Profile) -> dict[str, str]:
     """The distributions of a profile ("all": every one) with their collections. ValueError for an unknown one."""
     collections = {}
     for name in profile.collections:
-        levels = name == "resampled"
-        laws = resampled.level_names("mnist-0-1", profile.levels) if levels else catalogue.COLLECTIONS[name]
-        collections |= dict.fromkeys(laws, name)
+        collections |= dict.fromkeys(catalogue.COLLECTIONS[name], name)
     if unknown := [law for law in profile.laws if law not in (*collections, "all")]:
         raise UnknownName(f"laws must be of the collections {', '.join(profile.collections)}, got {unknown[0]!r}.")
     return {law: name for law, name in collections.items() if {"all", law} & set(profile.laws)}
@@ -102,9 +91,9 @@ def laws_of(profile: Profile) -> dict[str, str]:
 @functools.cache
 def data_sets(name: str) -> tuple[DataSet, ...]:
     """A distribution, and the items that it pairs, if any."""
-    if not catalogue.needs_data(name):
-        return (datasets.distribution(name),)
     pool = catalogue.pool_of(name)
+    if not pool:
+        return (datasets.distribution(name),)
     return datasets.distribution(name), datasets.items(pool, resampled.POOLS[pool], "items", synthetic=False)
 
 
@@ -112,7 +101,7 @@ def available(collections: Mapping[str, str]) -> Iterator[tuple[str, str, float]
     """Available distributions with their collection and largest number of rows; a warning lists missing ones."""
     left_out, missing = set(), set()
     for law, collection in collections.items():
-        if catalogue.needs_data(law) and data_root() is None:
+        if catalogue.pool_of(law) and data_root() is None:
             left_out.add(collection)
             continue
         try:
@@ -159,14 +148,7 @@ def trial(pack: Pack, report: Report) -> None:
             else:
                 row |= {"value": found.value, "standard_error": found.standard_error, "low": found.low,
                         "high": found.high}  # fmt: skip
-            row |= {
-                "seconds": time.perf_counter() - began,
-                "memory": memory.mib,
-                "floor": math.nan,
-            }
-            if "-at-" in cell["law"]:
-                labels = resampled.floor(cell["law"], cell["n"], draws(seed, cell["law"], cell["n"]))
-                row["floor"] = labels - truth
+            row |= {"seconds": time.perf_counter() - began, "memory": memory.mib}
             rows.append(row)
             report.progress((done + (number + 1) / cell["sets"]) / len(pack.cells))
         columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
@@ -185,7 +167,6 @@ def scored(sets: dict[str, np.ndarray], truth: float) -> dict[str, float]:
         "covered": covered.sum(),
         "estimate_seconds": np.median(sets["seconds"]),
         "memory_mib": sets["memory"].max(),
-        "labels_error": np.abs(sets["floor"]).mean(),
     }
     if answered.any():
         errors = sets["value"][answered] - truth
@@ -200,7 +181,7 @@ SWEEP = Sweep(
     cells,
     trial,
     PROFILES,
-    axes=("collections", "laws", "levels", "sizes", "methods", "blocks"),
+    axes=("collections", "laws", "sizes", "methods", "blocks"),
     data=lambda cell: data_sets(cell["law"]),
     choices={"methods": require_known, "collections": tuple(catalogue.COLLECTIONS)},
     replicates=("block",),

@@ -1,8 +1,7 @@
 """Names shared by the sweeps of estimators on samples and their analyses."""
 
-LEVELS = 200  # of information between digits paired by labels, from 0 to 1 bit (Gowri et al. 2024)
 FORMULAS = {  # that treat labels as numbers, and their titles
-    "labels-as-numbers": "labels as numbers (NPEET mi, cmi)",
+    "labels-as-numbers": "labels as numbers (NPEET mi)",
     "micd": "entropy difference (NPEET micd)",
 }
 PACKAGES = "sweeps.sample_estimators.peers:"  # functions of public packages, as methods

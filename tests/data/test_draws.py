@@ -37,7 +37,7 @@ DRAWS = {
     "turned digits": lambda g: rotated_mnist(base="digits", per_class=9, generator=g).groups,
     "parts of a pool": lambda g: POOL.split(0.25, g)[1].vectors,
     "parts by domain": lambda g: CROSSED.split(1, 0.2, g).test.groups,
-    "known truth": lambda g: case("mixture-2").sample(50, draws(g.initial_seed(), "a", 50)),
+    "known truth": lambda g: case("label-of-one-of-40").sample(50, draws(g.initial_seed(), "a", 50)),
 }
 
 
@@ -55,6 +55,6 @@ def test_the_same_seed_gives_the_same_draw(draw):
 
 def test_data_of_a_case_depend_on_name_and_size():
     one, another, more = (
-        case("mixture-2").sample(50, draws(1, name, n)) for name, n in (("a", 50), ("b", 50), ("a", 60))
+        case("label-of-one-of-40").sample(50, draws(1, name, n)) for name, n in (("a", 50), ("b", 50), ("a", 60))
     )
     assert not equal(one, another) and not equal(one, more)

@@ -37,7 +37,7 @@ from infoscope.data import (
     textures,
     transformations,
 )
-from infoscope.data.tasks import beyond_normal, catalogue, independence, resampled
+from infoscope.data.tasks import beyond_normal, catalogue, independence
 from tests.data.common import generator
 from tests.refusals import refused
 
@@ -198,12 +198,6 @@ TEXTS = [
 DISTRIBUTIONS = [
     *((partial(table.case, "gaussian-3"), "distribution", "name") for table in (catalogue, beyond_normal)),
     (partial(independence.setting, "gaussian-3"), "setting", "name"),
-    *(
-        (partial(resampled.case, bad), "distribution", "invalid")
-        for bad in ("mnist-0-1-at-1.1", "mnist-at-x", "mnist-at--1", "letters-at-1.0", "mnist")
-    ),
-    (partial(resampled.level_names, "letters", 3), "pool", "name"),
-    (partial(resampled.level_names, "mnist", 1), "count", "range"),
 ]
 
 

@@ -1,23 +1,11 @@
-"""Data of known mutual information: the truths against other ways to compute them, and the draws."""
+"""Data of known mutual information: the truths against other ways to compute them."""
 
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from infoscope.data.tasks.cases import draws
 from infoscope.data.tasks.catalogue import case
-from infoscope.data.tasks.labels import gate
-from infoscope.data.tasks.numeric import zero_inflated_poisson
-from infoscope.estimators import knn
-
-
-def test_gates_have_their_known_co_information():
-    assert case("xor").truth()[0] == pytest.approx(-np.log(2))
-    assert case("copy").truth()[0] == pytest.approx(np.log(2))
-    h = lambda p: -p * np.log(p) - (1 - p) * np.log(1 - p)  # noqa: E731
-    alone = h(0.25) - 0.5 * h(0.5)
-    assert case("and").truth()[0] == pytest.approx(2 * alone - h(0.25))
-    assert gate(np.bitwise_or).truth()[0] == pytest.approx(case("and").truth()[0])  # the same, its bits renamed
+from infoscope.data.tasks.everyday import zero_inflated_poisson
 
 
 def test_a_rounded_gaussian_loses_little_of_half_a_nat():
@@ -29,16 +17,6 @@ def test_a_rounded_gaussian_loses_little_of_half_a_nat():
     cells = np.maximum(np.diff(np.diff(grid, axis=0), axis=1), 1e-300)
     product = cells.sum(axis=1, keepdims=True) * cells.sum(axis=0)
     assert case("rounded-gaussian").truth()[0] == pytest.approx((cells * np.log(cells / product)).sum(), abs=1e-3)
-
-
-def test_numbered_cells_are_a_matter_for_categories():
-    """30 sets of 500 rows, 13.9 in a cell: low by (1 - 2/6) / 13.9 = 0.048 as numbers, by nothing as categories; both
-    means are known to 0.003 (one standard error).
-    """
-    sets = [case("numbered-cells").sample(500, draws(seed, "numbered-cells", 500)) for seed in range(30)]
-    as_numbers = np.mean([knn.mutual_information(x, y) for x, y in sets])
-    as_categories = np.mean([knn.mutual_information(knn.Discrete(x), knn.Discrete(y)) for x, y in sets])
-    assert as_numbers == pytest.approx(-0.048, abs=0.015) and as_categories == pytest.approx(0, abs=0.012)
 
 
 def test_poisson_without_inflation_has_the_published_value():

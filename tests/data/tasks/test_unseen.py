@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from infoscope.data.tasks import labels, noisy, numeric
-from infoscope.data.tasks.catalogue import UNSEEN
+from infoscope.data.tasks import unseen
+from infoscope.data.tasks.unseen import UNSEEN
 
 ROWS = 200_000
 TOLERANCE = 0.015  # nats: what a table loses by its cells, and 4 standard errors
@@ -117,14 +117,14 @@ def test_a_composition_has_the_mean_density_ratio_of_its_draws():
 
 
 def test_a_surface_of_more_noise_is_that_of_a_table():
-    distribution = noisy.surface(0.1)
+    distribution = unseen.surface(0.1)
     x, y = distribution.sample(ROWS, np.random.default_rng(14))
     assert table(x[:, 0] * x[:, 1] + x[:, 2], y, 100) == pytest.approx(distribution.truth()[0], abs=TOLERANCE)
 
 
 def test_a_complex_square_of_more_noise_is_that_of_a_histogram():
     """Entropy of a histogram of y less that of the noise."""
-    distribution = numeric.complex_square(0.2)
+    distribution = unseen.complex_square(0.2)
     _, y = distribution.sample(ROWS, np.random.default_rng(15))
     counts, *edges = np.histogram2d(*y.T, bins=80)
     area = np.prod([edge[1] - edge[0] for edge in edges])
@@ -158,8 +158,8 @@ def test_a_rare_event_has_the_stated_information():
 def test_two_column_cases_of_closed_forms():
     """Clayton log(1 + t) - t / (1 + t); heavy noise of angles tells nothing; squared error of the Monte Carlo truth."""
     for theta in (0.3, 2.0, 7.0):
-        truth = numeric.gamma_frailty(1, 1, theta, same).truth()[0]
+        truth = unseen.gamma_frailty(1, 1, theta, same).truth()[0]
         assert truth == pytest.approx(np.log1p(theta) - theta / (1 + theta))
-    assert numeric.angles(1e-4).truth()[0] == pytest.approx(0, abs=1e-8)
-    assert numeric.angles(200.0).truth()[0] == pytest.approx(np.log(2 * np.pi) - stats.vonmises(200.0).entropy())
-    assert labels.label_of_score((1e4,), (0.0,), special.expit).truth()[0] == pytest.approx(np.log(2), abs=2e-3)
+    assert unseen.angles(1e-4).truth()[0] == pytest.approx(0, abs=1e-8)
+    assert unseen.angles(200.0).truth()[0] == pytest.approx(np.log(2 * np.pi) - stats.vonmises(200.0).entropy())
+    assert unseen.label_of_score((1e4,), (0.0,), special.expit).truth()[0] == pytest.approx(np.log(2), abs=2e-3)

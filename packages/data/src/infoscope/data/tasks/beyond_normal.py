@@ -15,7 +15,7 @@ from scipy import stats
 
 from infoscope.checks import one_of
 from infoscope.data.information import bisected, student_information
-from infoscope.data.tasks.cases import Case, Generator, Pair, known
+from infoscope.data.tasks.cases import Case, Generator, Pair, with_truth
 
 Map = Callable[[NDArray], NDArray]
 BASES = (
@@ -51,7 +51,7 @@ def case(name: str) -> Case:
             x, y = _mapped(part, x, y)
         return x, y
 
-    return known(sample, truth)
+    return with_truth(sample, truth)
 
 
 def _base(name: str) -> tuple[Callable[[int, Generator], Pair], float]:

@@ -23,46 +23,48 @@ DRAWS = 400_000  # of Monte Carlo truths
 class Case:
     """A distribution: sample(n, generator) -> variables, and truth() -> (nats, standard error; 0 where exact).
 
-    measure  mi of (x, y); cmi: I(x; y | z); co-information: I(a; t) + I(b; t) - I(a, b; t)
     y        labels, numbers, counts (unbounded labels) or categories (x is labels, too)
     grouped  the last variable is codes [n] of dependent rows
     """
 
-    measure: str
     y: str
     sample: Draw
     truth: Callable[[], tuple[float, float]]
     grouped: bool = False
 
 
-def known(
-    sample: Draw, truth: float | Callable[[], Any], y: str = "numbers", measure: str = "mi", grouped: bool = False
-) -> Case:
+def with_truth(sample: Draw, truth: float | Callable[[], Any], y: str = "numbers", grouped: bool = False) -> Case:
     """A case whose truth is nats, or a function that gives nats, or nats and their standard error, computed once."""
 
     @functools.cache
-    def exact() -> tuple[float, float]:
+    def computed() -> tuple[float, float]:
         nats = truth() if callable(truth) else truth
-        nats, error = nats if isinstance(nats, tuple) else (nats, 0.0)
-        return float(nats), float(error)
+        if isinstance(nats, tuple):
+            nats, error = nats
+            return float(nats), float(error)
+        return float(nats), 0.0
 
-    return Case(measure, y, sample, exact, grouped)
+    return Case(y, sample, computed, grouped)
 
 
-def response(draw: Callable[[int, Generator], Any], respond: Callable[[Any, Generator], NDArray], truth: Any,
-             y: str = "numbers") -> Case:  # fmt: skip
-    """x by draw(n, generator), then y by respond(x, generator); truth and y as of `known`."""
+def response(
+    draw: Callable[[int, Generator], Any],
+    respond: Callable[[Any, Generator], NDArray],
+    truth: Any,
+    y: str = "numbers",
+) -> Case:
+    """x by draw(n, generator), then y by respond(x, generator); truth and y as of `with_truth`."""
 
     def sample(n: int, g: Generator) -> Pair:
         x = draw(n, g)
         return x, respond(x, g)
 
-    return known(sample, truth, y)
+    return with_truth(sample, truth, y)
 
 
 def split_columns(draw: Callable[[int, Generator], NDArray], columns: int, truth: Any) -> Case:
-    """x of the first columns of draw(n, generator) [n, d], y of the others; truth as of `known`."""
-    return known(lambda n, g: tuple(np.split(draw(n, g), [columns], axis=1)), truth)
+    """x of the first columns of draw(n, generator) [n, d], y of the others; truth as of `with_truth`."""
+    return with_truth(lambda n, g: tuple(np.split(draw(n, g), [columns], axis=1)), truth)
 
 
 def normals(*shape: int) -> Callable[[int, Generator], NDArray]:
@@ -88,15 +90,14 @@ def normal_mixture(points: NDArray, centres: ArrayLike, weights: ArrayLike, spre
     return np.concatenate(density)
 
 
-def through_noise(noise: float, values: ArrayLike, weights: ArrayLike, points: NDArray | None = None,
-                  spread: ArrayLike | None = None) -> float:  # fmt: skip
-    """I(x; v + noise * normal), nats, of a v given x with weighted values: h(y) by the density on points, less h(y|x).
+def through_noise(noise: float, values: ArrayLike, weights: ArrayLike, spread: ArrayLike | None = None) -> float:
+    """I(x; v + noise * normal), nats, of a v given x with weighted values: h(y) by its density, less h(y|x).
 
     `spread` of the noise at each value; `noise` is then its geometric mean.
     """
     spread = noise if spread is None else spread
-    if points is None:
-        points = np.linspace(np.min(values) - 9 * np.max(spread), np.max(values) + 9 * np.max(spread), 3001)
+    margin = 9 * np.max(spread)
+    points = np.linspace(np.min(values) - margin, np.max(values) + margin, 3001)
     return entropy_of(points, normal_mixture(points, values, weights, spread)) - NOISE - math.log(noise)
 
 
