@@ -142,7 +142,7 @@ def test_the_command_line_takes_angles_and_another_period_is_another_query(table
     given = [given_by(measure, [*words, *more]) for more in ([], ["--angles", "hour:24"], ["--angles", "hour:12"])]
     (_, plain, _), (_, turned, _), _ = map(given_data, given)
     assert (plain.x.dim, turned.x.dim) == (1, 2) and len({stem_of("measure", one) for one in given}) == 3
-    assert any("ANGLES='hour':24" in note for note in plain.notes) and not turned.notes
+    assert any("ANGLES=NAME:24" in note for note in plain.notes) and not turned.notes
 
 
 def test_an_angle_is_a_target_of_the_report(table):

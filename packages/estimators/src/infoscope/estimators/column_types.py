@@ -137,8 +137,8 @@ class _Columns:
             place, circle = circles[0]
             period = PERIODS[circle]
             sentence = (
-                f"{name}: column {place} fills a range of {period:g}; for {circle} give Angle(values, {period:g}), "
-                f"or ANGLES={place}:{period:g} to a command."
+                f"{name}: column {place} fills a range of {period:g}; for {circle} give Angle(values, {period:g}) "
+                f"(ANGLES=NAME:{period:g} of a command)."
             )
             notes += (Note(sentence, "angle", name),)
         return cls(name, lengths.pop(), numbers, labels, integers, notes)
@@ -167,7 +167,7 @@ def _number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
     if not places:
         return ()
     sentence = (
-        f"{name}: {columns_in_words(places)} repeated values, treated as numbers (for categories, {AS_CATEGORIES})."
+        f"{name}: {columns_in_words(places)} repeated values, treated as numbers; for categories, {AS_CATEGORIES}."
     )
     return (Note(sentence, "repeated values", name),)
 
