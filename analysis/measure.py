@@ -23,10 +23,10 @@ from analysis.common.own_data import OwnData, conclude, given_data, listed, opti
 from analysis.common.tables import Page, Result, require_writable
 from infoscope.command_line import command, option
 from infoscope.errors import InvalidInput
-from infoscope.estimators.arrays import METHODS, Method, Pairs, as_method, estimate_pairs, methods
+from infoscope.estimators.arrays import Method, Pairs, as_method, estimate_pairs, methods
 from infoscope.estimators.arrays.registry import read_pairs
 from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
-from infoscope.estimators.reading.result import METHOD, Reading
+from infoscope.estimators.reading.result import Reading
 from infoscope.estimators.reading.sentences import finding
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
@@ -42,7 +42,6 @@ class Answer:
     """What one method gave, in nats, and how long it took; no value where it could not be used, and why."""
 
     method: str
-    limit: str
     estimate: Estimate
     seconds: float
 
@@ -58,7 +57,7 @@ def measured(pairs: Pairs, chosen: Sequence[Method], seed: int, unit: str = BITS
             found = undefined(str(error), n=pairs.n, method=method.name)
         took = time.monotonic() - began
         print(f"{method.name}: {found.as_unit(unit)!r}, {took:.1f} s", file=sys.stderr, flush=True)
-        answers.append(Answer(method.name, getattr(method, "limit", ""), found, took))
+        answers.append(Answer(method.name, found, took))
     return answers
 
 
@@ -118,28 +117,26 @@ def _figures(answer: Answer, unit: str) -> dict[str, Any]:
 
 
 def _words(answer: Answer, unit: str) -> dict[str, str]:
-    found, row = answer.estimate, {"method": answer.method}
-    if math.isnan(found.value):
-        return row | {unit: "no value", "95 % interval": "", "converges to": answer.limit}
-    shown = found.as_unit(unit)
-    known = math.isfinite(shown.standard_error) and not isinstance(found, Reading)
-    value = f"{shown.value:.3f}" + f" ± {shown.standard_error:.3f}" * known
-    if math.isinf(shown.high) and not known:  # a limit from below is no estimate
-        value = ""
-    interval = f"{shown.low:.3f} to {shown.high:.3f}" if math.isfinite(shown.high) else f"at least {shown.low:.3f}"
-    interval = interval if math.isfinite(shown.low) else "not known"
-    return row | {unit: value, "95 % interval": interval, "converges to": answer.limit}
+    estimate = answer.estimate.as_unit(unit)
+    if math.isnan(estimate.value):
+        return {"method": answer.method, unit: "no value", "95 % interval": ""}
+    value = f"{estimate.value:.3f}"
+    if math.isfinite(estimate.standard_error) and not isinstance(answer.estimate, Reading):
+        value += f" ± {estimate.standard_error:.3f}"
+    interval = "not known"
+    if math.isfinite(estimate.low) and math.isfinite(estimate.high):
+        interval = f"{estimate.low:.3f} to {estimate.high:.3f}"
+    return {"method": answer.method, unit: value, "95 % interval": interval}
 
 
 def draw(answers: Sequence[Answer], *paths: Path, unit: str = BITS) -> None:
-    """Draws estimates with 95 % intervals, a lower limit as an arrow, and the training curves of critics, if any."""
+    """Draws estimates with 95 % intervals, and the training curves of critics, if any."""
     usable = [answer for answer in answers if math.isfinite(answer.estimate.value)]
     curves = [answer for answer in usable if hasattr(answer.estimate, "curve")]
     size = (10 if curves else 5, 1.0 + 0.35 * max(3, len(usable)))
     with sheet(paths, 1, 2 if curves else 1, size, 120, legend_at="") as (axes,):
         intervals(axes[0], [answer.method for answer in usable], [answer.estimate for answer in usable], COLOURS, unit)
-        limit = "; > : at least" if any(math.isinf(answer.estimate.high) for answer in usable) else ""
-        axes[0].set(xlabel=f"mutual information ({unit}), 95 % interval{limit}")
+        axes[0].set(xlabel=f"mutual information ({unit}), 95 % interval")
         for answer in curves:
             answer.estimate.plot_curve(axes[1], unit, COLOURS[usable.index(answer) % len(COLOURS)])
 
@@ -163,7 +160,7 @@ def main(given: SimpleNamespace) -> None:
         raise InvalidInput(str(error)) from error
     began = time.monotonic()
     found = read_pairs(pairs, np.random.default_rng(given.seed), series)
-    first = Answer(found.method, METHODS[METHOD].limit, found, time.monotonic() - began)
+    first = Answer(found.method, found, time.monotonic() - began)
     sentence = repr(found.as_unit(given.unit))
     print(f"{found.method}: {sentence}", file=sys.stderr, flush=True)
     measures = [first, *measured(pairs, chosen, given.seed, given.unit)]
@@ -195,8 +192,8 @@ def main(given: SimpleNamespace) -> None:
 
 COMMAND = command("measure", main, [
     *options(),
-    option("methods", default="", metavar="NAMES", help="of those that --list names, smile-CLIP, MODULE:NAME"),
+    option("methods", default="", metavar="NAMES", help="of those that --list names, a bound, MODULE:NAME"),
     option("seed", type=int, default=0, help="of folds, batches and initial weights (default: 0)"),
     option("unit", type=click.Choice((BITS, NATS)), default=BITS, help="of the table and its figure (default: bits)"),
-    option("list", is_flag=True, help="list the methods with types, cost and source, and end"),
+    option("list", is_flag=True, help="list the methods with what each takes and when to use it, and end"),
 ], __doc__)  # fmt: skip

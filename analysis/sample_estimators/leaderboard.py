@@ -13,9 +13,8 @@ import pandas as pd
 
 from analysis.common.marks import BLUE, VERMILLION, sheet
 from analysis.common.tables import Result, text_of
-from infoscope.estimators import methods
 from infoscope.estimators.result import LEVEL
-from sweeps.sample_estimators.settings import PACKAGES
+from sweeps.sample_estimators.settings import FORMULAS, PACKAGES, RECORDED_PACKAGES
 
 BASELINE = "ksg"  # every error is also given as a multiple of its error on the same data
 MIN_SHARE = 0.25  # of the distributions that a method must have answered to be ranked
@@ -29,14 +28,13 @@ def ranking(figures: pd.DataFrame) -> pd.DataFrame:
     keys = ["collection", "law", "n"]
     baseline = figures[figures["method"] == BASELINE].set_index(keys)["rmse"]
     figures["ratio"] = figures["rmse"] / figures.join(baseline.rename("baseline"), on=keys)["baseline"]
-    ours = {method.name for method in methods()}
     rows = []
     for name, of_method in figures.groupby("method", sort=False):
         answered = of_method[of_method["answered"] > 0]
         coverage = answered["coverage"].dropna()
         rows.append({
             "method": name,
-            "by": author(name, ours),
+            "by": author(name),
             "distributions": len(answered),
             "rmse": answered["rmse"].median(),
             "rmse_10": answered["rmse"].quantile(0.1), "rmse_90": answered["rmse"].quantile(0.9),
@@ -47,13 +45,11 @@ def ranking(figures: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values("ratio", kind="stable", ignore_index=True)
 
 
-def author(method: str, ours: set[str]) -> str:
+def author(method: str) -> str:
     """ours, yours (MODULE:NAME), or public: a package or a formula."""
-    if method in ours:
-        return "ours"
-    if ":" in method and not method.startswith(PACKAGES):
-        return "yours"
-    return "public"
+    if method.startswith(PACKAGES) or method in (*FORMULAS, *RECORDED_PACKAGES):
+        return "public"
+    return "yours" if ":" in method else "ours"
 
 
 def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Result:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from infoscope.data.tasks import catalogue
 from infoscope.data.tasks.cases import Case
 from infoscope.errors import UnknownName
-from infoscope.estimators import Estimate, estimate, methods, npeet
+from infoscope.estimators import Estimate, estimate, npeet
 from infoscope.estimators.arrays.protocol import ANY, takes_kinds
 from infoscope.estimators.arrays.registry import METHODS, as_method
 from infoscope.estimators.knn import Continuous, Discrete
@@ -35,8 +35,22 @@ _STATUS, _CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _RESET_PEAK = "5"  # written to clear_refs, it resets the peak of memory (proc(5))
 _ROWS = 5000  # for the durations below
 _COLUMNS = (2, 20, 200)  # of x and of y, for the durations below
-_OTHER_SECONDS = 12.0  # of critics, densities and flows
-_NETWORKS = ("certified", "lmi", "njee", "minde", "mmg")  # whose training steps do not grow with the rows
+_CRITICS = (  # bounds whose critics are asked as methods
+    "infonce-anchor",
+    "smile-5",
+    "smile-1",
+    "smile-inf",
+    "infonce",
+    "nwj",
+    "js",
+    "dv",
+    "mine",
+    "flo",
+    "dime-kl",
+    "dime-gan",
+    "dime-hellinger",
+)
+_CRITIC_SECONDS = 12.0
 _SECONDS: dict[str, tuple[float, float, float]] = {
     **dict.fromkeys(("gaussian", "gcmi", "reduced-ksg"), (0.04, 0.1, 1.0)),
     **dict.fromkeys(("plug-in", "miller-madow", "grassberger", "chao-shen", "shrinkage"), (0.1, 0.1, 0.1)),
@@ -44,31 +58,22 @@ _SECONDS: dict[str, tuple[float, float, float]] = {
     "reading": (0.3, 0.5, 2.0),
     "ksg": (0.05, 0.5, 3.0),
     "ksg-2": (0.05, 0.8, 3.5),
-    "ksg-lnc": (0.8, 2.0, 30.0),
-    "kl-weighted": (0.3, 1.7, 60.0),
-    "gaussian-mixture": (3.0, 1.3, 3.0),
     "student-copula": (0.3, 1.5, 32.0),
-    "fitted-law": (3.0, 3.0, 35.0),
     "classifier": (0.3, 1.0, 5.0),
     "nsb": (0.5, 0.5, 0.5),
-    "certified": (2.3, 2.2, 2.1),
-    "lmi": (1.2, 1.1, 3.0),
-    "njee": (5.0, 3.0, 12.0),
-    "minde": (6.0, 6.0, 20.0),
-    "mmg": (6.0, 6.0, 20.0),
 }
 
 
 def all_methods() -> tuple[str, ...]:
-    """The names of all methods and formulas."""
-    return (*(method.name for method in methods()), *FORMULAS)
+    """The names of all methods, critics and formulas."""
+    return (*METHODS, *_CRITICS, *FORMULAS)
 
 
 def require_known(word: str) -> None:
-    """Raises UnknownName unless a word is "all" or the name of a method; does not import all methods."""
+    """Raises UnknownName unless a word is "all" or the name of a method."""
     if ":" in word:
         as_method(word)
-    elif word not in ("all", *FORMULAS) and word not in METHODS:
+    elif word != "all" and word not in all_methods():
         names = ", ".join(all_methods())
         raise UnknownName(f'setting methods must be "all", MODULE:NAME or one of {names}, got {word}')
 
@@ -96,10 +101,12 @@ def seconds(method: str, law: str, n: int) -> float:
     """The approximate duration of an estimate on one thread, interpolated from measurements on normal columns."""
     if ":" in method:
         return 0.0  # unknown, so that no profile excludes it
-    known = _SECONDS.get(method, (_OTHER_SECONDS,) * 3)
-    growth = 0.5 if method in _NETWORKS or method not in _SECONDS else 1.0
+    is_critic = method not in _SECONDS
+    measured = (_CRITIC_SECONDS,) * len(_COLUMNS) if is_critic else _SECONDS[method]
+    growth = 0.5 if is_critic else 1.0  # steps of critics do not grow with the rows
     columns = max(_COLUMNS[0], _kinds(law)[-1])
-    return float(np.exp(np.interp(math.log(columns), np.log(_COLUMNS), np.log(known)))) * (n / _ROWS) ** growth
+    log_seconds = np.interp(math.log(columns), np.log(_COLUMNS), np.log(measured))
+    return float(np.exp(log_seconds)) * (n / _ROWS) ** growth
 
 
 def estimate_by(method: str, case: Case, variables: Sequence[Any], generator: np.random.Generator) -> Estimate:

@@ -116,16 +116,13 @@ def test_a_note_on_a_type_is_printed_once_in_the_words_of_the_command_line(here,
     assert printed.count("'age' has repeated values") == 1 and "DISCRETE=" in printed
 
 
-def test_a_critic_is_drawn_with_its_training_and_a_limit_as_a_limit(here):
+def test_a_critic_is_drawn_with_its_training(here):
     data = read(Path("own.csv"), ["a"], ["y"])
     pairs = as_pairs(data.x, data.y)
-    chosen = [
-        measure.as_method("dv", {"steps": 20, "width": 8, "folds": 2}),
-        measure.as_method("certified", {"steps": 20, "width": 8}),
-    ]
+    chosen = [measure.as_method("dv", {"steps": 20, "width": 8, "folds": 2}), measure.as_method("ksg")]
     answers = measure.measured(pairs, chosen, 0)
     result = measure.table(answers, data, pairs, "own.csv")
-    assert result.text["95 % interval"][1].startswith("at least ") and " to " in result.text["95 % interval"][0]
+    assert result.text["95 % interval"].str.contains(" to ").all()
     result.draw(here / "drawn.png")
     assert (here / "drawn.png").stat().st_size > 5000
 
@@ -162,7 +159,7 @@ def test_bad_input_writes_nothing(here, capsys, words, message):
 def test_the_list_of_methods_needs_no_data():
     command = [sys.executable, "-m", "infoscope", "measure", "--list"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 and "infonce-anchor" in done.stdout and "Kraskov" in done.stdout
+    assert done.returncode == 0 and "infonce-anchor" in done.stdout and "when to use" in done.stdout
 
 
 def test_a_wrong_column_is_answered_before_what_takes_seconds_to_import(tmp_path):

@@ -61,8 +61,8 @@ def test_rows_are_added_below_those_that_are_there():
     ax = axes()
     assert axes(ax) is ax
     intervals(ax, ["one"], [first])
-    intervals(ax, ["bound", "failed"], [Estimate(0.2, interval=(0.2, np.inf)), undefined("no reason")])
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["one", "bound", "failed: no value"]
+    intervals(ax, ["bare", "failed"], [Estimate(0.2), undefined("no reason")])
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["one", "bare", "failed: no value"]
     assert ax.get_xlabel() == "information (bits), 95 % interval"
     (whisker,) = ax.containers[0][2]
     np.testing.assert_allclose(whisker.get_segments()[0][:, 0], [first.bits.low, first.bits.high])

@@ -1,4 +1,4 @@
-"""Normal and fitted distributions and copulas: closed forms, invariances, bias and coverage."""
+"""Normal distributions and copulas: closed forms, invariances, bias and coverage."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_the_error_of_ranks_holds_for_other_copulas():
     assert np.mean([one.standard_error for one in found]) == pytest.approx(np.std(found), rel=0.2)
 
 
-@pytest.mark.parametrize("method", [*CLOSED, "kl-weighted", "ksg-lnc"])
+@pytest.mark.parametrize("method", [*CLOSED, "ksg", "ksg-2"])
 def test_orders_and_signs_do_not_matter(method):
     x, y = normal_pairs(150, 0.6, 2)
     found, order = estimate(x, y, method), draws(1).permutation(150)
@@ -146,34 +146,8 @@ X, Y = normal_pairs(50, 0.6, 3)
         (X, X[:, :1] + X[:, 1:2], "gaussian", "x and y", "constant"),  # one follows from the others
         (X, X[:, :1], "gcmi", "x and y", "constant"),
         (X, Discrete(np.arange(50) % 20), "gcmi", "every label", "few"),
-        (*draws().normal(size=(2, 200, 90)), "gaussian-mixture", "x and y", "few"),
-        (*draws().normal(size=(2, 200, 90)), "student-copula", "x and y", "few"),
     ],
 )
 def test_what_a_normal_distribution_does_not_take(x, y, method, argument, code):
     with refused(argument, code):
         estimate(x, y, method)
-
-
-def test_a_student_copula_sees_what_correlations_do_not():
-    """Two coordinates of a t of one degree, uncorrelated: .224 nats."""
-    g = draws(1)
-    both = g.normal(size=(1500, 2)) / np.sqrt(g.chisquare(1, size=(1500, 1)))
-    found = estimate(both[:, 0], both[:, 1], "student-copula")
-    assert found == pytest.approx(0.224, abs=4 * found.standard_error) and found.settings == "5 folds"
-    assert estimate(both[:, 0], both[:, 1], "gcmi") < 0.02
-
-
-def test_a_mixture_sees_clusters():
-    """Two clusters on a diagonal, ln 2 but for their overlap: a single normal distribution of the scores finds .26."""
-    g = draws(8)
-    x, y = 4 * g.choice([-1, 1], (500, 1)) + g.normal(size=(2, 500, 1))
-    assert estimate(x, y, "gcmi") + 0.1 < estimate(x, y, "gaussian-mixture", folds=3) < 0.75
-
-
-@pytest.mark.parametrize("method", ["gaussian-mixture", "student-copula", "fitted-law"])
-def test_groups_share_a_fold(method):
-    """Independent numbers, each pair four times: nothing is found."""
-    x, y = np.repeat(draws(10).normal(size=(2, 60)), 4, axis=1)
-    found = estimate(x, y, method, groups=np.repeat(np.arange(60), 4), folds=3)
-    assert found.units == 60 and found < 4 * found.standard_error + 0.02

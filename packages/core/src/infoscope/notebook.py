@@ -86,7 +86,7 @@ def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.8)) -> Any:
 def intervals(
     ax: Any, names: Sequence[str], estimates: Sequence[Any], colours: Sequence[str] = (), unit: str = "bits"
 ) -> None:
-    """Draws estimates with 95 % intervals as rows below the existing ones; one without upper limit is an arrow.
+    """Draws estimates with 95 % intervals as rows below the existing ones.
 
     Information is drawn in `unit`, bits or nats. Estimates without a value are only named. Raises InfoscopeError if the
     unit differs from that of the existing rows.
@@ -102,7 +102,7 @@ def intervals(
         colour = colours[place % len(colours)] if colours else "C0"
         low, high = (one.low, one.high) if np.isfinite([one.low, one.high]).all() else (np.nan, np.nan)
         ax.errorbar((low + high) / 2, place, xerr=(high - low) / 2, fmt="none", color=colour, capsize=3)
-        ax.plot(*((one.low, place, ">") if np.isinf(one.high) else (one.value, place, "o")), color=colour)
+        ax.plot(one.value, place, "o", color=colour)
         label_of_row = "\n".join(in_figure(line) for line in name.splitlines())
         shown.append(label_of_row if np.isfinite(one.value) else f"{label_of_row}: no value")
     ax.set_yticks(range(len(shown)), shown, fontsize="small", parse_math=False)

@@ -11,7 +11,6 @@ classifier   cross_fit: a decomposition of information from calibrated classifie
 families     predictive families
 uncertainty  sampling intervals of nearest-neighbour estimates by half-samples, permutation tests
 independence independence_test: quick tests of (conditional) independence, also of whole tables
-distributions distributions fitted to typed variables; a held-out lower bound
 units        NATS_PER_BIT
 """
 

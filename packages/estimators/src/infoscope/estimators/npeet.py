@@ -12,7 +12,7 @@ Differences from NPEET:
     scale         columns are standardised; NPEET's noise (1e-10) destroys data of that scale
 
 `compat=True` of mi, cmi, micd, midc and entropy gives NPEET's own numbers, up to its tie-breaking noise. The correction
-of thin neighbourhoods (alpha in NPEET) is the method ksg-lnc of `estimate`.
+of thin neighbourhoods (alpha in NPEET) is not here.
 
 Arguments: x, y, z, xs, ys [n] or [n, d] or lists of lists; k neighbours; base of the logarithm; warning: whether to
 warn of classes with too few samples; generator of the noise, a fresh one with seed 0 if None. Results are

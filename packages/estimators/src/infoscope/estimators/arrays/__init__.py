@@ -2,7 +2,7 @@
 
 registry    estimate(x, y, method=..., groups=None, ...) -> Estimate; methods(), METHODS; normalised, diagnose
 protocol    Method: what an estimator must have; Pairs: the checked sample that it is given
-fitting     splits, prepared columns, training of networks
+fitting     splits, prepared columns
 
 Every other module contains a family of estimators, in METHODS.
 """

@@ -95,7 +95,6 @@ class _CountMethod(Described):
     """Base: an estimate from a table of counts."""
 
     takes: ClassVar[str] = CATEGORIES
-    limit: ClassVar[str] = "I"
     cost: ClassVar[str] = "n log n; 0.01 s for 100 x 100 cells"
     title: ClassVar[str]
     cross_check: ClassVar[str] = ""  # another method that allows for unseen cells
@@ -163,6 +162,7 @@ class PlugIn(_CountMethod):
     """The information of the observed frequencies: too high with few rows a cell."""
 
     name: ClassVar[str] = "plug-in"
+    use: ClassVar[str] = "counts of few categories, hundreds of rows a cell"
     source: ClassVar[str] = "Roulston 1999, for bias and error"
     title: ClassVar[str] = "plug-in"
 
@@ -176,6 +176,7 @@ class MillerMadow(_CountMethod):
     """The plug-in estimate, less (cells - categories of x - categories of y + 1) / (2 n), of those that occur."""
 
     name: ClassVar[str] = "miller-madow"
+    use: ClassVar[str] = "counts of few categories, tens of rows a cell"
     source: ClassVar[str] = "Miller 1955"
     title: ClassVar[str] = "Miller-Madow"
 
@@ -191,7 +192,7 @@ class Grassberger(Described):
 
     name: ClassVar[str] = "grassberger"
     takes: ClassVar[str] = CATEGORIES
-    limit: ClassVar[str] = "I"
+    use: ClassVar[str] = "counts of some categories, several rows a cell"
     cost: ClassVar[str] = "n log n; 0.01 s for 100 x 100 cells"
     source: ClassVar[str] = "Grassberger 1988, without its alternating term"
 
@@ -205,6 +206,7 @@ class ChaoShen(_CountMethod):
     """Entropies that allow for unseen categories, by the share of rows alone in theirs. Error by the jackknife."""
 
     name: ClassVar[str] = "chao-shen"
+    use: ClassVar[str] = "labels of many classes with few rows each, some classes never seen"
     cost: ClassVar[str] = "n log n; 0.1 s for 100 x 100 cells"
     source: ClassVar[str] = "Chao & Shen 2003, eqs. 5 and 7"
     title: ClassVar[str] = "Chao-Shen"
@@ -247,6 +249,7 @@ class Shrinkage(_WithPossibleCategories):
     """
 
     name: ClassVar[str] = "shrinkage"
+    use: ClassVar[str] = "labels of many classes with few rows each, about equally frequent"
     cost: ClassVar[str] = "n log n; 0.03 s for 100 x 100 cells"
     source: ClassVar[str] = "Hausser & Strimmer 2009, section 2"
     title: ClassVar[str] = "James-Stein"
@@ -273,6 +276,7 @@ class Nsb(_WithPossibleCategories):
     """
 
     name: ClassVar[str] = "nsb"
+    use: ClassVar[str] = "labels of many classes with few rows each, whose number is known"
     cost: ClassVar[str] = "n log n + different counts by 400 steps; 0.4 s for 100 x 100 cells"
     source: ClassVar[str] = "Nemenman, Shafee & Bialek 2002; Wolpert & Wolf 1995"
     title: ClassVar[str] = "NSB"

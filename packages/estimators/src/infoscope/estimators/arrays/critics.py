@@ -20,7 +20,7 @@ from torch import Tensor
 
 from infoscope.checks import one_of
 from infoscope.errors import InvalidInput, OutOfRange
-from infoscope.estimators.arrays.fitting import Split, prepared_tensor, splits, torch_generator
+from infoscope.estimators.arrays.fitting import Preparation, Split, splits
 from infoscope.estimators.arrays.protocol import ANY, Described
 from infoscope.estimators.neural.bounds import Bound, Scores, as_bound, split
 from infoscope.estimators.neural.critics import Critic, make_critic
@@ -30,19 +30,12 @@ from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import BITS, Estimate
 from infoscope.estimators.threads import threads_for
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.estimators.variables import Variable
 from infoscope.notebook import axes
 from infoscope.notes import Note
 
 _MAX_JUDGEMENTS = 40  # times at which unseen rows judge a training
 _MIN_UNITS = 16  # independent rows of a batch or a read-out
-_LIMITS = {
-    "nwj": "lower bound; I with a rich critic",
-    "js": "I - 1/e nats with a rich critic",
-    "infonce": "lower bound, at most log K",
-    "dv": "lower bound up to the bias of a log of a mean; I with a rich critic",
-    "mine": "lower bound up to the bias of a log of a mean; I with a rich critic",
-    "flo": "lower bound, at most about log K",
-}
 _SOURCES = {
     "nwj": "Nguyen et al. 2010; Poole et al. 2019",
     "js": "Poole et al. 2019",
@@ -113,17 +106,15 @@ class CriticMethod(Described):
     precision: str = "float32"
 
     takes: ClassVar[str] = ANY
+    use: ClassVar[str] = (
+        "wide columns such as images, thousands of rows; so is the name of any bound, such as smile-5, nwj or dv"
+    )
     cost: ClassVar[str] = "steps, n of a read-out; 12 s"
     least: ClassVar[Mapping[str, int]] = {"batch": 2, "depth": 0}
 
     @property
     def name(self) -> str:
         return as_bound(self.bound).name
-
-    @property
-    def limit(self) -> str:
-        default = "I up to its clip, with a rich critic" if self.name.startswith("smile") else "I with a rich critic"
-        return _LIMITS.get(self.name, default)
 
     @property
     def source(self) -> str:
@@ -142,7 +133,8 @@ class CriticMethod(Described):
         return self.batch * self.width * max(self.batch, self.width, columns) // 16
 
     def _fold(self, fold: int, bound: Bound, pairs: Pairs, part: Split, generator: np.random.Generator) -> _Fold:
-        x, y = (prepared_tensor(variable, part.seen, self.margins, self.components) for variable in (pairs.x, pairs.y))
+        x = _prepared(self, pairs.x, part.seen)
+        y = _prepared(self, pairs.y, part.seen)
         training = Rows(x[part.training], y[part.training], pairs.units[part.training])
         known = _rows_of_some_units(part.training, pairs.units, len(part.held), generator)
         stopping, held, seen = (
@@ -184,6 +176,17 @@ class CriticMethod(Described):
         critic.load_state_dict(weights[best])
         table = pd.DataFrame(curve, columns=["step", "training", "judged"])
         return Fit(critic, curve[best][2], table.assign(kept=np.arange(len(curve)) == best))
+
+
+def torch_generator(generator: np.random.Generator) -> torch.Generator:
+    """A generator for torch, seeded by the next number of `generator`."""
+    return torch.Generator().manual_seed(int(generator.integers(2**63)))
+
+
+def _prepared(method: CriticMethod, variable: Variable, rows: NDArray[np.intp]) -> Tensor:
+    """All rows of a variable as the method's preparation, fitted to `rows`, makes them, float32 [n, d]."""
+    preparation = Preparation.fit(variable, rows, method.margins, method.components)
+    return torch.from_numpy(preparation(variable).astype(np.float32))
 
 
 def _rows_of_some_units(
@@ -417,12 +420,3 @@ def _notes(bound: Bound, values: NDArray[np.float64], largest: int, folds: list[
         sentence = f"The estimates of {(~np.isfinite(values)).sum()} of {len(values)} folds are not finite."
         notes.append(Note(sentence, "not finite"))
     return tuple(notes)
-
-
-METHODS: tuple[CriticMethod, ...] = tuple(
-    CriticMethod(name)
-    for name in (
-        "infonce-anchor", "smile-5", "smile-1", "smile-inf", "infonce", "nwj", "js", "dv", "mine", "flo", "dime-kl",
-        "dime-gan", "dime-hellinger",
-    )
-)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Normal distributions of the numbers, of their normal scores, and mixtures.
+"""Normal distributions of the numbers and of their normal scores.
 
 The bias of log determinants of n rows is removed exactly (Wishart). The standard error is that of the mean of the local
 log ratios, but at least that of independent variables, where 2 n times the estimate is chi-squared. With groups, n is
@@ -16,8 +16,7 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.special import digamma
 
 from infoscope.errors import NoVariation, TooFew
-from infoscope.estimators import distributions
-from infoscope.estimators.arrays.protocol import ANY, NUMBERS, NUMBERS_OR_LABELS, Described
+from infoscope.estimators.arrays.protocol import NUMBERS, NUMBERS_OR_LABELS, Described
 from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
 from infoscope.estimators.variables import joint_codes
@@ -31,7 +30,7 @@ class Gaussian(Described):
 
     name: ClassVar[str] = "gaussian"
     takes: ClassVar[str] = NUMBERS
-    limit: ClassVar[str] = "I if the distribution is normal"
+    use: ClassVar[str] = "numbers that are jointly normal; few rows"
     cost: ClassVar[str] = "n d²; 0.03 s"
     source: ClassVar[str] = "Cover & Thomas 2006, theorem 8.4.1; bias: Misra, Singh & Demchuk 2005"
 
@@ -57,7 +56,7 @@ class Gcmi(Described):
 
     name: ClassVar[str] = "gcmi"
     takes: ClassVar[str] = NUMBERS_OR_LABELS
-    limit: ClassVar[str] = "lower bound if x or y is one column of numbers; I if the copula is normal"
+    use: ClassVar[str] = "numbers that rise or fall together, whatever their scales; few rows"
     cost: ClassVar[str] = "n d² + d n log n; 0.1 s"
     source: ClassVar[str] = "Ince et al. 2017"
 
@@ -74,71 +73,6 @@ class Gcmi(Described):
             freedom = (labels.categories - 1) * scores.shape[1] * (scores.shape[1] + 3) // 2
         influence = local + _influence_through_ranks(scores, slopes)
         return _mean_with_error(local, influence, freedom, rows, pairs, "Gaussian copula")
-
-
-@dataclass(frozen=True)
-class _CrossFitted(Described):
-    """Mean held-out log ratio of a distribution fitted to normal scores of the other folds (whole groups). No bound."""
-
-    folds: int = 5
-
-    takes: ClassVar[str] = NUMBERS
-    family: ClassVar[str] = distributions.ANY
-
-    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-        self.require(pairs)
-        values, names = np.empty(pairs.n), []
-        folds, columns = pairs.folds(self.folds, generator), pairs.x.dim + pairs.y.dim
-        if (rows := pairs.n - int(np.bincount(folds).max())) <= columns:
-            raise TooFew(
-                f"x and y must have more rows outside a fold than columns, got {rows} rows of {columns} columns."
-            )
-        for fitted, rows, scores, codes in distributions.cross_fitted(
-            (pairs.x, pairs.y), folds, generator, self.family
-        ):
-            values[rows] = distributions.log_ratio(fitted, scores, codes)
-            names.append(fitted.name)
-        method = " or ".join(sorted(set(names)))
-        return mean_of(values, pairs.groups, method=method, settings=f"{self.folds} folds")
-
-
-@dataclass(frozen=True)
-class GaussianMixture(_CrossFitted):
-    """A mixture of normals of the normal scores, of as many components as predict unseen rows best, up to 32."""
-
-    name: ClassVar[str] = "gaussian-mixture"
-    limit: ClassVar[str] = "I if the normal scores follow a mixture of at most 32 normals"
-    cost: ClassVar[str] = "n d² by components and folds; 1 s, 2 s in 2 columns"
-    source: ClassVar[str] = "McAllester & Stratos 2020, with mixtures"
-    family: ClassVar[str] = distributions.MIXTURES
-
-
-@dataclass(frozen=True)
-class StudentCopula(_CrossFitted):
-    """The copula of a multivariate Student distribution, of 1 to 10 degrees of freedom."""
-
-    name: ClassVar[str] = "student-copula"
-    limit: ClassVar[str] = "I if the copula is that of a Student distribution of at most 10 degrees"
-    cost: ClassVar[str] = "n d² by folds; 3 s"
-    source: ClassVar[str] = "Demarta & McNeil 2005; Lindskog, McNeil & Schmock 2003 for Kendall's tau"
-    family: ClassVar[str] = distributions.STUDENT
-
-
-@dataclass(frozen=True)
-class FittedDistributions(Described):
-    """InfoNCE of fitted distributions on held-out rows (`distributions.held_out`), at most ln 100."""
-
-    folds: int = 5
-
-    name: ClassVar[str] = "fitted-law"
-    takes: ClassVar[str] = ANY
-    limit: ClassVar[str] = "lower bound"
-    cost: ClassVar[str] = "n d² by folds; 3 s"
-    source: ClassVar[str] = "van den Oord et al. 2018, eq. 4; distributions: infoscope.estimators.distributions"
-
-    def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
-        self.require(pairs)
-        return distributions.held_out(pairs.x, pairs.y, pairs.groups, self.folds, generator)
 
 
 def _local_information(values: Values, pairs: Pairs) -> tuple[Values, Values, float]:
@@ -249,4 +183,4 @@ def _mean_with_error(
     return replace(found, standard_error=max(found.standard_error, np.sqrt(freedom / 2) / rows))
 
 
-METHODS: tuple[Described, ...] = (Gaussian(), Gcmi(), GaussianMixture(), StudentCopula(), FittedDistributions())
+METHODS: tuple[Described, ...] = (Gaussian(), Gcmi())

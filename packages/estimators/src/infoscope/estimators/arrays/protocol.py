@@ -58,14 +58,14 @@ class Described:
     """Base of infoscope's methods: frozen settings and an entry in the list of methods.
 
     takes   one of TAKES
-    limit   at infinite n: "I" (consistent), "lower bound", "upper bound" or a condition, in words
+    use     for what columns and how many rows, one phrase
     cost    growth of time, and seconds at n = 5,000 with 20 + 20 columns
     least   smallest values of settings that are whole numbers; 1 by default
     """
 
     name: ClassVar[str]
     takes: ClassVar[str]
-    limit: ClassVar[str]
+    use: ClassVar[str]
     cost: ClassVar[str]
     source: ClassVar[str]
     least: ClassVar[Mapping[str, int]] = {}

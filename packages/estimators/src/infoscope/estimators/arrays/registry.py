@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from numbers import Real
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from infoscope.checks import nearest, one_of
 from infoscope.errors import Conflict, NoVariation, UnknownName, WrongType
+from infoscope.estimators.arrays import categories, classifiers, gaussian, neighbours, student
 from infoscope.estimators.arrays.neighbours import Ksg
 from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, NUMBERS, TAKES, Described, Method
 from infoscope.estimators.checks import generator_or_default
@@ -39,7 +40,7 @@ class ReadingMethod(Described):
 
     name: ClassVar[str] = METHOD
     takes: ClassVar[str] = ANY
-    limit: ClassVar[str] = "the true value; interval calibrated on held-out simulations"
+    use: ClassVar[str] = "first, whatever the columns: its interval is for the true value"
     cost: ClassVar[str] = "n² to 5,000 rows, then in parts; 1 s"
     source: ClassVar[str] = "infoscope; docs/results/reading.md"
 
@@ -59,7 +60,7 @@ class OwnFunction(Described):
     resamples: int = 0
 
     takes: ClassVar[str] = NUMBERS
-    limit: ClassVar[str] = "not known"
+    use: ClassVar[str] = "your own"
     cost: ClassVar[str] = "not known"
     source: ClassVar[str] = "your own"
     least: ClassVar[Mapping[str, int]] = {"resamples": 0}
@@ -134,41 +135,17 @@ def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
     return Diagnosis(replace(pairs, groups=codes, notes=notes), duplicates, serial)
 
 
-_MODULES = (  # of this package, those that import torch last
-    "neighbours", "gaussian", "categories", "classifiers", "critics", "densities", "flows", "latent", "diffusion",
-    "certified",
-)  # fmt: skip
-
-
-class Methods(Mapping[str, Described]):
-    """Every method by name; modules are imported one after the other until one has the name."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Described] = {METHOD: ReadingMethod()}
-        self._left = list(_MODULES)
-
-    def __getitem__(self, name: str) -> Described:
-        while name not in self._known and self._left:
-            try:
-                module = import_module(f"infoscope.estimators.arrays.{self._left[0]}")
-            except ModuleNotFoundError as error:
-                if error.name != "torch":
-                    raise
-                self._left.clear()  # the later modules need it, too
-                break
-            self._known |= {one.name: one for one in module.METHODS}
-            del self._left[0]
-        return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        self.get("")  # no method's name: every module is imported
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-
-METHODS = Methods()
+METHODS: dict[str, Described] = {
+    method.name: method
+    for method in (
+        ReadingMethod(),
+        *neighbours.METHODS,
+        *gaussian.METHODS,
+        *student.METHODS,
+        *classifiers.METHODS,
+        *categories.METHODS,
+    )
+}
 
 
 @overload
@@ -199,8 +176,9 @@ def estimate(
     """I(x; y), nats, of n pairs.
 
     x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed by column (`column_types`)
-    method     a name in `METHODS`; a function of x [n, c] and y [n, d], float64, that returns nats (`OwnFunction`); an
-               object with a `name` and `estimate(pairs, generator)`; "MODULE:NAME" of one of these. None: the reading
+    method     a name in `METHODS`, or of a bound (`BOUNDS`); a function of x [n, c] and y [n, d], float64, that returns
+               nats (`OwnFunction`); an object with a `name` and `estimate(pairs, generator)`; "MODULE:NAME" of one of
+               these. None: the reading
                (`infoscope.estimators.reading`), after `diagnose` has grouped copies and looked for series; for two
                angles the value and interval of ksg. Other methods take the rows as they are
     groups     [n] of dependent rows (a patient, a film); no group is split between training and held-out rows, and
@@ -289,46 +267,64 @@ def _imported(name: str) -> Any:
 
 
 def _bound_method(name: str) -> Described:
-    others = ""
+    """Critics on the bound of a name. UnknownName: there is none, or torch is not installed."""
+    names, more = list(METHODS), ""
     try:
         from infoscope.estimators.arrays.critics import CriticMethod  # with torch, which takes seconds
-        from infoscope.estimators.neural.bounds import is_bound
+        from infoscope.estimators.neural.bounds import BOUNDS, is_bound
 
         if is_bound(name):
             return CriticMethod(name)
+        names += BOUNDS
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        others = f"; any other method {needs(error.name)}"
-    raise UnknownName(f"method must be one of {', '.join(METHODS)}, got {name!r}{others}{nearest(name, METHODS)}")
+        more = f"; any other method {needs(error.name)}"
+    raise UnknownName(f"method must be one of {', '.join(names)}, got {name!r}{more}{nearest(name, names)}")
 
 
 class MethodList(InNotebook, tuple[Described, ...]):
-    """Methods, printed to fit a terminal; `table` has the same as a data frame."""
+    """Methods, printed to fit a terminal; `table`, a data frame, adds cost and source."""
 
     @property
     def table(self) -> pd.DataFrame:
-        columns = [(one.name, TAKES[one.takes], one.limit, one.cost, one.source) for one in self]
-        return pd.DataFrame(columns, columns=["method", "takes", "in the limit", "cost", "source"]).set_index("method")
+        rows = []
+        for method in self:
+            rows.append((method.name, TAKES[method.takes], method.use, method.cost, method.source))
+        names = ["method", "takes", "when to use", "cost", "source"]
+        return pd.DataFrame(rows, columns=names).set_index("method")
 
     def __repr__(self) -> str:
-        width = max(80, min(shutil.get_terminal_size((100, 0)).columns, 120))
-        name, takes = (max(map(len, words)) + 2 for words in (self.table.index, TAKES))
-        rows, lines = [("method", "takes", "in the limit", "cost; source")], []
-        rows += [(one.name, one.takes, one.limit, f"{one.cost}; {one.source}") for one in self]
-        for called, taken, limit, more in rows:
-            start = f"{called:{name}}{taken:{takes}}"
-            lines += textwrap.wrap(limit, width, initial_indent=start, subsequent_indent=" " * len(start))
-            lines += textwrap.wrap(more, width, initial_indent="    ", subsequent_indent="    ")
-        return "\n".join([*lines, *(f"{short}: {words}" for short, words in TAKES.items())])
+        terminal = shutil.get_terminal_size((100, 0)).columns
+        width = max(80, min(terminal, 120))
+        longest = max(len(method.name) for method in self)
+        longest_takes = max(len(takes) for takes in TAKES)
+        rows = [("method", "takes", "when to use")]
+        rows += [(method.name, method.takes, method.use) for method in self]
+        lines = []
+        for name, takes, use in rows:
+            start = f"{name:{longest}}  {takes:{longest_takes}}  "
+            indent = " " * len(start)
+            lines += textwrap.wrap(use, width, initial_indent=start, subsequent_indent=indent)
+        lines.append("")
+        lines += [f"{takes}: {meaning}" for takes, meaning in TAKES.items()]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return as_html((), self.table)
 
 
 def methods() -> MethodList:
-    """The methods of `estimate` by name: inputs, large-sample limit, cost and source."""
-    return MethodList(METHODS.values())
+    """The methods of `estimate`: what each takes and when to use it; critics on any bound are the last row."""
+    every = list(METHODS.values())
+    try:
+        from infoscope.estimators.arrays.critics import CriticMethod
+
+        every.append(CriticMethod())
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+    return MethodList(every)
 
 
 SHARE_NAMES = {
