@@ -32,10 +32,10 @@ from infoscope.errors import (
 )
 from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import Pairs
-from infoscope.estimators.arrays.registry import diagnose
 from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.columns import as_floats, bare_columns, columns
+from infoscope.estimators.diagnosis import diagnose
 from infoscope.tracking.checks import safe_metric_names
 
 TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold

@@ -12,6 +12,7 @@ from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.independence import independence_test
 from infoscope.estimators.serial import RowsInSequence, serial_dependence
 from infoscope.estimators.uncertainty import permutation_test
+from infoscope.estimators.variables import copies
 from tests.estimators.samples import draws
 
 N = 1000
@@ -25,7 +26,8 @@ def autoregression(coefficient, n=N, columns=1, seed=0):
 
 
 def found(x, y):
-    return serial_dependence(as_variable("x", x), as_variable("y", y))
+    x, y = as_variable("x", x), as_variable("y", y)
+    return serial_dependence(x, y, copies(x, y))
 
 
 @pytest.mark.parametrize("coefficient, lags", [(0.7, (4, 8)), (0.9, (8, 32)), (0.95, (16, 64))])

@@ -1,12 +1,12 @@
 from infoscope.estimators.arrays.registry import METHODS as METHODS
-from infoscope.estimators.arrays.registry import Diagnosis as Diagnosis
-from infoscope.estimators.arrays.registry import diagnose as diagnose
 from infoscope.estimators.arrays.registry import estimate as estimate
 from infoscope.estimators.arrays.registry import methods as methods
 from infoscope.estimators.arrays.registry import normalised as normalised
 from infoscope.estimators.columns import Angle as Angle
 from infoscope.estimators.columns import Continuous as Continuous
 from infoscope.estimators.columns import Discrete as Discrete
+from infoscope.estimators.diagnosis import Diagnosis as Diagnosis
+from infoscope.estimators.diagnosis import diagnose as diagnose
 from infoscope.estimators.neural.bounds import BOUNDS as BOUNDS
 from infoscope.estimators.neural.bounds import Bound as Bound
 from infoscope.estimators.neural.bounds import Objective as Objective

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
-from infoscope.estimators.variables import Variable, copies, factorise, joint_codes
+from infoscope.estimators.variables import Variable, factorise, joint_codes
+from infoscope.estimators.variables import copies as row_copies
 from infoscope.notebook import InNotebook
 
 FALSE_ALARM = 0.001  # probability that some lag is significant for a variable without memory
@@ -52,12 +53,12 @@ class SerialDependence(InNotebook):
         )
 
 
-def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
+def serial_dependence(x: Variable, y: Variable, copies: NDArray[np.intp] | None = None) -> SerialDependence | None:
     """The lag at which rows are similar, or opposite, in both x and y; None: not detected. Deterministic.
 
     Autocorrelations at all lags up to half the rows, of ranks and of indicators of categories, given sort values and
     the other variable's categories: both must be significant at one lag, and the variance inflation 1 + 2 sum |r_x r_y|
-    (Bartlett 1935) at least 1.5. Copies of rows (`variables.copies`) are left out.
+    (Bartlett 1935) at least 1.5. Copies of rows are left out: `copies` has their codes [n] (`variables.copies`).
 
     Not detected: fewer than 30 rows, fast memories at 30 to 80 rows (docs/series.md), short memories (autoregressions
     of coefficient 0.3), a series with a column of time that has fewer than 10 rows per value.
@@ -71,9 +72,9 @@ def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
         for variable, other in ((x, y), (y, x))
     ]
     found = _autocorrelations(variables)
-    if found.harmful() and (codes := copies(x, y)) is not None:
+    if copies is not None and found.harmful():
         repeated = np.ones(x.n, bool)
-        repeated[np.unique(codes, return_index=True)[1]] = False
+        repeated[np.unique(copies, return_index=True)[1]] = False
         for variable in variables:
             variable[:, repeated] = 0
         found = _autocorrelations(variables)
@@ -87,7 +88,7 @@ def serial_dependence(x: Variable, y: Variable) -> SerialDependence | None:
 
 def warn_of_series(x: Variable, y: Variable) -> None:
     """Warns, two calls up, of rows that depend on one another at some lag."""
-    found = serial_dependence(x, y)
+    found = serial_dependence(x, y, row_copies(x, y))
     if found is not None:
         warnings.warn(f"{found}.", RowsInSequence, stacklevel=3)
 

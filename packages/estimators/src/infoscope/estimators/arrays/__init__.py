@@ -1,6 +1,6 @@
 """Estimators of mutual information on arrays.
 
-registry    estimate(x, y, method=..., groups=None, ...) -> Estimate; methods(), METHODS; normalised, diagnose
+registry    estimate(x, y, method=..., groups=None, ...) -> Estimate; methods(), METHODS; normalised
 protocol    Method: what an estimator must have; Pairs: the checked sample that it is given
 fitting     splits, prepared columns
 

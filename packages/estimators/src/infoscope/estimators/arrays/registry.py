@@ -21,14 +21,13 @@ from infoscope.estimators.arrays.neighbours import Ksg
 from infoscope.estimators.arrays.protocol import ANY, CATEGORIES, NUMBERS, TAKES, Described, Method
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.columns import Discrete
-from infoscope.estimators.derived import without_functions
+from infoscope.estimators.diagnosis import diagnose
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.pairs import Pairs, as_pairs
 from infoscope.estimators.reading.reader import C
 from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import Estimate, mean_of
-from infoscope.estimators.serial import SerialDependence, serial_dependence
-from infoscope.estimators.variables import copies, joint_codes
+from infoscope.estimators.variables import joint_codes
 from infoscope.late import needs
 from infoscope.notebook import InNotebook, as_html
 from infoscope.notes import Note
@@ -91,48 +90,6 @@ NO_INTERVAL = Note(
     "method",
 )
 NO_GROUPS = Note("The function does not know the groups: it takes rows as independent.", "groups ignored", "method")
-
-
-@dataclass(frozen=True, eq=False)
-class Diagnosis(InNotebook):
-    """Copies and series in a sample; printed as one sentence per line.
-
-    pairs       the checked sample without derived columns, with copies of a row as one group, and with notes
-    duplicates  rows that are copies of an earlier one; 0 where groups are given
-    serial      dependence of successive rows; None: not detected, or groups are given
-    """
-
-    pairs: Pairs
-    duplicates: int
-    serial: SerialDependence | None
-
-    def __str__(self) -> str:
-        return "\n".join(self.pairs.notes) or "No sign that the rows are dependent."
-
-
-def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
-    """Copies of rows, rows in series, column types and derived columns. Arguments and errors as `estimate`.
-
-    Columns that others of their variable determine are left out (`derived.without_functions`).
-    Copies (`variables.copies`) are put into one group each; the test for series is `serial.serial_dependence`.
-    """
-    pairs = as_pairs(x, y, groups, drop_missing=True)
-    left, right = without_functions("x", pairs.x), without_functions("y", pairs.y)
-    notes = (*pairs.notes, *left.notes, *right.notes)
-    pairs = replace(pairs, x=replace(left, notes=()), y=replace(right, notes=()), notes=notes)
-    if pairs.groups is not None:
-        return Diagnosis(pairs, 0, None)
-    serial = serial_dependence(pairs.x, pairs.y)
-    notes = pairs.notes + (() if serial is None else (Note(f"{serial}.", "rows in sequence"),))
-    codes = copies(pairs.x, pairs.y)
-    duplicates = 0 if codes is None else pairs.n - int(codes.max()) - 1
-    if duplicates:
-        sentence = (
-            f"{duplicates:,} of {pairs.n:,} rows are copies: equal to an earlier row in every column, with values that "
-            "occur only there. Each row and its copies are one group."
-        )
-        notes += (Note(sentence, "copies"),)
-    return Diagnosis(replace(pairs, groups=codes, notes=notes), duplicates, serial)
 
 
 METHODS: dict[str, Described] = {
