@@ -21,8 +21,6 @@ TABLES = {
     "domain-partition": "analysis.partition.domain_partition",
     "partition": "analysis.partition.partition",
     "tune-domain": "analysis.partition.tune_domain",
-    "representations": "analysis.representation.representations",
-    "resnet-layers": "analysis.representation.resnet_layers",
     "independence": "analysis.sample_estimators.independence",
     "known-laws": "analysis.sample_estimators.known_laws",
     "reading": "analysis.sample_estimators.reading",

@@ -39,7 +39,6 @@ from analysis.mi_benchmark import (
     tune_critic,
 )
 from analysis.partition import domain_partition, partition, tune_domain
-from analysis.representation import resnet_layers
 from analysis.sample_estimators import independence, known_laws, reading, screening, simulations
 from analysis.usable_information import dataset_difficulty, label_errors, structure_learning, usable_leakage
 from infoscope.command_line import BAD_INPUT, FAILED, command, profile_option
@@ -55,7 +54,7 @@ ORDER = (  # the papers', one after the other, then our own
     toy_model, vae_zoo, entanglement_attacks, tune_vae,
     domain_partition, partition, tune_domain,
     dataset_difficulty, label_errors, structure_learning, usable_leakage,
-    known_laws, simulations, reading, independence, screening, resnet_layers,
+    known_laws, simulations, reading, independence, screening,
 )  # fmt: skip
 FOLDER = Path("runs")
 LARGE = 0.25  # of the paper's figure: larger differences are listed

@@ -19,7 +19,6 @@ SWEEPS = {
     "tune-critic": "sweeps.mi_benchmark.tune_critic",
     "domain-partition": "sweeps.partition.domain_partition",
     "tune-domain": "sweeps.partition.tune_domain",
-    "resnet-layers": "sweeps.representation.resnet_layers",
     "independence": "sweeps.sample_estimators.independence",
     "known-laws": "sweeps.sample_estimators.known_laws",
     "reading": "sweeps.sample_estimators.reading",

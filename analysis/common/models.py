@@ -53,7 +53,7 @@ def candidates(runs: pd.DataFrame, order: Sequence[str] = ()) -> list[Candidate]
     """The models of these runs, a kind for each model and each other setting in which runs of that model differ; by
     the order of models."""
     cells = [json.loads(tags[CELL]) for tags in runs["tags"]]
-    models = [str(cell.get("model", cell.get("family", "model"))) for cell in cells]
+    models = [cell["model"] for cell in cells]
     kinds = []
     for cell, model in zip(cells, models):
         alike = [other for other, name in zip(cells, models) if name == model]
@@ -106,45 +106,36 @@ class Codes:
 
 
 def codes_of(model: torch.nn.Module, x: np.ndarray) -> Codes:
-    """The codes of items: x [n, ...], uint8 read as shares of 255, texts [n] or pairs of texts [n, 2].
+    """The codes of items x [n, ...], uint8 read as shares of 255.
 
     Raises ValueError for a model without codes and for items that it does not take.
     """
-    of_texts = x.dtype.kind == "U"
-    if not of_texts:
-        _require_images(x)
-    ask = getattr(model, "embed" if of_texts else "blocks", None)
-    if not callable(ask):
-        raise ValueError(
-            f"a {type(model).__name__} makes no {'vectors of texts' if of_texts else 'latent blocks'} to evaluate (no "
-            f"method {'embed' if of_texts else 'blocks'})"
-        )
+    _require_images(x)
+    if not callable(getattr(model, "blocks", None)):
+        raise ValueError(f"a {type(model).__name__} makes no latent blocks to evaluate (no method blocks)")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model.to(device).eval()
-    parts: list[dict[str, tuple[torch.Tensor, torch.Tensor | None]]] = []
+    parts = []
     with torch.no_grad():
         for begin in range(0, len(x), EXAMPLES_AT_ONCE):
-            some = x[begin : begin + EXAMPLES_AT_ONCE]
-            if of_texts:
-                texts = some.tolist() if some.ndim == 1 else [tuple(pair) for pair in some.tolist()]
-                parts.append({"vector": (ask(texts), None)})
-            else:
-                numbers = torch.as_tensor(some)
-                shares = (numbers / 255.0 if some.dtype == np.uint8 else numbers.float()).to(device)
-                try:
-                    found = ask(shares)
-                except torch.OutOfMemoryError:
-                    raise
-                except (RuntimeError, ValueError, IndexError, TypeError) as error:
-                    raise WrongShape(
-                        f"x must be what this {type(model).__name__} takes (images are [n, channels, height, width]), "
-                        f"got shape {list(x.shape)}: {sentence(error)}"
-                    ) from error
-                parts.append({name: (block.mean, block.scale) for name, block in found.items()})
-    means = {name: _joined([part[name][0] for part in parts]) for name in parts[0]}
-    if any(scale is None for _, scale in parts[0].values()):
+            some = torch.as_tensor(x[begin : begin + EXAMPLES_AT_ONCE])
+            shares = some / 255.0 if some.dtype == torch.uint8 else some.float()
+            try:
+                blocks = model.blocks(shares.to(device))
+            except torch.OutOfMemoryError:
+                raise
+            except (RuntimeError, ValueError, IndexError, TypeError) as error:
+                raise WrongShape(
+                    f"x must be what this {type(model).__name__} takes (images are [n, channels, height, width]), got "
+                    f"shape {list(x.shape)}: {sentence(error)}"
+                ) from error
+            parts.append(blocks)
+    names = list(parts[0])
+    means = {name: _joined([part[name].mean for part in parts]) for name in names}
+    if any(block.scale is None for block in parts[0].values()):
         return Codes(means, None)
-    return Codes(means, {name: _joined([part[name][1] for part in parts]) for name in parts[0]})
+    scales = {name: _joined([part[name].scale for part in parts]) for name in names}
+    return Codes(means, scales)
 
 
 def _require_images(x: np.ndarray) -> None:

@@ -10,15 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from infoscope.data import FactorDataset
 from infoscope.errors import OutOfRange
 from infoscope.models import VAE, AutoEncoder, Encoding, encode_all, traverse
 from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.disentanglement import _factor_scores, _vaes
 from sweeps.disentanglement.settings import EFFORT, MODELS, WEIGHTS
-from sweeps.representation.settings import ITEMS, LOGGED_ITEMS, TARGET
 from sweeps.streams import stream
 
 EXAMPLES = 6  # images stored with a model
@@ -125,11 +121,10 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def keep(model: VAE | AutoEncoder, encoding: Encoding, cell: dict, report: Report) -> None:
-    """Logs a model with items for evaluating its latents, and traversals of an image, in which one latent is changed at
-    a time by standard deviations of the prior (for a plain autoencoder, of all its codes).
+    """Logs a model with examples, and traversals of an image, in which one latent is changed at a time by standard
+    deviations of the prior (for a plain autoencoder, of all its codes).
     """
     dataset = _vaes.factor_set(cell)
-    report.arrays(cell, ITEMS, evaluation_items(dataset, cell))
     rows = dataset.sample(EXAMPLES, stream(0, "examples"))
     shown, model = dataset.images(rows), model.cpu()
     unit = 1.0 if encoding.scale is not None else float(encoding.mean.std())
@@ -137,14 +132,6 @@ def keep(model: VAE | AutoEncoder, encoding: Encoding, cell: dict, report: Repor
     report.arrays(cell, "examples", {"images": shown.numpy(), "factors": dataset.factors[rows]})
     report.arrays(cell, "traversals", {name: images.numpy() for name, images in changed.items()})
     report.model([cell], MODEL, model, {"images": shown[:2].numpy()})
-
-
-def evaluation_items(dataset: FactorDataset, cell: dict) -> dict[str, np.ndarray]:
-    """Some training images, uint8 [n, C, H, W], and their factors."""
-    rows = np.random.default_rng(cell["seed"]).permutation(len(dataset))[:LOGGED_ITEMS]
-    factors = {f"{TARGET}{name}": dataset.factors[rows, place] for place, name in enumerate(dataset.factor_names)}
-    images = (255 * dataset.images(rows)).round().byte().numpy()
-    return {"x": images, **factors, "name": np.array(f"{_vaes.data_name(cell)}, trained on")}
 
 
 SWEEP = Sweep(

@@ -22,8 +22,7 @@ from infoscope.models.domain import MODELS, DomainModel, accuracies
 from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.datasets import byte_blocks
 from sweeps.partition import _domains
-from sweeps.partition.settings import PARTS
-from sweeps.representation.settings import ITEMS
+from sweeps.partition.settings import ITEMS, PARTS
 from sweeps.streams import stream
 
 MODEL = "domain-model"  # the name of the logged model

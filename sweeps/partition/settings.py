@@ -5,4 +5,5 @@ MODELS = ("nvae", "diva", "augmented-dann", "dann", "irm", "coral", "fishr", "di
           "erm")  # fmt: skip
 CONFIG = "config."  # prefix of a cell's fields that are a model's configuration
 PARTS = IN_DOMAIN, OUT_OF_DOMAIN = ("in-domain", "out-of-domain")  # of evaluation items, by their code in `split`
+ITEMS = "evaluation"  # name of the logged evaluation items of a training
 CRITERION = "criterion"  # the metric of a search

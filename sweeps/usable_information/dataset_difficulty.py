@@ -33,7 +33,6 @@ from infoscope.metrics.v_information.measures import CROSS_FITTED, HELD_OUT, VIn
 from infoscope.metrics.v_information.predictions import FLOOR, Predictions, as_groups, fit_nulls
 from infoscope.tracking import Pack, Profile, Report, Sweep
 from sweeps.checks import require_minimum
-from sweeps.representation.settings import ITEMS, LOGGED_ITEMS, TARGET
 from sweeps.streams import draws, stream
 from sweeps.usable_information._data import (
     EMBEDDINGS,
@@ -191,16 +190,7 @@ def measure(cell: dict, report: Report) -> None:
         example = informed.classifier.encoder.tokenize(take(x, found.rows[:2]))
         tensors = {name: values.numpy() for name, values in example.items()}
         report.model([cell], "classifier", informed.classifier.cpu(), tensors)
-        report.arrays(cell, ITEMS, evaluation_items(cell, x, outcome, found.rows))
     report.progress(1.0)
-
-
-def evaluation_items(cell: dict, x: Any, outcome: Outcome, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Texts [n] (or pairs [n, 2]) that a classifier was not fitted to, and their classes."""
-    rows = np.sort(np.random.default_rng(cell["seed"]).permutation(rows)[:LOGGED_ITEMS])
-    labels = np.asarray(outcome.labels)[outcome.values[rows]]
-    name = f"{data_sets(cell)[-1].name}, unseen"
-    return {"x": np.array(take(x, rows), str), f"{TARGET}class": labels, "name": np.array(name)}
 
 
 def splits_of(cell: Mapping[str, Any], task: Task, outcome: Outcome) -> list:

@@ -33,7 +33,7 @@ from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.partition import domain_partition
-from sweeps.representation.settings import ITEMS
+from sweeps.partition.settings import ITEMS
 from sweeps.streams import draws, stream
 from sweeps.usable_information.settings import NOTHING
 

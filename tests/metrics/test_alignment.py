@@ -7,7 +7,6 @@ import pytest
 
 from infoscope.estimators.families import Gaussian, Logistic, Network, tfidf_logistic
 from infoscope.metrics import disentanglement
-from infoscope.metrics.agreement import rank_agreement, rank_agreement_within
 from infoscope.metrics.decodable import decodable_information_of_items
 from infoscope.metrics.partition.evaluation import evaluate_posterior
 from infoscope.metrics.v_information.difficulty import token_artefacts
@@ -37,8 +36,6 @@ PAIRED = {
     "tokens": lambda z, t: token_artefacts(FIT, z[0].map(lambda one: ("good", "bad")[one > 0]), t["y"])["mean_bits"],
     "structure": lambda z, t: weights_by(Gaussian(), [z[0], t["x"]], folds=3).value,
     "decodable": lambda z, t: decodable_information_of_items(z, t["y"], [0.1], 1, folds=3).information[0],
-    "agreement": lambda z, t: rank_agreement(z[0], t["x"], t["d"], np.random.default_rng(0)),
-    "agreement-within": lambda z, t: rank_agreement_within(z[0], t["x"], t["d"], np.random.default_rng(0)),
 }
 TABLES = [*(f.__name__ for f, _ in ALONE), "leakage", "hiding", "detection", "decodable"]  # that take whole tables
 

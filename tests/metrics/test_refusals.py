@@ -12,7 +12,7 @@ from infoscope.estimators.families.closed_form import Gaussian, Table
 from infoscope.estimators.families.distributions import Categorical
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
-from infoscope.metrics import audit, correlation, errors, pid, rank_agreement
+from infoscope.metrics import audit, correlation, errors, pid
 from infoscope.metrics.decodable import decodable_information, decodable_information_of_items
 from infoscope.metrics.disentanglement import beta_vae_score, dci, factor_vae_score, sap
 from infoscope.metrics.factor_information import exact, toy
@@ -40,7 +40,6 @@ A, Z = RNG.normal(size=100), RNG.normal(size=(100, 2))
 Y, D, NONE, ONES = np.arange(100) % 2, np.arange(100) // 2 % 2, np.zeros(100, int), np.ones(100, bool)
 generator = np.random.default_rng
 
-agree = partial(rank_agreement, generator=generator(0))
 source, wider = NoisyBits(2, 1.0, 0.0), NoisyBits(2, 1.0, 0.0, dims=2)
 of_items = partial(decodable_information_of_items, Z, Y, **{"crossovers": [0.1], "sources": 2})
 of_sources = partial(decodable_information, **{"folds": [(source, source)] * 2, "crossovers": [0.1], "steps": 2})
@@ -49,8 +48,6 @@ SERIES = [
     (partial(errors, np.ones(1), np.nan), "truth", "missing"),
     *((partial(correlation, np.array(x), np.arange(2)), "x and y", "length") for x in ([1, 2], [1, 2, 3])),
     (partial(correlation, np.ones(3), np.arange(3)), "x", "constant"),
-    *((partial(agree, a, [1, 2], [0] * len(a)), None, "length") for a in ([1, 2], [1, 2, 3])),
-    (partial(agree, [1, 2, math.nan], [1, 2, 3], [0, 0, 1]), None, "missing"),
     (partial(audit, len, y=["images"]), "y", "name"),
     (partial(audit, len, n=10), "n", "range"),
     (partial(audit, len, repeats=1), "repeats", "range"),

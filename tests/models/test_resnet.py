@@ -109,15 +109,6 @@ def test_the_features_of_a_layer():
     torch.testing.assert_close(encoder(x.flatten(1)), places.flatten(1))
 
 
-def test_blocks_are_layers_averaged_over_places():
-    model, x = warmed(), images(3)
-    found = model.blocks(x)
-    assert list(found) == model.layers() and len(found) == 1 + 8 + 2
-    for layer, block in found.items():
-        features = LayerEncoder(model, layer)(x)
-        torch.testing.assert_close(block.mean, features.view(*block.mean.shape, -1).mean(2))
-
-
 def test_a_layer_is_a_fixed_map_without_gradients():
     """Even in training mode the statistics do not change, and a code depends on its image only."""
     encoder = LayerEncoder(warmed(), "layer3.0")

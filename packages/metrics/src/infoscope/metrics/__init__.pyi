@@ -3,8 +3,6 @@ from infoscope.metrics.accuracy import batch_means_error as batch_means_error
 from infoscope.metrics.accuracy import correlation as correlation
 from infoscope.metrics.accuracy import errors as errors
 from infoscope.metrics.accuracy import replicated as replicated
-from infoscope.metrics.agreement import rank_agreement as rank_agreement
-from infoscope.metrics.agreement import rank_agreement_within as rank_agreement_within
 from infoscope.metrics.decodable import Decoding as Decoding
 from infoscope.metrics.decodable import decodable_information as decodable_information
 from infoscope.metrics.decodable import decodable_information_of_items as decodable_information_of_items

@@ -12,7 +12,6 @@ from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
 from infoscope.checks import one_of, require_int, require_ints
 from infoscope.errors import OutOfRange, UnknownName, WrongShape
-from infoscope.models.blocks import Block
 from infoscope.models.initialisation import draw_uniform, generator_or_default
 
 _STAGES = {
@@ -96,14 +95,6 @@ class ResNet(nn.Module):
             if name == layer:
                 break
         return h
-
-    def blocks(self, images: Tensor) -> dict[str, Block]:
-        """Every layer as a block, averaged over places: [n, channels]. Images as in `forward`."""
-        found, h = {}, self._images(images)
-        for name, step in self._steps():
-            h = step(h)
-            found[name] = Block(h.flatten(2).mean(2) if h.dim() == 4 else h)
-        return found
 
     def predict(self, images: Tensor) -> Tensor:
         """The more probable labels: bool [n, labels]. Images as in `forward`; call it in evaluation mode."""

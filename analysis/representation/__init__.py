@@ -1,1 +1,0 @@
-"""What the representations of logged models carry."""

@@ -1,1 +1,0 @@
-"""The information in the layers of a network, before and after training."""
