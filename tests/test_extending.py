@@ -128,16 +128,16 @@ def test_a_score(monkeypatch):
 
 
 def test_a_score_of_label_errors(monkeypatch):
-    def surprise(evidence):
-        return -evidence.epochs[:, -1][:, np.arange(len(evidence.codes)), evidence.codes].mean(axis=0)
+    def odds(evidence):
+        right = np.exp(evidence.logs[np.arange(len(evidence.codes)), evidence.codes])
+        return (1 - right) / right
 
-    own = label_errors.LabelScore("last_loss", "last loss", surprise, label_errors.IN_SAMPLE, "none")
-    monkeypatch.setitem(label_errors.SCORES, "last_loss", own)
+    own = label_errors.LabelScore("odds", "odds of another label", odds, "none")
+    monkeypatch.setitem(label_errors.SCORES, "odds", own)
     x, y = np.repeat([[-1.0], [1.0]], 30, axis=0), np.repeat([0, 1], 30)
     y[7] = 1
     found = label_errors.label_scores(Network((), epochs=30, learning_rate=0.1), x, y, folds=3)
-    assert found["last_loss"].idxmax() == 7
-    assert "last_loss" not in label_errors.label_scores("logistic", x, y, folds=3)  # it has no epochs to look at
+    assert found["odds"].idxmax() == 7
 
 
 def test_a_sweep_and_what_its_trial_may_call():

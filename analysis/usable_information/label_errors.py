@@ -1,4 +1,4 @@
-"""Which score finds wrong labels, and when do training dynamics find more of them than held-out predictions?
+"""Which score finds wrong labels, the loss of a held-out prediction or PVI, which knows how frequent labels are?
 
 Labels as they are: data maps (Swayamdipta et al. 2020) with the hardest items.
 """
@@ -15,7 +15,7 @@ import pandas as pd
 
 from analysis.common.marks import lines, panel_by_panel, sheet
 from analysis.common.runs import ordered
-from analysis.common.tables import Analysis, Claim, Result, plus_minus_column, share_text, with_interval
+from analysis.common.tables import Analysis, Result, plus_minus_column, share_text, with_interval
 from analysis.usable_information._items import shortened
 from analysis.usable_information._runs import NAMES, TAIL, cautions, described, hardest_shown, items, newest_of
 from infoscope import tracking
@@ -23,7 +23,7 @@ from infoscope.command_line import option
 from infoscope.errors import UnknownName
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
-from infoscope.metrics.v_information.label_errors import HELD_OUT, IN_SAMPLE, SCORES
+from infoscope.metrics.v_information.label_errors import SCORES
 from infoscope.metrics.v_information.pvi import hardest
 from sweeps.usable_information.settings import HARDEST, NOT_FLIPPED
 
@@ -31,14 +31,22 @@ PLACE = ["data", "family", "noise", "rate"]
 MEASURES = {"average_precision": "average precision", "auroc": "AUROC", "precision": "precision"}
 RANKED = "average_precision"  # what scores are compared by
 REFERENCE = "pvi"
-PAPER = "aum"  # the best in most settings of arXiv 2510.16211
+TITLES = {
+    **{key: score.title for key, score in SCORES.items()},
+    "margin": "normalised margin",  # this and those below are in runs of versions up to 0.2
+    "confident_joint": "confident joint",
+    "aum": "AUM",
+    "confidence": "data-map confidence",
+    "forgetting": "forgetting events",
+    "el2n": "EL2N",
+}
 COLUMNS = 5  # of panels in a row
 PICTURES = 5  # in a row
 WIDTH = 110  # characters of a line of text beside a map
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """How well labels are found by setting, by score and by side; and the data maps."""
+    """How well labels are found by score and by setting; and the data maps."""
     runs, left_out = newest_of(runs, [*PLACE, "seed"])
     words = [*cautions(runs), described(runs), *left_out]
     noisy, maps = runs[runs["noise"] != NOT_FLIPPED], runs[runs["noise"] == NOT_FLIPPED]
@@ -65,15 +73,15 @@ def level(runs: pd.DataFrame, score: str, measure: str, less: str | None = None)
 
 
 def recorded(runs: pd.DataFrame) -> list[str]:
-    """The scores that these runs have: those of an older version lack newer ones."""
-    return [key for key in SCORES if f"{key}/{RANKED}" in runs]
+    """The scores that these runs have."""
+    return [key for key in TITLES if f"{key}/{RANKED}" in runs]
 
 
 def rows_of(runs: pd.DataFrame) -> list[dict[str, Any]]:
     """One row of figures for each score."""
     rows = []
     for key in recorded(runs):
-        row: dict[str, Any] = {"score": key, "kind": SCORES[key].kind}
+        row: dict[str, Any] = {"score": key}
         for measure in MEASURES:
             found = level(runs, key, measure)
             row |= {measure: found.value, f"{measure}_error": found.standard_error}
@@ -88,8 +96,7 @@ def texts_of(figures: pd.DataFrame) -> pd.DataFrame:
     """The columns that both tables of scores show."""
     return pd.DataFrame(
         {
-            "score": [SCORES[key].title for key in figures["score"]],
-            "evidence": figures["kind"],
+            "score": [TITLES[key] for key in figures["score"]],
             **{title: plus_minus_column(figures, measure, "-") for measure, title in MEASURES.items()},
             "average precision less PVI's": figures["against"],
         }
@@ -97,7 +104,7 @@ def texts_of(figures: pd.DataFrame) -> pd.DataFrame:
 
 
 def overall(noisy: pd.DataFrame, words: Sequence[str]) -> Result:
-    """Every score over all settings; when in-sample scores win."""
+    """Every score over all settings, and where the best finds more than PVI."""
     runs = balanced(noisy)
     figures = pd.DataFrame(rows_of(runs))
     settings = runs.groupby(PLACE).ngroups
@@ -108,14 +115,11 @@ def overall(noisy: pd.DataFrame, words: Sequence[str]) -> Result:
         **{
             "missed": [f"{1 - value:.1%}" for value in figures["precision"]],
             f"best in, of {settings}": figures["best_in"],
-            "source": [SCORES[key].source for key in figures["score"]],
         }
     )
-    first, second = (
-        figures[figures["kind"] == kind].set_index("score")[RANKED].idxmax() for kind in (IN_SAMPLE, HELD_OUT)
-    )
+    others = figures[figures["score"] != REFERENCE].set_index("score")
     caption = [
-        when_in_sample_wins(runs, first, second),
+        beside_reference(runs, others[RANKED].idxmax()),
         f"Means over {settings} settings (data, family, noise, rate) of {noisy.groupby(PLACE).ngroups}, those with the "
         f"most seeds, {runs['seed'].nunique()}; ± is the standard error over seeds, which draw items, flips and "
         "trainings; in brackets the 95 % interval of the paired difference. Of as many items inspected as labels are "
@@ -123,52 +127,33 @@ def overall(noisy: pd.DataFrame, words: Sequence[str]) -> Result:
         "Labels that were wrong before count as right: they cost all scores alike.",
         *words,
     ]
-    return Result("scores", figures.drop(columns="against"), text, caption, claims=[paper_claim(runs, second)])
+    return Result("scores", figures.drop(columns="against"), text, caption)
 
 
-def counted(runs: pd.DataFrame, first: str, second: str) -> tuple[int, int, int]:
-    """In how many settings the first score has more average precision than the second, less, and how many there are."""
-    each = [level(of, first, RANKED, less=second) for _, of in runs.groupby(PLACE)]
-    return sum(e.low > 0 for e in each), sum(e.high < 0 for e in each), len(each)
-
-
-def when_in_sample_wins(runs: pd.DataFrame, first: str, second: str) -> str:
-    """One sentence, from the paired differences by setting and by what settings differ in."""
-    factors = {
-        factor: {
-            NAMES.get(name, f"{name:.0%}" if factor == "rate" else name): level(of, first, RANKED, less=second)
-            for name, of in runs.groupby(factor, sort=factor == "rate")
-        }
-        for factor in PLACE
-        if runs[factor].nunique() > 1
-    }
-    more, less, settings = counted(runs, first, second)
+def beside_reference(runs: pd.DataFrame, best: str) -> str:
+    """One sentence on a score and PVI, from the paired differences by setting and by what settings differ in."""
+    each = [level(setting, best, RANKED, less=REFERENCE) for _, setting in runs.groupby(PLACE)]
+    more = sum(difference.low > 0 for difference in each)
+    less = sum(difference.high < 0 for difference in each)
     lead = (
-        f"{SCORES[first].title} (the best in sample) finds more than {SCORES[second].title} "
-        f"(the best held out) in {more} of {settings} settings and less in {less}, by 95 % intervals over seeds of the "
-        "difference in average precision, of which chance alone gives 2.5 % to either side; "
-        f"{with_interval(level(runs, first, RANKED, less=second))} on average"
+        f"{TITLES[best]} finds more than {TITLES[REFERENCE]} in {more} of {len(each)} settings and less in {less}, by "
+        "95 % intervals over seeds of the difference in average precision, of which chance alone gives 2.5 % to either "
+        f"side; {with_interval(level(runs, best, RANKED, less=REFERENCE))} on average"
     )
-    if not factors:
+    spreads, parts = {}, []
+    for factor in PLACE:
+        if runs[factor].nunique() == 1:
+            continue
+        levels = {}
+        for value, of_value in runs.groupby(factor, sort=factor == "rate"):
+            name = f"{value:.0%}" if factor == "rate" else NAMES.get(value, value)
+            levels[name] = level(of_value, best, RANKED, less=REFERENCE)
+        spreads[factor] = np.ptp([difference.value for difference in levels.values()])
+        named = [f"{name} {with_interval(difference)}" for name, difference in levels.items()]
+        parts.append(f"{factor}: {', '.join(named)}")
+    if not spreads:
         return f"{lead}."
-    spread = {factor: np.ptp([e.value for e in levels.values()]) for factor, levels in factors.items()}
-    parts = [
-        f"{factor}: {', '.join(f'{name} {with_interval(e)}' for name, e in levels.items())}"
-        for factor, levels in factors.items()
-    ]
-    return f"{lead}. It depends most on the {max(spread, key=spread.__getitem__)}. By {'; by '.join(parts)}."
-
-
-def paper_claim(runs: pd.DataFrame, second: str) -> Claim:
-    """Whether AUM beats the best of the held-out scores in most settings."""
-    more, less, settings = counted(runs, PAPER, second)
-    found = "confirmed" if 2 * more > settings else "contradicted" if 2 * less >= settings else "undecided"
-    title = SCORES[second].title
-    return Claim(
-        f"In most settings AUM, in sample, finds more label errors than the best held out, {title} (arXiv 2510.16211).",
-        found,
-        f"better in {more} and worse in {less} of {settings} settings, by 95 % intervals over seeds.",
-    )
+    return f"{lead}. It depends most on the {max(spreads, key=spreads.__getitem__)}. By {'; by '.join(parts)}."
 
 
 def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result:
@@ -187,7 +172,7 @@ def by_setting(noisy: pd.DataFrame, family: str, words: Sequence[str]) -> Result
     text = pd.concat([setting, texts_of(figures).set_index(figures.index)], axis=1).assign(missed=missed)
     best = figures.loc[figures.groupby(PLACE, sort=False)[RANKED].idxmax(), "score"].value_counts()
     caption = [
-        f"{SCORES[best.index[0]].title} has the highest average precision in {share_text(best.iloc[0], best.sum())} of "
+        f"{TITLES[best.index[0]]} has the highest average precision in {share_text(best.iloc[0], best.sum())} of "
         f"{best.sum()} settings.",
         f"± is the standard error over {figures['seeds'].min()} to {figures['seeds'].max()} seeds, brackets hold the "
         "95 % interval of the paired difference. missed: of the flipped labels, when as many items are inspected. A "
@@ -205,7 +190,7 @@ def draw_settings(figures: pd.DataFrame, *paths: Path) -> None:
     for axis, ((data, noise), own) in panel_by_panel(paths, groups, (3.2, 3.2), across=COLUMNS, ylabel=ylabel):
         for score, line, of in lines(own, "detector", "score"):
             axis.errorbar(100 * line["rate"], line[RANKED], line[f"{RANKED}_error"], capsize=2, markersize=4,
-                          label=SCORES[score].title, **of)  # fmt: skip
+                          label=TITLES[score], **of)  # fmt: skip
         axis.set(title=f"{NAMES[data]}, {noise}", xlabel="wrong labels (%)", xticks=sorted(set(100 * own["rate"])))
 
 

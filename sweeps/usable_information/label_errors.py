@@ -1,12 +1,13 @@
-"""Which score finds wrong labels, and when are training dynamics more informative than held-out predictions?
+"""Which score finds wrong labels, the loss of a held-out prediction or PVI, which knows how frequent labels are?
 
 Labels are flipped: each to any other class (symmetric), or to the next one (pair; left out for two classes, where it is
 the same). The scores of `infoscope.metrics.v_information.label_errors` rank the items. They are compared by precision
 at the number of flipped labels, average precision and the area under the ROC curve. All scores of a cell use one
-family: four use members fitted to other folds, four use trainings on all items, evaluated after every epoch.
+family, whose members were fitted to other folds.
 
 A seed draws the items, the flips, folds, initial weights and orders; all families and noises have the same items. With
-the first seed the original labels are also used, for the data map and the hardest items.
+the first seed the original labels are also used, for the hardest items and the data map, of trainings on all items that
+are evaluated after every epoch.
 """
 
 from __future__ import annotations
@@ -88,7 +89,13 @@ def check(cell: dict) -> None:
 def cost(cell: dict) -> float:
     """Approximate seconds on one core."""
     n = len(loaded(cell["data"], "train").labels)
-    return 0.3 + 7e-6 * min(cell["items"] or n, n) * cell["epochs"] * (cell["folds"] + cell["trainings"])
+    fits = cell["folds"] + trainings_of(cell)
+    return 0.3 + 7e-6 * min(cell["items"] or n, n) * cell["epochs"] * fits
+
+
+def trainings_of(cell: dict) -> int:
+    """Trainings on all items, which the data map alone needs."""
+    return cell["trainings"] if cell["noise"] == NOT_FLIPPED else 0
 
 
 def trial(pack: Pack, report: Report) -> None:
@@ -108,7 +115,7 @@ def study(cell: dict, report: Report, progress: Callable[[float], None]) -> None
         labels, flipped = flip_labels(labels, cell["rate"], draws(cell["seed"], "flips"), cell["noise"])
     family = Network(FAMILIES[cell["family"]], learning_rate=1e-3, epochs=cell["epochs"], patience=PATIENCE)
     evidence = gather(
-        family, vectors, labels, folds=cell["folds"], groups=task.groups, trainings=cell["trainings"],
+        family, vectors, labels, folds=cell["folds"], groups=task.groups, trainings=trainings_of(cell),
         generator=draws(cell["seed"], "fit"), between=progress,
     )  # fmt: skip
     scores = scores_of(evidence)

@@ -27,7 +27,7 @@ from infoscope.metrics.factor_information.posterior import (
 from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.metrics.partition.evaluation import evaluate, evaluate_posterior
 from infoscope.metrics.v_information.difficulty import token_artefacts
-from infoscope.metrics.v_information.label_errors import LabelScore, detection, flip_labels, label_scores
+from infoscope.metrics.v_information.label_errors import detection, flip_labels, label_scores
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.metrics.v_information.measures import estimate
 from infoscope.metrics.v_information.pvi import slices, threshold_window
@@ -203,7 +203,6 @@ V_INFORMATION = [
     (partial(found, at=[3]), "at", "range"),
     (partial(label_scores, Logistic(), np.zeros((3, 1)), np.zeros(3, dtype=int)), "y", "constant"),
     (partial(label_scores, Network(), np.eye(4), np.arange(4.0)), "y", "type"),
-    (partial(LabelScore, "own", "own", len, "by hand", "here"), "kind", "name"),
     (partial(usable_leakage, {}, {"u": [0, 1]}, {"t": Table()}), "blocks", "few"),
     (partial(hidden, u=[0, 0, 0, 0]), "u", "constant"),
     (partial(hidden, u=[0, 1, 0]), "u", "length"),

@@ -1,6 +1,8 @@
 """Scores of label errors: hand-made evidence, published definitions, cleanlab where it is installed."""
 
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,18 +12,17 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from infoscope.estimators.families import Logistic, Network
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.label_errors import (
-    HELD_OUT,
-    IN_SAMPLE,
+    CLEANLAB_METHODS,
     SCORES,
     Evidence,
     auroc,
     average_precision,
+    cleanlab_scores,
     data_map,
     detection,
     flip_labels,
     gather,
     label_scores,
-    margins,
     measures,
     precision,
     scores_of,
@@ -35,15 +36,6 @@ def evidence_of(epochs, codes):
     return Evidence(np.asarray(codes), np.log(q[-1]), np.zeros(len(codes)), np.log(q)[None])
 
 
-def held_out_of(q, codes):
-    return Evidence(np.asarray(codes), np.log(q), np.full(len(q), -np.log(2)))
-
-
-def random_q(rng, n, classes):
-    codes = rng.integers(classes, size=n)
-    return rng.dirichlet(np.ones(classes), size=n) * 0.5 + 0.5 * np.eye(classes)[rng.permutation(codes)] + 1e-9, codes
-
-
 # Four epochs of four items, as q of the own class: learnt at once, forgotten twice, never right; one of class 1.
 COURSE = np.array([[0.9, 0.6, 0.2, 0.8], [0.9, 0.3, 0.3, 0.8], [0.9, 0.7, 0.1, 0.8], [0.9, 0.4, 0.2, 0.8]])
 
@@ -54,13 +46,7 @@ def course():
     return evidence_of(q, [0, 0, 0, 1])
 
 
-def test_the_course_of_a_training_by_hand():
-    found = scores_of(course())
-    odds = np.log((1 - COURSE) / COURSE)
-    assert found["aum"].to_numpy() == pytest.approx(odds.mean(axis=0))  # of logits, which log q are but for a constant
-    assert found["confidence"].tolist() == pytest.approx([-0.9, -0.5, -0.2, -0.8])
-    assert found["forgetting"].tolist() == [0, 2, 4, 0]
-    assert found["el2n"].to_numpy() == pytest.approx(np.sqrt(2) * (1 - COURSE[0]))  # the first of four epochs
+def test_the_data_map_by_hand():
     places = data_map(course())
     assert places["confidence"].tolist() == pytest.approx([0.9, 0.5, 0.2, 0.8])
     assert places["variability"].to_numpy() == pytest.approx(COURSE.std(axis=0))
@@ -69,21 +55,18 @@ def test_the_course_of_a_training_by_hand():
 
 def test_trainings_are_averaged():
     one = course()
-    other = replace(one, epochs=one.epochs[:, ::-1])
+    other = replace(one, epochs=2 * one.epochs[:, ::-1])
     both = replace(one, epochs=np.concatenate([one.epochs, other.epochs]))
-    names = ["aum", "confidence", "forgetting", "el2n"]
-    expected = (scores_of(one)[names] + scores_of(other)[names]) / 2
-    pd.testing.assert_frame_equal(scores_of(both)[names], expected)
+    pd.testing.assert_frame_equal(data_map(both), (data_map(one) + data_map(other)) / 2)
 
 
-def test_scores_of_a_training_need_its_epochs():
+def test_a_data_map_needs_epochs():
     rng = np.random.default_rng(3)
     y = rng.integers(2, size=60)
     x = 2.0 * y[:, None] + rng.normal(size=(60, 2))
-    found = gather("logistic", x, y, folds=3)
-    for score in (data_map, *(score.function for score in SCORES.values() if score.kind == IN_SAMPLE)):
+    for family, trainings in (("logistic", 1), (Network((), epochs=2), 0)):
         with refused("family", "invalid"):
-            score(found)
+            data_map(gather(family, x, y, folds=3, trainings=trainings))
     for hidden in ({"x": np.ma.array(x, mask=x > 1)}, {"y": np.ma.array(y, mask=y == 1)}):
         with refused(code="missing"):
             gather("logistic", **{"x": x, "y": y} | hidden, folds=3)
@@ -94,41 +77,48 @@ def test_held_out_scores_are_those_of_the_pvi_table():
     y = rng.integers(2, size=200)
     x = 2.0 * y[:, None] + rng.normal(size=(200, 2))
     scores, table = label_scores(Logistic(), x, y, folds=5), pvi.pointwise(Logistic(), x, y, folds=5)
-    assert list(scores) == [key for key, score in SCORES.items() if score.kind == HELD_OUT]  # it has no epochs
+    assert list(scores) == list(SCORES)
     assert scores["pvi"].to_numpy() == pytest.approx(-table["pvi_bits"].to_numpy())
     assert scores["self_confidence"].to_numpy() == pytest.approx(table["H_yxb"].to_numpy())
-    assert scores["margin"].to_numpy() == pytest.approx(1 - 2 * 2.0 ** -table["H_yxb"].to_numpy())
-    assert margins(np.array([[0.5, 0.2, 0.3]]), np.array([1])) == pytest.approx(0.3)
 
 
-def test_the_confident_joint_by_hand():
-    """Thresholds are .6 of class 0 and .55 of class 1: the item .4 / .6 counts for class 1, .5 / .5 for none."""
-    q = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5], [0.9, 0.1], [0.1, 0.9], [0.3, 0.7]])
-    codes = np.array([0, 0, 0, 1, 1, 1])
-    assert q[:3, 0].mean() == pytest.approx(0.6) and q[3:, 1].mean() == pytest.approx(1.7 / 3)
-    found = SCORES["confident_joint"].function(held_out_of(q, codes))
-    assert (found > 1.0).tolist() == [False, True, False, True, False, False]
-    assert found == pytest.approx(margins(q, codes) + 2.0 * np.array([0, 1, 0, 1, 0, 0]))
+def random_evidence(classes, n=600):
+    rng = np.random.default_rng(classes)
+    codes = rng.integers(classes, size=n)
+    noise = rng.dirichlet(np.ones(classes), size=n)
+    q = 0.5 * noise + 0.5 * np.eye(classes)[rng.permutation(codes)] + 1e-9
+    return Evidence(codes, np.log(q / q.sum(axis=1, keepdims=True)), np.zeros(n))
+
+
+def test_cleanlab_is_asked_with_the_held_out_probabilities(monkeypatch):
+    evidence, asked = random_evidence(3), []
+
+    def quality(labels, probabilities, method):
+        asked.append(method)
+        return probabilities[np.arange(len(labels)), labels]
+
+    rank = SimpleNamespace(get_label_quality_scores=quality)
+    monkeypatch.setitem(sys.modules, "cleanlab", SimpleNamespace(rank=rank))
+    found = cleanlab_scores(evidence)
+    assert asked == list(found) == list(CLEANLAB_METHODS)
+    expected = 1 - 2.0 ** -scores_of(evidence)["self_confidence"].to_numpy()
+    assert found[asked[0]].to_numpy() == pytest.approx(expected)
+
+
+def test_where_cleanlab_is_not_installed_its_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cleanlab", None)
+    with pytest.raises(ModuleNotFoundError, match=r"cleanlab_scores needs cleanlab.*infoscope\[labels\]"):
+        cleanlab_scores(random_evidence(2))
 
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_cleanlab_agrees(classes):
     cleanlab = pytest.importorskip("cleanlab")
-    q, codes = random_q(np.random.default_rng(classes), 600, classes)
-    q /= q.sum(axis=1, keepdims=True)
-    found = scores_of(held_out_of(q, codes))
-    quality = cleanlab.rank.get_self_confidence_for_each_label(codes, q)
-    assert 2.0 ** -found["self_confidence"].to_numpy() == pytest.approx(quality)
-    margin = cleanlab.rank.get_normalized_margin_for_each_label(codes, q)
-    assert (1 - found["margin"].to_numpy()) / 2 == pytest.approx(margin)
-    _, off = cleanlab.count.compute_confident_joint(codes, q, calibrate=False, return_indices_of_off_diagonals=True)
-    ours = np.flatnonzero(found["confident_joint"] > 1.0)
-    # Of several confident classes it takes the largest of all classes, also one that is not confident; the paper and we
-    # the largest of the confident ones. Where the largest is confident, or only one is, both are the same.
-    confident = q >= [q[codes == c, c].mean() for c in range(classes)]
-    same = confident[np.arange(len(q)), q.argmax(axis=1)] | (confident.sum(axis=1) < 2)
-    assert same.mean() > 0.9
-    assert set(ours[same[ours]]) == {item for item in off if same[item]} and len(off) > 20
+    evidence = random_evidence(classes)
+    quality = cleanlab.rank.get_self_confidence_for_each_label(evidence.codes, np.exp(evidence.logs))
+    assert 2.0 ** -scores_of(evidence)["self_confidence"].to_numpy() == pytest.approx(quality)
+    margin = cleanlab.rank.get_normalized_margin_for_each_label(evidence.codes, np.exp(evidence.logs))
+    assert 1 - cleanlab_scores(evidence)["normalized_margin"].to_numpy() == pytest.approx(margin)
 
 
 def test_flips_have_the_requested_share_and_change_to_other_labels_or_to_the_next():

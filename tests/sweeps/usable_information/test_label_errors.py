@@ -42,8 +42,8 @@ def test_flipped_labels_are_found_and_figures_are_those_of_the_items(name):
         assert found[f"{key}/average_precision"] == pytest.approx(average_precision_score(items["flipped"], items[key]))
         if name == "digits":
             assert found[f"{key}/auroc"] > 0.75, key
-    top = items.nlargest(120, "margin")["flipped"].mean()
-    assert found["margin/precision"] == pytest.approx(top)
+    top = items.nlargest(120, "self_confidence")["flipped"].mean()
+    assert found["self_confidence/precision"] == pytest.approx(top)
     assert found["accuracy"] > (0.8 if name == "digits" else 0.45)
     assert recorder.decided  # progress was told
 

@@ -13,6 +13,7 @@ EXTRAS = {  # library -> extra of the package infoscope that installs it
     **dict.fromkeys(("PIL", "torch", "torchvision", "tokenizers", "transformers"), "torch"),
     **dict.fromkeys(("click", "mlflow", "optuna", "ray", "rich"), "sweeps"),
     **dict.fromkeys(("causallearn", "tigramite"), "causal"),
+    "cleanlab": "labels",
     "matplotlib": "plots",
 }
 

@@ -1,6 +1,7 @@
 """Scores of wrong labels, functions Evidence -> [n] (larger: more suspicious), and their detection of flipped labels.
 
-`gather` fits a family and returns Evidence, `label_scores` every score. Add new scores at the end of SCORES.
+`gather` fits a family and returns Evidence, `label_scores` every score, `cleanlab_scores` those of cleanlab from the
+same evidence. Add new scores at the end of SCORES.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from infoscope.errors import InvalidInput, MissingValues, NoVariation, OutOfRang
 from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.late import needs
 
-HELD_OUT, IN_SAMPLE = "held out", "in sample"
 NOISES = ("symmetric", "pair")
+CLEANLAB_METHODS = ("normalized_margin", "confidence_weighted_entropy")
 Measure = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -42,15 +44,12 @@ class Evidence:
     epochs: np.ndarray | None = None
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of score that can be computed."""
-        return (HELD_OUT,) if self.epochs is None else (HELD_OUT, IN_SAMPLE)
-
-    @property
     def courses(self) -> np.ndarray:
-        """`epochs`; ValueError if None."""
+        """`epochs`; InvalidInput if None."""
         if self.epochs is None:
-            raise InvalidInput("family must be one that is trained by epochs, such as mlp, for scores in sample.")
+            raise InvalidInput(
+                "family must be trained by epochs, such as mlp, in one training or more, for a data map."
+            )
         return self.epochs
 
     @property
@@ -64,69 +63,39 @@ def own(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return values[..., np.arange(len(codes)), codes]
 
 
-def margins(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """The largest value of other classes minus that of the own class: [..., n, classes] -> [..., n]."""
-    others = values.copy()
-    others[..., np.arange(len(codes)), codes] = -np.inf
-    return others.max(axis=-1) - own(values, codes)
-
-
 def pvi(evidence: Evidence) -> np.ndarray:
     """-PVI, bits (Ethayarajh et al. 2022)."""
     return (evidence.null - own(evidence.logs, evidence.codes)) / NATS_PER_BIT
 
 
 def self_confidence(evidence: Evidence) -> np.ndarray:
-    """-log2 q(y | x), bits (Northcutt et al. 2021)."""
+    """The held-out loss -log2 q(y | x), bits, which orders items as self-confidence does (Northcutt et al. 2021)."""
     return -own(evidence.logs, evidence.codes) / NATS_PER_BIT
 
 
-def margin(evidence: Evidence) -> np.ndarray:
-    """The largest q of another class - q(y | x): the normalised margin of Northcutt et al. 2021."""
-    return margins(np.exp(evidence.logs), evidence.codes)
+def cleanlab_scores(evidence: Evidence) -> pd.DataFrame:
+    """Scores of cleanlab from the held-out probabilities, a column each [n]: 1 less its label quality.
 
-
-def confident_joint(evidence: Evidence) -> np.ndarray:
-    """Items off the diagonal of the confident joint first, each part by its margin (Northcutt et al. 2021, section 3).
-
-    An item is in the class of largest q among those with q of at least the class's mean q; off the diagonal, 2 is
-    added.
+    The normalised margin (Northcutt et al. 2021) and the confidence-weighted entropy (Kuan & Mueller 2022). Needs
+    cleanlab (extra `labels`), whose other functions take `evidence.codes` and `exp(evidence.logs)`, too.
     """
-    q = np.exp(evidence.logs)
-    labelled = np.eye(q.shape[1])[evidence.codes]
-    thresholds = (q * labelled).sum(axis=0) / labelled.sum(axis=0)
-    above = np.where(q >= thresholds, q, -1.0)
-    off = (above.max(axis=1) >= 0.0) & (above.argmax(axis=1) != evidence.codes)
-    return 2.0 * off + margin(evidence)
-
-
-def aum(evidence: Evidence) -> np.ndarray:
-    """-area under the margin: the mean over epochs of the largest other logit - the own one (Pleiss et al. 2020)."""
-    return margins(evidence.courses, evidence.codes).mean(axis=(0, 1))
-
-
-def confidence(evidence: Evidence) -> np.ndarray:
-    """-confidence, the negative mean over epochs of q(y | x) (Swayamdipta et al. 2020, section 2)."""
-    return -np.exp(own(evidence.courses, evidence.codes)).mean(axis=(0, 1))
-
-
-def forgetting(evidence: Evidence) -> np.ndarray:
-    """How often a correct prediction is wrong one epoch later (Toneva et al. 2019); all epochs if never correct."""
-    right = evidence.right
-    events = (right[:, :-1] & ~right[:, 1:]).sum(axis=1)
-    return np.where(right.any(axis=1), events, right.shape[1]).mean(axis=0)
-
-
-def el2n(evidence: Evidence) -> np.ndarray:
-    """The norm of q(. | x) minus the indicator of y, after a tenth of the epochs (20 of 200 in Paul et al. 2021)."""
-    early = np.exp(evidence.courses[:, max(1, round(0.1 * evidence.courses.shape[1])) - 1])
-    return np.linalg.norm(early - np.eye(early.shape[-1])[evidence.codes], axis=-1).mean(axis=0)
+    try:
+        from cleanlab import rank
+    except ModuleNotFoundError as error:
+        if error.name != "cleanlab":
+            raise
+        raise ModuleNotFoundError(f"cleanlab_scores {needs('cleanlab')}", name="cleanlab") from None
+    probabilities = np.exp(evidence.logs)
+    scores = {}
+    for method in CLEANLAB_METHODS:
+        scores[method] = 1.0 - rank.get_label_quality_scores(evidence.codes, probabilities, method=method)
+    return pd.DataFrame(scores)
 
 
 def data_map(evidence: Evidence) -> pd.DataFrame:
     """Data map (Swayamdipta et al. 2020) over epochs: confidence, mean of q(y | x); variability; correctness.
 
-    ValueError: evidence from a family without epochs.
+    InvalidInput: evidence without epochs.
     """
     q = np.exp(own(evidence.courses, evidence.codes))
     return pd.DataFrame(
@@ -140,38 +109,26 @@ def data_map(evidence: Evidence) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class LabelScore:
-    """One score: function Evidence -> [n], larger: more suspicious; kind "held out" or "in sample"."""
+    """One score: function Evidence -> [n], larger: more suspicious."""
 
     key: str
     title: str
     function: Callable[[Evidence], np.ndarray]
-    kind: str
     source: str
-
-    def __post_init__(self) -> None:
-        one_of("kind", self.kind, (HELD_OUT, IN_SAMPLE))
 
 
 SCORES = {
     score.key: score
     for score in (
-        LabelScore("pvi", "PVI", pvi, HELD_OUT, "Ethayarajh et al. 2022"),
-        LabelScore("self_confidence", "self-confidence", self_confidence, HELD_OUT, "Northcutt et al. 2021"),
-        LabelScore("margin", "normalised margin", margin, HELD_OUT, "Northcutt et al. 2021"),
-        LabelScore("confident_joint", "confident joint", confident_joint, HELD_OUT, "Northcutt et al. 2021"),
-        LabelScore("aum", "AUM", aum, IN_SAMPLE, "Pleiss et al. 2020"),
-        LabelScore("confidence", "data-map confidence", confidence, IN_SAMPLE, "Swayamdipta et al. 2020"),
-        LabelScore("forgetting", "forgetting events", forgetting, IN_SAMPLE, "Toneva et al. 2019"),
-        LabelScore("el2n", "EL2N", el2n, IN_SAMPLE, "Paul et al. 2021"),
+        LabelScore("pvi", "PVI", pvi, "Ethayarajh et al. 2022"),
+        LabelScore("self_confidence", "self-confidence", self_confidence, "Northcutt et al. 2021"),
     )
 }
 
 
 def scores_of(evidence: Evidence) -> pd.DataFrame:
-    """Every score that can be computed from the evidence, a column each [n]."""
-    return pd.DataFrame(
-        {key: score.function(evidence) for key, score in SCORES.items() if score.kind in evidence.kinds}
-    )
+    """Every score of `SCORES`, a column each [n]."""
+    return pd.DataFrame({key: score.function(evidence) for key, score in SCORES.items()})
 
 
 @aligns("x", "y", "groups")
@@ -186,7 +143,9 @@ def gather(
     generator: np.random.Generator | None = None,
     between: Callable[[float], None] = lambda done: None,
 ) -> Evidence:
-    """Evidence for the scores of label errors. trainings: number of trainings on all items, for a family with epochs.
+    """Evidence for the scores of label errors.
+
+    trainings  on all items after every epoch, for `data_map`, by a family with epochs; 0: none
 
     Other arguments and errors as `pvi.pointwise`, for classes. ValueError also for a diverged training.
     """
@@ -198,10 +157,10 @@ def gather(
     outcome = as_outcome(family, y)
     if outcome.classes is None:
         raise WrongType("y must be classes, got numbers.")
-    require_int("trainings", trainings, 1)
+    require_int("trainings", trainings, 0)
     generator = generator_or_default(generator)
     found = cross_fitted(family, x, outcome, folds, groups, FLOOR, generator)
-    if not isinstance(family, Epochwise):
+    if not (trainings and isinstance(family, Epochwise)):
         return Evidence(outcome.values, found.logs, found.null)
     courses = []
     for number in range(trainings):
@@ -219,13 +178,12 @@ def label_scores(
     x: Any,
     y: ArrayLike,
     *,
-    trainings: int = 1,
     folds: int = 10,
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
 ) -> pd.DataFrame:
     """Every score of `SCORES`, a column each [n]; larger: more suspicious. Arguments and errors as `gather`."""
-    return scores_of(gather(family, x, y, trainings=trainings, folds=folds, groups=groups, generator=generator))
+    return scores_of(gather(family, x, y, trainings=0, folds=folds, groups=groups, generator=generator))
 
 
 def flip_labels(
