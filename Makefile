@@ -120,7 +120,7 @@ test-slow: $(READY) ## run the slow checks
 test-gpu: $(READY) ## run the checks that need a GPU
 	@$(PYTHON) -m pytest -m gpu -rs
 
-golden: $(READY) ## compare the tables in runs/tables with those of v0.1.0 (after make sweep-all PROFILE=smoke)
+golden: $(READY) ## compare the tables in runs/tables with those of tests/golden (after make sweep-all PROFILE=smoke)
 	@$(PYTHON) -m tests.golden
 
 bench: $(READY) ## measure the speed ratios against straightforward baselines, in one run
