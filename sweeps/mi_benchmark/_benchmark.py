@@ -21,13 +21,14 @@ from infoscope.errors import Conflict, OutOfRange
 from infoscope.estimators import BOUNDS, Bound, Critic, Training, held_out, make_critic, oracle_errors, share_training
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import batch_means_error, errors
-from infoscope.tracking import Pack, Profile, Report, Search, Sweep, grid
+from infoscope.tracking import Pack, Report, Search, Sweep, grid
 from sweeps.checks import require_minimum
 from sweeps.embedding import needs_fine_tuning
+from sweeps.mi_benchmark._cells import BenchmarkProfile, DecodingCell, PairCell, TrainingCell
 from sweeps.mi_benchmark._decoding import decode
-from sweeps.mi_benchmark._encoders import check_encoder
-from sweeps.mi_benchmark._pairs import DOMAINS, HELD_OUT, TRAINING, data_sets, labels, pool_of, source_of
-from sweeps.mi_benchmark.settings import DECODING, ESTIMATORS, PRECISIONS, RECENT
+from sweeps.mi_benchmark._encoders import check_encoder, encoded
+from sweeps.mi_benchmark._pairs import HELD_OUT, TRAINING, data_sets, labels, pair_fields, pairs_of, pool_of
+from sweeps.mi_benchmark.settings import DOMAINS, PRECISIONS, RECENT
 from sweeps.streams import stream
 
 CURVE_POINTS = 200
@@ -45,126 +46,88 @@ CHOICES = {
 }
 
 
-PUBLISHED = dict(
-    domains=DOMAINS,
-    bounds=ESTIMATORS,
-    seeds=(0, 1, 2),
-    schedule_bits=(2.0, 4.0, 6.0, 8.0, 10.0),
-    steps=4000,
-    width=256,
-    batch=64,
-    learning_rate=5e-4,
-    precision=PRECISIONS[0],
-    sources=10,
-    size=64,
-    images="mnist",
-    text="imdb-bert",
-    decoder_steps=2000,
-)
-# a narrower critic, fewer and cheaper steps, real data if available
-LAPTOP = PUBLISHED | dict(steps=800, width=64, size=32, images="auto", text="auto", decoder_steps=1000)
-SMOKE = LAPTOP | dict(steps=30, seeds=(0, 1), width=16, size=16, decoder_steps=30)
-
-
-def profiles(
-    design: Mapping[str, Any],
-    smoke: Mapping[str, Any] | None = None,
-    laptop: Mapping[str, Any] | None = None,
-    paper: Mapping[str, Any] | None = None,
-) -> dict[str, Profile]:
-    """The three profiles of a sweep: common settings, replaced by its design and by those of each profile."""
-    return {
-        "smoke": Profile(**SMOKE | design | (smoke or {})),
-        "laptop": Profile(**LAPTOP | design | (laptop or {})),
-        "paper": Profile(**PUBLISHED | design | (paper or {})),
-    }
-
-
-def data_fields(profile: Profile, domain: str) -> dict[str, Any]:
-    """The common fields of a domain's cells: its data and the schedule."""
-    fields = dict(
-        domain=domain,
-        pool=pool_of(domain, profile.images, profile.text),
-        schedule_bits=profile.schedule_bits,
-        batch=profile.batch,
-        sources=profile.sources,
-    )
-    if domain in ("images", "mixture"):
-        fields |= dict(rows=2)
-    if domain == "images":
-        fields |= dict(size=profile.size)
-    return fields
-
-
-def training_cells(profile: Profile, domain: str, **fields: Any) -> list[dict]:
+def training_cells(profile: BenchmarkProfile, domain: str, **fields: Any) -> list[TrainingCell]:
     """Cells that train a critic: one per estimator, seed and combination of the lists in `fields`."""
     training = dict(
+        batch=profile.batch,
         steps=profile.steps,
         critic="joint",
         depth=2,
         width=profile.width,
         learning_rate=profile.learning_rate,
-        bound=[BOUNDS[name].name for name in profile.bounds],
-        seed=list(profile.seeds),
     )
-    if profile.precision != PRECISIONS[0]:  # a field that cells before it do not have
-        training |= dict(precision=profile.precision)
-    # twice, so that added fields come before the estimator and the seed, also in the names of runs
-    return grid(**data_fields(profile, domain) | fields | training | fields)
+    if profile.precision != PRECISIONS[0]:
+        training["precision"] = profile.precision
+    fastest = dict(bound=[BOUNDS[name].name for name in profile.bounds], seed=list(profile.seeds))
+    return grid(TrainingCell, **pair_fields(profile, domain) | training | fields | fastest | fields)
 
 
-def check(cell: dict) -> None:
+def check(cell: PairCell) -> None:
     """Builds the cell's data and critic; ValueError for an unknown estimator, unattainable MI or missing data."""
     require_minimum(cell, MINIMUM)
-    if len(set(cell["schedule_bits"])) < len(cell["schedule_bits"]):
+    if len(set(cell.schedule_bits)) < len(cell.schedule_bits):
         raise Conflict(f"schedule_bits must be different values, got {cell['schedule_bits']}")
-    check_encoder(cell)
-    if any(map(needs_fine_tuning, cell["pool"].split("+"))):  # the encoder is trained in the trial
-        source = [labels(cell["domain"], bits, cell["sources"]) for bits in cell["schedule_bits"]][0]
+    if any(map(needs_fine_tuning, cell.pool.split("+"))):  # the encoder is trained in the trial
+        sources = [labels(cell.domain, bits, cell.sources) for bits in cell.schedule_bits]
     else:
-        source = schedule({name: value for name, value in cell.items() if name != "encoder"})[0]
-    if cell.get("kind") == DECODING:
-        return
-    if not 0 < cell["learning_rate"] < math.inf:
+        sources = [pairs_of(cell, bits) for bits in cell.schedule_bits]
+    if isinstance(cell, TrainingCell):
+        check_training(cell, sources[0])
+
+
+def check_training(cell: TrainingCell, source: Any) -> None:
+    """Raises ValueError for an encoder or critic that cannot be built before pairs of a source."""
+    check_encoder(cell)
+    if not 0 < cell.learning_rate < math.inf:
         raise OutOfRange(f"learning_rate must be positive and finite, got {cell['learning_rate']}.")
-    dims = (source.dim_x, source.dim_y) if cell["critic"] == "inner" else (1, 1)
-    make_critic(cell["critic"], *dims, cell["depth"], 1, 1, second=has_two_scores(cell))
+    dims = (source.dim_x, source.dim_y) if cell.critic == "inner" else (1, 1)
+    make_critic(cell.critic, *dims, cell.depth, 1, 1, second=has_two_scores(cell))
 
 
-def schedule(cell: Mapping[str, Any], part: str = TRAINING) -> list:
+def source_of(cell: TrainingCell, bits: float, part: str = TRAINING) -> Any:
+    """The pairs of one part of a cell's pool with this true mutual information, behind the cell's encoder."""
+    source = pairs_of(cell, bits, part)
+    if cell.encoder is None:
+        return source
+    return encoded(source, cell, pairs_of(cell, bits, TRAINING))
+
+
+def schedule(cell: TrainingCell, part: str = TRAINING) -> list:
     """The pairs of each segment of the schedule."""
-    return [source_of(cell, bits, part) for bits in cell["schedule_bits"]]
+    return [source_of(cell, bits, part) for bits in cell.schedule_bits]
 
 
-def cost(cell: dict) -> float:
+def cost(cell: PairCell) -> float:
     """Multiplications of one training, up to a factor: critic and first layer, or the decoder's first layer."""
-    side = {"gaussian": 0.0, "images": cell.get("size", 0) ** 2, "text": 768.0 * cell["sources"]}
-    inputs = 2.0 * side.get(cell["domain"], 7680.0) * cell.get("channels", 1)
-    if cell.get("kind") == DECODING:
-        return cell["decoder_steps"] * inputs * 1e5  # three folds, batches of 128, 256 units
-    batch, width = cell["batch"], cell["width"]
+    side = {"gaussian": 0.0, "images": (cell.size or 0) ** 2, "text": 768.0 * cell.sources}
+    inputs = 2.0 * side.get(cell.domain, 7680.0) * (cell.channels or 1)
+    if isinstance(cell, DecodingCell):
+        return cell.decoder_steps * inputs * 1e5  # three folds, batches of 128, 256 units
+    batch, width = cell.batch, cell.width
     step = {
-        "joint": batch**2 * width * (cell["depth"] * width + 8) + batch * inputs * width,
-        "separable": 2 * batch * width * (cell["depth"] * width + inputs / 2),
+        "joint": batch**2 * width * (cell.depth * width + 8) + batch * inputs * width,
+        "separable": 2 * batch * width * (cell.depth * width + inputs / 2),
         "bilinear": batch * (inputs / 2) ** 2,
         "inner": batch**2 * inputs,
-    }[cell["critic"]]
-    return len(cell["schedule_bits"]) * cell["steps"] * step
+    }[cell.critic]
+    return len(cell.schedule_bits) * cell.steps * step
 
 
 def trial(pack: Pack, report: Report) -> None:
     """Decodes labels, and trains one critic per seed and objective of the pack on the same pairs."""
-    trained = tuple(cell for cell in pack.cells if cell.get("kind") != DECODING)
+    trainings = []
     for cell in pack.cells:
-        if cell.get("kind") == DECODING:
+        if isinstance(cell, DecodingCell):
             decode(cell, report)
-    if trained:
-        train(Pack(trained, pack.device), report)
+        else:
+            trainings.append(cell)
+    if trainings:
+        train(Pack(tuple(trainings), pack.device), report)
 
 
 def train(pack: Pack, report: Report) -> None:
     """Trains the critics of a pack and reports at the end of every segment of the schedule."""
-    members = [(seed, group) for seed in sorted({cell["seed"] for cell in pack.cells}) for group in groups(pack, seed)]
+    members = [(seed, group) for seed in sorted({cell.seed for cell in pack.cells}) for group in groups(pack, seed)]
     first = pack.cells[0]
     sources = schedule(first)
     streams = {seed: stream(seed, "pairs") for seed, _ in members}
@@ -181,13 +144,13 @@ def train(pack: Pack, report: Report) -> None:
     training = Training(
         sources,
         critic,
-        [tuple(cell["bound"] for cell in group) for _, group in members],
+        [tuple(cell.bound for cell in group) for _, group in members],
         [pack.steps] * len(sources),
         batch=pack.batch,
         learning_rate=pack.learning_rate,
         generator=[streams[seed] for seed, _ in members],
         device=pack.device,
-        precision=first.get("precision", PRECISIONS[0]),
+        precision=first.precision or PRECISIONS[0],
     )
     if state := report.restore():
         training.load_state_dict(state)
@@ -200,54 +163,54 @@ def train(pack: Pack, report: Report) -> None:
         start = training.done
         training.advance(min(stride, pack.steps - start % pack.steps))
         trace = training.trace
-        recent = [trace.of(cell["bound"], member)[start:] for member, cell in owners]
+        recent = [trace.of(cell.bound, member)[start:] for member, cell in owners]
         for (_, cell), estimates in zip(owners, recent):
             report.curve(cell, {"estimate_bits": estimates.mean() / NATS_PER_BIT}, training.done)
         if training.done % pack.steps == 0:
             segment = training.done // pack.steps - 1
-            unseen = source_of(first, first["schedule_bits"][segment], HELD_OUT)
+            unseen = source_of(first, first.schedule_bits[segment], HELD_OUT)
             for member, (seed, group) in enumerate(members):
                 generator = stream(seed, f"held out {segment}")
                 held = estimate_on_unseen(critic.member(member), group, unseen, generator, pack.batch)
                 for cell in group:
-                    estimates = trace.of(cell["bound"], member)[segment * pack.steps :] / NATS_PER_BIT
-                    report_segment(cell, segment, estimates, held[cell["bound"]], report)
+                    estimates = trace.of(cell.bound, member)[segment * pack.steps :] / NATS_PER_BIT
+                    report_segment(cell, segment, estimates, held[cell.bound], report)
         report.save(training.state_dict)
         report.progress(training.done / training.total, **{RECENT: recent_error(training, first)})
 
     trace, example = training.trace, sources[-1].sample(2, stream(0, "example"))
     for member, cell in owners:
-        report_total(cell, trace.of(cell["bound"], member) / NATS_PER_BIT, report)
+        report_total(cell, trace.of(cell.bound, member) / NATS_PER_BIT, report)
     for member, (_, group) in enumerate(members):
         report.model(group, "critic", critic.member(member), {"x": example[0].numpy(), "y": example[1].numpy()})
 
 
-def has_two_scores(cell: Mapping[str, Any]) -> bool:
+def has_two_scores(cell: TrainingCell) -> bool:
     """Whether the cell's estimator needs a critic with a second network."""
-    return BOUNDS[cell["bound"]].objective.second is not None
+    return BOUNDS[cell.bound].objective.second is not None
 
 
-def recent_error(training: Training, cell: dict) -> float:
+def recent_error(training: Training, cell: TrainingCell) -> float:
     """The MSE (bits²) of the latest steps at the present true MI, for early stopping."""
     step = training.done
-    begun = (step - 1) // cell["steps"] * cell["steps"]
-    truth = cell["schedule_bits"][(step - 1) // cell["steps"]]
-    latest = training.trace.values[:, max(begun, step - max(1, round(LATEST * cell["steps"]))) :]
+    begun = (step - 1) // cell.steps * cell.steps
+    truth = cell.schedule_bits[(step - 1) // cell.steps]
+    latest = training.trace.values[:, max(begun, step - max(1, round(LATEST * cell.steps))) :]
     return float(((latest / NATS_PER_BIT - truth) ** 2).mean())
 
 
-def groups(pack: Pack, seed: int) -> list[list[dict]]:
+def groups(pack: Pack, seed: int) -> list[list[TrainingCell]]:
     """The cells of a seed, grouped by their training."""
-    by_bound = {cell["bound"]: cell for cell in pack.cells if cell["seed"] == seed}
+    by_bound = {cell.bound: cell for cell in pack.cells if cell.seed == seed}
     return [[by_bound[bound.name] for bound in group] for group in share_training([BOUNDS[name] for name in by_bound])]
 
 
 def estimate_on_unseen(
-    critic: Critic, group: Sequence[dict], source: Any, generator: Any, batch: int
+    critic: Critic, group: Sequence[TrainingCell], source: Any, generator: Any, batch: int
 ) -> dict[str, dict[str, float]]:
     """Estimates (bits) on pairs of unseen items, at a large batch size and that of the training, by estimator."""
-    bounds: list[Bound] = [BOUNDS[cell["bound"]] for cell in group]
-    batches = min(LARGE_BATCHES, max(2, group[0]["steps"] // STEPS_PER_LARGE))
+    bounds: list[Bound] = [BOUNDS[cell.bound] for cell in group]
+    batches = min(LARGE_BATCHES, max(2, group[0].steps // STEPS_PER_LARGE))
     large = held_out(source, critic, bounds, LARGE_BATCH, batches, generator)
     same = held_out(source, critic, bounds, batch, SAME_PER_LARGE * batches, generator)
     return {
@@ -261,9 +224,11 @@ def estimate_on_unseen(
     }
 
 
-def report_segment(cell: dict, segment: int, estimates: np.ndarray, unseen: dict[str, float], report: Report) -> None:
+def report_segment(
+    cell: TrainingCell, segment: int, estimates: np.ndarray, unseen: dict[str, float], report: Report
+) -> None:
     """Reports errors of a segment's estimates (bits): all steps, second half, oracle critic, gap to unseen pairs."""
-    bits = cell["schedule_bits"][segment]
+    bits = cell.schedule_bits[segment]
     everything, half = errors(estimates, bits), errors(estimates[len(estimates) // 2 :], bits)
     latest = estimates[-max(1, round(LATEST * len(estimates))) :]
     gap_error = math.hypot(batch_means_error(latest, batches=10), unseen["held_out_same_batch_bits_error"])
@@ -282,14 +247,14 @@ def report_segment(cell: dict, segment: int, estimates: np.ndarray, unseen: dict
         "training_minus_held_out_bits": latest.mean() - unseen["held_out_same_batch_bits"],
         "training_minus_held_out_bits_error": gap_error,
     }
-    known = oracle(cell["domain"], cell["bound"], bits, cell["sources"], cell["batch"])
+    known = oracle(cell.domain, cell.bound, bits, cell.sources, cell.batch)
     report.metrics(cell, {f"at {bits:g} bits/{name}": value for name, value in figures.items()})
     report.constants(cell, {f"at {bits:g} bits/{name}": value for name, value in known.items()})
 
 
-def report_total(cell: dict, estimates: np.ndarray, report: Report) -> None:
+def report_total(cell: TrainingCell, estimates: np.ndarray, report: Report) -> None:
     """Reports the estimates of all steps and the error over all segments."""
-    truth = np.repeat(cell["schedule_bits"], cell["steps"])
+    truth = np.repeat(cell.schedule_bits, cell.steps)
     report.table(cell, "trace", {"step": np.arange(1, len(truth) + 1), "true_bits": truth, "estimate_bits": estimates})
     nonfinite = int((~np.isfinite(estimates)).sum())
     mse = np.mean((estimates - truth) ** 2) if not nonfinite else math.nan
@@ -313,8 +278,8 @@ def oracle(domain: str, bound: str, bits: float, number: int, batch: int) -> dic
 
 def sweep(
     name: str,
-    cells: Callable[[Profile], Iterable[dict]],
-    profiles: Mapping[str, Profile],
+    cells: Callable[[Any], Iterable[PairCell]],
+    profiles: Mapping[str, BenchmarkProfile],
     *,
     axes: Sequence[str],
     share: Sequence[str],

@@ -15,28 +15,30 @@ import numpy as np
 from infoscope.data import crossover_for
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.decodable import Decoding, decodable_information, decodable_information_of_items
-from infoscope.tracking import Profile, Report, grid
-from sweeps.mi_benchmark._pairs import folds_of, full_pool
-from sweeps.mi_benchmark.settings import DECODING
+from infoscope.tracking import Report, grid
+from sweeps.mi_benchmark._cells import BenchmarkProfile, DecodingCell
+from sweeps.mi_benchmark._pairs import folds_of, full_pool, pair_fields
 from sweeps.streams import stream
 
 FOLDS = 3
 
 
-def decoding_cells(profile: Profile, fields: dict[str, Any], **more: Any) -> list[dict]:
-    """The cells that decode the labels of a domain, none for Gaussian pairs. more: replaces `fields`."""
-    if fields["domain"] == "gaussian":
+def decoding_cells(profile: BenchmarkProfile, domain: str, **fields: Any) -> list[DecodingCell]:
+    """Cells that decode the labels of a domain, one per combination of the lists in `fields`; none for Gaussian
+    pairs.
+    """
+    if domain == "gaussian":
         return []
-    decoder = "logistic" if fields["domain"] == "text" else "mlp"
-    fields = {name: value for name, value in fields.items() if name != "batch"}
-    return grid(**fields | dict(kind=DECODING, decoder=decoder, decoder_steps=profile.decoder_steps, seed=0) | more)
+    decoder = "logistic" if domain == "text" else "mlp"
+    shared = pair_fields(profile, domain) | dict(decoder=decoder, decoder_steps=profile.decoder_steps)
+    return grid(DecodingCell, **shared | fields)
 
 
-def decode(cell: dict, report: Report) -> None:
+def decode(cell: DecodingCell, report: Report) -> None:
     """The decodable information at every true mutual information of the cell's schedule, from one set of decoders."""
     report.progress(0.0)
     decoding = decoded(cell)
-    for bits, found in zip(cell["schedule_bits"], decoding.information):
+    for bits, found in zip(cell.schedule_bits, decoding.information):
         figures = {
             "decodable_bits": found.value / NATS_PER_BIT,
             "decodable_bits_error": found.standard_error / NATS_PER_BIT,
@@ -56,20 +58,20 @@ def decode(cell: dict, report: Report) -> None:
     report.constants(cell, {"held_out_items": decoding.n})
 
 
-def decoded(cell: dict) -> Decoding:
+def decoded(cell: DecodingCell) -> Decoding:
     """Decodes text vector by vector, and images in the composition that the critic sees."""
-    crossovers = [crossover_for(bits * NATS_PER_BIT, cell["sources"]) for bits in cell["schedule_bits"]]
-    if cell["domain"] == "text":
-        pool = full_pool(cell["pool"])
+    crossovers = [crossover_for(bits * NATS_PER_BIT, cell.sources) for bits in cell.schedule_bits]
+    if cell.domain == "text":
+        pool = full_pool(cell.pool)
         draws = np.random.default_rng(stream(0, "decoder").initial_seed())
         return decodable_information_of_items(
-            pool.vectors.numpy(), pool.labels.numpy(), crossovers, cell["sources"], generator=draws
+            pool.vectors.numpy(), pool.labels.numpy(), crossovers, cell.sources, generator=draws
         )
     return decodable_information(
         folds_of(cell, FOLDS),
         crossovers,
-        decoder=cell["decoder"],
-        shared=cell["domain"] == "images",
-        steps=cell["decoder_steps"],
+        decoder=cell.decoder,
+        shared=cell.domain == "images",
+        steps=cell.decoder_steps,
         generator=stream(0, "decoder"),
     )

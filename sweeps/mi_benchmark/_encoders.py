@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file
@@ -17,6 +15,7 @@ from infoscope import data, models
 from infoscope.checks import one_of
 from infoscope.tracking.checks import undamaged
 from sweeps.embedding import stored_tensors
+from sweeps.mi_benchmark._cells import TrainingCell
 from sweeps.streams import stream
 
 INVERTIBLE = ("maf", "realnvp", "irevnet")
@@ -25,29 +24,28 @@ CALIBRATION = 1024  # samples for the statistics of a fixed map
 VERSION = 1  # of the training; with a new one the networks are trained again
 
 
-def encoded(
-    source: data.LabelledSource, cell: Mapping[str, Any], training: data.LabelledSource
-) -> data.KnownPairSource:
+def encoded(source: data.LabelledSource, cell: TrainingCell, training: data.LabelledSource) -> data.KnownPairSource:
     """The pairs of a source, encoded by the cell's encoder, which is trained on pairs of `training` only."""
-    name = cell["encoder"]
+    name = cell.encoder
     if name == "identity":
         return source
     if name == "resnet":
-        shape = (cell.get("channels", 1), cell["size"], cell["size"])
-        network = resnet(training, shape, cell["network_depth"], cell["network_width"], cell["network_steps"])
-        return data.EncodedPairs(source, models.LayerEncoder(network, cell["layer"]))
-    return data.EncodedPairs(source, invertible(name, training, cell["pool"], cell["statistics"], cell["encoder_size"]))
+        shape = (cell.channels or 1, cell.size, cell.size)
+        network = resnet(training, shape, cell.network_depth, cell.network_width, cell.network_steps)
+        return data.EncodedPairs(source, models.LayerEncoder(network, cell.layer))
+    return data.EncodedPairs(source, invertible(name, training, cell.pool, cell.statistics, cell.encoder_size))
 
 
-def check_encoder(cell: Mapping[str, Any]) -> None:
+def check_encoder(cell: TrainingCell) -> None:
     """Raises ValueError for an unknown encoder, kind of statistics or size, without building it."""
     known = {
         "encoder": (*INVERTIBLE, "identity", "resnet"),
         "statistics": ("batch", "fixed", "none"),
         "encoder_size": tuple(SIZES),
     }
-    for name in known.keys() & cell.keys():
-        one_of(name, cell[name], known[name])
+    for name, choices in known.items():
+        if getattr(cell, name) is not None:
+            one_of(name, getattr(cell, name), choices)
 
 
 @functools.lru_cache(maxsize=2)

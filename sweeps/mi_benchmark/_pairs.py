@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from infoscope import data
 from infoscope.errors import OutOfRange, UnknownName
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.tracking.datasets import DataSet
+from infoscope.tracking.sweep import plain
 from sweeps import datasets
 from sweeps.embedding import HUB, TRANSFORMERS, WORDS, embed, needs_fine_tuning
-from sweeps.mi_benchmark._encoders import encoded
-from sweeps.mi_benchmark.settings import DECODING
+from sweeps.mi_benchmark._cells import BenchmarkProfile, DecodingCell, PairCell
+from sweeps.mi_benchmark.settings import DOMAINS
 from sweeps.streams import stream
 
-DOMAINS = ("gaussian", "images", "text")
 IMAGE_POOLS = ("mnist", "digits")
 TEXT_POOLS = ("imdb-bert", "imdb-roberta", WORDS, *TRANSFORMERS)
 BACKGROUNDS = ("cifar10", "generated-textures")
@@ -62,12 +62,12 @@ def _chosen(what: str, name: str, valid: Sequence[str], embedded: int) -> str:
     return name
 
 
-def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
+def data_sets(cell: PairCell) -> tuple[DataSet, ...]:
     """The distribution, or the items of the pairs with backgrounds; all items if labels are decoded."""
-    if cell["domain"] == "gaussian":
-        return (datasets.distribution("gaussian (generated)", dim=cell["sources"], bits=cell["schedule_bits"]),)
-    pools = cell["pool"].split("+") + ([cell["backgrounds"]] if cell.get("nuisance") else [])
-    parts = (None,) if cell.get("kind") == DECODING else (TRAINING, HELD_OUT)
+    if cell.domain == "gaussian":
+        return (datasets.distribution("gaussian (generated)", dim=cell.sources, bits=cell.schedule_bits),)
+    pools = cell.pool.split("+") + ([cell.backgrounds] if cell.nuisance else [])
+    parts = (None,) if isinstance(cell, DecodingCell) else (TRAINING, HELD_OUT)
     return tuple(_data_set(pool, part) for pool in pools for part in parts)
 
 
@@ -90,23 +90,39 @@ class Fold(NamedTuple):
     held_out: bool
 
 
-def source_of(cell: Mapping[str, Any], bits: float, part: str | Fold = TRAINING) -> data.KnownPairSource:
+def pair_fields(profile: BenchmarkProfile, domain: str) -> dict[str, Any]:
+    """The fields of the pairs of a domain, as a profile has them."""
+    fields = dict(
+        domain=domain,
+        pool=pool_of(domain, profile.images, profile.text),
+        schedule_bits=profile.schedule_bits,
+        sources=profile.sources,
+    )
+    if domain in ("images", "mixture"):
+        fields["rows"] = 2
+    if domain == "images":
+        fields["size"] = profile.size
+    return fields
+
+
+def pairs_of(cell: PairCell, bits: float, part: str | Fold = TRAINING) -> data.KnownPairSource:
     """The pairs of a cell with a true mutual information of `bits`, from one part of its pool.
 
     Raises ValueError if the sources cannot carry `bits`, FileNotFoundError for missing data.
     """
-    fields = {name: cell[name] for name in DATA_FIELDS if name in cell}
-    source = pairs(bits=bits, part=part, **fields)
-    return encoded(source, cell, pairs(bits=bits, part=TRAINING, **fields)) if "encoder" in cell else source
+    values = plain(cell)
+    fields = {name: values[name] for name in DATA_FIELDS if name in values}
+    return pairs(bits=bits, part=part, **fields)
 
 
-def folds_of(cell: Mapping[str, Any], count: int) -> list[tuple[data.LabelledSource, data.LabelledSource]]:
+def folds_of(cell: PairCell, count: int) -> list[tuple[data.LabelledSource, data.LabelledSource]]:
     """For each of `count` folds, the pairs of the items outside of it and the pairs of its items."""
-    bits = cell["schedule_bits"][0]
-    return [
-        tuple(source_of(cell, bits, Fold(number, count, held_out)) for held_out in (False, True))
-        for number in range(count)
-    ]
+    bits = cell.schedule_bits[0]
+    folds = []
+    for number in range(count):
+        outside, inside = (Fold(number, count, held_out) for held_out in (False, True))
+        folds.append((pairs_of(cell, bits, outside), pairs_of(cell, bits, inside)))
+    return folds
 
 
 @functools.lru_cache(maxsize=64)

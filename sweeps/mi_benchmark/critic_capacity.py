@@ -7,35 +7,52 @@ separable critic, and the width of both on 20 Gaussian sources. All other settin
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from infoscope.tracking import Profile
-from sweeps.mi_benchmark._benchmark import LAPTOP, PUBLISHED, SMOKE, sweep, training_cells
-from sweeps.mi_benchmark.settings import ESTIMATORS
+from sweeps.mi_benchmark._benchmark import sweep, training_cells
+from sweeps.mi_benchmark._cells import BenchmarkProfile, TrainingCell, for_laptop, for_smoke
 
 STUDIES = ("depth", "separable-depth", "width")
 JS_TRAINED = ("js", "smile-1", "smile-5", "smile-inf")  # one training
-SIZES = dict(studies=STUDIES, depths=(1, 2, 3, 4, 5), widths=(8, 32, 128, 512, 1024, 2048))
-DEPTHS = PUBLISHED | SIZES | dict(studies=("depth",), bounds=JS_TRAINED, seeds=(0, 1))  # table 2 alone
 
+
+@dataclass(frozen=True)
+class CapacityProfile(BenchmarkProfile):
+    """The studies, and the sizes of the critic in them."""
+
+    studies: tuple[str, ...] = STUDIES
+    depths: tuple[int, ...] = (1, 2, 3, 4, 5)  # hidden layers
+    widths: tuple[int, ...] = (8, 32, 128, 512, 1024, 2048)  # hidden units of a layer
+
+
+PAPER = CapacityProfile()
+TABLE_2 = replace(PAPER, studies=("depth",), bounds=JS_TRAINED, seeds=(0, 1))
 PROFILES = {
-    "smoke": Profile(  # two sources and a larger learning rate, so that critics are trained within a minute
-        **SMOKE
-        | SIZES
-        | dict(studies=("depth",), depths=(1, 2, 3), bounds=("js", "smile-inf"), schedule_bits=(2.0,), steps=500)
-        | dict(sources=2, size=8, width=64, learning_rate=0.002)
+    "smoke": replace(  # two sources and a larger learning rate, so that critics are trained within a minute
+        for_smoke(PAPER),
+        studies=("depth",),
+        depths=(1, 2, 3),
+        bounds=("js", "smile-inf"),
+        schedule_bits=(2.0,),
+        steps=500,
+        sources=2,
+        size=8,
+        width=64,
+        learning_rate=0.002,
     ),
-    "laptop": Profile(
-        **LAPTOP
-        | SIZES
-        | dict(widths=(8, 32, 128, 512), bounds=("infonce", *JS_TRAINED), schedule_bits=(2.0,), seeds=(0, 1, 2))
+    "laptop": replace(
+        for_laptop(PAPER),
+        widths=(8, 32, 128, 512),
+        bounds=("infonce", *JS_TRAINED),
+        schedule_bits=(2.0,),
     ),
-    "paper-2bits": Profile(**DEPTHS | dict(schedule_bits=(2.0,))),
-    "paper-4bits": Profile(**DEPTHS | dict(schedule_bits=(2.0, 4.0))),
-    "paper": Profile(**PUBLISHED | SIZES | dict(bounds=ESTIMATORS)),
+    "paper-2bits": replace(TABLE_2, schedule_bits=(2.0,)),
+    "paper-4bits": replace(TABLE_2, schedule_bits=(2.0, 4.0)),
+    "paper": PAPER,
 }
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: CapacityProfile) -> Iterator[TrainingCell]:
     """One cell per study, domain, size, estimator and seed."""
     depths, widths = list(profile.depths), list(profile.widths)
     for domain in profile.domains:

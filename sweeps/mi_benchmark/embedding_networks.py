@@ -8,28 +8,49 @@ the encoders are small ones built from a configuration.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from infoscope.tracking import Profile
-from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
+from sweeps.mi_benchmark._benchmark import sweep, training_cells
+from sweeps.mi_benchmark._cells import BenchmarkProfile, PairCell, for_laptop, for_smoke
 from sweeps.mi_benchmark._decoding import decoding_cells
 from sweeps.mi_benchmark._pairs import text_pools
 
-PROFILES = profiles(
-    dict(embeddings=("auto",), critics=("bilinear", "separable", "joint"), domains=("text",)),
-    smoke=dict(
-        embeddings=("small-distilbert",), critics=("separable", "joint"), bounds=("js", "smile-inf"),
-        schedule_bits=(2.0,), seeds=(0,),
+
+@dataclass(frozen=True)
+class EmbeddingProfile(BenchmarkProfile):
+    """The embeddings, names of pools or "auto", and the critics."""
+
+    domains: tuple[str, ...] = ("text",)
+    embeddings: tuple[str, ...] = ("imdb-bert", "imdb-roberta", "hub:distilbert-base-uncased")
+    critics: tuple[str, ...] = ("bilinear", "separable", "joint")
+
+
+PAPER = EmbeddingProfile()
+PROFILES = {
+    "smoke": replace(
+        for_smoke(PAPER),
+        embeddings=("small-distilbert",),
+        critics=("separable", "joint"),
+        bounds=("js", "smile-inf"),
+        schedule_bits=(2.0,),
+        seeds=(0,),
     ),
-    laptop=dict(bounds=("dv", "infonce", "js", "smile-5"), critics=("separable", "joint"), schedule_bits=(2.0, 6.0)),
-    paper=dict(embeddings=("imdb-bert", "imdb-roberta", "hub:distilbert-base-uncased")),
-)  # fmt: skip
+    "laptop": replace(
+        for_laptop(PAPER),
+        embeddings=("auto",),
+        critics=("separable", "joint"),
+        bounds=("dv", "infonce", "js", "smile-5"),
+        schedule_bits=(2.0, 6.0),
+    ),
+    "paper": PAPER,
+}
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: EmbeddingProfile) -> Iterator[PairCell]:
     """One cell per embedding, critic, estimator and seed, and one per embedding that decodes the classes."""
     for pool in text_pools(profile.embeddings):
         yield from training_cells(profile, "text", pool=pool, critic=list(profile.critics))
-        yield from decoding_cells(profile, data_fields(profile, "text"), pool=pool)
+        yield from decoding_cells(profile, "text", pool=pool)
 
 
 SWEEP = sweep(

@@ -8,24 +8,26 @@ really contain.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from infoscope.tracking import Profile
-from sweeps.mi_benchmark._benchmark import PUBLISHED, data_fields, profiles, sweep, training_cells
+from sweeps.mi_benchmark._benchmark import sweep, training_cells
+from sweeps.mi_benchmark._cells import BenchmarkProfile, PairCell, for_laptop, for_smoke
 from sweeps.mi_benchmark._decoding import decoding_cells
 
-PROFILES = profiles(
-    {},
-    smoke=dict(bounds=("js", "infonce", "smile-inf"), schedule_bits=(2.0, 6.0)),
-    laptop=dict(schedule_bits=(2.0, 6.0, 10.0)),
-    paper=dict(seeds=(0, 1, 2, 3)),
-) | {"paper-4bits": Profile(**PUBLISHED | dict(schedule_bits=(2.0, 4.0), seeds=(0, 1)))}
+PAPER = BenchmarkProfile(seeds=(0, 1, 2, 3))
+PROFILES = {
+    "smoke": replace(for_smoke(PAPER), bounds=("js", "infonce", "smile-inf"), schedule_bits=(2.0, 6.0)),
+    "laptop": replace(for_laptop(PAPER), schedule_bits=(2.0, 6.0, 10.0), seeds=(0, 1, 2)),
+    "paper": PAPER,
+    "paper-4bits": replace(PAPER, schedule_bits=(2.0, 4.0), seeds=(0, 1)),
+}
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: BenchmarkProfile) -> Iterator[PairCell]:
     """One cell per domain, estimator and seed, and one that decodes the labels of a domain."""
     for domain in profile.domains:
         yield from training_cells(profile, domain)
-        yield from decoding_cells(profile, data_fields(profile, domain))
+        yield from decoding_cells(profile, domain)
 
 
 SWEEP = sweep("estimator-choice", cells, PROFILES, axes=(), share=())

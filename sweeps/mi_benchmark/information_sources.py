@@ -9,24 +9,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.tracking import Profile
-from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
+from sweeps.mi_benchmark._benchmark import sweep, training_cells
+from sweeps.mi_benchmark._cells import BenchmarkProfile, PairCell, for_laptop, for_smoke
 from sweeps.mi_benchmark._decoding import decoding_cells
 
 PANELS = ("1-bit", "half", "full", "nats")
 SOURCES = (1, 2, 3, 4, 9, 16, 25, 36, 49, 64, 81, 100)
 
-PROFILES = profiles(
-    dict(numbers=SOURCES, panels=PANELS, side=60),
-    smoke=dict(bounds=("js", "smile-inf"), numbers=(1, 4), panels=("1-bit", "full", "nats"), seeds=(0,), side=20),
-    laptop=dict(bounds=("dv", "infonce", "js", "smile-5", "smile-inf"), numbers=(1, 4, 16, 36), steps=600, side=40),
-    paper=dict(steps=20_000),
-)
+
+@dataclass(frozen=True)
+class SourcesProfile(BenchmarkProfile):
+    """The numbers of sources, and how much information they carry."""
+
+    numbers: tuple[int, ...] = SOURCES
+    panels: tuple[str, ...] = PANELS
+    side: int = 60  # pixels of an image
+    steps: int = 20_000
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+PAPER = SourcesProfile()
+PROFILES = {
+    "smoke": replace(
+        for_smoke(PAPER),
+        bounds=("js", "smile-inf"),
+        numbers=(1, 4),
+        panels=("1-bit", "full", "nats"),
+        seeds=(0,),
+        side=20,
+    ),
+    "laptop": replace(
+        for_laptop(PAPER),
+        bounds=("dv", "infonce", "js", "smile-5", "smile-inf"),
+        numbers=(1, 4, 16, 36),
+        steps=600,
+        side=40,
+    ),
+    "paper": PAPER,
+}
+
+
+def cells(profile: SourcesProfile) -> Iterator[PairCell]:
     """One cell per domain, number of sources, true MI, estimator and seed; one per number that decodes the labels."""
     for domain in profile.domains:
         for number in profile.numbers:
@@ -39,8 +64,7 @@ def cells(profile: Profile) -> Iterator[dict]:
                 continue
             for bits in levels:
                 yield from training_cells(profile, domain, sources=number, schedule_bits=(bits,), **image)
-            fields = data_fields(profile, domain) | image
-            yield from decoding_cells(profile, fields, sources=number, schedule_bits=tuple(levels))
+            yield from decoding_cells(profile, domain, sources=number, schedule_bits=tuple(levels), **image)
 
 
 def informations(panels: tuple[str, ...], number: int, domain: str) -> set[float]:

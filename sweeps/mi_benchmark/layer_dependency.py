@@ -9,24 +9,32 @@ layer can contain more information than the one before it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from infoscope.models import ResNet
-from infoscope.tracking import Profile
-from sweeps.mi_benchmark._benchmark import data_fields, profiles, sweep, training_cells
+from sweeps.mi_benchmark._benchmark import sweep, training_cells
+from sweeps.mi_benchmark._cells import BenchmarkProfile, PairCell, for_laptop, for_smoke
 from sweeps.mi_benchmark._decoding import decoding_cells
 from sweeps.mi_benchmark._encoders import INVERTIBLE
 
-PROFILES = profiles(
-    dict(
-        domains=("images", "text"),
-        encoders=INVERTIBLE,
-        statistics=("batch", "fixed"),
-        encoder_size="published",
-        network_depth=50,
-        network_width=64,
-        network_steps=5000,
-    ),
-    smoke=dict(
+
+@dataclass(frozen=True)
+class LayerProfile(BenchmarkProfile):
+    """The encoders, and the residual network whose layers are encoders too."""
+
+    domains: tuple[str, ...] = ("images", "text")
+    encoders: tuple[str, ...] = INVERTIBLE
+    statistics: tuple[str, ...] = ("batch", "fixed")
+    encoder_size: str = "published"
+    network_depth: int = 50  # layers
+    network_width: int = 64  # channels of the first layer
+    network_steps: int = 5000  # of its training
+
+
+PAPER = LayerProfile()
+PROFILES = {
+    "smoke": replace(
+        for_smoke(PAPER),
         domains=("images",),
         encoders=("realnvp",),
         encoder_size="small",
@@ -37,7 +45,8 @@ PROFILES = profiles(
         schedule_bits=(2.0,),
         seeds=(0,),
     ),
-    laptop=dict(
+    "laptop": replace(
+        for_laptop(PAPER),
         encoder_size="small",
         network_depth=18,
         network_width=16,
@@ -46,18 +55,23 @@ PROFILES = profiles(
         schedule_bits=(2.0, 6.0),
         steps=500,
     ),
-)
+    "paper": PAPER,
+}
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: LayerProfile) -> Iterator[PairCell]:
     """One cell per domain, encoder, use of its statistics or layer, estimator and seed."""
     whole = dict(layer="", layer_index=0)
     for domain in profile.domains:
         yield from training_cells(profile, domain, encoder="identity", statistics="none", **whole)
-        yield from decoding_cells(profile, data_fields(profile, domain))
-        size = dict(encoder_size=profile.encoder_size)
+        yield from decoding_cells(profile, domain)
         yield from training_cells(
-            profile, domain, encoder=list(profile.encoders), statistics=list(profile.statistics), **size, **whole
+            profile,
+            domain,
+            encoder=list(profile.encoders),
+            statistics=list(profile.statistics),
+            encoder_size=profile.encoder_size,
+            **whole,
         )
         if domain == "images":
             network = dict(

@@ -9,22 +9,39 @@ bits. All other settings are those of the tables.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from infoscope.tracking import Profile
-from sweeps.mi_benchmark._benchmark import profiles, sweep, training_cells
+from sweeps.mi_benchmark._benchmark import sweep, training_cells
+from sweeps.mi_benchmark._cells import BenchmarkProfile, TrainingCell, for_laptop, for_smoke
 from sweeps.mi_benchmark.settings import PRECISIONS
 
 STUDIES = ("estimators", "depth")
 
-PROFILES = profiles(
-    dict(studies=STUDIES, depths=(1, 2, 3, 4, 5), precision=PRECISIONS),
-    smoke=dict(domains=("gaussian",), bounds=("js", "smile-inf"), schedule_bits=(2.0,), depths=(1, 2)),
-    laptop=dict(schedule_bits=(2.0, 6.0, 10.0), seeds=tuple(range(10))),
-    paper=dict(schedule_bits=(2.0,), studies=STUDIES[:1], seeds=tuple(range(10))),
-)
+
+@dataclass(frozen=True)
+class PrecisionProfile(BenchmarkProfile):
+    """The studies, the depths of the second one, and the precisions of products."""
+
+    studies: tuple[str, ...] = STUDIES
+    depths: tuple[int, ...] = (1, 2, 3, 4, 5)  # hidden layers
+    precision: tuple[str, ...] = PRECISIONS
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+BOTH = PrecisionProfile()
+PROFILES = {
+    "smoke": replace(
+        for_smoke(BOTH),
+        domains=("gaussian",),
+        bounds=("js", "smile-inf"),
+        schedule_bits=(2.0,),
+        depths=(1, 2),
+    ),
+    "laptop": replace(for_laptop(BOTH), schedule_bits=(2.0, 6.0, 10.0), seeds=tuple(range(10))),
+    "paper": replace(BOTH, schedule_bits=(2.0,), studies=STUDIES[:1], seeds=tuple(range(10))),
+}
+
+
+def cells(profile: PrecisionProfile) -> Iterator[TrainingCell]:
     """One cell per study, domain, precision, size, estimator and seed."""
     for domain in profile.domains:
         both = dict(precision=list(profile.precision))
@@ -32,9 +49,14 @@ def cells(profile: Profile) -> Iterator[dict]:
             yield from training_cells(profile, domain, study="estimators", **both)
         if "depth" in profile.studies:
             yield from training_cells(
-                profile, domain, study="depth", schedule_bits=profile.schedule_bits[:1], depth=list(profile.depths),
-                bound="smile-inf", **both,
-            )  # fmt: skip
+                profile,
+                domain,
+                study="depth",
+                schedule_bits=profile.schedule_bits[:1],
+                depth=list(profile.depths),
+                bound="smile-inf",
+                **both,
+            )
 
 
 SWEEP = sweep(

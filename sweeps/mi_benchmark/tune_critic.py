@@ -7,30 +7,50 @@ data: SET="domain=text bits=6".
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from infoscope.tracking import Profile, Search, asha
-from sweeps.mi_benchmark._benchmark import LAPTOP, PUBLISHED, SMOKE, sweep, training_cells
-from sweeps.mi_benchmark.settings import ESTIMATORS, SEARCHED
+from infoscope.tracking import Search, asha
+from sweeps.mi_benchmark._benchmark import sweep, training_cells
+from sweeps.mi_benchmark._cells import BenchmarkProfile, TrainingCell, for_laptop, for_smoke
+from sweeps.mi_benchmark.settings import SEARCHED
 
-SPACE = dict(domain="images", bits=4.0, depths=(1, 4), widths=(32, 512), batches=(32, 64, 128), bounds=ESTIMATORS)
 
+@dataclass(frozen=True)
+class TuningProfile(BenchmarkProfile):
+    """The pairs, and the space of the search."""
+
+    domain: str = "images"
+    bits: float = 4.0  # true mutual information
+    depths: tuple[int, ...] = (1, 4)  # lowest and highest
+    widths: tuple[int, ...] = (32, 512)  # lowest and highest
+    batches: tuple[int, ...] = (32, 64, 128)
+    trials: int = 200
+
+
+PAPER = TuningProfile()
 PROFILES = {
-    "smoke": Profile(
-        **SMOKE | SPACE | dict(trials=6, steps=60, widths=(8, 16), batches=(16, 32), bounds=("js", "smile-inf", "dv"))
+    "smoke": replace(
+        for_smoke(PAPER),
+        trials=6,
+        steps=60,
+        widths=(8, 16),
+        batches=(16, 32),
+        bounds=("js", "smile-inf", "dv"),
     ),
-    "laptop": Profile(**LAPTOP | SPACE | dict(trials=40, widths=(16, 128), steps=2000)),
-    "paper": Profile(**PUBLISHED | SPACE | dict(trials=200)),
+    "laptop": replace(for_laptop(PAPER), trials=40, widths=(16, 128), steps=2000),
+    "paper": PAPER,
 }
 
 
-def cells(profile: Profile) -> list[dict]:
+def cells(profile: TuningProfile) -> list[TrainingCell]:
     """The fields that all trials share."""
-    fixed = training_cells(profile, profile.domain, bound="dv", seed=0, schedule_bits=(profile.bits,))[0]
-    return [{name: value for name, value in fixed.items() if name not in SEARCHED}]
+    (cell,) = training_cells(profile, profile.domain, bound="dv", seed=0, schedule_bits=(profile.bits,))
+    return [cell.replaced(dict.fromkeys(SEARCHED))]
 
 
-def space(profile: Profile) -> dict:
+def space(profile: TuningProfile) -> dict:
     """The search space."""
     return {
         "bound": CategoricalDistribution(profile.bounds),

@@ -3,6 +3,7 @@
 import torch
 
 from infoscope.tracking import Report
+from infoscope.tracking.sweep import plain
 
 
 class Recorder(Report):
@@ -12,7 +13,8 @@ class Recorder(Report):
         self.by, self.finals, self.tables, self.models, self.decided = by, {}, {}, [], []
 
     def key(self, cell):
-        return tuple(cell.get(name) for name in self.by)
+        values = plain(cell)
+        return tuple(values.get(name) for name in self.by)
 
     def save(self, state):
         state()

@@ -57,7 +57,7 @@ def test_a_value_that_a_setting_cannot_have_is_one_sentence(name, zoo):
     sweep = importlib.import_module(module_of(name)).SWEEP
     assert isinstance(sweep, Sweep)
     accepted = []
-    for setting, value in sweep.profiles["smoke"]._settings.items():
+    for setting, value in sweep.profiles["smoke"]:
         for bad in () if setting in LABELS else wrong(value, setting in sweep.ranges):
             try:
                 planned(sweep, {setting: bad})

@@ -1,8 +1,10 @@
 """Cells, keys, packs and profiles: pure bookkeeping, no Ray and no MLflow."""
 
+from dataclasses import dataclass
+
 import pytest
 
-from infoscope.tracking import Pack, Profile, Report, Search, Sweep, grid
+from infoscope.tracking import Cell, Pack, Profile, Report, Search, Sweep, grid
 from infoscope.tracking.sweep import names
 from tests.refusals import refused
 
@@ -20,6 +22,30 @@ def sweep(cells, **settings):
 def test_grid_expands_lists_only():
     cells = grid(a=[1, 2], b="x", schedule=(2.0, 4.0), c=[True])
     assert cells == [{"a": a, "b": "x", "schedule": (2.0, 4.0), "c": True} for a in (1, 2)]
+
+
+@dataclass(frozen=True)
+class Critic(Cell):
+    depth: int
+    study: str | None = None
+    frames: int | None = None
+    none_is_a_value = ("frames",)
+
+
+def test_a_typed_cell_has_the_key_of_its_fields():
+    """Those that are None are absent, or a value, as the class says."""
+    cells = grid(Critic, depth=[1, 2], study="x")
+    assert cells == [Critic(1, "x"), Critic(2, "x")]
+    assert [sweep([]).key(cell) for cell in (cells[1], Critic(3))] == [
+        sweep([]).key({"study": "x", "depth": 2, "frames": None}),
+        sweep([]).key({"depth": 3, "frames": None}),
+    ]
+    assert names(dict(enumerate(cells))) == {0: "depth=1", 1: "depth=2"}
+    declared = sweep(cells, pack_by={"cpu": ("study",)})
+    (pack,) = declared.packs(declared.plan(Profile()), "cpu")
+    assert list(pack.values()) == cells and Pack(tuple(cells)).study == "x"
+    with refused("sweep demo", "conflict"):
+        sweep([*cells, {"depth": 1, "study": "x", "frames": None}]).plan(Profile())
 
 
 def test_key_depends_on_values_and_version_and_not_on_order():

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from infoscope.tracking import Pack
-from sweeps.mi_benchmark._pairs import HELD_OUT, source_of
+from sweeps.mi_benchmark._benchmark import HELD_OUT, source_of
+from sweeps.mi_benchmark._cells import DecodingCell, TrainingCell
 from sweeps.mi_benchmark.settings import DECODING
 from tests.sweeps.recorder import Recorder
 
@@ -32,7 +33,7 @@ def test_every_profile_says_which_cells_there_are(name):
         cells = list(module.cells(module.PROFILES[profile].override(made)))
         keys = {module.SWEEP.key(cell) for cell in cells}
         assert len(keys) == len(cells) > 0
-        assert {cell["bound"] for cell in cells if cell.get("kind") != DECODING} == set(module.PROFILES[profile].bounds)
+        assert {cell.bound for cell in trainings(cells)} == set(module.PROFILES[profile].bounds)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,6 +48,14 @@ def test_the_paper_profile_is_the_published_setting(name):
     assert len(paper.bounds) == 8
 
 
+def trainings(cells):
+    return [cell for cell in cells if isinstance(cell, TrainingCell)]
+
+
+def network(cell):
+    return (cell.encoder, cell.statistics) if isinstance(cell, TrainingCell) else (None, None)
+
+
 def cells(name, profile="paper", **overrides):
     module = sweep(name)
     return list(module.cells(module.PROFILES[profile].override(overrides)))
@@ -57,43 +66,42 @@ def test_information_sources_are_compared_at_the_same_information():
         "information_sources", numbers="4", bounds="dv", seeds="0", images="digits", text="generated-sentences"
     )
     bits = {
-        domain: {c["schedule_bits"][0] for c in found if c["domain"] == domain}
-        for domain in ("gaussian", "images", "text")
+        domain: {c.schedule_bits[0] for c in found if c.domain == domain} for domain in ("gaussian", "images", "text")
     }
     assert bits["images"] == bits["text"] == {1.0, 2.0, 4.0}
     assert sorted(bits["gaussian"]) == pytest.approx([1.0, 2.0, 4.0, 4 / math.log(2)])  # and as published, in nats
 
 
 def test_images_have_as_many_patches_as_sources():
-    found = [cell for cell in cells("information_sources", bounds="dv", seeds="0") if cell["domain"] == "images"]
-    assert {cell["sources"] for cell in found} == {n * n for n in range(1, 11)}
-    assert all(cell["rows"] ** 2 == cell["sources"] and cell["size"] == 60 for cell in found)
+    found = [cell for cell in cells("information_sources", bounds="dv", seeds="0") if cell.domain == "images"]
+    assert {cell.sources for cell in found} == {n * n for n in range(1, 11)}
+    assert all(cell.rows**2 == cell.sources and cell.size == 60 for cell in found)
 
 
 def test_capacity_has_depth_of_two_critics_and_width():
     found = cells("critic_capacity", bounds="dv", seeds="0")
-    assert {(c["study"], c["critic"], c["domain"]) for c in found} == {
+    assert {(c.study, c.critic, c.domain) for c in found} == {
         ("depth", "joint", "gaussian"), ("depth", "joint", "images"), ("depth", "joint", "text"),
         ("separable-depth", "separable", "gaussian"), ("separable-depth", "separable", "images"),
         ("width", "joint", "gaussian"), ("width", "separable", "gaussian"),
     }  # fmt: skip
-    assert {c["width"] for c in found if c["study"] == "width"} == {8, 32, 128, 512, 1024, 2048}
-    assert {c["sources"] for c in found if c["study"] == "width"} == {20}
+    assert {c.width for c in found if c.study == "width"} == {8, 32, 128, 512, 1024, 2048}
+    assert {c.sources for c in found if c.study == "width"} == {20}
 
 
 def test_nuisance_decodes_at_every_eta():
     found = cells("nuisance", images="digits")
-    of = [{c["nuisance"] for c in found if c.get(name) == of} for name, of in (("bound", "dv"), ("kind", DECODING))]
-    assert of[0] == of[1] == {round(0.1 * k, 1) for k in range(11)}
-    assert all(c["channels"] == 3 for c in found)
+    decoded = {c.nuisance for c in found if isinstance(c, DecodingCell)}
+    assert decoded == {c.nuisance for c in trainings(found)} == {round(0.1 * k, 1) for k in range(11)}
+    assert all(c.channels == 3 for c in found)
 
 
 def test_layers_are_those_of_a_resnet_50():
     every = cells("layer_dependency", bounds="dv", seeds="0", images="digits", text="generated-sentences")
-    found = [cell for cell in every if cell.get("bound") == "dv"]
-    layers = [c["layer"] for c in found if c["encoder"] == "resnet"]
+    found = trainings(every)
+    layers = [c.layer for c in found if c.encoder == "resnet"]
     assert len(layers) == len(set(layers)) >= 18  # the stem, 16 blocks, the pooled features
-    invertible = {(c["encoder"], c["statistics"]) for c in found} - {("resnet", "none")}
+    invertible = {(c.encoder, c.statistics) for c in found} - {("resnet", "none")}
     assert invertible == {("identity", "none")} | {
         (e, s) for e in ("maf", "realnvp", "irevnet") for s in ("batch", "fixed")
     }
@@ -108,7 +116,7 @@ def test_the_smallest_packs_of_a_study_run(name):
     kinds = {}
     for pack in packs:
         cell = next(iter(pack.values()))
-        kinds.setdefault((cell.get("encoder"), cell.get("statistics"), cell.get("kind")), pack)
+        kinds.setdefault((type(cell), *network(cell)), pack)
     recorder = Recorder("kind", "bound", "encoder", "statistics", "nuisance", "pool")
     for pack in kinds.values():
         module.SWEEP.trial(Pack(tuple(pack.values())), recorder)
@@ -123,7 +131,7 @@ def test_unseen_pairs_go_through_the_encoder_of_the_training():
     module = sweep("layer_dependency")
     found = list(module.cells(module.PROFILES["smoke"].override({"network_steps": "2", "size": "16"})))
     for kind in (("resnet", "none"), ("realnvp", "fixed")):
-        cell = next(cell for cell in found if (cell.get("encoder"), cell.get("statistics")) == kind)
+        cell = next(cell for cell in found if network(cell) == kind)
         unseen, training = source_of(cell, 2.0, HELD_OUT), source_of(cell, 2.0)
         x, _ = training.source.sample(4, torch.Generator().manual_seed(0))
         assert torch.equal(training.encoder(x), unseen.encoder(x))

@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from sweeps.mi_benchmark._pairs import DOMAINS, full_pool, labels, pairs, pool_of
+from sweeps.mi_benchmark._pairs import full_pool, labels, pairs, pool_of
+from sweeps.mi_benchmark.settings import DOMAINS
 from sweeps.streams import stream
 from tests.refusals import refused
 

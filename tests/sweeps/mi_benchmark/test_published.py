@@ -9,8 +9,8 @@ import pytest
 from analysis.common.tables import published
 from infoscope.tracking import Pack
 from sweeps.mi_benchmark._benchmark import trial
-from sweeps.mi_benchmark._pairs import DOMAINS
 from sweeps.mi_benchmark.critic_capacity import PROFILES, SWEEP
+from sweeps.mi_benchmark.settings import DOMAINS
 from tests.sweeps.recorder import Recorder
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState
 from ray import tune
 
-from infoscope.tracking import Profile, Search, Sweep
+from infoscope.tracking import Cell, Profile, Search, Sweep
 from infoscope.tracking.cli import trials_table
 from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
 from infoscope.tracking.scheduling.search import SearchState, last_result, optuna_result
@@ -46,6 +46,21 @@ def test_one_trial_at_a_time_is_reproducible():
     first, again = (explore(SearchState(sweep(SQUARE), Profile()), 15) for _ in range(2))
     assert first == again
     assert explore(SearchState(sweep(SQUARE, seed=1), Profile()), 1) != first[:1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Point(Cell):
+    seed: int = 0
+    sizes: tuple = (1, 2)
+    a: float | None = None
+    b: float | None = None
+
+
+def test_typed_cells_are_searched_as_dicts_are():
+    of_dicts, typed = SearchState(sweep(SQUARE), Profile()), SearchState(sweep(SQUARE, cells=(Point(),)), Profile())
+    for _ in range(3):
+        (key, values), (same_key, point) = of_dicts.suggest(), typed.suggest()
+        assert key == same_key and point == Point(**values)
 
 
 def test_a_suggestion_is_a_cell_with_the_fixed_values():

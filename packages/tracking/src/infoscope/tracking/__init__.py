@@ -1,6 +1,6 @@
 """Schedules sweeps on Ray Tune and records them in MLflow.
 
-Sweep, Profile, grid            declare what to run
+Sweep, Profile, Cell, grid      declare what to run
 Search, asha                    add early stopping, or a search of a space
 Pack, Report                    the arguments of a trial; your own Report inherits from it (Sweep.run_here)
 run, main, Summary              run a sweep from Python, or from the command line

@@ -11,6 +11,7 @@ from infoscope.tracking.store.store import curve as curve
 from infoscope.tracking.store.store import parents as parents
 from infoscope.tracking.store.store import runs as runs
 from infoscope.tracking.store.store import table as table
+from infoscope.tracking.sweep import Cell as Cell
 from infoscope.tracking.sweep import Pack as Pack
 from infoscope.tracking.sweep import Profile as Profile
 from infoscope.tracking.sweep import Report as Report

@@ -39,7 +39,7 @@ from infoscope.tracking.status import lines, status
 from infoscope.tracking.store.client import connect, without_password
 from infoscope.tracking.store.store import gather_statistics, plain_cell, runs, tracking_uri
 from infoscope.tracking.store.ui import links
-from infoscope.tracking.sweep import Cell, Sweep, varying
+from infoscope.tracking.sweep import AnyCell, Sweep, plain, varying
 from infoscope.tracking.tags import CELL
 
 _UI_SETTINGS = {
@@ -132,7 +132,7 @@ def trials_table(sweep: Sweep, label: str) -> str:
     return shown.to_string(float_format="{:.4g}".format)
 
 
-def _failures(failures: Sequence[tuple[Cell, str]]) -> list[str]:
+def _failures(failures: Sequence[tuple[AnyCell, str]]) -> list[str]:
     """One line for each kind of failure: errors that differ in numbers and keys of cells only."""
     kinds = defaultdict(list)
     for cell, error in failures:
@@ -142,7 +142,7 @@ def _failures(failures: Sequence[tuple[Cell, str]]) -> list[str]:
     for members in kinds.values():
         cell, error = members[0]
         count = f"{len(members)} cells, such as " if len(members) > 1 else ""
-        lines.append(f"failed: {count}{cell}: {error}")
+        lines.append(f"failed: {count}{plain(cell)}: {error}")
     rest = len(lines) - MAX_KINDS
     return lines if rest <= 0 else [*lines[:MAX_KINDS], f"... and {rest} other kinds, in the runs in MLflow"]
 

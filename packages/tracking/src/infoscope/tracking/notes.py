@@ -10,7 +10,6 @@ from typing import Any
 from mlflow.entities import Run
 
 from infoscope.tracking.checks import clipped, storable_text
-from infoscope.tracking.sweep import Cell
 from infoscope.tracking.sweep import text as value_text
 
 VIEW = "workflowType=machine_learning"  # in addresses; otherwise the UI shows its pages for language models
@@ -30,7 +29,7 @@ def _cells_page(experiment_id: str, parent: str) -> str:
     return f"#/experiments/{experiment_id}/runs?{VIEW}&searchFilter={chosen}"
 
 
-def cell_note(question: str, sweep: str, label: str, cell: Cell, experiment_id: str, parent: str) -> str:
+def cell_note(question: str, sweep: str, label: str, cell: Mapping[str, Any], experiment_id: str, parent: str) -> str:
     """The description of a cell's run while it runs: its question, its settings, and links."""
     values = _settings(cell)
     text = (
@@ -73,7 +72,7 @@ def loaded_note(question: str, file: str, cells: int, experiment_id: str, parent
 
 def summary_note(
     sweep: str,
-    cell: Cell,
+    cell: Mapping[str, Any],
     replicates: Sequence[str],
     runs: Sequence[Run],
     found: Sequence[tuple[str, float, float, int]],
@@ -146,7 +145,7 @@ def number(value: float) -> str:
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}"
 
 
-def _settings(cell: Cell) -> str:
+def _settings(cell: Mapping[str, Any]) -> str:
     return ", ".join(code(clipped(f"{name}={value_text(value)}", 300)) for name, value in list(cell.items())[:60])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import inspect
 import itertools
@@ -10,8 +11,8 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from infoscope.errors import Conflict, OutOfRange, TooFew, UnknownName, WrongType
 from infoscope.tracking.checks import (
@@ -28,32 +29,71 @@ from infoscope.tracking.checks import (
 from infoscope.tracking.datasets import DataSet, joined_names
 from infoscope.tracking.tags import DATA, TAKEN
 
-Cell = dict[str, Any]
+Made = TypeVar("Made")
 
 
+@dataclass(frozen=True)
+class Cell:
+    """One configuration and one seed: a frozen dataclass of plain values (see `canonical`) inherits from it.
+
+    A field that is None is one that this cell does not have; in a search it may be suggested.
+    """
+
+    none_is_a_value: ClassVar[Sequence[str]] = ()  # fields that are recorded also where they are None
+
+    def values(self) -> dict[str, Any]:
+        """The fields that this cell has, by name: those in its key and its record."""
+        values = {}
+        for name, value in _items(self):
+            if value is not None or name in self.none_is_a_value:
+                values[name] = value
+        return values
+
+    def replaced(self, values: Mapping[str, Any]) -> Self:
+        """The cell with other values of these fields."""
+        return replace(self, **values)
+
+
+AnyCell = Cell | dict[str, Any]  # a small sweep may have dicts as cells
+
+
+def _items(record: Any) -> Iterator[tuple[str, Any]]:
+    """Name and value of every field of a dataclass."""
+    return ((each.name, getattr(record, each.name)) for each in dataclasses.fields(record))
+
+
+def plain(cell: AnyCell) -> dict[str, Any]:
+    """The values of a cell by name, as they are recorded."""
+    return cell.values() if isinstance(cell, Cell) else cell
+
+
+def with_values(cell: AnyCell, values: Mapping[str, Any]) -> AnyCell:
+    """The cell with further values, or others."""
+    return cell.replaced(values) if isinstance(cell, Cell) else cell | values
+
+
+@dataclass(frozen=True)
 class Profile:
-    """Named settings of a sweep, read as attributes: `Profile(steps=200, seeds=(0, 1)).steps`."""
+    """Settings of a sweep: a frozen dataclass of numbers, strings, booleans and tuples of them inherits from it."""
 
-    def __init__(self, **settings: Any):
-        self._settings = settings
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self._settings:
-            raise AttributeError(f"the profile has no setting {name!r}")
-        return self._settings[name]
+    def __new__(cls, **settings: Any) -> Self:  # until all profiles are dataclasses
+        if cls is Profile and settings:
+            return dataclasses.make_dataclass("Settings", settings, bases=(Profile,), frozen=True)(**settings)
+        return super().__new__(cls)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """Name and value of every setting."""
-        return iter(self._settings.items())
+        return _items(self)
 
-    def override(self, texts: Mapping[str, str]) -> Profile:
+    def override(self, texts: Mapping[str, str]) -> Self:
         """The profile with replaced settings; texts are parsed as the type of the setting ("0,1,2" for a tuple)."""
-        settings = dict(self._settings)
+        settings = dict(self)
+        parsed = {}
         for name, text in texts.items():
             if name not in settings:
                 raise UnknownName(f"setting {name!r} must be one of {', '.join(settings)}, got {name}={text}")
-            settings[name] = _parse(name, text, settings[name])
-        return Profile(**settings)
+            parsed[name] = _parse(name, text, settings[name])
+        return replace(self, **parsed)
 
 
 def _parse(name: str, text: str, like: Any) -> Any:
@@ -81,7 +121,7 @@ class Search:
     metric, mode: the metric in `report.progress`, "min" or "max".
     scheduler: makes a new Ray Tune scheduler without its own metric, such as `asha` (its time is `fraction`).
     space: profile -> name -> distribution, of optuna.distributions or ray.tune (uniform, loguniform, randint, choice);
-    the sweep's `cells` then give exactly one dict of fixed values.
+    the sweep's `cells` then give exactly one cell, with the fixed values.
     trials: number of configurations, recorded ones included, or profile -> number; list the setting in `axes`.
     seed: of the suggestions.
     """
@@ -89,8 +129,8 @@ class Search:
     metric: str
     mode: str
     scheduler: Callable[[], Any]
-    space: Callable[[Profile], Mapping[str, Any]] | None = None
-    trials: int | Callable[[Profile], int] = 20
+    space: Callable[[Any], Mapping[str, Any]] | None = None
+    trials: int | Callable[[Any], int] = 20
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -113,9 +153,9 @@ class Sweep:
     """The declaration of a sweep.
 
     name: of the MLflow experiment, a plain file name (ValueError otherwise).
-    cells: profile -> cells, flat dicts of plain values (see `canonical`).
+    cells: profile -> cells: each a `Cell`, or a flat dict of plain values (see `canonical`).
     trial: (pack, report) -> None, runs and reports the cells of a pack; must be importable on the workers.
-    profiles: name -> Profile; at least `smoke`, `laptop` (default) and `paper`.
+    profiles: name -> instance of a subclass of `Profile`; at least `smoke`, `laptop` (default) and `paper`.
     axes: settings that only select cells; replacing another setting gives the cells another label.
     pack_by: fields that the cells of a trial share, by device ("cpu", "gpu"); None: one cell per trial.
     resources: of a trial in Ray: `cpu`, and `gpu` (a fraction or whole number; measured if missing, in a search 1).
@@ -131,18 +171,18 @@ class Sweep:
     """
 
     name: str
-    cells: Callable[[Profile], Iterable[Cell]]
+    cells: Callable[[Any], Iterable[AnyCell]]
     trial: Callable[[Pack, Report], None]
     profiles: Mapping[str, Profile]
     resources: Mapping[str, float] = field(default_factory=lambda: {"cpu": 1})
     axes: Sequence[str] = ("seeds",)
     pack_by: Mapping[str, Sequence[str]] | None = None
-    data: Callable[[Cell], Sequence[DataSet]] = lambda cell: ()
-    tags: Callable[[Cell], Mapping[str, str]] = lambda cell: {}
+    data: Callable[[Any], Sequence[DataSet]] = lambda cell: ()
+    tags: Callable[[Any], Mapping[str, str]] = lambda cell: {}
     choices: Mapping[str, Sequence[str] | Callable[[str], Any]] = field(default_factory=dict)
     ranges: Sequence[str] = ()
-    check: Callable[[Cell], None] | None = None
-    cost: Callable[[Cell], float] = lambda cell: 1.0
+    check: Callable[[Any], None] | None = None
+    cost: Callable[[Any], float] = lambda cell: 1.0
     best: tuple[str, str] | None = None
     search: Search | None = None
     version: int = 1
@@ -186,32 +226,32 @@ class Sweep:
             elif word not in valid:
                 raise UnknownName(f"setting {name} must be among {', '.join(valid)}, got {shown(word)}")
 
-    def plan(self, profile: Profile) -> dict[str, Cell]:
+    def plan(self, profile: Profile) -> dict[str, AnyCell]:
         """The checked cells of a profile by key. Raises ValueError for an invalid or repeated cell."""
-        plan: dict[str, Cell] = {}
+        plan: dict[str, AnyCell] = {}
         for cell in self.cells(profile):
             if self.check is not None:
                 self.check(cell)
             self.require_names(cell)  # after the check: a tag may need the data of the cell
             key = self.key(cell)
             if key in plan:
-                raise Conflict(f"sweep {self.name} has the cell {cell} twice; cells must differ in some value")
+                raise Conflict(f"sweep {self.name} has the cell {plain(cell)} twice; cells must differ in some value")
             plan[key] = cell
         if not plan:
             raise TooFew(f"sweep {self.name} has no cells under these settings; give every axis at least one value")
         return plan
 
-    def require_names(self, cell: Cell) -> None:
+    def require_names(self, cell: AnyCell) -> None:
         """Raises ValueError if a field of a cell, or a tag of its run, has a reserved name."""
-        for name in cell:
+        for name in plain(cell):
             require_free_name("the name of a cell's field", name)
         self.tags_of(cell)
 
-    def key(self, cell: Cell) -> str:
+    def key(self, cell: AnyCell) -> str:
         """The cell's identity: a hash of the sweep's name, its version and the cell's values."""
         return hashlib.sha256(f"{self.name}|{self.version}|{canonical(cell)}".encode()).hexdigest()[:16]
 
-    def tags_of(self, cell: Cell) -> dict[str, str]:
+    def tags_of(self, cell: AnyCell) -> dict[str, str]:
         """Further tags of a cell's run, and the names of its data. Raises ValueError for invalid or reserved ones."""
         named = {DATA: joined_names(found)} if (found := self.data(cell)) else {}
         tags = require_tags(named | dict(self.tags(cell)))
@@ -229,16 +269,16 @@ class Sweep:
             )
         self.trial(pack, report)
 
-    def packs(self, cells: Mapping[str, Cell], device: str) -> list[dict[str, Cell]]:
+    def packs(self, cells: Mapping[str, AnyCell], device: str) -> list[dict[str, AnyCell]]:
         """The cells grouped into trials for a device ("cpu" or "gpu"), the costliest first."""
         fields = (self.pack_by or {}).get(device)
-        groups: dict[Any, dict[str, Cell]] = {}
+        groups: dict[Any, dict[str, AnyCell]] = {}
         for key, cell in cells.items():
-            group = key if fields is None else tuple(canonical({name: cell.get(name)}) for name in fields)
+            group = key if fields is None else _values_of(cell, fields)
             groups.setdefault(group, {})[key] = cell
         return sorted(groups.values(), key=self.pack_cost, reverse=True)
 
-    def pack_cost(self, pack: Mapping[str, Cell]) -> float:
+    def pack_cost(self, pack: Mapping[str, AnyCell]) -> float:
         return sum(self.cost(cell) for cell in pack.values())
 
 
@@ -246,11 +286,14 @@ class Sweep:
 class Pack:
     """The cells of one trial and its device ("cpu" or "cuda"). Fields with a common value are attributes."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[AnyCell, ...]
     device: str = "cpu"
 
     def __getattr__(self, name: str) -> Any:
-        values = [] if name.startswith("_") else [cell[name] for cell in self.cells if name in cell]
+        if name.startswith("_"):
+            raise AttributeError(name)
+        cells = map(plain, self.cells)
+        values = [cell[name] for cell in cells if name in cell]
         if not values or any(value != values[0] for value in values):
             raise AttributeError(f"the cells of this pack have no common value of {name!r}")
         return values[0]
@@ -259,26 +302,26 @@ class Pack:
 class Report(Protocol):
     """The methods that a trial may call. A subclass overrides those it needs; the others do nothing."""
 
-    def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
+    def metrics(self, cell: AnyCell, values: Mapping[str, float], step: int = 0) -> None:
         """Reports numbers of a cell at a step; of a repeated step the last value counts. Infinities become NaN.
 
         Raises ValueError for a name or step that MLflow would reject, the name of a field or column (see `store.runs`),
         and a value that is no number.
         """
 
-    def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
+    def curve(self, cell: AnyCell, values: Mapping[str, float], step: int) -> None:
         """Reports points of learning curves of a cell, some hundreds each. Raises ValueError like `metrics`."""
 
-    def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
+    def constants(self, cell: AnyCell, values: Mapping[str, float]) -> None:
         """Reports numbers known without training, such as exact values; columns of `runs`. Raises like `metrics`."""
 
-    def table(self, cell: Cell, name: str, columns: Mapping[str, Any]) -> None:
+    def table(self, cell: AnyCell, name: str, columns: Mapping[str, Any]) -> None:
         """Stores a table as the artifact NAME.parquet. Raises ValueError for an invalid name or columns."""
 
-    def arrays(self, cell: Cell, name: str, arrays: Mapping[str, Any]) -> None:
+    def arrays(self, cell: AnyCell, name: str, arrays: Mapping[str, Any]) -> None:
         """Stores arrays as the artifact NAME.npz. TypeError for Python objects, ValueError for an invalid name."""
 
-    def model(self, cells: Sequence[Cell], name: str, module: Any, example: Mapping[str, Any]) -> None:
+    def model(self, cells: Sequence[AnyCell], name: str, module: Any, example: Mapping[str, Any]) -> None:
         """Logs a trained model of all cells that share it (see `models.write_model`); ValueError: invalid name."""
 
     def progress(self, fraction: float, **metrics: float) -> None:
@@ -287,7 +330,7 @@ class Report(Protocol):
         Raises ValueError for a fraction outside of [0, 1], and if the metric of a search is missing or no number.
         """
 
-    def member(self, cell: Cell) -> contextlib.AbstractContextManager[None]:
+    def member(self, cell: AnyCell) -> contextlib.AbstractContextManager[None]:
         """A context for the work on one cell of the pack: an exception inside fails this cell only."""
         return contextlib.nullcontext()
 
@@ -301,31 +344,37 @@ class Report(Protocol):
 REPORTED = [name for name in vars(Report) if not name.startswith("_")]
 
 
-def varying(cells: Iterable[Cell]) -> list[str]:
+def varying(cells: Iterable[AnyCell]) -> list[str]:
     """The fields in which cells differ, among the cells that have them."""
-    cells = list(cells)
-    fields = dict.fromkeys(field for cell in cells for field in cell)
-    return [field for field in fields if len({text(cell[field]) for cell in cells if cell.get(field) is not None}) > 1]
+    texts: dict[str, set[str]] = {}
+    for cell in cells:
+        for name, value in plain(cell).items():
+            different = texts.setdefault(name, set())
+            if value is not None:
+                different.add(text(value))
+    return [name for name, different in texts.items() if len(different) > 1]
 
 
-def names(cells: Mapping[str, Cell]) -> dict[str, str]:
+def names(cells: Mapping[str, AnyCell]) -> dict[str, str]:
     """A short name for every cell: the values in which cells differ, numbers with the name of the field."""
     fields = varying(cells.values())
     short = {key: short_name(cell, fields) for key, cell in cells.items()}
     if all(short.values()) and len(set(short.values())) == len(short):
         return short
-    return {key: short_name(cell, cell) for key, cell in cells.items()}
+    return {key: short_name(cell, plain(cell)) for key, cell in cells.items()}
 
 
-def short_name(cell: Cell, fields: Iterable[str]) -> str:
+def short_name(cell: AnyCell, fields: Iterable[str]) -> str:
     """The values of these fields, numbers with the name of the field."""
+    cell = plain(cell)
     values = {field: cell[field] for field in fields if cell.get(field, "") not in ("", None)}
     shown = (value if isinstance(value, str) else f"{field}={text(value)}" for field, value in values.items())
     return " ".join(dict.fromkeys(shown))
 
 
-def title(cell: Cell, space: Iterable[str]) -> str:
+def title(cell: AnyCell, space: Iterable[str]) -> str:
     """A short name of a suggested cell: the values of the searched fields."""
+    cell = plain(cell)
     shown = {name: f"{cell[name]:.3g}" if isinstance(cell[name], float) else text(cell[name]) for name in space}
     return " ".join(f"{name}={value}" for name, value in shown.items())
 
@@ -335,15 +384,24 @@ def text(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def grid(**axes: Any) -> list[Cell]:
-    """Cells with every combination of the values in lists (`seed=[0, 1]`); other values are the same in all cells."""
-    names = [name for name, values in axes.items() if isinstance(values, list)]
-    fixed = {name: value for name, value in axes.items() if name not in names}
-    return [fixed | dict(zip(names, values)) for values in itertools.product(*(axes[name] for name in names))]
+def grid(make: Callable[..., Made] = dict, /, **axes: Any) -> list[Made]:
+    """Cells with every combination of the values in lists (`seed=[0, 1]`); other values are the same in all cells.
+
+    make: the class of the cells; without one they are dicts.
+    """
+    lists = {name: values for name, values in axes.items() if isinstance(values, list)}
+    fixed = {name: value for name, value in axes.items() if name not in lists}
+    return [make(**fixed, **dict(zip(lists, values))) for values in itertools.product(*lists.values())]
 
 
-def canonical(cell: Mapping[str, Any]) -> str:
+def _values_of(cell: AnyCell, fields: Iterable[str]) -> tuple[str, ...]:
+    values = plain(cell)
+    return tuple(canonical({name: values.get(name)}) for name in fields)
+
+
+def canonical(cell: AnyCell) -> str:
     """The cell as JSON with sorted keys. Raises ValueError for names or values that MLflow would reject or shorten."""
+    cell = plain(cell)
     for name, value in cell.items():
         entity_name("the name of a cell's field", name)
         for item in value if isinstance(value, tuple | list) else (value,):

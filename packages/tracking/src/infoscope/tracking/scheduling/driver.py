@@ -32,7 +32,7 @@ from infoscope.tracking.store.store import (
     made_home,
 )
 from infoscope.tracking.store.ui import LOCAL, address
-from infoscope.tracking.sweep import Cell, Profile, Sweep
+from infoscope.tracking.sweep import AnyCell, Profile, Sweep
 
 if TYPE_CHECKING:
     from infoscope.tracking.scheduling.search import SearchState
@@ -115,14 +115,14 @@ class _Work(NamedTuple):
     """The work of an invocation. missing: cells by key; begun: keys of cells that were attempted before."""
 
     summary: Summary
-    missing: dict[str, Cell]
+    missing: dict[str, AnyCell]
     begun: set[str]
 
 
 def _remaining_work(
     sweep: Sweep,
     label: str,
-    plan: Mapping[str, Cell],
+    plan: Mapping[str, AnyCell],
     search: SearchState | None,
     store: Store,
     folder: Path,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from infoscope.tracking.store.store import first_line
-from infoscope.tracking.sweep import Cell, Pack, Report, canonical
+from infoscope.tracking.sweep import AnyCell, Pack, Report, canonical, plain
 
 log = logging.getLogger(__name__)
 
@@ -60,13 +60,13 @@ def share(memory: Memory) -> float:
     return 1 / max(1, math.floor(memory.total / ((memory.peak + _CONTEXT_BYTES) * _MARGIN)))
 
 
-def shape(cells: Mapping[str, Cell]) -> tuple[str, ...]:
+def shape(cells: Mapping[str, AnyCell]) -> tuple[str, ...]:
     """The values on which a pack's memory depends: those of its cells, except the seeds."""
-    return tuple(sorted(canonical({**cell, "seed": None}) for cell in cells.values()))
+    return tuple(sorted(canonical({**plain(cell), "seed": None}) for cell in cells.values()))
 
 
 def shares(
-    packs: Sequence[Mapping[str, Cell]], gpus: int, probe: Callable[[list[Pack]], list[Memory | str]]
+    packs: Sequence[Mapping[str, AnyCell]], gpus: int, probe: Callable[[list[Pack]], list[Memory | str]]
 ) -> list[float]:
     """The share of a GPU of each pack; 1 if the probe fails. probe: packs -> `measure` of each."""
     if len(packs) <= gpus:

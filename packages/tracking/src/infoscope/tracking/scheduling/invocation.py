@@ -32,7 +32,7 @@ from infoscope.tracking.sending.heartbeat import heartbeat, own_tags
 from infoscope.tracking.sending.publish import parameters, publish_all
 from infoscope.tracking.store import ui
 from infoscope.tracking.store.store import CURVES, Store, first_line
-from infoscope.tracking.sweep import Cell, Pack, Profile, Sweep, names, short_name, title, varying
+from infoscope.tracking.sweep import AnyCell, Pack, Profile, Sweep, names, plain, short_name, title, varying
 from infoscope.tracking.tags import ALIVE, CELLS, PARENT, PROFILE, VERSION
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Invocation:
     store: Store
     folder: Path
     summary: Summary
-    missing: dict[str, Cell]
+    missing: dict[str, AnyCell]
     begun: Set[str]
     search: SearchState | None
     gpus_per_pack: float | None
@@ -176,13 +176,14 @@ class Invocation:
                 self.store.end(run.info.run_id, "KILLED")
 
     def _assignment(
-        self, cells: Mapping[str, Cell], titles: Mapping[str, str], cost: float, again: bool = False
+        self, cells: Mapping[str, AnyCell], titles: Mapping[str, str], cost: float, again: bool = False
     ) -> Assignment:
         tags = {**self.tags, **own_tags(), PARENT: self.parent}
         question, experiment = self.sweep.about.split("\n\n")[0], self.store.experiment_id
 
-        def note(cell: Cell) -> str:
-            return notes.cell_note(question, self.sweep.name, self.summary.profile, cell, experiment, self.parent)
+        def note(cell: AnyCell) -> str:
+            values = plain(cell)
+            return notes.cell_note(question, self.sweep.name, self.summary.profile, values, experiment, self.parent)
 
         return Assignment(
             cells=cells,
@@ -229,7 +230,7 @@ class Invocation:
         numbers, slots = itertools.count(), self._slots(share)
         self._announce(self.summary.unfinished, slots)
 
-        def config(key: str, cell: Cell) -> dict[str, Any]:
+        def config(key: str, cell: AnyCell) -> dict[str, Any]:
             self.missing[key] = cell
             return self._trial(
                 {next(numbers): self._assignment({key: cell}, {key: title(cell, search.space)}, 1.0)}, share, monitor
@@ -256,7 +257,7 @@ class Invocation:
     def _declared_share(self) -> float | None:
         return self.gpus_per_pack or self.sweep.resources.get("gpu")
 
-    def _shares(self, packs: list[dict[str, Cell]]) -> list[float]:
+    def _shares(self, packs: list[dict[str, AnyCell]]) -> list[float]:
         """The share of a GPU of each pack: as given, as declared, or as measured; 0 without GPUs."""
         if not self.gpus:
             return [0.0] * len(packs)

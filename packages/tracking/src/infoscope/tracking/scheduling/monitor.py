@@ -18,7 +18,7 @@ from infoscope.tracking.scheduling.progress import Progress
 from infoscope.tracking.scheduling.worker import Assignment
 from infoscope.tracking.sending.publish import header_tags, publish_all
 from infoscope.tracking.store.store import first_line, is_finished
-from infoscope.tracking.sweep import Cell
+from infoscope.tracking.sweep import AnyCell, plain
 from infoscope.tracking.tags import PARENT
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class Summary:
     skipped: int
     completed: int = 0
     stopped: int = 0
-    failures: list[tuple[Cell, str]] = field(default_factory=list)
+    failures: list[tuple[AnyCell, str]] = field(default_factory=list)
     unsent: set[str] = field(default_factory=set)
     refused: bool = False
     seconds: float = 0.0
@@ -230,7 +230,8 @@ class Monitor:
             return None
         record = found[-1] if found else Record.of(assignment.records, key)
         if not found:
-            record.begin(assignment.cells[key], header_tags(key, assignment.cells[key], assignment.tags[key]))
+            values = plain(assignment.cells[key])
+            record.begin(values, header_tags(key, values, assignment.tags[key]))
             run = assignment.store.run_of(key)
             if run and not is_finished(run) and run.data.tags.get(PARENT) == assignment.invocation:
                 record.note_run(run.info.run_id)

@@ -18,7 +18,7 @@ from rich.progress import Progress as Bar
 from rich.table import Column
 
 from infoscope.names import printable
-from infoscope.tracking.sweep import Cell
+from infoscope.tracking.sweep import AnyCell
 
 STAGE_SECONDS = 1.0  # a shorter stage is not printed
 LINE_SECONDS = 30.0  # between two lines without a terminal
@@ -99,7 +99,7 @@ class Progress:
         best: tuple[str, str] | None,
         screen: Screen | None = None,
         clock: Callable[[], float] = time.monotonic,
-        title: Callable[[Cell], str] = str,
+        title: Callable[[AnyCell], str] = str,
     ):
         self.cells, self.best = cells, best
         self.done = self.failed = 0
@@ -151,7 +151,7 @@ class Progress:
                 self._packs[pack] = _Pack(self._packs[pack].cells, self._packs[pack].cost)
 
     def ended(
-        self, pack: int, cells: Mapping[str, Cell], final: Mapping[str, Mapping[str, float]], failed: int
+        self, pack: int, cells: Mapping[str, AnyCell], final: Mapping[str, Mapping[str, float]], failed: int
     ) -> None:
         """Notes that a pack has ended, with the last metrics of its cells and the number of failed ones."""
         with self._lock:
@@ -172,7 +172,7 @@ class Progress:
         total = self._ended_cost + sum(pack.cost for pack in packs) + later
         self._pace.update(self._work, completed=done / total if total else 1.0)
 
-    def _note_best(self, cell: Cell, metrics: Mapping[str, float]) -> None:
+    def _note_best(self, cell: AnyCell, metrics: Mapping[str, float]) -> None:
         if self.best is None:
             return
         name, mode = self.best

@@ -22,7 +22,7 @@ from infoscope.tracking.record import COMPLETE, FAILED, STOPPED
 from infoscope.tracking.scheduling.dispatch import FINISHED, searcher
 from infoscope.tracking.scheduling.worker import FRACTION, JUDGED, METRIC
 from infoscope.tracking.store.store import KEY, OUTCOME, PROFILE, is_finished, labels, values
-from infoscope.tracking.sweep import Cell, Profile, Sweep, canonical
+from infoscope.tracking.sweep import AnyCell, Profile, Sweep, canonical, plain, with_values
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class SearchState:
             raise ValueError(
                 f"the cells of sweep {sweep.name} must be exactly one set of fixed values, got {len(fixed)}"
             )
-        self.fixed: Cell = fixed[0]
+        self.fixed: AnyCell = fixed[0]
         self.space = _distributions(search.space(profile), self.fixed)
         trials = search.trials(profile) if callable(search.trials) else search.trials
         if not (isinstance(trials, int) and trials >= 1):
@@ -55,7 +55,7 @@ class SearchState:
         self.trials = int(min(trials, math.prod(_size(distribution) for distribution in self.space.values())))
         self.exhausted = False
         self._known: set[str] = set()
-        self._resumed: list[Cell] = []
+        self._resumed: list[AnyCell] = []
         self._asked: dict[str, optuna.Trial] = {}
         self._begin(0)
         self._require_valid()
@@ -71,7 +71,7 @@ class SearchState:
 
     def _require_valid(self) -> None:
         for _ in range(_DRAWS):
-            reason = self._rejection(self.fixed | self._random.ask(self.space).params)
+            reason = self._rejection(with_values(self.fixed, self._random.ask(self.space).params))
             if reason is None:
                 return
         raise ValueError(
@@ -79,7 +79,7 @@ class SearchState:
             f"{reason}"
         )
 
-    def _rejection(self, cell: Cell) -> str | None:
+    def _rejection(self, cell: AnyCell) -> str | None:
         """Why a cell cannot be run; None if it can."""
         try:
             self.sweep.key(cell)
@@ -90,7 +90,7 @@ class SearchState:
             return str(error)
         return None
 
-    def recall(self, runs: Iterable[Run], label: str) -> dict[str, Cell]:
+    def recall(self, runs: Iterable[Run], label: str) -> dict[str, AnyCell]:
         """Passes the recorded cells to Optuna; returns the cells of this search by key, finished ones first."""
         ours = {run.data.tags[KEY]: (run, cell) for run in runs if (cell := self._cell_of(run)) is not None}
         in_profile = {key: label in labels(run.data.tags.get(PROFILE, "")) for key, (run, _) in ours.items()}
@@ -105,7 +105,7 @@ class SearchState:
             metrics = run.data.metrics
             value = metrics.get(METRIC.format(self.sweep.search.metric), math.nan)
             state, result, reported = optuna_result(run.data.tags.get(OUTCOME), value, metrics.get(FRACTION, 0.0))
-            parameters = {name: cell[name] for name in self.space}
+            parameters = self._searched(cell)
             self._study.add_trial(
                 optuna.trial.create_trial(
                     state=state,
@@ -119,19 +119,23 @@ class SearchState:
         self._resumed = [ours[key][1] for key in resumed]
         return {key: ours[key][1] for key in [*kept, *resumed]}
 
-    def _cell_of(self, run: Run) -> Cell | None:
+    def _cell_of(self, run: Run) -> AnyCell | None:
         """The cell of a run if it is in this search's space, with the same fixed values and version; otherwise None."""
         recorded = values(run)
-        if set(recorded) != set(self.fixed) | set(self.space):
+        if set(recorded) != set(plain(self.fixed)) | set(self.space):
             return None
-        cell = self.fixed | {name: recorded[name] for name in self.space}
-        inside = all(_contains(distribution, cell[name]) for name, distribution in self.space.items())
+        cell = with_values(self.fixed, {name: recorded[name] for name in self.space})
+        inside = all(_contains(distribution, recorded[name]) for name, distribution in self.space.items())
         return cell if inside and self.sweep.key(cell) == run.data.tags[KEY] else None
 
-    def suggest(self) -> tuple[str, Cell] | None:
+    def _searched(self, cell: AnyCell) -> dict[str, Any]:
+        values = plain(cell)
+        return {name: values[name] for name in self.space}
+
+    def suggest(self) -> tuple[str, AnyCell] | None:
         """The key and cell of the next trial: unfinished, suggested or random; None if there is none."""
         for trial in self._candidates():
-            cell = self.fixed | trial.params
+            cell = with_values(self.fixed, trial.params)
             key = self.sweep.key(cell)
             if key not in self._known and self._rejection(cell) is None:
                 self._known.add(key)
@@ -144,7 +148,7 @@ class SearchState:
         if self._resumed:
             cell = self._resumed.pop(0)
             self._known.discard(self.sweep.key(cell))
-            self._study.enqueue_trial({name: cell[name] for name in self.space})
+            self._study.enqueue_trial(self._searched(cell))
         yield self._study.ask(self.space)
         for _ in range(_DRAWS):
             self._study.enqueue_trial(self._random.ask(self.space).params)
@@ -158,7 +162,7 @@ class SearchState:
             trial.report(intermediate, step)
         self._study.tell(trial, result, state=state)
 
-    def searcher(self, pack: Callable[[str, Cell], dict[str, Any]]) -> Any:
+    def searcher(self, pack: Callable[[str, AnyCell], dict[str, Any]]) -> Any:
         """A Ray Tune searcher that proposes `pack(key, cell)` for every suggestion."""
         keys: dict[str, str] = {}
 
@@ -197,13 +201,13 @@ def optuna_result(outcome: str, value: float, fraction: float) -> tuple[TrialSta
     return TrialState.PRUNED, None, {round(STEPS * fraction): value}
 
 
-def _distributions(space: Any, fixed: Cell) -> dict[str, BaseDistribution]:
+def _distributions(space: Any, fixed: AnyCell) -> dict[str, BaseDistribution]:
     from ray.tune.search.optuna import OptunaSearch
     from ray.tune.search.sample import Domain
 
     if not (isinstance(space, Mapping) and space):
         raise OutOfRange(f"the search space must be a dict from names to distributions, not empty, got {space!r}")
-    converted = {}
+    converted, fixed = {}, plain(fixed)
     for name, distribution in space.items():
         if name in fixed:
             raise WrongShape(f"{name} is in the search space and also fixed at {fixed[name]!r}; remove one of them")

@@ -50,7 +50,7 @@ from infoscope.tracking.store.store import (
     first_line,
     without_password,
 )
-from infoscope.tracking.sweep import Cell, Pack, Report, canonical
+from infoscope.tracking.sweep import AnyCell, Cell, Pack, Report, canonical, plain
 
 if TYPE_CHECKING:
     import torch
@@ -82,7 +82,7 @@ class Assignment:
     folder of records.
     """
 
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, AnyCell]
     tags: Mapping[str, Mapping[str, str]]
     store: Store
     records: Path
@@ -132,7 +132,7 @@ class RecordedReport(Report):
         assignment: Assignment,
         send: Callable[[dict[str, float]], None],
         metric: str | None = None,
-        data: Callable[[Cell], Sequence[DataSet]] = lambda cell: (),
+        data: Callable[[Any], Sequence[DataSet]] = lambda cell: (),
     ):
         self._send, self._metric, self._data, self._cells = send, metric, data, assignment.cells
         self._records = {key: Record.of(assignment.records, key) for key in assignment.cells}
@@ -150,7 +150,7 @@ class RecordedReport(Report):
     def records(self) -> list[Record]:
         return list(self._records.values())
 
-    def _record(self, cell: Cell) -> Record:
+    def _record(self, cell: AnyCell) -> Record:
         _require_cell(cell)
         key = self._known.get(id(cell)) or self._keys.get(canonical(cell))
         if key is None:
@@ -172,17 +172,17 @@ class RecordedReport(Report):
         self.settled = True
 
     @_noting_refusals
-    def metrics(self, cell: Cell, values: Mapping[str, float], step: int = 0) -> None:
+    def metrics(self, cell: AnyCell, values: Mapping[str, float], step: int = 0) -> None:
         values = _checked(cell, values)
         self._record(cell).metrics(values, metric_step(step))
 
     @_noting_refusals
-    def curve(self, cell: Cell, values: Mapping[str, float], step: int) -> None:
+    def curve(self, cell: AnyCell, values: Mapping[str, float], step: int) -> None:
         values = {metric_name(CURVES + name): value for name, value in _checked(cell, values).items()}
         self._record(cell).metrics(values, metric_step(step))
 
     @_noting_refusals
-    def constants(self, cell: Cell, values: Mapping[str, float]) -> None:
+    def constants(self, cell: AnyCell, values: Mapping[str, float]) -> None:
         values = {name: storable(value) for name, value in _checked(cell, values).items()}
         record = self._record(cell)
         known, tags = _reported(record)[1] | values, {}
@@ -204,7 +204,7 @@ class RecordedReport(Report):
         record.end(FAILED if error else COMPLETE, error)
 
     @_noting_refusals
-    def table(self, cell: Cell, name: str, columns: Mapping[str, np.ndarray]) -> None:
+    def table(self, cell: AnyCell, name: str, columns: Mapping[str, np.ndarray]) -> None:
         with self._record(cell).file(f"{plain_name('the name of a table', name)}.parquet") as path:
             try:
                 pd.DataFrame(columns).to_parquet(path, index=False)
@@ -212,7 +212,7 @@ class RecordedReport(Report):
                 raise ValueError(f"table {name} cannot be stored: {first_line(error)}") from error
 
     @_noting_refusals
-    def arrays(self, cell: Cell, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+    def arrays(self, cell: AnyCell, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         plain_name("the name of arrays", name)
         for key, array in arrays.items():
             require_text(f"the name of an array of {name}", key, NAME_LENGTH)
@@ -225,7 +225,7 @@ class RecordedReport(Report):
 
     @_noting_refusals
     def model(
-        self, cells: Sequence[Cell], name: str, module: torch.nn.Module, example: Mapping[str, np.ndarray]
+        self, cells: Sequence[AnyCell], name: str, module: torch.nn.Module, example: Mapping[str, np.ndarray]
     ) -> None:
         owner, *others = map(self._record, cells)
         with owner.writing():
@@ -260,7 +260,7 @@ class RecordedReport(Report):
             self._send(self.last)
 
     @contextlib.contextmanager
-    def member(self, cell: Cell) -> Iterator[None]:
+    def member(self, cell: AnyCell) -> Iterator[None]:
         try:
             yield
         except Exception as raised:
@@ -302,7 +302,7 @@ def work(
     assignment: Assignment,
     send: Callable[[dict[str, Any]], None],
     metric: str | None = None,
-    data: Callable[[Cell], Sequence[DataSet]] = lambda cell: (),
+    data: Callable[[Any], Sequence[DataSet]] = lambda cell: (),
 ) -> None:
     """Runs one trial and sends its result to the driver; an exception in it is a result. metric: of the search."""
     if assignment.device == "cpu":
@@ -358,7 +358,8 @@ def _begin(assignment: Assignment, report: RecordedReport) -> dict[str, str]:
         assignment.records.parents[1].mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         for record, (key, cell) in zip(report.records, assignment.cells.items(), strict=True):
-            record.begin(cell, header_tags(key, cell, assignment.tags[key] | machine))
+            values = plain(cell)
+            record.begin(values, header_tags(key, values, assignment.tags[key] | machine))
     except RecordUnwritable as error:
         return dict.fromkeys(assignment.cells, f"{type(error).__name__}: {error}")
     return {}
@@ -376,17 +377,17 @@ def _reported(record: Record) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _require_cell(cell: Any) -> None:
-    if not isinstance(cell, Mapping):
-        raise WrongType(f"the cell must be one of pack.cells, a dict, got {shown(cell)}")
+    if not isinstance(cell, Cell | Mapping):
+        raise WrongType(f"the cell must be one of pack.cells, got {shown(cell)}")
 
 
-def _checked(cell: Cell, values: Mapping[str, float]) -> dict[str, float]:
+def _checked(cell: AnyCell, values: Mapping[str, float]) -> dict[str, float]:
     _require_cell(cell)
     if not isinstance(values, Mapping):
         raise WrongType(f"values must be a dict from names to numbers, got {shown(values)}")
-    checked = {}
+    checked, fields = {}, plain(cell)
     for name, value in values.items():
-        require_free_name("the name of a metric", metric_name(name), cell)
+        require_free_name("the name of a metric", metric_name(name), fields)
         for prefix, advice in _ADVICE.items():
             if name.startswith(prefix):
                 use = advice.format(name.removeprefix(prefix))

@@ -11,6 +11,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from mlflow.entities import Metric, Run, RunTag
@@ -22,7 +23,7 @@ from infoscope.tracking.record import COMPLETE, milliseconds
 from infoscope.tracking.sending.heartbeat import own_tags
 from infoscope.tracking.sending.publish import parameters
 from infoscope.tracking.store.store import NOT_RESULTS, OUTCOME, PROFILE, VERSION, Store, labels, values
-from infoscope.tracking.sweep import Cell, Sweep, canonical, names
+from infoscope.tracking.sweep import Sweep, canonical, names
 from infoscope.tracking.tags import CELLS, PARENT, SUMMARY, SUMMARY_OF
 
 MEAN, ERROR, COUNT = "mean/{}", "standard_error/{}", "runs"
@@ -31,7 +32,7 @@ MEAN, ERROR, COUNT = "mean/{}", "standard_error/{}", "runs"
 def summarise(store: Store, sweep: Sweep, known: Iterable[Run]) -> int:
     """Writes summaries of configurations with several complete cells of this version; returns their number."""
     members: dict[str, list[Run]] = defaultdict(list)
-    configurations: dict[str, Cell] = {}
+    configurations: dict[str, dict[str, Any]] = {}
     for run in known:
         if run.data.tags.get(OUTCOME) == COMPLETE and run.data.tags.get(VERSION) == str(sweep.version):
             cell = {name: value for name, value in values(run).items() if name not in sweep.replicates}
@@ -95,7 +96,13 @@ def over_runs(runs: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, float,
 
 
 def _write(
-    store: Store, sweep: Sweep, cell: Cell, title: str, runs: Sequence[Run], own: Mapping[str, str], known: Run | None
+    store: Store,
+    sweep: Sweep,
+    cell: Mapping[str, Any],
+    title: str,
+    runs: Sequence[Run],
+    own: Mapping[str, str],
+    known: Run | None,
 ) -> None:
     """Writes a summary; the tag with the digest of its runs is set last, when everything else is there."""
     client, now = store.client, milliseconds()
