@@ -22,7 +22,7 @@ import torch
 from infoscope import data
 from infoscope.checks import one_of
 from infoscope.errors import OutOfRange
-from infoscope.estimators.families.local import Kernel, NearestNeighbours
+from infoscope.estimators.families.local import NearestNeighbours
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
 from infoscope.estimators.families.protocol import Family
@@ -47,7 +47,6 @@ FAMILIES: Mapping[str, Family] = {
     "logistic": Logistic(),
     **{name: NETWORKS[name] for name in ("softplus-50", "relu-50", "relu-50x50")},
     "knn": NearestNeighbours(),
-    "kernel": Kernel(),
 }
 ALL_BLOCKS = "all blocks"
 REPRESENTATIONS = ("mean", "draw")

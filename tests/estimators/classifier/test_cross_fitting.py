@@ -8,11 +8,11 @@ from scipy import integrate, stats
 from infoscope.estimators.classifier import cross_fitting
 from infoscope.estimators.classifier.cross_fitting import cross_fit
 from infoscope.estimators.classifier.inputs import assign_folds
-from infoscope.estimators.families import GradientBoosting, Kernel, NearestNeighbours, Network
+from infoscope.estimators.families import GradientBoosting, NearestNeighbours, Network
 from tests.refusals import refused
 
 LN2 = np.log(2.0)
-SMOOTH = Kernel(bandwidth=1.0)  # takes next to no time
+SMOOTH = NearestNeighbours(30)  # takes next to no time
 
 
 def mixture(n, rng, shift=1.0):

@@ -12,7 +12,6 @@ from sklearn.naive_bayes import GaussianNB
 from infoscope.estimators.families import (
     Gaussian,
     GradientBoosting,
-    Kernel,
     Logistic,
     NearestNeighbours,
     Network,
@@ -26,12 +25,12 @@ from infoscope.metrics.v_information.measures import estimate
 from tests.refusals import refused
 
 CLASSIFIERS = [
-    Logistic(10.0), Logistic(10.0, degree=2), NearestNeighbours(), Kernel(),
+    Logistic(10.0), Logistic(10.0, degree=2), NearestNeighbours(),
     Network((10,), "softplus", epochs=30), GradientBoosting(rounds=5), GradientBoosting(rounds=5, components=2),
     Sklearn(GaussianNB()),
 ]  # fmt: skip
 REGRESSIONS = [
-    Gaussian(), Gaussian(0.5, degree=3), NearestNeighbours(), Kernel(), Network((20,), epochs=40),
+    Gaussian(), Gaussian(0.5, degree=3), NearestNeighbours(), Network((20,), epochs=40),
     GradientBoosting(rounds=20), Sklearn(LinearRegression()),
 ]  # fmt: skip
 
@@ -189,24 +188,10 @@ def test_a_floor_of_densities_bounds_what_an_outlier_costs():
     rng = np.random.default_rng(13)
     x = rng.normal(size=(200, 1))
     y = x + 0.01 * rng.normal(size=(200, 1))
-    for family in (NearestNeighbours(), Kernel()):
-        fit, null = family.fit(x, y), family.fit(None, y)
-        wrong = -y[:5]
-        cost = null.log_density(None, wrong) - fit.log_density(x[:5], wrong)
-        assert (cost <= -math.log(FLOOR) + 1e-9).all()
-
-
-@pytest.mark.parametrize("numbers", [False, True], ids=["classes", "numbers"])
-def test_a_kernel_chooses_its_width_without_copies(numbers):
-    """Noise, four copies of each row, named as groups. Copies predict one another without error: a width chosen with
-    them is far too small (-0.17 and -0.30 nats). Without, the mean of five samples is -0.01 with a standard deviation
-    of 0.008 (over 60 samples)."""
-    values, rows = [], np.repeat(np.arange(150), 4)
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        x, y = rng.normal(size=(150, 2)), rng.normal(size=150) if numbers else rng.integers(2, size=150)
-        values.append(estimate(Kernel(), x[rows], y[rows], groups=rows).value)
-    assert -0.08 < np.mean(values) < 0.04
+    fit, null = NearestNeighbours().fit(x, y), NearestNeighbours().fit(None, y)
+    wrong = -y[:5]
+    cost = null.log_density(None, wrong) - fit.log_density(x[:5], wrong)
+    assert (cost <= -math.log(FLOOR) + 1e-9).all()
 
 
 def test_the_variance_around_neighbours_is_that_of_rows_of_other_groups():
@@ -222,17 +207,6 @@ def test_the_variance_around_neighbours_is_that_of_rows_of_other_groups():
     assert fit.informed.covariance == pytest.approx(np.array([[np.mean(np.square(residuals))]]))
 
 
-def test_the_order_of_rows_does_not_change_a_kernel():
-    """3,000 rows sorted along x: the first 1,024 of them lie closer together than all do."""
-    x = np.sort(np.random.default_rng(17).normal(size=3000))
-    y, mixed = (x > 0).astype(int), np.random.default_rng(18).permutation(3000)
-    at = np.array([-0.05, 0.05])
-    sorted_rows, mixed_rows = (
-        Kernel(bandwidth=0.5).fit(x[order], y[order], 2).log_probabilities(at) for order in (np.arange(3000), mixed)
-    )
-    assert sorted_rows == pytest.approx(mixed_rows, abs=0.02)
-
-
 @pytest.mark.parametrize("n", [12, 40])
 def test_networks_of_few_rows_lose_little(n):
     """Numbers: a variance from the one row of a tenth would cost thousands of nats. Here an item costs at most
@@ -244,17 +218,6 @@ def test_networks_of_few_rows_lose_little(n):
         x = rng.normal(size=n)
         values.append(estimate(Network((5,), epochs=20), x, 0.5 * x + rng.normal(size=n)).value)
     assert np.mean(values) > -0.8
-
-
-def test_kernel_predictions_are_weighted_means():
-    x, y = np.array([[-1.0], [1.0], [0.0], [0.0]]), np.array([0, 1, 1, 0])
-    fit = Kernel(bandwidth=1.0).fit(x, y, 2)
-    scale = x.std()
-    distances = np.abs(x - 0.5)[:, 0] / scale
-    width = np.median([abs(a - b) / scale for i, a in enumerate(x[:, 0]) for b in x[:i, 0]])
-    weights = np.exp(-0.5 * (distances / width) ** 2)
-    expected = (weights[1] + weights[2] + 0.5) / (weights.sum() + 1)
-    assert np.exp(fit.log_probabilities(np.array([[0.5]])))[0, 1] == pytest.approx(expected)
 
 
 def test_categories_of_mixed_columns_are_rows_of_a_table():
@@ -292,7 +255,6 @@ LINE, HALF_SAMPLES = np.arange(9.0), np.arange(9) % 2
         (lambda: Logistic(0.0), "penalty", "range"),
         (lambda: Logistic(0.0), "penalty", "range"),
         (lambda: NearestNeighbours(5).fit(np.zeros((5, 1)), np.array([0, 1, 0, 1, 0]), 2), "neighbours", "range"),
-        (lambda: Kernel(bandwidth=0.0), "bandwidth", "range"),
         (lambda: Network((0,)), "widths", "range"),
         (lambda: Network(activation="step"), "activation", "name"),
         (lambda: Sklearn(object()), "estimator", "invalid"),
@@ -301,7 +263,6 @@ LINE, HALF_SAMPLES = np.arange(9.0), np.arange(9) % 2
         (lambda: Gaussian().fit(np.array([1.0, np.nan]), np.ones((2, 1))), "x", "missing"),
         (lambda: Gaussian().fit(LINE, LINE[:, None] * 0.7 + 0.1), "variance", "type"),
         (lambda: Gaussian().fit(LINE, (LINE**3 % 7)[:, None] * np.ones(2)), "variance", "type"),
-        (lambda: Kernel().fit(LINE, HALF_SAMPLES, 2, np.zeros(9)), "groups", "range"),
         (lambda: NearestNeighbours().fit(LINE, LINE[:, None], None, np.zeros(9)), "groups", "range"),
         (lambda: Logistic().fit(LINE, HALF_SAMPLES, 2).log_density(LINE[:4], HALF_SAMPLES[:3]), "x", "invalid"),
     ],

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from infoscope.estimators.families.local import Kernel
+from infoscope.estimators.families.local import NearestNeighbours
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.networks import Network
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
@@ -23,12 +23,12 @@ def test_the_table_shows_which_block_leaks_to_which_family():
     """Within 4 standard errors of 0 (6e-5 each), or nearly all of it; the ceiling is 1 bit."""
     x, u = circles(600, 0)
     blocks = {"ring": x[:, :2], "noise": x[:, 2:]}
-    families = {"linear": Logistic(), "kernel": Kernel()}
+    families = {"linear": Logistic(), "knn": NearestNeighbours()}
     found = usable_leakage(blocks, {"u": u}, families)
     wide = found.pivot(index="family", columns="block")
     values, errors = wide["value_bits"], wide["standard_error_bits"]
-    assert values.loc["kernel", "ring"] > 0.7
-    for family, block in (("linear", "ring"), ("linear", "noise"), ("kernel", "noise")):
+    assert values.loc["knn", "ring"] > 0.7
+    for family, block in (("linear", "ring"), ("linear", "noise"), ("knn", "noise")):
         assert values.loc[family, block] < 4 * errors.loc[family, block]
     assert found["ceiling_bits"].to_numpy() == pytest.approx(np.ones(4), abs=1e-3)
     assert (found["n"] == 600).all()

@@ -1,7 +1,6 @@
 from infoscope.estimators.families.closed_form import Gaussian as Gaussian
 from infoscope.estimators.families.closed_form import Ridge as Ridge
 from infoscope.estimators.families.closed_form import Table as Table
-from infoscope.estimators.families.local import Kernel as Kernel
 from infoscope.estimators.families.local import NearestNeighbours as NearestNeighbours
 from infoscope.estimators.families.logistic import Logistic as Logistic
 from infoscope.estimators.families.networks import Network as Network
