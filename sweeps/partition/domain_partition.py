@@ -1,11 +1,10 @@
 """Which models separate information about class and domain, and do they generalise to a new domain?
 
-Compared are variational training (NVAE, DIVA), adversarial training (DANN, AugmentedDANN), penalties on differences
-between domains (IRM, CORAL, Fishr), domain-informed risk minimisation (DI-ERM), empirical risk minimisation (ERM), and
-ERM on the batches of DI-ERM (balanced-erm, and uninformed-erm with its head). The data are digits that are coloured and
-rotated by domain, or patches from several hospitals. Every trial trains a model on all domains except one, measures its
-accuracy on unseen items inside and outside of the training domains, and logs it with items for the evaluation of its
-latent blocks (`make table-partition`).
+Compared are variational training (NVAE, DIVA), adversarial training (DANN, AugmentedDANN), and invariant and empirical
+risk minimisation (IRM, ERM). The data are digits that are coloured and rotated by domain, or patches from several
+hospitals. Every trial trains a model on all domains except one, measures its accuracy on unseen items inside and
+outside of the training domains, and logs it with items for the evaluation of its latent blocks (`make
+table-partition`).
 
 A seed draws the digits, their colours, the split, the initial weights and the order of the training, so seeds are
 independent. The models of a seed have the same data and are evaluated on the same items.

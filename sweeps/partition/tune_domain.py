@@ -29,11 +29,6 @@ RANGES: dict[str, dict[str, tuple[float, float]]] = {
     "augmented-dann": RATE | {"adversary.weight": (0.1, 10.0), "l1.z_dy": (0.02, 10.0)},
     "dann": RATE | {"adversary.weight": (0.01, 100.0)},  # the range of DomainBed
     "irm": RATE | {"weight": (1e-3, 1e3)},
-    "coral": RATE | {"weight": (0.1, 10.0)},  # the range of DomainBed
-    "fishr": RATE | {"weight": (0.01, 10.0)},  # the range of DomainBed
-    "di-erm": RATE,
-    "uninformed-erm": RATE,
-    "balanced-erm": RATE,
     "erm": RATE,
 }
 SPACE = dict(model="nvae", held_out=5, seed=0)

@@ -33,7 +33,7 @@ from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.partition import domain_partition
-from sweeps.partition.settings import ITEMS
+from sweeps.partition.settings import ITEMS, MODELS
 from sweeps.streams import draws, stream
 from sweeps.usable_information.settings import NOTHING
 
@@ -122,9 +122,12 @@ def block_cells(profile: Profile) -> Iterator[dict]:
 
 
 def logged(label: str | None) -> pd.DataFrame:
-    """The finished trainings with a label (None: any), of the newest version, not diverged. LookupError if none."""
+    """The finished trainings with a label (None: any) of models that there are, of the newest version, not diverged.
+    LookupError if none.
+    """
     found = runs(domain_partition.SWEEP.name, label)
-    return found[(found["version"] == found.loc[found["start"].idxmax(), "version"]) & (found["diverged"] == 0)]
+    newest = found["version"] == found.loc[found["start"].idxmax(), "version"]
+    return found[newest & (found["diverged"] == 0) & found["model"].isin(MODELS)]
 
 
 def hiding_cells(profile: Profile) -> Iterator[dict]:

@@ -138,6 +138,16 @@ def test_irm_starts_its_optimiser_afresh_at_the_switch():
     assert counts == [1, 2, 3, 4, 5, 1, 2, 3, 4, 5]
 
 
+def test_irm_without_its_penalty_is_risk_minimisation_on_the_same_batches():
+    settings = {"optimisation": FAST | {"balanced": True, "batch": 10}}
+    without = {"weight": 0.0, "weight_before": 0.0, "switch": 0.0}
+    trained = []
+    for plain in (model("irm", **settings, **without), model("erm", **settings)):
+        fit = fit_domain(plain, items(), steps=20, generator=generator(1))
+        trained.append(fit.model.class_logits(items().images(slice(None))))
+    torch.testing.assert_close(*trained)
+
+
 @pytest.mark.parametrize("own", [{}, {"learning_rate": 3e-4, "weight_decay": 0.1}])
 def test_each_player_has_its_own_optimiser(own):
     """Adam's betas of both, and the adversary's rate and decay by Adam's first step by hand: one of the size of the

@@ -2,8 +2,6 @@
 
 MOVED = {
     "infoscope.estimators.critics": "infoscope.estimators.neural.critics",
-    "infoscope.models.domain.informed": "infoscope.models.domain.base",
-    "infoscope.models.domain.matching": "infoscope.models.domain.base",
     "infoscope.models.domain_adversarial": "infoscope.models.domain.adversarial",
     "infoscope.models.domain_models": "infoscope.models.domain.base",
     "infoscope.models.domain_variational": "infoscope.models.domain.variational",

@@ -3,8 +3,7 @@
 BlockSpec, Block                     the latent blocks, and the values of items in one
 NVAE, DIVA                           variational autoencoders with one or several encoders
 DANN, AugmentedDANN                  domain-adversarial training of one block or of three
-IRM, CORAL, Fishr                    risk minimisation with a penalty on differences between domains
-DomainInformedERM, ERM, UninformedERM, BalancedERM    risk minimisation with domain information, plain, controls
+IRM, ERM                             invariant and empirical risk minimisation
 MODELS, PUBLISHED                    all of them by name; published settings that are not a model's defaults
 DomainData, fit_domain, select_step  items with labels; one training loop for all; rules of model selection
 accuracies, extract_blocks, posteriors

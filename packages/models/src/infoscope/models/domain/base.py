@@ -1,29 +1,16 @@
-"""The base of all domain models, and models of one block: risk minimisation, plain, with domain information (DI-ERM),
-or with a penalty on differences between domains: of risks (IRM), features (CORAL) or gradients (Fishr).
-"""
+"""The base of all domain models, and models of one block: empirical and invariant risk minimisation (ERM, IRM)."""
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, one_hot, pad
+from torch.nn.functional import cross_entropy, one_hot
 
 from infoscope.errors import TooFew, WrongShape
 from infoscope.models.blocks import Block
-from infoscope.models.domain.configs import (
-    BalancedERMConfig,
-    CORALConfig,
-    DomainConfig,
-    DomainInformedERMConfig,
-    ERMConfig,
-    FishrConfig,
-    IRMConfig,
-    Optimisation,
-    PenaltyConfig,
-)
+from infoscope.models.domain.configs import DomainConfig, ERMConfig, IRMConfig, Optimisation
 from infoscope.models.domain.networks import encoder, initialise, perceptron
 from infoscope.models.initialisation import generator_or_default
 
@@ -131,89 +118,30 @@ class ERM(DomainModel):
         return {"class": risk, "objective": risk}
 
 
-class BalancedERM(ERM):
-    """The control of IRM, CORAL and Fishr: plain risk minimisation on the same batches."""
-
-    Config = BalancedERMConfig
-
-
-class UninformedERM(ERM):
-    """The control of `DomainInformedERM`: plain risk minimisation with the same batches and head widths."""
-
-    Config = DomainInformedERMConfig
-
-
-class DomainInformedERM(ERM):
-    """Risk minimisation over f(x, m), m a summary of the domain (Zhu et al. 2025, arXiv 2510.04441, DI-ERM).
-
-    m is the mean of the features over the domain's items in the batch, as in marginal transfer (Blanchard et al. 2011);
-    it helps under posterior drift. `class_logits` takes items of ONE domain; each result depends on the other items.
+class IRM(ERM):
+    """Invariant risk minimisation (Arjovsky et al. 2019, IRMv1): the risk, and the penalty, are means over the domains
+    of a step (see `IRMConfig`).
     """
-
-    Config = DomainInformedERMConfig
-    settings: DomainInformedERMConfig
-
-    def _build(self) -> None:
-        super()._build()
-        settings = self.settings
-        self.class_head = perceptron(2 * settings.blocks.dim, settings.hidden, settings.classes)
-
-    def class_logits(self, x: Tensor) -> Tensor:
-        """Class logits [n, classes] of items x [n, *shape] of one domain."""
-        return self._informed(self.features(x), torch.ones(len(x), 1, device=x.device, dtype=x.dtype))
-
-    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
-        z = self.features(batch.x)
-        risk = cross_entropy(self._informed(z, one_hot(batch.d.unique(return_inverse=True)[1]).to(z.dtype)), batch.y)
-        return {"class": risk, "objective": risk}
-
-    def _informed(self, z: Tensor, members: Tensor) -> Tensor:
-        """Logits from features [n, dim] and the means of their domains; members [n, domains]: indicators."""
-        means = members.T @ z / members.sum(0)[:, None]
-        return self.class_head(torch.cat([z, members @ means], 1))
-
-
-class OfDomain(NamedTuple):
-    """The items of one domain in a step: its code, features z [n, dim], class logits [n, classes], classes y [n]."""
-
-    domain: int
-    z: Tensor
-    logits: Tensor
-    y: Tensor
-
-
-class Penalised(ERM):
-    """ERM with a penalty on differences between domains; the risk is the mean over the domains of a step (see
-    `PenaltyConfig`)."""
-
-    settings: PenaltyConfig
-
-    def penalty(self, parts: list[OfDomain]) -> Tensor:
-        """The penalty of a step, a scalar, from the items of each domain."""
-        raise NotImplementedError
-
-    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
-        z = self.features(batch.x)
-        logits, rows = self.class_head(z), {domain: batch.d == domain for domain in batch.d.unique().tolist()}
-        parts = [OfDomain(domain, z[own], logits[own], batch.y[own]) for domain, own in rows.items()]
-        risk = torch.stack([cross_entropy(part.logits, part.y) for part in parts]).mean()
-        penalty = self.penalty(parts)
-        weight = self.settings.weight if progress >= self.settings.switch else self.settings.weight_before
-        return {"class": risk, "penalty": penalty, "objective": risk + weight * penalty}
-
-    def restart(self, steps: int) -> int | None:
-        return next((step for step in range(steps) if step / steps >= self.settings.switch), None)
-
-
-class IRM(Penalised):
-    """Invariant risk minimisation (Arjovsky et al. 2019, IRMv1): the penalty is the mean over domains (see
-    `IRMConfig`)."""
 
     Config = IRMConfig
     settings: IRMConfig
 
-    def penalty(self, parts: list[OfDomain]) -> Tensor:
-        return torch.stack([invariance_penalty(part.logits, part.y, self.settings.penalty) for part in parts]).mean()
+    def losses(self, batch: Batch, progress: float, generator: torch.Generator, player: str = "model") -> dict:
+        settings = self.settings
+        logits = self.class_logits(batch.x)
+        risks = []
+        penalties = []
+        for domain in batch.d.unique().tolist():
+            rows = batch.d == domain
+            risks.append(cross_entropy(logits[rows], batch.y[rows]))
+            penalties.append(invariance_penalty(logits[rows], batch.y[rows], settings.penalty))
+        risk = torch.stack(risks).mean()
+        penalty = torch.stack(penalties).mean()
+        weight = settings.weight if progress >= settings.switch else settings.weight_before
+        return {"class": risk, "penalty": penalty, "objective": risk + weight * penalty}
+
+    def restart(self, steps: int) -> int | None:
+        return next((step for step in range(steps) if step / steps >= self.settings.switch), None)
 
 
 def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> Tensor:
@@ -230,69 +158,3 @@ def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> 
     if penalty == "squared":
         return slope.mean().square()
     return slope[::2].mean() * slope[1::2].mean()
-
-
-class CORAL(Penalised):
-    """Correlation alignment (Sun & Saenko 2016, as in DomainBed): the penalty is the mean over pairs of domains of
-    `moment_distance` between their features."""
-
-    Config = CORALConfig
-    settings: CORALConfig
-
-    def penalty(self, parts: list[OfDomain]) -> Tensor:
-        pairs = combinations([part.z for part in _comparable(parts)], 2)
-        return torch.stack([moment_distance(a, b, self.settings.means) for a, b in pairs]).mean()
-
-
-class Fishr(Penalised):
-    """Invariant gradient variances (Rame et al. 2022): the mean squared distance of `gradient_variances` from their
-    mean over domains.
-
-    Moving averages over steps are compared, divided by the step's share 1 - ema, as in the official code.
-    """
-
-    Config = FishrConfig
-    settings: FishrConfig
-
-    def __init__(self, *, generator: torch.Generator | None = None, **settings: Any) -> None:
-        super().__init__(generator=generator, **settings)
-        own = self.settings
-        self.register_buffer("variances", torch.zeros(own.domains, own.classes, own.blocks.dim + 1))
-
-    def penalty(self, parts: list[OfDomain]) -> Tensor:
-        domains, ema = [part.domain for part in parts], self.settings.ema
-        now = torch.stack([gradient_variances(part.z, part.logits, part.y) for part in _comparable(parts)])
-        average = ema * self.variances[domains] + (1 - ema) * now
-        self.variances[domains] = average.detach()
-        return (average / (1 - ema)).sub(average.mean(0) / (1 - ema)).square().mean()
-
-
-def moment_distance(a: Tensor, b: Tensor, means: bool = True) -> Tensor:
-    """Mean squared difference of two samples' covariances, with means also of their means; a: [n, dim], b: [m, dim].
-
-    Without means 4 times the loss of Sun & Saenko 2016 (eq. 1).
-    """
-    distance = (a.T.cov() - b.T.cov()).square().mean()
-    return distance + (a.mean(0) - b.mean(0)).square().mean() if means else distance
-
-
-def gradient_variances(z: Tensor, logits: Tensor, y: Tensor) -> Tensor:
-    """The variance over items of the gradients of the cross entropy by weights and biases of a linear head, [classes,
-    dim + 1] (Rame et al. 2022, eq. 3), in closed form.
-
-    z [n, dim] is the head's input; logits [n, classes]; y int64 [n].
-    """
-    # the gradient of an item is the outer product of slope and input, and so are the sums of its moments
-    slope, inputs = logits.softmax(1) - one_hot(y, logits.shape[1]), pad(z, (0, 1), value=1.0)
-    return (slope.square().T @ inputs.square()) / len(y) - ((slope.T @ inputs) / len(y)).square()
-
-
-def _comparable(parts: list[OfDomain]) -> list[OfDomain]:
-    """The parts; ValueError unless there are several domains with several items each."""
-    least = min(len(part.y) for part in parts)
-    if len(parts) < 2 or least < 2:
-        raise TooFew(
-            f"a step must have two items or more from each of two domains or more, got {len(parts)} domains and as "
-            f"few as {least} items; set optimisation.balanced for equal numbers."
-        )
-    return parts

@@ -245,67 +245,17 @@ class ERMConfig(DomainConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BalancedERMConfig(ERMConfig):
-    """Risk minimisation with equal numbers of items of each domain in every step."""
+class IRMConfig(ERMConfig):
+    """Invariant risk minimisation (Arjovsky et al. 2019, IRMv1), DomainBed's settings; penalty as in
+    `invariance_penalty`. weight: of the penalty from the fraction `switch` of the training on, when the optimiser is
+    reset; weight_before: until then.
+    """
 
     optimisation: Optimisation = Optimisation(balanced=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DomainInformedERMConfig(BalancedERMConfig):
-    """Settings of `DomainInformedERM`: the class head takes z_y and its mean over the domain."""
-
-    hidden: Widths = (64, 64)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PenaltyConfig(BalancedERMConfig):
-    """Risk minimisation with a penalty on differences between domains. weight: of the penalty from the fraction
-    `switch` of the training on, when the optimiser is reset; weight_before: until then.
-    """
-
-    weight: Weight = 1.0
-    weight_before: Weight = 0.0
-    switch: Share = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class IRMConfig(PenaltyConfig):
-    """Invariant risk minimisation (Arjovsky et al. 2019, IRMv1), DomainBed's settings; penalty as in
-    `invariance_penalty`.
-    """
-
-    penalty: Annotated[str, _of("unbiased", "squared")] = "unbiased"
     weight: Weight = 100.0
     weight_before: Weight = 1.0
     switch: Share = 0.1
-
-
-@dataclass(frozen=True, kw_only=True)
-class CORALConfig(PenaltyConfig):
-    """Correlation alignment (Sun & Saenko 2016), DomainBed's settings. means: whether means are aligned as well
-    (DomainBed), or covariances alone (the paper)."""
-
-    means: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class FishrConfig(PenaltyConfig):
-    """Invariant gradient variances (Rame et al. 2022), the settings of the official code, with 1,500 of its 5,000 steps
-    without the penalty. ema: weight of earlier steps in the moving average of the variances. hidden must be (), a
-    linear class head.
-    """
-
-    weight: Weight = 1000.0
-    switch: Share = 0.3
-    ema: Share = 0.95
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.ema == 1:
-            raise OutOfRange("ema must be below 1, got 1: the average would ignore every step.")
-        if self.hidden:
-            raise InvalidInput(f"hidden must be () for Fishr, whose gradients are a linear head's, got {self.hidden}.")
+    penalty: Annotated[str, _of("unbiased", "squared")] = "unbiased"
 
 
 @dataclass(frozen=True, kw_only=True)

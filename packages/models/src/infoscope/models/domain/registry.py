@@ -12,11 +12,6 @@ MODELS: dict[str, type[base.DomainModel]] = {
     "dann": adversarial.DANN,
     "augmented-dann": adversarial.AugmentedDANN,
     "irm": base.IRM,
-    "coral": base.CORAL,
-    "fishr": base.Fishr,
-    "di-erm": base.DomainInformedERM,
-    "uninformed-erm": base.UninformedERM,
-    "balanced-erm": base.BalancedERM,
     "erm": base.ERM,
 }
 
