@@ -4,21 +4,45 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from infoscope import data
+from infoscope.tracking import Cell
 from infoscope.tracking.datasets import DataSet
 
 if TYPE_CHECKING:
     Items = data.DomainDataset | data.EmbeddingPool | data.FactorDataset | data.ImagePool | data.LabelledTexts
 
+Made = TypeVar("Made", bound=Cell)
 _BLOCK = 1024  # images
 _CONTEXTS = {"train": "training"}  # other names of parts in MLflow
 
 
-def cached_by(fields: Sequence[str], maxsize: int | None = None) -> Callable[[Callable], Callable]:
+def part(record: Any, kind: type[Made]) -> Made:
+    """The fields of a cell or profile that a class of cells has, as an instance of it."""
+    return kind(**{field.name: getattr(record, field.name) for field in fields(kind)})
+
+
+def cached_by(kind: type[Cell], maxsize: int | None = None) -> Callable[[Callable], Callable]:
+    """Caches in each process the result of a function of a cell, by the part of it that a class has."""
+
+    def decorate(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        cached = functools.lru_cache(maxsize)(function)
+
+        @functools.wraps(function)
+        def for_cell(cell: Any) -> Any:
+            return cached(part(cell, kind))
+
+        for_cell.cache_clear = cached.cache_clear
+        return for_cell
+
+    return decorate
+
+
+def cached_by_fields(fields: Sequence[str], maxsize: int | None = None) -> Callable[[Callable], Callable]:
     """Caches in each process the result of a function of a cell, by the cell's values of these fields."""
 
     def decorate(function: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:

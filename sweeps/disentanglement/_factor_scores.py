@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.metrics.writing import row
 from sweeps.checks import require_minimum
+from sweeps.disentanglement._cells import Effort
 from sweeps.streams import draws
 
 ARRAYS = "knn"  # estimator for codes without a density; forests of classifiers would take too long
@@ -33,10 +34,10 @@ class Measured:
     information: FactorInformation
 
 
-def check_effort(cell: Mapping[str, Any]) -> None:
+def check_effort(cell: Effort) -> None:
     """Raises ValueError for too small numbers of draws, votes or items, or an unknown protocol."""
     require_minimum(cell, MINIMUM)
-    for name in cell["protocols"]:
+    for name in cell.protocols:
         one_of("protocol", name, disentanglement.PROTOCOLS)
 
 
@@ -44,25 +45,24 @@ def measure(
     representation: Any,
     dataset: FactorDataset,
     seed: int,
-    effort: Mapping[str, Any],
+    effort: Effort,
     device: str = "cpu",
     predictors: bool = True,
     decompositions: Sequence[str] = (),
 ) -> Measured:
     """All scores of a posterior or, for a code without a density, of an array [N, L].
 
-    The same seed draws the same votes, items and noise, so differences are paired. effort: the fields EFFORT of a cell.
-    predictors: whether to include the scores of codes, which are slow. decompositions: names in `pid.DECOMPOSITIONS`,
-    whose terms become scores NAME/TERM.
+    The same seed draws the same votes, items and noise, so differences are paired. predictors: whether to include the
+    scores of codes, which are slow. decompositions: names in `pid.DECOMPOSITIONS`, whose terms become scores NAME/TERM.
     """
     specs = [
         spec
         for spec in disentanglement.SCORES.values()
-        if not spec.extra and spec.protocol in (None, *effort["protocols"]) and (predictors or spec.takes != "codes")
+        if not spec.extra and spec.protocol in (None, *effort.protocols) and (predictors or spec.takes != "codes")
     ]
     inputs = disentanglement.Inputs(
-        representation=representation, factors=dataset.factors, stream=partial(draws, seed), draws=effort["draws"],
-        items=effort["items"], votes={"uni-bound": effort["votes"]}, device=device, factor_names=dataset.factor_names,
+        representation=representation, factors=dataset.factors, stream=partial(draws, seed), draws=effort.draws,
+        items=effort.items, votes={"uni-bound": effort.votes}, device=device, factor_names=dataset.factor_names,
         from_arrays=partial(from_arrays, method=ARRAYS, resamples=None),
     )  # fmt: skip
     scores = disentanglement.measure_scores(inputs, specs)

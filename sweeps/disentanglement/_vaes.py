@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,13 @@ from infoscope.errors import OutOfRange
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
 from infoscope.models import OBJECTIVES, VAE, AutoEncoder, Encoding, LatentSpec, encode_all, fit_vae
 from infoscope.models.vae.objectives import PRESETS, Objective
-from infoscope.tracking import Profile, Report
+from infoscope.tracking import Report
 from infoscope.tracking.datasets import DataSet
+from infoscope.tracking.sweep import plain
 from sweeps import datasets
 from sweeps.checks import require_minimum
-from sweeps.disentanglement.settings import DATA_FIELDS, MODELS
+from sweeps.disentanglement._cells import ImagesCell, TrainingCell
+from sweeps.disentanglement.settings import MODELS
 from sweeps.streams import stream
 
 DATA = {
@@ -34,39 +37,39 @@ CURVE_POINTS = 50
 MINIMUM = {"steps": 1, "batch": 2, "latents": 2, "hidden": 1, "seed": 0}
 
 
-def data_fields(profile: Profile) -> dict[str, Any]:
-    """The fields of a cell's data set. "auto" is dSprites if INFOSCOPE_DATA has it, otherwise the generated sprites."""
-    name = profile.data
-    if name == "auto":
-        name = "sprites-grid" if data.factor_data().synthetic else "dsprites-grid"
-    return {field: name if field == "data" else getattr(profile, field) for field in DATA_FIELDS}
+def images_of(profile: Any) -> ImagesCell:
+    """The images of a profile. "auto" is dSprites if INFOSCOPE_DATA has it, otherwise the generated sprites."""
+    images = datasets.part(profile, ImagesCell)
+    if images.data == "auto":
+        return replace(images, data="sprites-grid" if data.factor_data().synthetic else "dsprites-grid")
+    return images
 
 
-@datasets.cached_by(DATA_FIELDS, maxsize=1)
-def factor_set(cell: Mapping[str, Any]) -> data.FactorDataset:
+@datasets.cached_by(ImagesCell, maxsize=1)
+def factor_set(cell: ImagesCell) -> data.FactorDataset:
     """The images and factors of a cell."""
-    name, resolution = cell["data"], cell["resolution"]
+    name, resolution = cell.data, cell.resolution
     one_of("data", name, DATA)
-    steps = {"orientation": cell["every_orientation"], **dict.fromkeys(("posX", "posY"), cell["every_position"])}
+    steps = {"orientation": cell.every_orientation, **dict.fromkeys(("posX", "posY"), cell.every_position)}
     found = DATA[name]()
     found = found.thinned(steps) if max(steps.values()) > 1 else found
     return found.resized(resolution) if resolution != found.image_shape[1] else found
 
 
-def data_name(cell: Mapping[str, Any]) -> str:
+def data_name(cell: ImagesCell) -> str:
     """The name of a cell's data set, with "(generated)" if it is."""
     found = factor_set(cell)
     return found.name + (" (generated)" if found.synthetic else "")
 
 
-@datasets.cached_by(DATA_FIELDS)
-def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
+@datasets.cached_by(ImagesCell)
+def data_sets(cell: ImagesCell) -> tuple[DataSet, ...]:
     """The images and factors of a cell."""
     return (datasets.items(data_name(cell), lambda: factor_set(cell)),)
 
 
-@datasets.cached_by(DATA_FIELDS, maxsize=1)
-def images(cell: Mapping[str, Any]) -> torch.Tensor | data.FactorDataset:
+@datasets.cached_by(ImagesCell, maxsize=1)
+def images(cell: ImagesCell) -> torch.Tensor | data.FactorDataset:
     """The images of a cell for `fit_vae`: floats in memory if they fit, otherwise the data set."""
     found = factor_set(cell)
     if len(found) * math.prod(found.image_shape) * 4 > IN_MEMORY:
@@ -84,29 +87,29 @@ def training_fields(model: str, setting: str, steps: int, relative_weight: float
     return {"model": model, **fields}
 
 
-def check_training(cell: Mapping[str, Any]) -> None:
+def check_training(cell: TrainingCell) -> None:
     """Raises ValueError for numbers out of range and unknown data, before anything starts."""
     require_minimum(cell, MINIMUM)
-    if not cell["learning_rate"] > 0:
-        raise OutOfRange(f"learning_rate must be above 0, got {cell['learning_rate']}.")
+    if not cell.learning_rate > 0:
+        raise OutOfRange(f"learning_rate must be above 0, got {cell.learning_rate}.")
     objective(cell)
     untrained(cell)
     factor_set(cell)
 
 
-def objective(cell: Mapping[str, Any]) -> Objective:
+def objective(cell: TrainingCell) -> Objective:
     """The objective of a cell's training."""
-    return OBJECTIVES[cell["model"]].from_settings(cell, cell["steps"])
+    return OBJECTIVES[cell.model].from_settings(plain(cell), cell.steps)
 
 
-def untrained(cell: Mapping[str, Any]) -> VAE | AutoEncoder:
+def untrained(cell: TrainingCell) -> VAE | AutoEncoder:
     """A cell's network with its initial weights."""
-    size = {"channels": cell["channels"], "hidden": cell["hidden"], "generator": stream(cell["seed"], "vae weights")}
-    return OBJECTIVES[cell["model"]].network((1, cell["resolution"], cell["resolution"]), cell["latents"], **size)
+    size = {"channels": cell.channels, "hidden": cell.hidden, "generator": stream(cell.seed, "vae weights")}
+    return OBJECTIVES[cell.model].network((1, cell.resolution, cell.resolution), cell.latents, **size)
 
 
 def trained(
-    cell: Mapping[str, Any],
+    cell: TrainingCell,
     report: Report,
     device: str,
     on_point: Callable[[float, dict[str, float], VAE | AutoEncoder], None],
@@ -120,18 +123,18 @@ def trained(
 
     def each(step: int, losses: dict[str, float]) -> None:
         report.curve(cell, {f"train/{name}": value for name, value in losses.items()}, step)
-        on_point(step / cell["steps"], losses, model)
+        on_point(step / cell.steps, losses, model)
 
     fit_vae(
         model,
         objective(cell),
         images(cell),
-        cell["steps"],
-        batch=cell["batch"],
-        learning_rate=cell["learning_rate"],
-        generator=stream(cell["seed"], "vae training"),
+        cell.steps,
+        batch=cell.batch,
+        learning_rate=cell.learning_rate,
+        generator=stream(cell.seed, "vae training"),
         device=device,
-        every=max(1, cell["steps"] // CURVE_POINTS),
+        every=max(1, cell.steps // CURVE_POINTS),
         report=each,
         save=report.save,
         resume=report.restore(),
@@ -139,7 +142,7 @@ def trained(
     return model
 
 
-def representation(model: VAE | AutoEncoder, cell: Mapping[str, Any]) -> Any:
+def representation(model: VAE | AutoEncoder, cell: ImagesCell) -> Any:
     """The representation of every image of a cell: a posterior, or codes [N, L] without a density."""
     return posterior_of(encode_all(model, images(cell)), model.latents)
 
@@ -154,7 +157,7 @@ def posterior_of(encoding: Encoding, latents: LatentSpec) -> Any:
     return ProductPosterior(*parts, *(CategoricalPosterior(block.double().numpy(), name) for block, name in blocks))
 
 
-def cost(cell: Mapping[str, Any]) -> float:
+def cost(cell: TrainingCell) -> float:
     """Approximate seconds on one core, from the number of pixels in all steps."""
-    pixels = cell["steps"] * cell["batch"] * cell["resolution"] ** 2
-    return 2e-7 * pixels * OBJECTIVES[cell["model"]].cost * sum(cell["channels"]) / 96
+    pixels = cell.steps * cell.batch * cell.resolution**2
+    return 2e-7 * pixels * OBJECTIVES[cell.model].cost * sum(cell.channels) / 96

@@ -8,6 +8,7 @@ are those of the best trainings of the sweep vae-zoo, which must run first.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -16,52 +17,81 @@ from infoscope.checks import one_of
 from infoscope.errors import OutOfRange, UnknownName
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid, load_model, runs
+from infoscope.tracking.sweep import plain
+from sweeps.datasets import part
 from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
-from sweeps.disentanglement.settings import CONCRETE, DATA_FIELDS, EFFORT, MODELS
+from sweeps.disentanglement._cells import Effort, ImagesCell
+from sweeps.disentanglement.settings import CONCRETE, DATA_FIELDS, MODELS
 from sweeps.streams import draws
 
 ATTACKS = {"redundancy": redundancy_attack, "synergy": synergy_attack}
 SELECTION_SCORE = "unibound"  # as published
 TRAINING_FIELDS = ("model", "weight", "steps", "latents")  # fields of the training in a cell, besides its data
 
-LAPTOP = dict(
+
+@dataclass(frozen=True, kw_only=True)
+class AttackCell(Effort, ImagesCell):
+    none_is_a_value = ("weight",)  # of a plain autoencoder
+
+    source: str  # key of the attacked training in vae-zoo
+    model: str
+    weight: float | None  # of its objective
+    steps: int  # of its training
+    latents: int
+    training_seed: int
+    attack: str  # one of ATTACKS
+    alpha: float  # strength of the attack
+    evaluation: int  # seed of votes, items and noise
+
+
+@dataclass(frozen=True)
+class AttackProfile(Profile):
+    """The published settings, of two models."""
+
+    zoo: str = "paper"
+    models: tuple[str, ...] = ("beta-vae", "beta-tcvae")
+    best: int = 1
+    attacks: tuple[str, ...] = tuple(ATTACKS)
+    alphas: tuple[float, ...] = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
+    evaluations: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
+    draws: int = 10_000
+    votes: int = 30_000
+    items: int = 10_000
+    protocols: tuple[str, ...] = ("uni-bound", "disentanglement-lib")
+
+
+PAPER = AttackProfile()
+LAPTOP = replace(
+    PAPER,
     zoo="laptop",
-    models=("beta-vae", "beta-tcvae"),
-    best=1,
-    attacks=tuple(ATTACKS),
     alphas=(0.0, 0.5, 1.0, 2.0, 4.0),
     evaluations=(0, 1, 2),
     draws=2000,
-    votes=30_000,
     items=3000,
     protocols=("uni-bound",),
 )
-PUBLISHED = LAPTOP | dict(
-    zoo="paper",
-    alphas=(0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0),
-    evaluations=(0, 1, 2, 3, 4, 5),
-    draws=10_000,
-    items=10_000,
-    protocols=("uni-bound", "disentanglement-lib"),
-)
-SMOKE = LAPTOP | dict(zoo="smoke", alphas=(0.0, 2.0), evaluations=(0, 1), draws=200, votes=50, items=400)
-PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Profile(**PUBLISHED)}
+PROFILES = {
+    "smoke": replace(LAPTOP, zoo="smoke", alphas=(0.0, 2.0), evaluations=(0, 1), draws=200, votes=50, items=400),
+    "laptop": LAPTOP,
+    "paper": PAPER,
+}
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: AttackProfile) -> Iterator[AttackCell]:
     """One cell per logged training, attack, strength and evaluation. Raises ValueError without runs of vae-zoo.
 
     zoo: the label of these runs, with + for a space. best: number of trainings of each model.
     """
     for _, run in best(zoo_runs(profile.zoo.replace("+", " ")), profile.models, profile.best).iterrows():
         yield from grid(
+            AttackCell,
             source=run["key"],
             **{name: run[name] for name in (*DATA_FIELDS, *TRAINING_FIELDS)},
+            **plain(part(profile, Effort)),
             training_seed=run["seed"],
             attack=list(profile.attacks),
             alpha=list(profile.alphas),
             evaluation=list(profile.evaluations),
-            **{name: getattr(profile, name) for name in EFFORT},
         )
 
 
@@ -85,10 +115,10 @@ def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame
     return pd.concat([ranked[ranked["model"] == model].head(count) for model in models])
 
 
-def check(cell: dict) -> None:
-    one_of("attack", cell["attack"], ATTACKS)
-    if not 0 <= cell["alpha"] < np.inf:
-        raise OutOfRange(f"alpha must be a number of at least 0, got {cell['alpha']}.")
+def check(cell: AttackCell) -> None:
+    one_of("attack", cell.attack, ATTACKS)
+    if not 0 <= cell.alpha < np.inf:
+        raise OutOfRange(f"alpha must be a number of at least 0, got {cell.alpha}.")
     _factor_scores.check_effort(cell)
     _vaes.factor_set(cell)
 
@@ -102,7 +132,7 @@ def trial(pack: Pack, report: Report) -> None:
             measured = _factor_scores.measure(
                 attacked(original, cell),
                 _vaes.factor_set(cell),
-                cell["evaluation"],
+                cell.evaluation,
                 cell,
                 pack.device,
                 predictors=False,
@@ -122,9 +152,9 @@ def run_of(key: str) -> str:
     return zoo.loc[zoo["key"] == key, "run_id"].iloc[0]
 
 
-def attacked(original: object, cell: dict) -> object:
+def attacked(original: object, cell: AttackCell) -> object:
     """A representation under the attack of a cell. The noise of an array is that of the evaluation for every alpha."""
-    return ATTACKS[cell["attack"]](original, cell["alpha"], draws(cell["evaluation"], "attack"))
+    return ATTACKS[cell.attack](original, cell.alpha, draws(cell.evaluation, "attack"))
 
 
 SWEEP = Sweep(
@@ -139,5 +169,5 @@ SWEEP = Sweep(
     replicates=("evaluation", "training_seed", "source"),
     check=check,
     version=4,  # discrete shared exclusions
-    cost=lambda cell: float(cell["draws"] * len(_vaes.factor_set(cell))),
+    cost=lambda cell: float(cell.draws * len(_vaes.factor_set(cell))),
 )

@@ -8,6 +8,7 @@ estimated from draws, and the difference divided by its standard error is record
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,31 +16,50 @@ import numpy as np
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.factor_information.result import FactorInformation
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid
+from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.datasets import DataSet
 from sweeps.checks import require_minimum
 from sweeps.datasets import distribution
 
 ROUNDING = 1e-9  # nats; smaller standard errors count as 0: all local values of a pure noise latent are 0
-LAPTOP = dict(
-    factors=(2, 3, 4, 5, 6, 7),
-    attacks=("none", "redundancy", "synergy"),
-    alphas=(0.0, 0.5, 1.0, 2.0, 3.0, 4.0),
-    noise=0.1,
-    draws=10_000,
-    seeds=(0, 1, 2),
-)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToyCell(Cell):
+    attack: str  # none, redundancy or synergy
+    alpha: float  # strength of the attack
+    factors: int  # number of factors; without an attack there are as many latents
+    noise: float  # standard deviation of a latent, given the factors
+    draws: int  # Monte Carlo draws of each mutual information
+    seed: int
+
+
+@dataclass(frozen=True)
+class ToyProfile(Profile):
+    """The published settings."""
+
+    factors: tuple[int, ...] = (2, 3, 4, 5, 6, 7)
+    attacks: tuple[str, ...] = ("none", "redundancy", "synergy")
+    alphas: tuple[float, ...] = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
+    noise: float = 0.1
+    draws: int = 10_000
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
+
+
+PAPER = ToyProfile()
+LAPTOP = replace(PAPER, alphas=(0.0, 0.5, 1.0, 2.0, 3.0, 4.0), seeds=(0, 1, 2))
 PROFILES = {
-    "smoke": Profile(**LAPTOP | dict(factors=(2, 5), alphas=(0.0, 3.0), draws=500, seeds=(0, 1))),
-    "laptop": Profile(**LAPTOP),
-    "paper": Profile(**LAPTOP | dict(alphas=(0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0), seeds=tuple(range(6)))),
+    "smoke": replace(LAPTOP, factors=(2, 5), alphas=(0.0, 3.0), draws=500, seeds=(0, 1)),
+    "laptop": LAPTOP,
+    "paper": PAPER,
 }
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: ToyProfile) -> Iterator[ToyCell]:
     """One cell per number of factors, attack, strength and seed; without an attack the strength is 0."""
     for attack in profile.attacks:
         yield from grid(
+            ToyCell,
             attack=attack,
             factors=list(profile.factors),
             alpha=list(profile.alphas) if attack != "none" else 0.0,
@@ -49,29 +69,24 @@ def cells(profile: Profile) -> Iterator[dict]:
         )
 
 
-def check(cell: dict) -> None:
-    toy.exact(cell["attack"], cell["factors"], cell["noise"], cell["alpha"])
+def check(cell: ToyCell) -> None:
+    toy.exact(cell.attack, cell.factors, cell.noise, cell.alpha)
     require_minimum(cell, {"draws": 100, "seed": 0})
 
 
-def data_sets(cell: dict) -> tuple[DataSet]:
+def data_sets(cell: ToyCell) -> tuple[DataSet]:
     """The distribution of a cell."""
-    return (
-        distribution(
-            "Gaussian toy model (generated)", **{name: cell[name] for name in ("attack", "factors", "noise", "alpha")}
-        ),
-    )
+    law = dict(attack=cell.attack, factors=cell.factors, noise=cell.noise, alpha=cell.alpha)
+    return (distribution("Gaussian toy model (generated)", **law),)
 
 
 def trial(pack: Pack, report: Report) -> None:
     """Reports the estimates and the exact values of every cell of the pack."""
     for done, cell in enumerate(pack.cells):
-        model = (cell["attack"], cell["factors"], cell["noise"], cell["alpha"])
+        model = (cell.attack, cell.factors, cell.noise, cell.alpha)
         exact = toy.exact(*model)
-        generator = np.random.default_rng(
-            [cell["seed"], cell["factors"], *f"{cell['attack']} {cell['alpha']}".encode()]
-        )
-        sampled = toy.sampled(*model, cell["draws"], generator)
+        generator = np.random.default_rng([cell.seed, cell.factors, *f"{cell.attack} {cell.alpha}".encode()])
+        sampled = toy.sampled(*model, cell.draws, generator)
         report.table(cell, "parts", parts(exact, sampled))
         found = {f"exact/{name}": estimate.value for name, estimate in scores(exact).items()}
         for name, estimate in scores(sampled).items():
@@ -126,5 +141,5 @@ SWEEP = Sweep(
     pack_by={"cpu": ("factors", "seed"), "gpu": ("factors", "seed")},
     data=data_sets,
     check=check,
-    cost=lambda cell: cell["draws"] * cell["factors"] ** 3,
+    cost=lambda cell: cell.draws * cell.factors**3,
 )

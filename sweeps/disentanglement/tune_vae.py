@@ -9,6 +9,7 @@ searches another model.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
 from optuna.distributions import FloatDistribution
 
@@ -16,60 +17,79 @@ from infoscope.checks import one_of
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.metrics.factor_information import exact
 from infoscope.models import VAE, AutoEncoder, encode_all
-from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha
+from infoscope.tracking import Pack, Report, Search, Sweep, asha
 from sweeps.checks import require_minimum
 from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
+from sweeps.disentanglement._cells import TrainingCell
 from sweeps.disentanglement.settings import CRITERION, MODELS, WEIGHTS, WITHOUT_DENSITY
 from sweeps.streams import draws
 
 CRITERIA = ("unibound", "mig", "elbo")
 EVALUATIONS = 10  # of the criterion during a training
 
-SPACE = dict(
-    model="beta-tcvae",
-    criterion="unibound",
-    relative_weights=(0.1, 4.0),
-    relative_rates=(0.1, 3.0),
-    judging_draws=1000,
-    seed=0,
-)
+
+@dataclass(frozen=True, kw_only=True)
+class TuningCell(TrainingCell):
+    criterion: str  # one of CRITERIA
+    judging_draws: int  # of the criterion during a training
+
+
+@dataclass(frozen=True)
+class TuningProfile(vae_zoo.ZooProfile):
+    """The model, the criterion and the space of the search."""
+
+    model: str = "beta-tcvae"
+    criterion: str = "unibound"
+    relative_weights: tuple[float, ...] = (0.1, 4.0)  # lowest and highest multiple of the setting's
+    relative_rates: tuple[float, ...] = (0.1, 3.0)
+    judging_draws: int = 1000
+    seed: int = 0
+    trials: int = 100
+
+
+PAPER = TuningProfile()
 PROFILES = {
-    "smoke": Profile(**vae_zoo.SMOKE | SPACE | dict(trials=4, judging_draws=100)),
-    "laptop": Profile(**vae_zoo.LAPTOP | SPACE | dict(trials=24, steps=3000)),
-    "paper": Profile(**vae_zoo.PUBLISHED | SPACE | dict(trials=100)),
+    "smoke": replace(vae_zoo.for_smoke(PAPER), trials=4, judging_draws=100),
+    "laptop": replace(vae_zoo.for_laptop(PAPER), trials=24, steps=3000),
+    "paper": PAPER,
 }
 
 
-def fields(profile: Profile) -> dict:
+def whole(profile: TuningProfile) -> TuningCell:
     """One training with the weight and learning rate of the profile's setting, and its criterion."""
     training = _vaes.training_fields(profile.model, profile.setting, profile.steps)
-    criterion = {name: getattr(profile, name) for name in ("criterion", "judging_draws", "seed")}
-    return vae_zoo.shared_fields(profile) | training | criterion
+    return TuningCell(
+        **vae_zoo.shared_fields(profile) | training,
+        criterion=profile.criterion,
+        judging_draws=profile.judging_draws,
+        seed=profile.seed,
+    )
 
 
-def cells(profile: Profile) -> list[dict]:
+def cells(profile: TuningProfile) -> list[TuningCell]:
     """The fields that all trials share."""
-    searched = space(profile)
-    return [{name: value for name, value in fields(profile).items() if name not in searched}]
+    return [whole(profile).replaced(dict.fromkeys(space(profile)))]
 
 
-def space(profile: Profile) -> dict:
+def space(profile: TuningProfile) -> dict[str, FloatDistribution]:
     """The search space: multiples of the setting's weight and learning rate, log-uniform."""
-    whole = fields(profile)
+    cell = whole(profile)
     ranges = {"learning_rate": profile.relative_rates}
     if profile.model in WEIGHTS:
         ranges["weight"] = profile.relative_weights
+    searched = {}
     for name, (low, high) in ranges.items():
         if not 0 < low < high:
             raise OutOfRange(f"the range of {name} must be increasing and above 0, got {low} to {high}.")
-    return {name: FloatDistribution(low * whole[name], high * whole[name], log=True)
-            for name, (low, high) in ranges.items()}  # fmt: skip
+        value = getattr(cell, name)
+        searched[name] = FloatDistribution(low * value, high * value, log=True)
+    return searched
 
 
-def check(cell: dict) -> None:
-    one_of("criterion", cell["criterion"], CRITERIA)
-    if cell["criterion"] != "elbo" and cell["model"] in WITHOUT_DENSITY:
-        raise InvalidInput(f"model must have a density unless the criterion is elbo, got {cell['model']!r}.")
+def check(cell: TuningCell) -> None:
+    one_of("criterion", cell.criterion, CRITERIA)
+    if cell.criterion != "elbo" and cell.model in WITHOUT_DENSITY:
+        raise InvalidInput(f"model must have a density unless the criterion is elbo, got {cell.model!r}.")
     require_minimum(cell, {"judging_draws": _factor_scores.MINIMUM["draws"]})
     _factor_scores.check_effort(cell)
     _vaes.check_training(cell)
@@ -99,16 +119,16 @@ def trial(pack: Pack, report: Report) -> None:
     report.model([cell], vae_zoo.MODEL, model.cpu(), {"images": _vaes.factor_set(cell).images([0, 1]).numpy()})
 
 
-def criterion_of(cell: dict, losses: dict[str, float], model: VAE | AutoEncoder, device: str) -> float:
+def criterion_of(cell: TuningCell, losses: dict[str, float], model: VAE | AutoEncoder, device: str) -> float:
     """The criterion of a cell at this point of its training; larger is better."""
-    if cell["criterion"] == "elbo":  # nats per image, over the last steps
+    if cell.criterion == "elbo":  # nats per image, over the last steps
         return -losses["reconstruction"] - losses.get("kl", 0.0)
     model.eval()
     posterior = _vaes.posterior_of(encode_all(model, _vaes.images(cell)), model.latents)
     model.train()
     noise, factors = draws(0, "judgement"), _vaes.factor_set(cell).factors
-    found = exact.factor_information(posterior, factors, cell["judging_draws"], noise, device=device)
-    return (found.unibound() if cell["criterion"] == "unibound" else found.mig()).value
+    found = exact.factor_information(posterior, factors, cell.judging_draws, noise, device=device)
+    return (found.unibound() if cell.criterion == "unibound" else found.mig()).value
 
 
 SWEEP = Sweep(

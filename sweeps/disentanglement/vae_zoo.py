@@ -9,88 +9,114 @@ estimated by nearest neighbours and are not comparable with the exact ones.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from infoscope.errors import OutOfRange
 from infoscope.models import VAE, AutoEncoder, Encoding, encode_all, traverse
-from infoscope.tracking import Pack, Profile, Report, Sweep
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid
+from infoscope.tracking.sweep import plain
+from sweeps.datasets import part
 from sweeps.disentanglement import _factor_scores, _vaes
-from sweeps.disentanglement.settings import EFFORT, MODELS, WEIGHTS
+from sweeps.disentanglement._cells import Effort, TrainingCell
+from sweeps.disentanglement.settings import MODELS, WEIGHTS
 from sweeps.streams import stream
 
 EXAMPLES = 6  # images stored with a model
 DEVIATIONS = (-2.0, -4 / 3, -2 / 3, 0.0, 2 / 3, 4 / 3, 2.0)  # values of a latent in traversals, standard deviations
 TRAINING_SHARE = 0.8  # of the duration of a trial
 MODEL = "vae"  # the name of the logged model
-
-PUBLISHED = dict(
-    data="dsprites-full",
-    resolution=64,
-    every_orientation=1,
-    every_position=1,
-    models=MODELS,
-    setting="published",
-    relative_weights=(1.0,),
-    latents=6,
-    channels=(32, 32, 64, 64),
-    hidden=256,
-    steps=300_000,
-    seeds=(0, 1, 2, 3, 4, 5),
-    evaluations=6,
-    draws=10_000,
-    votes=30_000,
-    items=10_000,
-    protocols=("uni-bound", "disentanglement-lib"),
-)
-LAPTOP = PUBLISHED | dict(
-    data="auto",
-    resolution=32,
-    setting="quick",
-    channels=(16, 16, 32, 32),
-    hidden=128,
-    steps=6000,
-    seeds=(0, 1, 2),
-    evaluations=3,
-    draws=4000,
-    items=3000,
-    protocols=("uni-bound",),
-)
-SMOKE = LAPTOP | dict(
-    resolution=16,
-    every_orientation=5,
-    every_position=2,
-    models=("beta-vae", "beta-tcvae", "joint-vae", "ae"),
-    channels=(4, 8),
-    hidden=16,
-    steps=40,
-    seeds=(0, 1),
-    evaluations=2,
-    draws=200,
-    votes=50,
-    items=400,
-)
-PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Profile(**PUBLISHED)}
+Settings = TypeVar("Settings", bound="ZooProfile")
 
 
-def shared_fields(profile: Profile) -> dict:
+@dataclass(frozen=True, kw_only=True)
+class ZooCell(TrainingCell):
+    evaluations: int  # of the trained model
+
+
+@dataclass(frozen=True)
+class ZooProfile(Profile):
+    """The published settings."""
+
+    data: str = "dsprites-full"
+    resolution: int = 64  # pixels per side
+    every_orientation: int = 1
+    every_position: int = 1
+    models: tuple[str, ...] = MODELS
+    setting: str = "published"  # one of infoscope.models.vae.objectives.PRESETS
+    relative_weights: tuple[float, ...] = (1.0,)  # multiples of the setting's weight
+    latents: int = 6
+    channels: tuple[int, ...] = (32, 32, 64, 64)
+    hidden: int = 256
+    steps: int = 300_000
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
+    evaluations: int = 6
+    draws: int = 10_000
+    votes: int = 30_000
+    items: int = 10_000
+    protocols: tuple[str, ...] = ("uni-bound", "disentanglement-lib")
+
+
+def for_laptop(profile: Settings) -> Settings:
+    """Smaller images, if there are any real ones, and networks; fewer and cheaper steps and evaluations."""
+    return replace(
+        profile,
+        data="auto",
+        resolution=32,
+        setting="quick",
+        channels=(16, 16, 32, 32),
+        hidden=128,
+        steps=6000,
+        seeds=(0, 1, 2),
+        evaluations=3,
+        draws=4000,
+        items=3000,
+        protocols=("uni-bound",),
+    )
+
+
+def for_smoke(profile: Settings) -> Settings:
+    """The settings of `for_laptop` with models, images and steps for seconds."""
+    return replace(
+        for_laptop(profile),
+        resolution=16,
+        every_orientation=5,
+        every_position=2,
+        models=("beta-vae", "beta-tcvae", "joint-vae", "ae"),
+        channels=(4, 8),
+        hidden=16,
+        steps=40,
+        seeds=(0, 1),
+        evaluations=2,
+        draws=200,
+        votes=50,
+        items=400,
+    )
+
+
+PAPER = ZooProfile()
+PROFILES = {"smoke": for_smoke(PAPER), "laptop": for_laptop(PAPER), "paper": PAPER}
+
+
+def shared_fields(profile: ZooProfile) -> dict[str, Any]:
     """The fields of every model: its data, its network and its evaluation."""
-    same = ("latents", "channels", "hidden", *EFFORT)
-    return _vaes.data_fields(profile) | {name: getattr(profile, name) for name in same}
+    network = dict(latents=profile.latents, channels=profile.channels, hidden=profile.hidden)
+    return plain(_vaes.images_of(profile)) | plain(part(profile, Effort)) | network
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: ZooProfile) -> Iterator[ZooCell]:
     """One cell per model, weight and seed; the plain autoencoder has no weight."""
     shared = shared_fields(profile) | {"evaluations": profile.evaluations}
     for model in profile.models:
         weights = profile.relative_weights if model in WEIGHTS else profile.relative_weights[:1]
         for weight in weights:
             training = _vaes.training_fields(model, profile.setting, profile.steps, weight)
-            for seed in profile.seeds:
-                yield shared | training | {"seed": seed}
+            yield from grid(ZooCell, **shared | training, seed=list(profile.seeds))
 
 
-def check(cell: dict) -> None:
-    if cell["evaluations"] < 1:
-        raise OutOfRange(f"evaluations must be at least 1, got {cell['evaluations']}.")
+def check(cell: ZooCell) -> None:
+    if cell.evaluations < 1:
+        raise OutOfRange(f"evaluations must be at least 1, got {cell.evaluations}.")
     _factor_scores.check_effort(cell)
     _vaes.check_training(cell)
 
@@ -108,11 +134,11 @@ def trial(pack: Pack, report: Report) -> None:
     encoding = encode_all(model, _vaes.images(cell))
     posterior = _vaes.posterior_of(encoding, model.latents)
     measurements = []
-    for evaluation in range(cell["evaluations"]):
+    for evaluation in range(cell.evaluations):
         # different draws for every training, so that the noise of evaluations averages out over trainings
-        seed = cell["seed"] * cell["evaluations"] + evaluation
+        seed = cell.seed * cell.evaluations + evaluation
         measurements.append(_factor_scores.measure(posterior, _vaes.factor_set(cell), seed, cell, pack.device))
-        done = (evaluation + 1) / cell["evaluations"]
+        done = (evaluation + 1) / cell.evaluations
         report.progress(TRAINING_SHARE + (1 - TRAINING_SHARE) * done)
     report.metrics(cell, {"diverged": 0.0} | _factor_scores.metrics(measurements))
     for name, columns in _factor_scores.tables(measurements).items():
@@ -120,7 +146,7 @@ def trial(pack: Pack, report: Report) -> None:
     keep(model, encoding, cell, report)
 
 
-def keep(model: VAE | AutoEncoder, encoding: Encoding, cell: dict, report: Report) -> None:
+def keep(model: VAE | AutoEncoder, encoding: Encoding, cell: ZooCell, report: Report) -> None:
     """Logs a model with examples, and traversals of an image, in which one latent is changed at a time by standard
     deviations of the prior (for a plain autoencoder, of all its codes).
     """

@@ -66,7 +66,7 @@ def check(cell: PairCell) -> None:
     """Builds the cell's data and critic; ValueError for an unknown estimator, unattainable MI or missing data."""
     require_minimum(cell, MINIMUM)
     if len(set(cell.schedule_bits)) < len(cell.schedule_bits):
-        raise Conflict(f"schedule_bits must be different values, got {cell['schedule_bits']}")
+        raise Conflict(f"schedule_bits must be different values, got {cell.schedule_bits}")
     if any(map(needs_fine_tuning, cell.pool.split("+"))):  # the encoder is trained in the trial
         sources = [labels(cell.domain, bits, cell.sources) for bits in cell.schedule_bits]
     else:
@@ -79,7 +79,7 @@ def check_training(cell: TrainingCell, source: Any) -> None:
     """Raises ValueError for an encoder or critic that cannot be built before pairs of a source."""
     check_encoder(cell)
     if not 0 < cell.learning_rate < math.inf:
-        raise OutOfRange(f"learning_rate must be positive and finite, got {cell['learning_rate']}.")
+        raise OutOfRange(f"learning_rate must be positive and finite, got {cell.learning_rate}.")
     dims = (source.dim_x, source.dim_y) if cell.critic == "inner" else (1, 1)
     make_critic(cell.critic, *dims, cell.depth, 1, 1, second=has_two_scores(cell))
 

@@ -111,7 +111,7 @@ def thinned(found: DomainDataset, share: float, generator: torch.Generator) -> D
     return found.subset(np.isin(found.groups, chosen))
 
 
-@datasets.cached_by(DATA_FIELDS, maxsize=1)
+@datasets.cached_by_fields(DATA_FIELDS, maxsize=1)
 def parts(cell: Mapping[str, Any]) -> Parts:
     """The parts of a cell's data, the same for all models of a seed."""
     found, draws = dataset(cell), stream(cell["seed"], "domain split")
@@ -125,14 +125,14 @@ def _in_memory(part: DomainDataset) -> DomainDataset:
     return part.in_memory() if len(part) * math.prod(part.image_shape) <= IN_MEMORY else part
 
 
-@datasets.cached_by(DATA_FIELDS)
+@datasets.cached_by_fields(DATA_FIELDS)
 def data_name(cell: Mapping[str, Any]) -> tuple[str, bool]:
     """The name of a cell's data set, and whether it is generated."""
     found = dataset(cell)
     return found.name, found.synthetic
 
 
-@datasets.cached_by(DATA_FIELDS)
+@datasets.cached_by_fields(DATA_FIELDS)
 def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
     """The parts of a cell's data."""
     name, synthetic = data_name(cell)
@@ -196,7 +196,7 @@ def check(cell: Mapping[str, Any]) -> None:
     _check_parts(cell)
 
 
-@datasets.cached_by(DATA_FIELDS)
+@datasets.cached_by_fields(DATA_FIELDS)
 def _check_parts(cell: Mapping[str, Any]) -> None:
     split = dataset(cell).split(cell["held_out"], VALIDATION_SHARE, stream(cell["seed"], "domain split"))
     split.validation.split(None, None, stream(cell["seed"], "domain split"), test=EVALUATION_SHARE)

@@ -289,7 +289,7 @@ def scores(study: str, weights: np.ndarray, truth: np.ndarray) -> dict[str, floa
     return found
 
 
-@datasets.cached_by(("study", "case"))
+@datasets.cached_by_fields(("study", "case"))
 def data_sets(cell: dict) -> tuple[DataSet, ...]:
     """The data of a cell."""
     study, case = cell["study"], cell["case"]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from infoscope.tracking.registry import module_of
-from infoscope.tracking.sweep import Sweep
+from infoscope.tracking.sweep import Sweep, plain
 from sweeps.disentanglement import entanglement_attacks, vae_zoo
 from tests.refusals import refused
 
@@ -43,7 +43,7 @@ def planned(sweep, settings):
 @functools.cache
 def logged():
     told = {"key": "abc", "start": pd.Timestamp("2026-01-01"), "version": "1", "diverged": 0.0, "unibound": 1.0}
-    return pd.DataFrame([cell | told for cell in vae_zoo.SWEEP.plan(vae_zoo.SWEEP.profile("smoke")[1]).values()])
+    return pd.DataFrame([plain(cell) | told for cell in vae_zoo.SWEEP.plan(vae_zoo.SWEEP.profile("smoke")[1]).values()])
 
 
 @pytest.fixture

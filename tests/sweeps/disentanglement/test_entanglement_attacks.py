@@ -18,10 +18,10 @@ def zoo(monkeypatch):
     for cell in vae_zoo.SWEEP.plan(
         vae_zoo.PROFILES["smoke"].override({"models": "beta-vae,beta-tcvae", "seeds": "0,1,2"})
     ).values():
-        rows.append(cell | {
-            "key": f"{cell['model']} {cell['seed']}", "run_id": f"run {cell['model']} {cell['seed']}", "version": "1",
-            "start": pd.Timestamp("2026-01-01"), "diverged": float(cell["seed"] == 2),
-            "unibound": np.nan if cell["seed"] == 2 else 0.1 * cell["seed"],
+        rows.append(cell.values() | {
+            "key": f"{cell.model} {cell.seed}", "run_id": f"run {cell.model} {cell.seed}", "version": "1",
+            "start": pd.Timestamp("2026-01-01"), "diverged": float(cell.seed == 2),
+            "unibound": np.nan if cell.seed == 2 else 0.1 * cell.seed,
         })  # fmt: skip
     frame = pd.DataFrame(rows)
 
@@ -41,7 +41,7 @@ def cells_of(**overrides):
 
 def test_the_best_training_of_each_model_is_attacked(zoo):
     cells = cells_of()
-    assert {cell["source"] for cell in cells} == {"beta-vae 1", "beta-tcvae 1"}
+    assert {cell.source for cell in cells} == {"beta-vae 1", "beta-tcvae 1"}
     assert len(cells) == 2 * 2 * 2 * 2  # models, attacks, strengths, evaluations
     assert len(SWEEP.packs(SWEEP.plan(PROFILES["smoke"]), "cpu")) == 2
     assert [*best(zoo, ("beta-vae",), 5)["seed"]] == [1, 0]

@@ -8,9 +8,10 @@ from infoscope.data import FactorDataset
 from infoscope.metrics.factor_information.attacks import redundancy_attack
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from sweeps.disentanglement import _factor_scores
+from sweeps.disentanglement._cells import Effort
 from sweeps.disentanglement._factor_scores import measure
 
-FEW = dict(draws=300, votes=200, items=400, protocols=("uni-bound",))
+FEW = Effort(draws=300, votes=200, items=400, protocols=("uni-bound",))
 CODES = np.stack([axis.ravel() for axis in np.meshgrid(np.arange(4), np.arange(4), np.arange(40))], axis=1)
 FACTORS = CODES[:, :2]  # every pair of values has 40 images
 

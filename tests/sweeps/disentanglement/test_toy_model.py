@@ -15,7 +15,7 @@ def cells_of(**overrides):
 
 def test_without_an_attack_there_is_no_strength():
     cells = cells_of()
-    assert {cell["alpha"] for cell in cells if cell["attack"] == "none"} == {0.0}
+    assert {cell.alpha for cell in cells if cell.attack == "none"} == {0.0}
     assert len(cells) == 2 * 2 * (1 + 2 + 2)  # factors, seeds, and strengths of no attack and two
 
 

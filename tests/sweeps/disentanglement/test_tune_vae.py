@@ -16,8 +16,9 @@ def suggested(**overrides):
     profile = PROFILES["smoke"].override(overrides)
     (fixed,) = cells(profile)
     searched = space(profile)
-    assert not set(searched) & set(fixed)
-    return fixed | {name: (distribution.low * distribution.high) ** 0.5 for name, distribution in searched.items()}
+    assert not set(searched) & set(fixed.values())
+    middle = {name: (distribution.low * distribution.high) ** 0.5 for name, distribution in searched.items()}
+    return fixed.replaced(middle)
 
 
 def test_the_space_is_around_the_setting():
@@ -43,7 +44,7 @@ def test_a_trial_is_judged_at_every_tenth_and_measured_at_its_end(criterion):
 
 def test_a_trial_that_diverges_is_no_number():
     keeper = Keeper()
-    trial(Pack((suggested(criterion="elbo") | {"learning_rate": 1e20},)), keeper)
+    trial(Pack((suggested(criterion="elbo").replaced({"learning_rate": 1e20}),)), keeper)
     assert math.isnan(keeper.decided[-1]["criterion"]) and keeper.finals[()]["diverged"] == 1
 
 

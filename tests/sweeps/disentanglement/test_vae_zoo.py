@@ -1,6 +1,7 @@
 """The zoo of autoencoders: its cells, the published setting, and a trial from images to scores."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,23 +20,23 @@ def cells_of(profile="smoke", **overrides):
 def test_the_paper_profile_is_the_published_setting():
     """Tokui & Sato 2021, section 5.2 and appendix C."""
     cells = list(SWEEP.cells(PROFILES["paper"]))
-    assert len(cells) == 5 * 6 and {cell["evaluations"] for cell in cells} == {6}
-    found = {cell["model"]: cell for cell in cells}
-    assert {cell["data"] for cell in cells} == {"dsprites-full"} and {cell["resolution"] for cell in cells} == {64}
-    assert [found[name]["weight"] for name in ("beta-vae", "factor-vae", "beta-tcvae", "joint-vae")] == [4, 35, 6, 150]
-    rates = [found[name]["learning_rate"] for name in ("beta-vae", "factor-vae", "beta-tcvae", "joint-vae")]
+    assert len(cells) == 5 * 6 and {cell.evaluations for cell in cells} == {6}
+    found = {cell.model: cell for cell in cells}
+    assert {cell.data for cell in cells} == {"dsprites-full"} and {cell.resolution for cell in cells} == {64}
+    assert [found[name].weight for name in ("beta-vae", "factor-vae", "beta-tcvae", "joint-vae")] == [4, 35, 6, 150]
+    rates = [found[name].learning_rate for name in ("beta-vae", "factor-vae", "beta-tcvae", "joint-vae")]
     assert rates == [5e-4, 1e-4, 1e-3, 5e-4]
-    assert (found["beta-tcvae"]["batch"], found["beta-tcvae"]["steps"]) == (2048, 30_000)
-    assert (found["factor-vae"]["batch"], found["factor-vae"]["steps"]) == (64, 300_000)
-    assert (found["factor-vae"]["discriminator_width"], found["factor-vae"]["discriminator_depth"]) == (1000, 6)
+    assert (found["beta-tcvae"].batch, found["beta-tcvae"].steps) == (2048, 30_000)
+    assert (found["factor-vae"].batch, found["factor-vae"].steps) == (64, 300_000)
+    assert (found["factor-vae"].discriminator_width, found["factor-vae"].discriminator_depth) == (1000, 6)
     joint = found["joint-vae"]
-    assert _vaes.objective(joint) == OBJECTIVES["joint-vae"](capacity_steps=joint["steps"])
+    assert _vaes.objective(joint) == OBJECTIVES["joint-vae"](capacity_steps=joint.steps)
     assert _vaes.untrained(joint).latents.sizes == (1, 1, 1, 1, 1, 3)
-    assert (joint["draws"], joint["votes"]) == (10_000, 30_000)
+    assert (joint.draws, joint.votes) == (10_000, 30_000)
 
 
 def test_the_bundled_data_are_used_without_real_ones(monkeypatch, tmp_path):
-    assert {cell["data"] for cell in cells_of()} == {"sprites-grid"}
+    assert {cell.data for cell in cells_of()} == {"sprites-grid"}
     assert SWEEP.tags_of(cells_of()[0])["infoscope.data"].endswith("(generated)")
     monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="dsprites_ndarray"):
@@ -53,7 +54,7 @@ def test_a_trial_trains_measures_and_keeps_a_model(model):
     assert final["mig"] == pytest.approx(np.mean([final["evaluation 0/mig"], final["evaluation 1/mig"]]))
     assert ("total_correlation" in final) == (model == "joint-vae")
     count = 6
-    assert len(keeper.tables["bounds",]) == cell["evaluations"] * 5 * count
+    assert len(keeper.tables["bounds",]) == cell.evaluations * 5 * count
     assert set(keeper.tables["scores",]["score"]) >= {"beta_vae", "unibound", "mig"}
     assert keeper.arrays_of["examples",]["images"].shape == (EXAMPLES, 1, 16, 16)
     changed = keeper.arrays_of["traversals",]
@@ -95,7 +96,7 @@ def test_an_interrupted_training_goes_on_to_the_same_weights():
 def test_a_training_that_diverges_is_reported_and_not_measured(monkeypatch):
     (cell,) = cells_of(models="beta-vae", seeds="0", steps="20")
     keeper = Keeper()
-    trial(Pack((cell | {"learning_rate": 1e20},)), keeper)
+    trial(Pack((replace(cell, learning_rate=1e20),)), keeper)
     final = keeper.finals[()]
     assert final["diverged"] == 1 and "mig" not in final and not keeper.models
 
