@@ -36,14 +36,12 @@ class Gaussian(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        values = np.hstack(
-            [
-                (variable.continuous - variable.continuous.mean(axis=0)) / variable.scales()
-                for variable in (pairs.x, pairs.y)
-            ]
-        )
-        local, _, rows = _local_information(values, pairs)
-        return _mean_with_error(local, None, pairs.x.dim * pairs.y.dim, rows, pairs, "normal distribution")
+        columns = []
+        for variable in (pairs.x, pairs.y):
+            centred = variable.continuous - variable.continuous.mean(axis=0)
+            columns.append(centred / variable.scales())
+        information = _of_numbers(np.hstack(columns), pairs)
+        return _mean_with_error(information, information.local, pairs, "normal distribution")
 
 
 @dataclass(frozen=True)
@@ -62,37 +60,62 @@ class Gcmi(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        variables = [variable for variable in (pairs.x, pairs.y) if variable.dim]
-        scores = np.hstack([variable.rank_normal().continuous for variable in variables])
-        if len(variables) == 2:
-            local, slopes, rows = _local_information(scores, pairs)
-            freedom = pairs.x.dim * pairs.y.dim
+        scores = []
+        for variable in (pairs.x, pairs.y):
+            if variable.dim:
+                ranked = variable.rank_normal()
+                scores.append(ranked.continuous)
+        both_numbers = len(scores) == 2
+        scores = np.hstack(scores)
+        if both_numbers:
+            information = _of_numbers(scores, pairs)
         else:
-            labels = next(variable for variable in (pairs.x, pairs.y) if not variable.dim)
-            local, slopes, rows = _local_information_of_labels(scores, labels.codes, pairs.groups)
-            freedom = (labels.categories - 1) * scores.shape[1] * (scores.shape[1] + 3) // 2
-        influence = local + _influence_through_ranks(scores, slopes)
-        return _mean_with_error(local, influence, freedom, rows, pairs, "Gaussian copula")
+            labels = pairs.y if pairs.x.dim else pairs.x
+            information = _of_labels(scores, labels.codes, pairs.groups)
+        through_ranks = _influence_through_ranks(scores, information.slopes)
+        influence = information.local + through_ranks
+        return _mean_with_error(information, influence, pairs, "Gaussian copula")
 
 
-def _local_information(values: Values, pairs: Pairs) -> tuple[Values, Values, float]:
-    """Unbiased local information [n], nats, of standardised columns [n, d]; its gradient [n, d]; independent rows."""
+@dataclass(frozen=True, eq=False)
+class _Information:
+    """Unbiased information of normal columns.
+
+    local    [n], nats
+    slopes   [n, d], its gradient in the columns
+    rows     independent rows
+    freedom  of the chi-squared that 2 n times the estimate of independent variables is
+    """
+
+    local: Values
+    slopes: Values
+    rows: float
+    freedom: int
+
+
+def _of_numbers(values: Values, pairs: Pairs) -> _Information:
+    """Of standardised columns [n, d], those of x first."""
     edge = pairs.x.dim
-    both, inverse = _log_density(values)
-    rows = _independent_rows(values @ cholesky(inverse, lower=True), pairs.groups)
-    local, slopes, bias = both, -values @ inverse, -_log_det_bias(values.shape[1], rows)
+    local, inverse = _log_density(values)
+    white = values @ cholesky(inverse, lower=True)
+    rows = _independent_rows(white, pairs.groups)
+    slopes = -values @ inverse
+    bias = -_log_det_bias(values.shape[1], rows)
     for part in (slice(0, edge), slice(edge, None)):
-        alone, inverse = _log_density(values[:, part])
-        local = local - alone
+        density, inverse = _log_density(values[:, part])
+        local = local - density
         slopes[:, part] += values[:, part] @ inverse
         bias += _log_det_bias(len(inverse), rows)
-    return local - 0.5 * bias, slopes, rows
+    freedom = pairs.x.dim * pairs.y.dim
+    return _Information(local - 0.5 * bias, slopes, rows, freedom)
 
 
-def _local_information_of_labels(
-    scores: Values, codes: NDArray[np.intp], groups: NDArray | None
-) -> tuple[Values, Values, float]:
-    """The same of normal scores [n, d] and labels [n]."""
+def _of_labels(
+    scores: Values,
+    codes: NDArray[np.intp],
+    groups: NDArray | None,
+) -> _Information:
+    """Of normal scores [n, d] and labels [n]."""
     n, dim = scores.shape
     sizes = np.bincount(codes)
     if sizes.min() <= dim:
@@ -100,19 +123,29 @@ def _local_information_of_labels(
             f"every label must have more rows than there are columns, {dim}, got {np.sum(sizes <= dim)} of "
             f"{len(sizes)} labels with fewer; merge labels, or reduce the columns."
         )
-    alone, inverse = _log_density(scores)
-    local, slopes, white = -alone, scores @ inverse, np.empty_like(scores)
+    density, inverse = _log_density(scores)
+    local = -density
+    slopes = scores @ inverse
+    white = np.empty_like(scores)
     for label in range(len(sizes)):
         rows = codes == label
-        centred = scores[rows] - scores[rows].mean(axis=0)
-        own, inverse = _log_density(centred)
-        local[rows] += own
+        of_label = scores[rows]
+        centred = of_label - of_label.mean(axis=0)
+        density, inverse = _log_density(centred)
+        local[rows] += density
         slopes[rows] -= centred @ inverse
         white[rows] = centred @ cholesky(inverse, lower=True)
-    within = None if groups is None else joint_codes([groups, codes])[0]
+    within = None
+    if groups is not None:
+        within = joint_codes([groups, codes])[0]
     share = _independent_rows(white, within) / n
-    bias = _log_det_bias(dim, share * n) - sum(size / n * _log_det_bias(dim, share * size) for size in sizes)
-    return local - 0.5 * bias, slopes, share * n
+    bias_within = 0.0
+    for size in sizes:
+        bias_within += size / n * _log_det_bias(dim, share * size)
+    bias = _log_det_bias(dim, share * n) - bias_within
+    of_a_label = dim * (dim + 3) // 2
+    freedom = (len(sizes) - 1) * of_a_label
+    return _Information(local - 0.5 * bias, slopes, share * n, freedom)
 
 
 def _log_density(values: Values) -> tuple[Values, Values]:
@@ -122,13 +155,18 @@ def _log_density(values: Values) -> tuple[Values, Values]:
         raise TooFew(f"x and y must have more rows than columns, got {n} rows of {dim} columns.")
     covariance = values.T @ values / n
     spread = np.sqrt(np.diag(covariance))
-    rank = np.linalg.matrix_rank(covariance / spread / spread[:, None], hermitian=True) if spread.all() else 0
+    rank = 0
+    if spread.all():
+        correlation = covariance / spread / spread[:, None]
+        rank = np.linalg.matrix_rank(correlation, hermitian=True)
     if rank < dim:
         raise NoVariation(f"x and y must have linearly independent columns, got covariances of rank {rank} for {dim}.")
     factor = cholesky(covariance, lower=True)
     inverse = cho_solve((factor, True), np.eye(dim))
     squares = np.einsum("na,ab,nb->n", values, inverse, values, optimize=True)
-    return -0.5 * squares - np.log(np.diag(factor)).sum(), 0.5 * (inverse + inverse.T)
+    log_root = np.log(np.diag(factor)).sum()
+    symmetric = 0.5 * (inverse + inverse.T)
+    return -0.5 * squares - log_root, symmetric
 
 
 def _log_det_bias(dim: int, rows: float) -> float:
@@ -137,7 +175,9 @@ def _log_det_bias(dim: int, rows: float) -> float:
         raise TooFew(
             f"groups must carry the information of more independent rows than the {dim} columns, got {rows:.1f}."
         )
-    return float(digamma((rows - np.arange(1, dim + 1)) / 2).sum() + dim * np.log(2 / rows))
+    degrees = rows - np.arange(1, dim + 1)
+    scale = dim * np.log(2 / rows)
+    return float(digamma(degrees / 2).sum() + scale)
 
 
 def _independent_rows(white: Values, groups: NDArray | None) -> float:
@@ -146,12 +186,19 @@ def _independent_rows(white: Values, groups: NDArray | None) -> float:
     if groups is None:
         return n
     square = (white**2).sum(axis=1)
-    single, together = float((square**2 - 2 * square + dim).sum()), 0.0
+    of_rows = square**2 - 2 * square + dim
+    single = float(of_rows.sum())
+    together = 0.0
     order = np.argsort(groups, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
-        part, size = white[rows], len(rows)
+    steps = np.diff(groups[order])
+    edges = np.flatnonzero(steps) + 1
+    for rows in np.split(order, edges):
+        part = white[rows]
+        size = len(rows)
         inner = part @ part.T if size < dim else part.T @ part
-        together += float((inner**2).sum() - 2 * size * square[rows].sum() + size**2 * dim)
+        crossed = 2 * size * square[rows].sum()
+        constant = size**2 * dim
+        together += float((inner**2).sum() - crossed + constant)
     return n * single / together
 
 
@@ -159,28 +206,40 @@ def _influence_through_ranks(scores: Values, slopes: Values) -> Values:
     """Influence of a row through the ranks of others [n] (Ruymgaart et al. 1972), for slopes [n, d] in the scores."""
     n = len(scores)
     order = np.argsort(scores, axis=0, kind="stable")
-    sorted_scores = np.take_along_axis(scores, order, axis=0)
-    weights = np.take_along_axis(slopes, order, axis=0) * np.sqrt(2 * np.pi) * np.exp(sorted_scores**2 / 2) / n
-    above = np.cumsum(weights[::-1], axis=0)[::-1] - 0.5 * weights
+    ordered = np.take_along_axis(scores, order, axis=0)
+    weights = np.take_along_axis(slopes, order, axis=0)
+    weights = weights * np.sqrt(2 * np.pi)
+    weights = weights * np.exp(ordered**2 / 2)
+    weights = weights / n
+    from_above = weights[::-1].cumsum(axis=0)
+    above = from_above[::-1] - 0.5 * weights
     moved = np.empty_like(scores)
     np.put_along_axis(moved, order, above, axis=0)
-    return (moved - moved.mean(axis=0)).sum(axis=1)
+    moved = moved - moved.mean(axis=0)
+    return moved.sum(axis=1)
 
 
 def _mean_with_error(
-    local: Values, influence: Values | None, freedom: int, rows: float, pairs: Pairs, method: str
+    information: _Information,
+    influence: Values,
+    pairs: Pairs,
+    method: str,
 ) -> Estimate:
-    """The mean of local values; error by `influence` (None: of the mean), at least that of independent variables."""
+    """The mean of local values; error by the influence of rows, at least that of independent variables."""
     notes: tuple[str, ...] = ()
     if pairs.groups is not None:
-        notes = (
-            f"Corrected for the bias of {rows:,.0f} independent rows: their covariances vary as much as the groups'.",
-        )
-    found = mean_of(local, pairs.groups, method=method, notes=notes)
-    if influence is not None:
-        influence = mean_influence(influence, pairs.groups)
-        found = replace(found, influence=influence, standard_error=root_sum_squares(influence))
-    return replace(found, standard_error=max(found.standard_error, np.sqrt(freedom / 2) / rows))
+        rows = f"{information.rows:,.0f} independent rows"
+        notes = (f"Corrected for the bias of {rows}: their covariances vary as much as the groups'.",)
+    estimate = mean_of(
+        information.local,
+        pairs.groups,
+        method=method,
+        notes=notes,
+    )
+    influence = mean_influence(influence, pairs.groups)
+    error_at_independence = np.sqrt(information.freedom / 2) / information.rows
+    error = max(root_sum_squares(influence), error_at_independence)
+    return replace(estimate, influence=influence, standard_error=error)
 
 
 METHODS: tuple[Described, ...] = (Gaussian(), Gcmi())

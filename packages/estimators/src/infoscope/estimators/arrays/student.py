@@ -39,25 +39,32 @@ class StudentCopula(Described):
 
     def estimate(self, pairs: Pairs, generator: np.random.Generator) -> Estimate:
         self.require(pairs)
-        numbers = np.hstack([pairs.x.continuous, pairs.y.continuous])
-        edge = pairs.x.dim
+        x = pairs.x.continuous
+        y = pairs.y.continuous
+        numbers = np.hstack([x, y])
+        columns = numbers.shape[1]
         folds = pairs.folds(self.folds, generator)
-        rows = pairs.n - int(np.bincount(folds).max())
-        if rows <= numbers.shape[1]:
+        largest = int(np.bincount(folds).max())
+        rows = pairs.n - largest
+        if rows <= columns:
             raise TooFew(
-                f"x and y must have more rows outside a fold than columns, "
-                f"got {rows} rows of {numbers.shape[1]} columns."
+                f"x and y must have more rows outside a fold than columns, got {rows} rows of {columns} columns."
             )
         local = np.empty(pairs.n)
         names = set()
         for fold in range(int(folds.max()) + 1):
             training = numbers[folds != fold]
+            held_out = numbers[folds == fold]
             copula = fit(normal_scores(training))
-            scores = scores_among(training, numbers[folds == fold])
-            local[folds == fold] = copula.log_ratio(scores, edge)
+            scores = scores_among(training, held_out)
+            local[folds == fold] = copula.log_ratio(scores, pairs.x.dim)
             names.add(copula.name)
-        method = " or ".join(sorted(names))
-        return mean_of(local, pairs.groups, method=method, settings=f"{self.folds} folds")
+        return mean_of(
+            local,
+            pairs.groups,
+            method=" or ".join(sorted(names)),
+            settings=f"{self.folds} folds",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +78,29 @@ class Copula:
     def name(self) -> str:
         return f"a Student copula of {self.degrees:g} degrees"
 
-    def log_density(self, scores: Values, columns: slice = slice(None)) -> Values:
+    def log_density(
+        self,
+        scores: Values,
+        columns: slice = slice(None),
+    ) -> Values:
         """The log density [n] of some of the columns of normal scores [n, c], nats."""
         from scipy import stats  # takes two seconds to import
 
-        scores = np.clip(scores[:, columns], -_LARGEST_SCORE, _LARGEST_SCORE)
+        scores = scores[:, columns]
+        scores = scores.clip(-_LARGEST_SCORE, _LARGEST_SCORE)
         count = scores.shape[1]
-        quantiles = -np.sign(scores) * stats.t.ppf(ndtr(-np.abs(scores)), self.degrees)
-        factor = np.linalg.cholesky(self.correlation[columns, columns])
-        square = (np.linalg.solve(factor, quantiles.T) ** 2).sum(axis=0)
-        joint = _log_student(square, count, self.degrees) - np.log(np.diag(factor)).sum()
-        margins = stats.norm.logpdf(scores) - _log_student(quantiles**2, 1, self.degrees)
+        tails = ndtr(-np.abs(scores))
+        sizes = stats.t.ppf(tails, self.degrees)
+        quantiles = -np.sign(scores) * sizes
+        correlation = self.correlation[columns, columns]
+        factor = np.linalg.cholesky(correlation)
+        white = np.linalg.solve(factor, quantiles.T)
+        square = (white**2).sum(axis=0)
+        joint = _log_student(square, count, self.degrees)
+        diagonal = np.diag(factor)
+        joint = joint - np.log(diagonal).sum()
+        alone = _log_student(quantiles**2, 1, self.degrees)
+        margins = stats.norm.logpdf(scores) - alone
         return joint + margins.sum(axis=1)
 
     def log_ratio(self, scores: Values, edge: int) -> Values:
@@ -93,38 +112,58 @@ class Copula:
 
 def _log_student(square: Values, dim: int, degrees: float) -> Values:
     """Log density of a Student vector of unit scale at a squared distance."""
-    constant = gammaln((degrees + dim) / 2) - gammaln(degrees / 2)
-    constant = constant - dim / 2 * np.log(degrees * np.pi)
-    return constant - (degrees + dim) / 2 * np.log1p(square / degrees)
+    half = (degrees + dim) / 2
+    constant = gammaln(half) - gammaln(degrees / 2)
+    scale = np.log(degrees * np.pi)
+    constant = constant - dim / 2 * scale
+    return constant - half * np.log1p(square / degrees)
 
 
 def fit(scores: Values) -> Copula:
     """The copula of normal scores [n, c]: correlations by Kendall's tau (Lindskog et al. 2003), likeliest degrees."""
-    values, vectors = np.linalg.eigh(np.sin(np.pi / 2 * kendall(scores)))
+    tau = kendall(scores)
+    correlations = np.sin(np.pi / 2 * tau)
+    values, vectors = np.linalg.eigh(correlations)
     values = np.maximum(values, _LEAST_EIGENVALUE)  # found pair by pair, it may not be positive definite
     matrix = (vectors * values) @ vectors.T
     scale = np.sqrt(np.diag(matrix))
     correlation = matrix / scale / scale[:, None]
     copulas = [Copula(degrees, correlation) for degrees in DEGREES]
-    return max(copulas, key=lambda copula: copula.log_density(scores).mean())
+
+    def likelihood(copula: Copula) -> float:
+        density = copula.log_density(scores)
+        return density.mean()
+
+    return max(copulas, key=likelihood)
 
 
-def kendall(columns: Values, most: int = 12, shifts: int = 50) -> Values:
+def kendall(
+    columns: Values,
+    most: int = 12,
+    shifts: int = 50,
+) -> Values:
     """Kendall's tau b of columns [n, c] with each other, [c, c]; above `most` columns from `shifts` pairs per row."""
     from scipy import stats
 
     n, dim = columns.shape
     if dim <= most or n <= 2 * shifts:
         tau = np.eye(dim)
-        for a, b in zip(*np.tril_indices(dim, -1)):
-            tau[a, b] = stats.kendalltau(columns[:, a], columns[:, b]).statistic
-            tau[b, a] = tau[a, b]
+        below_diagonal = np.tril_indices(dim, -1)
+        for a, b in zip(*below_diagonal):
+            pair = stats.kendalltau(columns[:, a], columns[:, b])
+            tau[a, b] = pair.statistic
+            tau[b, a] = pair.statistic
         return tau
     generator = np.random.default_rng(0)
-    columns = columns[generator.permutation(n)]  # successive rows of a series are similar
+    order = generator.permutation(n)  # successive rows of a series are similar
+    columns = columns[order]
     tau = np.zeros((dim, dim))
-    for shift in 1 + generator.permutation((n - 1) // 2)[:shifts]:
-        signs = np.sign(columns - np.roll(columns, shift, axis=0)).astype(np.float32)
+    most_shifts = (n - 1) // 2
+    chosen = generator.permutation(most_shifts)[:shifts]
+    for shift in 1 + chosen:
+        partners = np.roll(columns, shift, axis=0)
+        signs = np.sign(columns - partners)
+        signs = signs.astype(np.float32)
         tau += signs.T @ signs
     scale = np.sqrt(np.diag(tau))
     return tau / scale / scale[:, None]
@@ -134,19 +173,21 @@ def normal_scores(values: Values) -> Values:
     """Normal quantiles of the mean ranks of columns [n, c]."""
     from scipy.stats import rankdata
 
-    return ndtri((rankdata(values, axis=0) - 0.5) / len(values))
+    ranks = rankdata(values, axis=0)
+    return ndtri((ranks - 0.5) / len(values))
 
 
 def scores_among(training: Values, new: Values) -> Values:
     """Normal scores of new rows [m, c] by their ranks among training rows [n, c]."""
-    scores = np.empty(new.shape)
-    for place in range(new.shape[1]):
-        ordered = np.sort(training[:, place])
-        below = np.searchsorted(ordered, new[:, place], "left")
-        not_above = np.searchsorted(ordered, new[:, place], "right")
+    scores = []
+    for inside, column in zip(training.T, new.T):
+        ordered = np.sort(inside)
+        below = np.searchsorted(ordered, column, "left")
+        not_above = np.searchsorted(ordered, column, "right")
         ranks = (below + not_above) / 2
-        scores[:, place] = ndtri((ranks + 0.5) / (len(ordered) + 1))
-    return scores
+        shares = (ranks + 0.5) / (len(ordered) + 1)
+        scores.append(ndtri(shares))
+    return np.stack(scores, axis=1)
 
 
 METHODS: tuple[Described, ...] = (StudentCopula(),)
