@@ -23,6 +23,7 @@ from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate, mean_influence, root_sum_squares
 from infoscope.estimators.variables import joint_codes
+from infoscope.notes import Note
 
 Codes, Values = NDArray[np.intp], NDArray[np.float64]
 
@@ -119,9 +120,10 @@ class _CountMethod(Described):
         )
         notes: tuple[str, ...] = ()
         if rows < table.n:
-            notes = (
-                f"Rows of a group depend on one another: the counts vary like those of {rows:,.0f} independent rows.",
+            sentence = (
+                f"Rows of a group depend on one another: the counts vary like those of {rows:,.0f} independent rows."
             )
+            notes = (Note(sentence, "dependent rows", "groups"),)
         freedom = (pairs.x.categories - 1) * (pairs.y.categories - 1)
         error = max(root_sum_squares(influence), sqrt(freedom / 2) / rows)
         return Estimate(

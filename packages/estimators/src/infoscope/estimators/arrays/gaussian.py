@@ -20,6 +20,7 @@ from infoscope.estimators.arrays.protocol import NUMBERS, NUMBERS_OR_LABELS, Des
 from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate, mean_influence, mean_of, root_sum_squares
 from infoscope.estimators.variables import joint_codes
+from infoscope.notes import Note
 
 Values = NDArray[np.float64]
 
@@ -229,7 +230,8 @@ def _mean_with_error(
     notes: tuple[str, ...] = ()
     if pairs.groups is not None:
         rows = f"{information.rows:,.0f} independent rows"
-        notes = (f"Corrected for the bias of {rows}: their covariances vary as much as the groups'.",)
+        sentence = f"Corrected for the bias of {rows}: their covariances vary as much as the groups'."
+        notes = (Note(sentence, "dependent rows", "groups"),)
     estimate = mean_of(
         information.local,
         pairs.groups,

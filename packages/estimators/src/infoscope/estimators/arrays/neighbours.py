@@ -20,11 +20,15 @@ from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.scales import with_repeated_values, within_steps
 from infoscope.estimators.variables import Variable
+from infoscope.notes import Note
 
-_COMPONENTS = "The interval is for the leading components; what the other components share is not included."
-_TOO_FEW = (
+_COMPONENTS = Note(
+    "The interval is for the leading components; what the other components share is not included.", "components"
+)
+_TOO_FEW = Note(
     "Too few rows, groups, or rows of a class for half-samples: the standard error takes the neighbours as fixed and "
-    "may be a quarter too small."
+    "may be a quarter too small.",
+    "few half-samples",
 )
 _HALF_SAMPLES = 40
 _ROWS_OF_HALF_SAMPLES = 1_000  # at most, that half-samples are drawn from
@@ -78,10 +82,11 @@ def _with_noise_in_steps(
     ]
     if not coarse or knn.rounded_variables({"x": draws[0].x, "y": draws[0].y}):  # ties that are no rounding
         return [pairs], ()
-    return draws, (
+    sentence = (
         f"Values of {coarse[0]} are rounded, those of the other variable are not: ties are broken by uniform noise "
-        f"within a step (the mean of {count} draws), which changes no information.",
+        f"within a step (the mean of {count} draws), which changes no information."
     )
+    return draws, (Note(sentence, "rounded values", coarse[0]),)
 
 
 def _mean_of_draws(each: list[Estimate], notes: tuple[str, ...]) -> Estimate:

@@ -286,8 +286,8 @@ def combined(
     )
     if settings.k < len(values) / 2:
         return found
-    note = f"k = {settings.k} is at least half of the {len(values)} samples: the standard error is not known."
-    return replace(found, standard_error=nan, notes=(*found.notes, note))
+    sentence = f"k = {settings.k} is at least half of the {len(values)} samples: the standard error is not known."
+    return replace(found, standard_error=nan, notes=(*found.notes, Note(sentence, "no error", "k")))
 
 
 def name_of(method: str, around: Spheres, joint: Variable) -> str:
@@ -309,15 +309,16 @@ def spheres(joint: Variable, settings: Settings) -> Spheres:
         small = np.zeros(joint.n, int)[own < settings.k] if joint.codes is None else joint.codes[own < settings.k]
         number = len(np.unique(small))
         have, their = ("class has", "its") if number == 1 else ("classes have", "their")
-        notes.append(
+        sentence = (
             f"{number} {have} at most k = {settings.k} samples ({len(small)} in all): k is {their} size - 1 there."
         )
+        notes.append(Note(sentence, "small class", "k"))
     accidents = MAX_CHANCE_TIES if joint.ranked else 0  # columns share their scores, which are symmetric
     if tied.mean() > MAX_TIED_SHARE and tied.sum() > accidents:
         tied[:] = True
     elif tied.sum() > accidents:
         where = "1 sample" if tied.sum() == 1 else f"{tied.sum()} samples"
-        notes.append(f"Distances are tied at {where}: Mesner-Shalizi counts there.")
+        notes.append(Note(f"Distances are tied at {where}: Mesner-Shalizi counts there.", "tied distances"))
     return Spheres(radius, neighbours, tied, found.ids, tuple(notes))
 
 
@@ -385,7 +386,7 @@ def without_singletons(joint: Variable, groups: np.ndarray | None = None) -> tup
         kept = np.zeros(joint.n, bool)
         some, notes = without_singletons(joint.take(first), of_kept(groups, first))
         kept[np.flatnonzero(first)[some]] = True
-        return kept, (f"{np.sum(~first)} rows are exact copies of others of their group and left out.", *notes)
+        return kept, (copies_note(int(np.sum(~first))), *notes)
     kept = (class_sizes(joint, groups) > 1) | (joint.kind == "discrete")
     if not kept.any() and groups is not None:
         raise NoVariation(f"groups must share categories, got {groups.max() + 1} groups with no category in common.")
@@ -393,7 +394,14 @@ def without_singletons(joint: Variable, groups: np.ndarray | None = None) -> tup
         raise NoVariation(f"discrete columns must share categories, got {joint.n} rows that are all different.")
     left_out = int(np.sum(~kept))
     alone = "sample is alone in its" if left_out == 1 else "samples are alone in their"
-    return kept, (f"{left_out} {alone} class and left out.",) if left_out else ()
+    if not left_out:
+        return kept, ()
+    return kept, (Note(f"{left_out} {alone} class and left out.", "alone in class"),)
+
+
+def copies_note(count: int) -> Note:
+    """A note on rows that are left out as copies within their group."""
+    return Note(f"{count} rows are exact copies of others of their group and left out.", "copies", "groups")
 
 
 def finished(

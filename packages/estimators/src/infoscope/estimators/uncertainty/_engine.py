@@ -55,7 +55,7 @@ class Sample:
         first = knn.first_of_copies(join(*self.variables), codes)
         if first.all():
             return self, codes
-        note = f"{np.sum(~first)} rows are exact copies of others of their group and left out."
+        note = knn.copies_note(int(np.sum(~first)))
         kept = [variable.take(first) for variable in self.variables]
         kept[0] = replace(kept[0], notes=(*kept[0].notes, note))
         return Sample(tuple(kept)), codes[first]
