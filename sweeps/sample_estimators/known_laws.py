@@ -15,6 +15,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,61 +25,76 @@ from infoscope.data.tasks.cases import draws
 from infoscope.errors import UnknownName, WrongType
 from infoscope.estimators.reading.result import METHOD as READING
 from infoscope.estimators.reading.result import packaged
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid
+from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
 from sweeps.sample_estimators._methods import (
     accepts,
     all_methods,
+    digest_of,
     estimate_by,
     peak_memory,
     require_known,
     seconds,
-    source_field,
     warm_up,
 )
 
-LAPTOP = dict(
-    collections=("beyond-normal", "everyday"),
-    laws=("all",),
-    methods=("all",),
-    sizes=(1000, 5000),
-    most_seconds=10.0,  # longer cells are only in the profile paper
-    blocks=(0,),
-    sets=10,
-)
+
+@dataclass(frozen=True, kw_only=True)
+class LawCell(Cell):
+    law: str  # one of infoscope.data.tasks.catalogue
+    sets: int  # data sets
+    n: int  # rows
+    method: str  # name of a method, critic or formula, or MODULE:NAME
+    block: int  # of data sets, from 0
+    collection: str  # of the law
+    reader: str | None = None  # version of the reader, for the method "reading"
+    source: str | None = None  # digest of the file of a method MODULE:NAME
+
+
+@dataclass(frozen=True)
+class LawProfile(Profile):
+    collections: tuple[str, ...] = ("beyond-normal", "everyday")
+    laws: tuple[str, ...] = ("all",)
+    methods: tuple[str, ...] = ("all",)
+    sizes: tuple[int, ...] = (500, 1000, 5000, 20_000)  # rows
+    most_seconds: float = math.inf  # longer cells are left out
+    blocks: tuple[int, ...] = (0,)
+    sets: int = 20
+
+
+PAPER = LawProfile()
+LAPTOP = replace(PAPER, sizes=(1000, 5000), most_seconds=10.0, sets=10)
 PROFILES = {
-    "smoke": Profile(
-        **LAPTOP | dict(laws=("1v1-normal-0.75", "sparse-table", "patients"),
-                        methods=("ksg", "gcmi", "shrinkage"), sizes=(500,), sets=3)
+    "smoke": replace(
+        LAPTOP,
+        laws=("1v1-normal-0.75", "sparse-table", "patients"),
+        methods=("ksg", "gcmi", "shrinkage"),
+        sizes=(500,),
+        sets=3,
     ),
-    "laptop": Profile(**LAPTOP),
-    "critics": Profile(
-        **LAPTOP | dict(methods=("infonce-anchor", "smile-5", "infonce"),
-                        sizes=(1000,), most_seconds=math.inf, sets=3)
-    ),
-    "paper": Profile(
-        **LAPTOP | dict(sizes=(500, 1000, 5000, 20_000), most_seconds=math.inf, sets=20)
-    ),
-}  # fmt: skip
+    "laptop": LAPTOP,
+    "critics": replace(PAPER, methods=("infonce-anchor", "smile-5", "infonce"), sizes=(1000,), sets=3),
+    "paper": PAPER,
+}
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: LawProfile) -> Iterator[LawCell]:
     """One cell per distribution, sample size, method that accepts its types, and block of data sets."""
     methods = all_methods() if profile.methods == ("all",) else profile.methods
     for law, collection, most in available(laws_of(profile)):
         sizes = [n for n in profile.sizes if n <= most]
         suitable = [method for method in methods if accepts(method, law)]
-        if not sizes or not suitable:
-            continue
-        for cell in grid(law=law, n=sizes, method=suitable, block=list(profile.blocks), sets=profile.sets):
+        blocks = list(profile.blocks)
+        shared = dict(law=law, sets=profile.sets, collection=collection)
+        for cell in grid(LawCell, n=sizes, method=suitable, block=blocks, **shared):
             if cost(cell) <= profile.most_seconds:
-                reader = {"reader": packaged().card["version"]} if cell["method"] == READING else {}
-                yield cell | {"collection": collection} | reader | source_field(cell["method"])
+                reader = packaged().card["version"] if cell.method == READING else None
+                yield replace(cell, reader=reader, source=digest_of(cell.method))
 
 
-def laws_of(profile: Profile) -> dict[str, str]:
+def laws_of(profile: LawProfile) -> dict[str, str]:
     """The distributions of a profile ("all": every one) with their collections. ValueError for an unknown one."""
     collections = {}
     for name in profile.collections:
@@ -117,32 +133,32 @@ def available(collections: Mapping[str, str]) -> Iterator[tuple[str, str, float]
         warnings.warn(f"Distributions without their data files are left out: {reason}", stacklevel=2)
 
 
-def check(cell: dict) -> None:
-    catalogue.case(cell["law"])
+def check(cell: LawCell) -> None:
+    catalogue.case(cell.law)
     require_minimum(cell, {"n": 50, "sets": 1, "block": 0})
-    if not accepts(cell["method"], cell["law"]):
-        raise WrongType(f"method must accept the types of {cell['law']}, got {cell['method']!r}.")
+    if not accepts(cell.method, cell.law):
+        raise WrongType(f"method must accept the types of {cell.law}, got {cell.method!r}.")
 
 
-def cost(cell: dict) -> float:
-    return cell["sets"] * seconds(cell["method"], cell["law"], cell["n"])
+def cost(cell: LawCell) -> float:
+    return cell.sets * seconds(cell.method, cell.law, cell.n)
 
 
 def trial(pack: Pack, report: Report) -> None:
     """Estimates every data set of the cells; reports bias, variance, coverage, duration and memory."""
     for done, cell in enumerate(pack.cells):
-        law, rows = catalogue.case(cell["law"]), []
-        warm_up(cell["method"])
+        law, rows = catalogue.case(cell.law), []
+        warm_up(cell.method)
         truth, truth_error = law.truth()
-        for number in range(cell["sets"]):
-            seed = cell["block"] * cell["sets"] + number
-            generator = draws(seed, cell["law"], cell["n"])
-            variables = law.sample(cell["n"], generator)
+        for number in range(cell.sets):
+            seed = cell.block * cell.sets + number
+            generator = draws(seed, cell.law, cell.n)
+            variables = law.sample(cell.n, generator)
             row = {"value": math.nan, "standard_error": math.nan, "low": math.nan, "high": math.nan, "reason": ""}
             try:
                 with peak_memory() as memory:
                     began = time.perf_counter()
-                    found = estimate_by(cell["method"], law, variables, generator)
+                    found = estimate_by(cell.method, law, variables, generator)
             except ValueError as error:  # raised by the method
                 row["reason"] = str(error)
             else:
@@ -150,7 +166,7 @@ def trial(pack: Pack, report: Report) -> None:
                         "high": found.high}  # fmt: skip
             row |= {"seconds": time.perf_counter() - began, "memory": memory.mib}
             rows.append(row)
-            report.progress((done + (number + 1) / cell["sets"]) / len(pack.cells))
+            report.progress((done + (number + 1) / cell.sets) / len(pack.cells))
         columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         report.table(cell, "sets", columns)
         report.constants(cell, {"truth": truth, "truth_error": truth_error})
@@ -182,7 +198,7 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("collections", "laws", "sizes", "methods", "blocks"),
-    data=lambda cell: data_sets(cell["law"]),
+    data=lambda cell: data_sets(cell.law),
     choices={"methods": require_known, "collections": tuple(catalogue.COLLECTIONS)},
     replicates=("block",),
     check=check,

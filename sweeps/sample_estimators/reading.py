@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from infoscope.errors import TooFew
 from infoscope.estimators.reading import figures, simulated, training
 from infoscope.estimators.reading.module import ReaderModule
 from infoscope.estimators.reading.reader import A
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid
+from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.datasets import DataSet
 from sweeps.checks import require_minimum
 
@@ -29,26 +30,49 @@ RESULTS = Path("docs") / "results" / "reading"
 MODEL = "reader"
 COMPARED = {"ksg": "ksg_3", "gcmi": "gaussian"}  # estimators for comparison, and the figure with their estimate
 ALL_SETS = 10_000_000
-LAPTOP = dict(data=str(RESULTS), sets=ALL_SETS, seeds=(0,))
-PROFILES = {
-    "smoke": Profile(**LAPTOP | dict(sets=1000)),
-    "laptop": Profile(**LAPTOP),
-    "paper": Profile(**LAPTOP),
-}
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+@dataclass(frozen=True, kw_only=True)
+class ReaderCell(Cell):
+    data: str  # folder of simulated data sets
+    sets: int  # the largest number of data sets
+    content: str  # version of the simulated data sets
+    prior: int  # version of the prior
+    figures: int  # version of the figures
+    seed: int  # of the training
+
+
+@dataclass(frozen=True)
+class ReaderProfile(Profile):
+    data: str = str(RESULTS)
+    sets: int = ALL_SETS
+    seeds: tuple[int, ...] = (0,)
+
+
+PAPER = ReaderProfile()
+PROFILES = {"smoke": replace(PAPER, sets=1000), "laptop": PAPER, "paper": PAPER}
+
+
+def cells(profile: ReaderProfile) -> Iterator[ReaderCell]:
     """One cell per seed, with the version of the stored simulations."""
-    found = files_in(profile.data)
-    content = training.card_of(collection(profile.data, profile.sets))["version"] if found else "none"
-    settings = {"data": profile.data, "sets": profile.sets, "content": content}
-    yield from grid(seed=list(profile.seeds), **settings, prior=prior.VERSION, figures=figures.VERSION)
+    content = "none"
+    if files_in(profile.data):
+        content = training.card_of(collection(profile.data, profile.sets))["version"]
+    yield from grid(
+        ReaderCell,
+        data=profile.data,
+        sets=profile.sets,
+        content=content,
+        prior=prior.VERSION,
+        figures=figures.VERSION,
+        seed=list(profile.seeds),
+    )
 
 
-def check(cell: dict) -> None:
+def check(cell: ReaderCell) -> None:
     require_minimum(cell, {"sets": 300, "seed": 0})
-    if not files_in(cell["data"]):
-        raise TooFew(f"data must be a folder with simulated data sets (make sweep-simulations), got {cell['data']}.")
+    if not files_in(cell.data):
+        raise TooFew(f"data must be a folder with simulated data sets (make sweep-simulations), got {cell.data}.")
 
 
 def files_in(folder: str) -> list[Path]:
@@ -66,9 +90,9 @@ def collection(folder: str, most: int) -> simulated.Simulated:
 def trial(pack: Pack, report: Report) -> None:
     """Trains, calibrates and reports a reader."""
     for cell in pack.cells:
-        simulations = collection(cell["data"], cell["sets"])
+        simulations = collection(cell.data, cell.sets)
         reader, held_out = training.train(
-            simulations, np.random.default_rng(cell["seed"]), lambda done, _: report.progress(0.99 * done)
+            simulations, np.random.default_rng(cell.seed), lambda done, _: report.progress(0.99 * done)
         )
         held_out = held_out.assign(
             **{name: simulations.figures[:, figures.NAMES.index(own)] for name, own in COMPARED.items()}
@@ -98,9 +122,9 @@ def scored(held_out: pd.DataFrame) -> dict[str, float]:
     return {name: float(value) for name, value in found.items() if np.isfinite(value)}
 
 
-def data(cell: dict) -> tuple[DataSet, ...]:
+def data(cell: ReaderCell) -> tuple[DataSet, ...]:
     """The simulated data sets."""
-    simulations = collection(cell["data"], cell["sets"])
+    simulations = collection(cell.data, cell.sets)
     facts = {name: simulations.facts[name].to_numpy() for name in ("number", "truth", "n")}
     content = {"figures": simulations.figures, **facts, "families": list(simulations.facts["families"])}
     return (DataSet("simulated data sets", "drawn from infoscope's prior", lambda: content),)
@@ -114,6 +138,6 @@ SWEEP = Sweep(
     axes=("seeds",),
     data=data,
     check=check,
-    cost=lambda cell: min(cell["sets"], ALL_SETS),
+    cost=lambda cell: min(cell.sets, ALL_SETS),
     version=3,  # the factors of a held-out family are those of the others
 )

@@ -2,27 +2,44 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from infoscope.data.tasks.cases import draws
 from infoscope.data.tasks.tables import TABLES, KnownTable
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import screen
 from infoscope.metrics.screening import Screen
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid
+from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
 from sweeps import datasets
 from sweeps.sample_estimators.settings import TEST_LEVEL
 
+
+@dataclass(frozen=True, kw_only=True)
+class ScreenCell(Cell):
+    method: str = "screen"
+    table: str  # one of infoscope.data.tasks.tables.TABLES
+    set: int  # number of the data set, from 0
+    n: int  # rows
+
+
+@dataclass(frozen=True)
+class ScreenProfile(Profile):
+    tables: tuple[str, ...] = tuple(TABLES)
+    sets: int = 10  # data sets of each table
+
+
+PAPER = ScreenProfile()
 PROFILES = {
-    "smoke": Profile(tables=("forms-small", "redundant-small"), sets=1),
-    "laptop": Profile(tables=tuple(TABLES), sets=2),
-    "paper": Profile(tables=tuple(TABLES), sets=10),
+    "smoke": replace(PAPER, tables=("forms-small", "redundant-small"), sets=1),
+    "laptop": replace(PAPER, sets=2),
+    "paper": PAPER,
 }
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: ScreenProfile) -> Iterator[ScreenCell]:
     """One cell per table and data set."""
-    for cell in grid(table=list(profile.tables), method="screen", set=list(range(profile.sets))):
-        yield cell | {"n": TABLES[cell["table"]].n}
+    for table in profile.tables:
+        yield from grid(ScreenCell, table=table, set=list(range(profile.sets)), n=TABLES[table].n)
 
 
 def compared(found: Screen, known: KnownTable) -> dict[str, float]:
@@ -42,8 +59,8 @@ def compared(found: Screen, known: KnownTable) -> dict[str, float]:
 def trial(pack: Pack, report: Report) -> None:
     """Draws the table of each cell and screens it."""
     for done, cell in enumerate(pack.cells):
-        known = TABLES[cell["table"]]
-        table, groups = known.sample(draws(cell["set"], cell["table"], known.n))
+        known = TABLES[cell.table]
+        table, groups = known.sample(draws(cell.set, cell.table, known.n))
         began = time.perf_counter()
         found = screen(table, "target", groups, angles=known.angles, level=TEST_LEVEL, processes=1)
         seconds = time.perf_counter() - began
@@ -53,6 +70,6 @@ def trial(pack: Pack, report: Report) -> None:
 
 SWEEP = Sweep(
     "screening", cells, trial, PROFILES, axes=("tables",), replicates=("set",), choices={"tables": tuple(TABLES)},
-    data=lambda cell: (datasets.distribution(f"{cell['table']} (generated)", table=cell["table"], set=cell["set"]),),
-    cost=lambda cell: 0.1 * len(TABLES[cell["table"]].columns),  # seconds on one core
+    data=lambda cell: (datasets.distribution(f"{cell.table} (generated)", table=cell.table, set=cell.set),),
+    cost=lambda cell: 0.1 * len(TABLES[cell.table].columns),  # seconds on one core
 )  # fmt: skip

@@ -16,6 +16,7 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,41 +28,68 @@ from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.pairs import Pairs, as_pairs
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.simulated import FACTS
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid
+from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
 from sweeps import datasets
 from sweeps.checks import require_minimum
 
 ROWS = (100, 5000)  # of a data set, log-uniform
 ANY = "any type"
 ALL_COLUMNS = 2 * composition.MAX_COLUMNS
-LAPTOP = dict(blocks=tuple(range(100)), sets=100, most_columns=ALL_COLUMNS, only=ANY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockCell(Cell):
+    sets: int  # numbers of a block
+    most_columns: int  # numeric columns of x and y
+    only: str  # one of infoscope.data.prior.TYPES, or ANY
+    prior: int  # version of the prior
+    figures: int  # version of the figures
+    block: int  # of numbers, from 0
+
+
+@dataclass(frozen=True)
+class BlockProfile(Profile):
+    blocks: tuple[int, ...] = tuple(range(10_000))
+    sets: int = 100
+    most_columns: int = ALL_COLUMNS
+    only: str = ANY
+
+
+PAPER = BlockProfile()
 PROFILES = {
-    "smoke": Profile(**LAPTOP | dict(blocks=(0, 1, 2), sets=30)),
-    "laptop": Profile(**LAPTOP),
-    "paper": Profile(**LAPTOP | dict(blocks=tuple(range(10_000)))),
+    "smoke": replace(PAPER, blocks=(0, 1, 2), sets=30),
+    "laptop": replace(PAPER, blocks=tuple(range(100))),
+    "paper": PAPER,
 }
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: BlockProfile) -> Iterator[BlockCell]:
     """One cell per block of numbers."""
-    settings = {"sets": profile.sets, "most_columns": profile.most_columns, "only": profile.only}
-    yield from grid(block=list(profile.blocks), **settings, prior=prior.VERSION, figures=figures.VERSION)
+    yield from grid(
+        BlockCell,
+        sets=profile.sets,
+        most_columns=profile.most_columns,
+        only=profile.only,
+        prior=prior.VERSION,
+        figures=figures.VERSION,
+        block=list(profile.blocks),
+    )
 
 
-def check(cell: dict) -> None:
+def check(cell: BlockCell) -> None:
     require_minimum(cell, {"block": 0, "sets": 1, "most_columns": 2})
-    one_of("only", cell["only"], (ANY, *prior.TYPES))
+    one_of("only", cell.only, (ANY, *prior.TYPES))
 
 
 def trial(pack: Pack, report: Report) -> None:
     """Simulates the data sets of the cells and reports their figures and true values."""
     for done, cell in enumerate(pack.cells):
         rows = []
-        for number in range(cell["block"] * cell["sets"], (cell["block"] + 1) * cell["sets"]):
+        for number in range(cell.block * cell.sets, (cell.block + 1) * cell.sets):
             with contextlib.suppress(NoVariation):  # no row has a rare class: nothing to estimate
-                row = simulated(number, cell["most_columns"], cell["only"])
+                row = simulated(number, cell.most_columns, cell.only)
                 rows += [] if row is None else [row]
-            report.progress((done + (number + 1) / cell["sets"] - cell["block"]) / len(pack.cells))
+            report.progress((done + (number + 1) / cell.sets - cell.block) / len(pack.cells))
         columns = {name: np.array([row[name] for row in rows]) for name in (*FACTS, *figures.NAMES)}
         report.table(cell, "sets", columns)
         seconds = [row["seconds"] for row in rows]
@@ -102,8 +130,8 @@ SWEEP = Sweep(
     trial,
     PROFILES,
     axes=("blocks",),
-    data=lambda cell: (datasets.distribution("prior", version=cell["prior"]),),
+    data=lambda cell: (datasets.distribution("prior", version=cell.prior),),
     replicates=("block",),
     check=check,
-    cost=lambda cell: cell["sets"],
+    cost=lambda cell: cell.sets,
 )

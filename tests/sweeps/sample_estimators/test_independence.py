@@ -18,10 +18,10 @@ def cells_of(profile="smoke", **overrides):
 
 def test_every_setting_meets_the_tests_that_know_its_condition():
     cells = cells_of("laptop")
-    assert {cell["law"] for cell in cells} == set(SETTINGS) and {cell["dependent"] for cell in cells} == {0, 1}
+    assert {cell.law for cell in cells} == set(SETTINGS) and {cell.dependent for cell in cells} == {0, 1}
     for cell in cells:
-        assert cell["test"] in ("smooth-beyond", "local-permutation") or cell["columns"] == 0
-        assert cell["sets"] == (25 if cell["n"] == 2000 else 400)
+        assert cell.test in ("smooth-beyond", "local-permutation") or cell.columns == 0
+        assert cell.sets == (25 if cell.n == 2000 else 400)
     assert sum(SWEEP.cost(cell) for cell in cells) < 2 * 15 * 60  # seconds of two cores
 
 

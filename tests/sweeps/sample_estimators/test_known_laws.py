@@ -25,7 +25,7 @@ def cells_of(profile="smoke", **overrides):
 
 
 def test_methods_are_asked_what_they_take(monkeypatch):
-    asked = {name: {cell["method"] for cell in cells_of(laws=name)} for name in PROFILES["smoke"].laws}
+    asked = {name: {cell.method for cell in cells_of(laws=name)} for name in PROFILES["smoke"].laws}
     assert asked == {
         "1v1-normal-0.75": {"ksg", "gcmi"}, "sparse-table": {"ksg", "shrinkage"}, "patients": {"ksg", "gcmi"},
     }  # fmt: skip
@@ -50,12 +50,12 @@ def test_an_own_function_sits_and_is_run_again_where_it_changed(monkeypatch, tmp
         _, profile = SWEEP.profile("laptop", {"methods": "of_mine:half", "laws": "1v1-normal-0.75,sparse-table"})
         ((key, cell),) = SWEEP.plan(profile.override({"sizes": "500"})).items()
         keys.add(key)
-    assert len(keys) == 2 and cell["law"] == "1v1-normal-0.75"
+    assert len(keys) == 2 and cell.law == "1v1-normal-0.75"
     recorder = Recorder()
     trial(Pack((cell,)), recorder)
     (final,) = recorder.finals.values()
     assert final["answered"] == 10 and final["intervals"] == 0
-    assert final["bias"] == pytest.approx(0.5 - catalogue.case(cell["law"]).truth()[0])
+    assert final["bias"] == pytest.approx(0.5 - catalogue.case(cell.law).truth()[0])
     with refused("method", "name"):
         SWEEP.profile("laptop", {"methods": "of_mine:other"})
 
@@ -66,13 +66,13 @@ def test_laws_of_real_items_are_left_out_with_a_word_where_there_are_none(monkey
         monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
     with pytest.warns(UserWarning, match="imdb_embeddings" if folder else "INFOSCOPE_DATA"):
         cells = cells_of("laptop", methods="ksg", collections="everyday")
-    assert {cell["law"] for cell in cells} == set(catalogue.EVERYDAY) - {"images-by-label", "texts-by-label"}
+    assert {cell.law for cell in cells} == set(catalogue.EVERYDAY) - {"images-by-label", "texts-by-label"}
 
 
 def test_a_profile_omits_methods_that_take_too_long(monkeypatch):
     cells = cells_of("laptop", collections="beyond-normal")
-    assert all(10 * seconds(cell["method"], cell["law"], cell["n"]) <= 10 for cell in cells)
-    assert "ksg" in {cell["method"] for cell in cells} and "smile-5" not in {cell["method"] for cell in cells}
+    assert all(10 * seconds(cell.method, cell.law, cell.n) <= 10 for cell in cells)
+    assert "ksg" in {cell.method for cell in cells} and "smile-5" not in {cell.method for cell in cells}
 
 
 def test_figures_are_those_of_the_data_sets():

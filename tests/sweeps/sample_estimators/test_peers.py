@@ -65,7 +65,7 @@ def test_a_function_sits_in_the_exam_by_its_name():
     name = "sweeps.sample_estimators.peers:scikit_learn"
     words = {"methods": name, "laws": "1v1-normal-0.75,three-pairs-of-30,sparse-table", "sizes": "500", "sets": "2"}
     cells = list(SWEEP.plan(SWEEP.profile("laptop", words)[1]).values())
-    assert [cell["law"] for cell in cells] == ["1v1-normal-0.75", "three-pairs-of-30"] and "source" in cells[0]
+    assert [cell.law for cell in cells] == ["1v1-normal-0.75", "three-pairs-of-30"] and cells[0].source
     recorder = Recorder("law")
     trial(Pack(tuple(cells)), recorder)
     answered = {law: final["answered"] for law, final in recorder.finals.items()}

@@ -11,6 +11,10 @@ from tests.refusals import refused
 from tests.sweeps.recorder import Recorder
 
 
+def cell_of(folder, sets):
+    return reading.ReaderCell(data=folder, sets=sets, content="made-up", prior=1, figures=1, seed=0)
+
+
 @pytest.fixture
 def made_up(monkeypatch):
     of = of_known_error(sets=400)
@@ -19,7 +23,7 @@ def made_up(monkeypatch):
 
 
 def test_readings_of_left_out_families_are_kept_and_counted(made_up):
-    cell = {"seed": 0, "data": "made-up", "sets": 400, "prior": 1, "figures": 1}
+    cell = cell_of("made-up", 400)
     recorder = Recorder("seed")
     reading.trial(Pack((cell,)), recorder)
     table, final = pd.DataFrame(recorder.tables[0,]), recorder.finals[0,]
@@ -33,10 +37,10 @@ def test_readings_of_left_out_families_are_kept_and_counted(made_up):
 
 def test_a_folder_without_simulated_data_sets_is_refused(tmp_path):
     with refused("data", "few"):
-        reading.check({"data": str(tmp_path), "sets": 1000, "seed": 0})
+        reading.check(cell_of(str(tmp_path), 1000))
 
 
 def test_the_digest_is_that_of_figures_and_truths(made_up):
-    cell = {"data": "made-up", "sets": 400}
+    cell = cell_of("made-up", 400)
     (one,) = reading.data(cell)
     assert one.entry["digest"] == reading.data(cell)[0].entry["digest"] and not one.endless

@@ -17,9 +17,9 @@ def cells_of(profile="smoke", **overrides):
 
 def test_no_number_is_in_two_cells():
     cells = cells_of("laptop")
-    numbers = [range(cell["block"] * cell["sets"], (cell["block"] + 1) * cell["sets"]) for cell in cells]
+    numbers = [range(cell.block * cell.sets, (cell.block + 1) * cell.sets) for cell in cells]
     assert sum(map(len, numbers)) == len({number for each in numbers for number in each}) == 10_000
-    assert all(cell["prior"] == prior.VERSION and cell["figures"] == figures.VERSION for cell in cells)
+    assert all(cell.prior == prior.VERSION and cell.figures == figures.VERSION for cell in cells)
 
 
 def test_a_row_can_be_computed_again_from_its_number():
