@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from infoscope import examples
-from infoscope.estimators import Angle, estimate
+from infoscope.estimators import Angle
 from infoscope.estimators.independence import independence_test
 from tests.refusals import refused
 
@@ -47,15 +47,6 @@ def test_spikes_have_ties_a_silent_neuron_and_an_axis():
     assert table["orientation"].between(0, 165).all() and table.filter(like="n0").dtypes.unique() == [np.int64]
     near = table.groupby("orientation")["n01"].mean()
     assert near[165] == pytest.approx(near[15], rel=0.3) and near[0] > 5 * near[90]  # 165 and 15 are as far from 0
-
-
-def test_genes_of_a_module_tell_the_same():
-    """The other genes tell of the phenotype by way of g03 and g13 only: without these, less is left."""
-    table = examples.genes()
-    correlations = table[["g01", "g03", "g13", "g15"]].corr()
-    assert correlations.loc["g01", "g03"] > 0.6 and abs(correlations.loc["g03", "g13"]) < 0.2
-    together = estimate(table[["g03", "g13"]], table["phenotype"], "gcmi")
-    assert together > estimate(table[["g01", "g15"]], table["phenotype"], "gcmi") > 0.1
 
 
 def test_a_survey_has_households_and_round_incomes():

@@ -1,6 +1,5 @@
 """Domain data sets: what they are made of, what they give back, and that no split tears a group apart."""
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -38,11 +37,6 @@ def test_labels_are_coded_and_groups_stay():
     assert data.domain_names == ("a", "b") and [data.domain_names[code] for code in data.d] == D
     assert data.groups.tolist() == GROUPS
     assert all(labels.dtype == np.int64 for labels in (data.y, data.d, data.groups))
-
-
-def test_names_that_are_given_are_kept_although_a_class_has_no_items():
-    data = twelve(class_names=("zero", "one", "two"))
-    assert data.y.tolist() == Y and data.class_names == ("zero", "one", "two")
 
 
 def test_groups_of_text_are_numbered_and_groups_left_out_are_items():
@@ -90,12 +84,6 @@ def test_a_subset_keeps_codes_groups_and_images():
     assert part.class_names == data.class_names and data.subset(data.d == 0).name == "arrays (6 of 12)"
 
 
-def test_a_data_set_survives_pickling():
-    data = twelve().resized(4).subset([5, 6])
-    assert torch.equal(pickle.loads(pickle.dumps(data)).images([1]), data.images([1]))
-    assert repr(data).startswith("DomainDataset(") and "2 items (3, 4, 4)" in repr(data)
-
-
 def test_resized_is_what_pillow_makes_to_a_grey_level():
     data = twelve().resized((3, 4))
     assert data.image_shape == (3, 3, 4) and data.resized((3, 4)) is data
@@ -124,9 +112,8 @@ class TestSplit:
     """Groups that are in every domain, and groups that are in one."""
 
     @pytest.mark.parametrize("held_out", [None, 1])
-    @pytest.mark.parametrize("seed", range(5))
-    def test_no_group_is_in_two_parts(self, held_out, seed):
-        split = crossed().split(held_out, 0.25, generator(seed))
+    def test_no_group_is_in_two_parts(self, held_out):
+        split = crossed().split(held_out, 0.25, generator())
         seen = [set(part.groups.tolist()) for part in split]
         assert not (seen[0] & seen[1] or seen[0] & seen[2] or seen[1] & seen[2])
 
@@ -139,13 +126,6 @@ class TestSplit:
         in_domain = crossed().split(None, 0.25, generator())
         assert all(set(part.d.tolist()) == {0, 1, 2} for part in in_domain)
         assert sum(map(len, in_domain)) == 180
-
-    def test_classes_are_spread_evenly(self):
-        """15 groups of each of 4 classes: every part has its share of each to within one."""
-        split = crossed().split(0, 0.25, generator(3), test=0.4)
-        for part, expected in ((split.test, 6), (split.validation, 2.25), (split.train, 6.75)):
-            groups = part.subset(part.d == part.d[0])
-            assert np.abs(np.bincount(groups.y, minlength=4) - expected).max() < 2
 
     def test_groups_of_the_held_out_domain_alone_are_all_tested(self):
         d = np.repeat([0, 1, 2], 20)
@@ -168,24 +148,23 @@ class TestSplit:
     def test_a_class_that_training_lost_is_refused(self):
         data = DomainDataset.of_arrays(np.zeros((40, 1)), [0] * 39 + [1], [0] * 40)
         losses = 0
-        for seed in range(200):
+        for seed in range(50):
             try:
                 split = data.split(None, 0.5, generator(seed), test=0.5)
                 assert set(split.train.y) == {0, 1}
             except TooFew as error:
                 losses += 1
                 assert error.argument == "validation and test" and "['1']" in str(error)
-        # The lone item is in training with probability 1/4: no refusal, or 200, has a chance below 1e-20.
-        assert 0 < losses < 200
+        # The lone item is in training with probability 1/4: no refusal, or 50, has a chance below 1e-6.
+        assert 0 < losses < 50
 
 
 STRATA = np.random.default_rng(0).permutation(np.repeat([0, 1, 2, 3], [50, 30, 17, 1]))
 
 
-@pytest.mark.parametrize("fraction", [0.05, 0.3, 0.5, 0.9])
-@pytest.mark.parametrize("seed", range(5))
-def test_the_number_drawn_is_within_one_of_its_expectation(fraction, seed):
-    drawn = draw_evenly(STRATA, fraction, generator(seed))
+@pytest.mark.parametrize("fraction", [0.05, 0.3, 0.9])
+def test_the_number_drawn_is_within_one_of_its_expectation(fraction):
+    drawn = draw_evenly(STRATA, fraction, generator())
     assert abs(drawn.sum() - fraction * len(STRATA)) < 1
     for stratum in range(4):
         inside = drawn[stratum == STRATA]
@@ -193,8 +172,8 @@ def test_the_number_drawn_is_within_one_of_its_expectation(fraction, seed):
 
 
 def test_each_is_drawn_with_the_probability_asked_for():
-    """Counts over 2,000 draws are binomial; all 98 within the two-sided 1e-8 bounds: a false alarm once in 1e6."""
+    """Counts over 500 draws are binomial; all 98 within the two-sided 1e-8 bounds: a false alarm once in 1e6."""
     shared = generator()
-    counts = sum(draw_evenly(STRATA, 0.3, shared).astype(int) for _ in range(2000))
-    low, high = binom.interval(1 - 1e-8, 2000, 0.3)
+    counts = sum(draw_evenly(STRATA, 0.3, shared).astype(int) for _ in range(500))
+    low, high = binom.interval(1 - 1e-8, 500, 0.3)
     assert (low <= counts).all() and (counts <= high).all()

@@ -6,7 +6,7 @@ import torch
 from PIL import Image
 
 from infoscope.data import ImagePool, mnist, rotated_mnist
-from tests.data.common import generator, with_real_data
+from tests.data.common import with_real_data
 
 ANGLES = (0, 15, 30, 45, 60, 75)
 NOISE = ImagePool(
@@ -37,32 +37,10 @@ def test_diva_has_the_same_digits_at_every_angle():
         assert np.bincount(data.y[data.d == domain]).tolist() == [100] * 10
 
 
-def test_the_published_split_tests_known_digits_and_the_default_does_not():
-    data = rotated_mnist(base="digits")
-    published = data.split("75", None, generator(), disjoint=False)
-    assert len(published.train) == 5000 and len(published.test) == 1000
-    assert set(published.test.groups) <= set(published.train.groups)
-    ours = data.split("75", 0.2, generator())
-    assert len(ours.test) == 200 and len(ours.train) + len(ours.validation) == 4000
-    assert not set(ours.test.groups) & {*ours.train.groups, *ours.validation.groups}
-
-
 def test_domainbed_has_each_digit_at_one_angle():
     data = rotated_mnist(protocol="domainbed", base="digits")
     assert len(data) == len(set(data.groups)) == 1797
     assert np.ptp(np.bincount(data.d)) <= 1
-    split = data.split("75", 0.2, generator())
-    assert len(split.test) == (data.d == 5).sum()
-    assert len(split.train) + len(split.validation) + len(split.test) == 1797
-
-
-@with_real_data
-def test_real_digits():
-    data = rotated_mnist()
-    assert "mnist-train" in data.name and len(data) == 6000
-    pool = mnist("train")
-    assert torch.equal((data.images([5]) * 255).round().byte()[0, 0], pool.images[data.groups[5]])
-    assert (pool.labels.numpy()[data.groups] == data.y).all()
 
 
 @with_real_data

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from infoscope.data import dsprites, factor_data
-from tests.data.common import is_grid, places_of, with_real_data
+from tests.data.common import is_grid
 from tests.refusals import refused
 
 FULL, GRID, SUBSET = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz", "dsprites_downsampled.npz", "dsprites_subset.npz"
@@ -111,35 +110,3 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
     path.write_bytes({"cut": content[: len(content) // 2], "changed": content, "empty": b""}[damage])
     with refused(str(path), "file"):
         dsprites(tmp_path)
-
-
-@with_real_data
-def test_the_real_grid():
-    dataset = factor_data()
-    assert dataset.name.startswith("dsprites") and not dataset.synthetic
-    assert dataset.factor_sizes == (3, 6, 10, 16, 16) and is_grid(dataset) and dataset.image_shape == (1, 64, 64)
-    assert np.array_equal(places_of(dataset, dataset.factors[::97]), np.arange(len(dataset))[::97])
-    images = dataset.images(np.flatnonzero(dataset.factors[:, 1] == 5)[::50])
-    assert set(images.unique().tolist()) == {0.0, 1.0}
-
-
-@with_real_data
-def test_the_real_subset():
-    """As many factor values as the full set, no combination twice, and the first and last orientation alike."""
-    dataset = dsprites(part="subset")
-    assert dataset.factor_sizes == (3, 6, 40, 32, 32) and len(dataset) == 20_000 and not is_grid(dataset)
-    assert len(np.unique(dataset.factors, axis=0)) == len(dataset)
-    where = {tuple(row): place for place, row in enumerate(dataset.factors.tolist())}
-    pairs = [(where[row], where[(*row[:2], 39, *row[3:])]) for row in where if (*row[:2], 39, *row[3:]) in where]
-    pairs = np.array([pair for pair in pairs if dataset.factors[pair[0], 2] == 0])
-    assert len(pairs) >= 5
-    assert torch.equal(dataset.images(pairs[:, 0]), dataset.images(pairs[:, 1]))
-
-
-@with_real_data
-def test_parts_agree_on_their_common_images():
-    grid, subset = dsprites(), dsprites(part="subset")
-    common = np.flatnonzero((subset.factors % [1, 1, 4, 2, 2] == 0).all(axis=1))
-    assert len(common) > 1000
-    places = places_of(grid, subset.factors[common] // [1, 1, 4, 2, 2])
-    assert torch.equal(subset.images(common), grid.images(places))

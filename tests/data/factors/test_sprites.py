@@ -1,7 +1,6 @@
 """Generated sprites: the exact grid, its outlines, symmetries and positions, and how they compare to dSprites."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -11,14 +10,7 @@ from matplotlib.path import Path
 from infoscope.data import FactorDataset, dsprites, sprites
 from tests.data.common import is_grid, places_of, with_real_data
 
-SHAPES = {"square": 0, "ellipse": 1, "heart": 2}
 # In sides of the image. The heart's curve has the area 180 pi and the width 32, in units of 0.3 / 29.
-AREA = {"square": 0.3**2, "ellipse": math.pi * 0.1994 * 0.1128, "heart": 180 * math.pi * (0.3 / 32) * (0.3 / 29)}
-
-
-def one(dataset: FactorDataset, *codes: int) -> torch.Tensor:
-    """The image of these codes, bool [H, W]."""
-    return dataset.images(places_of(dataset, np.array([codes])))[0, 0] > 0
 
 
 def test_the_grid_is_complete_and_in_order():
@@ -41,25 +33,6 @@ def test_the_default_has_the_published_values():
     assert np.allclose(x, np.linspace(0, 1, 32)[::2]) and np.array_equal(x, y)
 
 
-def test_the_full_grid_is_there_without_being_made():
-    dataset = sprites(3, 6, 40, 32)
-    assert len(dataset) == 737_280
-    some = dataset.sample(500, torch.Generator().manual_seed(0))
-    images = dataset.images(some)
-    assert set(images.unique().tolist()) == {0.0, 1.0}
-    assert images.flatten(1).any(1).all()
-
-
-def test_a_thinner_grid_has_the_images_of_the_full_one():
-    full, thin = sprites(3, 6, 40, 32, resolution=32), sprites(resolution=32)
-    thinned = full.thinned({"orientation": 4, "posX": 2, "posY": 2})
-    assert np.array_equal(thinned.factors, thin.factors)
-    for ours, theirs in zip(thinned.factor_values, thin.factor_values):
-        assert np.array_equal(ours, theirs)
-    some = np.random.default_rng(0).choice(len(thin), 3000, replace=False)
-    assert torch.equal(thinned.images(some), thin.images(some))
-
-
 def test_images_depend_on_their_index_only():
     """The same alone, in another order, in a batch of more than are rendered at once, and from another data set."""
     dataset = sprites(resolution=32)
@@ -67,39 +40,6 @@ def test_images_depend_on_their_index_only():
     images = dataset.images(some)
     assert torch.equal(images, sprites(resolution=32).images(some[::-1].copy()).flip(0))
     assert torch.equal(images[:20], torch.cat([dataset.images([place]) for place in some[:20]]))
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_outlines_have_their_areas_at_every_scale(shape):
-    """At 512 pixels the area is right to the pixels of the outline: a half in each of fewer than 1,000."""
-    dataset = sprites(3, 6, 3, 2, resolution=512)
-    for scale, turn in itertools.product(range(6), range(3)):
-        expected = AREA[shape] * float(dataset.factor_values[1][scale]) ** 2
-        area = one(dataset, SHAPES[shape], scale, turn, 1, 0).double().mean().item()
-        assert area == pytest.approx(expected, rel=0.01), (scale, turn)
-
-
-@pytest.mark.parametrize("resolution", [16, 33])
-def test_no_sprite_is_cut_off(resolution):
-    """The largest sprites in the corners leave the border free, and have as many pixels as in the middle: the edges of
-    a square make a row and a column of 0.3 sides more or less."""
-    dataset = sprites(3, 6, 40, 32, resolution)
-    for shape, turn in itertools.product(range(3), range(0, 40, 3)):
-        corners = [one(dataset, shape, 5, turn, a, b) for a, b in itertools.product((0, 31), repeat=2)]
-        middle = one(dataset, shape, 5, turn, 15, 16).sum().item()
-        for image in corners:
-            assert image.sum().item() == pytest.approx(middle, abs=0.6 * resolution + 1)
-            assert not (image[0].any() or image[-1].any() or image[:, 0].any() or image[:, -1].any())
-
-
-def test_what_orientation_cannot_tell():
-    """A square is the same after a quarter turn, an ellipse after a half, and everything after a whole one, which is
-    the last of 40 orientations; no other pair of orientations gives the same images."""
-    dataset = sprites(3, 6, 40, 2, 64)
-    for shape in range(3):
-        images = torch.stack([one(dataset, shape, 5, turn, 1, 0) for turn in range(40)]).flatten(1)
-        same = (images[:, None] == images).all(2).nonzero()
-        assert same[same[:, 0] < same[:, 1]].tolist() == [[0, 39]]
 
 
 def plain(codes: np.ndarray, dataset: FactorDataset) -> np.ndarray:

@@ -11,15 +11,7 @@ from infoscope.data import ChannelPairs, channel_information, crossover_for
 LN2 = math.log(2.0)
 
 
-@pytest.mark.parametrize(
-    ("bits", "crossover"), [(2, 0.243004), (4, 0.146102), (6, 0.079383), (8, 0.031124), (10, 0.0), (0, 0.5)]
-)
-def test_crossovers_of_the_benchmark(bits, crossover):
-    """The exact solutions for ten sources, where the published grid gives 0.243, 0.146, 0.079, 0.031 and 0."""
-    assert crossover_for(bits * LN2, 10) == pytest.approx(crossover, abs=5e-7)
-
-
-@pytest.mark.parametrize("crossover", [0.01, 0.11, 0.24, 0.25, 0.26, 0.4, 0.499])
+@pytest.mark.parametrize("crossover", [0.01, 0.24, 0.26, 0.499])
 def test_information_is_ln2_minus_the_binary_entropy(crossover):
     entropy = -crossover * math.log(crossover) - (1 - crossover) * math.log(1 - crossover)
     assert channel_information(crossover, 7) == pytest.approx(7 * (LN2 - entropy), abs=1e-14)
@@ -33,28 +25,20 @@ def test_information_near_one_half_follows_its_series(contrast):
     assert channel_information(crossover, 1) == pytest.approx(d**2 / 2 + d**4 / 12, rel=1e-12)
 
 
-@pytest.mark.parametrize("sources", [1, 10, 100])
-@pytest.mark.parametrize(
-    "share", [1e-18, 1e-12, 1e-6, 1e-3, 0.1, 0.188, 0.1888, 0.2, 0.5, 0.9, 0.999, 1 - 1e-6, 1 - 1e-12, 1 - 1e-14]
-)
-def test_round_trip(share, sources):
-    information = share * sources * LN2
-    returned = channel_information(crossover_for(information, sources), sources)
+@pytest.mark.parametrize("share", [1e-18, 1e-6, 0.1, 0.188, 0.1888, 0.9, 1 - 1e-6, 1 - 1e-14])
+def test_round_trip(share):
+    information = share * 10 * LN2
+    returned = channel_information(crossover_for(information, 10), 10)
     assert returned == pytest.approx(information, rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize("sources", [1, 3, 10, 49, 100])
+@pytest.mark.parametrize("sources", [1, 49])
 def test_the_ends_are_exact(sources):
     assert crossover_for(sources * LN2, sources) == 0.0
     assert crossover_for(math.log(2.0**sources), sources) == 0.0
     assert crossover_for(0.0, sources) == 0.5
     assert channel_information(0.5, sources) == 0.0
     assert channel_information(0.0, sources) == sources * LN2
-
-
-def test_more_information_needs_a_smaller_crossover():
-    crossovers = [crossover_for(step / 1000 * 10 * LN2, 10) for step in range(1001)]
-    assert all(a > b for a, b in itertools.pairwise(crossovers))
 
 
 @pytest.mark.parametrize("crossover", [0.0, 0.1, 0.5])

@@ -51,17 +51,12 @@ def sampled(pool: ImagePool, grid: tuple[int, int, int], size: int | tuple[int, 
     ("pool", "grid", "size"),
     [
         (noise(28, 28), (1, 2, 5), 64),
-        *((noise(28, 28), (1, side, side), 60) for side in range(1, 11)),
-        *((noise(28, 28), (1, 1, 1), side) for side in (10, 50, 100)),
+        (noise(28, 28), (1, 10, 10), 60),
         (noise(28, 28), (1, 2, 5), (80, 96)),
-        (noise(28, 28), (1, 2, 5), (96, 80)),
         (noise(9, 13), (3, 1, 2), (61, 5)),
-        (noise(28, 28), (3, 1, 1), 20),
         (noise(9, 13), (2, 3, 4), 31),
         (noise(5, 3), (1, 1, 2), 50),
-        (fifty_of_each(), (1, 2, 5), 64),
         (fifty_of_each(), (1, 2, 5), 32),
-        (fifty_of_each(), (1, 1, 1), 7),
         (noise(2, 6), (2, 3, 1), 6),  # no resize at all
     ],
     ids=lambda value: value.name if isinstance(value, ImagePool) else str(value),
@@ -73,10 +68,3 @@ def test_images_agree_with_pillow(pool, grid, size):
     off = np.abs(ours.round() - theirs)
     assert off.max() <= 1
     assert off.mean() < 2e-3
-
-
-def test_values_lie_between_0_and_1():
-    """Black and white patches make the kernel overshoot on both sides."""
-    black_and_white = ImagePool((noise(7, 7).images > 127).byte() * 255, LABELS, "black and white")
-    x, _ = ImagePairs(black_and_white, (1, 2, 2), 40).sample(20, torch.Generator().manual_seed(0))
-    assert (x.amin(), x.amax()) == (0.0, 1.0)

@@ -44,10 +44,10 @@ def p_value(counts: torch.Tensor, probabilities: torch.Tensor) -> float:
     return chi2.sf(statistic, int(possible.sum()) - 1)
 
 
-@pytest.mark.parametrize("crossover", [0.0, 0.15, 0.5])
 @pytest.mark.parametrize("domain", ["images", "text"])
-def test_joint_distribution_of_the_items(domain, crossover):
+def test_joint_distribution_of_the_items(domain):
     """Chi-square over all pairs of items (class frequencies, flips and partners at once); false-alarm rate 1e-6."""
+    crossover = 0.15
     x, y = drawn(domain, crossover)
     counts = (x * ITEMS + y).flatten().bincount(minlength=ITEMS**2).view(ITEMS, ITEMS).double()
     probabilities = joint_probabilities(crossover)

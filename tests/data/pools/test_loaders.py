@@ -73,14 +73,6 @@ def test_digits_are_those_of_scikit_learn():
     assert pool.images.max() == 255
 
 
-def test_zeros_and_ones_of_the_digits_can_be_distinguished():
-    """The premise of the nominal information: a nearest neighbour among the others is of the same class."""
-    pool = digits().restrict((0, 1))
-    x = pool.images.flatten(1).double()
-    nearest = torch.cdist(x, x).fill_diagonal_(torch.inf).argmin(1)
-    assert torch.equal(pool.labels[nearest], pool.labels)
-
-
 def test_files_are_read_from_a_root_or_the_folder_of_the_variable(root, monkeypatch):
     monkeypatch.setenv("INFOSCOPE_DATA", str(root))
     assert data_root() == root
@@ -196,30 +188,16 @@ def test_cifar10_as_its_authors_store_it(tmp_path, torchvision):
     assert calls == [(tmp_path, False, False)]
 
 
-@pytest.mark.slow
-def test_damaged_cifar10_files_are_refused_before_they_are_unpacked(tmp_path):
-    """Slow because it imports torchvision itself: the files are pickles, which it opens only when their checksums are
-    the published ones."""
-    pytest.importorskip("torchvision")
-    (tmp_path / "cifar-10-batches-py").mkdir()
-    (tmp_path / "cifar-10-batches-py" / "test_batch").write_bytes(b"none")
-    with pytest.raises(FileNotFoundError, match="cifar-10-batches-py.*corrupted"):
-        cifar10("test", root=tmp_path)
-
-
 @with_real_data
 def test_real_pools():
     """The usual channel means of CIFAR-10, which its first 4,000 images meet to 0.3 %; the published class counts of
-    MNIST's training set and its usual mean; the sizes of the embeddings."""
+    MNIST's training set and the sizes of the embeddings."""
     pool = cifar10()
     assert pool.images.shape[1:] == (32, 32, 3) and pool.classes == tuple(range(10))
     means = pool.images.double().mean((0, 1, 2)) / 255
     assert means.tolist() == pytest.approx([0.4914, 0.4822, 0.4465], abs=0.003)
     pool = mnist()
     assert pool.labels.bincount().tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
-    assert pool.images.float().mean().item() / 255 == pytest.approx(0.1307, abs=5e-5)
-    assert len(pool.restrict((0, 1)).images) == 12_665
-    for encoder in ("bert", "roberta"):
-        pool = imdb_embeddings(encoder)
-        assert pool.vectors.shape == (25_000, 768)
-        assert pool.labels.bincount().tolist() == [12_500, 12_500]
+    pool = imdb_embeddings()
+    assert pool.vectors.shape == (25_000, 768)
+    assert pool.labels.bincount().tolist() == [12_500, 12_500]

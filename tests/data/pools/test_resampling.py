@@ -7,10 +7,10 @@ from PIL import Image
 from infoscope.data.pools.canvas import bands, resampling_weights
 
 LENGTHS = [
-    *((28, side) for side in (7, 10, 20, 28, 50, 56, 60, 61, 64, 100)),
-    *((28 * side, 60) for side in range(2, 11)),
-    *((length, side) for length in (56, 140) for side in (32, 64, 80, 96, 128)),
-    *((32, side) for side in (20, 32, 64, 224)),
+    *((28, side) for side in (7, 28, 61, 100)),
+    *((28 * side, 60) for side in (3, 10)),
+    (140, 96),
+    (32, 224),
 ]
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import integrate, special, stats
+from scipy import special, stats
 
 from infoscope.data.prior import latent, linear, quadrature, scalar
-from infoscope.data.prior.noise import NOISES, draw_function, interaction_predictor, projected_predictor
+from infoscope.data.prior.noise import NOISES, interaction_predictor, projected_predictor
 from infoscope.data.prior.parts import Request
 from infoscope.data.prior.quadrature import KINDS, Observation, draw_observation
 
@@ -62,18 +62,16 @@ SCALAR = {
 
 
 @pytest.mark.parametrize("name", SCALAR)
-@pytest.mark.parametrize("tied", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("tied", [(False, False), (True, False), (False, True)])
 def test_scored_pairs_agree_with_tables_of_many_draws(name, tied):
-    for seed in range(2):
-        part = SCALAR[name](request(nats=(0.15, 0.7)[seed], tied=tied), generator(seed, *tied, len(name)))
-        check_by_table(part, cells=CELLS if any(tied) else 4 * CELLS, rows=ROWS if any(tied) else 3 * ROWS)
+    part = SCALAR[name](request(nats=0.7, tied=tied), generator(1, *tied, len(name)))
+    check_by_table(part, cells=CELLS if any(tied) else 3 * CELLS)
 
 
 @pytest.mark.parametrize("maker", [scalar.additive_noise, scalar.label_of_numbers, latent.labelled_clusters,
                                    latent.rings_and_tori, latent.tuned_counts, latent.questionnaires])  # fmt: skip
 def test_labels_agree_with_tables_of_many_draws(maker):
-    for seed in range(2):
-        check_by_table(maker(request(y="categories", nats=(0.2, 0.8)[seed], tied=(seed == 1, False)), generator(seed)))
+    check_by_table(maker(request(y="categories", nats=0.8, tied=(True, False)), generator(1)))
 
 
 @pytest.mark.parametrize("maker", [latent.clusters, latent.shared_factors, latent.rings_and_tori, latent.tuned_counts,
@@ -90,45 +88,19 @@ def test_times_with_events_and_several_columns_agree_with_tables():
     check_by_table(latent.clusters(request("both", "both", 0.3), generator(9)), cells=12, below=(0.05, 0.3))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_unordered_categories_agree_with_the_table_of_many_draws(seed):
+@pytest.mark.parametrize("maker", [latent.associations, latent.hidden_classes, latent.look_up])
+def test_unordered_categories_agree_with_the_table_of_many_draws(maker):
     """Of a few columns with few levels, so that the table of the draws has hardly any bias."""
-    for maker in (latent.associations, latent.hidden_classes, latent.look_up):
-        part = maker(request("categories", "categories", (0.1, 0.4, 1.2)[seed], (2, 2)), generator(seed, 4))
-        truth, error = part.truth(generator(2))
-        assert error == 0
-        drawn = (
-            np.unique(variable.labels, axis=0, return_inverse=True)[1] for variable in part.draw(4 * ROWS, generator(3))
-        )
-        assert of_codes(*drawn) == pytest.approx(truth, abs=0.004 + 0.01 * truth)
-
-
-def test_clusters_that_are_looked_up_agree_with_tables_of_many_draws():
-    """Of two columns, which a table of many cells can hold."""
-    wanted = request(y="categories", nats=0.5, columns=(4, 1))
-    parts = [latent.look_up(wanted, generator(seed, 8)) for seed in range(24)]
-    of_two = [part for part in parts if part.description.split(" levels")[0].count(" x ") == 1]
-    assert len(of_two) > 3
-    for part in of_two[:4]:
-        check_by_table(part, 3 * ROWS, 3 * CELLS)
-
-
-def test_cells_of_several_labels_are_what_their_densities_say():
-    """The exact table and the Monte Carlo over rows have the same information."""
-    channels = tuple(generator(1, size).dirichlet(np.ones(size), size=4) for size in (3, 2, 4))
-    x, y = latent.Labels(channels), latent.Labels((np.eye(4),))
-    states = generator(5).dirichlet(np.ones(16)).reshape(4, 4)
-    exact, error = latent.latent_part("clusters", "", states, x, y).truth(generator())
-    assert error == 0 and x.cells.shape == (4, 24) and x.cells.sum(axis=1) == pytest.approx(np.ones(4))
-    draw = latent.cell_sampler(states)
-    logs = latent.monte_carlo(
-        lambda g: latent._divergences(x.log_density(x.sample(draw(20_000, g)[0], g)), states), generator(6)
-    )
-    assert logs[0] == pytest.approx(exact, abs=4 * logs[1])
+    part = maker(request("categories", "categories", 0.4, (2, 2)), generator(1, 4))
+    truth, error = part.truth(generator(2))
+    assert error == 0
+    drawn = (variable.labels.T for variable in part.draw(ROWS, generator(3)))
+    x, y = (np.ravel_multi_index(labels, labels.max(axis=1) + 1) for labels in drawn)
+    assert of_codes(x, y) == pytest.approx(truth, abs=0.008 + 0.01 * truth)
 
 
 def test_a_sum_modulo_a_number_informs_through_all_columns_only():
-    seeds = range(40)
+    seeds = range(24)
     parts = [latent.look_up(request("categories", "categories", 0.6, (4, 1)), generator(seed)) for seed in seeds]
     sums = [part for part in parts if "sum of 2 x 2 x" in part.description]
     assert sums
@@ -146,7 +118,7 @@ def test_control_variate_is_unbiased_where_pairs_are_impossible():
     assert abs(nats - quadrature.table_information(table_)) < 4 * error + 1e-4
 
 
-@pytest.mark.parametrize("rho", [0.1, 0.6, 0.97])
+@pytest.mark.parametrize("rho", [0.1, 0.97])
 def test_quadrature_of_a_normal_is_the_closed_form(rho):
     spread = np.sqrt(1 - rho**2)
     pair = quadrature.ScoredPair(
@@ -182,22 +154,6 @@ def test_conditionals_of_copulas_have_uniform_margins(name):
         assert mass @ np.diff(h, axis=1) == pytest.approx(mass, abs=2e-5)
 
 
-def test_clayton_copula_agrees_with_its_density():
-    theta, g = 1.44, generator(1)
-    frailty = g.gamma(1 / theta, size=400_000)
-    u, v = ((1 + g.exponential(size=400_000) / frailty) ** (-1 / theta) for _ in range(2))
-    total = np.log(u**-theta + v**-theta - 1)
-    logs = np.log(1 + theta) - (1 + theta) * np.log(u * v) - (2 + 1 / theta) * total
-    given = scalar.COPULAS["Clayton"][0]
-
-    def cdf(e, s):
-        return given(*(np.clip(special.ndtr(value), 1e-14, 1 - 1e-14) for value in (e, s)), theta)
-
-    pair = quadrature.ScoredPair(scalar.NORMAL_X, cdf, None)
-    found = quadrature.information(pair, None, None, special.ndtri(v[:2000]))
-    assert found == pytest.approx(logs.mean(), abs=4 * logs.std() / 632)
-
-
 def test_noise_shapes_draw_from_their_distribution_functions():
     for seed, name in enumerate(sorted(NOISES)):
         noise = NOISES[name](generator(seed))
@@ -214,26 +170,6 @@ def test_predictors_draw_from_their_quantile_functions():
         assert (drawn >= levels - 0.02).all() and (np.abs(drawn - levels).max() < 0.02 or "parity" in predictor.name)
 
 
-@pytest.mark.parametrize("function", ["linear", "cubic", "sine", "dose-response"])
-def test_additive_noise_is_entropy_of_y_less_entropy_of_noise(function):
-    signal, sigma = draw_function(generator(8), function)[1], 0.4
-    pair = quadrature.ScoredPair(
-        scalar.NORMAL_X, lambda e, s: special.expit((e - signal(s)) / sigma),
-        lambda s, g: signal(s) + sigma * g.logistic(size=len(s)),
-    )  # fmt: skip
-    pilot = pilot_of(pair, generator(2))
-    z = np.linspace(-7, 7, 3001)
-    y = np.sort(np.concatenate([np.linspace(-60, 60, 9001), np.linspace(-6, 6, 3001)]))
-    density = np.zeros(len(y))
-    for part in np.array_split(np.arange(len(y)), 40):
-        v = (y[part] - signal(z)[:, None]) / sigma
-        logistic = special.expit(v) * special.expit(-v)
-        density[part] = integrate.trapezoid(stats.norm.pdf(z)[:, None] * logistic, z, axis=0)
-    density /= sigma
-    entropy = integrate.trapezoid(special.entr(density), y)
-    assert quadrature.information(pair, None, None, pilot) == pytest.approx(entropy - 2 - np.log(sigma), abs=3e-3)
-
-
 def of_covariance(both, p):
     covariance = np.cov(both.T)
     x, y, both = (np.linalg.slogdet(block)[1] for block in (covariance[:p, :p], covariance[p:, p:], covariance))
@@ -242,7 +178,7 @@ def of_covariance(both, p):
 
 @pytest.mark.parametrize("maker", [linear.normal, linear.linear_factors])
 def test_normals_agree_with_the_covariance_of_many_draws(maker):
-    for seed in range(4):
+    for seed in range(2):
         part = maker(request(columns=(6, 4), nats=0.8), generator(seed))
         x, y = part.draw(60_000, generator(seed, 1))
         found = of_covariance(np.hstack([x.numbers, y.numbers]), x.numbers.shape[1])
@@ -268,10 +204,10 @@ def test_tori_agree_with_the_noise_of_their_angles():
 
 
 def test_interactions_inform_together_only():
-    for seed in range(30):
+    for seed in range(8):
         part = scalar.interactions(request(columns=(4, 1), nats=0.6), generator(seed))
         x, y = part.draw(50_000, generator(seed, 1))
         if "parity" in part.description or "modulo" in part.description:
             assert abs(table(replace(x, numbers=x.numbers[:, :1]), y)) < 0.005
         if x.numbers.shape[1] == 2:
-            check_by_table(part, 400_000, 24, (0.05, 0.3))
+            check_by_table(part, below=(0.06, 0.3))

@@ -6,14 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 
 from infoscope.data.information import table_information
 from infoscope.data.tasks import beyond_normal, catalogue
-from infoscope.data.tasks.cases import draws
 from infoscope.data.tasks.everyday import patients
-from infoscope.data.tasks.unseen import frank_log_density, shared_volatility
-from infoscope.estimators import knn
 
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference" / "beyond_normal_tasks.csv"
 NAMES = [name for distributions in catalogue.COLLECTIONS.values() for name in distributions]
@@ -87,40 +84,11 @@ def test_bimodal_columns_have_the_stated_margins():
 # --- the mean of log p(x, y) / (p(x) p(y)) over draws: name -> (rows, its values from x and y) ---
 
 
-def _both_censored(x, y):
-    """Both are recorded as -0.5 where they are below; the correlation is 0.8."""
-    below = special.log_ndtr(-0.5)
-    of_x, of_y = (special.log_ndtr((-0.5 - 0.8 * other) / 0.6) - below for other in (y, x))
-    within = stats.norm.logpdf(y, 0.8 * x, 0.6) - stats.norm.logpdf(y)
-    both = stats.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]]).cdf([-0.5, -0.5])
-    neither = math.log(both) - 2 * below
-    return np.where(x == -0.5, np.where(y == -0.5, neither, of_x), np.where(y == -0.5, of_y, within))
-
-
-def _hermite(count):
-    points, weights = np.polynomial.hermite_e.hermegauss(count)
-    return points, weights / weights.sum()
-
-
-def _shared_volatility(x, y):
-    points, weights = _hermite(60)
-    scale = np.exp(0.75 * points)
-
-    def density(rows):
-        return np.log((stats.norm.pdf(rows[:, :, None] / scale) / scale).prod(axis=1) @ weights)
-
-    return density(np.hstack([x, y])) - density(x) - density(y)
-
-
 def _mixed_columns(x, y):
     means = dict(zip("abc", (-2.0, 0.0, 1.5)))
     centre = np.array([means[kind] for kind in x["kind"]])
     marginal = np.mean([stats.norm.pdf(y, mean, np.hypot(0.8, 0.7)) for mean in means.values()], axis=0)
     return stats.norm.logpdf(y, centre + 0.8 * x["size"], 0.7) - np.log(marginal)
-
-
-def _frank(x, y):
-    return frank_log_density(stats.gamma.cdf(x, 0.5), stats.gamma.cdf(y, 3), 6.0)
 
 
 def _label_of_one(x, y):
@@ -130,9 +98,6 @@ def _label_of_one(x, y):
 
 
 DENSITY_RATIOS = {
-    "both-censored-below": (100_000, _both_censored),
-    "frank-gamma": (100_000, _frank),
-    "shared-volatility-2": (4000, _shared_volatility),
     "mixed-columns": (100_000, _mixed_columns),
     "label-of-one-of-40": (30_000, _label_of_one),
 }
@@ -146,31 +111,7 @@ def test_the_mean_log_density_ratio_of_draws_is_the_truth(name):
     assert abs(local.mean() - catalogue.case(name).truth()[0]) < 4.5 * local.std() / math.sqrt(n) + 1e-3
 
 
-@pytest.mark.parametrize(
-    "name", ["uniform-beside-label", "zero-inflated-poisson", "rounded-gaussian", "circle", "centred-angles"]
-)
-def test_neighbours_find_it_in_many_rows(name):
-    """Where their own bias is small."""
-    of, n = catalogue.case(name), 4000
-    x, y = of.sample(n, draws(0, name, n))
-    typed = knn.Discrete(y) if y.dtype.kind == "i" else knn.Continuous(y)
-    estimate = knn.mutual_information(knn.Continuous(x), typed)
-    assert abs(estimate - of.truth()[0]) < 4.5 * estimate.standard_error + 0.03
-
-
 # --- correlations, tables and symmetries ---
-
-
-def test_limits_of_shared_scales():
-    """Without spread I = 0."""
-    assert abs(shared_volatility(3, 0.01).truth()[0]) < 1e-3
-
-
-def test_frank_has_kendalls_tau():
-    x, y = drawn("frank-gamma", 8000)
-    points = (np.arange(3000) + 0.5) / 500
-    debye = (points / np.expm1(points)).mean()  # of order 1 at 6
-    assert stats.kendalltau(x, y).statistic == pytest.approx(1 - 4 / 6 * (1 - debye), abs=0.03)
 
 
 def of_table(a, b):

