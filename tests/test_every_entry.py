@@ -75,7 +75,6 @@ OF_NUMBERS = {
     "independence_test given": lambda x, y: independence.independence_test(x, y, beside(x)).observed,
     "npeet.mi": npeet.mi,
     "pid.gaussian": lambda x, y: tuple(pid.gaussian_from_arrays(x, beside(x), y, blocks=8))[:4],
-    "pid.shared_exclusion": lambda x, y: tuple(pid.shared_exclusion(x, beside(x), y))[:4],
 }
 # Of numbers x and labels y.
 OF_LABELS = {
@@ -88,8 +87,6 @@ OF_LABELS = {
     "pvi": lambda x, y: pvi.pointwise("logistic", x, y, folds=3).pvi_bits.mean(),
     "v_information": lambda x, y: measures.estimate("logistic", x, y, folds=3),
     "label_errors": lambda x, y: label_errors.label_scores("logistic", x, y, folds=3),
-    "pid.williams_beer": lambda x, y: tuple(pid.williams_beer_from_arrays(x, beside(x), y))[:4],
-    "pid.broja": lambda x, y: tuple(pid.broja_from_arrays(x, beside(x), y, clusters=2, blocks=8))[:4],
 }
 # Slow ones, of which bad input alone is asked in full.
 REPORTS = {

@@ -29,7 +29,7 @@ from analysis.common.tables import (
 from analysis.disentanglement._scores import CROSSED, PUBLISHED, SCORES, TERMS, WHERE, WHOLE, crossed, made_of, named
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
-from sweeps.disentanglement.settings import CONCRETE, DATA_FIELDS, EFFORT
+from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT
 
 SHOWN = {name: SCORES[name] for name in PUBLISHED} | {"informativeness": WHOLE["informativeness"]}
 VOTES = ("beta_vae", "factor_vae")
@@ -54,7 +54,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         made_of(runs),
         *left_out,
     ]
-    return [scores(runs, words), bounds(runs, words), *decompositions(runs, words)]
+    return [scores(runs, words), bounds(runs, words), decomposition(runs, words)]
 
 
 def over_evaluations(runs: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -157,38 +157,33 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     return Result("bounds", figures, text, caption)
 
 
-def decompositions(runs: pd.DataFrame, words: list[str]) -> Iterator[Result]:
-    """Concrete terms below the bounds at the same latent, where runs have them."""
-    names = [name for name in CONCRETE if f"{name}/{next(iter(TERMS))}" in runs]
-    if not names:
-        return
-    pairs = {f"{name}/{term}": f"{AT_ONE}{term}" for name in names for term in TERMS}
-    outside = {
-        f"{term}_outside": np.maximum(runs[f"{pair}_low"] - runs[term], runs[term] - runs[f"{pair}_high"])
-        for term, pair in pairs.items()
-    }
-    runs = with_excess(runs, pairs.values()).assign(**outside)
+def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
+    """The terms of the Gaussian decomposition below the bounds at the same latent."""
+    gaussian = {term: f"gaussian/{term}" for term in TERMS}
+    for term, column in gaussian.items():
+        below = runs[f"{AT_ONE}{term}_low"] - runs[column]
+        above = runs[column] - runs[f"{AT_ONE}{term}_high"]
+        runs = runs.assign(**{f"{column}_outside": np.maximum(below, above)})
+    runs = with_excess(runs, [f"{AT_ONE}{term}" for term in TERMS])
     sides = [f"{AT_ONE}{term}_{side}" for term in TERMS for side in ("low", "high", "excess")]
-    figures, wide = shown(runs, [*sides, *pairs, *(f"{term}_outside" for term in pairs)])
-    found = {"bounds": {letter: interval_text(wide, f"{AT_ONE}{term}") for term, letter in TERMS.items()}}
-    for name in names:
-        found[name] = {TERMS[term]: wide[f"{name}/{term}"] + wide[f"{name}/{term}_outside"] for term in TERMS}
-    text = pd.concat([pd.DataFrame(columns).assign(by=name) for name, columns in found.items()])
+    beyond = [f"{column}_outside" for column in gaussian.values()]
+    figures, wide = shown(runs, [*sides, *gaussian.values(), *beyond])
+    of_bounds = {letter: interval_text(wide, f"{AT_ONE}{term}") for term, letter in TERMS.items()}
+    of_terms = {TERMS[term]: wide[column] + wide[f"{column}_outside"] for term, column in gaussian.items()}
+    text = pd.concat([pd.DataFrame(of_bounds).assign(by="bounds"), pd.DataFrame(of_terms).assign(by="gaussian")])
     text = text.sort_index(kind="stable").reset_index().rename(columns=TITLES)
     text = text[["model", "seed", "attack", "alpha", "by", *TERMS.values()]]
-    beyond = {name: max(runs[f"{name}/{term}_outside"].mean() for term in TERMS) for name in names}
-    outside = ", ".join(f"{name} {value:+.3f}" for name, value in beyond.items())
+    most = runs[beyond].mean().max()
     caption = [
-        f"Concrete terms beyond their bounds, at most, of H(y) (negative: inside; mean of {len(runs)} evaluations): "
-        f"{outside}.",
+        f"Gaussian terms are beyond their bounds by {most:+.3f} of H(y) at most (negative: inside; mean of {len(runs)} "
+        "evaluations).",
         "Shares of H(y) at the latent with most information about a factor, means over factors and evaluations ± "
-        "standard error over evaluations. gaussian (Venkatesh et al. 2023): by covariances, factors as numbers; "
-        "williams-beer (2010): by nearest neighbours; discrete-shared-exclusion (Makkeh et al. 2021): of five clusters "
-        "of each variable, with terms that may be below 0 by definition. These estimates differ from those of the "
-        "bounds and can be outside of them: by how much is an average over evaluations, too.",
+        "standard error over evaluations. gaussian (Venkatesh et al. 2023): by covariances, factors as numbers. These "
+        "estimates differ from those of the bounds and can be outside of them: by how much is an average over "
+        "evaluations, too.",
         *words,
     ]
-    yield Result("decompositions", figures, text, caption)
+    return Result("decompositions", figures, text, caption)
 
 
 def with_excess(runs: pd.DataFrame, pairs: Iterable[str]) -> pd.DataFrame:

@@ -48,12 +48,13 @@ def measure(
     effort: Effort,
     device: str = "cpu",
     predictors: bool = True,
-    decompositions: Sequence[str] = (),
+    gaussian: bool = False,
 ) -> Measured:
     """All scores of a posterior or, for a code without a density, of an array [N, L].
 
     The same seed draws the same votes, items and noise, so differences are paired. predictors: whether to include the
-    scores of codes, which are slow. decompositions: names in `pid.DECOMPOSITIONS`, whose terms become scores NAME/TERM.
+    scores of codes, which are slow. gaussian: whether the terms of `disentanglement.decomposed` become scores
+    gaussian/TERM.
     """
     specs = [
         spec
@@ -66,8 +67,8 @@ def measure(
         from_arrays=partial(from_arrays, method=ARRAYS, resamples=None),
     )  # fmt: skip
     scores = disentanglement.measure_scores(inputs, specs)
-    for name in decompositions:
-        scores |= {f"{name}/{term}": value for term, value in disentanglement.decomposed(inputs, name).items()}
+    if gaussian:
+        scores |= {f"gaussian/{term}": value for term, value in disentanglement.decomposed(inputs).items()}
     return Measured(scores, inputs.information)
 
 

@@ -21,7 +21,7 @@ from infoscope.tracking.sweep import plain
 from sweeps.datasets import part
 from sweeps.disentanglement import _factor_scores, _vaes, vae_zoo
 from sweeps.disentanglement._cells import Effort, ImagesCell
-from sweeps.disentanglement.settings import CONCRETE, DATA_FIELDS, MODELS
+from sweeps.disentanglement.settings import DATA_FIELDS, MODELS
 from sweeps.streams import draws
 
 ATTACKS = {"redundancy": redundancy_attack, "synergy": synergy_attack}
@@ -136,7 +136,7 @@ def trial(pack: Pack, report: Report) -> None:
                 cell,
                 pack.device,
                 predictors=False,
-                decompositions=CONCRETE,
+                gaussian=True,
             )
             found = {name: score.value for name, score in measured.scores.items()}
             found |= {f"{name}_error": score.standard_error for name, score in measured.scores.items()}
@@ -168,6 +168,6 @@ SWEEP = Sweep(
     choices={"models": MODELS, "attacks": tuple(ATTACKS)},
     replicates=("evaluation", "training_seed", "source"),
     check=check,
-    version=4,  # discrete shared exclusions
+    version=5,  # of concrete terms the Gaussian ones alone
     cost=lambda cell: float(cell.draws * len(_vaes.factor_set(cell))),
 )

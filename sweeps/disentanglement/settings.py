@@ -11,6 +11,4 @@ WITHOUT_DENSITY = tuple(name for name in MODELS if not OBJECTIVES[name].has_dens
 TRAINING = ("steps", *dict.fromkeys(
     field for name in MODELS for field in OBJECTIVES[name].settings() if field not in ("weight", "share")
 ))  # fmt: skip
-# decompositions of attacked representations, in addition to the bounds
-CONCRETE = ("gaussian", "williams-beer", "discrete-shared-exclusion")
 CRITERION = "criterion"  # the metric of a search

@@ -141,7 +141,7 @@ SWEEP = Sweep(
     choices={"models": MODELS},
     ranges=("relative_weights", "relative_rates"),
     check=check,
-    version=2,  # InfoMEC, minimality and sufficiency
+    version=2,  # InfoMEC and sufficiency
     cost=_vaes.cost,
     search=Search(CRITERION, "max", scheduler=asha, space=space, trials=lambda profile: profile.trials, seed=0),
 )

@@ -168,7 +168,7 @@ SWEEP = Sweep(
     axes=("models", "relative_weights", "seeds"),
     data=_vaes.data_sets,
     check=check,
-    version=2,  # InfoMEC, minimality and sufficiency
+    version=2,  # InfoMEC and sufficiency
     cost=_vaes.cost,
     best=("unibound", "max"),
 )

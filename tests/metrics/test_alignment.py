@@ -20,7 +20,7 @@ FIT = tfidf_logistic().fit(["good film", "bad film"] * 10, np.tile([1, 0], 10), 
 VOTES = disentanglement.Protocol(
     "few", disentanglement.Votes(5, 60, 60), disentanglement.Votes(5, 60, 60), "logistic", N, 0.05
 )
-ALONE = [(getattr(disentanglement, name), {}) for name in ("mig", "sap", "explicitness", "minimality")] + [
+ALONE = [(getattr(disentanglement, name), {}) for name in ("mig", "sap", "explicitness")] + [
     (disentanglement.beta_vae_score, {"preset": VOTES}),
     (disentanglement.factor_vae_score, {"preset": VOTES}),
     (disentanglement.dci, {"halvings": 1}),

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.estimators.columns import Continuous, Discrete
+from infoscope.estimators.columns import Discrete
 from infoscope.estimators.families.closed_form import Gaussian, Table
 from infoscope.estimators.families.distributions import Categorical
 from infoscope.estimators.families.logistic import Logistic
@@ -158,12 +158,6 @@ PID = [
     (partial(pid.gaussian_from_arrays, A, A, A, margins="raw"), "margins", "name"),
     (partial(pid.gaussian_from_arrays, BITS, A, A), "a", "type"),
     (partial(pid.gaussian_from_arrays, A, A, A[:8]), None, "length"),
-    *((partial(pid.broja_from_arrays, A, A, A, clusters=bad), "clusters", "range") for bad in (11, 1)),
-    (partial(pid.shared_exclusion, A, Z, A), "a and b", "length"),
-    (partial(pid.shared_exclusion, A, BITS, A), "b", "type"),
-    (partial(pid.shared_exclusion, A, A + 1, [Continuous(A), BITS]), "target", "type"),
-    (partial(pid.shared_exclusion, np.round(A) / 2, np.round(Z[:, 0]) / 2, BITS), "a and b", "range"),
-    (partial(pid.williams_beer_from_arrays, A, Z, A), "target", "type"),
     (partial(pid.discrete_information, np.full((2, 2), 0.25)), "table", "shape"),
     (partial(pid.broja, SAME * 2), "table", "range"),
     (partial(pid.broja, SAME, tolerance=1e-40), "tolerance", "range"),

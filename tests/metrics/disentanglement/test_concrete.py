@@ -1,4 +1,4 @@
-"""Decompositions of codes whose terms are known, and their bounds."""
+"""The Gaussian decomposition of codes whose terms are known, and their bounds."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from infoscope.metrics.disentanglement import SCORES, Inputs, decomposed, report
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from infoscope.metrics.factor_information.result import FactorInformation
-from tests.refusals import refused
 
 FACTORS = np.tile(np.stack(np.unravel_index(np.arange(12), (3, 4)), axis=1), (60, 1))
 ENTROPY = np.log([3.0, 4.0])
@@ -37,12 +36,14 @@ def copied(seed=0):
     return FACTORS[:, [0, 0, 1]] + noise, known([[1, 1, 0], [0, 0, 1]], [[1, 1, 1], [1, 1, 0]], [1, 1])
 
 
-@pytest.mark.parametrize("decomposition, lost", [("williams-beer", 0.04), ("broja", 0.1)])
-def test_a_copy_is_redundant_and_a_latent_of_its_own_unique(decomposition, lost):
-    """One factor's information is redundant, the other's unique: half of both on the average of factors. Five clusters
-    of two latents lose a part of their information."""
-    found = decomposed(inputs_of(*copied()), decomposition)
-    assert [found[term].value for term in TERMS] == pytest.approx([0.5, 0.5, 0.0], abs=lost)
+def test_a_copy_is_redundant_and_a_latent_of_its_own_unique():
+    """One factor's information is redundant, the other's unique: half of both on the average of factors. Uniform noise
+    of a width w has log(12 var(y) / w^2) / 2 nats of normal information, more than H(y)."""
+    found = decomposed(inputs_of(*copied()))
+    nats = 0.5 * np.log(12 * FACTORS.var(axis=0) / 0.05**2)
+    redundant, unique = nats / ENTROPY / 2
+    assert found["redundant"] == pytest.approx(redundant, abs=0.05)
+    assert found["unique"] == pytest.approx(unique, abs=0.05)
     assert all(found[term].unit == "share of H(y)" and found[term].n == len(FACTORS) for term in TERMS)
     assert found["unique"].standard_error < 0.05
 
@@ -50,10 +51,10 @@ def test_a_copy_is_redundant_and_a_latent_of_its_own_unique(decomposition, lost)
 def test_terms_outside_their_bounds_have_a_note():
     codes, _ = copied()
     nothing = known([[0.1, 0, 0], [0, 0, 0.1]], [[0, 0, 0], [0, 0, 0]], [0.1, 0.1])
-    found = decomposed(inputs_of(codes, nothing), "williams-beer")
+    found = decomposed(inputs_of(codes, nothing))
     assert any("0.100 to 0.100" in note for note in found["unique"].notes)
-    wide = known([[1, 0, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]], [2, 2])  # from 0 to 1 for all three
-    found = decomposed(inputs_of(codes, wide), "broja")
+    wide = known([[9, 0, 0], [0, 0, 9]], [[9, 0, 0], [0, 0, 9]], [18, 18])  # from 0 to 9 for all three
+    found = decomposed(inputs_of(codes, wide))
     assert not any("outside" in note for term in TERMS if found[term] > 0 for note in found[term].notes)
 
 
@@ -63,9 +64,9 @@ def test_attacks_move_the_terms_of_posterior_draws():
     posterior = GaussianPosterior(spread, np.full(spread.shape, 0.3))
     plain = known([[1, 0], [0, 1]], [[0, 1], [1, 0]], [1, 1])
     wide = known([[1, 0, 0, 0], [0, 1, 0, 0]], [[1] * 4, [1] * 4], [1, 1])
-    none = decomposed(inputs_of(posterior, plain), "gaussian")
-    more = decomposed(inputs_of(redundancy_attack(posterior, 2.0), wide), "gaussian")
-    less = decomposed(inputs_of(synergy_attack(posterior, 2.0), wide), "gaussian")
+    none = decomposed(inputs_of(posterior, plain))
+    more = decomposed(inputs_of(redundancy_attack(posterior, 2.0), wide))
+    less = decomposed(inputs_of(synergy_attack(posterior, 2.0), wide))
     assert none["unique"] > 0.8 and abs(none["redundant"]) + abs(none["synergistic"]) < 0.02
     assert more["redundant"] > 0.4 and more["unique"] < none["unique"] - 0.4 and more["synergistic"] < 0.02
     assert less["synergistic"] > 0.4 and less["unique"] < none["unique"] - 0.4 and less["redundant"] < 0.02
@@ -76,12 +77,8 @@ def test_attacks_move_the_terms_of_posterior_draws():
 def test_covariances_are_undefined_for_categorical_latents():
     codes, measured = copied()
     codes[:, 1] = FACTORS[:, 0]
-    inputs = inputs_of(codes, measured, categorical=[1])
-    assert decomposed(inputs, "williams-beer")["redundant"].value == pytest.approx(0.5, abs=0.04)
-    refused = decomposed(inputs, "gaussian")["unique"]
-    assert np.isnan(refused.value) and "no covariance" in refused.notes[0]
-    refused = decomposed(inputs, "shared-exclusion")["unique"]
-    assert np.isnan(refused.value) and refused.notes
+    undefined = decomposed(inputs_of(codes, measured, categorical=[1]))["unique"]
+    assert np.isnan(undefined.value) and "no covariance" in undefined.notes[0]
 
 
 def test_a_report_has_them_after_its_scores(monkeypatch):
@@ -90,9 +87,7 @@ def test_a_report_has_them_after_its_scores(monkeypatch):
     codes, measured = copied()
     given = dict(measured=measured, progress=False, items=300)
     before = report(codes, FACTORS, **given)
-    after = report(codes, FACTORS, **given, decompositions=("gaussian", "williams-beer"))
+    after = report(codes, FACTORS, **given, gaussian=True)
     assert after.iloc[: len(before)].equals(before)
     added = [score.split(",")[0] for score in after["score"][len(before) :]]
-    assert added == [f"{term} ({name}" for name in ("gaussian", "williams-beer") for term in TERMS]
-    with refused("decompositions", "name"):
-        report(codes, FACTORS, **given, decompositions=("maximal",))
+    assert added == [f"{term} (gaussian" for term in TERMS]

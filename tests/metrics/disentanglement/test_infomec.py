@@ -12,7 +12,7 @@ from sklearn.feature_selection import mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from infoscope.metrics.disentanglement.infomec import explicitness, published_infomec
+from infoscope.metrics.disentanglement import explicitness, published_infomec
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
 from tests.refusals import refused

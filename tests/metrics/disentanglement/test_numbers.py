@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from infoscope.estimators.columns import Continuous, Discrete
-from infoscope.metrics.disentanglement import dci, explicitness, mig, minimality, published_infomec, report, sap
+from infoscope.metrics.disentanglement import dci, explicitness, mig, published_infomec, report, sap
 from infoscope.metrics.disentanglement.registry import SCORES
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.inputs import as_factors
@@ -32,8 +32,6 @@ def test_scores_of_two_numbers_have_their_closed_forms(angle_and_kind):
     factors, truth = np.column_stack([angle, other]), 1 / (1 + NOISE**2)
     for score in (sap(codes, factors), explicitness(codes, factors)):
         assert score.low - 0.01 < truth < score.high + 0.01
-    found = minimality(codes, factors)
-    assert abs(found - 1) < 4 * found.standard_error + 0.01
     trees = dci(codes, factors, 2)
     assert trees.importance.argmax(axis=0).tolist() == [0, 1] and trees.disentanglement > 0.5
     assert truth - 0.15 < trees.informativeness < truth + 0.05

@@ -7,7 +7,6 @@ jackknife alone covered it in 55 to 83 %, which fails nearly always in some term
 import numpy as np
 import pytest
 
-from infoscope.estimators.columns import Discrete
 from infoscope.metrics import pid
 
 SETS, LEAST = 40, 32
@@ -21,21 +20,6 @@ def held(decompose, truth):
         hits += [term.low <= true + 1e-6 and term.high >= true - 1e-6 for term, true in zip(found[:4], truth[:4])]
         assert all(term.low <= term.value <= term.high for term in found[:4])
     return hits
-
-
-def errors(in_a, in_b, values=2):
-    """p(target, a, b) of two readings of the target, wrong at these rates, each in any way."""
-
-    def reading(rate):
-        return np.where(np.eye(values, dtype=bool), 1 - rate, rate / (values - 1))
-
-    return np.einsum("ta,tb->tab", reading(in_a), reading(in_b)) / values
-
-
-def drawn(table, n, generator):
-    """a, b and the target [n] of a table of probabilities."""
-    target, a, b = np.unravel_index(generator.choice(table.size, n, p=table.ravel()), table.shape)
-    return Discrete(a), Discrete(b), Discrete(target)
 
 
 @pytest.mark.parametrize(
@@ -55,30 +39,11 @@ def test_two_normal_channels_of_nearly_equal_information(of_a, of_b):
     assert (held(decompose, pid.gaussian(covariance, a, b, target)) >= LEAST).all()
 
 
-@pytest.mark.parametrize("table", [errors(0.2, 0.21), errors(0.2, 0.2), errors(0.3, 0.3, values=3)])
-def test_two_readings_of_nearly_equal_error_rate(table):
-    hits = held(lambda g: pid.williams_beer_from_arrays(*drawn(table, 400, g)), pid.williams_beer(table))
-    assert (hits >= LEAST).all()
-    if table.shape == (3, 3, 3):
-        return  # the same minimum as of two values, and eight times its time
-    hits = held(lambda g: pid.broja_from_arrays(*drawn(table, 400, g), tolerance=1e-5, blocks=10), pid.broja(table))
-    assert (hits >= LEAST).all()
-
-
 def test_far_from_a_kink_the_interval_is_that_of_the_jackknife():
     generator = np.random.default_rng(0)
-    for found in (
-        pid.broja_from_arrays(*drawn(errors(0.05, 0.4), 1000, generator)),
-        pid.gaussian_from_arrays(*(generator.normal(size=(3, 500)) + np.outer([3, 0, 3], generator.normal(size=500)))),
-    ):
-        margin = found.unique_a.high - found.unique_a.value
-        assert margin == pytest.approx(found.unique_a.value - found.unique_a.low)
-        assert margin / found.unique_a.standard_error == pytest.approx(2.0, abs=0.1)
-        assert found.unique_b.high < 0.05
-
-
-def test_rows_whose_table_the_solver_finds_hard_have_terms():
-    """An uninformative source makes the minimum flat, where 1e-8 nats are out of reach."""
-    for seed in range(5):
-        found = pid.broja_from_arrays(*drawn(errors(0.2, 0.5), 500, np.random.default_rng(seed)))
-        assert found.unique_a.low < pid.broja(errors(0.2, 0.5), 1e-6).unique_a < found.unique_a.high
+    rows = generator.normal(size=(3, 500)) + np.outer([3, 0, 3], generator.normal(size=500))
+    found = pid.gaussian_from_arrays(*rows)
+    margin = found.unique_a.high - found.unique_a.value
+    assert margin == pytest.approx(found.unique_a.value - found.unique_a.low)
+    assert margin / found.unique_a.standard_error == pytest.approx(2.0, abs=0.1)
+    assert found.unique_b.high < 0.05

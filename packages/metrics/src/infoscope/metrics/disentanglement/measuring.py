@@ -136,9 +136,12 @@ def measure_scores(
 
 
 def streams_of(generator: np.random.Generator) -> Callable[[str], np.random.Generator]:
-    """The random streams of a report, one for each purpose in the order of SCORES."""
-    streams = generator.spawn(8)  # handed out from the last to the first
-    return lambda purpose: streams.pop() if streams else generator.spawn(1)[0]
+    """The random streams of a report, one for each purpose in the order of SCORES. The eleventh stays unused, so that
+    what comes after it has the draws that it always had.
+    """
+    streams = generator.spawn(11)
+    order = [*reversed(streams[:8]), streams[8], streams[9]]
+    return lambda purpose: order.pop(0) if order else generator.spawn(1)[0]
 
 
 def titled(spec: ScoreSpec, inputs: Inputs) -> str:

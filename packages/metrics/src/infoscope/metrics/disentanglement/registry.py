@@ -180,8 +180,8 @@ def _infomec() -> list[ScoreSpec]:
             for key, title, part in (("infom", "InfoM", "modularity"), ("infoc", "InfoC", "compactness"))
         ),
         ScoreSpec(
-            "infoe", "InfoE (cross-fitted)", "infomec.explicitness", "codes", "Hsu et al. 2023", "share of H(y)",
-            label="InfoE", stream="infoe", numbers=True, cost=2.0,
+            "infoe", "InfoE (cross-fitted)", "held_out_explicitness.explicitness", "codes", "Hsu et al. 2023",
+            "share of H(y)", label="InfoE", stream="infoe", numbers=True, cost=2.0,
         ),
         *published,
     ]  # fmt: skip
@@ -237,10 +237,6 @@ SCORES = {
         ScoreSpec(
             "sufficiency", "sufficiency ({how})", "information_based.information_score", "information",
             "Almudévar & Ortega 2024", "share of H(y)", ("sufficiency",), label="suff.",
-        ),
-        ScoreSpec(
-            "minimality", "minimality", "dependent_factors.minimality", "codes", "Almudévar & Ortega 2024", "share",
-            label="min.", numbers=True, stream="minimality",
         ),
         *_boosted(),
     )

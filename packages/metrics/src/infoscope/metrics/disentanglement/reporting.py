@@ -1,4 +1,4 @@
-"""Every disentanglement score of one representation in one table, and concrete decompositions next to the bounds."""
+"""Every disentanglement score of one representation in one table, and the Gaussian decomposition next to the bounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.checks import one_of
 from infoscope.errors import UnknownName
 from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
@@ -82,7 +81,7 @@ def report(
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] | bool = True,
-    decompositions: Sequence[str] = (),
+    gaussian: bool = False,
     extra: Sequence[str] = (),
 ) -> Scores:
     """One row for every score of SCORES but the extra ones: score, better (which values are the more disentangled),
@@ -95,14 +94,13 @@ def report(
     items           random items for the scores of arrays other than BetaVAE and FactorVAE; None: all
     categorical     numbers of an array's latents that are categories
     progress        called with the share done and what was done last; True: a line on standard error
-    extra, decompositions  keys of slow scores; names in pid.DECOMPOSITIONS, three more rows for each
+    gaussian        three more rows, the terms of `pid.gaussian_from_arrays` at one latent
+    extra           keys of slow scores
 
     Bounds "as published" are maximised over latents one by one; "at one latent" are those of the most informative
     latent, and add up. A score that cannot be computed is nan, with a note. ValueError: shapes that do not fit, values
     that are not finite, a factor of one value, fewer than two factors, unknown names.
     """
-    for name in decompositions:
-        one_of("decompositions", name, pid.DECOMPOSITIONS)
     longer = {key: spec for key, spec in SCORES.items() if spec.extra}
     if not set(extra) <= set(longer):
         raise UnknownName(f"extra must be some of {', '.join(longer)}, got {list(extra)}.")
@@ -120,9 +118,9 @@ def report(
         | row(score.bits if score.unit == NATS else score)
         for key, score in found.items()
     ]
-    for name in decompositions:
-        for term, value in decomposed(inputs, name).items():
-            rows.append({"score": f"{term} ({name}, at one latent)", "better": TERMS[term]} | row(value))
+    if gaussian:
+        for term, value in decomposed(inputs).items():
+            rows.append({"score": f"{term} (gaussian, at one latent)", "better": TERMS[term]} | row(value))
     return Scores(rows)
 
 
@@ -139,33 +137,29 @@ class Line:
             print(f"disentanglement: {share:.0%}, {what}, {now - self.began:.0f} s", file=sys.stderr, flush=True)
 
 
-def decomposed(inputs: Inputs, decomposition: str) -> dict[str, Estimate]:
-    """Unique, redundant and synergistic by a definition of `pid.DECOMPOSITIONS`, means over factors, shares of H(y).
+def decomposed(inputs: Inputs) -> dict[str, Estimate]:
+    """Unique, redundant and synergistic by `pid.gaussian_from_arrays`, means over factors, shares of H(y).
 
-    Sources are the latent with most information about a factor and all others. "gaussian" takes factors as numbers, the
-    others as categories. Terms outside of the bounds are noted; what a definition does not allow is nan. ValueError: an
-    unknown decomposition.
+    Sources are the latent with most information about a factor and all others; factors are taken as numbers. Terms
+    outside of the bounds are noted; what the definition does not allow is nan.
     """
-    decompose = getattr(pid, pid.DECOMPOSITIONS[one_of("decomposition", decomposition, pid.DECOMPOSITIONS)])
     information, codes = inputs.information, as_factors(inputs.factors).codes
     generator = inputs.stream("decomposition")
     rows = random_items(len(codes), inputs.items, generator)
     z = inputs.representation.draw(rows, generator) if inputs.has_density else inputs.codes[rows]
-    found = []
+    shares: dict[str, list[Estimate]] = {term: [] for term in TERMS}
     for y, latent, entropy in zip(codes[rows].T, information.best_latent(), information.entropy):
-        rest = np.delete(np.arange(z.shape[1]), latent)
-        target = _numbers(y[:, None]) if decomposition == "gaussian" else Discrete(y)
+        best = _typed(z, np.array([latent]), inputs.categorical)
+        rest = _typed(z, np.delete(np.arange(z.shape[1]), latent), inputs.categorical)
         try:
-            terms = decompose(
-                *(_typed(z, columns, inputs.categorical) for columns in (np.array([latent]), rest)), target
-            )
+            terms = pid.gaussian_from_arrays(best, rest, _numbers(y[:, None]))
         except ValueError as error:
             return {term: undefined(str(error), OF_ENTROPY, len(rows)) for term in TERMS}
-        told = (terms.unique_a, terms.redundant, terms.synergistic)
-        found.append([replace(term / entropy, unit=OF_ENTROPY) for term in told])
+        for term, value in zip(TERMS, (terms.unique_a, terms.redundant, terms.synergistic)):
+            shares[term].append(replace(value / entropy, unit=OF_ENTROPY))
     bounds, means = information.aggregated("alone"), {}
-    for term, each in zip(TERMS, zip(*found)):
-        mean = sum(each) / len(found)
+    for term, each in shares.items():
+        mean = sum(each) / len(each)
         beyond = outside(mean, getattr(bounds, f"{term}_low"), getattr(bounds, f"{term}_high"))
         means[term] = replace(mean, notes=(*mean.notes, beyond)) if beyond else mean
     return means

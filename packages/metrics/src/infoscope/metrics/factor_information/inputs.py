@@ -17,7 +17,7 @@ from infoscope.estimators.columns import Continuous, Discrete, as_matrix, catego
 
 NUMBERS_AT_ONCE = 1 << 20  # float64 values of a representation held at a time: 8 MiB
 CODING = "Code other labels column by column with numpy.unique(labels, return_inverse=True)[1]."
-NUMBERS = "SAP, DCI, InfoE, minimality and factor_information.from_arrays with method 'knn' take numbers."
+NUMBERS = "SAP, DCI, InfoE and factor_information.from_arrays with method 'knn' take numbers."
 
 Draws = Callable[[NDArray[np.int64]], Any]
 """Item indices [m] -> one draw of each item's representation [m, L]; a repeated item is drawn again."""

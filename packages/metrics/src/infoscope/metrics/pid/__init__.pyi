@@ -1,9 +1,3 @@
-from infoscope.metrics.pid.clusters import broja_from_arrays as broja_from_arrays
-from infoscope.metrics.pid.clusters import (
-    discrete_shared_exclusion_from_arrays as discrete_shared_exclusion_from_arrays,
-)
-from infoscope.metrics.pid.knn import shared_exclusion as shared_exclusion
-from infoscope.metrics.pid.knn import williams_beer_from_arrays as williams_beer_from_arrays
 from infoscope.metrics.pid.normal import gaussian as gaussian
 from infoscope.metrics.pid.normal import gaussian_from_arrays as gaussian_from_arrays
 from infoscope.metrics.pid.tables import broja as broja
@@ -12,7 +6,6 @@ from infoscope.metrics.pid.tables import discrete_shared_exclusion as discrete_s
 from infoscope.metrics.pid.tables import williams_beer as williams_beer
 from infoscope.metrics.pid.terms import APART as APART
 from infoscope.metrics.pid.terms import BRANCHES as BRANCHES
-from infoscope.metrics.pid.terms import DECOMPOSITIONS as DECOMPOSITIONS
 from infoscope.metrics.pid.terms import ROUNDING as ROUNDING
 from infoscope.metrics.pid.terms import TERMS as TERMS
 from infoscope.metrics.pid.terms import Bounds as Bounds
@@ -23,4 +16,3 @@ from infoscope.metrics.pid.terms import crossing_note as crossing_note
 from infoscope.metrics.pid.terms import either_specific as either_specific
 from infoscope.metrics.pid.terms import finite as finite
 from infoscope.metrics.pid.terms import is_low as is_low
-from infoscope.metrics.pid.terms import least_specific as least_specific

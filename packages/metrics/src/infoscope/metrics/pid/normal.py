@@ -2,12 +2,12 @@
 
 The union information is -1/2 log det P for the largest P with P <= P_a and P <= P_b, the covariances of a whitened
 target given a and given b. In the basis where P_a is the identity and P_b diagonal, P is the minimum by entry
-(Hadamard). `jackknifed` gives errors from samples, for any definition.
+(Hadamard).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
@@ -20,7 +20,7 @@ from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.column_types import as_variables
 from infoscope.estimators.columns import Angle, Continuous, Discrete
 from infoscope.estimators.result import NATS, Estimate, quantile
-from infoscope.estimators.uncertainty.subsampling import leave_one_out
+from infoscope.estimators.uncertainty.subsampling import Resamples, leave_one_out
 from infoscope.estimators.variables import Variable
 from infoscope.metrics.pid.terms import ROUNDING, Decomposition, finite
 
@@ -97,10 +97,9 @@ def gaussian_from_arrays(
     rows = np.hstack([one.continuous for one in variables])
     ends = np.cumsum([one.dim for one in variables])
     places = np.split(np.arange(ends[-1]), ends[:-1])
-    return jackknifed(
-        lambda kept: _with_branches(np.cov(rows[kept], rowvar=False), *places), len(rows), groups, blocks, generator,
-        "Gaussian PID, rank-normal margins" if margins == "rank" else "Gaussian PID",
-    )  # fmt: skip
+    plan = leave_one_out(len(rows), blocks, generator_or_default(generator), groups)
+    method = "Gaussian PID, rank-normal margins" if margins == "rank" else "Gaussian PID"
+    return _jackknifed(rows, places, plan, method)
 
 
 def _checked(covariance: ArrayLike, **rows: ArrayLike) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
@@ -152,40 +151,42 @@ def _is_typed(one: Any) -> bool:
     return any(isinstance(block, Variable | Continuous | Discrete | Angle) for block in blocks)
 
 
-def jackknifed(
-    decompose: Callable[[np.ndarray], tuple[Decomposition, NDArray[np.float64]]],
-    n: int,
-    groups: ArrayLike | None,
-    blocks: int,
-    generator: np.random.Generator | None,
+def _jackknifed(
+    rows: NDArray[np.float64],
+    places: Sequence[NDArray[np.int64]],
+    plan: Resamples,
     method: str,
-    settings: str = "",
 ) -> Decomposition:
-    """Estimates of the terms that `decompose` returns for rows [m], by the delete-block jackknife (Quenouille 1956;
-    Shao & Wu 1989), which removes bias proportional to 1 / n. Intervals include every plausible branch [B, 4] at kinks.
+    """Estimates of the terms of rows [n, d], of which `places` are the columns of a, b and the target, by the
+    delete-block jackknife (Quenouille 1956; Shao & Wu 1989), which removes bias proportional to 1 / n. Intervals
+    include every plausible branch at kinks.
     """
-    plan = leave_one_out(n, blocks, generator_or_default(generator), groups)
 
-    def stacked(rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
-        found, branches = decompose(rows)
-        return np.vstack([found[:4], branches]), found.gap
+    def branches_of(chosen: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
+        terms, branches = _with_branches(np.cov(rows[chosen], rowvar=False), *places)
+        return np.vstack([terms[:4], branches]), terms.gap
 
-    whole, gap = stacked(np.arange(n))
-    without, gaps = zip(*(stacked(np.flatnonzero(kept)) for kept in plan.weights.T))
+    whole, gap = branches_of(np.ones(len(rows), bool))  # [1 + B, 4]
+    without, gaps = zip(*map(branches_of, plan.weights.T > 0))
     mean = np.mean(without, axis=0)
     values = plan.count * whole - (plan.count - 1) * mean
     influence = sqrt((plan.count - 1) / plan.count) * (mean - np.array(without))
-    errors, reach = np.sqrt(np.sum(influence**2, axis=0)), quantile(plan.count - 1)
+    errors = np.sqrt(np.sum(influence**2, axis=0))
+    reach = quantile(plan.count - 1)
     own = np.flatnonzero(np.abs(whole - whole[0]).max(axis=1) <= gap + ROUNDING)[-1]
-    differences = np.sqrt(np.sum((influence[:, :, 0] - influence[:, own, None, 0]) ** 2, axis=0))
-    possible = np.abs(values[:, 0] - values[own, 0]) <= reach * differences + gap + ROUNDING
-    possible[0] = True
-    ends = zip((values - reach * errors)[possible].min(axis=0), (values + reach * errors)[possible].max(axis=0))
-    terms = [
-        Estimate(
-            float(value), float(error), NATS, n, method, (), settings, plan.units, plan.count - 1,
-            interval=(float(low), float(high)), influence=of,
-        )
-        for value, error, (low, high), of in zip(values[0], errors[0], ends, influence[:, 0].T)
-    ]  # fmt: skip
+    apart = influence[:, :, 0] - influence[:, own, None, 0]
+    limit = reach * np.sqrt(np.sum(apart**2, axis=0)) + gap + ROUNDING
+    plausible = np.abs(values[:, 0] - values[own, 0]) <= limit
+    plausible[0] = True
+    lows = (values - reach * errors)[plausible].min(axis=0)
+    highs = (values + reach * errors)[plausible].max(axis=0)
+    terms = []
+    for place in range(4):
+        interval = float(lows[place]), float(highs[place])
+        terms.append(
+            Estimate(
+                float(values[0, place]), float(errors[0, place]), NATS, len(rows), method, units=plan.units,
+                degrees=plan.count - 1, interval=interval, influence=influence[:, 0, place],
+            )
+        )  # fmt: skip
     return Decomposition(*terms, plan.count * gap + (plan.count - 1) * float(np.mean(gaps)))

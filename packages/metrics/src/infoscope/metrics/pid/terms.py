@@ -23,14 +23,6 @@ APART = (
     "are not clipped, and their errors are about as large"
 )
 
-DECOMPOSITIONS = {  # name in reports -> function of rows (a, b, target)
-    "gaussian": "gaussian_from_arrays",
-    "broja": "broja_from_arrays",
-    "shared-exclusion": "shared_exclusion",
-    "williams-beer": "williams_beer_from_arrays",
-    "discrete-shared-exclusion": "discrete_shared_exclusion_from_arrays",
-}
-
 
 class Bounds(NamedTuple):
     """Lower and upper bounds of the unique information of a (against b), of the redundant and the synergistic one."""
@@ -212,18 +204,6 @@ def from_redundancy(informations: tuple[float, float, float], redundant: float, 
     """The decomposition with this redundancy: the other terms follow from the three mutual informations."""
     a, b, t = informations
     return Decomposition(a - redundant, b - redundant, redundant, t - a - b + redundant, gap)
-
-
-def without_unique(found: Decomposition) -> NDArray[np.float64]:
-    """The terms [2, 4] with zero unique information of a, and of b: the branches of that kink."""
-    a, b, _ = found.informations
-    return np.array([from_redundancy(found.informations, one)[:4] for one in (a, b)])
-
-
-def least_specific(a: NDArray[np.float64], b: NDArray[np.float64], values: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The local values [n] of the less informative of a and b by value of the target (codes [n]); mean: I_min."""
-    less = np.bincount(values, weights=a) <= np.bincount(values, weights=b)
-    return np.where(less[values], a, b)
 
 
 def either_specific(

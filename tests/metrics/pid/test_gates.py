@@ -1,9 +1,8 @@
-"""BROJA and shared exclusions of clusters: gates of known terms, under noise; normal variables with a closed form."""
+"""BROJA and shared exclusions of tables of known terms."""
 
 import numpy as np
 import pytest
 
-from infoscope.estimators.columns import Discrete
 from infoscope.metrics import pid
 
 BIT = np.log(2)
@@ -87,40 +86,3 @@ def test_shared_exclusions_item_by_item():
     assert pid.discrete_shared_exclusion(table_of(a, b, target)).redundant == pytest.approx(expected, abs=1e-12)
     twice = pid.discrete_shared_exclusion(table_of(a, a, target))
     assert twice[:4] == pytest.approx([0, 0, twice.informations[0], 0], abs=1e-12)
-    rows = [Discrete(side) for side in (a, b, target)]
-    found = pid.discrete_shared_exclusion_from_arrays(*rows, blocks=10)
-    assert found.redundant.method == "shared exclusions" and found.redundant.standard_error > 0
-    assert found.informations[2].value == pytest.approx(sum(term.value for term in found[:4]))
-
-
-@pytest.mark.parametrize("name", ["AND", "XOR", "UNQ", "RDNXOR"])
-def test_clusters_find_the_values_of_a_gate_under_noise(name):
-    """Rows repeat the table exactly, so that only the clusters and the jackknife's correction are left to err."""
-    gate, expected = GATES[name]
-    g = np.random.default_rng(0)
-    a, b, target = (np.tile(side, 40) for side in every(gate))
-    found = pid.broja_from_arrays(
-        a + 0.1 * g.random(len(a)), b + 0.1 * g.random(len(b)), Discrete(target), len(np.unique(a)), blocks=10
-    )
-    assert found[:4] == pytest.approx(np.array(expected) * BIT, abs=0.02)
-    assert found.redundant.n == 1280 and found.redundant.method == "BROJA of clusters"
-    assert found.gap < 2e-5  # 1e-6 of each of the jackknife's tables
-    found = pid.discrete_shared_exclusion_from_arrays(
-        a + 0.1 * g.random(len(a)), b + 0.1 * g.random(len(b)), Discrete(target), len(np.unique(a)), blocks=10
-    )
-    assert found.redundant == pytest.approx(SHARED[name] * BIT, abs=0.02)
-    assert found.redundant.method.startswith("shared exclusions")
-
-
-def test_coarse_codes_of_normal_variables_have_less_information():
-    covariance = np.array([[1, 0.2, 0.7], [0.2, 1, 0.4], [0.7, 0.4, 1]])
-    exact = pid.gaussian(covariance, 0, 1, 2)
-    rows = np.random.default_rng(0).standard_normal((2000, 3)) @ np.linalg.cholesky(covariance).T
-    found = pid.broja_from_arrays(*rows.T, clusters=4, blocks=8)
-    assert found.informations[2].high < exact.informations[2]
-    assert 0.5 < found.redundant.value / exact.redundant < 1
-    kept = found.informations[2].value
-    (note,) = found.redundant.notes
-    assert note.code == "lost by clusters" and f"keep {kept / BIT:.2f} bits" in note and note in found.notes
-    known = pid.broja_from_arrays(*(Discrete(column > 0) for column in rows.T), blocks=8)
-    assert not known.redundant.notes  # nothing is cut
