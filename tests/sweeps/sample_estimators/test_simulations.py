@@ -7,6 +7,7 @@ from infoscope.data import prior
 from infoscope.errors import UnknownName
 from infoscope.estimators.reading import figures
 from infoscope.tracking import Pack
+from sweeps.sample_estimators import simulations
 from sweeps.sample_estimators.simulations import PROFILES, ROWS, SWEEP, as_sample, simulated, trial
 from tests.sweeps.recorder import Recorder
 
@@ -33,7 +34,13 @@ def test_a_row_can_be_computed_again_from_its_number():
     np.testing.assert_array_equal([columns[name][1] for name in figures.NAMES], [again[name] for name in figures.NAMES])
 
 
-def test_data_sets_with_more_numeric_columns_are_omitted():
+@pytest.fixture
+def few_rows(monkeypatch):
+    """Samples of 100 to 300 rows, whose figures take a tenth of the time."""
+    monkeypatch.setattr(simulations, "ROWS", (100, 300))
+
+
+def test_data_sets_with_more_numeric_columns_are_omitted(few_rows):
     numbers = {"blocks": "0", "sets": "12"}
     every, few = Recorder("block"), Recorder("block")
     trial(Pack(tuple(cells_of(**numbers))), every)
@@ -44,7 +51,7 @@ def test_data_sets_with_more_numeric_columns_are_omitted():
     np.testing.assert_array_equal(few.tables[0,]["truth"], every.tables[0,]["truth"][kept])
 
 
-def test_one_type_is_kept_alone():
+def test_one_type_is_kept_alone(few_rows):
     every, categories = Recorder("block"), Recorder("block")
     numbers = {"blocks": "1", "sets": "20"}
     trial(Pack(tuple(cells_of(**numbers))), every)
@@ -58,7 +65,7 @@ def test_one_type_is_kept_alone():
 
 def test_samples_are_typed_as_they_were_drawn():
     kinds = set()
-    for number in range(40):
+    for number in range(20):
         of = prior.distribution(number)
         pairs = as_sample(*of.sample(200, np.random.default_rng(number)))
         kinds |= {(of.type, pairs.x.kind, pairs.y.kind)}
