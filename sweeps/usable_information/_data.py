@@ -16,6 +16,7 @@ from infoscope.errors import UnknownName
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.estimators.families.protocol import Family
 from infoscope.estimators.families.scikit import tfidf_logistic
+from infoscope.tracking import Cell
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.embedding import HUB, TRANSFORMERS
@@ -24,6 +25,28 @@ from sweeps.usable_information._text_families import SequenceClassifiers, lexica
 
 GENERATED = 6000  # pairs, or reviews
 ARTEFACT = 0.4  # share of the generated hypotheses with a word that reveals their label
+
+
+@dataclass(frozen=True, kw_only=True)
+class DifficultyCell(Cell):
+    """A cell of dataset-difficulty. The settings of a training are None, and recorded as such, for quick families."""
+
+    none_is_a_value = ("epochs", "batch", "max_length", "null")
+
+    study: str  # difficulty or epochs
+    data: str  # one of SOURCES
+    transformation: str  # of the texts
+    family: str  # one of QUICK, FOR_VECTORS, or an encoder
+    estimator: str  # held-out or cross-fitted
+    items: int  # to fit; 0: all
+    measured: int  # items of the test set; 0: all
+    folds: int
+    epochs: int | None  # of a training
+    batch: int | None  # texts in a step
+    max_length: int | None  # tokens of a text
+    null: str | None  # one of `_text_families.NULLS`
+    artefacts: int  # texts in which influential tokens are sought
+    seed: int  # of items, folds, shuffles and initial weights
 
 
 @dataclass(frozen=True)
@@ -80,11 +103,11 @@ def chosen(setting: str, names: Sequence[str], sources: Mapping[str, Source] = S
     return [one_of(setting, name, ("auto", "none", *sources)) for name in found]
 
 
-def known_information(cell: Mapping[str, Any]) -> float | None:
+def known_information(cell: DifficultyCell) -> float | None:
     """The mutual information between the transformed input and the class, nats, if it is known."""
-    if cell["data"] != "generated-nli":
+    if cell.data != "generated-nli":
         return None
-    share = {"std": 1.0, "hypothesis": ARTEFACT, "premise": 0.0, "null": 0.0}.get(cell["transformation"])
+    share = {"std": 1.0, "hypothesis": ARTEFACT, "premise": 0.0, "null": 0.0}.get(cell.transformation)
     return None if share is None else data.hypothesis_information(share)
 
 
@@ -94,10 +117,10 @@ def loaded(name: str, part: str) -> Any:
     return getattr((IMAGES | SOURCES)[name], part)()
 
 
-def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
+def data_sets(cell: DifficultyCell) -> tuple[DataSet, ...]:
     """The data of a cell, before items are drawn."""
-    tested = cell["estimator"] == "held-out" and SOURCES[cell["data"]].test is not None
-    return tuple(data_set(cell["data"], part) for part in ("train", "test")[: 1 + tested])
+    tested = cell.estimator == "held-out" and SOURCES[cell.data].test is not None
+    return tuple(data_set(cell.data, part) for part in ("train", "test")[: 1 + tested])
 
 
 @functools.cache
@@ -106,18 +129,18 @@ def data_set(name: str, part: str) -> DataSet:
     return datasets.items(loaded(name, part).name, lambda: loaded(name, part), part)
 
 
-def amount(cell: Mapping[str, Any]) -> tuple[int, int, float]:
+def amount(cell: DifficultyCell) -> tuple[int, int, float]:
     """The numbers of items that a cell fits and measures, and the mean number of words of a transformed item."""
-    count, sides = size_of(cell["data"], "train")
-    fitted = measured = min(cell["items"] or count, count)
-    if cell["estimator"] == "held-out" and SOURCES[cell["data"]].test is None:
-        measured = fitted // cell["folds"]
+    count, sides = size_of(cell.data, "train")
+    fitted = measured = min(cell.items or count, count)
+    if cell.estimator == "held-out" and SOURCES[cell.data].test is None:
+        measured = fitted // cell.folds
         fitted -= measured
-    elif cell["estimator"] == "held-out":
-        count, _ = size_of(cell["data"], "test")
-        measured = min(cell["measured"] or count, count)
+    elif cell.estimator == "held-out":
+        count, _ = size_of(cell.data, "test")
+        measured = min(cell.measured or count, count)
     words = {"premise": sides[0], "hypothesis": sides[-1], "overlap": 1.0, "null": 1.0}
-    return fitted, measured, words.get(cell["transformation"], sum(sides))
+    return fitted, measured, words.get(cell.transformation, sum(sides))
 
 
 @functools.cache
@@ -135,17 +158,16 @@ def is_encoder(family: str) -> bool:
     return family in TRANSFORMERS or family.startswith(HUB)
 
 
-def family_of(cell: Mapping[str, Any]) -> Family:
+def family_of(cell: DifficultyCell) -> Family:
     """The predictive family of a cell. ValueError for an unknown one, or one that does not accept the data."""
-    name, vectors = cell["family"], cell["data"] in EMBEDDINGS
+    name, vectors = cell.family, cell.data in EMBEDDINGS
     known = FOR_VECTORS if vectors else QUICK
     if name in known:
         return known[name]()
     if vectors or not is_encoder(name):
         more = [] if vectors else [*TRANSFORMERS, f"{HUB}<model>"]
-        raise UnknownName(f"family must be one of {', '.join([*known, *more])} for {cell['data']}, got {name!r}")
-    settings = ("epochs", "batch", "max_length", "null")
-    return SequenceClassifiers(name, **{setting: cell[setting] for setting in settings})
+        raise UnknownName(f"family must be one of {', '.join([*known, *more])} for {cell.data}, got {name!r}")
+    return SequenceClassifiers(name, epochs=cell.epochs, batch=cell.batch, max_length=cell.max_length, null=cell.null)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,14 +184,14 @@ class Task:
     fitted: int = 0
 
 
-def task_of(cell: Mapping[str, Any]) -> Task:
+def task_of(cell: DifficultyCell) -> Task:
     """The items of a cell: at most `items` to fit, drawn by the seed, and `measured` of the test set, the same for
     every seed; 0: all. In cross-fitting, and without a test set, the items to fit are also measured.
     """
-    train = part_of(loaded(cell["data"], "train"), cell["items"], cell["seed"])
-    if cell["estimator"] != "held-out" or SOURCES[cell["data"]].test is None:
+    train = part_of(loaded(cell.data, "train"), cell.items, cell.seed)
+    if cell.estimator != "held-out" or SOURCES[cell.data].test is None:
         return train
-    test = part_of(loaded(cell["data"], "test"), cell["measured"], 0)
+    test = part_of(loaded(cell.data, "test"), cell.measured, 0)
     x = [*train.x, *test.x]
     groups = np.concatenate([train.groups, test.groups + train.groups.max() + 1])
     return Task(

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from sweeps.streams import draws, stream
 from sweeps.usable_information._data import (
     EMBEDDINGS,
     SOURCES,
+    DifficultyCell,
     Task,
     amount,
     chosen,
@@ -55,26 +57,37 @@ TRANSFORMATIONS = ("std", "shuffled", *WORDLESS, *PAIR_TRANSFORMATIONS)
 EXCERPT = 600  # characters of a text in the table of items
 MINIMUM = {"items": 0, "measured": 0, "folds": 3, "epochs": 1, "batch": 1, "max_length": 3, "artefacts": 0, "seed": 0}
 
-PUBLISHED = dict(
-    data=("snli", "mnli", "cola"),
-    embeddings=("imdb-bert",),
-    curves=("snli", "cola"),
-    encoders=("hub:bert-base-cased",),
-    quick=("lexical-logistic", "tfidf-logistic"),
-    transformations=("std", "shuffled", "hypothesis", "premise", "raw_overlap", "overlap", "length"),
-    quick_transformations=("std", "shuffled", "hypothesis", "premise", "raw_overlap", "overlap"),
-    items=0,
-    measured=0,
-    folds=10,
-    epochs=2,
-    curve_epochs=10,
-    batch=32,
-    max_length=128,
-    null="trained",
-    artefacts=2000,
-    seeds=(1,),
-)
-LAPTOP = PUBLISHED | dict(
+
+@dataclass(frozen=True)
+class DifficultyProfile(Profile):
+    """The published settings. "auto" and "none" as in `_data.chosen`."""
+
+    data: tuple[str, ...] = ("snli", "mnli", "cola")
+    embeddings: tuple[str, ...] = ("imdb-bert",)
+    curves: tuple[str, ...] = ("snli", "cola")  # data of the study of epochs
+    encoders: tuple[str, ...] = ("hub:bert-base-cased",)
+    quick: tuple[str, ...] = ("lexical-logistic", "tfidf-logistic")
+    transformations: tuple[str, ...] = (
+        "std", "shuffled", "hypothesis", "premise", "raw_overlap", "overlap", "length",
+    )  # fmt: skip
+    quick_transformations: tuple[str, ...] = (
+        "std", "shuffled", "hypothesis", "premise", "raw_overlap", "overlap",
+    )  # fmt: skip
+    items: int = 0  # to fit; 0: all
+    measured: int = 0  # of the test set; 0: all
+    folds: int = 10
+    epochs: int = 2
+    curve_epochs: int = 10
+    batch: int = 32
+    max_length: int = 128  # tokens
+    null: str = "trained"
+    artefacts: int = 2000
+    seeds: tuple[int, ...] = (1,)
+
+
+PAPER = DifficultyProfile()
+LAPTOP = replace(
+    PAPER,
     data=("auto",),
     embeddings=("auto",),
     curves=("auto",),
@@ -86,7 +99,8 @@ LAPTOP = PUBLISHED | dict(
     artefacts=500,
     seeds=(0,),
 )
-SMOKE = LAPTOP | dict(
+SMOKE = replace(
+    LAPTOP,
     items=240,
     measured=120,
     folds=3,
@@ -98,10 +112,10 @@ SMOKE = LAPTOP | dict(
     transformations=("std", "hypothesis"),
     quick_transformations=("std", "shuffled", "hypothesis"),
 )
-PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Profile(**PUBLISHED)}
+PROFILES = {"smoke": SMOKE, "laptop": LAPTOP, "paper": PAPER}
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: DifficultyProfile) -> Iterator[DifficultyCell]:
     """The cells of both studies."""
     for name in chosen("data", profile.data):
         for family in named(*profile.quick, *profile.encoders):
@@ -117,7 +131,7 @@ def cells(profile: Profile) -> Iterator[dict]:
     for name in chosen("curves", profile.curves):
         for encoder in named(*profile.encoders):
             shared = measuring(profile, name, encoder, HELD_OUT, "std", profile.seeds[0])
-            yield shared | {"study": "epochs", "epochs": profile.curve_epochs, "artefacts": 0}
+            yield replace(shared, study="epochs", epochs=profile.curve_epochs, artefacts=0)
 
 
 def named(*families: str) -> list[str]:
@@ -125,27 +139,40 @@ def named(*families: str) -> list[str]:
     return [family for family in families if family != "none"]
 
 
-def seeds_of(family: str, profile: Profile) -> tuple[int, ...]:
+def seeds_of(family: str, profile: DifficultyProfile) -> tuple[int, ...]:
     """The seeds of a family; quick families draw nothing, so they have one."""
     return profile.seeds if is_encoder(family) else profile.seeds[:1]
 
 
-def measuring(profile: Profile, name: str, family: str, estimator: str, kind: str, seed: int) -> dict[str, Any]:
-    """A cell of the study of difficulty. Fields that a family does not use are None."""
-    cell = {"study": "difficulty", "data": name, "transformation": kind, "family": family, "estimator": estimator}
-    cell |= {field: getattr(profile, field) for field in ("items", "measured", "folds")}
-    settings = ("epochs", "batch", "max_length", "null")
-    cell |= {field: getattr(profile, field) if is_encoder(family) else None for field in settings}
+def measuring(
+    profile: DifficultyProfile, name: str, family: str, estimator: str, kind: str, seed: int
+) -> DifficultyCell:
+    """A cell of the study of difficulty."""
     explained = name not in EMBEDDINGS and kind == ("hypothesis" if SOURCES[name].pairs else "std")
-    cell["artefacts"] = profile.artefacts if explained and estimator == HELD_OUT else 0
-    return cell | {"seed": seed}
+    trained = is_encoder(family)
+    return DifficultyCell(
+        study="difficulty",
+        data=name,
+        transformation=kind,
+        family=family,
+        estimator=estimator,
+        items=profile.items,
+        measured=profile.measured,
+        folds=profile.folds,
+        epochs=profile.epochs if trained else None,
+        batch=profile.batch if trained else None,
+        max_length=profile.max_length if trained else None,
+        null=profile.null if trained else None,
+        artefacts=profile.artefacts if explained and estimator == HELD_OUT else 0,
+        seed=seed,
+    )
 
 
-def check(cell: dict) -> None:
+def check(cell: DifficultyCell) -> None:
     require_minimum(cell, MINIMUM)
-    one_of("transformation", cell["transformation"], TRANSFORMATIONS)
-    if cell["transformation"] in WORDLESS and not is_encoder(cell["family"]):
-        raise InvalidInput(f"transformation must leave words for {cell['family']}, got {cell['transformation']!r}")
+    one_of("transformation", cell.transformation, TRANSFORMATIONS)
+    if cell.transformation in WORDLESS and not is_encoder(cell.family):
+        raise InvalidInput(f"transformation must leave words for {cell.family}, got {cell.transformation!r}")
     family_of(cell)
     data_sets(cell)
 
@@ -154,23 +181,23 @@ def trial(pack: Pack, report: Report) -> None:
     """Runs the study of the cell."""
     (cell,) = pack.cells
     studies = {"difficulty": measure, "epochs": follow}
-    studies[cell["study"]](cell, report)
+    studies[cell.study](cell, report)
 
 
-def inputs(cell: Mapping[str, Any], task: Task) -> Any:
+def inputs(cell: DifficultyCell, task: Task) -> Any:
     """The input of the family: transformed texts, or vectors."""
-    if cell["data"] in EMBEDDINGS:
+    if cell.data in EMBEDDINGS:
         return task.x
-    return transformations.transformed(cell["transformation"], task.x, stream(cell["seed"], "shuffle"))
+    return transformations.transformed(cell.transformation, task.x, stream(cell.seed, "shuffle"))
 
 
-def measure(cell: dict, report: Report) -> None:
+def measure(cell: DifficultyCell, report: Report) -> None:
     """Reports the PVI of every item, the metrics that follow from it, and influential tokens."""
     task, family = task_of(cell), family_of(cell)
     x, outcome = inputs(cell, task), as_outcome(family, task.y)
-    splits, generator = splits_of(cell, task, outcome), draws(cell["seed"], "fit")
+    splits, generator = splits_of(cell, task, outcome), draws(cell.seed, "fit")
     informed = None
-    if cell["estimator"] == HELD_OUT:
+    if cell.estimator == HELD_OUT:
         ((fitted, unseen),) = splits
         informed = fitted_member(cell, family, take(x, fitted), outcome.values[fitted], outcome.classes, report)
         nulls = fit_nulls(family, outcome, [fitted], task.groups, generator)
@@ -178,36 +205,36 @@ def measure(cell: dict, report: Report) -> None:
     else:
         found = predictions.predict(family, x, outcome, splits, task.groups, FLOOR, generator)
     report.table(cell, "items", items_table(cell, task, x, outcome, found))
-    estimate = summary(found, cell["estimator"], family.name, task.groups[found.rows], FLOOR, None)
+    estimate = summary(found, cell.estimator, family.name, task.groups[found.rows], FLOOR, None)
     training = int(splits[0][0].sum())
     known = known_information(cell)
     more = {"training_items": training} | ({} if known is None else {"shannon_bits": known / NATS_PER_BIT})
     report.metrics(cell, figures(estimate, found, task, outcome))
     report.constants(cell, more)
-    if cell["artefacts"]:
+    if cell.artefacts:
         explain(cell, informed, take(x, found.rows), outcome, found.rows, report)
-    if is_encoder(cell["family"]) and informed is not None:
+    if is_encoder(cell.family) and informed is not None:
         example = informed.classifier.encoder.tokenize(take(x, found.rows[:2]))
         tensors = {name: values.numpy() for name, values in example.items()}
         report.model([cell], "classifier", informed.classifier.cpu(), tensors)
     report.progress(1.0)
 
 
-def splits_of(cell: Mapping[str, Any], task: Task, outcome: Outcome) -> list:
+def splits_of(cell: DifficultyCell, task: Task, outcome: Outcome) -> list:
     """Masks of the items that are fitted and measured: training and test set, or folds of whole groups, which are the
     same for all families and transformations of a seed; held-out uses the first fold.
     """
     codes, test = as_groups(task.groups, outcome.n), np.arange(outcome.n) >= task.fitted if task.fitted else None
-    return measures.splits_of(cell["estimator"], outcome, codes, cell["folds"], test, draws(cell["seed"], "folds"))
+    return measures.splits_of(cell.estimator, outcome, codes, cell.folds, test, draws(cell.seed, "folds"))
 
 
 def fitted_member(
-    cell: Mapping[str, Any], family: Family, x: Any, y: np.ndarray, classes: int, report: Report
+    cell: DifficultyCell, family: Family, x: Any, y: np.ndarray, classes: int, report: Report
 ) -> Predictor:
     """The fitted member; the training of a transformer is continued from its checkpoint."""
     if not isinstance(family, SequenceClassifiers):
-        return family.fit(x, y, classes, generator=draws(cell["seed"], "fit"))
-    training = family.training(x, y, classes, draws(cell["seed"], "fit"))
+        return family.fit(x, y, classes, generator=draws(cell.seed, "fit"))
+    training = family.training(x, y, classes, draws(cell.seed, "fit"))
     state = report.restore()
     if state is not None:
         training.load_state_dict(state)
@@ -219,15 +246,15 @@ def fitted_member(
 
 
 def items_table(
-    cell: Mapping[str, Any], task: Task, x: Any, outcome: Outcome, found: Predictions
+    cell: DifficultyCell, task: Task, x: Any, outcome: Outcome, found: Predictions
 ) -> dict[str, np.ndarray]:
     """A row for each measured item: its PVI (bits), and for texts also its length, overlap and beginning."""
     table = pvi.table(found, outcome).assign(id=task.ids[found.rows], group=task.groups[found.rows])
-    if cell["data"] not in EMBEDDINGS:
+    if cell.data not in EMBEDDINGS:
         original = take(task.x, found.rows)
         table["text"] = [text[:EXCERPT] for text in take(x, found.rows)]
         table["length"] = transformations.lengths(original)
-        if SOURCES[cell["data"]].pairs:
+        if SOURCES[cell.data].pairs:
             table["overlap"] = transformations.overlap_lengths(original)
             table["overlap_share"] = transformations.overlap_fractions(original)
     return {name: table[name].to_numpy() for name in table}
@@ -265,10 +292,10 @@ def figures(estimate: VInformation, found: Predictions, task: Task, outcome: Out
 
 
 def explain(
-    cell: dict, informed: Predictor, texts: list[str], outcome: Outcome, rows: np.ndarray, report: Report
+    cell: DifficultyCell, informed: Predictor, texts: list[str], outcome: Outcome, rows: np.ndarray, report: Report
 ) -> None:
     """Reports how much the frequent tokens of the measured texts help to predict each class."""
-    some = np.random.default_rng(0).permutation(len(texts))[: cell["artefacts"]]
+    some = np.random.default_rng(0).permutation(len(texts))[: cell.artefacts]
     shown = [texts[i] for i in some]
     headers = [f"{name}:" for name in (transformations.PREMISE, transformations.HYPOTHESIS)]
     tokens = re.compile("|".join([*headers, r"\w+|[^\w\s]+"])).findall  # as published; headers are kept as tokens
@@ -281,7 +308,7 @@ def explain(
     report.metrics(cell, {"artefact_texts": len(some)})
 
 
-def follow(cell: dict, report: Report) -> None:
+def follow(cell: DifficultyCell, report: Report) -> None:
     """Reports V-information and accuracy after every epoch of one training, continued from its checkpoint."""
     task, family = task_of(cell), family_of(cell)
     outcome = as_outcome(family, task.y)
@@ -295,7 +322,7 @@ def follow(cell: dict, report: Report) -> None:
     fit, test = ((take(x, rows), outcome.values[rows]) for rows in (fitted, measured))
     curve = epoch_curve(
         family, *fit, *test, outcome.classes, task.groups[measured],
-        generator=draws(cell["seed"], "fit"), state=report.restore(), on_steps=on_steps,
+        generator=draws(cell.seed, "fit"), state=report.restore(), on_steps=on_steps,
     )  # fmt: skip
     report.table(cell, "epochs", {name: curve[name].to_numpy() for name in curve})
     shown = curve.drop(columns=["epoch", "n"]).rename(columns={"standard_error_bits": "v_information_bits_error"})
@@ -306,18 +333,18 @@ def follow(cell: dict, report: Report) -> None:
     report.constants(cell, {"n": int(measured.sum()), "training_items": int(fitted.sum())})
 
 
-def cost(cell: dict) -> float:
+def cost(cell: DifficultyCell) -> float:
     """Approximate seconds on one core, from the number of words that are read."""
     fitted, measured, words = amount(cell)
-    crossed = cell["estimator"] == CROSS_FITTED
-    if cell["data"] in EMBEDDINGS:
+    crossed = cell.estimator == CROSS_FITTED
+    if cell.data in EMBEDDINGS:
         return 6.0 if crossed else 4.0
-    if not is_encoder(cell["family"]):
-        return 0.2 + 3e-6 * words * (cell["folds"] * fitted if crossed else fitted + measured)
-    evaluations = cell["epochs"] if cell["study"] == "epochs" else 1
-    read = cell["epochs"] * fitted + (evaluations * measured + cell["artefacts"] * words) / 3.0  # a step costs 3 times
-    size = 1.0 if cell["family"].startswith("small") else 200.0  # BERT-base has 216 times the weights between words
-    return read * (2.4e-4 + 5.7e-5 * size * min(words, cell["max_length"]))
+    if not is_encoder(cell.family):
+        return 0.2 + 3e-6 * words * (cell.folds * fitted if crossed else fitted + measured)
+    evaluations = cell.epochs if cell.study == "epochs" else 1
+    read = cell.epochs * fitted + (evaluations * measured + cell.artefacts * words) / 3.0  # a step costs 3 times
+    size = 1.0 if cell.family.startswith("small") else 200.0  # BERT-base has 216 times the weights between words
+    return read * (2.4e-4 + 5.7e-5 * size * min(words, cell.max_length))
 
 
 SWEEP = Sweep(

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +34,7 @@ from infoscope.metrics.v_information.label_errors import (
     measures,
     scores_of,
 )
-from infoscope.tracking import Pack, Profile, Report, Sweep
+from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
 from sweeps.checks import require_minimum
 from sweeps.streams import draws
 from sweeps.usable_information._data import IMAGES, SOURCES, Task, chosen, data_set, loaded, part_of
@@ -44,58 +46,82 @@ PATIENCE = 6  # epochs for early stopping of held-out members, on a tenth of the
 EXCERPT = 160  # characters of a text in the table of items
 MINIMUM = {"items": 0, "folds": 3, "epochs": 2, "trainings": 1, "seed": 0}
 
-LAPTOP = dict(
-    data=("auto",),
-    families=("mlp",),
-    noises=NOISES,
-    rates=(0.05, 0.1, 0.2),
-    items=3000,
-    folds=5,
-    epochs=30,
-    trainings=1,
-    seeds=(0, 1, 2, 3, 4),
-)
+
+@dataclass(frozen=True, kw_only=True)
+class LabelCell(Cell):
+    data: str  # one of SOURCES and IMAGES
+    family: str  # one of FAMILIES
+    items: int  # 0: all
+    folds: int
+    epochs: int  # of a training
+    trainings: int  # on all items, for the data map
+    noise: str  # one of NOISES, or NOT_FLIPPED
+    rate: float  # share of flipped labels
+    seed: int  # of items, flips, folds and initial weights
+
+
+@dataclass(frozen=True)
+class LabelProfile(Profile):
+    data: tuple[str, ...] = ("auto",)
+    families: tuple[str, ...] = tuple(FAMILIES)
+    noises: tuple[str, ...] = NOISES
+    rates: tuple[float, ...] = (0.05, 0.1, 0.2)
+    items: int = 20_000
+    folds: int = 10
+    epochs: int = 30
+    trainings: int = 10
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+
+
+PAPER = LabelProfile()
+LAPTOP = replace(PAPER, families=("mlp",), items=3000, folds=5, trainings=1)
 PROFILES = {
-    "smoke": Profile(**LAPTOP | dict(rates=(0.1,), items=240, folds=3, epochs=5, seeds=(0,))),
-    "laptop": Profile(**LAPTOP),
-    "paper": Profile(**LAPTOP | dict(families=tuple(FAMILIES), items=20_000, folds=10, trainings=10)),
+    "smoke": replace(LAPTOP, rates=(0.1,), items=240, folds=3, epochs=5, seeds=(0,)),
+    "laptop": LAPTOP,
+    "paper": PAPER,
 }
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: LabelProfile) -> Iterator[LabelCell]:
     """One cell per data set, family, noise, rate and seed, and one with the original labels."""
-    settings = {name: getattr(profile, name) for name in ("items", "folds", "epochs", "trainings")}
+    rates, seeds = list(profile.rates), list(profile.seeds)
     for name in chosen("label_errors", profile.data, SOURCES | IMAGES):
         two = len(np.unique(loaded(name, "train").labels)) == 2
         for family in profile.families:
-            shared = {"data": name, "family": family, **settings}
-            yield shared | {"noise": NOT_FLIPPED, "rate": 0.0, "seed": profile.seeds[0]}
+            original = LabelCell(
+                data=name,
+                family=family,
+                items=profile.items,
+                folds=profile.folds,
+                epochs=profile.epochs,
+                trainings=profile.trainings,
+                noise=NOT_FLIPPED,
+                rate=0.0,
+                seed=profile.seeds[0],
+            )
+            yield original
             for noise in profile.noises:
                 if noise == "pair" and two and "symmetric" in profile.noises:
                     continue
-                yield from (
-                    shared | {"noise": noise, "rate": rate, "seed": seed}
-                    for rate in profile.rates
-                    for seed in profile.seeds
-                )
+                yield from grid(partial(replace, original), noise=noise, rate=rates, seed=seeds)
 
 
-def check(cell: dict) -> None:
+def check(cell: LabelCell) -> None:
     require_minimum(cell, MINIMUM)
-    if cell["noise"] != NOT_FLIPPED and not 0.0 < cell["rate"] < 1.0:
-        raise OutOfRange(f"rates must be between 0 and 1, got {cell['rate']}.")
+    if cell.noise != NOT_FLIPPED and not 0.0 < cell.rate < 1.0:
+        raise OutOfRange(f"rates must be between 0 and 1, got {cell.rate}.")
 
 
-def cost(cell: dict) -> float:
+def cost(cell: LabelCell) -> float:
     """Approximate seconds on one core."""
-    n = len(loaded(cell["data"], "train").labels)
-    fits = cell["folds"] + trainings_of(cell)
-    return 0.3 + 7e-6 * min(cell["items"] or n, n) * cell["epochs"] * fits
+    n = len(loaded(cell.data, "train").labels)
+    fits = cell.folds + trainings_of(cell)
+    return 0.3 + 7e-6 * min(cell.items or n, n) * cell.epochs * fits
 
 
-def trainings_of(cell: dict) -> int:
+def trainings_of(cell: LabelCell) -> int:
     """Trainings on all items, which the data map alone needs."""
-    return cell["trainings"] if cell["noise"] == NOT_FLIPPED else 0
+    return cell.trainings if cell.noise == NOT_FLIPPED else 0
 
 
 def trial(pack: Pack, report: Report) -> None:
@@ -106,17 +132,17 @@ def trial(pack: Pack, report: Report) -> None:
     report.progress(1.0)
 
 
-def study(cell: dict, report: Report, progress: Callable[[float], None]) -> None:
+def study(cell: LabelCell, report: Report, progress: Callable[[float], None]) -> None:
     """Flips labels, if the cell has noise, and reports the scores of all items and their quality."""
-    task, vectors = encoded(cell["data"], cell["items"], cell["seed"])
+    task, vectors = encoded(cell.data, cell.items, cell.seed)
     progress(0.1)
     labels, flipped = task.y, np.zeros(len(task.y), dtype=bool)
-    if cell["noise"] != NOT_FLIPPED:
-        labels, flipped = flip_labels(labels, cell["rate"], draws(cell["seed"], "flips"), cell["noise"])
-    family = Network(FAMILIES[cell["family"]], learning_rate=1e-3, epochs=cell["epochs"], patience=PATIENCE)
+    if cell.noise != NOT_FLIPPED:
+        labels, flipped = flip_labels(labels, cell.rate, draws(cell.seed, "flips"), cell.noise)
+    family = Network(FAMILIES[cell.family], learning_rate=1e-3, epochs=cell.epochs, patience=PATIENCE)
     evidence = gather(
-        family, vectors, labels, folds=cell["folds"], groups=task.groups, trainings=trainings_of(cell),
-        generator=draws(cell["seed"], "fit"), between=progress,
+        family, vectors, labels, folds=cell.folds, groups=task.groups, trainings=trainings_of(cell),
+        generator=draws(cell.seed, "fit"), between=progress,
     )  # fmt: skip
     scores = scores_of(evidence)
     predicted = labels[np.unique(evidence.codes, return_index=True)[1]][evidence.logs.argmax(axis=1)]
@@ -129,11 +155,11 @@ def study(cell: dict, report: Report, progress: Callable[[float], None]) -> None
         "v_information_bits_error": clustered_error(bits, task.groups),
     }
     table = scores.assign(id=task.ids, label=labels)
-    if cell["noise"] == NOT_FLIPPED:
+    if cell.noise == NOT_FLIPPED:
         table = table.assign(predicted=predicted, pvi_bits=bits, **data_map(evidence))
         kept = np.argsort(bits, kind="stable")[:HARDEST]
-        if cell["data"] in IMAGES:
-            pictures = loaded(cell["data"], "train").images[task.ids[kept].astype(int)]
+        if cell.data in IMAGES:
+            pictures = loaded(cell.data, "train").images[task.ids[kept].astype(int)]
             report.arrays(cell, "hardest", {"id": task.ids[kept], "pictures": pictures.numpy()})
         else:
             table["text"] = shown(task, EXCERPT)
@@ -185,7 +211,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("data", "families", "noises", "rates", "seeds"),
     pack_by=dict.fromkeys(("cpu", "gpu"), ("data", "seed")),
-    data=lambda cell: (data_set(cell["data"], "train"),),
+    data=lambda cell: (data_set(cell.data, "train"),),
     choices={"families": tuple(FAMILIES), "noises": NOISES},
     check=check,
     cost=cost,

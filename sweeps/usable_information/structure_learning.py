@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ from infoscope.estimators.families.protocol import Family
 from infoscope.files import read_arrays
 from infoscope.metrics.v_information import structure
 from infoscope.metrics.v_information.measures import CROSS_FITTED, IN_SAMPLE
-from infoscope.tracking import Pack, Profile, Report, Sweep, grid
+from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
@@ -48,6 +49,19 @@ NETWORK_SAMPLES = 660  # of the HPN-DREAM in-silico network
 COMPONENTS = 10  # of a frame
 DIGITS_SCALE = 3  # enlargement of the bundled digits in frames of 64 x 64 pixels
 MINIMUM = {"n": 20, "sets": 2, "frames": 3, "block": 0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructureCell(Cell):
+    none_is_a_value = ("frames",)
+
+    study: str  # trees, genes or frames
+    case: str  # one of STARS; SIMULATED or the file of a table; digits or mnist
+    sets: int  # data sets
+    frames: int | None  # of a video
+    n: int  # rows, or videos
+    method: str  # one of METHODS
+    block: int  # of data sets, from 0
 
 
 class Data(NamedTuple):
@@ -110,14 +124,14 @@ STARS: dict[str, Callable[[int, np.random.Generator], simulators.Simulated]] = {
 }
 
 
-def family_for(cell: dict) -> Family:
+def family_for(cell: StructureCell) -> Family:
     """The predictive family for a variable given another: tables, lines or polynomials, suitable for the data."""
-    if cell["study"] == "trees":
-        return Gaussian() if cell["case"] == "gaussian-hub" else Table()
-    return Gaussian(degree=3) if cell["study"] == "genes" else Gaussian(degree=2, variance=0.5)
+    if cell.study == "trees":
+        return Gaussian() if cell.case == "gaussian-hub" else Table()
+    return Gaussian(degree=3) if cell.study == "genes" else Gaussian(degree=2, variance=0.5)
 
 
-def usable(variables: Sequence[np.ndarray], cell: dict, generator: np.random.Generator) -> np.ndarray:
+def usable(variables: Sequence[np.ndarray], cell: StructureCell, generator: np.random.Generator) -> np.ndarray:
     """The V-information I_V(X_i -> X_j) as weights, in general not symmetric."""
     family = family_for(cell)
     estimator = IN_SAMPLE if isinstance(family, Table) else CROSS_FITTED
@@ -127,7 +141,7 @@ def usable(variables: Sequence[np.ndarray], cell: dict, generator: np.random.Gen
 def symmetric(measure: Callable[[np.ndarray, np.ndarray], float]) -> Callable[..., np.ndarray]:
     """Weights by a symmetric measure, computed once for each pair."""
 
-    def weights(variables: Sequence[np.ndarray], cell: dict, generator: np.random.Generator) -> np.ndarray:
+    def weights(variables: Sequence[np.ndarray], cell: StructureCell, generator: np.random.Generator) -> np.ndarray:
         found = np.full((len(variables),) * 2, -np.inf)
         for j, second in enumerate(variables):
             for i, first in enumerate(variables[:j]):
@@ -173,36 +187,38 @@ METHODS: dict[str, Callable[..., np.ndarray]] = {
 OFFERED = {"trees": tuple(METHODS), "genes": ("v-information", "knn", "partitioning", "kernel-density"),
            "frames": ("v-information", "knn")}  # fmt: skip
 
-LAPTOP = dict(
-    studies=("trees", "genes", "frames"),
-    cases=tuple(STARS),
-    genes=SIMULATED,
-    images="auto",
-    methods=tuple(METHODS),
+
+@dataclass(frozen=True)
+class StructureProfile(Profile):
+    studies: tuple[str, ...] = ("trees", "genes", "frames")
+    cases: tuple[str, ...] = tuple(STARS)
+    genes: str = SIMULATED  # or the file of a table
+    images: str = "auto"
+    methods: tuple[str, ...] = tuple(METHODS)
+    sizes: tuple[int, ...] = (50, 100, 200, 500, 1000, 2000)  # rows of trees
+    fractions: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of the rows of genes
+    videos: tuple[int, ...] = (1000,)
+    frames: int = 20  # of a video
+    sets: int = 10
+    blocks: tuple[int, ...] = (0, 1)
+
+
+PAPER = StructureProfile()
+LAPTOP = replace(
+    PAPER,
     sizes=(50, 100, 200, 500),
     fractions=(0.1, 0.3, 0.5, 0.7, 0.9),
     videos=(50, 100, 300),
     frames=10,
-    sets=10,
-    blocks=(0, 1),
 )
-SMOKE = LAPTOP | dict(sizes=(60,), fractions=(0.1,), videos=(60,), frames=5, sets=2, blocks=(0,))
 PROFILES = {
-    "smoke": Profile(**SMOKE),
-    "laptop": Profile(**LAPTOP),
-    "paper": Profile(
-        **LAPTOP
-        | dict(
-            sizes=(50, 100, 200, 500, 1000, 2000),
-            fractions=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
-            videos=(1000,),
-            frames=20,
-        )
-    ),
+    "smoke": replace(LAPTOP, sizes=(60,), fractions=(0.1,), videos=(60,), frames=5, sets=2, blocks=(0,)),
+    "laptop": LAPTOP,
+    "paper": PAPER,
 }
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: StructureProfile) -> Iterator[StructureCell]:
     """One cell per data, sample size, suitable method, and block of data sets."""
     images = datasets.image_data(profile.images)
     rows = NETWORK_SAMPLES if profile.genes == SIMULATED else len(expression_table(profile.genes)[0])
@@ -216,9 +232,15 @@ def cells(profile: Profile) -> Iterator[dict]:
         for case in cases:
             methods = [method for method in profile.methods if method in offered(study, case)]
             yield from grid(
-                study=study, case=case, n=sizes, method=methods, block=list(profile.blocks), sets=profile.sets,
+                StructureCell,
+                study=study,
+                case=case,
+                n=sizes,
+                method=methods,
+                block=list(profile.blocks),
+                sets=profile.sets,
                 frames=frames,
-            )  # fmt: skip
+            )
 
 
 def offered(study: str, case: str) -> tuple[str, ...]:
@@ -228,48 +250,48 @@ def offered(study: str, case: str) -> tuple[str, ...]:
     )
 
 
-def check(cell: dict) -> None:
-    if cell["study"] == "trees":
-        one_of("case", cell["case"], STARS)
-    if cell["study"] == "frames":
-        one_of("images", cell["case"], ("digits", "mnist"))
-    if cell["study"] == "genes" and cell["case"] != SIMULATED and cell["n"] > len(expression_table(cell["case"])[0]):
-        rows = len(expression_table(cell["case"])[0])
-        raise InvalidInput(f"n must be at most {rows}, the rows of {cell['case']}, got {cell['n']}")
+def check(cell: StructureCell) -> None:
+    if cell.study == "trees":
+        one_of("case", cell.case, STARS)
+    if cell.study == "frames":
+        one_of("images", cell.case, ("digits", "mnist"))
+    if cell.study == "genes" and cell.case != SIMULATED and cell.n > len(expression_table(cell.case)[0]):
+        rows = len(expression_table(cell.case)[0])
+        raise InvalidInput(f"n must be at most {rows}, the rows of {cell.case}, got {cell.n}")
     require_minimum(cell, MINIMUM)
 
 
-def cost(cell: dict) -> float:
+def cost(cell: StructureCell) -> float:
     """Approximate seconds on one core."""
-    pairs = {"trees": VARIABLES**2, "genes": 400, "frames": (cell["frames"] or 1) ** 2}[cell["study"]]
-    return cell["sets"] * pairs * (1e-3 + 2.5e-6 * cell["n"])
+    pairs = {"trees": VARIABLES**2, "genes": 400, "frames": (cell.frames or 1) ** 2}[cell.study]
+    return cell.sets * pairs * (1e-3 + 2.5e-6 * cell.n)
 
 
-def drawn(cell: dict, number: int) -> Data:
+def drawn(cell: StructureCell, number: int) -> Data:
     """A data set of a cell, the same for all methods."""
-    generator = np.random.default_rng([number, cell["n"], *cell["case"].encode()])
-    match cell["study"]:
+    generator = np.random.default_rng([number, cell.n, *cell.case.encode()])
+    match cell.study:
         case "trees":
-            found = STARS[cell["case"]](cell["n"], generator)
+            found = STARS[cell.case](cell.n, generator)
             return Data(list(found.variables.T), found.parents)
         case "genes":
-            return genes(cell["case"], cell["n"], generator)
-    return video_frames(cell["n"], cell["frames"], cell["case"], generator)
+            return genes(cell.case, cell.n, generator)
+    return video_frames(cell.n, cell.frames, cell.case, generator)
 
 
 def trial(pack: Pack, report: Report) -> None:
     """Computes the weights of every data set by every method, and compares the structures with the truth."""
-    (sets,) = {cell["sets"] for cell in pack.cells}
-    found: dict[str, list[dict[str, float]]] = {cell["method"]: [] for cell in pack.cells}
+    (sets,) = {cell.sets for cell in pack.cells}
+    found: dict[str, list[dict[str, float]]] = {cell.method: [] for cell in pack.cells}
     for number in range(sets):
         first = pack.cells[0]
-        sample = drawn(first, first["block"] * sets + number)
+        sample = drawn(first, first.block * sets + number)
         for cell in pack.cells:
-            weights = METHODS[cell["method"]](sample.variables, cell, np.random.default_rng(number))
-            found[cell["method"]].append(scores(cell["study"], weights, sample.truth))
+            weights = METHODS[cell.method](sample.variables, cell, np.random.default_rng(number))
+            found[cell.method].append(scores(cell.study, weights, sample.truth))
         report.progress((number + 1) / sets)
     for cell in pack.cells:
-        values = {name: np.array([row[name] for row in found[cell["method"]]]) for name in found[cell["method"]][0]}
+        values = {name: np.array([row[name] for row in found[cell.method]]) for name in found[cell.method][0]}
         report.table(cell, "sets", values)
         for name, each in values.items():
             report.metrics(cell, {name: each.mean(), f"{name}_variance": each.var(ddof=1)})
@@ -289,10 +311,9 @@ def scores(study: str, weights: np.ndarray, truth: np.ndarray) -> dict[str, floa
     return found
 
 
-@datasets.cached_by_fields(("study", "case"))
-def data_sets(cell: dict) -> tuple[DataSet, ...]:
+@functools.cache
+def data_sets(study: str, case: str) -> tuple[DataSet, ...]:
     """The data of a cell."""
-    study, case = cell["study"], cell["case"]
     if study == "frames":
         pool = data.digits if case == "digits" else data.mnist
         return (datasets.items(f"moving {case}", pool, synthetic=False),)
@@ -312,7 +333,7 @@ SWEEP = Sweep(
     PROFILES,
     axes=("studies", "cases", "methods", "sizes", "fractions", "videos", "blocks"),
     pack_by=dict.fromkeys(("cpu", "gpu"), ("study", "case", "n", "block")),
-    data=data_sets,
+    data=lambda cell: data_sets(cell.study, cell.case),
     choices={
         "studies": tuple(OFFERED),
         "cases": tuple(STARS),

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ from infoscope.estimators.families.networks import Network
 from infoscope.estimators.families.protocol import Family
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.models.domain import extract_blocks
-from infoscope.tracking import Pack, Profile, Report, Sweep, arrays, grid, load_model, runs
+from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, arrays, grid, load_model, runs
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
@@ -53,23 +54,68 @@ REPRESENTATIONS = ("mean", "draw")
 SIDE = 14  # width and height of resized MNIST images, pixels
 MINIMUM = {"items": 60, "folds": 3, "steps": 1, "adversary_steps": 1, "size": 1, "seed": 0}
 
-LAPTOP = dict(
-    studies=("blocks", "hiding"),
+
+@dataclass(frozen=True, kw_only=True)
+class LeakageCell(Cell):
+    study: str  # blocks or hiding
+    data: str  # the name of the data of a training, or digits or mnist
+    families: tuple[str, ...]  # some of FAMILIES
+    items: int  # at most
+    folds: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlocksCell(LeakageCell):
+    study: str = "blocks"
+    source: str  # key of a training in domain-partition
+    model: str
+    held_out: int  # domain
+    seed: int  # of the training
+    representation: str  # one of REPRESENTATIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class HidingCell(LeakageCell):
+    study: str = "hiding"
+    against: str  # one of NETWORKS, or NOTHING
+    size: int  # features
+    strength: float  # weight of hiding
+    adversary_steps: int  # of the network for each step
+    steps: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class LeakageProfile(Profile):
+    studies: tuple[str, ...] = ("blocks", "hiding")
+    source: str = "paper"  # label of runs of domain-partition
+    representations: tuple[str, ...] = REPRESENTATIONS
+    readers: tuple[str, ...] = tuple(FAMILIES)  # of blocks
+    images: str = "auto"
+    against: tuple[str, ...] = (NOTHING, *NETWORKS)
+    families: tuple[str, ...] = tuple(FAMILIES)  # of features that hide something
+    items: int = 10_000
+    folds: int = 5
+    size: int = 10
+    strength: float = 1.0
+    adversary_steps: int = 20
+    steps: int = 5000
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+
+
+PAPER = LeakageProfile()
+LAPTOP = replace(
+    PAPER,
     source="laptop",
     representations=("mean",),
     readers=("logistic", "relu-50", "knn"),
-    images="auto",
-    against=(NOTHING, *NETWORKS),
-    families=tuple(FAMILIES),
     items=3000,
     folds=3,
-    size=10,
-    strength=1.0,
-    adversary_steps=20,
     steps=1000,
     seeds=(0, 1, 2),
 )
-SMOKE = LAPTOP | dict(
+SMOKE = replace(
+    LAPTOP,
     source="smoke",
     readers=("logistic", "knn"),
     against=(NOTHING, "linear"),
@@ -78,32 +124,17 @@ SMOKE = LAPTOP | dict(
     steps=40,
     seeds=(0,),
 )
-PROFILES = {
-    "smoke": Profile(**SMOKE),
-    "laptop": Profile(**LAPTOP),
-    "paper": Profile(
-        **LAPTOP
-        | dict(
-            source="paper",
-            representations=REPRESENTATIONS,
-            readers=tuple(FAMILIES),
-            items=10_000,
-            folds=5,
-            steps=5000,
-            seeds=(0, 1, 2, 3, 4),
-        )
-    ),
-}
+PROFILES = {"smoke": SMOKE, "laptop": LAPTOP, "paper": PAPER}
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+def cells(profile: LeakageProfile) -> Iterator[LeakageCell]:
     """One cell per logged model and representation, and one per hidden family and seed. source: label, "+" = space."""
     studies = {"blocks": block_cells, "hiding": hiding_cells}
     for study in profile.studies:
         yield from studies[one_of("study", study, studies)](profile)
 
 
-def block_cells(profile: Profile) -> Iterator[dict]:
+def block_cells(profile: LeakageProfile) -> Iterator[BlocksCell]:
     """Cells for the models of the newest version that did not diverge. Without any: a note on standard error, or
     ValueError if there is no other study."""
     try:
@@ -115,10 +146,17 @@ def block_cells(profile: Profile) -> Iterator[dict]:
         return
     for _, run in found.iterrows():
         yield from grid(
-            study="blocks", source=run["key"], data=run["tags"]["infoscope.data"], model=run["model"],
-            held_out=run["held_out"], seed=run["seed"], representation=list(profile.representations),
-            families=profile.readers, items=profile.items, folds=profile.folds,
-        )  # fmt: skip
+            BlocksCell,
+            source=run["key"],
+            data=run["tags"]["infoscope.data"],
+            model=run["model"],
+            held_out=run["held_out"],
+            seed=run["seed"],
+            representation=list(profile.representations),
+            families=profile.readers,
+            items=profile.items,
+            folds=profile.folds,
+        )
 
 
 def logged(label: str | None) -> pd.DataFrame:
@@ -130,37 +168,45 @@ def logged(label: str | None) -> pd.DataFrame:
     return found[newest & (found["diverged"] == 0) & found["model"].isin(MODELS)]
 
 
-def hiding_cells(profile: Profile) -> Iterator[dict]:
+def hiding_cells(profile: LeakageProfile) -> Iterator[HidingCell]:
     """Cells for every family to hide from, and for hiding nothing."""
     images = datasets.image_data(profile.images)
     for against in profile.against:
         yield from grid(
-            study="hiding", data=images, against=against, families=profile.families, items=profile.items,
-            folds=profile.folds, size=profile.size, strength=0.0 if against == NOTHING else profile.strength,
-            adversary_steps=profile.adversary_steps, steps=profile.steps, seed=list(profile.seeds),
-        )  # fmt: skip
+            HidingCell,
+            data=images,
+            against=against,
+            families=profile.families,
+            items=profile.items,
+            folds=profile.folds,
+            size=profile.size,
+            strength=0.0 if against == NOTHING else profile.strength,
+            adversary_steps=profile.adversary_steps,
+            steps=profile.steps,
+            seed=list(profile.seeds),
+        )
 
 
-def check(cell: dict) -> None:
-    for name in cell["families"]:
+def check(cell: LeakageCell) -> None:
+    for name in cell.families:
         one_of("family", name, FAMILIES)
     require_minimum(cell, MINIMUM)
-    if cell["study"] == "blocks":
-        one_of("representation", cell["representation"], REPRESENTATIONS)
+    if cell.study == "blocks":
+        one_of("representation", cell.representation, REPRESENTATIONS)
     else:
-        one_of("images", cell["data"], ("digits", "mnist"))
-        one_of("network to hide from", cell["against"], (NOTHING, *NETWORKS))
-        if not cell["strength"] >= 0.0:
-            raise OutOfRange(f"strength must be at least 0, got {cell['strength']}.")
+        one_of("images", cell.data, ("digits", "mnist"))
+        one_of("network to hide from", cell.against, (NOTHING, *NETWORKS))
+        if not cell.strength >= 0.0:
+            raise OutOfRange(f"strength must be at least 0, got {cell.strength}.")
 
 
 def trial(pack: Pack, report: Report) -> None:
     """Measures the information that every family can use in the representation of a cell."""
     (cell,) = pack.cells
-    families = {name: FAMILIES[name] for name in cell["families"]}
+    families = {name: FAMILIES[name] for name in cell.families}
     found = (
         measure_blocks(cell, families, pack.device)
-        if cell["study"] == "blocks"
+        if cell.study == "blocks"
         else measure_hidden(cell, families, report)
     )
     report.table(cell, "leakage", {name: found[name].to_numpy() for name in found})
@@ -171,21 +217,21 @@ def trial(pack: Pack, report: Report) -> None:
     report.metrics(cell, {f"{label}/ceiling_bits": bits for label, bits in ceilings.items()} | {"n": found["n"].max()})
 
 
-def measure_blocks(cell: dict, families: Mapping[str, Family], device: str) -> pd.DataFrame:
+def measure_blocks(cell: BlocksCell, families: Mapping[str, Family], device: str) -> pd.DataFrame:
     """The usable information in every block and in all together, about class and domain of unseen items of the training
     domains."""
-    run, items = source_of(cell["source"])
+    run, items = source_of(cell.source)
     inside = items["split"] == list(items["split_names"]).index(domain_partition.PARTS[0])
-    rows = np.flatnonzero(inside & some_groups(items["groups"], inside, cell["items"]))
+    rows = np.flatnonzero(inside & some_groups(items["groups"], inside, cell.items))
     model = load_model(run, domain_partition.MODEL).to(device)
     x = torch.from_numpy(items["x"][rows]).float() / 255.0
-    noise = stream(cell["seed"], "blocks") if cell["representation"] == "draw" else None
+    noise = stream(cell.seed, "blocks") if cell.representation == "draw" else None
     blocks = {name: z.numpy().astype(np.float64) for name, z in extract_blocks(model, x, generator=noise).items()}
     if len(blocks) > 1:
         blocks[ALL_BLOCKS] = np.concatenate(list(blocks.values()), axis=1)
     labels = {"class": items["y"][rows], "domain": items["d"][rows]}
     return usable_leakage(
-        blocks, labels, families, cell["folds"], items["groups"][rows], generator=np.random.default_rng(0)
+        blocks, labels, families, cell.folds, items["groups"][rows], generator=np.random.default_rng(0)
     )
 
 
@@ -197,12 +243,12 @@ def source_of(key: str) -> tuple[str, dict[str, np.ndarray]]:
     return run, arrays(run, ITEMS)
 
 
-def data_sets(cell: dict) -> tuple[DataSet, ...]:
+def data_sets(cell: LeakageCell) -> tuple[DataSet, ...]:
     """The logged items of a training, or all digits, from which some are drawn."""
-    if cell["study"] == "blocks":
-        content, source = (lambda: source_of(cell["source"])[1]), "logged by a training of domain-partition"
-        return (DataSet(cell["data"], source, content, "evaluation"),)
-    return (datasets.items(cell["data"], getattr(data, cell["data"]), synthetic=False),)
+    if cell.study == "blocks":
+        content, source = (lambda: source_of(cell.source)[1]), "logged by a training of domain-partition"
+        return (DataSet(cell.data, source, content, "evaluation"),)
+    return (datasets.items(cell.data, getattr(data, cell.data), synthetic=False),)
 
 
 def some_groups(groups: np.ndarray, inside: np.ndarray, count: int) -> np.ndarray:
@@ -212,26 +258,26 @@ def some_groups(groups: np.ndarray, inside: np.ndarray, count: int) -> np.ndarra
     return np.isin(groups, np.random.default_rng(0).permutation(own)[: max(1, round(share * len(own)))])
 
 
-def measure_hidden(cell: dict, families: Mapping[str, Family], report: Report) -> pd.DataFrame:
+def measure_hidden(cell: HidingCell, families: Mapping[str, Family], report: Report) -> pd.DataFrame:
     """The usable information in features that are trained on one half of the digits, measured on the other half."""
-    x, digit = pixels(cell["data"], cell["items"], cell["seed"])
+    x, digit = pixels(cell.data, cell.items, cell.seed)
     parity = digit % 2
-    fitted = draws(cell["seed"], "halves").permutation(len(x)) < len(x) // 2
+    fitted = draws(cell.seed, "halves").permutation(len(x)) < len(x) // 2
     hidden = hide(
         x[fitted],
         parity[fitted],
-        NETWORKS.get(cell["against"], NETWORKS["linear"]),
-        cell["size"],
-        cell["strength"],
-        cell["steps"],
-        adversary_steps=cell["adversary_steps"],
-        generator=stream(cell["seed"], f"hiding from {cell['against']}"),
+        NETWORKS.get(cell.against, NETWORKS["linear"]),
+        cell.size,
+        cell.strength,
+        cell.steps,
+        adversary_steps=cell.adversary_steps,
+        generator=stream(cell.seed, f"hiding from {cell.against}"),
     )
     report.metrics(cell, {"reconstruction": hidden.reconstruction, "adversary_log_loss": hidden.adversary_log_loss})
     report.progress(0.3)
     features = {"features": hidden.encode(x[~fitted])}
     labels = {"hidden": parity[~fitted], "kept": digit[~fitted] // 2}
-    return usable_leakage(features, labels, families, cell["folds"], generator=np.random.default_rng(cell["seed"]))
+    return usable_leakage(features, labels, families, cell.folds, generator=np.random.default_rng(cell.seed))
 
 
 def pixels(name: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -242,12 +288,12 @@ def pixels(name: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return images[rows].reshape(len(rows), -1).numpy() / 255.0, pool.labels[rows].numpy()
 
 
-def cost(cell: dict) -> float:
+def cost(cell: LeakageCell) -> float:
     """Approximate seconds on one core: networks by items and folds, for two labels."""
-    networks = sum(name in NETWORKS for name in cell["families"])
-    blocks = 5 if cell["study"] == "blocks" else 1
-    hiding = 0.0 if cell["study"] == "blocks" else cell["steps"] * (1.5e-3 + 6e-4 * cell["adversary_steps"])
-    return blocks * (networks + 0.3) * cell["folds"] * cell["items"] * 4e-4 + hiding
+    networks = sum(name in NETWORKS for name in cell.families)
+    blocks = 5 if cell.study == "blocks" else 1
+    hiding = 0.0 if cell.study == "blocks" else cell.steps * (1.5e-3 + 6e-4 * cell.adversary_steps)
+    return blocks * (networks + 0.3) * cell.folds * cell.items * 4e-4 + hiding
 
 
 SWEEP = Sweep(

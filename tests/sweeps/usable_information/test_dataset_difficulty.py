@@ -40,7 +40,7 @@ def cells_of(profile="smoke", **overrides):
 
 
 def cell_of(name="generated-nli", family="lexical-logistic", kind="std", estimator="held-out", seed=0, **fields):
-    return measuring(PROFILES["smoke"], name, family, estimator, kind, seed) | fields
+    return measuring(PROFILES["smoke"], name, family, estimator, kind, seed).replaced(fields)
 
 
 def ran(cell, state=None):
@@ -51,22 +51,22 @@ def ran(cell, state=None):
 
 def test_cells_without_real_data():
     found = cells_of("laptop")
-    measured = [cell for cell in found if cell["study"] == "difficulty"]
-    assert {cell["data"] for cell in found} == {"generated-nli", "generated-reviews"}
-    assert {cell["seed"] for cell in measured if cell["family"] == "small-bert"} == {0}
-    assert {cell["seed"] for cell in measured if cell["family"] != "small-bert"} == {0}
-    assert {cell["transformation"] for cell in measured if cell["data"] == "generated-reviews"} == {"std", "shuffled"}
-    assert {cell["estimator"] for cell in measured if cell["family"] == "small-bert"} == {"held-out"}
-    assert {cell["study"] for cell in found} == {"difficulty", "epochs"}
-    assert all(cell["epochs"] is None for cell in found if cell["family"] != "small-bert")
+    measured = [cell for cell in found if cell.study == "difficulty"]
+    assert {cell.data for cell in found} == {"generated-nli", "generated-reviews"}
+    assert {cell.seed for cell in measured if cell.family == "small-bert"} == {0}
+    assert {cell.seed for cell in measured if cell.family != "small-bert"} == {0}
+    assert {cell.transformation for cell in measured if cell.data == "generated-reviews"} == {"std", "shuffled"}
+    assert {cell.estimator for cell in measured if cell.family == "small-bert"} == {"held-out"}
+    assert {cell.study for cell in found} == {"difficulty", "epochs"}
+    assert all(cell.epochs is None for cell in found if cell.family != "small-bert")
 
 
 def test_a_study_is_omitted_with_a_message():
     _, profile = SWEEP.profile("smoke", {"data": "generated-reviews", "curves": "none", "embeddings": "none"})
     cells = SWEEP.plan(profile).values()
-    assert {(cell["study"], cell["data"]) for cell in cells} == {("difficulty", "generated-reviews")}
+    assert {(cell.study, cell.data) for cell in cells} == {("difficulty", "generated-reviews")}
     _, profile = SWEEP.profile("smoke", {"data": "generated-reviews", "encoders": "none", "embeddings": "none"})
-    assert {cell["family"] for cell in SWEEP.plan(profile).values()} == {*profile.quick}
+    assert {cell.family for cell in SWEEP.plan(profile).values()} == {*profile.quick}
     _, nothing = SWEEP.profile("smoke", {"data": "none", "curves": "none", "embeddings": "none"})
     with refused("sweep dataset-difficulty", "few"):
         SWEEP.plan(nothing)
@@ -109,7 +109,7 @@ def test_figures_are_those_of_the_items_and_of_the_estimator(estimator):
     x = _data.data.transformations.standard(task.x)
     folds = np.random.default_rng([0, *b"folds"])
     direct = v_information.estimate(
-        _data.family_of(cell), x, task.y, estimator, cell["folds"], groups=task.groups, generator=folds
+        _data.family_of(cell), x, task.y, estimator, cell.folds, groups=task.groups, generator=folds
     )
     assert found["v_information_bits"] == pytest.approx(direct.bits.value)
     assert found["v_information_bits_error"] == pytest.approx(direct.bits.standard_error)
@@ -132,7 +132,7 @@ def test_a_published_test_set_is_measured_whole_and_only_the_training_items_are_
     (first, one, _), (second, other, _) = (ran(cell) for cell in cells)
     assert first["training_items"] == 100 and list(one["items"]["id"]) == list(other["items"]["id"])
     assert len(one["items"]) == 300 and first["v_information_bits"] != second["v_information_bits"]
-    crossed, tables, _ = ran(cells[0] | {"estimator": "cross-fitted", "items": 0})
+    crossed, tables, _ = ran(cells[0].replaced({"estimator": "cross-fitted", "items": 0}))
     assert set(tables["items"]["id"]) == set(halves[0].ids) and crossed["n"] == 400
 
 
@@ -164,7 +164,7 @@ def test_a_training_goes_on_where_it_was_stopped(monkeypatch):
 def test_a_curve_continues_at_its_last_step(monkeypatch):
     """Stopped within its second epoch: the first one's row, and the loss so far, are in what was saved."""
     monkeypatch.setattr("sweeps.usable_information._text_families.STEPS", 3)
-    cell = next(cell for cell in cells_of(items="120") if cell["study"] == "epochs")
+    cell = next(cell for cell in cells_of(items="120") if cell.study == "epochs")
     whole = ran(cell)
     states, told = [], []
 
@@ -194,7 +194,7 @@ def test_the_cost_follows_what_is_read():
     assert all(0.0 < SWEEP.cost(cell) < 1e5 for cell in cells)
     short, long = (SWEEP.cost(cell_of(family="small-bert", kind=kind)) for kind in ("hypothesis", "std"))
     once, crossed = (SWEEP.cost(cell_of(estimator=name)) for name in ("held-out", "cross-fitted"))
-    curve = max(SWEEP.cost(cell) for cell in cells if cell["study"] == "epochs")
+    curve = max(SWEEP.cost(cell) for cell in cells if cell.study == "epochs")
     assert short < long < SWEEP.cost(cell_of(family="small-bert", epochs=3)) and once < crossed
     assert curve == max(map(SWEEP.cost, cells))
     fitted, measured, words = _data.amount(cell_of(kind="hypothesis", items=0))

@@ -28,7 +28,7 @@ def test_pairs_of_two_classes_are_left_out_and_maps_are_of_the_first_seed():
     assert settings == {("generated-reviews", "symmetric"): 15, ("generated-nli", "symmetric"): 15,
                         ("generated-nli", "pair"): 15, ("digits", "symmetric"): 15, ("digits", "pair"): 15}  # fmt: skip
     only = cells_of(data="generated-reviews", noises="pair")
-    assert {cell["noise"] for cell in only} == {"none", "pair"}
+    assert {cell.noise for cell in only} == {"none", "pair"}
 
 
 @pytest.mark.parametrize("name", ["digits", "generated-nli"])
@@ -50,7 +50,7 @@ def test_flipped_labels_are_found_and_figures_are_those_of_the_items(name):
 
 def test_labels_as_they_are_give_a_data_map_and_the_hardest_items():
     recorder = Keeper("noise")
-    trial(Pack(tuple(cell for cell in cells_of() if cell["noise"] == "none" and cell["data"] == "digits")), recorder)
+    trial(Pack(tuple(cell for cell in cells_of() if cell.noise == "none" and cell.data == "digits")), recorder)
     items, kept = pd.DataFrame(recorder.tables["none", "items"]), recorder.arrays_of["none", "hardest"]
     assert not {"flipped", "text"} & set(items)
     assert items["confidence"].between(0, 1).all() and items["variability"].between(0, 0.5).all()

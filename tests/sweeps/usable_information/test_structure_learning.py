@@ -20,7 +20,7 @@ def plan(**overrides):
 def test_methods_are_asked_what_they_take():
     asked = {}
     for cell in plan().values():
-        asked.setdefault(cell["case"], set()).add(cell["method"])
+        asked.setdefault(cell.case, set()).add(cell.method)
     assert asked["gaussian-hub"] == set(METHODS)
     assert asked["discrete-star"] == set(METHODS) - {"kernel-density"}
     assert asked["digits"] == {"v-information", "knn"}
@@ -81,7 +81,7 @@ def test_a_table_of_ones_own(tmp_path):
     np.savez(path, expression=expression, adjacency=graph)
     cells = plan(studies="genes", genes=str(path), fractions="0.5", methods="v-information")
     (cell,) = cells.values()
-    assert cell["n"] == 150 and SWEEP.tags_of(cell)["infoscope.data"] == str(path)
+    assert cell.n == 150 and SWEEP.tags_of(cell)["infoscope.data"] == str(path)
     of = drawn(cell, 0)
     assert np.array_equal(of.truth, graph) and len(pd.DataFrame(of.variables).T.drop_duplicates()) == 150
     recorder = Recorder()

@@ -28,7 +28,7 @@ def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
     """Hidden from a linear network, whose own kind of family then finds less of it than where nothing is hidden, while
     neighbours still find it."""
     cells = plan(items="1797", steps="400", adversary_steps="5", families="logistic,knn")
-    found = {cell["against"]: ran(cell)[0] for cell in cells}
+    found = {cell.against: ran(cell)[0] for cell in cells}
     plain, hidden = (found[name]["hidden/features/logistic_bits"] for name in ("nothing", "linear"))
     assert plain > 0.25 and hidden < 0.5 * plain
     assert found["linear"]["hidden/features/knn_bits"] > 0.25
@@ -59,7 +59,7 @@ def logged_model(monkeypatch):
 def test_blocks_of_a_logged_model_are_read_alone_and_together(logged_model):
     model, items = logged_model
     (cell,) = plan(studies="blocks")
-    assert (cell["source"], cell["model"], cell["data"], cell["held_out"]) == ("abc", "nvae", "made up", 5)
+    assert (cell.source, cell.model, cell.data, cell.held_out) == ("abc", "nvae", "made up", 5)
     found, table = ran(cell)
     assert set(table["block"]) == {"z_y", "z_x", "z_dy", "z_d", "all blocks"} and found["n"] == 120
     assert set(table["label"]) == {"class", "domain"} and (table["groups"] == 60).all()
@@ -67,7 +67,7 @@ def test_blocks_of_a_logged_model_are_read_alone_and_together(logged_model):
     blocks = extract_blocks(model, inside)
     direct = usable_leakage.usable_leakage(
         {"z_d": blocks["z_d"].numpy().astype(float)}, {"domain": items["d"][:120]},
-        {name: usable_leakage.FAMILIES[name] for name in cell["families"]}, cell["folds"], items["groups"][:120],
+        {name: usable_leakage.FAMILIES[name] for name in cell.families}, cell.folds, items["groups"][:120],
         generator=np.random.default_rng(0),
     )  # fmt: skip
     for row in direct.itertuples():
@@ -79,7 +79,7 @@ def test_without_logged_models_the_rest_is_run_and_that_is_said(monkeypatch, cap
         raise LookupError("nothing here")
 
     monkeypatch.setattr(usable_leakage, "runs", nothing)
-    assert {cell["study"] for cell in plan(studies="blocks,hiding")} == {"hiding"}
+    assert {cell.study for cell in plan(studies="blocks,hiding")} == {"hiding"}
     assert "nothing here" in capsys.readouterr().err
     with pytest.raises(ValueError, match="nothing here"):
         plan(studies="blocks")
