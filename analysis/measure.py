@@ -72,7 +72,7 @@ def answers(found: Reading, between: str, unit: str = BITS) -> list[str]:
         "B": "the interval is wide; quote it, and measure more rows to narrow it.",
         "C": f"quote the interval, not the best guess. {reasons}",
     }
-    return [finding(shown, between, n), f"Grade {found.grade}: {meaning[found.grade]}"]
+    return [finding(shown, shown.p_value, between, n), f"Grade {found.grade}: {meaning[found.grade]}"]
 
 
 def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, unit: str = BITS) -> Result:

@@ -5,16 +5,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from infoscope.estimators.independence.association import (
+from infoscope.estimators.independence.association import _variance_parts, combined, independence
+from infoscope.estimators.independence.functions import (
     ANGLE,
     CATEGORY,
     MAX_INDICATORS,
     NUMBER,
     RESOLUTIONS,
     WHOLE,
-    _variance_parts,
-    combined,
-    independence,
     smooth,
 )
 
@@ -139,7 +137,7 @@ def test_rare_levels_are_joined():
 def test_equal_categories_are_all_taken_or_all_left_out(monkeypatch):
     codes = np.r_[np.repeat(np.arange(2), 20), np.repeat(np.arange(2, 12), 6)]
     assert smooth(codes, CATEGORY).functions.shape == (100, 11)
-    monkeypatch.setattr("infoscope.estimators.independence.association.MAX_INDICATORS", 500)
+    monkeypatch.setattr("infoscope.estimators.independence.functions.MAX_INDICATORS", 500)
     assert MAX_INDICATORS > 500 and smooth(codes, CATEGORY).functions.shape == (100, 2)
     assert smooth(np.arange(100) // 2, CATEGORY).functions.shape == (100, 0)
 

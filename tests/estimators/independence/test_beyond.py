@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from infoscope.estimators.independence.association import CATEGORY, NUMBER, smooth
 from infoscope.estimators.independence.beyond import beyond, choose, information_of_residuals, residuals
+from infoscope.estimators.independence.functions import CATEGORY, NUMBER, smooth
 
 
 def numbers(*columns):

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import fisher_exact
 
 from infoscope.estimators.independence import permutations as module
-from infoscope.estimators.independence.association import CATEGORY, NUMBER, smooth
+from infoscope.estimators.independence.functions import CATEGORY, NUMBER, smooth
 from infoscope.estimators.independence.permutations import fisher_p_value, permutation_p_values, rows_of_rarer_value
 
 

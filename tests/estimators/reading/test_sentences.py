@@ -41,13 +41,14 @@ CASES = [
 
 @pytest.mark.parametrize(("changed", "sentence"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_every_case_has_one_sentence(changed, sentence):
-    assert finding(replace(ANSWER, **changed), "a and b", "n = 640") == sentence
+    answer = replace(ANSWER, **changed)
+    assert finding(answer, answer.p_value, "a and b", "n = 640") == sentence
 
 
 @pytest.mark.parametrize("changed", [case[1] for case in CASES], ids=[case[0] for case in CASES])
 def test_what_is_printed_begins_with_the_same_words(changed):
     answer = replace(ANSWER, **changed)
-    first = finding(answer).partition(": " if answer.low == 0 else " bits")[0]
+    first = finding(answer, answer.p_value).partition(": " if answer.low == 0 else " bits")[0]
     assert repr(answer).startswith(first) and str(answer).startswith(repr(answer))
 
 

@@ -14,18 +14,17 @@ from scipy.stats import false_discovery_control
 from infoscope.errors import NoVariation, TooFew
 from infoscope.estimators.alignment import aligns
 from infoscope.estimators.column_types import as_variables
-from infoscope.estimators.independence.association import (
+from infoscope.estimators.independence.association import MIN_ROWS, independence
+from infoscope.estimators.independence.beyond import at_most_entropy, beyond, information_of_residuals, residuals
+from infoscope.estimators.independence.columns import MAX_CATEGORIES_PER_ROW, smooth_columns
+from infoscope.estimators.independence.functions import (
     CATEGORY,
     MAX_DEGREE,
-    MIN_ROWS,
     NUMBER,
     Smooth,
-    independence,
     independent_columns,
     smooth,
 )
-from infoscope.estimators.independence.beyond import at_most_entropy, beyond, information_of_residuals, residuals
-from infoscope.estimators.independence.columns import MAX_CATEGORIES_PER_ROW, smooth_columns
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.variables import Variable

@@ -14,155 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, ndtri
-from scipy.stats import beta, gamma, rankdata
+from scipy.special import gammaln
+from scipy.stats import beta, gamma
 
+from infoscope.estimators.independence.functions import RESOLUTIONS, Smooth, Values
 from infoscope.estimators.independence.permutations import ROUNDING, permutation_p_values, rows_of_rarer_value
 
-Values = NDArray[np.float64]
-
-RESOLUTIONS = (1, 2, 4, 8)  # functions of a number
-WAVES = (2, 4, 8, 8)  # functions of an angle: cosine and sine of its multiples
 WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
-MIN_CATEGORY_ROWS = 5  # of a category with a function of its own; the others are one
-MAX_INDICATORS = 20_000_000  # numbers in the functions of a column of categories: 160 MB
 MAX_COMBINED_P = 0.99  # at one resolution, so that a p-value near 1 does not outweigh a small one
-MIN_NEW_SHARE = 1e-6  # of a column that others do not span; less is rounding
-MAX_DEGREE = 4  # of polynomials of normal scores
 MIN_BETA_ROWS, MIN_BETA_CLASS = 20, 10  # rows, and rows of a value, of which sums follow a beta distribution
 MAX_SMALL_ROWS = 100  # of a table in which every category must have so many rows for it
 MAX_UNEVEN = 0.1  # share of the variance by uneven leverages up to which they do: rare values in both columns have more
 MAX_PRODUCTS = 20_000_000  # correlations of functions that are held at once
 MIN_ROWS = 4  # for which the variance over permutations is defined
-NUMBER, WHOLE, CATEGORY, ANGLE = "number", "whole number", "category", "angle"
-
-
-@dataclass(frozen=True, eq=False)
-class Smooth:
-    """Functions of a column, each of mean 0, the smoothest first.
-
-    functions    [n, d], orthonormal
-    resolutions  how many of these each resolution takes
-    scores       [n, e], polynomials of normal scores (indicators, waves), of which conditional means are simple
-    degrees      [d], of functions; the first e are those of the scores; 1 of indicators
-    """
-
-    functions: Values
-    resolutions: tuple[int, ...]
-    scores: Values
-    degrees: NDArray[np.intp]
-
-    @property
-    def n(self) -> int:
-        return len(self.functions)
-
-    @cached_property
-    def categories(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Of a column of categories: the code [n] of each row, by its values of the functions, and rows of each."""
-        first = self.functions[:, self.degrees == 1].round(9)
-        _, codes, sizes = np.unique(first, axis=0, return_inverse=True, return_counts=True)
-        return codes.reshape(-1), sizes
-
-
-def smooth(values: Values, kind: str) -> Smooth:
-    """The functions of a column [n] of numbers, whole numbers, angles (in turns) or codes of categories.
-
-    Levels of numbers of fewer than sqrt(n) rows are joined with a neighbour; categories of fewer than these are left to
-    the finer resolutions, and those of fewer than 5 rows are one, where some have 5. A constant column has no function.
-    """
-    n = len(values)
-    most = max(int(np.sqrt(n) / 2), 1)
-    if kind == CATEGORY:
-        functions, coarse = _indicators(values.astype(np.intp))
-        count = functions.shape[1]
-        return Smooth(functions, (coarse, coarse, count, count), functions, np.ones(count, np.intp))
-    if kind == ANGLE:
-        turns = 2 * np.pi * _ranks_on_circle(values) / n
-        waves = []
-        for multiple in range(1, min(max(WAVES) // 2, (most + 1) // 2) + 1):
-            waves.append(np.cos(multiple * turns))
-            waves.append(np.sin(multiple * turns))
-        functions = _orthonormal(np.stack(waves, axis=1))
-        degrees = np.arange(2, functions.shape[1] + 2) // 2
-        return Smooth(functions, _at_most(WAVES, functions), functions[:, :4], degrees)
-    ranks = (rankdata(_merged_levels(values)) - 0.5) / n
-    degree = min(max(RESOLUTIONS), most, len(np.unique(ranks)) - 1)
-    functions = _orthonormal(np.polynomial.legendre.legvander(2 * ranks - 1, degree)[:, 1:])
-    scores = _orthonormal(np.polynomial.hermite_e.hermevander(ndtri(ranks), min(degree, MAX_DEGREE))[:, 1:])
-    return Smooth(functions, _at_most(RESOLUTIONS, functions), scores, np.arange(1, functions.shape[1] + 1))
-
-
-def _ranks_on_circle(values: Values) -> Values:
-    """Ranks of angles [n], in turns, from the end of the largest gap on, so that they do not depend on where 0 is."""
-    turns = np.round(values % 1.0, 9) % 1.0
-    levels, sizes = np.unique(turns, return_counts=True)
-    gaps = np.round((levels - np.roll(levels, 1)) % 1.0, 9)
-    start = levels[np.lexsort([sizes, gaps])[-1]]
-    return rankdata(np.round((turns - start) % 1.0, 9) % 1.0)
-
-
-def _at_most(resolutions: Sequence[int], functions: Values) -> tuple[int, ...]:
-    return tuple(min(each, functions.shape[1]) for each in resolutions)
-
-
-def _orthonormal(columns: Values) -> Values:
-    """The columns made orthonormal, in their order, without what those before them and a constant already span."""
-    columns = np.column_stack([np.ones(len(columns)), columns])[:, : len(columns)]
-    directions, triangle = np.linalg.qr(columns[:, independent_columns(columns)])
-    return (directions * np.sign(np.diag(triangle)))[:, 1:]
-
-
-def independent_columns(columns: Values) -> NDArray[np.bool_]:
-    """Which columns [d] of [n, d] are not spanned by those before them."""
-    return not_spanned(np.linalg.qr(columns, mode="r"))
-
-
-def not_spanned(triangle: Values) -> NDArray[np.bool_]:
-    """Which columns are not spanned by those before them, by the triangle [min(n, d), d] of their QR decomposition."""
-    new_parts = np.zeros(triangle.shape[1])  # columns after the n-th are spanned
-    new_parts[: len(triangle)] = np.abs(np.diag(triangle))
-    return new_parts > MIN_NEW_SHARE * np.linalg.norm(triangle, axis=0)
-
-
-def _indicators(codes: NDArray[np.intp]) -> tuple[Values, int]:
-    """Functions of the categories, the most frequent first, and how many are of those of sqrt(n) rows or more.
-
-    Categories of one size are all taken or all left out, so that nothing depends on their names.
-    """
-    sizes = np.bincount(codes)
-    order = np.argsort(-sizes, kind="stable")
-    sizes = sizes[order]
-    kept = int((sizes >= min(MIN_CATEGORY_ROWS, sizes[0])).sum())
-    most = MAX_INDICATORS // len(codes)
-    if kept > most:
-        kept = int((sizes > sizes[most]).sum())
-    functions = _orthonormal((codes[:, None] == order[:kept]).astype(np.float64))
-    coarse = int((sizes[:kept] >= np.sqrt(len(codes))).sum())
-    return functions, min(coarse, functions.shape[1])
-
-
-def _merged_levels(values: Values) -> Values:
-    """Levels that are as many as sqrt(n) rows each, where values repeat; two levels stay as they are."""
-    n, (levels, of_level, sizes) = len(values), np.unique(values, return_inverse=True, return_counts=True)
-    least = np.sqrt(n)
-    if len(levels) == 2 or sizes.max() < least:  # two values, or hardly any ties
-        return values
-    reached = np.cumsum(sizes)
-    joined = np.zeros(len(levels), np.intp)
-    start = 0
-    for level in range(1, len(levels)):
-        before = reached[level - 1] - start
-        if before >= least and n - reached[level - 1] >= least:
-            start = reached[level - 1]
-            joined[level] = 1
-    joined = np.cumsum(joined)
-    if joined[-1] == 0:  # nearly all rows at one value
-        joined = (np.arange(len(levels)) != sizes.argmax()).astype(np.intp)
-    return joined[of_level.reshape(-1)].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,16 +20,8 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from infoscope.estimators.discrete import label_entropy
-from infoscope.estimators.independence.association import (
-    MAX_DEGREE,
-    MIN_NEW_SHARE,
-    Smooth,
-    Tested,
-    Values,
-    not_spanned,
-    stacked_tests,
-    tested_products,
-)
+from infoscope.estimators.independence.association import Tested, stacked_tests, tested_products
+from infoscope.estimators.independence.functions import MAX_DEGREE, MIN_NEW_SHARE, Smooth, Values, not_spanned
 from infoscope.estimators.result import Estimate, mean_of
 
 TESTED_DEGREES = (1, 2)  # of the normal scores that are tested, by resolution

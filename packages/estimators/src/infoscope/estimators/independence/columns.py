@@ -21,7 +21,7 @@ from infoscope.estimators.columns import (
     columns,
     single_columns,
 )
-from infoscope.estimators.independence.association import ANGLE, CATEGORY, NUMBER, WHOLE, Smooth, smooth
+from infoscope.estimators.independence.functions import ANGLE, CATEGORY, NUMBER, WHOLE, Smooth, smooth
 from infoscope.estimators.variables import factorise
 
 MAX_CATEGORIES_PER_ROW = 0.5  # of more, a column only names the rows

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
-if TYPE_CHECKING:
-    from infoscope.estimators.independence.association import Smooth
+from infoscope.estimators.independence.functions import Smooth
 
 Values = NDArray[np.float64]
 

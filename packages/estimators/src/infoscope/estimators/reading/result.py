@@ -90,7 +90,7 @@ class Reading(Estimate):
         if self.low > 0:
             places = max(places, decimals(self.low, 1))  # an interval above 0 does not begin at 0.00
         size = f"n = {self.n:,}" + (f" in {self.units:,} groups" if self.units not in (None, self.n) else "")
-        start = headline(self)
+        start = headline(self, self.p_value)
         independence = f"independence: {p_in_words(self.p_value)}" if not start and self.p_value >= 0 else ""
         about = "; ".join(filter(None, (independence, f"grade {self.grade}", size, self.variables)))
         value = f"{self.value:.{places}f} {self.unit}"

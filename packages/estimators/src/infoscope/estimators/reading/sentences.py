@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from infoscope.estimators.reading.reader import is_narrow
 from infoscope.estimators.result import Estimate, decimals
-
-if TYPE_CHECKING:
-    from infoscope.estimators.reading.result import Reading
 
 LEVEL = 0.05  # of the test of independence
 SERIES_CODE = "series"  # of the note of a reading whose rows follow one another
 SERIES_HEADLINE = "Rows follow one another, so p-values do not hold"
 
 
-def headline(answer: Reading) -> str:
+def headline(answer: Estimate, p_value: float) -> str:
     """How the answer begins: rows in a series, no dependence, a weak one; "" for a clear one.
 
     Dependence is clear if the interval lies above 0. Otherwise the test of independence decides whether there is any,
@@ -26,25 +22,25 @@ def headline(answer: Reading) -> str:
         return SERIES_HEADLINE
     if answer.low > 0:
         return ""
-    p = p_in_words(answer.p_value)
-    if not answer.p_value <= LEVEL:
+    p = p_in_words(p_value)
+    if not p_value <= LEVEL:
         return f"No dependence is detected ({p})" if p else "No dependence is detected"
     nats = answer.nats
     weakly = ", but weakly" if is_narrow(nats.value, nats.low, nats.high) else ""
     return f"They depend ({p}){weakly}"
 
 
-def finding(answer: Reading, names: str = "x and y", size: str = "") -> str:
-    """The answer in one sentence, in the unit of the reading: what `names` share, and the number of rows, if given."""
-    start = headline(answer)
+def finding(answer: Estimate, p_value: float, names: str = "x and y", size: str = "") -> str:
+    """The answer in one sentence, in the unit of the estimate: what `names` share, and the number of rows, if given."""
+    start = headline(answer, p_value)
     rows = f" ({size})" if size else ""
     if in_series(answer):
         return f"{start}: the reading of {names}, {amount(answer)}, is calibrated on rows without order{rows}."
     if start:
         return f"{start}: {names} share {at_most(answer)} (95 %{', ' if size else ''}{size})."
     unseen = ""
-    if answer.p_value > LEVEL:
-        unseen = f"; the test of independence, of smooth functions, does not show it ({p_in_words(answer.p_value)})"
+    if p_value > LEVEL:
+        unseen = f"; the test of independence, of smooth functions, does not show it ({p_in_words(p_value)})"
     return f"{amount(answer)} are shared by {names}{rows}{unseen}."
 
 

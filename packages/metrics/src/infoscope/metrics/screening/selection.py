@@ -18,9 +18,10 @@ from infoscope.checks import require_number
 from infoscope.errors import NoVariation, UnknownName, WrongLength
 from infoscope.estimators.alignment import aligns, group_codes
 from infoscope.estimators.columns import Discrete, single_columns
-from infoscope.estimators.independence.association import MIN_ROWS, NUMBER, Smooth, independence, smooth
+from infoscope.estimators.independence.association import MIN_ROWS, independence
 from infoscope.estimators.independence.beyond import choose
 from infoscope.estimators.independence.columns import smooth_column
+from infoscope.estimators.independence.functions import NUMBER, Smooth, smooth
 
 
 @aligns("X", "y")

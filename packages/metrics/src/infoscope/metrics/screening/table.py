@@ -18,9 +18,10 @@ from infoscope.errors import Conflict, OutOfRange, TooFew, UnknownName
 from infoscope.estimators.alignment import aligned, group_codes
 from infoscope.estimators.arrays.registry import estimate
 from infoscope.estimators.columns import bare_columns
-from infoscope.estimators.independence.association import CATEGORY, WHOLE, independence
+from infoscope.estimators.independence.association import independence
 from infoscope.estimators.independence.beyond import at_most_entropy, choose
 from infoscope.estimators.independence.columns import Column, as_columns
+from infoscope.estimators.independence.functions import CATEGORY, WHOLE
 from infoscope.estimators.reading.sentences import SERIES_CODE, in_series
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.threads import threads_for
