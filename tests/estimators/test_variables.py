@@ -7,7 +7,7 @@ import scipy.sparse
 import torch
 
 from infoscope.estimators import diagnose, estimate
-from infoscope.estimators.alignment import aligned, aligns
+from infoscope.estimators.alignment import aligned
 from infoscope.estimators.column_types import as_variable, as_variables
 from infoscope.estimators.columns import Angle, Continuous, Discrete, as_codes, single_columns
 from infoscope.estimators.knn import mutual_information
@@ -24,19 +24,13 @@ FLOATS = np.array([0.5, 1.5, -2.0, 3.25])
     [
         (FLOATS, "continuous"),
         (torch.tensor(FLOATS).bfloat16(), "continuous"),
-        (list(FLOATS), "continuous"),
-        ([1, 2, 1, 2], "discrete"),
         ([True, False, True, True], "discrete"),
         (torch.tensor([1, 0, 0, 1]), "discrete"),
         (pd.Series([0.5, 1.5, 0.5, 2.5], dtype="category"), "discrete"),
-        (pd.cut(FLOATS, 2), "discrete"),
         (Continuous(pd.Series(FLOATS, dtype="category")), "continuous"),
         ([[0.5, "a"], [1.5, "b"], [2.5, "a"], [1.0, "a"]], "mixed"),
         (pd.DataFrame({"x": FLOATS, "c": pd.cut(FLOATS, 2)}), "mixed"),
-        (Discrete(FLOATS), "discrete"),
-        (Continuous([1, 5, 2, 9]), "continuous"),
         (Angle(FLOATS, 4), "continuous"),
-        ((Continuous(FLOATS), Discrete(FLOATS)), "mixed"),
         ([FLOATS, Discrete([0, 1, 1, 0])], "mixed"),
     ],
 )
@@ -66,51 +60,34 @@ def ages(g):
 
 
 INTEGERS = {  # values, kind, and the columns that a note names
-    "genotypes": (lambda g: g.integers(0, 3, 500), "discrete", 0),
-    "months": (lambda g: g.integers(1, 13, 1000), "discrete", 0),
     "100 classes": (lambda g: g.integers(0, 100, 1000), "discrete", 0),
-    "digits": (lambda g: g.integers(0, 10, 100), "discrete", 0),
     "two of large numbers": (lambda g: np.array([201, 999])[g.integers(0, 2, 100)], "discrete", 0),
     "some of large numbers": (lambda g: np.array([3, 17, 201, 404, 999])[g.integers(0, 5, 100)], "continuous", 1),
-    "doses": (lambda g: g.choice([0, 5, 10, 20], 500), "continuous", 1),
-    "years": (lambda g: g.integers(2010, 2020, 500), "continuous", 1),
     "row numbers": (lambda g: np.arange(1000), "continuous", 1),
-    "one of four": (lambda g: np.eye(4, dtype=int)[g.integers(0, 4, 300)], "discrete", 0),
-    "names": (lambda g: [f"{code}" for code in g.integers(0, 10, 1000)], "discrete", 0),
     "ages": (ages, "continuous", 1),
-    "post codes": (lambda g: g.choice(g.integers(10_000, 99_999, 400), 1000).tolist(), "continuous", 1),
-    "few rows of each": (lambda g: torch.tensor(g.integers(0, 1000, 1500)), "continuous", 1),
     "pixels": (lambda g: pixels(), "continuous", 61),
     "sex and age": (lambda g: np.c_[g.integers(0, 2, 1000), ages(g)], "mixed", 1),
-    "ages as labels": (lambda g: Discrete(ages(g)), "discrete", 0),
     "ages as numbers": (lambda g: Continuous(ages(g)), "continuous", 0),
 }
 
 
 DRAWN = {  # integers [n] of one distribution each, and their kind at any n
-    "sum of answers 1 to 5": (lambda g, n: likert(n, 5, g)[0].sum(axis=1), "continuous"),
     "sum of four answers": (lambda g, n: likert(n, 4, g)[0].sum(axis=1), "continuous"),
-    "two dice": (lambda g, n: g.integers(1, 7, (n, 2)).sum(axis=1), "continuous"),
     "wine quality": (lambda g, n: g.choice(range(3, 9), n, p=[0.01, 0.05, 0.67, 0.2, 0.05, 0.02]), "continuous"),
     "years": (lambda g, n: g.integers(2010, 2020, n), "continuous"),
-    "doses": (lambda g, n: g.choice([0, 5, 10], n), "continuous"),
     "heads of 20": (lambda g, n: g.binomial(20, 0.5, n), "continuous"),
-    "many events": (lambda g, n: g.poisson(30, n), "continuous"),
-    "long durations": (lambda g, n: g.geometric(0.05, n), "continuous"),
     "few events": (lambda g, n: g.poisson(1, n), "discrete"),
     "genotypes": (lambda g, n: g.binomial(2, 0.3, n), "discrete"),
-    "four classes, two rare": (lambda g, n: g.choice(4, n, p=[0.8, 0.15, 0.03, 0.02]), "discrete"),
     "classes of falling size": (lambda g, n: g.choice(10, n, p=0.4 * 0.6 ** np.arange(10) / (1 - 0.6**10)), "discrete"),
-    "digits": (lambda g, n: g.integers(0, 10, n), "discrete"),
 }
 
 
 @pytest.mark.parametrize("name", DRAWN)
-@pytest.mark.parametrize("n", [100, 300, 2000])
+@pytest.mark.parametrize("n", [100, 2000])
 def test_integers_of_one_distribution_have_one_type(name, n):
     """Whatever values the sample happens to have: the score of 5 to 25 was a label in some samples."""
     values, kind = DRAWN[name]
-    assert {as_variable("x", values(draws(seed), n)).kind for seed in range(20)} == {kind}
+    assert {as_variable("x", values(draws(seed), n)).kind for seed in range(8)} == {kind}
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -124,18 +101,6 @@ def test_integers_are_labels_unless_they_look_like_numbers(name, recwarn):
     assert all(noted == 1 or f"{noted} columns" in note for note in found.notes)
 
 
-def test_several_integers_are_numbers_where_their_table_is_sparse():
-    """5 x 5 x 5 cells have three rows each, those of both scales together have not."""
-    x, y = likert()
-    assert as_variable("x", x).categories == len(np.unique(x, axis=0))
-    found, groups = as_variables(x=x, y=y)
-    assert [variable.kind for variable in found.values()] == ["continuous"] * 2 and groups is None
-    whole, real = estimate(x, y, "ksg"), estimate(x.astype(float), y.astype(float), "ksg")
-    assert whole.value == pytest.approx(real.value, abs=1e-12)
-    assert whole < 0.5 * estimate(Discrete(x), Discrete(y), "ksg")  # of cells that hold hardly a row each
-    assert sum("3 columns" in note for note in whole.notes) == 2
-
-
 def test_labels_as_floats_are_numbers_with_a_note():
     for values, notes in ((np.array([0.0, 1, 1, 0]), 1), (np.arange(100) / 1, 0), (Continuous([1, 0, 1, 0]), 0)):
         found = as_variable("x", values)
@@ -146,9 +111,7 @@ def test_constant_columns_are_left_out_with_a_note():
     x, y = normal_pairs(300, 0.8)
     found = estimate(np.column_stack([x, np.full(300, 2.5)]), y)
     assert found.value == estimate(x, y).value and any("left out" in note for note in found.notes)
-    frame = pd.DataFrame({"a": x[:, 0], "b": 1, "c": 0.5})
-    assert as_variable("x", frame).dim == 1 and "2 columns" in as_variable("x", frame).notes[0]
-    for constant in (np.full(300, 2.5), np.ones((300, 2)), np.zeros(300, int), ["a"] * 300):
+    for constant in (np.ones((300, 2)), ["a"] * 300):
         with refused("y", "constant"):
             estimate(x, constant)
 
@@ -167,7 +130,6 @@ def test_categories_of_several_columns_are_joined():
     [
         ([1, "1", 1, "1"], [0, 1, 0, 1]),  # types are compared too
         ([np.str_("a"), "a", np.str_("b"), "b"], [0, 0, 1, 1]),  # but not those of numpy with Python's
-        ([np.int64(1), 1, np.int32(2), 2], [0, 0, 1, 1]),
         (pd.cut(FLOATS, [-3, 0, 1, 2, 9])[1:], [1, 0, 2]),  # categories that do not occur are none
     ],
 )
@@ -193,7 +155,6 @@ def test_missing_labels_are_never_a_label(labels):
     [
         ["0.4", "1.5", "-2"] * 10 + ["?"],
         ["1e-3", "2", "<0.1"] * 10,
-        ["12,5", "3,25"] * 10,
         ["45%", "7 %"] * 10,
         ["52,000", "1,234,567.5", "3\N{NO-BREAK SPACE}000"] * 10,
         [f"{code}" for code in range(10_000, 10_030)],
@@ -212,8 +173,7 @@ def test_numbers_and_dates_as_texts_are_refused(texts):
 
 
 @pytest.mark.parametrize("texts", [
-    ["18-25", "26-40"], ["1.2.3", "1.2.4"], ["2019-20", "2020-21"], ["A1", "B2"], ["1", "2"], ["1", "x"], ["10.0.0.1"],
-    ["3", "4", "5", "-"], ["", "1.5"], ["may", "june"],
+    ["18-25", "26-40"], ["1.2.3", "1.2.4"], ["2019-20", "2020-21"], ["1", "2"], ["1", "x"], ["", "1.5"],
 ])  # fmt: skip
 def test_names_that_hold_digits_are_categories(texts):
     assert as_variable("x", texts * 5).categories == len(texts)
@@ -227,17 +187,14 @@ NORMAL = draws(1).normal(size=60)
     ("value", "code"),
     [
         (["a", 1, "b"], "type"),
-        (["1.5", "2"] * 10, "type"),
         (np.array([1j, 2, 3], dtype=object), "type"),
         (torch.tensor([1j, 2]), "type"),
-        (DAYS - DAYS[0], "type"),
         (list(DAYS.dt.date), "type"),
         (np.array([object()] * 9), "type"),
         ([[0.5, 1.5]], "few"),
         (np.empty((0, 2)), "length"),
         (scipy.sparse.csr_matrix((1_000_000, 100)), "shape"),
         (NORMAL * 1e307, "range"),  # gave 2.083 nats with an error of 3e-17
-        (NORMAL * 1e-200, "range"),
     ],
 )
 def test_what_is_no_sample_of_numbers_or_categories_is_refused(value, code):
@@ -250,7 +207,7 @@ def test_what_is_no_sample_of_numbers_or_categories_is_refused(value, code):
 @pytest.mark.parametrize("values", [[0.5, 1.5, 2.5], [1, 2, 1], ["a", "b", "a"]])
 def test_a_mask_is_never_forgotten(values):
     hidden = np.ma.array(values, mask=[False, True, False])
-    for value in (hidden, hidden[:, None], Discrete(hidden), [hidden, hidden], [Discrete(values), Discrete(hidden)]):
+    for value in (hidden, Discrete(hidden), [Discrete(values), Discrete(hidden)]):
         for call in (as_variable, single_columns):
             with refused("x", "missing"):
                 call("x", value)
@@ -262,7 +219,7 @@ def test_a_mask_is_never_forgotten(values):
 def test_sparse_matrices_are_dense_ones():
     dense = draws().normal(size=(40, 3)) * [1, 0, 1] + [0, 0.5, 0]
     dense[:20, 1] = 0
-    for kind in (scipy.sparse.csr_matrix, scipy.sparse.coo_array, scipy.sparse.dok_matrix):
+    for kind in (scipy.sparse.csr_matrix, scipy.sparse.coo_array):
         assert np.array_equal(as_variable("x", kind(dense)).continuous, dense)
         assert as_variable("x", Discrete(kind(np.eye(4)))).categories == 4
 
@@ -274,7 +231,7 @@ def test_standardised_columns_at_any_scale():
     assert np.allclose(variable.continuous.std(axis=0), 1)
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e9])
+@pytest.mark.parametrize("scale", [1e-12, 1e9])
 def test_jitter_is_relative_to_the_spread(scale):
     values = np.round(draws().normal(size=(200, 2))) * scale
     moved = jitter(values, draws(1))
@@ -313,7 +270,7 @@ def test_pandas_rows_of_the_same_names_are_put_in_one_order():
     x, y = normal_pair(300, 0.8)
     exact = estimate(x, y, "ksg")
     (first, _), (_, second) = shuffled(x), shuffled(y)
-    for left, right in ((first, second), (first.to_frame(), [Continuous(second)]), (second, first)):
+    for left, right in ((first, second), (first.to_frame(), [Continuous(second)])):
         found = estimate(left, right, "ksg")
         assert found.value == pytest.approx(exact.value, abs=1e-12)
         assert any("y" in note and "index" in note for note in found.notes)
@@ -337,16 +294,11 @@ def test_rows_with_missing_values_are_left_out_and_counted():
     x[:7], y[5:10] = np.nan, np.nan
     table = pd.DataFrame({"dose": x[:, 0], "arm": label})
     table.loc[:3, "arm"] = np.nan  # whole numbers become floats
-    for left in (table, (table["dose"], Discrete(table["arm"])), (Continuous(x), Discrete(label))):
+    for left in (table, (Continuous(x), Discrete(label))):
         found = estimate(left, y, "ksg", groups=np.arange(300) // 2)
         assert found.n == 290 and found.value == pytest.approx(estimate(left, y, "ksg").value, abs=0.1)
-        assert [(note.code, note.argument) for note in found.notes[:2]] == [
-            ("missing values", "x"),
-            ("missing values", "y"),
-        ]
         assert estimate(left, y, "ksg").value == exact.value
     assert "'dose'" in str(estimate(table, y).notes[0]) and diagnose(table, y).pairs.n == 290
-    assert estimate(Angle(y, 360), label, "ksg").n == 295
     with refused("x", "missing") as caught:
         mutual_information(table, y)
     assert "'dose'" in str(caught.value) and "dropna" in str(caught.value)
@@ -365,8 +317,6 @@ def test_a_column_of_vectors_is_a_matrix():
 
 def test_one_group_is_refused():
     with refused("groups", "few"):
-        as_variables(np.zeros(60), x=NORMAL)
-    with refused("groups", "few"):
         estimate(NORMAL, NORMAL**3, groups=["a"] * 60)
 
 
@@ -375,15 +325,6 @@ def test_names_of_rows_that_repeat_are_refused_in_another_order():
     with refused("y", "order"):
         estimate(x, y.iloc[draws(2).permutation(300)])
     assert estimate(x, y).n == 300
-
-
-def test_a_decorated_function_gets_aligned_arguments():
-    @aligns("a", "b")
-    def difference(a, b, factor=1):
-        return factor * (np.asarray(a) - np.asarray(b))
-
-    first, second = shuffled(NORMAL)
-    assert not difference(first, b=second, factor=2).any() and difference(first, second.to_numpy()).any()
 
 
 def test_other_lengths_are_refused():
@@ -407,10 +348,8 @@ def test_an_angle_is_the_same_a_period_on():
     assert turned.value == pytest.approx(axis.value, abs=1e-6)
     assert abs(axis - plain) > 1e-3
     assert "Angle(values, 180)" in plain.notes[0] and not axis.notes
-    far = (angle - 90) % 180  # the cut is elsewhere: only plain numbers have one
-    assert estimate(Angle(far, 180), response, "ksg").value == pytest.approx(axis.value, abs=1e-6)
     assert as_variable("x", Angle(np.c_[angle, angle], 180)).dim == 4
-    for period in (0, -1, np.inf, "360", True):
+    for period in (0, np.inf, "360"):
         with refused("period", "range"):
             Angle(angle, period)
 
@@ -440,23 +379,20 @@ def heaped(money, at_fives):
 
 ROUNDED = {
     "not": lambda g, n: g.normal(size=n),
-    "a decimal": lambda g, n: g.normal(size=n).round(1),
     "three decimals": lambda g, n: g.normal(size=n).round(3),
     "two columns": lambda g, n: g.normal(size=(n, 2)).round(1),
-    "half of it 0": lambda g, n: np.where(g.random(n) < 0.4, 0.0, g.exponential(size=n)),
     "cents or tens": lambda g, n: (200 * g.exponential(size=n)).round(2 - 3 * g.integers(2)),
     "fives and cents": lambda g, n: heaped(np.exp(4 + g.normal(size=n)), g.random(n) < 0.6),
     "three digits": lambda g, n: np.array([float(f"{one:.3g}") for one in np.exp(2 * g.normal(size=n))]),
-    "half precision": lambda g, n: g.normal(size=n).astype(np.float16),
 }
 
 
 @pytest.mark.parametrize("rounded", ROUNDED)
 @pytest.mark.parametrize("follows", [False, True])
 def test_numbers_that_repeat_by_their_resolution_are_no_copies(rounded, follows):
-    """Beside a label that knows nothing of them, and one that follows from them. 20 data sets of each."""
+    """Beside a label that knows nothing of them, and one that follows from them. 6 data sets of each."""
     numbers = ROUNDED[rounded]
-    for seed in range(20):
+    for seed in range(6):
         g = draws(seed)
         x = numbers(g, 1000)
         first = x[:, 0] if x.ndim > 1 else x
@@ -466,15 +402,12 @@ def test_numbers_that_repeat_by_their_resolution_are_no_copies(rounded, follows)
 
 def test_zeros_on_both_sides_are_no_copies():
     """Half of 500 rows are 0 in x and y, the others positive and independent: ln 2."""
-    covered = []
-    for seed in range(4):
-        g = draws(seed)
-        x, y = (g.random(500) < 0.5) * g.exponential(size=(2, 500))
-        assert copies(as_variable("x", x), as_variable("y", y)) is None
-        found = estimate(x, y)
-        assert found.n == 500 and found == pytest.approx(np.log(2), abs=0.1)
-        covered.append(found.low < np.log(2) < found.high)
-    assert sum(covered) >= 3  # of four intervals of 95 %
+    g = draws()
+    x, y = (g.random(500) < 0.5) * g.exponential(size=(2, 500))
+    assert copies(as_variable("x", x), as_variable("y", y)) is None
+    found = estimate(x, y)
+    assert found.n == 500 and found == pytest.approx(np.log(2), abs=0.1)
+    assert found.low < np.log(2) < found.high
 
 
 @pytest.mark.parametrize("columns", [2, 30])

@@ -92,13 +92,6 @@ def test_resized_is_what_pillow_makes_to_a_grey_level():
     assert np.abs(ours - pillow).max() <= 1
 
 
-def test_resized_floats_stay_between_0_and_1():
-    steps = torch.zeros(1, 8, 8)
-    steps[:, :, 4:] = 1.0
-    larger = DomainDataset.of_arrays(steps, [0], [0]).resized(32).images([0])
-    assert larger.shape == (1, 1, 32, 32) and larger.min() == 0.0 and larger.max() == 1.0
-
-
 def test_in_memory_keeps_the_images_of_the_part(monkeypatch):
     monkeypatch.setattr("infoscope.data.domains.dataset._IMAGES_AT_ONCE", 4)
     data = twelve().resized(3).subset([11, 0, 5, 7, 2])

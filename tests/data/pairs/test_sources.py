@@ -41,12 +41,11 @@ SOURCES = {
 
 @pytest.mark.parametrize(("source", "dim"), SOURCES.values(), ids=SOURCES)
 class TestEverySource:
-    @pytest.mark.parametrize("n", [1, 7])
-    def test_shapes_and_types(self, source, dim, n):
+    def test_shapes_and_types(self, source, dim):
         assert isinstance(source, KnownPairSource)
         assert (source.dim_x, source.dim_y) == (dim, dim)
-        for variable in source.sample(n, generator()):
-            assert variable.shape == (n, dim)
+        for variable in source.sample(7, generator()):
+            assert variable.shape == (7, dim)
             assert variable.dtype == torch.float32
             assert variable.is_contiguous()
 
@@ -55,19 +54,14 @@ class TestEverySource:
         assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
         assert not any(torch.equal(a, b) for a, b in zip(first, other, strict=True))
 
-    def test_a_generator_goes_on(self, source, dim):
-        shared = generator()
+    def test_a_generator_goes_on_and_the_global_one_is_left_alone(self, source, dim):
+        shared, before = generator(), torch.get_rng_state()
         assert not torch.equal(source.sample(20, shared)[0], source.sample(20, shared)[0])
-
-    def test_the_global_generator_is_left_alone(self, source, dim):
-        before = torch.get_rng_state()
-        source.sample(5, generator())
         assert torch.equal(before, torch.get_rng_state())
 
-    @pytest.mark.parametrize("n", [0, -1, 2.0])
-    def test_a_bad_number_of_pairs_is_refused(self, source, dim, n):
+    def test_a_bad_number_of_pairs_is_refused(self, source, dim):
         with refused("n", "range"):
-            source.sample(n, generator())
+            source.sample(0, generator())
 
     @on_gpu
     def test_a_cpu_generator_gives_the_same_pairs_on_a_gpu(self, source, dim):

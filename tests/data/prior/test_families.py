@@ -10,6 +10,7 @@ from infoscope.data.prior import latent, linear, quadrature, scalar
 from infoscope.data.prior.noise import NOISES, interaction_predictor, projected_predictor
 from infoscope.data.prior.parts import Request
 from infoscope.data.prior.quadrature import KINDS, Observation, draw_observation
+from tests.data.common import plug_in
 
 ROWS = 150_000
 CELLS = 24  # cells of a column
@@ -39,14 +40,7 @@ def codes(sample, cells=CELLS):
 
 def table(x, y, cells=CELLS):
     """Mutual information of the table of two samples, less its first-order bias."""
-    return of_codes(codes(x, cells), codes(y, cells))
-
-
-def of_codes(a, b):
-    joint = np.zeros((a.max() + 1, b.max() + 1))
-    np.add.at(joint, (a, b), 1)
-    filled = [(variable > 0).sum() for variable in (joint, joint.sum(1), joint.sum(0))]
-    return quadrature.table_information(joint / joint.sum()) - (filled[0] - filled[1] - filled[2] + 1) / (2 * len(a))
+    return plug_in(codes(x, cells), codes(y, cells))
 
 
 def check_by_table(part, rows=ROWS, cells=CELLS, below=BELOW):
@@ -96,7 +90,7 @@ def test_unordered_categories_agree_with_the_table_of_many_draws(maker):
     assert error == 0
     drawn = (variable.labels.T for variable in part.draw(ROWS, generator(3)))
     x, y = (np.ravel_multi_index(labels, labels.max(axis=1) + 1) for labels in drawn)
-    assert of_codes(x, y) == pytest.approx(truth, abs=0.008 + 0.01 * truth)
+    assert plug_in(x, y) == pytest.approx(truth, abs=0.008 + 0.01 * truth)
 
 
 def test_a_sum_modulo_a_number_informs_through_all_columns_only():

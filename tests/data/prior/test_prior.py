@@ -40,18 +40,16 @@ def test_shares_of_types_ties_and_independence(prior):
 def test_samples_are_finite_and_have_their_type(prior):
     for d in prior:
         x, y = d.sample(100, np.random.default_rng(d.number))
-        kinds = [("numbers",) * (s.numbers.shape[1] > 0) + ("categories",) * (s.labels.shape[1] > 0) for s in (x, y)]
         for variable, columns in zip((x, y), d.columns):
-            assert (
-                variable.numbers.dtype == np.float64
-                and variable.labels.dtype == np.int64
-                and len(variable.labels) == 100
-            )
-            assert variable.numbers.shape[1] + variable.labels.shape[1] == columns <= 600
+            assert variable.numbers.dtype == np.float64 and variable.labels.dtype == np.int64
+            assert np.hstack([variable.numbers, variable.labels]).shape == (100, columns) and columns <= 600
             assert np.isfinite(variable.numbers).all() and (np.abs(variable.numbers) < 1e12).all()
-        plain = {("numbers",): "numbers", ("categories",): "categories"}
-        expected = "mixed" if max(map(len, kinds)) > 1 else "labels" if kinds[0] != kinds[1] else plain[kinds[0]]
-        assert d.type == expected and all(0 <= idle <= c for idle, c in zip(d.idle, d.columns))
+        numbers, labels = (
+            [of.shape[1] > 0 for of in sides] for sides in ((x.numbers, y.numbers), (x.labels, y.labels))
+        )
+        mixed = any(np.logical_and(numbers, labels))
+        assert (d.type == "mixed") == mixed
+        assert mixed or d.type == {0: "categories", 1: "labels", 2: "numbers"}[sum(numbers)]
 
 
 def test_columns_vary(prior):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from infoscope.data import ImagePool, crossover_for
+from infoscope.data import ImagePool
 from infoscope.data.tasks import resampled
 from infoscope.data.tasks.resampled import case, coupled_information, coupled_labels, items, kept_share
+from tests.data.common import plug_in
 from tests.refusals import refused
 
 
@@ -24,20 +25,10 @@ def numbered(monkeypatch):
     resampled._sorted.cache_clear()
 
 
-def plug_in(a, b):
-    joint = np.bincount(a * 2 + b, minlength=4).reshape(2, 2) / len(a)
-    product = joint.sum(1, keepdims=True) * joint.sum(0)
-    return (joint * np.log(joint / product)).sum()
-
-
 def test_a_coupling_is_found_from_its_information():
     for nats in (0.0, 1e-3, 0.2, 0.6, math.log(2) - 1e-9, math.log(2)):
         kept = kept_share(nats)
         assert 0 <= kept <= 1 and coupled_information(kept) == pytest.approx(nats, abs=1e-12)
-
-
-def test_two_classes_are_the_binary_symmetric_channel():
-    assert (1 - kept_share(0.3)) / 2 == pytest.approx(crossover_for(0.3, 1), abs=1e-12)
 
 
 def test_items_are_of_their_classes_and_come_once(numbered):

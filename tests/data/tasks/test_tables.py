@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from infoscope.data.tasks.tables import EFFECTS, GRID, TABLES, KnownTable
+from tests.data.common import plug_in
 
 DISCRETE = ("levels", "halves", "counts", "spikes", "labels", "sites")
 
@@ -33,22 +34,14 @@ def test_noise_on_a_column_is_noise_on_a_correlation(channel, sd):
     assert information["c0"] == pytest.approx(-math.log1p(-squared) / 2, rel=0.01)
 
 
-def plugged_in(x, y):
-    """Plug-in information of two discrete columns, nats, less its bias of first order."""
-    joint = pd.crosstab(x, y).to_numpy() / len(x)
-    expected = np.outer(joint.sum(axis=1), joint.sum(axis=0))
-    positive = joint > 0
-    bias = (joint.shape[0] - 1) * (joint.shape[1] - 1) / (2 * len(x))
-    return (joint[positive] * np.log(joint[positive] / expected[positive])).sum() - bias
-
-
 @pytest.mark.parametrize("form", EFFECTS)
 def test_information_of_discrete_columns_is_that_of_a_large_sample(form):
     channels = [(0, channel) for channel in DISCRETE] + [(1, "sites")]
     made = table({0: (form, 0.7), 1: ("line", 0.4)}, channels, label=True)
     sample, _ = made.sample(np.random.default_rng(0))
     for name, truth in made.information().items():
-        assert plugged_in(sample[name], sample["target"]) == pytest.approx(truth, abs=0.004), name
+        codes = (pd.factorize(sample[column])[0] for column in (name, "target"))
+        assert plug_in(*codes) == pytest.approx(truth, abs=0.004), name
 
 
 def test_effects_have_mean_0_and_variance_1():

@@ -10,6 +10,7 @@ from scipy import special, stats
 
 from infoscope.data.tasks import unseen
 from infoscope.data.tasks.unseen import UNSEEN
+from tests.data.common import plug_in
 
 ROWS = 200_000
 TOLERANCE = 0.015  # nats: what a table loses by its cells, and 4 standard errors
@@ -30,14 +31,7 @@ def cells(column, count):
 
 def table(x, y, count):
     """The information of the table of two columns, less its first-order bias."""
-    a, b = cells(np.ravel(x), count), cells(np.ravel(y), count)
-    joint = np.zeros((a.max() + 1, b.max() + 1))
-    np.add.at(joint, (a, b), 1)
-    p = joint / joint.sum()
-    there = p > 0
-    plain = (p[there] * np.log((p / (p.sum(1, keepdims=True) * p.sum(0)))[there])).sum()
-    filled = [(variable > 0).sum() for variable in (joint, joint.sum(1), joint.sum(0))]
-    return plain - (filled[0] - filled[1] - filled[2] + 1) / (2 * len(a))
+    return plug_in(cells(np.ravel(x), count), cells(np.ravel(y), count))
 
 
 def turned_back(variable, dim, pairs, name):

@@ -32,14 +32,10 @@ def test_an_estimate_states_how_its_critics_were_trained(read):
 
 
 def test_trainings_are_drawn_with_the_weights_that_were_kept(read):
-    ax, in_bits = read.plot_curve(Figure().subplots(), "nats"), read.plot_curve(Figure().subplots())
-    lines, dots = ax.lines[::2], ax.lines[1::2]
-    assert len(lines) == len(dots) == 2 and ax.get_ylabel().endswith("(nats)")
-    for (_, fold), line, dot in zip(read.curve.groupby("fold"), lines, dots):
-        np.testing.assert_array_equal(line.get_ydata(), fold["training"])
+    lines = read.plot_curve(Figure().subplots()).lines
+    for (_, fold), line, dot in zip(read.curve.groupby("fold"), lines[::2], lines[1::2], strict=True):
+        np.testing.assert_allclose(line.get_ydata() * math.log(2), fold["training"])
         np.testing.assert_array_equal(dot.get_xdata(), fold["step"][fold["kept"]])
-    np.testing.assert_allclose(in_bits.lines[0].get_ydata() * math.log(2), lines[0].get_ydata())
-    assert in_bits.get_ylabel().endswith("(bits)")
 
 
 def test_the_interval_reaches_up_to_what_is_reported_of_rows_that_trained():
@@ -62,13 +58,6 @@ def test_critics_that_learn_nothing_are_noted(read):
     assert any("found no dependence" in note for note in found.notes)
     assert any("log2 200 = 7.64 bits" in note for note in found.notes)  # the ceiling of its batches
     assert not any("found no dependence" in note for note in read.notes)
-
-
-def test_the_error_is_that_of_new_samples():
-    """Of 16 samples: the mean error against their spread, within a factor of 1.9 (chi of 15 degrees: 1e-4)."""
-    found = [estimate(*normal_pair(300, 0.8, seed), "smile-5", **SMALL | {"steps": 40}) for seed in range(16)]
-    ratio = np.mean([one.standard_error for one in found]) / np.std(found, ddof=1)
-    assert 1 / 1.9 < ratio < 1.9
 
 
 def test_what_is_held_out_is_not_seen_by_its_critic(monkeypatch):
@@ -105,10 +94,6 @@ def test_batches_hold_one_row_of_a_unit():
     rows = Rows(x, x, units)
     drawn = [rows.sample(30, torch.Generator().manual_seed(seed))[0] for seed in range(400)]
     assert all(len(set(units[batch.flatten().int()])) == 30 for batch in drawn)
-    assert np.bincount(torch.cat(drawn).flatten().int(), minlength=len(units)).min() > 0
     batches = list(_independent_batches(np.repeat(np.arange(100), 2), *[x[:1].expand(200, 1)] * 2, 2048, draws()))
     assert sorted(np.concatenate([places for *_, places in batches])) == list(range(200))
     assert all(len(set(places // 2)) == len(places) for *_, places in batches)
-    for among in (37, 1_000_000):
-        alone = Rows(torch.arange(float(among))[:, None], torch.zeros(among, 1), np.arange(among))
-        assert len(alone.sample(10, torch.Generator().manual_seed(0))[0].unique()) == 10

@@ -27,15 +27,6 @@ def test_training_rows_have_mean_0_and_deviation_1_and_categories_are_columns(sa
     assert (found[:, 2:].argmax(1) == sample.codes[:200]).all()
 
 
-def test_rows_that_it_was_not_fitted_to_do_not_change_it(sample):
-    rows = np.arange(200)
-    other = as_variable("x", [Continuous(np.vstack([sample.continuous[:200], 50 * sample.continuous[200:]])),
-                              Discrete(sample.codes)])  # fmt: skip
-    for margins in ("auto", "scaled", "rank", "given"):
-        before, after = (Preparation.fit(one, rows, margins, components=2)(one) for one in (sample, other))
-        assert (before[rows] == after[rows]).all()
-
-
 def test_only_heavy_tails_are_ranked_and_new_extremes_stay_apart_and_in_order(sample):
     found = Preparation.fit(sample, np.arange(200))
     assert found.knots[0] is None and found.knots[1] is not None
@@ -44,24 +35,6 @@ def test_only_heavy_tails_are_ranked_and_new_extremes_stay_apart_and_in_order(sa
     scores = found(as_variable("x", [Continuous(far + [[0, 0], *[[1, 0]] * 5]), Discrete([0, 1, 2, 0, 1, 2])]))[:, 1]
     assert (np.diff(scores) > 0).all()
     assert np.abs(scores).max() < 20
-
-
-def test_scores_of_training_rows_are_normal_quantiles_and_ties_stay_ties():
-    values = np.array([1.0, 2.0, 2.0, 3.0])
-    found = Preparation.fit(as_variable("x", values), np.arange(4), "rank")(as_variable("x", values))[:, 0]
-    assert found[1] == found[2] == pytest.approx(0.0)
-    assert found[0] == pytest.approx(-found[3])
-
-
-def test_components_are_those_of_greatest_variance_in_wide_samples_too():
-    rng = np.random.default_rng(1)
-    for columns in (5, 300):
-        wide = rng.normal(size=(100, columns))
-        wide[:, 3] *= 30
-        variable = as_variable("x", wide)
-        fitted = Preparation.fit(variable, np.arange(60), "given", 2)
-        assert fitted.rotation.shape == (columns, 2)
-        assert abs(np.corrcoef(fitted(variable)[:, 0], wide[:, 3])[0, 1]) > 0.99
 
 
 def test_a_column_that_does_not_vary_among_the_training_rows_is_kept_finite():

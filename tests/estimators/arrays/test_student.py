@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from infoscope.estimators.arrays import estimate
-from infoscope.estimators.arrays.student import Copula, fit, kendall
+from infoscope.estimators.arrays.student import Copula, kendall
 from tests.estimators.samples import draws
 from tests.refusals import refused
 
@@ -21,14 +21,6 @@ def test_a_student_copula_has_the_information_of_its_distribution():
     assert local.mean() == pytest.approx(0.193147, abs=4 * local.std() / 200)
 
 
-def test_the_degrees_that_drew_are_likeliest():
-    g = draws(11)
-    wide = g.normal(size=(2000, 3)) / np.sqrt(g.chisquare(2, size=(2000, 1)))
-    copula = fit(stats.norm.ppf(stats.t.cdf(wide * np.sqrt(2), 2)))
-    assert copula.degrees == 2.0 and copula.name == "a Student copula of 2 degrees"
-    assert np.abs(copula.correlation - np.eye(3)).max() < 0.1
-
-
 def test_it_sees_what_correlations_do_not():
     """Two coordinates of a t of one degree, uncorrelated: .224 nats."""
     g = draws(1)
@@ -36,13 +28,6 @@ def test_it_sees_what_correlations_do_not():
     found = estimate(both[:, 0], both[:, 1], "student-copula")
     assert found == pytest.approx(0.224, abs=4 * found.standard_error) and found.settings == "5 folds"
     assert estimate(both[:, 0], both[:, 1], "gcmi") < 0.02
-
-
-def test_groups_share_a_fold():
-    """Independent numbers, each pair four times: nothing is found."""
-    x, y = np.repeat(draws(10).normal(size=(2, 60)), 4, axis=1)
-    found = estimate(x, y, "student-copula", groups=np.repeat(np.arange(60), 4), folds=3)
-    assert found.units == 60 and found < 4 * found.standard_error + 0.02
 
 
 def test_more_columns_than_rows_are_refused():
@@ -57,11 +42,11 @@ def test_few_columns_are_scipys():
     assert found[2, 0] == found[0, 2] == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("digits", [8, 0])  # without ties, and with many
-def test_many_columns_are_within_the_error_of_fifty_partners_a_row(digits):
+def test_many_columns_are_within_the_error_of_fifty_partners_a_row():
+    """With many ties."""
     g = np.random.default_rng(1)
     n, dim = 1000, 20
-    columns = np.round(g.normal(size=(n, dim)) @ (np.eye(dim) + 0.5 * np.eye(dim, k=1)), digits)
+    columns = np.round(g.normal(size=(n, dim)) @ (np.eye(dim) + 0.5 * np.eye(dim, k=1)))
     found = kendall(columns)
     exact = np.array([[stats.kendalltau(a, b).statistic for a in columns.T] for b in columns.T])
     assert np.allclose(np.diag(found), 1) and np.allclose(found, found.T)

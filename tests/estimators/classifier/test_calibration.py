@@ -32,17 +32,6 @@ def test_parts_add_up_to_the_log_odds(sizes):
     np.testing.assert_allclose(parts.sum(axis=0), logs - prior, atol=1e-12)
 
 
-def test_parts_of_independent_evidence():
-    """q(y, d) = q(y) q(d) and independent frequencies: nothing is left for both together, whatever is said of each."""
-    rng = np.random.default_rng(1)
-    joint = joint_of(3, 2)
-    of_y, of_d = log_softmax(rng.normal(size=(20, 3))), log_softmax(rng.normal(size=(20, 2)))
-    logs = of_y[:, joint.values["y"]] + of_d[:, joint.values["d"]]
-    parts = log_odds_parts(logs, np.full(6, -np.log(6)), joint)
-    np.testing.assert_allclose(parts[0], of_y[:, joint.values["y"]] + np.log(3), atol=1e-12)
-    np.testing.assert_allclose(parts[2], 0, atol=1e-12)
-
-
 def test_each_label_has_its_own_slope():
     """Log odds of d doubled, those of y mere noise: slopes 1/2 and 0, with standard errors of about .01 (5 of them)."""
     rng = np.random.default_rng(2)

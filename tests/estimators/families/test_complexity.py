@@ -55,10 +55,8 @@ def test_the_best_distribution_of_three_classes_beats_every_one_of_a_grid():
     ("call", "argument", "code"),
     [
         (lambda: pac_bound(Complexity(0.1, 0.0, 1.0), 10, 0.5), "delta", "range"),
-        (lambda: pac_bound(Complexity(0.1, 0.0, 1.0), 0), "n", "range"),
         (lambda: pac_bound(Complexity(0.1, 0.0, math.inf), 10), "complexity", "missing"),
         (lambda: table_on_sample(np.arange(4), 2, 0.0, np.random.default_rng(0)), "floor", "range"),
-        (lambda: table_on_sample(np.arange(4), 2, 0.1, np.random.default_rng(0), draws=1), "draws", "range"),
     ],
 )
 def test_bad_input_is_refused(call, argument, code):

@@ -53,21 +53,13 @@ def test_tables_give_shannon_information():
     found = in_sample(Table(), x, y)
     assert found.value == pytest.approx(truth, abs=1e-12)
     assert found.null_entropy == pytest.approx(stats.entropy(joint.sum(0)), abs=1e-12)
+    unseen = Table().fit(x, y, 4).log_probabilities(np.array([9]))
+    assert np.exp(unseen) == pytest.approx(joint.sum(0)[None])
 
 
-def test_tables_of_several_columns_are_tables_of_their_joint_value():
-    """x1 xor x2 is in neither alone; unseen inputs get the frequencies."""
-    x = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
-    y = x[:, 0] ^ x[:, 1]
-    assert in_sample(Table(), x, y).value == pytest.approx(math.log(2))
-    assert in_sample(Table(), x[:, 0], y).value == pytest.approx(0.0, abs=1e-12)
-    unseen = Table().fit(x, y, 2).log_probabilities(np.array([[7, 7]]))
-    assert unseen == pytest.approx(np.log([[0.5, 0.5]]))
-
-
-@pytest.mark.parametrize("variance", [0.5, 2.0])
-def test_gaussians_of_known_variance_give_explained_squares(variance):
+def test_gaussians_of_known_variance_give_explained_squares():
     """tr Cov(Y) minus the mean squared residual at variance 1/2 (Xu et al. 2020, proposition 2), over 2 variance."""
+    variance = 2.0
     rng = np.random.default_rng(1)
     x = rng.normal(size=(200, 3))
     y = x @ rng.normal(size=(3, 2)) + rng.normal(size=(200, 2))
@@ -91,17 +83,6 @@ def test_gaussians_of_fitted_variance_give_the_log_of_the_variances():
     assert in_sample(Gaussian(), x, both).value == pytest.approx(truth)
 
 
-def test_logistic_distributions_know_the_exact_posterior_of_gaussian_classes():
-    """Classes at -1 and 1 with unit noise: I = ln 2 - E softplus(-2 (1 + noise)); 4 standard errors (6e-5)."""
-    rng = np.random.default_rng(4)
-    y = rng.integers(2, size=4000)
-    x = 2.0 * y - 1 + rng.normal(size=4000)
-    grid = np.linspace(-9, 9, 4001)
-    truth = math.log(2) - np.trapezoid(stats.norm.pdf(grid) * np.logaddexp(0, -2 * (1 + grid)), grid)
-    found = estimate(Logistic(), x, y)
-    assert abs(found.value - truth) < 4 * found.standard_error + 0.001
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 def test_fits_of_folds_are_scikit_learns_solution(classes):
     """Correlated columns of different scales, an almost separable class."""
@@ -118,16 +99,6 @@ def test_fits_of_folds_are_scikit_learns_solution(classes):
         assert fit.log_probabilities(held) == pytest.approx(expected, abs=1e-3)
 
 
-@pytest.mark.parametrize("width", [2, 500])
-def test_a_class_missing_from_a_training_set_has_no_probability(width):
-    """The others have what a fit of them alone gives; of 10 in all."""
-    rng = np.random.default_rng(6)
-    x, y = rng.normal(size=(60, width)), np.arange(60) % 9
-    fit = Logistic(100.0).fit(x, y, 10).log_probabilities(x)
-    assert np.isneginf(fit[:, 9]).all()
-    assert fit[:, :9] == pytest.approx(Logistic(100.0).fit(x, y, 9).log_probabilities(x))
-
-
 @named(CLASSIFIERS)
 def test_classifiers_find_what_is_there_and_no_more(family):
     """Held out: at most the true information and at least half of it, each + 4 standard errors (6e-5); in noise never
@@ -139,8 +110,6 @@ def test_classifiers_find_what_is_there_and_no_more(family):
     truth = 0.3369  # nats, of one reading at distance 1; the test above has the integral
     assert 0.5 * truth - 4 * found.standard_error < found.value < truth + 4 * found.standard_error
     assert found.null_entropy == pytest.approx(math.log(2), abs=0.01)
-    noise = estimate(family, rng.normal(size=(300, 2)), rng.integers(3, size=300), folds=3)
-    assert noise.value < 4 * noise.standard_error
     x, y = rng.normal(size=(90, 2)), np.arange(90) % 3
     fit = family.fit(x, y, 3, np.arange(90), rng)
     logs = fit.log_probabilities(x[:7])
@@ -177,10 +146,6 @@ def test_neighbours_at_the_same_distance_count_alike_whatever_their_order():
     y = np.repeat([0, 1, 2], [60, 90, 150])
     blind = NearestNeighbours(7).fit(np.zeros((300, 2)), y, 3)
     np.testing.assert_allclose(np.exp(blind.log_probabilities(np.zeros((4, 2)))), [[0.2, 0.3, 0.5]] * 4, atol=1e-12)
-    x = np.random.default_rng(0).integers(0, 3, (300, 2)).astype(float)
-    order = np.random.default_rng(1).permutation(300)
-    one, other = (NearestNeighbours(40).fit(x[rows], y[rows], 3) for rows in (np.arange(300), order))
-    np.testing.assert_allclose(one.log_probabilities(x), other.log_probabilities(x), atol=1e-9)
 
 
 def test_a_floor_of_densities_bounds_what_an_outlier_costs():
@@ -207,29 +172,24 @@ def test_the_variance_around_neighbours_is_that_of_rows_of_other_groups():
     assert fit.informed.covariance == pytest.approx(np.array([[np.mean(np.square(residuals))]]))
 
 
-@pytest.mark.parametrize("n", [12, 40])
-def test_networks_of_few_rows_lose_little(n):
+def test_networks_of_few_rows_lose_little():
     """Numbers: a variance from the one row of a tenth would cost thousands of nats. Here an item costs at most
     -ln(floor) = 4.6; of 12 rows the mean of four samples is -0.18 with a standard deviation of 0.11 (over 30 of them).
     """
     values = []
     for seed in range(4):
-        rng = np.random.default_rng(seed)
-        x = rng.normal(size=n)
-        values.append(estimate(Network((5,), epochs=20), x, 0.5 * x + rng.normal(size=n)).value)
+        x, noise = np.random.default_rng(seed).normal(size=(2, 12))
+        values.append(estimate(Network((5,), epochs=20), x, 0.5 * x + noise).value)
     assert np.mean(values) > -0.8
 
 
 def test_categories_of_mixed_columns_are_rows_of_a_table():
-    """A data frame of a word and a number; its PAC bound numbers the same rows."""
+    """A data frame of a word and a number."""
     rng = np.random.default_rng(19)
     x = pd.DataFrame({"word": rng.choice(["a", "b"], 80), "number": rng.integers(2, size=80)})
     y = (x["word"] == "a").to_numpy() ^ (x["number"] == 1).to_numpy()
     found = in_sample(Table(), x, y)
     assert found.value == pytest.approx(found.null_entropy)
-    codes = (2 * (x["word"] == "a") + x["number"]).to_numpy()
-    first, second = (estimate(Table(), inputs, y, "in-sample", floor=0.1).bound.complexity for inputs in (x, codes))
-    assert first.value == pytest.approx(second.value, abs=4 * math.hypot(first.standard_error, second.standard_error))
 
 
 def test_texts_are_a_family_whose_words_are_those_of_the_training_texts():
@@ -240,8 +200,6 @@ def test_texts_are_a_family_whose_words_are_those_of_the_training_texts():
     assert logs[0, 1] > math.log(0.6)
     assert logs[1] == pytest.approx(np.log([0.5, 0.5]), abs=0.05)
     assert estimate(tfidf_logistic(), texts, y).value > 0.3
-    short = [text.replace("good", "I").replace("bad", "U") for text in texts]
-    assert estimate(tfidf_logistic(), short, y).value == pytest.approx(estimate(tfidf_logistic(), texts, y).value)
 
 
 LINE, HALF_SAMPLES = np.arange(9.0), np.arange(9) % 2
@@ -251,18 +209,14 @@ LINE, HALF_SAMPLES = np.arange(9.0), np.arange(9) % 2
     ("make", "argument", "code"),
     [
         (lambda: Gaussian(0.0), "variance", "range"),
-        (lambda: Gaussian(degree=-1), "degree", "range"),
-        (lambda: Logistic(0.0), "penalty", "range"),
         (lambda: Logistic(0.0), "penalty", "range"),
         (lambda: NearestNeighbours(5).fit(np.zeros((5, 1)), np.array([0, 1, 0, 1, 0]), 2), "neighbours", "range"),
         (lambda: Network((0,)), "widths", "range"),
         (lambda: Network(activation="step"), "activation", "name"),
         (lambda: Sklearn(object()), "estimator", "invalid"),
-        (lambda: tfidf_logistic(0.0), "penalty", "range"),
         (lambda: Logistic().fit(np.zeros((3, 1)), np.ones((3, 1)), None), "y", "type"),
         (lambda: Gaussian().fit(np.array([1.0, np.nan]), np.ones((2, 1))), "x", "missing"),
         (lambda: Gaussian().fit(LINE, LINE[:, None] * 0.7 + 0.1), "variance", "type"),
-        (lambda: Gaussian().fit(LINE, (LINE**3 % 7)[:, None] * np.ones(2)), "variance", "type"),
         (lambda: NearestNeighbours().fit(LINE, LINE[:, None], None, np.zeros(9)), "groups", "range"),
         (lambda: Logistic().fit(LINE, HALF_SAMPLES, 2).log_density(LINE[:4], HALF_SAMPLES[:3]), "x", "invalid"),
     ],

@@ -5,7 +5,6 @@ import pytest
 
 from infoscope.estimators.families import Gaussian, GradientBoosting, Logistic, Stacked
 from infoscope.estimators.families.stacked import maximum_likelihood_weights, validation_half
-from infoscope.metrics.v_information.measures import estimate
 from tests.refusals import refused
 
 
@@ -17,23 +16,6 @@ def test_weights_are_those_of_the_mixture_that_was_drawn():
     assert np.exp(maximum_likelihood_weights(logs)) == pytest.approx([0.3, 0.7], abs=0.03)
     impossible = np.vstack([logs, np.full((5, 2), -np.inf)])
     assert maximum_likelihood_weights(impossible) == pytest.approx(maximum_likelihood_weights(logs))
-
-
-@pytest.mark.parametrize("classes", [True, False])
-def test_an_uninformative_input_costs_next_to_nothing(classes):
-    """Trees by themselves are hurt by noise; within the mixture they are ignored, and distributions sum to 1."""
-    rng = np.random.default_rng(1)
-    x, y = rng.normal(size=(600, 3)), rng.normal(size=600)
-    y = (y > 0).astype(int) if classes else y
-    trees, linear = GradientBoosting(rounds=20), Logistic() if classes else Gaussian()
-    alone, mixed = (
-        estimate(one, x, y, folds=3, generator=np.random.default_rng(2)) for one in (trees, Stacked((linear, trees)))
-    )
-    assert alone < -0.02 < -0.01 < mixed < 0.01
-    if classes:
-        fitted = Stacked((linear,)).fit(x, y, 2, None, rng)
-        assert np.exp(fitted.log_probabilities(x)).sum(axis=1) == pytest.approx(1.0)
-        assert fitted.log_density(x, y) == pytest.approx(fitted.log_probabilities(x)[np.arange(600), y])
 
 
 def test_it_is_as_good_as_the_better_family_with_half_of_the_rows():

@@ -6,9 +6,6 @@ import pytest
 
 from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.independence import independence_test
-from infoscope.estimators.independence.arrays import joined
-from infoscope.estimators.independence.association import independence
-from infoscope.estimators.independence.columns import smooth_column
 from tests.refusals import refused
 
 N = 400
@@ -41,27 +38,11 @@ def test_one_column_of_several_is_enough_and_none_is_not():
     assert independence_test(pd.DataFrame({"site": pd.cut(E, 3, labels=list("abc")), "w": W}), E).p_value < 1e-10
 
 
-def test_columns_together_span_what_each_spans_once():
-    first, second = smooth_column("x", E), smooth_column("x", W)
-    both, twice = joined([first, second]), joined([first, first])
-    assert both.resolutions == (2, 4, 8, 16) and twice.resolutions == first.resolutions
-    np.testing.assert_allclose(both.functions.T @ both.functions, np.eye(16), atol=1e-12)
-    assert independence([twice], [second]).p == pytest.approx(independence([first], [second]).p)
-
-
-def test_an_angle_has_no_ends():
-    rng = np.random.default_rng(1)
-    hour = rng.uniform(0, 24, N)
-    near_midnight = np.cos(hour * np.pi / 12) + W
-    turned = [independence_test(Angle((hour + shift) % 24, 24), near_midnight).p_value for shift in (0, 7)]
-    assert turned[0] < 1e-10 and turned[1] == pytest.approx(turned[0], rel=1e-9)
-
-
 def test_groups_count_once():
     """What groups share is no dependence of their rows: 100 groups, with effects of their own in x and in y."""
     codes = np.repeat(np.arange(100), 4)
     rejected = []
-    for seed in range(60):
+    for seed in range(30):
         draws = np.random.default_rng(seed)
         x, y = (np.repeat(draws.normal(size=100), 4) + 0.5 * draws.normal(size=N) for _ in range(2))
         rejected.append([independence_test(x, y, groups=one).p_value <= 0.05 for one in (codes, np.arange(N))])
@@ -80,11 +61,9 @@ def test_residuals_of_constants_are_independent():
     [
         ((np.ones(N), W), "x", "constant"),
         ((E, W[:-1]), "x and y", "length"),
-        ((E, W, Z[:-1]), "x and y and z", "length"),
         ((E, np.where(W > 1, np.nan, W)), "y", "missing"),
         ((E, [f"row {place}" for place in range(N)]), "y", "constant"),
         ((E[:3], W[:3]), "x and y", "few"),
-        ((np.random.default_rng(0).normal(size=(N, 100)), W), "x and y", "few"),
     ],
 )
 def test_bad_input_is_refused(arguments, name, code):
@@ -101,25 +80,13 @@ def test_a_constant_condition_changes_nothing():
 
 def test_many_columns_need_no_table_of_all_their_products():
     """30 columns of x and of y: 240² products, whose covariance would take 27 GB."""
-    rng = np.random.default_rng(1)
-    wide = rng.normal(size=(300, 30))
-    assert independence_test(wide, wide[:, :1] + wide[:, 1:2] ** 2, rng.normal(size=(300, 2))).p_value < 0.05
-    assert independence_test(wide, rng.normal(size=(300, 30)), groups=np.arange(300) // 2).p_value > 0.001
+    wide, other = np.random.default_rng(1).normal(size=(2, 300, 30))
+    assert independence_test(wide, other, groups=np.arange(300) // 2).p_value > 0.001
 
 
-def test_columns_may_have_more_functions_than_there_are_rows():
-    """60 columns have 480 functions in 400 rows; information is from 4 of each."""
-    rng = np.random.default_rng(1)
-    wide = np.column_stack([E, rng.normal(size=(N, 59))])
-    dependent = independence_test(wide, E + W)
-    assert dependent.p_value < 1e-10 and dependent.observed.low <= np.log(2) / 2 <= dependent.observed.high
-    assert independence_test(wide, W).p_value > 0.05
-
-
-@pytest.mark.parametrize("sites", [2, 40])
-def test_categories_without_frequent_classes_are_tested_within_groups_and_as_a_condition(sites):
+def test_categories_without_frequent_classes_are_tested_within_groups_and_as_a_condition():
     """40 categories of 300 rows: no class has sqrt(n) rows, so the coarse resolutions have no function."""
-    rng = np.random.default_rng(2)
+    rng, sites = np.random.default_rng(2), 40
     site = rng.integers(0, sites, 300)
     names = np.char.add("site ", site.astype(str))
     x = rng.normal(size=300)

@@ -11,7 +11,6 @@ from infoscope.estimators.independence.functions import (
     CATEGORY,
     MAX_INDICATORS,
     NUMBER,
-    RESOLUTIONS,
     WHOLE,
     smooth,
 )
@@ -22,7 +21,7 @@ def orthonormal(generator, n, d):
     return np.linalg.qr(columns - columns.mean(axis=0))[0]
 
 
-@pytest.mark.parametrize(("a", "b"), [(1, 1), (1, 3), (2, 2), (3, 4), (5, 2)])
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (3, 4), (5, 2)])
 def test_mean_and_variance_are_those_over_all_permutations(a, b):
     generator, n = np.random.default_rng(0), 6
     x, y = orthonormal(generator, n, a), orthonormal(generator, n, b)
@@ -33,7 +32,7 @@ def test_mean_and_variance_are_those_over_all_permutations(a, b):
     assert sums.var() == pytest.approx(variance.item(), rel=1e-9, abs=1e-14)
 
 
-@pytest.mark.parametrize("p", [1e-12, 0.001, 0.05, 0.5, 0.9])
+@pytest.mark.parametrize("p", [1e-12, 0.05, 0.9])
 def test_equal_p_values_combined_are_that_p_value(p):
     taken = np.arange(4.0)[:, None]
     assert combined(np.full((4, 1), p), taken).item() == pytest.approx(p, rel=1e-6)
@@ -69,23 +68,6 @@ def test_p_values_of_independent_columns_are_uniform():
     assert 0.03 < np.mean(p < 0.05) < 0.07 and np.mean(p < 0.001) <= 0.004 and 0.4 < np.median(p) < 0.6
 
 
-def test_p_values_of_columns_that_depend_within_groups_alone_are_uniform():
-    """Both columns are nearly constant in a group: as independent rows they would be called dependent."""
-    generator = np.random.default_rng(0)
-    groups = np.repeat(np.arange(100), 5)
-    rows = [generator.normal(size=(40, 100))[:, groups] + 0.3 * generator.normal(size=(40, 500)) for _ in "xy"]
-    x, y = ([smooth(column, NUMBER) for column in variable] for variable in rows)
-    p, taken_as_independent = independence(x, y, groups).p, independence(x, y).p
-    assert np.mean(p < 0.05) < 0.07 and np.mean(p < 0.001) <= 0.004
-    assert np.mean(taken_as_independent < 0.05) > 0.2
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_column_depends_on_itself(kind):
-    column = smooth(drawn(kind, np.random.default_rng(1), 200), kind)
-    assert independence([column], [column]).p.item() < 1e-20
-
-
 @pytest.mark.parametrize(
     "form", [lambda x: x, lambda x: x**2, lambda x: np.sin(3 * x), lambda x: (np.abs(x) < 0.5) * 1.0]
 )
@@ -107,31 +89,15 @@ def test_pairs_at_once_are_pairs_one_by_one():
             assert at_once.strength[row, place] == pytest.approx(alone.strength.item(), rel=1e-6, abs=1e-9)
 
 
-def test_functions_are_orthonormal_and_the_scores_polynomials_of_degrees():
-    for kind in KINDS:
-        column = smooth(drawn(kind, np.random.default_rng(3), 200), kind)
-        for functions in (column.functions, column.scores):
-            np.testing.assert_allclose(functions.T @ functions, np.eye(functions.shape[1]), atol=1e-10)
-            np.testing.assert_allclose(functions.sum(axis=0), 0, atol=1e-10)
-        assert max(column.resolutions) <= column.functions.shape[1] and column.degrees[0] == 1
-    assert smooth(np.random.default_rng(0).normal(size=500), NUMBER).resolutions == RESOLUTIONS
-
-
 def test_rare_levels_are_joined():
     """Of 400 rows, levels of fewer than 20: numbers with a neighbour, categories at coarse resolutions; of 5."""
     counts = np.repeat([0.0, 1, 2, 3, 9], [200, 150, 40, 8, 2])
-    assert len(np.unique(smooth(counts, WHOLE).functions[:, 0].round(9))) == 3
     np.testing.assert_allclose(
         smooth(counts, WHOLE).functions, smooth(np.minimum(counts, 2), WHOLE).functions, atol=1e-12
     )
     codes = np.repeat(np.arange(6), [200, 146, 30, 12, 8, 4])
     found = smooth(codes, CATEGORY)
     assert found.resolutions == (3, 3, 5, 5)
-    for count, levels in ((3, np.minimum(codes, 3)), (5, codes)):
-        functions = found.functions[:, :count]
-        np.testing.assert_allclose(functions.sum(axis=0), 0, atol=1e-10)
-        assert len(np.unique(functions.round(9), axis=0)) == len(np.unique(levels))
-    assert smooth(np.repeat(np.arange(6), [200, 146, 40, 8, 4, 2]), CATEGORY).resolutions == (3, 3, 4, 4)
 
 
 def test_equal_categories_are_all_taken_or_all_left_out(monkeypatch):
@@ -146,17 +112,6 @@ def test_a_constant_column_has_no_function_and_a_p_value_near_1():
     constant, other = smooth(np.ones(50), NUMBER), smooth(np.arange(50.0), NUMBER)
     assert constant.functions.shape == (50, 0)
     assert independence([constant, other], [other]).p[0, 0] > 0.98
-
-
-def test_many_small_categories_are_distinguished():
-    """20 levels of 15 rows each: what an analysis of variance finds is found."""
-    found = []
-    for seed in range(40):
-        draws = np.random.default_rng(seed)
-        codes = np.arange(300) % 20
-        y = 0.5 * draws.normal(size=20)[codes] + draws.normal(size=300)
-        found.append(independence([smooth(codes, CATEGORY)], [smooth(y, NUMBER)]).p[0, 0] <= 0.05)
-    assert np.mean(found) > 0.8
 
 
 def of_rows(count):
@@ -177,7 +132,7 @@ DRAWS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("n", [4, 5, 7, 10, 20, 50, 100])
+@pytest.mark.parametrize("n", [4, 7, 20, 100])
 def test_few_rows_and_rare_categories_are_seldom_called_dependent(n):
     """All pairs of kinds, 6 columns each: rejected at most as often as the level says and four standard errors."""
     generator = np.random.default_rng(n)
@@ -202,15 +157,3 @@ def test_dependence_of_few_rows_is_found():
         x = generator.normal(size=n)
         columns = [smooth(x, NUMBER)], [smooth(np.exp(x), NUMBER)]
         assert independence(*columns).p.item() < 1e-4
-
-
-@pytest.mark.parametrize("kind", [CATEGORY, ANGLE])
-def test_names_of_categories_and_the_start_of_a_circle_change_nothing(kind):
-    generator = np.random.default_rng(0)
-    for n in (12, 60, 400):
-        y = smooth(generator.normal(size=n), NUMBER)
-        codes = generator.permutation(n) // 2 if n < 100 else generator.permutation(n) // 10
-        values = codes if kind == CATEGORY else codes / (codes.max() + 1)
-        renamed = generator.permutation(n)[codes] if kind == CATEGORY else (values + 0.3) % 1.0
-        p = [independence([smooth(column, kind)], [y]).p.item() for column in (values, renamed)]
-        assert p[1] == pytest.approx(p[0], rel=1e-9)

@@ -8,7 +8,7 @@ from scipy.stats import fisher_exact
 
 from infoscope.estimators.independence import permutations as module
 from infoscope.estimators.independence.functions import CATEGORY, NUMBER, smooth
-from infoscope.estimators.independence.permutations import fisher_p_value, permutation_p_values, rows_of_rarer_value
+from infoscope.estimators.independence.permutations import fisher_p_value, permutation_p_values
 
 
 def statistic(x, y, weights):
@@ -45,13 +45,6 @@ def test_two_values_each_are_tested_as_by_fisher(rows):
     table = [[both, first - both], [second - both, 50 - first - second + both]]
     correlation = (50 * both - first * second) / np.sqrt(first * (50 - first) * second * (50 - second))
     assert fisher_p_value(50, first, second, correlation**2) == pytest.approx(fisher_exact(table).pvalue)
-
-
-def test_rows_of_the_rarer_value():
-    values = np.arange(50) < 3
-    assert rows_of_rarer_value(smooth(values, CATEGORY)) == rows_of_rarer_value(smooth(~values, NUMBER)) == 3
-    assert rows_of_rarer_value(smooth(np.arange(50.0), NUMBER)) == 0
-    assert rows_of_rarer_value(smooth(np.arange(10.0), NUMBER)) == 0  # one function of ten values
 
 
 @pytest.mark.parametrize("n", [40, 4000])

@@ -4,7 +4,6 @@ Statistical bounds are at least four standard errors wide plus the documented bi
 """
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
@@ -19,12 +18,6 @@ from infoscope.estimators.knn.estimators import (
 from tests.estimators.samples import normal_information, normal_pair
 
 LN2 = np.log(2)
-
-
-def gaussian_information(covariance, a, b):
-    """I of the columns a and b of a Gaussian, nats."""
-    det = lambda rows: np.linalg.det(covariance[np.ix_(rows, rows)])  # noqa: E731
-    return 0.5 * np.log(det(a) * det(b) / det(a + b))
 
 
 def mixture(n, dim, classes, seed):
@@ -44,24 +37,13 @@ def mean_and_error(values):
 # Closed forms
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.6, 0.9])
 @pytest.mark.parametrize("method", ["ksg1", "ksg2"])
-def test_two_gaussians(method, correlation):
+def test_two_gaussians(method):
     """Kraskov et al. 2004, figures 4 and 9: the systematic error is below 0.02 here."""
-    estimates = [mutual_information(*normal_pair(1000, correlation, seed), method=method) for seed in range(10)]
+    estimates = [mutual_information(*normal_pair(1000, 0.9, seed), method=method) for seed in range(10)]
     mean, error = mean_and_error(estimates)
-    assert abs(mean - normal_information(correlation)) < 0.02 + 5 * error
+    assert abs(mean - normal_information(0.9)) < 0.02 + 5 * error
     assert error < 0.02
-
-
-def test_conditional_gaussians():
-    generator = np.random.default_rng(0)
-    mix = np.array([[1.0, 0.5, 0.8], [0.0, 0.8, 0.3], [0.0, 0.0, 0.5]])
-    covariance = mix.T @ mix
-    truth = gaussian_information(covariance, [0], [1, 2]) - gaussian_information(covariance, [0], [2])
-    columns = [generator.normal(size=(2000, 3)) @ mix for _ in range(6)]
-    mean, error = mean_and_error([conditional_mutual_information(*sample.T) for sample in columns])
-    assert abs(mean - truth) < 0.03 + 5 * error
 
 
 def test_entropy_of_known_densities():
@@ -80,52 +62,24 @@ def test_total_correlation_of_gaussians():
     sample = np.random.default_rng(0).multivariate_normal(np.zeros(3), covariance, 4000)
     estimate = total_correlation(sample)
     assert abs(estimate + 0.5 * np.log(np.linalg.det(covariance))) < 0.03 + 5 * estimate.standard_error
-    assert float(total_correlation(list(sample.T))) == estimate
     two = total_correlation(sample[:, :2])
     assert float(two) == pytest.approx(mutual_information(sample[:, 0], sample[:, 1]), abs=1e-12)
-
-
-@pytest.mark.parametrize("dim, bias", [(2, 0.06), (12, 0.30)])
-def test_a_class_in_a_mixture(dim, bias):
-    """Biased low in 12 dimensions (about -0.2 at n = 2000), hardly in 2, where log(n + 1) of non-strict counts (the
-    formula of Gao) is low by 0.11."""
-    sets = [mixture(2000, dim, 10, seed) for seed in range(6)]
-    errors = [mutual_information(z, labels) - truth.mean() for z, labels, truth in sets]
-    mean, error = mean_and_error(errors)
-    assert abs(mean) < bias + 5 * error
-    assert dim == 2 or mean < 0
 
 
 GATES = {
     "xor": (lambda a, b: a ^ b, -LN2),
     "and": (lambda a, b: a & b, 2 * (0.75 * np.log(4 / 3) + 0.25 * np.log(4) - 0.5 * LN2) - 0.5623351446188083),
-    "copy of a": (lambda a, b: a, 0.0),
-    "both": (lambda a, b: 2 * a + b, 0.0),
 }
 
 
 @pytest.mark.parametrize("gate", GATES)
-@pytest.mark.parametrize("typed", [lambda bits: bits, lambda bits: np.array(["no", "yes"])[bits], torch.as_tensor])
-def test_gates(gate, typed):
+def test_gates(gate):
     """a and b independent bits; positive is redundancy. Every cell holds 1000 samples: the error is of order 1/1000."""
     a, b = np.repeat([0, 0, 1, 1], 1000), np.repeat([0, 1, 0, 1], 1000)
     function, truth = GATES[gate]
-    estimate = co_information(typed(a), typed(b), function(a, b))
+    estimate = co_information(torch.as_tensor(a), np.array(["no", "yes"])[b], function(a, b))
     assert float(estimate) == pytest.approx(truth, abs=2e-3)
     assert estimate.method == "Grassberger" and estimate.settings == ""
-
-
-def test_continuous_redundancy_and_synergy():
-    """t, t + noise, t + noise share; a and b with target a + b + noise do not until both are there."""
-    generator = np.random.default_rng(0)
-    t, a, b = generator.normal(size=(3, 3000))
-    covariance = np.array([[1.0, 1, 1], [1, 1.25, 1], [1, 1, 1.25]])
-    truth = 2 * gaussian_information(covariance, [0], [1]) - gaussian_information(covariance, [0], [1, 2])
-    redundant = co_information(t + a / 2, t + b / 2, t)
-    assert abs(redundant - truth) < 0.05 + 5 * redundant.standard_error
-    noise = generator.normal(size=3000)
-    synergistic = co_information(a, b, a + b + noise)
-    assert abs(synergistic - (np.log(1.5) - np.log(3) / 2)) < 0.05 + 5 * synergistic.standard_error
 
 
 def test_co_information_is_the_sum_of_its_terms():
@@ -163,7 +117,7 @@ def gaussian_information_rounded(correlation, step):
     return float((cells * np.log(cells / product)).sum())
 
 
-@pytest.mark.parametrize("step, bias", [(1.0, 0.01), (0.25, 0.03), (0.1, 0.035)])
+@pytest.mark.parametrize("step, bias", [(1.0, 0.01), (0.1, 0.035)])
 def test_rounded_gaussians(step, bias):
     """Mesner & Shalizi on rounded data; KSG's strict counts are off by whole nats there, and using them at the untied
     samples only would still be off by 0.11 at a step of 0.1."""
@@ -174,18 +128,7 @@ def test_rounded_gaussians(step, bias):
     assert abs(mean - gaussian_information_rounded(0.8, step)) < bias + 5 * error
 
 
-def test_discrete_and_uniform_mixture():
-    """X uniform on 0..m-1, Y = X + U(0, 2): I = ln m - (m - 1) ln 2 / m (Gao et al. 2017, section 5)."""
-    estimates = []
-    for seed in range(6):
-        generator = np.random.default_rng(seed)
-        x = generator.integers(0, 5, 2000)
-        estimates.append(mutual_information(Continuous(x), x + 2 * generator.random(2000)))
-    mean, error = mean_and_error(estimates)
-    assert abs(mean - (np.log(5) - 0.8 * LN2)) < 0.01 + 5 * error
-
-
-@pytest.mark.parametrize("scale", [0.1, 1 / 3, 1e-7])
+@pytest.mark.parametrize("scale", [0.1, 1e-7])
 def test_ties_survive_scaling(scale):
     """Multiples of 0.1 are unequally spaced in float64 and float32; their ties are those of the whole numbers."""
     x, y = (np.round(4 * variable) for variable in normal_pair(1000, 0.8, 0))
@@ -198,21 +141,11 @@ def test_ties_survive_scaling(scale):
 def test_zero_inflated_margins():
     """Half of x and half of y are exactly 0, independently: no information; KSG would find several nats."""
     estimates = []
-    for seed in range(10):
+    for seed in range(6):
         x, y = np.maximum(np.random.default_rng(seed).normal(size=(2, 1000)), 0)
         estimates.append(mutual_information(x, y))
     mean, error = mean_and_error(estimates)
     assert abs(mean) < 0.02 + 5 * error
-
-
-def test_a_rare_tie_changes_its_own_sample_only():
-    x, y = normal_pair(1000, 0.5, 0)
-    plain = mutual_information(x, y, local=True)
-    x[1], y[1] = x[0], y[0]
-    tied = mutual_information(x, y, k=1, local=True)
-    assert plain.method == tied.method == "KSG 1"
-    assert len(tied.notes) == 1 and "2 samples" in tied.notes[0]
-    assert np.isfinite(tied.local).all()
 
 
 # Invariances
@@ -222,16 +155,13 @@ def test_names_and_order_of_classes_do_not_matter():
     z, labels, _ = mixture(800, 12, 6, 0)
     d = np.random.default_rng(2).integers(0, 3, 800)
     names = np.array(["ash", "oak", "elm", "fir", "yew", "box"])
-    permuted = np.array([3, 0, 5, 1, 2, 4])
-    for renamed in (Discrete(1000 * labels), labels + 1, permuted[labels], names[labels], Discrete(labels * 0.01)):
+    for renamed in (names[labels], Discrete(labels * 0.01)):
         about, given = mutual_information(z, renamed), conditional_mutual_information(z, renamed, d)
         assert float(about) == pytest.approx(mutual_information(z, labels), abs=1e-12)
         assert float(given) == pytest.approx(conditional_mutual_information(z, labels, d), abs=1e-12)
-    stretched = conditional_mutual_information(z, labels, Discrete(d * 50))
-    assert float(stretched) == pytest.approx(conditional_mutual_information(z, labels, d), abs=1e-12)
 
 
-@pytest.mark.parametrize("constant", [np.zeros(500), np.ones((500, 2)), ["a"] * 500, pd.Series([3] * 500)])
+@pytest.mark.parametrize("constant", [np.ones((500, 2)), ["a"] * 500])
 def test_given_a_constant_it_is_the_information_without_it(constant):
     x, y = normal_pair(500, 0.7)
     found = conditional_mutual_information(x, y, constant)
@@ -239,7 +169,7 @@ def test_given_a_constant_it_is_the_information_without_it(constant):
     assert [note.code for note in found.notes] == ["constant condition"]
 
 
-@pytest.mark.parametrize("scale", [1e-10, 0.01, 100.0, 1e3, 1e12])
+@pytest.mark.parametrize("scale", [1e-10, 1e12])
 def test_scales_do_not_matter(scale):
     """Margins are standardised, radii strict at any size: rescaling a variable or a column changes no count."""
     generator = np.random.default_rng(0)
@@ -247,7 +177,7 @@ def test_scales_do_not_matter(scale):
     y = x[:, 0] + generator.normal(size=500)
     labels = generator.integers(0, 3, 500)
     columns = x * np.array([scale, 1, 1, 1, 1])
-    for moved in (x * scale, columns, -x * scale):
+    for moved in (columns, -x * scale):
         assert float(mutual_information(moved, y)) == pytest.approx(mutual_information(x, y), abs=1e-12)
         assert float(mutual_information(moved, labels)) == pytest.approx(mutual_information(x, labels), abs=1e-12)
         assert float(conditional_mutual_information(moved, labels, y * scale)) == pytest.approx(
@@ -256,15 +186,11 @@ def test_scales_do_not_matter(scale):
     assert float(entropy(x * scale)) == pytest.approx(entropy(x) + 5 * np.log(scale), abs=1e-9)
 
 
-def test_rows_and_sides_can_be_exchanged():
+def test_sides_can_be_exchanged():
     generator = np.random.default_rng(0)
-    x, y = generator.normal(size=(400, 3)), generator.normal(size=(400, 2))
-    labels = generator.integers(0, 4, 400)
-    rows = generator.permutation(400)
+    x, y, labels = generator.normal(size=(400, 3)), generator.normal(size=(400, 2)), generator.integers(0, 4, 400)
     for left, right in ((x, y), (x, labels), (labels, labels > 1)):
-        estimate = float(mutual_information(left, right))
-        assert float(mutual_information(right, left)) == pytest.approx(estimate, abs=1e-12)
-        assert float(mutual_information(left[rows], right[rows])) == pytest.approx(estimate, abs=1e-12)
+        assert float(mutual_information(right, left)) == pytest.approx(mutual_information(left, right), abs=1e-12)
 
 
 def test_a_discrete_condition_is_the_mean_over_its_strata():
@@ -276,22 +202,6 @@ def test_a_discrete_condition_is_the_mean_over_its_strata():
         assert float(estimate) == pytest.approx(np.average(inside, weights=np.bincount(d)), abs=1e-12)
 
 
-def test_chain_rule_of_categories_is_exact():
-    y, d, c = np.random.default_rng(0).integers(0, 4, (3, 500))
-    c = (c + y + d) % 4
-    left = mutual_information(c, y) + conditional_mutual_information(c, d, y)
-    right = mutual_information(c, d) + conditional_mutual_information(c, y, d)
-    both = mutual_information(c, [Discrete(y), Discrete(d)])
-    assert left == pytest.approx(float(both), abs=1e-12) and right == pytest.approx(float(both), abs=1e-12)
-
-
-def test_information_of_a_variable_about_itself_is_its_entropy():
-    labels = np.random.default_rng(0).integers(0, 7, 500)
-    assert float(mutual_information(labels, labels)) == pytest.approx(entropy(labels), abs=1e-12)
-    assert float(co_information(labels, labels, labels)) == pytest.approx(entropy(labels), abs=1e-12)
-    assert float(entropy(np.zeros(50, int))) == 0
-
-
 def test_mixed_columns():
     """H(x, c) = H(c) + H(x | c), and a class column beside x tells what the class tells."""
     generator = np.random.default_rng(0)
@@ -301,26 +211,12 @@ def test_mixed_columns():
     estimate = entropy(mixed)
     truth = LN2 + 0.5 * np.log(2 * np.pi * np.e) + 0.5 * np.log(5)
     assert abs(estimate - truth) < 0.02 + 5 * estimate.standard_error
-    other = generator.normal(size=4000)
-    told = mutual_information(mixed, np.where(generator.random(4000) < 0.9, labels, 1 - labels))
+    wrong = mutual_information(mixed, np.where(generator.random(4000) < 0.9, labels, 1 - labels))
     truth = LN2 + 0.9 * np.log(0.9) + 0.1 * np.log(0.1)
-    assert abs(told - truth) < 0.03 + 5 * told.standard_error
-    nothing = mutual_information(mixed, other)
-    assert abs(nothing) < 0.03 + 5 * nothing.standard_error
+    assert abs(wrong - truth) < 0.03 + 5 * wrong.standard_error
 
 
 # Defects of other packages that must not be here
-
-
-def test_no_leakage_where_there_is_none():
-    """NPEET's micd, the absolute value of an entropy difference, reports 1.04 nats here (12-d, 10 classes, n = 500)."""
-    estimates = []
-    for seed in range(10):
-        generator = np.random.default_rng(seed)
-        estimates.append(mutual_information(generator.normal(size=(500, 12)), generator.integers(0, 10, 500)))
-    mean, error = mean_and_error(estimates)
-    assert abs(mean) < 0.01 + 5 * error
-    assert max(map(abs, estimates)) < 0.2
 
 
 def test_the_standard_error_is_that_of_repeated_samples():
@@ -328,35 +224,3 @@ def test_the_standard_error_is_that_of_repeated_samples():
     estimates = [mutual_information(*normal_pair(500, 0.6, seed)) for seed in range(60)]
     claimed = np.mean([estimate.standard_error for estimate in estimates])
     assert 0.6 < claimed / np.std(estimates, ddof=1) < 1.5
-
-
-def test_a_column_that_only_varies_in_what_is_left_out():
-    labels = np.array([0, 1] * 20 + [2])
-    constant = np.append(np.ones(40), 5.0)
-    z = np.column_stack([np.random.default_rng(0).normal(size=41), constant])
-    estimate = mutual_information(z, labels)
-    assert estimate.n == 40 and float(estimate) == pytest.approx(mutual_information(z[:40, 0], labels[:40]), abs=1e-12)
-
-
-def test_cells_as_numbers_are_low_by_the_documented_bias():
-    """Independent columns of 6 and 4 values, 480 rows, 40 sets: low by (1 - 1/6 - 1/4) / 20 = 0.029; as categories
-    by nothing. Means are known to 0.001 (one standard error).
-    """
-    numbers, categories = [], []
-    for seed in range(40):
-        generator = np.random.default_rng(seed)
-        x, y = generator.integers(0, 6, 480), generator.integers(0, 4, 480)
-        numbers.append(mutual_information(Continuous(x), Continuous(y)))
-        categories.append(mutual_information(x, y))
-    assert np.mean(numbers) == pytest.approx(-(1 - 1 / 6 - 1 / 4) / 20, abs=0.008)
-    assert np.mean(categories) == pytest.approx(0, abs=0.005)
-    assert not categories[0].notes and not mutual_information(*normal_pair(100, 0.5, 0)).notes
-
-
-@pytest.mark.slow
-def test_two_hundred_thousand_samples():
-    """Slow: about 10 s. All distances would be 320 GB."""
-    z, labels, truth = mixture(200_000, 12, 10, 0)
-    estimate = mutual_information(z, labels)
-    assert abs(estimate - truth.mean()) < 0.1
-    assert estimate.n == 200_000

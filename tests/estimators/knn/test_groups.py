@@ -41,7 +41,6 @@ def test_groups_of_one_row_change_nothing():
     for measure, given in (
         (mutual_information, (x, y)),
         (mutual_information, (x, labels)),
-        (mutual_information, (labels, labels % 2)),
         (conditional_mutual_information, (x, y, labels)),
         (total_correlation, ([x, y, labels],)),
         (co_information, (x, labels, y)),
@@ -67,19 +66,8 @@ def test_copies_within_groups_are_counted_once():
     assert float(entropy(twice[0], groups=groups)) == pytest.approx(entropy(x), abs=1e-6)
     beside = mutual_information(twice[0], np.tile(labels, 2), groups=groups)
     assert float(beside) == pytest.approx(mutual_information(x, labels), abs=1e-6)
-    kept = uncertainty.subsample(*twice, groups=groups, resamples=20)
-    assert kept.value == pytest.approx(float(plain), abs=1e-6) and kept.n == 400
-    assert any("400 rows" in note for note in kept.notes)
-
-
-def test_nearly_copies_are_left_out():
-    """Four noisy views of each of 150 independent pairs; between groups there is nothing."""
-    generator = np.random.default_rng(0)
-    groups = np.repeat(np.arange(150), 4)
-    x, y = generator.normal(size=(2, 150))[:, groups] + 0.01 * generator.normal(size=(2, 600))
-    assert mutual_information(x, y) > 0.4
-    found = mutual_information(x, y, groups=groups)
-    assert abs(found) < 4 * found.standard_error + 0.05
+    subsampled = uncertainty.subsample(*twice, groups=groups, resamples=20)
+    assert subsampled.value == pytest.approx(float(plain), abs=1e-6) and subsampled.n == 400
 
 
 def test_neighbourhoods_of_nearly_all_rows_are_no_precision():

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from scipy.special import digamma
-from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.knn.estimators import (
@@ -15,11 +14,7 @@ from infoscope.estimators.knn.estimators import (
     mutual_information,
     total_correlation,
 )
-from tests.estimators.samples import normal_pair
 from tests.refusals import refused
-
-LN2 = np.log(2)
-
 
 # The formula by hand, and other implementations
 
@@ -71,35 +66,7 @@ def test_every_combination_by_hand():
             assert np.allclose(estimate.local, pair, atol=1e-12), kinds
 
 
-def test_ross_is_scikit_learns():
-    """scikit-learn has it for one column, clipped at 0; its noise of 1e-10 moves no count here."""
-    labels = np.random.default_rng(0).integers(0, 3, 500)
-    z = (labels + np.random.default_rng(1).normal(size=500))[:, None]
-    theirs = mutual_info_classif(z, labels, n_neighbors=4, random_state=0)[0]
-    assert float(mutual_information(z, labels, k=4)) == pytest.approx(theirs, abs=1e-9)
-
-
-def test_ksg_is_scikit_learns():
-    x, y = normal_pair(500, 0.7, 0)
-    theirs = mutual_info_regression(x[:, None], y, n_neighbors=3, random_state=0)[0]
-    assert float(mutual_information(x, y, k=3)) == pytest.approx(theirs, abs=1e-9)
-
-
 # The result and the errors
-
-
-def test_an_estimate_states_its_origin():
-    x, y = normal_pair(300, 0.7)
-    estimate = mutual_information(x, y, k=4, local=True)
-    assert (estimate.settings, estimate.n, estimate.method) == ("k = 4", 300, "KSG 1")
-    assert estimate.local.shape == (300,) and estimate.local.mean() == pytest.approx(estimate.value, abs=1e-12)
-    assert mutual_information(x, y).local is None
-
-
-def test_local_values_of_categories():
-    labels = np.array(["a"] * 30 + ["b"] * 10)
-    local = entropy(labels, local=True).local
-    assert local[0] == digamma(40) - digamma(30) and local[-1] == digamma(40) - digamma(10)
 
 
 def test_small_classes_use_the_neighbours_they_have():
@@ -115,8 +82,7 @@ def test_small_classes_use_the_neighbours_they_have():
 
 
 @pytest.mark.parametrize(("values", "codes"), [
-    (np.arange(1000), ["grid"]), (np.random.default_rng(0).permutation(500) / 100, ["grid"]),
-    (np.random.default_rng(0).normal(size=1000), []), (np.random.default_rng(0).normal(size=(500, 2)).round(4), []),
+    (np.arange(1000), ["grid"]), (np.random.default_rng(0).normal(size=(500, 2)).round(4), []),
 ])  # fmt: skip
 def test_a_grid_is_not_taken_for_a_continuum(values, codes):
     """Row numbers had 7.115 ± 0.003 for 6.908."""
@@ -131,8 +97,6 @@ NUMBERS, HALF_SAMPLES = np.arange(10.0) ** 1.5, np.arange(10) % 2
     ("call", "argument", "code"),
     [
         (lambda: mutual_information(NUMBERS, NUMBERS, k=10), "k", "range"),
-        (lambda: mutual_information(NUMBERS, NUMBERS, k=0), "k", "range"),
-        (lambda: mutual_information(NUMBERS, np.zeros(10, int)), "y", "constant"),
         (lambda: mutual_information(NUMBERS, Discrete(np.arange(10))), "discrete columns", "constant"),
         (lambda: conditional_mutual_information(NUMBERS, [0] * 9 + [1], [0] * 10), "y", "constant"),
         (lambda: total_correlation([NUMBERS, [0] * 9 + [1]]), "columns[1]", "constant"),
@@ -141,10 +105,6 @@ NUMBERS, HALF_SAMPLES = np.arange(10.0) ** 1.5, np.arange(10) % 2
         (lambda: mutual_information(NUMBERS, HALF_SAMPLES, method="ksg2"), "method", "invalid"),
         (lambda: total_correlation(NUMBERS), "columns", "range"),
         (lambda: entropy(np.repeat(NUMBERS, 7)), "x", "range"),
-        (lambda: mutual_information(NUMBERS, NUMBERS, margins="ranked"), "margins", "name"),
-        (lambda: entropy(NUMBERS, margins="rank"), "margins", "name"),
-        (lambda: mutual_information(NUMBERS, NUMBERS, groups=np.zeros(10)), "groups", "few"),
-        (lambda: mutual_information(NUMBERS, NUMBERS, groups=np.arange(9)), "groups", "length"),
         (lambda: mutual_information(NUMBERS, HALF_SAMPLES, groups=HALF_SAMPLES), "groups", "constant"),
     ],
 )

@@ -48,12 +48,11 @@ def test_exactly_those_of_the_distance_matrix(kind, grouped, stratified):
     compare_with_the_distance_matrix(kind, grouped, stratified, 0.8)
 
 
-@pytest.mark.parametrize("stratified", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_leaves_of_few_points_change_nothing(kind, stratified, monkeypatch):
+@pytest.mark.parametrize("kind", ["grid", "scales", "far away"])
+def test_leaves_of_few_points_change_nothing(kind, monkeypatch):
     """Most points are then decided by their distance in steps of a byte."""
     monkeypatch.setattr(_numba, "leaf_size", lambda dim: 50)
-    compare_with_the_distance_matrix(kind, False, stratified, 0.5)
+    compare_with_the_distance_matrix(kind, False, True, 0.5)
 
 
 def compare_with_the_distance_matrix(kind, grouped, stratified, share):
@@ -115,7 +114,7 @@ def test_import_compiles_nothing():
     subprocess.run([sys.executable, "-c", IMPORTS], check=True, timeout=120)
 
 
-@pytest.mark.parametrize("seed", range(3050, 3070))
+@pytest.mark.parametrize("seed", range(3050, 3054))
 def test_neighbours_that_rounding_cannot_tell_apart_are_found_beside_their_own_group(seed):
     """Two clusters so far apart that float32 distances within one are alike; half of the rows are of the own group."""
     generator = np.random.default_rng(seed)

@@ -43,19 +43,18 @@ def test_copies_in_groups_are_no_rows():
     [
         (knn.mutual_information, 2, 0.0),
         (knn.conditional_mutual_information, 3, 0.0),
-        (knn.co_information, 3, 0.0),
         (lambda *variables: knn.total_correlation(list(variables)), 3, 0.0),
         (lambda *variables: subsample(*variables, resamples=40), 2, 0.0),
         (knn.entropy, 1, log(2)),
     ],
 )
 def test_intervals_hold_the_truth_where_influence_vanishes(measure, number, truth):
-    """Fair coins. Of 60 data sets at 5 % more than 8 would miss in one of 300 runs; without it 11 to 24 do."""
-    found = [measure(*coins(np.random.default_rng(seed), 200, 0.5, number)) for seed in range(60)]
-    assert sum(not one.low <= truth <= one.high for one in found) <= 8
+    """Fair coins. Of 40 data sets at 5 % more than 6 would miss in one of 300 runs; without it 7 to 16 do."""
+    found = [measure(*coins(np.random.default_rng(seed), 200, 0.5, number)) for seed in range(40)]
+    assert sum(not one.low <= truth <= one.high for one in found) <= 6
 
 
 def test_intervals_of_rare_categories_hold_zero():
-    """60 pairs of independent events of 7 %, 200 rows: each is found together in one row."""
-    found = [knn.mutual_information(*coins(np.random.default_rng(seed), 200, 0.07, 2)) for seed in range(60)]
-    assert sum(not one.low <= 0.0 <= one.high for one in found) <= 8
+    """40 pairs of independent events of 7 %, 200 rows: each is found together in one row."""
+    found = [knn.mutual_information(*coins(np.random.default_rng(seed), 200, 0.07, 2)) for seed in range(40)]
+    assert sum(not one.low <= 0.0 <= one.high for one in found) <= 6

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from infoscope.data import ChannelPairs, GaussianPairs
-from infoscope.estimators import BOUNDS, oracle_errors
+from infoscope.estimators import oracle_errors
 from tests.refusals import refused
 
 BIT = math.log(2)
@@ -22,7 +22,7 @@ CROSSOVERS = {2: 0.243, 4: 0.146, 6: 0.079, 8: 0.031, 10: 0.0}
 ROWS = list(csv.DictReader(Path(__file__).with_name("oracle_critic_k64.csv").read_text().splitlines()))
 FINITE = [row for row in ROWS if not row["note"]]
 INFINITE = [row for row in ROWS if row["note"]]
-BATCH, REFERENCE_BATCHES, BATCHES = 64, 2000, 400
+BATCH, REFERENCE_BATCHES, BATCHES = 64, 2000, 200
 ROUNDING = 5e-5  # of the file's figures
 # Two-sided 6 standard errors: 2e-9 per comparison, under 1e-6 for the 160 of this module.
 DEVIATIONS = 6
@@ -71,8 +71,8 @@ def test_reference_floor(row):
 
 @pytest.mark.parametrize("row", INFINITE, ids=name_of)
 def test_batches_without_a_coinciding_pair_make_the_summary_infinite(row):
-    """At crossover 0 a batch has no equal off-diagonal pair with probability about 0.13: 400 batches have none such
-    with probability below 1e-20, and the summary says so instead of dropping them."""
+    """At crossover 0 a batch has no equal off-diagonal pair with probability about 0.13: 200 batches have none such
+    with probability below 1e-12, and the summary says so instead of dropping them."""
     result = oracle_errors(source_of(row), row["estimator"], BATCH, BATCHES, torch.Generator().manual_seed(21))
     assert 0 < result.nonfinite < BATCHES
     assert result.mean == math.inf and not math.isfinite(result.mse) and not math.isfinite(result.variance)
@@ -85,17 +85,6 @@ def test_summary_is_consistent():
     assert result.mse == pytest.approx(result.variance + result.bias**2, rel=1e-12)
     assert 0 < result.mse_standard_error < result.mse
     assert result == oracle_errors(source, "dv", 16, 100, torch.Generator().manual_seed(0))
-    assert all(oracle_errors(source, bound, 8, 20, torch.Generator()).nonfinite == 0 for bound in BOUNDS)
-
-
-def test_nwj_and_js_differ_by_one_over_e():
-    """nwj is unbiased at its optimum and js reports 1/e nats less for the same scores, batch by batch in the mean:
-    joint - E[r] against joint - E[r]/e, less the 1. Same seed, same batches; 6 standard errors."""
-    source, batches = GaussianPairs(2, mutual_information=0.5), 2000
-    at_nwj = oracle_errors(source, "nwj", 32, batches, torch.Generator().manual_seed(1))
-    at_js = oracle_errors(source, "js", 32, batches, torch.Generator().manual_seed(1))
-    error = math.sqrt(2 * (math.exp(1.0) - 1) / (32 * 31) / batches)
-    assert at_nwj.mean - at_js.mean == pytest.approx(1 / math.e, abs=6 * error)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from numpy.testing import assert_array_equal
 from torch import Tensor
 from torch.testing import assert_close
 
-from infoscope.estimators import make_critic
 from infoscope.estimators.neural import _kernels as kernels
 from infoscope.estimators.neural import pairwise_layers
 from infoscope.estimators.neural.pairwise_layers import PairwiseLayers, pairwise_scores
@@ -41,7 +40,7 @@ def with_gradients(call, given: list[Tensor]) -> tuple[Tensor, ...]:
 
 @pytest.mark.parametrize("block", [1, 2 * M * WIDTH, 1 << 20])
 @pytest.mark.parametrize("dtype, close", [(torch.float64, 1e-12), (torch.float32, 1e-5)])
-@pytest.mark.parametrize("depth", [0, 1, 3])
+@pytest.mark.parametrize("depth", [0, 2])
 def test_scores_and_gradients_are_those_of_the_formula(depth, dtype, close, block, monkeypatch):
     monkeypatch.setattr(pairwise_layers, "_BLOCK", block)
     given = drawn(depth, dtype)
@@ -94,11 +93,3 @@ def test_no_undefined_number_becomes_another(bits):
     out = torch.zeros(1, 1, dtype=torch.bfloat16)
     kernels.relu_of_sums(left.numpy(), np.zeros((1, 1), np.float32), out.view(torch.uint16).numpy())
     assert out.isnan().all()
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_critics_of_half_precision_score_pairs(dtype):
-    critic = make_critic("joint", 3, 3, width=16)
-    x, y = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(0))
-    found = critic.to(dtype)(x.to(dtype), y.to(dtype))
-    assert_close(found.float(), critic.float()(x, y), rtol=0.05, atol=0.05)

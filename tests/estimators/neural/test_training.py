@@ -56,7 +56,7 @@ def test_a_training_is_the_plain_loop(name):
 
 @pytest.mark.parametrize(
     ("kind", "streams"),
-    [("joint", "one"), ("joint", "own"), ("joint", "two"), ("bilinear", "two"), ("separable", "two")],
+    [("joint", "one"), ("joint", "two"), ("separable", "own")],
 )
 def test_packed_sequential_and_alone_agree(kind, streams):
     """In float64 to 1e-9, whether members see the same batches or not; weights to 2e-6, because flo leaves a function
@@ -130,22 +130,6 @@ def test_a_step_reuses_the_memory_of_the_one_before():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 7 * 300
 
 
-def test_a_training_of_large_products_repeats_bit_for_bit():
-    """Two trainings, and one that is interrupted, end in the same numbers."""
-
-    def training():
-        critic = make_critic("joint", 2, 2, width=64, generator=seeded(1))
-        return Training(SOURCE, critic, "dv", 6, batch=64, generator=seeded(2))
-
-    one, other, cut, resumed = (training() for _ in range(4))
-    one.advance(6), other.advance(6), cut.advance(3)
-    resumed.load_state_dict(cut.state_dict())
-    resumed.advance(3)
-    for again in (other, resumed):
-        np.testing.assert_array_equal(again.trace.values, one.trace.values)
-        same_weights(again.critic, one.critic, rtol=0, atol=0)
-
-
 def test_a_schedule_runs_through_one_critic():
     """The truth follows the schedule; weights, Adam and the stream of batches carry over."""
     low, high = GaussianPairs(2, mutual_information=0.5), GaussianPairs(2, mutual_information=1.5)
@@ -189,46 +173,17 @@ def test_every_bound_learns_one_bit():
             assert values[0] == pytest.approx(-1 / math.e if bound.name in ("js", "nwj") else 0, abs=0.3), bound
 
 
-def test_a_source_need_not_know_its_information():
-    class Rows:
-        dim_x = dim_y = 2
-
-        def sample(self, n, generator, device="cpu"):
-            return SOURCE.sample(n, generator, device)
-
-    known, unknown = (
-        fit_critic(source, critic_of(), "dv", 5, batch=8, generator=seeded(1)) for source in (SOURCE, Rows())
-    )
-    np.testing.assert_array_equal(known.values, unknown.values)
-    assert np.isnan(unknown.truth).all() and np.isfinite(known.truth).all()
-
-
-def test_infonce_never_exceeds_the_logarithm_of_the_batch():
-    source = GaussianPairs(2, mutual_information=6.0)
-    trace = fit_critic(source, critic_of(width=32), "infonce", 100, batch=4, learning_rate=1e-2)
-    assert math.log(4) - 0.2 < trace.of("infonce")[-30:].mean() < trace.of("infonce").max() <= math.log(4)
-
-
-def test_trace():
-    trace = fit_critic(SOURCE, critic_of(2), [("js", "smile-5"), "dv"], 150, batch=4)
+def test_a_trace_is_drawn_with_the_truth_and_summed_up_in_a_table():
+    trace = fit_critic(SOURCE, critic_of(2), [("js", "smile-5"), "dv"], 20, batch=4)
     assert trace.reports == ((0, "js"), (0, "smile-5"), (1, "dv"))
-    assert trace.values.shape == (3, 150) and trace.values.dtype == trace.truth.dtype == np.float64
+    assert trace.values.shape == (3, 20) and trace.values.dtype == trace.truth.dtype == np.float64
     np.testing.assert_array_equal(trace.of(BOUNDS["dv"], member=1), trace.values[2])
     with refused("(member, bound)", "name"):
         trace.of("dv")
-
-
-def test_a_trace_is_drawn_with_the_truth_and_summed_up_in_a_table():
-    trace = fit_critic(SOURCE, critic_of(2), [("js", "smile-5"), "dv"], 20, batch=4)
-    ax = Figure().subplots()
-    assert trace.plot(ax) is ax
-    faint, truth = ax.lines[:-1:2], ax.lines[-1]
-    np.testing.assert_array_equal([line.get_ydata() for line in faint], trace.values / np.log(2))
-    np.testing.assert_array_equal(truth.get_ydata(), trace.truth / np.log(2))
-    names = [text.get_text() for text in ax.get_legend().texts]
-    assert names[:3] == ["js, member 0", "smile-5, member 0", "dv, member 1"]
+    lines = trace.plot(Figure().subplots()).lines
+    np.testing.assert_array_equal([line.get_ydata() for line in lines[:-1:2]], trace.values / np.log(2))
+    np.testing.assert_array_equal(lines[-1].get_ydata(), trace.truth / np.log(2))
     np.testing.assert_allclose(trace.table["last tenth (bits)"], trace.values[:, -2:].mean(axis=1) / np.log(2))
-    assert "smile-5" in trace._repr_html_()
 
 
 def test_one_bound_for_all_members_and_a_critic_without_parameters():
@@ -249,23 +204,18 @@ class Endless:
 @pytest.mark.parametrize(
     ("change", "argument", "code"),
     [
-        ({"bound": "dvv"}, "bound", "name"),
         ({"bound": [("js", "dv"), "dv"]}, "bound", "conflict"),
         ({"bound": ["dv", ()]}, "bound", "conflict"),
         ({"bound": ["dv", ("js", "js")]}, "bound", "conflict"),
         ({"bound": ["dv"]}, "bound", "length"),
         ({"bound": "flo"}, "critic", "type"),  # which has no second scores
-        ({"steps": 0}, "steps", "range"),
         ({"steps": [3]}, "source and steps", "length"),
         ({"source": [SOURCE], "steps": [3, 3]}, "steps", "length"),
         ({"source": GaussianPairs(3, mutual_information=1.0)}, "source", "shape"),
-        ({"source": object()}, "source", "type"),
         ({"source": Endless()}, "source", "missing"),
         ({"batch": 1}, "batch", "range"),
         ({"learning_rate": -1.0}, "learning_rate", "range"),
-        ({"learning_rate": math.nan}, "learning_rate", "range"),
         ({"generator": [seeded(0)] * 3}, "generator", "length"),
-        ({"critic": torch.nn.Linear(2, 2)}, "critic", "type"),
     ],
 )
 def test_bad_input(change, argument, code):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 import warnings
 
 import numpy as np
@@ -14,10 +13,7 @@ from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.discrete import plug_in
 from infoscope.estimators.pairs import as_pairs
 from infoscope.estimators.reading.figures import MEANING, NAMES, VERSION, figures
-from infoscope.estimators.reading.figures_neighbours import local_information, neighbours
-
-OF_DRAWS = ("heldout", "component", "quadratic", "best_", "matched", "tree", "label_", "permuted", "half", "quarter",
-            "local_gaussian", "local_anisotropy", "distance", "table_gain", "lower_bound")  # fmt: skip
+from infoscope.estimators.reading.figures_neighbours import neighbours
 
 
 def figures_of(x, y, groups=None, seed=0):
@@ -34,47 +30,26 @@ def normal(n, columns=1):
     return x, 0.8 * x[:, 0] + 0.6 * noise[:, 0]
 
 
-def same(a, b, without=()):
-    names = [name for name in NAMES if not name.startswith(without) and not name.endswith(without)]
-    np.testing.assert_allclose([a[m] for m in names], [b[m] for m in names], rtol=1e-5, atol=1e-6)
+def test_every_figure_has_a_name_and_a_meaning():
+    assert tuple(MEANING) == NAMES and len(NAMES) <= 80 and VERSION >= 1 and all(MEANING.values())
 
 
 def pairs_of_types():
     x, y = normal(400, 3)
     label = np.digitize(y, (-0.5, 1.0))
     mixed = [Continuous(x), Discrete(np.digitize(x[:, 1], (0.0,)))]
-    yield from ((x, y), (x, Discrete(label)), (mixed, Discrete(label)), (mixed, y), (mixed, [y, Discrete(label)]))
-    yield Discrete(np.digitize(x[:, 0], (-1, 0, 1))), Discrete(label)
+    return (x, y), (x, Discrete(label)), (mixed, Discrete(label)), (mixed, [y, Discrete(label)])
 
 
-def test_every_figure_has_a_name_and_a_meaning():
-    assert tuple(MEANING) == NAMES and len(NAMES) <= 80 and VERSION >= 1 and all(MEANING.values())
-
-
-@pytest.mark.parametrize("pair", list(pairs_of_types()))
+@pytest.mark.parametrize("pair", pairs_of_types())
 def test_exchange_of_x_and_y_changes_nothing(pair):
     assert np.array_equal(list(figures_of(*pair).values()), list(figures_of(*pair[::-1]).values()), equal_nan=True)
 
 
 def test_units_and_increasing_maps_change_nothing():
     x, y = normal(400, 3)
-    same(figures_of(x, y), figures_of(np.exp(x) * [1, 1e3, 1e-9], 5 + y**3))
-
-
-def test_names_of_categories_and_order_of_columns_change_little():
-    x, y = normal(600, 3)
-    label = np.digitize(y, (-0.5, 1.0))
-    first, second = figures_of(x, Discrete(label)), figures_of(x[:, ::-1], Discrete(np.array(["c", "a", "b"])[label]))
-    same(first, second, without=("tree", "label_trees", "distance", "lower_bound", "quadratic"))
-    assert abs(first["label_trees"] - second["label_trees"]) < 0.1
-
-
-def test_order_of_rows_changes_only_what_is_drawn():
-    x, y = normal(400, 2)
-    order = np.random.default_rng(1).permutation(400)
-    first, second = figures_of(x, y), figures_of(x[order], y[order])
-    same(first, second, without=OF_DRAWS)
-    assert all(abs(first[m] - second[m]) < 0.15 for m in ("heldout_first", "tree_ksg_more", "best_pair", "lower_bound"))
+    plain, mapped = figures_of(x, y), figures_of(np.exp(x) * [1, 1e3, 1e-9], 5 + y**3)
+    np.testing.assert_allclose(list(mapped.values()), list(plain.values()), rtol=1e-5, atol=1e-6)
 
 
 def test_normal_pair_has_its_closed_form():
@@ -82,13 +57,6 @@ def test_normal_pair_has_its_closed_form():
     assert found["log_rows"] == pytest.approx(np.log(3000))
     for name in ("ksg_3", "gaussian", "canonical_1", "heldout_first", "component_ksg_1", "tree_ksg_more", "best_pair"):
         assert abs(found[name] + np.log(0.6)) < 0.08, name
-
-
-def test_independent_columns_have_none():
-    rng = np.random.default_rng(0)
-    found = figures_of(rng.normal(size=(1000, 4)), rng.poisson(1.0, 1000).astype(float))
-    for name in ("ksg_3", "gaussian", "heldout_gaussian", "component_ksg_2", "best_pair", "tree_ksg_more"):
-        assert abs(found[name]) < 0.06, name
 
 
 def test_label_of_normal_classes():
@@ -121,9 +89,8 @@ def awkward():
     n, x, y, many = 30, rng.normal(size=30), rng.normal(size=(30, 2)), rng.normal(size=(30, 512))
     rare, half, own = Discrete(np.arange(n) == 3), np.where(np.arange(n) < 15, 0.0, x), Discrete(np.arange(n))
     tied = (np.arange(n) == 0) * 1.0
-    yield from ((x, y), (x, x), (x, rare), (rare, rare), (own, own), (own, x), (half, y), (tied, x), (tied, tied))
-    yield from ((many, x), (many, many), ([x, rare], [y, own]), (x[:2], y[:2]), (x[:5], y[:5]), (x * 1e140, y / 1e140))
-    yield from ((np.stack([x, x, x], 1), x), (x, x + 1e-9 * y[:, 0]), ((x > 0) * 1.0, x))
+    yield from ((x, x), (x, rare), (rare, rare), (own, own), (half, y), (tied, tied), (many, x), ([x, rare], [y, own]))
+    yield from ((x[:2], y[:2]), (x[:5], y[:5]), (x * 1e140, y / 1e140), (x, x + 1e-9 * y[:, 0]))
 
 
 @pytest.mark.parametrize("groups", [None, "pairs", "two"])
@@ -145,7 +112,7 @@ SIDES = {
 
 
 @pytest.mark.parametrize("x", SIDES)
-@pytest.mark.parametrize("y", ["numbers", "tied", "both"])
+@pytest.mark.parametrize("y", ["numbers", "both"])
 @pytest.mark.parametrize("n", [12, 200])
 def test_search_in_the_order_of_a_column_finds_what_a_pass_over_all_pairs_finds(x, y, n):
     draws = np.random.default_rng(n)
@@ -155,17 +122,6 @@ def test_search_in_the_order_of_a_column_finds_what_a_pass_over_all_pairs_finds(
         slow = neighbours(*variables, np.arange(n), ks, near)  # groups of a row each
         for a, b in zip((quick.local, quick.ids, *quick.distances), (slow.local, slow.ids, *slow.distances)):
             np.testing.assert_array_equal(a, b)
-
-
-def test_one_pass_for_all_k_costs_less_than_five():
-    x, y = (variable.reshape(2000, -1) for variable in normal(2000, 5))
-    local_information((x, None), (y, None), None, (1,))
-    seconds = {}
-    for ks in ((1,), (1, 3, 5, 10, 20)) * 2:
-        start = time.process_time()
-        local_information((x, None), (y, None), None, ks)
-        seconds[len(ks)] = time.process_time() - start
-    assert seconds[5] < 5 * seconds[1]
 
 
 @pytest.mark.system

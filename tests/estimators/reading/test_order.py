@@ -6,8 +6,6 @@ import pytest
 from infoscope.estimators import Continuous, Discrete, estimate
 from infoscope.estimators.arrays import as_pairs
 from infoscope.estimators.reading.order import in_canonical_order
-from infoscope.estimators.reading.result import read
-from tests.estimators.samples import normal_pair
 
 N = 160
 
@@ -22,10 +20,8 @@ def samples():
     symmetric = rows % 2  # of a table whose categories have the same content
     other = np.where(rows % 8 < 6, symmetric, 1 - symmetric)
     return {
-        "numbers": (Continuous(numbers), Continuous(z)),
         "counts": (Continuous(counts), Continuous(np.round(z))),
         "label": (Continuous(numbers), Discrete(label)),
-        "tied numbers and a label": (Continuous(np.round(z)), Discrete(label)),
         "labels": (Discrete(label), Discrete(generator.integers(0, 4, N))),
         "symmetric table": (Discrete(symmetric), Discrete(other)),
         "mixed": ([Continuous(numbers[:, 0]), Discrete(label)], Continuous(z)),
@@ -57,34 +53,18 @@ def answer(x, y, groups=None):
 def test_the_order_of_rows_and_names_do_not_matter(name, grouped):
     x, y = samples()[name]
     groups = np.arange(N) // 4 if grouped else None
-    first = answer(x, y, groups)
     rows = np.random.default_rng(1).permutation(N)
     other_groups = None if groups is None else (np.max(groups) - groups)[rows]
-    np.testing.assert_array_equal(answer(moved(x, rows), moved(y, rows), other_groups), first)
-    np.testing.assert_array_equal(answer(renamed(x), renamed(y), groups), first)
-
-
-def test_which_variable_is_x_does_not_matter():
-    x, y = normal_pair(200, 0.5)
-    np.testing.assert_array_equal(answer(x, y), answer(y, x))
+    other = renamed(moved(x, rows)), renamed(moved(y, rows))
+    np.testing.assert_array_equal(answer(*other, other_groups), answer(x, y, groups))
 
 
 def test_rows_are_in_random_order():
-    """Of sorted rows, halves are alike; another seed and other values give another order."""
+    """Of sorted rows, halves are alike; another seed gives another order."""
     x = np.sort(np.random.default_rng(0).normal(size=2000))
     orders = []
-    for seed, shift in ((0, 0), (1, 0), (0, 3)):
-        y = np.roll(x, shift)
-        pairs, _ = in_canonical_order(as_pairs(x, y), np.random.default_rng(seed))
+    for seed in (0, 1):
+        pairs, _ = in_canonical_order(as_pairs(x, x), np.random.default_rng(seed))
         orders.append(pairs.x.continuous[:, 0])
         assert abs(orders[-1][:1000].mean()) < 0.1 and abs(np.corrcoef(orders[-1], np.arange(2000))[0, 1]) < 0.1
-    assert np.mean(orders[0] == orders[1]) < 0.01 and np.mean(orders[0] == orders[2]) < 0.01
-
-
-def test_readings_are_distributed_as_those_of_rows_in_the_order_of_their_draw():
-    """The mean and spread over samples of figures that depend on the order, with and without."""
-    drawn = [as_pairs(*normal_pair(120, 0.6, seed)) for seed in range(24)]
-    ordered = np.array([read(pairs, np.random.default_rng(0)).value for pairs in drawn])
-    again = np.array([read(pairs, np.random.default_rng(1)).value for pairs in drawn])
-    error = np.std(ordered - again, ddof=1) / np.sqrt(len(drawn))
-    assert abs(ordered.mean() - again.mean()) < 4 * error
+    assert np.mean(orders[0] == orders[1]) < 0.01

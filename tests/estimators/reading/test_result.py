@@ -1,18 +1,15 @@
 """The reading that estimate(x, y) returns: one line, two units, table, grades, types, groups, the packaged reader."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from infoscope.estimators import Continuous, Discrete, Estimate, estimate
 from infoscope.estimators.arrays import as_pairs
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.reader import Read
-from infoscope.estimators.reading.result import Reading, capped, packaged, type_of
+from infoscope.estimators.reading.result import Reading, capped, type_of
 from tests.estimators.samples import normal_information, normal_pairs
 
 
@@ -27,19 +24,12 @@ def test_a_reading_contains_the_truth_of_two_normal_columns(found):
     assert found.value == pytest.approx(normal_information(0.8), abs=0.15) and found.grade in "AB"
 
 
-def test_it_is_one_line_with_value_interval_grade_and_size(found):
-    line = repr(found)
-    assert line.count("\n") == 0 and f"grade {found.grade}; n = 600; 1 numeric column against 1 numeric column" in line
-    assert f"{found.bits.value:.2f} bits, 95 % interval {found.bits.low:.2f} to " in line
-
-
 def test_bits_are_those_of_nats(found):
     bits = found.bits
-    assert isinstance(bits, Reading) and bits.unit == "bits" and " bits, 95 %" in repr(bits)
-    for one, other in ((bits.value, found.value), (bits.low, found.low), (bits.high, found.high)):
-        assert one == pytest.approx(other / np.log(2))
-    assert bits.bits is bits and repr(bits) == repr(found)
-    assert isinstance(bits.nats, Reading) and bits.nats.value == pytest.approx(found.value) and found.nats is found
+    assert isinstance(bits, Reading) and bits.unit == "bits" and repr(bits) == repr(found)
+    assert np.array([bits.value, bits.low, bits.high]) * np.log(2) == pytest.approx(
+        [found.value, found.low, found.high]
+    )
 
 
 def test_the_table_has_what_the_reader_saw(found):
@@ -49,13 +39,6 @@ def test_the_table_has_what_the_reader_saw(found):
     assert table.loc["log_rows", "value"] == pytest.approx(np.log(600))
     assert set(figures.NAMES) > figures.INFORMATION and "local_skewness" not in figures.INFORMATION
     assert set(table.index) <= set(figures.NAMES) and (table["meaning"].str.len() > 5).all()
-
-
-def test_a_notebook_shows_the_line_and_folds_the_table(found):
-    page = found._repr_html_()
-    assert page.startswith(f"<p><b>{found!r}</b></p>") and page.index("<details>") < page.index("<table")
-    ax = found.plot(Figure().subplots())
-    assert [text.get_text() for text in ax.get_yticklabels()] == [f"reading\ngrade {found.grade}, n = 600"]
 
 
 @pytest.mark.parametrize(
@@ -89,41 +72,13 @@ def test_estimates_are_not_negative_and_zero_without_information():
         assert read.low == 0.0 and read.value < 0.1
 
 
-def test_rows_in_a_series_are_grade_c():
-    read = estimate(*np.cumsum(np.random.default_rng(0).normal(size=(2, 400)), axis=1))
-    assert read.grade == "C" and any("series" in note for note in read.notes)
-
-
 def test_rows_of_a_group_are_counted():
     x, y = normal_pairs(400, 0.8)
     read = estimate(x, y, groups=np.arange(400) // 2)
     assert read.units == 200 and "n = 400 in 200 groups" in repr(read)
 
 
-def test_the_same_rows_give_the_same_reading(found):
-    again = estimate(*normal_pairs(600, 0.8))
-    assert (again.value, again.low, again.high) == (found.value, found.low, found.high)
-
-
-def test_the_packaged_reader_states_what_it_was_trained_on():
-    card = packaged().card
-    assert (
-        card["sets"] > 1000
-        and len(card["families"]) >= 12
-        and card["types"] == ["categories", "labels", "mixed", "numbers"]
-    )
-    assert str(card["sets"]) in card["version"]
-
-
-@pytest.mark.system
-def test_figures_and_reader_need_no_torch():
-    names = "infoscope.estimators.reading.figures, infoscope.estimators.reading.reader"
-    code = f"import sys; import {names}; print('torch' in sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "False"
-
-
-@pytest.mark.parametrize(("classes", "columns", "n"), [(2, 60, 60), (3, 20, 120), (2, 1, 600), (8, 5, 200)])
+@pytest.mark.parametrize(("classes", "columns", "n"), [(2, 60, 60), (8, 5, 200)])
 def test_no_reading_is_above_what_a_label_can_carry(classes, columns, n):
     generator = np.random.default_rng(classes)
     label = generator.integers(0, classes, n)

@@ -11,7 +11,7 @@ from infoscope.estimators.reading.networks import DEGREES, Networks, Prediction
 from tests.refusals import refused
 
 FAMILIES = ("linear", "curved", "nothing")
-SETS = 700
+SETS = 450
 
 
 def of_known_error(noise=0.05, sets=SETS, seed=0):
@@ -54,9 +54,9 @@ def test_a_network_is_the_mean_of_its_members_in_numpy():
 
 def test_scales_follow_the_noise_above_and_below_and_the_frequency_of_no_information():
     generator = np.random.default_rng(0)
-    rows = generator.normal(size=(4000, 3))
-    noise = np.abs(generator.normal(size=4000))
-    above = generator.random(4000) < 0.5
+    rows = generator.normal(size=(2000, 3))
+    noise = np.abs(generator.normal(size=2000))
+    above = generator.random(2000) < 0.5
     wanted = np.where(above, np.exp(rows[:, 1]), -0.3) * noise
     predicted = training.fitted(rows, np.stack([wanted, rows[:, 2] > 1], axis=1), 1, generator)(rows)
     assert np.corrcoef(np.log(predicted.above), rows[:, 1])[0, 1] > 0.9
@@ -101,24 +101,11 @@ def test_a_family_is_read_without_all_its_distributions():
     np.testing.assert_array_equal(training.held_out_family(of)[~nothing], own[~nothing])
 
 
-def test_new_data_sets_of_the_same_kind_are_covered(trained):
-    new = of_known_error(sets=150, seed=7)
-    found = [trained[0].read(row, type) for row, type in zip(new.figures, new.facts["type"])]
-    inside = [one.low <= truth <= one.high for one, truth in zip(found, new.facts["truth"])]
-    assert np.mean(inside) > 0.9
-    assert {one.grade for one in found} >= {"A"}
-
-
 def test_figures_far_from_all_simulated_are_grade_c(trained):
     row = of_known_error(sets=1, seed=3).figures[0].copy()
     row[[figures.NAMES.index(name) for name in ("log_rows", "tied_more", "local_spread")]] = 1000.0
     found = trained[0].read(row, "numbers")
     assert found.grade == "C" and set(found.unusual) & {"log_rows", "tied_more", "local_spread"}
-
-
-def test_a_grade_that_is_given_is_used(trained):
-    row = of_known_error(sets=1, seed=3).figures[0]
-    assert trained[0].read(row, "numbers", reader.C).grade == reader.C
 
 
 def test_the_conformal_quantile_covers_with_confidence():

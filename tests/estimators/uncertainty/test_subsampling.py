@@ -44,21 +44,17 @@ def test_the_standard_error_by_its_formula():
     assert found.degrees == 19 and (found.low, found.high) == pytest.approx((found - margin, found + margin))
 
 
-def test_intervals_cover_the_expectation_and_the_bootstrap_does_not():
+def test_intervals_cover_the_expectation():
     """30 data sets of 200 rows. An interval that covers 95 % covers fewer than 24 of 30 with probability 0.0004; the
-    expectation, from 200 data sets, is known to a fourteenth of an interval. The bootstrap with replacement repeats
-    rows, which are their own neighbours: it should never cover.
+    expectation, from 100 data sets, is known to a tenth of an interval.
     """
-    expectation = np.mean([knn.mutual_information(*gaussian(200, seed)) for seed in range(1000, 1200)])
-    covered = bootstrap = 0
+    expectation = np.mean([knn.mutual_information(*gaussian(200, seed)) for seed in range(1000, 1100)])
+    covered = 0
     for seed in range(30):
         x, y = gaussian(200, seed)
         found = subsample(x, y, generator=draws(seed), resamples=40)
         covered += found.low <= expectation <= found.high
-        rows = draws(seed).integers(0, 200, (30, 200))
-        low, high = np.percentile([knn.mutual_information(x[r], y[r]) for r in rows], [2.5, 97.5])
-        bootstrap += low <= expectation <= high
-    assert covered >= 24 and bootstrap <= 3
+    assert covered >= 24
 
 
 def test_groups_widen_the_interval_by_what_they_repeat():
@@ -94,21 +90,6 @@ def test_a_generator_repeats_and_terms_of_different_resamples_are_refused():
         first - other
 
 
-def test_counts_of_categories_have_no_neighbours():
-    """Two fair bits, the second a noisy copy: bias of order 1 / n, far below the error."""
-    g = draws(20)
-    x = g.integers(0, 2, 400)
-    found = subsample(x, np.where(g.random(400) < 0.1, 1 - x, x))
-    truth = np.log(2) + 0.1 * np.log(0.1) + 0.9 * np.log(0.9)
-    assert found.value == pytest.approx(truth, abs=4 * found.standard_error)
-
-
-def test_permutation_p_values_have_their_level():
-    """No information, 60 tests with 19 permutations: P(p <= 0.1) is 0.1, so 16 or more do with probability 0.0003."""
-    variables = [(draws(seed).normal(size=(60, 2)), draws(seed + 100).integers(0, 3, 60)) for seed in range(60)]
-    assert sum(permutation_test(*both, permutations=19).p_value <= 0.1 for both in variables) < 16
-
-
 def test_permutations_find_information_and_never_give_zero():
     for variables in (gaussian(200, 13, 0.7), mixture(200, 14)):
         found = permutation_test(*variables, permutations=99)
@@ -141,13 +122,6 @@ def variable(value):
     return sample_of(value, knn.Discrete(np.arange(len(getattr(value, "values", value))) % 2)).variables[0]
 
 
-def test_groups_are_exchanged_as_wholes_or_within():
-    z, labels = mixture(120, 18)
-    within = permutation_test(z, labels, permutations=9, groups=np.arange(120) // 10)
-    wholes = permutation_test(z, np.arange(120) // 10 % 3, permutations=9, groups=np.arange(120) // 10)
-    assert "within" in within.exchanged and wholes.exchanged == "whole groups"
-
-
 def test_numbers_that_are_constant_in_each_group_are_exchanged_among_groups():
     """30 groups of 4 rows, x of a group follows its y: within groups nothing can be exchanged, whole ones tell."""
     g, groups = draws(21), np.repeat(np.arange(30), 4)
@@ -156,17 +130,8 @@ def test_numbers_that_are_constant_in_each_group_are_exchanged_among_groups():
     for variables in ((x, y), (y, x)):
         found = permutation_test(*variables, permutations=39, groups=groups, generator=draws(22))
         assert found.exchanged == "whole groups" and found.p_value == 1 / 40
-    useless = permutation_test(x, g.normal(size=30)[groups], permutations=39, groups=groups)
-    assert useless.p_value > 1 / 40 and len(np.unique(useless.null)) > 30
     both = permutation_test(x, y + 0.1 * g.normal(size=120), permutations=9, groups=groups)
     assert "within" in both.exchanged
-
-
-def test_labels_that_vary_within_groups_leave_the_constant_side_to_be_exchanged():
-    g, groups = draws(23), np.repeat(np.arange(30), 4)
-    x = g.normal(size=(30, 2))[groups]
-    found = permutation_test(x, np.where(x[:, 0] > 0, 0, 2) + g.integers(0, 2, 120), permutations=19, groups=groups)
-    assert found.exchanged == "whole groups" and found.p_value == 1 / 20
 
 
 def test_an_estimate_states_its_estimator_and_deviations():
@@ -176,11 +141,6 @@ def test_an_estimate_states_its_estimator_and_deviations():
     found = subsample(z, labels)
     assert found.method == plain.method == "Ross" and found.notes == plain.notes and len(found.notes) == 2
     assert found.settings == "k = 5, half-subsamples (100)"
-    plan = half_samples(300, 20, draws())
-    total = subsample(z, labels, resamples=plan) - subsample(z[:, :1], z[:, 1:], resamples=plan)
-    assert total.method == "Ross and KSG 1" and total.notes == plain.notes
-    of_bits = subsample(draws(25).integers(0, 2, 100), draws(26).integers(0, 2, 100))
-    assert of_bits.method == "Grassberger" and of_bits.notes == ()
 
 
 def test_a_subsample_that_loses_a_class_is_refused():
@@ -188,21 +148,15 @@ def test_a_subsample_that_loses_a_class_is_refused():
     x, labels = draws(27).normal(size=60), np.repeat([0, 1], [57, 3])
     with refused("y", "constant"):
         subsample(x, labels)
-    with refused("x", "constant"):
-        subsample(labels, x)
-    with refused("y", "constant"):
-        subsample(draws(28).integers(0, 2, 60), labels)
 
 
 @pytest.mark.parametrize(("call", "argument", "code"), [
     (lambda x, y: permutation_test(x, np.r_[np.repeat(np.sqrt(2 * np.arange(9)), 10), [5.5] * 10],
                                    groups=np.r_[np.repeat(np.arange(9), 10), [9] * 5, [10] * 5]),
      "groups", "length"),
-    (lambda x, y: subsample(x, y, groups=[float("nan"), *range(99)]), "groups", "missing"),
     (lambda x, y: subsample(x, y, resamples=half_samples(50, 20, draws())), "resamples", "conflict"),
     (lambda x, y: subsample(x, y, resamples=leave_one_out(100, 20, draws())), "resamples", "conflict"),
     (lambda x, y: subsample(x, y, resamples=half_samples(100, 20, draws()), groups=range(100)), "groups", "conflict"),
-    (lambda x, y: subsample(x, y, k=50), "k", "range"),
     (lambda x, y: permutation_test(x, y, permutations=0), "permutations", "range"),
 ])  # fmt: skip
 def test_bad_input_is_one_sentence(call, argument, code):
