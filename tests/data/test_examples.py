@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -39,14 +38,6 @@ def test_relevant_columns_depend_on_the_target_and_others_do_not(name):
     others = p.drop([*examples.relevant(name)])
     assert (p[[*examples.relevant(name)]] <= SIGNIFICANT).all()
     assert others.min() * len(others) > 0.05
-
-
-def test_spikes_have_ties_a_silent_neuron_and_an_axis():
-    table = examples.spikes()
-    assert (table["n12"] == 0).all() and table["n09"].value_counts().iloc[0] > 300
-    assert table["orientation"].between(0, 165).all() and table.filter(like="n0").dtypes.unique() == [np.int64]
-    near = table.groupby("orientation")["n01"].mean()
-    assert near[165] == pytest.approx(near[15], rel=0.3) and near[0] > 5 * near[90]  # 165 and 15 are as far from 0
 
 
 def test_a_survey_has_households_and_round_incomes():

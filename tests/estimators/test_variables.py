@@ -49,12 +49,6 @@ def likert(n=400, columns=3, g=None):
     return [np.clip(np.round(attitude + 0.7 * g.normal(size=(n, columns))), 1, 5).astype(int) for _ in range(2)]
 
 
-def pixels(n=600, columns=61):
-    """uint8, mostly dark."""
-    g = draws()
-    return np.where(g.random((n, columns)) < 0.5, 0, g.integers(0, 17, (n, columns))).astype(np.uint8)
-
-
 def ages(g):
     return np.clip(g.normal(45, 15, 1000), 18, 90).astype(int)
 
@@ -65,7 +59,6 @@ INTEGERS = {  # values, kind, and the columns that a note names
     "some of large numbers": (lambda g: np.array([3, 17, 201, 404, 999])[g.integers(0, 5, 100)], "continuous", 1),
     "row numbers": (lambda g: np.arange(1000), "continuous", 1),
     "ages": (ages, "continuous", 1),
-    "pixels": (lambda g: pixels(), "continuous", 61),
     "sex and age": (lambda g: np.c_[g.integers(0, 2, 1000), ages(g)], "mixed", 1),
     "ages as numbers": (lambda g: Continuous(ages(g)), "continuous", 0),
 }
@@ -98,7 +91,6 @@ def test_integers_are_labels_unless_they_look_like_numbers(name, recwarn):
     assert found.kind == kind and len(found.notes) == (noted > 0) and not recwarn
     codes = {"row numbers": "different whole numbers"}
     assert {note.code for note in found.notes} <= {codes.get(name, "repeated values")}
-    assert all(noted == 1 or f"{noted} columns" in note for note in found.notes)
 
 
 def test_labels_as_floats_are_numbers_with_a_note():
@@ -222,13 +214,6 @@ def test_sparse_matrices_are_dense_ones():
     for kind in (scipy.sparse.csr_matrix, scipy.sparse.coo_array):
         assert np.array_equal(as_variable("x", kind(dense)).continuous, dense)
         assert as_variable("x", Discrete(kind(np.eye(4)))).categories == 4
-
-
-def test_standardised_columns_at_any_scale():
-    columns = draws().normal(size=(50, 3)) * [1e-140, 1.0, 1e140] + [0.0, 5.0, 0.0]
-    variable = as_variable("x", columns).standardised()
-    assert np.allclose(variable.continuous.mean(axis=0), 0, atol=1e-12)
-    assert np.allclose(variable.continuous.std(axis=0), 1)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e9])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from infoscope.data.pools.canvas import bands, resampling_weights
+from infoscope.data.pools.canvas import resampling_weights
 
 LENGTHS = [
     *((28, side) for side in (7, 28, 61, 100)),
@@ -23,12 +23,3 @@ def test_one_pass_agrees_with_pillow(n_in, n_out):
         size = (n_out, 200) if image is rows else (200, n_out)
         resized = Image.fromarray(np.ascontiguousarray(image)).resize(size, Image.Resampling.BICUBIC)
         assert np.array_equal(np.asarray(resized), result)
-
-
-@pytest.mark.parametrize(("n_in", "n_out", "blocks"), [(140, 64, 5), (280, 60, 10), (6, 50, 2), (8, 3, 4), (5, 5, 5)])
-def test_bands_add_up_to_the_whole_pass(n_in, n_out, blocks):
-    total = np.zeros((n_out, n_in))
-    for block, band in enumerate(bands(n_in, n_out, blocks)):
-        columns = slice(block * n_in // blocks, (block + 1) * n_in // blocks)
-        total[band.start : band.stop, columns] += band.weights.numpy()
-    assert np.array_equal(total, resampling_weights(n_in, n_out))

@@ -105,13 +105,6 @@ def test_a_sum_modulo_a_number_informs_through_all_columns_only():
             assert abs(table(replace(x, labels=x.labels[:, :-1]), y)) < 0.002 < table(x, y)
 
 
-def test_control_variate_is_unbiased_where_pairs_are_impossible():
-    table_ = np.array([[0.9, 0.0], [0.02, 0.08]])
-    x, y = latent.Columns(np.array([[0.0], [9.0]]), np.ones((1, 1))), latent.Labels((np.eye(2),))
-    nats, error = latent.latent_part("clusters", "", table_, x, y).truth(generator(6))
-    assert abs(nats - quadrature.table_information(table_)) < 4 * error + 1e-4
-
-
 @pytest.mark.parametrize("rho", [0.1, 0.97])
 def test_quadrature_of_a_normal_is_the_closed_form(rho):
     spread = np.sqrt(1 - rho**2)

@@ -5,7 +5,6 @@ import pytest
 from scipy import integrate, special, stats
 
 from infoscope.data.tasks.catalogue import case
-from infoscope.data.tasks.everyday import zero_inflated_poisson
 
 
 def test_a_rounded_gaussian_loses_little_of_half_a_nat():
@@ -17,13 +16,6 @@ def test_a_rounded_gaussian_loses_little_of_half_a_nat():
     cells = np.maximum(np.diff(np.diff(grid, axis=0), axis=1), 1e-300)
     product = cells.sum(axis=1, keepdims=True) * cells.sum(axis=0)
     assert case("rounded-gaussian").truth()[0] == pytest.approx((cells * np.log(cells / product)).sum(), abs=1e-3)
-
-
-def test_poisson_without_inflation_has_the_published_value():
-    """2 log 2 - gamma - sum log k / 2^k = 0.3012 (Gao et al. 2017): right where no zero is inflated."""
-    k = np.arange(1, 200)
-    published = 2 * np.log(2) - np.euler_gamma - np.sum(np.log(k) / 2.0**k)
-    assert zero_inflated_poisson(0.0).truth()[0] == pytest.approx(published, abs=1e-6)
 
 
 def test_inflated_zeros_by_adaptive_quadrature():

@@ -6,7 +6,7 @@ all of the information, so it checks what is drawn and the truth together.
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 
 from infoscope.data.tasks import unseen
 from infoscope.data.tasks.unseen import UNSEEN
@@ -147,13 +147,3 @@ def test_a_rare_event_has_the_stated_information():
     assert stats.kstest(moved[~event][:20_000], "uniform").pvalue > 1e-4
     shown = table(event, event, 2) + event.mean() * np.log(1000)
     assert shown == pytest.approx(UNSEEN["rare-event"].truth()[0], abs=5 * 0.14 * 11 / np.sqrt(ROWS))
-
-
-def test_two_column_cases_of_closed_forms():
-    """Clayton log(1 + t) - t / (1 + t); heavy noise of angles tells nothing; squared error of the Monte Carlo truth."""
-    for theta in (0.3, 2.0, 7.0):
-        truth = unseen.gamma_frailty(1, 1, theta, same).truth()[0]
-        assert truth == pytest.approx(np.log1p(theta) - theta / (1 + theta))
-    assert unseen.angles(1e-4).truth()[0] == pytest.approx(0, abs=1e-8)
-    assert unseen.angles(200.0).truth()[0] == pytest.approx(np.log(2 * np.pi) - stats.vonmises(200.0).entropy())
-    assert unseen.label_of_score((1e4,), (0.0,), special.expit).truth()[0] == pytest.approx(np.log(2), abs=2e-3)

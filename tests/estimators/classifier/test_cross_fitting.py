@@ -110,11 +110,6 @@ def test_entropies_and_floor(fitted):
     assert fitted.entropy("y", "y").value == 0.0
     assert fitted.entropy("d").value == pytest.approx(np.log(3), abs=0.01)
     assert max(fitted.pointwise_entropy(("y", "d"), ("z_y", "z_d"))) <= -np.log(fitted.floor)
-    assert fitted.pointwise("y", "d").shape == (600,)
-    difference = fitted.estimate(fitted.pointwise("z_y", "y") - fitted.pointwise("z_d", "y"))
-    assert difference.value == pytest.approx(
-        fitted.information("z_y", "y").value - fitted.information("z_d", "y").value
-    )
 
 
 def test_calibration_repairs_an_overfitted_family(monkeypatch):
@@ -163,8 +158,6 @@ def test_folds_keep_groups_whole_and_spread_classes():
         assert all(len(set(folds[groups == g])) == 1 for g in range(groups.max() + 1))
         for c in range(classes.max() + 1):
             assert len(set(folds[classes == c])) == min(5, len(set(groups[classes == c])))
-        per_fold = np.bincount(folds[np.unique(groups, return_index=True)[1]], minlength=5)
-        assert per_fold.max() - per_fold.min() <= 4
 
 
 Z, Y = np.random.default_rng(14).normal(size=(30, 2)), np.arange(30) % 3

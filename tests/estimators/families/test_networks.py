@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from infoscope.estimators.families import Logistic, Network
-from infoscope.estimators.families.protocol import Epochwise
+from infoscope.estimators.families import Network
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(90, 20)), RNG.integers(3, size=90)
@@ -42,7 +41,3 @@ def test_one_step_of_all_rows_is_the_gradient_of_the_log_loss():
     dropped = -(second - first)[np.arange(90), Y].mean()
     assert dropped == pytest.approx(-rate * np.abs(gradient).sum(), rel=0.2)
     assert np.allclose(log_softmax(first, axis=-1), first)
-
-
-def test_families_without_epochs_are_distinguished():
-    assert isinstance(Network(), Epochwise) and not isinstance(Logistic(), Epochwise)

@@ -39,4 +39,3 @@ def test_what_it_needs():
     with refused("variance", "type"):
         Ridge(1.0).fit(x, x[:, :1] - x[:, 1:2])
     assert np.isfinite(Ridge(1.0).fit(np.ones((40, 2)), y).log_density(np.ones((40, 2)), y)).all()
-    assert Ridge(0.01).name == "ridge(penalty=0.01)"

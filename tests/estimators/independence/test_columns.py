@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from infoscope.estimators import Angle, Continuous, Discrete, estimate
-from infoscope.estimators.independence.columns import as_column, as_columns, smooth_column
+from infoscope.estimators.independence.columns import as_column, as_columns
 from tests.refusals import refused
 
 RNG = np.random.default_rng(0)
@@ -90,9 +90,3 @@ def test_rows_of_a_column_are_what_estimate_takes():
     columns, _ = as_columns(table, (), (), {})
     b, c = (columns[name].typed(np.arange(N)) for name in "bc")
     assert estimate(b, c).value == pytest.approx(estimate(table["b"], table["c"]).value, rel=1e-12)
-
-
-def test_a_column_that_does_not_vary_has_no_functions():
-    assert smooth_column("a", np.ones(N)) is None and smooth_column("a", np.arange(N) % 3).n == N
-    with refused("a", "missing"):
-        smooth_column("a", [np.nan, *range(N)])

@@ -209,11 +209,9 @@ class Endless:
         ({"bound": ["dv", ("js", "js")]}, "bound", "conflict"),
         ({"bound": ["dv"]}, "bound", "length"),
         ({"bound": "flo"}, "critic", "type"),  # which has no second scores
-        ({"steps": [3]}, "source and steps", "length"),
         ({"source": [SOURCE], "steps": [3, 3]}, "steps", "length"),
         ({"source": GaussianPairs(3, mutual_information=1.0)}, "source", "shape"),
         ({"source": Endless()}, "source", "missing"),
-        ({"batch": 1}, "batch", "range"),
         ({"learning_rate": -1.0}, "learning_rate", "range"),
         ({"generator": [seeded(0)] * 3}, "generator", "length"),
     ],

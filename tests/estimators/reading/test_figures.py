@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.discrete import plug_in
 from infoscope.estimators.pairs import as_pairs
-from infoscope.estimators.reading.figures import MEANING, NAMES, VERSION, figures
+from infoscope.estimators.reading.figures import NAMES, figures
 from infoscope.estimators.reading.figures_neighbours import neighbours
 
 
@@ -28,10 +26,6 @@ def normal(n, columns=1):
     """x [n, columns], and y [n] with correlation .8 with the first column."""
     x, noise = np.random.default_rng(0).normal(size=(2, n, columns))
     return x, 0.8 * x[:, 0] + 0.6 * noise[:, 0]
-
-
-def test_every_figure_has_a_name_and_a_meaning():
-    assert tuple(MEANING) == NAMES and len(NAMES) <= 80 and VERSION >= 1 and all(MEANING.values())
 
 
 def pairs_of_types():
@@ -122,12 +116,6 @@ def test_search_in_the_order_of_a_column_finds_what_a_pass_over_all_pairs_finds(
         slow = neighbours(*variables, np.arange(n), ks, near)  # groups of a row each
         for a, b in zip((quick.local, quick.ids, *quick.distances), (slow.local, slow.ids, *slow.distances)):
             np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.system
-def test_import_leaves_torch_alone():
-    code = "import sys, infoscope.estimators.reading.figures; sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_kurtosis_is_none_for_normal_scores_and_some_for_a_hidden_dependence():

@@ -92,9 +92,7 @@ def test_a_common_cause_is_no_dependence_and_a_direct_one_is():
     x, y, _ = fork(300, 5, 2)
     assert permutation_test(x, y, permutations=99).p_value == 0.01  # it is the condition that explains it
     assert found.observed.low < found.observed.value < found.observed.high and len(found.null) == 99
-    assert found.k_perm == 5 and "5 nearest" in found.exchanged
-    assert found.p_error == pytest.approx(np.sqrt(0.01 * 0.99 / 99))
-    assert "p = 0.01 ± 0.01 (99 permutations" in str(found)
+    assert found.k_perm == 5 and found.p_error == pytest.approx(np.sqrt(0.01 * 0.99 / 99))
 
 
 def test_p_values_have_their_level_and_follow_their_seed():

@@ -23,13 +23,6 @@ def mixture(n, seed, dim=3, classes=4):
     return z, labels
 
 
-def test_the_value_is_the_plain_estimate():
-    z, labels = mixture(300, 0)
-    found = subsample(z, labels)
-    assert found.value == pytest.approx(float(knn.mutual_information(z, labels)), abs=1e-12) == float(found)
-    assert found.low < found.value < found.high and found.n == found.units == 300
-
-
 def test_the_standard_error_by_its_formula():
     """From the definition, on estimates of every half-sample computed one by one."""
     z, labels = mixture(203, 1)
@@ -55,18 +48,6 @@ def test_intervals_cover_the_expectation():
         found = subsample(x, y, generator=draws(seed), resamples=40)
         covered += found.low <= expectation <= found.high
     assert covered >= 24
-
-
-def test_groups_widen_the_interval_by_what_they_repeat():
-    """Every row four times, with noise that breaks ties: a quarter of the information on the expectation."""
-    x, y = gaussian(200, 3, 0.8)
-    groups = np.repeat(np.arange(200), 4)
-    noise = 0.3 * draws(4).normal(size=(2, 800))
-    x, y = np.repeat(x, 4) + noise[0], np.repeat(y, 4) + noise[1]
-    by_rows, by_groups = subsample(x, y), subsample(x, y, groups=groups)
-    assert by_groups.units == 200 and by_groups.n == 800
-    assert by_groups.standard_error > 1.3 * by_rows.standard_error
-    assert by_groups.value == by_rows.value
 
 
 def test_differences_on_shared_resamples_are_paired():
