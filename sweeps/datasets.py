@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,24 +35,6 @@ def cached_by(kind: type[Cell], maxsize: int | None = None) -> Callable[[Callabl
         @functools.wraps(function)
         def for_cell(cell: Any) -> Any:
             return cached(part(cell, kind))
-
-        for_cell.cache_clear = cached.cache_clear
-        return for_cell
-
-    return decorate
-
-
-def cached_by_fields(fields: Sequence[str], maxsize: int | None = None) -> Callable[[Callable], Callable]:
-    """Caches in each process the result of a function of a cell, by the cell's values of these fields."""
-
-    def decorate(function: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
-        @functools.lru_cache(maxsize)
-        def cached(*values: Any) -> Any:
-            return function(dict(zip(fields, values)))
-
-        @functools.wraps(function)
-        def for_cell(cell: Mapping[str, Any]) -> Any:
-            return cached(*(cell[name] for name in fields))
 
         for_cell.cache_clear = cached.cache_clear
         return for_cell

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from infoscope.data import DomainDataset
 from infoscope.errors import InvalidInput
 from infoscope.metrics.shares import least_interval
 from infoscope.models.domain import MODELS, PUBLISHED, RULES, Accuracies, Accuracy, DomainFit, DomainModel, fit_domain
-from infoscope.tracking import Profile, Report
+from infoscope.tracking import Cell, Report
 from infoscope.tracking.datasets import DataSet
 from sweeps import datasets
 from sweeps.checks import require_minimum
@@ -24,7 +25,6 @@ from sweeps.streams import stream
 
 DATA = ("crmnist", "rotated-mnist", "rotated-mnist-diva", "camelyon17")
 BASES = ("mnist", "digits")
-DATA_FIELDS = ("data", "base", "size", "sample", "held_out", "seed")  # the fields of a data set and its parts
 TRAINING_HOSPITALS = (0, 3, 4)  # of Camelyon17 in WILDS
 VALIDATION_SHARE = 0.3  # of the groups outside of the held-out domain
 EVALUATION_SHARE = 0.75  # of the validation groups, for evaluating a trained model; the others select the step
@@ -62,6 +62,54 @@ ITEM_SUM = {"nvae": QUICK["nvae"] | {"l1_form": "item-sum"}}
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {"published": {}, "quick": QUICK, "quick-item-sum": QUICK | ITEM_SUM}
 
 
+@dataclass(frozen=True, kw_only=True)
+class DataCell(Cell):
+    """A data set and its parts."""
+
+    none_is_a_value = ("base",)  # of data without digits
+
+    data: str  # one of DATA
+    base: str | None  # digits: one of BASES
+    size: int  # pixels per side
+    sample: int  # items, or digits; 0: all
+    held_out: int  # domain
+    seed: int  # of the data, their parts, initial weights and the order of items
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingCell(Cell):
+    """The training of a model."""
+
+    steps: int
+    evaluations: int  # of the selection, during a training
+    selection: str  # rule for the step: one of SELECTIONS
+    patience: int  # evaluations without a better one until a training ends; 0: never
+    items: int  # that are logged with a model, about
+    model: str  # one of MODELS
+    setting: str  # one of SETTINGS
+    config: dict[str, Any]  # settings of the model by dotted names, recorded with the prefix CONFIG
+
+
+@dataclass(frozen=True, kw_only=True)
+class DomainCell(DataCell, TrainingCell):
+    """A training on the parts of a data set."""
+
+    def values(self) -> dict[str, Any]:
+        values = {}
+        for name, value in super().values().items():
+            values |= _flat({CONFIG.strip("."): value}) if name == "config" else {name: value}
+        return values
+
+    def replaced(self, values: Mapping[str, Any]) -> Self:
+        fields, config = {}, dict(self.config)
+        for name, value in values.items():
+            if name.startswith(CONFIG):
+                config[name.removeprefix(CONFIG)] = value
+            else:
+                fields[name] = value
+        return replace(self, config=config, **fields)
+
+
 class Parts(NamedTuple):
     """Parts of a cell's data that share no group (except in "rotated-mnist-diva").
 
@@ -74,7 +122,7 @@ class Parts(NamedTuple):
     out_of_domain: DomainDataset
 
 
-def data_fields(profile: Profile) -> dict[str, Any]:
+def data_fields(profile: Any) -> dict[str, Any]:
     """The fields of a cell's data. Base "auto" is MNIST if INFOSCOPE_DATA is set, otherwise the bundled digits."""
     one_of("base", profile.base, ("auto", *BASES))
     base = BASES[0 if data.data_root() is not None else 1] if profile.base == "auto" else profile.base
@@ -82,18 +130,18 @@ def data_fields(profile: Profile) -> dict[str, Any]:
     return {"data": profile.data, "base": base, "size": profile.size, "sample": profile.sample}
 
 
-def dataset(cell: Mapping[str, Any]) -> DomainDataset:
+def dataset(cell: DataCell) -> DomainDataset:
     """The items of a cell: `sample` base digits at every angle (or at one each), or patches; 0: all."""
-    name, size, sample = cell["data"], cell["size"], cell["sample"]
-    draws = stream(cell["seed"], "domain data")
+    name, size, sample = cell.data, cell.size, cell.sample
+    draws = stream(cell.seed, "domain data")
     if name == "camelyon17":
         found = data.camelyon17(split=None)
-        found = found.subset(np.isin(found.d, (*TRAINING_HOSPITALS, cell["held_out"])), f"hospital {cell['held_out']}")
+        found = found.subset(np.isin(found.d, (*TRAINING_HOSPITALS, cell.held_out)), f"hospital {cell.held_out}")
         rows = torch.randperm(len(found), generator=draws)[: sample or None].sort().values
         return found.subset(rows).resized(size)
-    if cell["base"] == "mnist" and data.data_root() is None:
+    if cell.base == "mnist" and data.data_root() is None:
         raise InvalidInput("base must be 'digits' unless INFOSCOPE_DATA names a folder with MNIST, got 'mnist'")
-    base = None if cell["base"] == "mnist" else "digits"
+    base = None if cell.base == "mnist" else "digits"
     if name == "crmnist":
         return data.crmnist(base=base, count=sample or None, size=size, generator=draws)
     one_of("data", name, DATA)
@@ -111,12 +159,12 @@ def thinned(found: DomainDataset, share: float, generator: torch.Generator) -> D
     return found.subset(np.isin(found.groups, chosen))
 
 
-@datasets.cached_by_fields(DATA_FIELDS, maxsize=1)
-def parts(cell: Mapping[str, Any]) -> Parts:
+@datasets.cached_by(DataCell, maxsize=1)
+def parts(cell: DataCell) -> Parts:
     """The parts of a cell's data, the same for all models of a seed."""
-    found, draws = dataset(cell), stream(cell["seed"], "domain split")
-    disjoint = cell["data"] != "rotated-mnist-diva"
-    split = found.split(cell["held_out"], VALIDATION_SHARE, draws, disjoint=disjoint)
+    found, draws = dataset(cell), stream(cell.seed, "domain split")
+    disjoint = cell.data != "rotated-mnist-diva"
+    split = found.split(cell.held_out, VALIDATION_SHARE, draws, disjoint=disjoint)
     validation = split.validation.split(None, None, draws, test=EVALUATION_SHARE)
     return Parts(*map(_in_memory, (split.train, validation.train, validation.test, split.test)))
 
@@ -125,15 +173,15 @@ def _in_memory(part: DomainDataset) -> DomainDataset:
     return part.in_memory() if len(part) * math.prod(part.image_shape) <= IN_MEMORY else part
 
 
-@datasets.cached_by_fields(DATA_FIELDS)
-def data_name(cell: Mapping[str, Any]) -> tuple[str, bool]:
+@datasets.cached_by(DataCell)
+def data_name(cell: DataCell) -> tuple[str, bool]:
     """The name of a cell's data set, and whether it is generated."""
     found = dataset(cell)
     return found.name, found.synthetic
 
 
-@datasets.cached_by_fields(DATA_FIELDS)
-def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
+@datasets.cached_by(DataCell)
+def data_sets(cell: DataCell) -> tuple[DataSet, ...]:
     """The parts of a cell's data."""
     name, synthetic = data_name(cell)
     return tuple(
@@ -141,18 +189,17 @@ def data_sets(cell: Mapping[str, Any]) -> tuple[DataSet, ...]:
     )
 
 
-def model_fields(model: str, name: str, setting: str) -> dict[str, Any]:
-    """The configuration of a model as fields of a cell: published or default, with the changes of the setting."""
+def config_of(model: str, name: str, setting: str) -> dict[str, Any]:
+    """The settings of a model by dotted names: published or default, with the changes of the setting."""
     one_of("model", model, MODELS)
     one_of("setting", setting, SETTINGS)
     published = PUBLISHED[PUBLISHED_SETTINGS[model, name]][1] if (model, name) in PUBLISHED_SETTINGS else {}
-    fields = _flat(published, CONFIG) | _flat(SETTINGS[setting].get(model, {}), CONFIG)
-    return {"model": model, "setting": setting, **fields}
+    return _flat(published) | _flat(SETTINGS[setting].get(model, {}))
 
 
-def _flat(nested: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
-    for name, value in nested.items():
+    for name, value in settings.items():
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{name}.")
         else:
@@ -160,58 +207,57 @@ def _flat(nested: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return flat
 
 
-def configuration(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """The nested settings of a cell's model; the inverse of `model_fields`."""
-    nested: dict[str, Any] = {}
-    for name, value in cell.items():
-        if name.startswith(CONFIG):
-            *path, last = name.removeprefix(CONFIG).split(".")
-            place = nested
-            for step in path:
-                place = place.setdefault(step, {})
-            place[last] = value
-    return nested
+def nested(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a model as its class takes them; the inverse of `config_of`."""
+    settings: dict[str, Any] = {}
+    for name, value in config.items():
+        *path, last = name.split(".")
+        place = settings
+        for step in path:
+            place = place.setdefault(step, {})
+        place[last] = value
+    return settings
 
 
-def setting_of(cell: Mapping[str, Any], name: str) -> Any:
-    """The value of a dotted setting of a cell's model, or its default."""
-    value: Any = _settings(cell).to_dict()
+def setting_of(model: str, config: Mapping[str, Any], name: str) -> Any:
+    """The value of a dotted setting of a model, or its default."""
+    value: Any = _checked(model, config).to_dict()
     for step in name.split("."):
         value = value[step]
     return value
 
 
-def _settings(cell: Mapping[str, Any]) -> Any:
+def _checked(model: str, config: Mapping[str, Any]) -> Any:
     items = {"shape": (3, 8, 8), "classes": 2, "domains": 2}
-    return MODELS[cell["model"]].Config.from_dict(configuration(cell) | items)
+    return MODELS[model].Config.from_dict(nested(config) | items)
 
 
-def check(cell: Mapping[str, Any]) -> None:
+def check(cell: DomainCell) -> None:
     """Raises ValueError for numbers out of range, settings unknown to the model and missing data."""
     require_minimum(cell, MINIMUM)
-    one_of("selection", cell["selection"], SELECTIONS)
-    if cell["patience"] and not RULES[SELECTIONS[cell["selection"]]][1]:
-        raise InvalidInput(f"patience must be 0 for the selection {cell['selection']!r}, got {cell['patience']}.")
-    _settings(cell)
+    one_of("selection", cell.selection, SELECTIONS)
+    if cell.patience and not RULES[SELECTIONS[cell.selection]][1]:
+        raise InvalidInput(f"patience must be 0 for the selection {cell.selection!r}, got {cell.patience}.")
+    _checked(cell.model, cell.config)
     _check_parts(cell)
 
 
-@datasets.cached_by_fields(DATA_FIELDS)
-def _check_parts(cell: Mapping[str, Any]) -> None:
-    split = dataset(cell).split(cell["held_out"], VALIDATION_SHARE, stream(cell["seed"], "domain split"))
-    split.validation.split(None, None, stream(cell["seed"], "domain split"), test=EVALUATION_SHARE)
+@datasets.cached_by(DataCell)
+def _check_parts(cell: DataCell) -> None:
+    split = dataset(cell).split(cell.held_out, VALIDATION_SHARE, stream(cell.seed, "domain split"))
+    split.validation.split(None, None, stream(cell.seed, "domain split"), test=EVALUATION_SHARE)
 
 
-def untrained(cell: Mapping[str, Any], dataset: DomainDataset) -> DomainModel:
+def untrained(cell: DomainCell, dataset: DomainDataset) -> DomainModel:
     """A cell's model with its initial weights, for items like these."""
-    return MODELS[cell["model"]](
+    return MODELS[cell.model](
         shape=dataset.image_shape, classes=len(dataset.class_names), domains=len(dataset.domain_names),
-        generator=stream(cell["seed"], "domain weights"), **configuration(cell),
+        generator=stream(cell.seed, "domain weights"), **nested(cell.config),
     )  # fmt: skip
 
 
 def trained(
-    cell: Mapping[str, Any],
+    cell: DomainCell,
     split: Parts,
     report: Report,
     device: str,
@@ -222,8 +268,8 @@ def trained(
     The terms of the loss (nats per item, means between points) and the accuracies of the selection are the curves
     train/NAME. on_point(share of the steps done, terms of the last step) is called at every point.
     """
-    steps, rule = cell["steps"], SELECTIONS[cell["selection"]]
-    every, points = max(1, steps // cell["evaluations"]), max(1, steps // CURVE_POINTS)
+    steps, rule = cell.steps, SELECTIONS[cell.selection]
+    every, points = max(1, steps // cell.evaluations), max(1, steps // CURVE_POINTS)
     sums: dict[str, list[float]] = {}
 
     def each(step: int, terms: Mapping[str, float]) -> None:
@@ -239,10 +285,10 @@ def trained(
         split.train,
         {"validation": split.selection} | ({"test domain": split.out_of_domain} if rule.startswith("oracle") else {}),
         steps=steps,
-        generator=stream(cell["seed"], "domain training"),
+        generator=stream(cell.seed, "domain training"),
         rule=rule,
         every=every,
-        patience=cell["patience"] or None,
+        patience=cell.patience or None,
         report=each,
         save=report.save,
         state=report.restore(),
@@ -291,7 +337,7 @@ def _row(one: Accuracy) -> dict[str, float]:
     return {"accuracy": one.value, "standard_error": one.standard_error, "items": one.n, "groups": one.clusters}
 
 
-def cost(cell: Mapping[str, Any]) -> float:
+def cost(cell: DomainCell) -> float:
     """Approximate seconds on one core."""
     per_step = {"nvae": 3.0, "diva": 4.5, "irm": 1.4, "augmented-dann": 1.3}
-    return 2.5e-5 * per_step.get(cell["model"], 1.0) * cell["steps"] * cell["size"] ** 2
+    return 2.5e-5 * per_step.get(cell.model, 1.0) * cell.steps * cell.size**2

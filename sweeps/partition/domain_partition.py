@@ -13,12 +13,14 @@ independent. The models of a seed have the same data and are evaluated on the sa
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from infoscope.models.domain import MODELS, DomainModel, accuracies
-from infoscope.tracking import Pack, Profile, Report, Sweep
+from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from sweeps.datasets import byte_blocks
 from sweeps.partition import _domains
 from sweeps.partition.settings import ITEMS, PARTS
@@ -26,36 +28,65 @@ from sweeps.streams import stream
 
 MODEL = "domain-model"  # the name of the logged model
 EXAMPLES = 2
-
-PUBLISHED = dict(
-    data="crmnist",
-    base="auto",
-    size=28,
-    sample=0,
-    models=tuple(MODELS),
-    setting="published",
-    held_out=(5,),
-    steps=60_000,
-    evaluations=60,
-    selection="training-domain-validation",
-    patience=5,
-    items=20_000,
-    seeds=(0, 1, 2, 3, 4),
-)
-LAPTOP = PUBLISHED | dict(size=16, sample=6000, setting="quick", steps=2000, evaluations=10, patience=0, items=6000)
-SMOKE = LAPTOP | dict(sample=500, steps=60, evaluations=2, items=600, seeds=(0, 1))
-PROFILES = {"smoke": Profile(**SMOKE), "laptop": Profile(**LAPTOP), "paper": Profile(**PUBLISHED)}
+Settings = TypeVar("Settings", bound="DomainProfile")
 
 
-def cells(profile: Profile) -> Iterator[dict]:
+@dataclass(frozen=True)
+class DomainProfile(Profile):
+    """The published settings."""
+
+    data: str = "crmnist"
+    base: str = "auto"
+    size: int = 28  # pixels per side
+    sample: int = 0  # items, or digits; 0: all
+    models: tuple[str, ...] = tuple(MODELS)
+    setting: str = "published"
+    held_out: tuple[int, ...] = (5,)  # domains
+    steps: int = 60_000
+    evaluations: int = 60
+    selection: str = "training-domain-validation"
+    patience: int = 5
+    items: int = 20_000
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+
+
+def for_laptop(profile: Settings) -> Settings:
+    """Fewer and smaller images, and fewer steps, with the settings of models for them."""
+    return replace(profile, size=16, sample=6000, setting="quick", steps=2000, evaluations=10, patience=0, items=6000)
+
+
+def for_smoke(profile: Settings) -> Settings:
+    """The settings of `for_laptop` with images and steps for seconds."""
+    return replace(for_laptop(profile), sample=500, steps=60, evaluations=2, items=600, seeds=(0, 1))
+
+
+PAPER = DomainProfile()
+PROFILES = {"smoke": for_smoke(PAPER), "laptop": for_laptop(PAPER), "paper": PAPER}
+
+
+def cells(profile: DomainProfile) -> Iterator[_domains.DomainCell]:
     """One cell per model, held-out domain and seed."""
-    same = ("steps", "evaluations", "selection", "patience", "items")
-    shared = _domains.data_fields(profile) | {name: getattr(profile, name) for name in same}
     for model in profile.models:
-        fields = _domains.model_fields(model, profile.data, profile.setting)
-        for held_out in profile.held_out:
-            for seed in profile.seeds:
-                yield shared | fields | {"held_out": held_out, "seed": seed}
+        yield from grid(
+            _domains.DomainCell,
+            **shared_fields(profile, model),
+            held_out=list(profile.held_out),
+            seed=list(profile.seeds),
+        )
+
+
+def shared_fields(profile: DomainProfile, model: str) -> dict[str, Any]:
+    """The fields of the cells of a model."""
+    return _domains.data_fields(profile) | dict(
+        steps=profile.steps,
+        evaluations=profile.evaluations,
+        selection=profile.selection,
+        patience=profile.patience,
+        items=profile.items,
+        model=model,
+        setting=profile.setting,
+        config=_domains.config_of(model, profile.data, profile.setting),
+    )
 
 
 def trial(pack: Pack, report: Report) -> None:
@@ -68,7 +99,7 @@ def trial(pack: Pack, report: Report) -> None:
     keep(fit.model, parts, cell, report)
 
 
-def measure(model: DomainModel, parts: _domains.Parts, cell: dict, report: Report) -> None:
+def measure(model: DomainModel, parts: _domains.Parts, cell: _domains.DomainCell, report: Report) -> None:
     """Reports accuracies inside and outside of the training domains, and that of a model's domain classifier."""
     table, slices = [], []
     for part, items in (("in_domain", parts.in_domain), ("out_of_domain", parts.out_of_domain)):
@@ -84,19 +115,19 @@ def measure(model: DomainModel, parts: _domains.Parts, cell: dict, report: Repor
         report.table(cell, name, pd.DataFrame(rows).to_dict("list"))
 
 
-def keep(model: DomainModel, parts: _domains.Parts, cell: dict, report: Report) -> None:
+def keep(model: DomainModel, parts: _domains.Parts, cell: _domains.DomainCell, report: Report) -> None:
     """Logs a model and the items for its evaluation."""
     report.arrays(cell, ITEMS, evaluation_items(parts, cell))
     shown = parts.in_domain.images(slice(0, EXAMPLES)).numpy()
     report.model([cell], MODEL, model.cpu(), {"x": shown})
 
 
-def evaluation_items(parts: _domains.Parts, cell: dict) -> dict[str, np.ndarray]:
+def evaluation_items(parts: _domains.Parts, cell: _domains.DomainCell) -> dict[str, np.ndarray]:
     """About `items` unseen items, whole groups: x uint8 [n, C, H, W]; y, d, groups int64 [n]; split uint8 [n], a code
     of split_names; names of the data set, classes and domains.
     """
     unseen = (parts.in_domain, parts.out_of_domain)
-    share, draws = cell["items"] / sum(map(len, unseen)), stream(cell["seed"], "evaluation items")
+    share, draws = cell.items / sum(map(len, unseen)), stream(cell.seed, "evaluation items")
     unseen = tuple(_domains.thinned(part, share, draws) for part in unseen)
     names = parts.in_domain.domain_names
     return {
@@ -104,7 +135,7 @@ def evaluation_items(parts: _domains.Parts, cell: dict) -> dict[str, np.ndarray]
         **{name: np.concatenate([getattr(part, name) for part in unseen]) for name in ("y", "d", "groups")},
         "split": np.repeat(np.arange(len(PARTS), dtype=np.uint8), [len(part) for part in unseen]),
         "split_names": np.array(PARTS),
-        "name": np.array(f"{_domains.data_name(cell)[0]}, held out {names[cell['held_out']]}"),
+        "name": np.array(f"{_domains.data_name(cell)[0]}, held out {names[cell.held_out]}"),
         "class_names": np.array(parts.in_domain.class_names),
         "domain_names": np.array(names),
     }

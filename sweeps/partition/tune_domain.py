@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from optuna.distributions import FloatDistribution
 
 from infoscope.errors import InvalidInput
-from infoscope.tracking import Pack, Profile, Report, Search, Sweep, asha
+from infoscope.tracking import Pack, Report, Search, Sweep, asha
 from sweeps.partition import _domains, domain_partition
+from sweeps.partition._domains import DomainCell, setting_of
 from sweeps.partition.settings import CONFIG, CRITERION
 
 SETS = {"training-domain-validation": "validation/average", "oracle": "test domain/average"}
@@ -31,46 +33,56 @@ RANGES: dict[str, dict[str, tuple[float, float]]] = {
     "irm": RATE | {"weight": (1e-3, 1e3)},
     "erm": RATE,
 }
-SPACE = dict(model="nvae", held_out=5, seed=0)
 
+
+@dataclass(frozen=True)
+class TuningProfile(domain_partition.DomainProfile):
+    """The model whose settings are searched."""
+
+    model: str = "nvae"
+    held_out: int = 5  # domain
+    seed: int = 0
+    trials: int = 100
+
+
+PAPER = TuningProfile()
 PROFILES = {
-    "smoke": Profile(**domain_partition.SMOKE | SPACE | dict(model="erm", trials=4)),
-    "laptop": Profile(**domain_partition.LAPTOP | SPACE | dict(trials=24)),
-    "paper": Profile(**domain_partition.PUBLISHED | SPACE | dict(trials=100)),
+    "smoke": replace(domain_partition.for_smoke(PAPER), model="erm", trials=4),
+    "laptop": replace(domain_partition.for_laptop(PAPER), trials=24),
+    "paper": PAPER,
 }
 
 
-def fields(profile: Profile) -> dict:
+def whole(profile: TuningProfile) -> DomainCell:
     """One training with the profile's settings, with all searched ones included."""
-    same = ("steps", "evaluations", "selection", "patience", "items", "held_out", "seed")
-    shared = _domains.data_fields(profile) | {name: getattr(profile, name) for name in same}
-    given = _domains.model_fields(profile.model, profile.data, profile.setting)
-    ranges = RANGES[profile.model]
+    model, ranges = profile.model, RANGES[profile.model]
+    shared = domain_partition.shared_fields(profile, model)
+    cell = DomainCell(**shared, held_out=profile.held_out, seed=profile.seed)
     # the weights of all blocks, since missing ones would be 0
-    weights = [f"l1.{block}" for block in _domains.setting_of(given, "l1")] if "l1.z_dy" in ranges else []
-    searched = {CONFIG + name: _domains.setting_of(given, name) for name in dict.fromkeys((*ranges, *weights))}
-    return shared | given | searched
+    weights = [f"l1.{block}" for block in setting_of(model, cell.config, "l1")] if "l1.z_dy" in ranges else []
+    searched = {name: setting_of(model, cell.config, name) for name in (*ranges, *weights)}
+    return replace(cell, config=cell.config | searched)
 
 
-def cells(profile: Profile) -> list[dict]:
+def cells(profile: TuningProfile) -> list[DomainCell]:
     """The fields that all trials share."""
-    searched = space(profile)
-    return [{name: value for name, value in fields(profile).items() if name not in searched}]
+    cell = whole(profile)
+    fixed = {name: value for name, value in cell.config.items() if name not in RANGES[profile.model]}
+    return [replace(cell, config=fixed)]
 
 
-def space(profile: Profile) -> dict:
+def space(profile: TuningProfile) -> dict[str, FloatDistribution]:
     """The search space: multiples of the profile's settings, log-uniform."""
-    whole = fields(profile)
-    found = {}
+    config = whole(profile).config
+    searched = {}
     for name, (low, high) in RANGES[profile.model].items():
-        value = whole[CONFIG + name]
-        found[CONFIG + name] = FloatDistribution(low * value, high * value, log=True)
-    return found
+        searched[CONFIG + name] = FloatDistribution(low * config[name], high * config[name], log=True)
+    return searched
 
 
-def check(cell: dict) -> None:
-    if cell["selection"] not in SETS:
-        raise InvalidInput(f"selection must be {' or '.join(SETS)} in a search, got {cell['selection']!r}")
+def check(cell: DomainCell) -> None:
+    if cell.selection not in SETS:
+        raise InvalidInput(f"selection must be {' or '.join(SETS)} in a search, got {cell.selection!r}")
     _domains.check(cell)
 
 
@@ -82,9 +94,9 @@ def trial(pack: Pack, report: Report) -> None:
 
     def on_point(share: float, terms: Mapping[str, float]) -> None:
         nonlocal best
-        value = terms.get(SETS[cell["selection"]], math.nan)
+        value = terms.get(SETS[cell.selection], math.nan)
         # the oracle may not select a step
-        best = value if cell["selection"] == "oracle" else max((best, value), key=_finite)
+        best = value if cell.selection == "oracle" else max((best, value), key=_finite)
         if math.isfinite(value) and share < 1:
             report.progress(share, **{CRITERION: best})
 

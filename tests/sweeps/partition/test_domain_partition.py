@@ -1,6 +1,7 @@
 """The sweep of domain models: its cells and parts, and what its trial logs, against the model itself."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ def cells_of(**overrides):
 def test_one_cell_per_model_held_out_domain_and_seed():
     cells = cells_of(held_out="0,5", seeds="0,1")
     assert len(cells) == len(MODELS) * 2 * 2
-    assert {cell["base"] for cell in cells} == {"digits"}  # without real data
+    assert {cell.base for cell in cells} == {"digits"}  # without real data
 
 
 @pytest.mark.parametrize("data", ["crmnist", "rotated-mnist"])
@@ -48,21 +49,22 @@ def test_models_of_a_seed_share_their_items_and_seeds_do_not():
 def test_published_settings_pass_through_a_cell_unchanged(model, data):
     items = dict(shape=(3, 32, 32), classes=3, domains=4)
     name, settings = PUBLISHED[_domains.PUBLISHED_SETTINGS[model, data]]
-    fields = json.loads(json.dumps(_domains.model_fields(model, data, "published")))  # as MLflow gives them back
+    recorded = json.loads(json.dumps(_domains.config_of(model, data, "published")))  # as MLflow gives them back
     config = MODELS[model].Config
     assert name == model
-    assert config.from_dict(_domains.configuration(fields) | items) == config.from_dict(dict(settings) | items)
+    assert config.from_dict(_domains.nested(recorded) | items) == config.from_dict(dict(settings) | items)
 
 
 def test_the_earlier_penalty_of_nvae_can_be_asked_for_and_changes_nothing_else():
-    fields = {setting: _domains.model_fields("nvae", "crmnist", setting) for setting in ("quick", "quick-item-sum")}
-    assert [_domains.setting_of(one, "l1_form") for one in fields.values()] == ["batch-mean", "item-sum"]
-    assert {_domains.setting_of(one, "l1")["z_dy"] for one in fields.values()} == {5.0}
-    plain, other = ({name: one[name] for name in one if name != "setting"} for one in fields.values())
-    assert other == plain | {"config.l1_form": "item-sum"}
+    settings = ("quick", "quick-item-sum")
+    quick, earlier = (_domains.config_of("nvae", "crmnist", setting) for setting in settings)
+    forms = [_domains.setting_of("nvae", config, "l1_form") for config in (quick, earlier)]
+    assert forms == ["batch-mean", "item-sum"]
+    assert {_domains.setting_of("nvae", config, "l1")["z_dy"] for config in (quick, earlier)} == {5.0}
+    assert earlier == quick | {"l1_form": "item-sum"}
     for model in set(MODELS) - {"nvae"}:
-        one, two = (_domains.model_fields(model, "crmnist", setting) for setting in fields)
-        assert one | {"setting": None} == two | {"setting": None}
+        first, second = (_domains.config_of(model, "crmnist", setting) for setting in settings)
+        assert first == second
 
 
 @pytest.mark.parametrize("model", ["nvae", "dann"])
@@ -94,7 +96,7 @@ def test_images_are_logged_as_they_were():
     (cell,) = cells_of(models="erm")
     part = _domains.parts(cell).in_domain
     keeper = Keeper("model")
-    trial(Pack((cell | {"items": 100_000},)), keeper)
+    trial(Pack((replace(cell, items=100_000),)), keeper)
     (kept,) = keeper.arrays_of.values()
     torch.testing.assert_close(torch.from_numpy(kept["x"][: len(part)]) / 255.0, part.images(slice(None)))
 
@@ -108,7 +110,7 @@ def test_patches_of_several_hospitals(monkeypatch):
         np.repeat(np.arange(100), 4), domain_names=[f"hospital {number}" for number in range(5)],
     )  # fmt: skip
     monkeypatch.setattr("infoscope.data.camelyon17", lambda split: made)
-    cell = {"data": "camelyon17", "base": None, "size": 8, "sample": 300, "held_out": 2, "seed": 7}
+    cell = _domains.DataCell(data="camelyon17", base=None, size=8, sample=300, held_out=2, seed=7)
     parts = _domains.parts(cell)
     assert set(parts.out_of_domain.d) == {2}
     assert {int(one) for part in parts[:3] for one in part.d} == {0, 3, 4}

@@ -7,7 +7,7 @@ import pytest
 from infoscope.models.domain import MODELS
 from infoscope.tracking import Pack
 from sweeps.partition import _domains
-from sweeps.partition.tune_domain import PROFILES, RANGES, cells, check, fields, space, trial
+from sweeps.partition.tune_domain import PROFILES, RANGES, cells, check, space, trial, whole
 from tests.refusals import refused
 from tests.sweeps.keeper import Keeper
 
@@ -18,18 +18,20 @@ def profile(**overrides):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_setting_itself_is_in_the_space_and_nothing_else_changes(model):
-    whole, searched, (fixed,) = (part(profile(model=model)) for part in (fields, space, cells))
-    check(whole)
-    assert set(fixed) | set(searched) == set(whole) and not set(fixed) & set(searched)
-    assert all(one.low < whole[name] < one.high for name, one in searched.items())
-    plain = _domains.model_fields(model, "crmnist", "quick")
+    cell, searched, (fixed,) = (part(profile(model=model)) for part in (whole, space, cells))
+    check(cell)
+    values, kept = cell.values(), set(fixed.values())
+    assert kept | set(searched) == set(values) and not kept & set(searched)
+    assert fixed.replaced({name: values[name] for name in searched}) == cell
+    assert all(one.low < values[name] < one.high for name, one in searched.items())
+    plain = _domains.config_of(model, "crmnist", "quick")
     for name in (*RANGES[model], *("l1" for _ in [1] if "l1.z_dy" in RANGES[model])):
-        assert _domains.setting_of(whole, name) == _domains.setting_of(plain, name)
+        assert _domains.setting_of(model, cell.config, name) == _domains.setting_of(model, plain, name)
 
 
 @pytest.mark.parametrize(("selection", "part"), [("training-domain-validation", None), ("oracle", "out_of_domain")])
 def test_a_trial_is_judged_by_its_rule(selection, part):
-    cell = fields(profile(selection=selection))
+    cell = whole(profile(selection=selection))
     keeper = Keeper("model")
     trial(Pack((cell,)), keeper)
     (final,) = keeper.finals.values()
@@ -42,4 +44,4 @@ def test_a_trial_is_judged_by_its_rule(selection, part):
 
 def test_a_rule_that_judges_nothing_is_refused():
     with refused("selection", "invalid"):
-        check(fields(profile(selection="last")))
+        check(whole(profile(selection="last")))
