@@ -155,10 +155,14 @@ def test_a_sweep_and_what_its_trial_may_call():
             told.metrics(cell, {"square": cell["x"] ** 2})
             told.progress(number / len(pack.cells))
 
+    @dataclass(frozen=True)
+    class Squares(Profile):
+        size: int
+
     sizes = {"smoke": 2, "laptop": 3, "paper": 4}
     sweep = Sweep(
         "squares", lambda profile: ({"x": x, "seed": 0} for x in range(profile.size)), trial,
-        {name: Profile(size=size, seeds=(0,)) for name, size in sizes.items()},
+        {name: Squares(size) for name, size in sizes.items()},
     )  # fmt: skip
     label, profile = sweep.profile("smoke", {"size": "4"})
     told = Kept()

@@ -71,7 +71,7 @@ def draw_sweep(figure: Any, names: dict[str, Any]) -> None:
 
     class Kept(Report):
         def metrics(self, cell: Any, values: Any, step: int = 0) -> None:
-            errors.setdefault(cell["rows"], []).append(values["error"])
+            errors.setdefault(cell.rows, []).append(values["error"])
 
     errors: dict[int, list[float]] = {}
     sweep, ax = names["SWEEP"], figure.subplots()

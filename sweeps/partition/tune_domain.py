@@ -55,9 +55,10 @@ PROFILES = {
 
 def whole(profile: TuningProfile) -> DomainCell:
     """One training with the profile's settings, with all searched ones included."""
-    model, ranges = profile.model, RANGES[profile.model]
+    model = profile.model
     shared = domain_partition.shared_fields(profile, model)
     cell = DomainCell(**shared, held_out=profile.held_out, seed=profile.seed)
+    ranges = RANGES[model]
     # the weights of all blocks, since missing ones would be 0
     weights = [f"l1.{block}" for block in setting_of(model, cell.config, "l1")] if "l1.z_dy" in ranges else []
     searched = {name: setting_of(model, cell.config, name) for name in (*ranges, *weights)}

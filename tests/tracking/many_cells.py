@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import dataclass
 from pathlib import Path
 
 from infoscope.tracking import Profile, Sweep, grid, main
@@ -28,7 +29,13 @@ def trial(pack, report):
     report.metrics(cell, {"mean": cell["number"], "bias": 0.25, "variance": 0.5})
 
 
-PROFILE = Profile(count=100, fatal=(-1,))
+@dataclass(frozen=True)
+class ManyProfile(Profile):
+    count: int = 100
+    fatal: tuple[int, ...] = (-1,)
+
+
+PROFILE = ManyProfile()
 SWEEP = Sweep("many", cells, trial, {"smoke": PROFILE, "laptop": PROFILE}, axes=("count",))
 
 if __name__ == "__main__":

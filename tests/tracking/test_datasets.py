@@ -58,7 +58,7 @@ PARTS = tuple(
     DataSet("made up", "here", lambda context=context: READ.append(context) or {"x": X * len(context)}, context)
     for context in ("training", "test")
 )
-SWEEP = Sweep("reads", lambda profile: [{"seed": 0}], lambda pack, report: None, {"smoke": Profile(seeds=(0,))},
+SWEEP = Sweep("reads", lambda profile: [{"seed": 0}], lambda pack, report: None, {"smoke": Profile()},
               data=lambda cell: PARTS)  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import types
+from dataclasses import dataclass
 
 import pytest
 from optuna.distributions import IntDistribution
@@ -29,7 +30,12 @@ def nothing(pack, report):
     pass
 
 
-PROFILES = {"laptop": Profile(seeds=(0, 1, 2, 3, 4, 5)), "smoke": Profile(seeds=(0, 1))}
+@dataclass(frozen=True)
+class Seeds(Profile):
+    seeds: tuple[int, ...] = (0, 1)
+
+
+PROFILES = {"laptop": Seeds((0, 1, 2, 3, 4, 5)), "smoke": Seeds()}
 LISTED = Sweep("listed-cells", cells, nothing, PROFILES)
 SEARCHED = Sweep("searched", point, nothing, PROFILES, search=Search("loss", "min", lambda: None, space, trials=4))
 

@@ -9,12 +9,20 @@ from infoscope.tracking.sweep import names
 from tests.refusals import refused
 
 
+@dataclass(frozen=True)
+class Settings(Profile):
+    steps: int = 10
+    seeds: tuple[int, ...] = (0, 1)
+    rate: float = 0.5
+    cubic: bool = True
+
+
 def sweep(cells, **settings):
     return Sweep(
         "demo",
         lambda profile: cells,
         lambda pack, report: None,
-        {"laptop": Profile(steps=10, seeds=(0, 1), rate=0.5)},
+        {"laptop": Settings()},
         **settings,
     )
 
@@ -135,7 +143,7 @@ def test_overrides_are_parsed_as_the_type_they_replace():
 
 
 def test_a_boolean_setting_is_true_or_false():
-    profile = Profile(cubic=True)
+    profile = Settings()
     assert profile.override({"cubic": "False"}).cubic is False and profile.override({"cubic": "true"}).cubic is True
     with refused("setting cubic", "type"):
         profile.override({"cubic": "0"})

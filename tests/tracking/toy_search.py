@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import dataclass
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
@@ -39,7 +40,13 @@ def trial(pack, report):
     report.metrics(pack.cells[0], {"final_loss": loss(pack.cells[0])})
 
 
-PROFILE = Profile(trials=8, steps=30)
+@dataclass(frozen=True)
+class SearchProfile(Profile):
+    trials: int = 8
+    steps: int = 30
+
+
+PROFILE = SearchProfile()
 SWEEP = Sweep(
     "toy-search",
     cells,

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,14 @@ def trial(pack, report):
         report.table(cell, "trace", {"level": np.arange(pack.steps)})
 
 
-PROFILE = Profile(kinds=("plain",), seeds=(0, 1), steps=3)
+@dataclass(frozen=True)
+class ToyProfile(Profile):
+    kinds: tuple[str, ...] = ("plain",)
+    seeds: tuple[int, ...] = (0, 1)
+    steps: int = 3
+
+
+PROFILE = ToyProfile()
 SWEEP = Sweep(
     os.environ.get("TOY_NAME", "toy"),
     cells,

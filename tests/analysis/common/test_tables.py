@@ -1,7 +1,7 @@
 """Tables over runs: means, errors, published figures, and what is written to disk."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -30,10 +30,17 @@ def test_a_run_without_a_value_is_not_averaged_away():
     assert (plus_minus(0.1234, 0.0101), plus_minus(0.1234, math.nan)) == ("0.123 ± 0.010", "0.123")
 
 
+@dataclass(frozen=True)
+class Demo(Profile):
+    depths: tuple[int, ...] = (1, 2)
+    seeds: tuple[int, ...] = (0, 1)
+    steps: int = 3
+
+
 def recorded(monkeypatch, tmp_path):
     """A sweep of two depths and two seeds whose cells are all recorded; (keys of its runs by depth and seed)."""
     monkeypatch.chdir(tmp_path)
-    profile = Profile(depths=(1, 2), seeds=(0, 1), steps=3)
+    profile = Demo()
     sweep = Sweep("demo", lambda profile: grid(depth=[*profile.depths], seed=[*profile.seeds], steps=profile.steps),
                   print, {"smoke": profile}, axes=("depths", "seeds"))  # fmt: skip
     plan = sweep.plan(profile)

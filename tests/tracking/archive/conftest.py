@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -17,8 +18,15 @@ from infoscope.tracking.sweep import Profile, Sweep, grid
 from infoscope.tracking.tags import CELLS, CONSTANTS, OUTCOME, PARENT, PROFILE, VERSION
 
 HOST, USER, FOLDER = "lab-node-17", "mary.shelley", "/home/mary.shelley/secret-project"
+
+
+@dataclass(frozen=True)
+class Seeds(Profile):
+    seeds: tuple[int, ...] = (0, 1)
+
+
 SWEEP = Sweep("made", lambda profile: grid(depth=[1, 2], seed=list(profile.seeds)), print,
-              {"smoke": Profile(seeds=(0, 1)), "laptop": Profile(seeds=(0, 1, 2))}, best=("error", "min"))  # fmt: skip
+              {"smoke": Seeds(), "laptop": Seeds((0, 1, 2))}, best=("error", "min"))  # fmt: skip
 DATA = DataSet("digits", f"{FOLDER}/my digits.npz", lambda: {"x": np.arange(6.0)})
 
 

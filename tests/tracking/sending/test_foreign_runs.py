@@ -3,6 +3,7 @@
 import functools
 import json
 import logging
+from dataclasses import dataclass
 
 import pytest
 from optuna.distributions import IntDistribution
@@ -134,7 +135,12 @@ def nothing(pack, report):
     pass
 
 
-PROFILES = {"smoke": Profile(seeds=(0, 1))}
+@dataclass(frozen=True)
+class Seeds(Profile):
+    seeds: tuple[int, ...] = (0, 1)
+
+
+PROFILES = {"smoke": Seeds()}
 SEARCHED = Sweep("searched", fixed, nothing, PROFILES, search=Search("loss", "min", lambda: None, space, trials=4))
 
 

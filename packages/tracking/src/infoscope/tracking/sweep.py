@@ -76,11 +76,6 @@ def with_values(cell: AnyCell, values: Mapping[str, Any]) -> AnyCell:
 class Profile:
     """Settings of a sweep: a frozen dataclass of numbers, strings, booleans and tuples of them inherits from it."""
 
-    def __new__(cls, **settings: Any) -> Self:  # until all profiles are dataclasses
-        if cls is Profile and settings:
-            return dataclasses.make_dataclass("Settings", settings, bases=(Profile,), frozen=True)(**settings)
-        return super().__new__(cls)
-
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """Name and value of every setting."""
         return _items(self)
