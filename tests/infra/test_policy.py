@@ -152,7 +152,7 @@ def test_nothing_is_ended_by_name():
 
 def test_images_have_versions_and_no_host():
     images = {image for path in TEXTS for image in IMAGE.findall(path.read_text())}
-    package = tomllib.loads((REPOSITORY / "packages/tracking/pyproject.toml").read_text())["project"]
+    package = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     ours = {f"infoscope:{package['version']}", f"infoscope-mlflow:{CONSTRAINTS['mlflow']}"}
     assert ours <= images
     for image in images:

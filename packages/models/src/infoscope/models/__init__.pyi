@@ -1,4 +1,3 @@
-from infoscope.models.domain import CORAL as CORAL
 from infoscope.models.domain import DANN as DANN
 from infoscope.models.domain import DIVA as DIVA
 from infoscope.models.domain import ERM as ERM
@@ -7,8 +6,6 @@ from infoscope.models.domain import NVAE as NVAE
 from infoscope.models.domain import AugmentedDANN as AugmentedDANN
 from infoscope.models.domain import BlockSpec as BlockSpec
 from infoscope.models.domain import DomainData as DomainData
-from infoscope.models.domain import DomainInformedERM as DomainInformedERM
-from infoscope.models.domain import Fishr as Fishr
 from infoscope.models.domain import accuracies as accuracies
 from infoscope.models.domain import extract_blocks as extract_blocks
 from infoscope.models.domain import fit_domain as fit_domain
