@@ -58,8 +58,9 @@ def training_cells(profile: BenchmarkProfile, domain: str, **fields: Any) -> lis
     )
     if profile.precision != PRECISIONS[0]:
         training["precision"] = profile.precision
-    fastest = dict(bound=[BOUNDS[name].name for name in profile.bounds], seed=list(profile.seeds))
-    return grid(TrainingCell, **pair_fields(profile, domain) | training | fields | fastest | fields)
+    last_axes = dict(bound=[BOUNDS[name].name for name in profile.bounds], seed=list(profile.seeds))
+    values = pair_fields(profile, domain) | training | fields | last_axes
+    return grid(TrainingCell, **values | fields)  # `fields` may replace the last axes, too
 
 
 def check(cell: PairCell) -> None:

@@ -28,6 +28,7 @@ from infoscope.estimators.arrays.protocol import ANY, takes_kinds
 from infoscope.estimators.arrays.registry import METHODS, as_method
 from infoscope.estimators.knn import Continuous, Discrete
 from infoscope.estimators.pairs import as_pairs
+from infoscope.notes import Note
 from sweeps.sample_estimators.settings import FORMULAS
 
 K = 5  # neighbours
@@ -50,6 +51,7 @@ _CRITICS = (  # bounds whose critics are asked as methods
     "dime-gan",
     "dime-hellinger",
 )
+NO_ERROR = Note("The formula gives no error.", "no error", "method")
 _CRITIC_SECONDS = 12.0
 _SECONDS: dict[str, tuple[float, float, float]] = {
     **dict.fromkeys(("gaussian", "gcmi", "reduced-ksg"), (0.04, 0.1, 1.0)),
@@ -101,7 +103,7 @@ def seconds(method: str, law: str, n: int) -> float:
     """The approximate duration of an estimate on one thread, interpolated from measurements on normal columns."""
     if ":" in method:
         return 0.0  # unknown, so that no profile excludes it
-    is_critic = method not in _SECONDS
+    is_critic = method not in (*METHODS, *FORMULAS)
     measured = (_CRITIC_SECONDS,) * len(_COLUMNS) if is_critic else _SECONDS[method]
     growth = 0.5 if is_critic else 1.0  # steps of critics do not grow with the rows
     columns = max(_COLUMNS[0], _kinds(law)[-1])
@@ -133,7 +135,7 @@ def _formula(method: str, x: NDArray, y: NDArray) -> Estimate:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about labels treated as numbers, as intended here
         value = float(formula(x, y, k=K, base=np.e, compat=True))
-    return Estimate(value, math.nan, n=len(x), method=method, notes=("The formula gives no error.",))
+    return Estimate(value, math.nan, n=len(x), method=method, notes=(NO_ERROR,))
 
 
 def _typed(case: Case, x: Any, y: NDArray) -> tuple[Any, Any]:
