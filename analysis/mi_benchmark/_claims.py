@@ -1,7 +1,7 @@
 """Verdicts on the paper's sentences by 95 % intervals over runs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,16 @@ def relative_error(rows: pd.DataFrame, estimate: str = "second_half_mean_bits", 
     """|estimate / truth - 1|; infinite where the estimate diverged, missing where the truth is."""
     error = (rows[estimate] / rows[truth] - 1).abs()
     return error.mask(rows[estimate].isna(), np.inf).mask(rows[truth].isna())
+
+
+def by_data_set(rows: pd.DataFrame, field: str = "domain") -> Iterator[tuple[str, pd.DataFrame]]:
+    """The rows of each value of a field and each data set, by that value, and the data set where there are several.
+
+    A store may hold runs of built-in and of published data under one profile; no figure is a mean over both.
+    """
+    for (value, pool), part in rows.groupby([field, "pool"], sort=False):
+        several = rows.loc[rows[field] == value, "pool"].nunique() > 1
+        yield (f"{value} ({pool})" if several else value), part
 
 
 def paired_difference(rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str) -> Estimate | None:

@@ -12,7 +12,7 @@ from analysis.common.figures import draw_estimates, drawing
 from analysis.common.tables import Analysis, Claim, Result, changes_text
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, setting_differences
-from analysis.mi_benchmark._claims import limit_claim, relative_error, verdict_below
+from analysis.mi_benchmark._claims import by_data_set, limit_claim, relative_error, verdict_below
 from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
 from infoscope.metrics import replicated
 
@@ -76,10 +76,10 @@ def error_by_sources(rows: pd.DataFrame) -> str:
     """The relative error at the least and the greatest number of sources by domain, first panel, in a sentence."""
     panel = rows["panel"].iloc[0]
     errors = {}
-    for domain, part in rows[rows["panel"] == panel].groupby("domain", sort=False):
+    for name, part in by_data_set(rows[rows["panel"] == panel]):
         by_seed = typical_error(part, "true_bits").replace(np.inf, np.nan)
         for number in (by_seed.columns.min(), by_seed.columns.max()):
-            errors[f"{domain} ({number:g} sources)"] = replicated(by_seed[number])
+            errors[f"{name} ({number:g} sources)"] = replicated(by_seed[number])
     return f"Median relative error by number of sources, {panel}: {changes_text(errors, form='.0%')}."
 
 

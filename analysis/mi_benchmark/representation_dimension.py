@@ -10,7 +10,7 @@ from analysis.common.figures import draw_estimates, drawing
 from analysis.common.tables import PAPERS, Analysis, Claim, Result, with_interval
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import DECODED, PUBLISHED
-from analysis.mi_benchmark._claims import every_claim, limit_claim, paired_difference, relative_error
+from analysis.mi_benchmark._claims import by_data_set, every_claim, limit_claim, paired_difference, relative_error
 from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
 
 THEIRS = " The paper's figures are of one run each, and its files have no run of side 50."
@@ -49,13 +49,13 @@ def dimension_finding(rows: pd.DataFrame) -> str:
     """Of the estimator that differs most between the largest and the smallest side, by how much, in a sentence."""
     large, small = rows["size"].max(), rows["size"].min()
     changes = {}
-    for bound, part in rows.groupby("bound"):
+    for name, part in by_data_set(rows, "bound"):
         change = paired_difference(part, "size", large, small, "mean_bits")
         if change is not None and np.isfinite(change.value):
-            changes[bound] = change
+            changes[name] = change
     if not changes:
         return "No estimator was run with two sides of the images."
-    worst = max(changes, key=lambda bound: abs(changes[bound].value))
+    worst = max(changes, key=lambda name: abs(changes[name].value))
     return (
         f"Side {large:g} instead of {small:g} changes the estimate most for {worst}: "
         f"{with_interval(changes[worst], 'bits')}, of {len(changes)} estimators."

@@ -130,3 +130,13 @@ def test_the_latest_setting_is_that_of_each_domain():
 def test_a_missing_setting_is_refused_with_the_available_ones(asked, words):
     with pytest.raises(ValueError, match=words):
         analyse(made_up(), argparse.Namespace(**{"bound": None, "bits": None} | asked))
+
+
+def test_built_in_and_published_images_are_no_mean():
+    """Deeper critics are better on one and worse on the other: the finding names both."""
+    built_in = made_up(slope=0.05).query("domain == 'images'").assign(pool="digits")
+    finding = analyse(pd.concat([made_up(slope=-0.05), built_in], ignore_index=True), ARGUMENTS)[
+        0
+    ].caption.splitlines()[0]
+    assert "of 4 data sets" in finding
+    assert "images (mnist) -0.0" in finding and "images (digits) +0.1" in finding and "gaussian (" not in finding
