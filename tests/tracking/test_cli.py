@@ -213,11 +213,14 @@ time.sleep(600)
 
 @pytest.mark.system
 @pytest.mark.parametrize(("ending", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_all_sweeps_end_with_the_command_that_was_told_to_end(tree, tmp_path, ending, status):
+def test_all_sweeps_end_with_the_command_that_was_told_to_end(tmp_path, ending, status):
     """SIGTERM reaches the command alone, and Ctrl-C all of it; no other sweep is begun."""
-    (tmp_path / "sweeps" / "work" / "one.py").write_text(WAITS)
+    sweeps = tmp_path / "sweeps"
+    sweeps.mkdir()
+    (sweeps / "__init__.py").write_text('SWEEPS = {"one": "sweeps.one", "two": "sweeps.two"}')
+    (sweeps / "one.py").write_text(WAITS)
     words = [sys.executable, "-m", "infoscope", "sweep-all"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True,
+    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # fmt: skip
     deadline = time.monotonic() + 60
     while not (tmp_path / "begun").exists() or not (tmp_path / "begun").read_text():
