@@ -1,6 +1,7 @@
 """What the tests of data and of models share: random streams, and marks for what needs real data or a GPU."""
 
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,14 @@ with_real_data = pytest.mark.skipif(
 
 def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
+
+
+def wrong(call, code, prefix="", **settings):
+    """A row (call, argument, code) of a table of refusals for each setting: the call with this one alone."""
+    rows = []
+    for name, value in settings.items():
+        rows.append((partial(call, **{name: value}), prefix + name, code))
+    return rows
 
 
 def on_gpu(test):

@@ -32,7 +32,6 @@ from infoscope.models.domain import (
     DIVA,
     ERM,
     IRM,
-    MODELS,
     NVAE,
     AugmentedDANN,
     Batch,
@@ -44,187 +43,186 @@ from infoscope.models.domain import (
     select_step,
 )
 from infoscope.models.vae.densities import stratified_log_weights
-from tests.data.common import generator
+from tests.data.common import generator, wrong
 from tests.models.samples import LABELS, SMALL_TEXT, SMALL_VAE, TEXTS, Stored, halves, small
 from tests.refusals import refused
 
-NAN, INF = math.nan, math.inf
-BITS = torch.tensor([0, 1])
-
-block = BlockSpec.from_dict
 DOMAIN = {"shape": (3, 16, 16), "classes": 4, "domains": 3}
-erm, irm, dann, nvae, diva = (partial(kind, **DOMAIN) for kind in (ERM, IRM, DANN, NVAE, DIVA))
+erm = partial(ERM, **DOMAIN)
+irm = partial(IRM, **DOMAIN)
+dann = partial(DANN, **DOMAIN)
+nvae = partial(NVAE, **DOMAIN)
+diva = partial(DIVA, **DOMAIN)
 augmented = partial(AugmentedDANN, **DOMAIN)
-flat = partial(ERM, shape=(6,), classes=3, domains=2, network={"width": 4})
-GOOD = DomainData(torch.zeros(12, 6), torch.arange(12) % 3, torch.arange(12) // 6)
-UNKNOWN = DomainData(torch.zeros(12, 6), [-1] * 12, torch.arange(12) // 6)
-STEP = Batch(torch.zeros(24, 6), torch.arange(24) % 3, torch.arange(24) % 2)
-fit = partial(fit_domain, flat(), generator=generator())
-data = {"x": torch.zeros(2, 3), "y": [0, 1], "d": [0, 1]}
+
+
+def optimised(**settings):
+    return erm(optimisation=settings)
+
+
+def reversing(**settings):
+    return dann(adversary=settings)
 
 
 def alternating(**settings):
-    return dann(adversary={"method": "alternating"} | settings)
+    return reversing(method="alternating", **settings)
 
 
-def losses(name, *rows):
-    """The losses of a step of the items in these rows; the domain of an item is whether its row is odd."""
-    model = MODELS[name](shape=(6,), classes=3, domains=2, network={"width": 4})
-    return partial(model.losses, Batch(*(values[list(rows)] for values in STEP)), 0.0, generator())
+def block(**dimensions):
+    return BlockSpec.from_dict(dimensions)
 
 
-DOMAIN_MODELS = [
-    *((partial(block, {"z_y": bad}), "z_y", "range") for bad in (-1, 1.5, True)),
-    (partial(block, {"z_q": 3}), "block", "name"),
-    *((partial(block, bad), "blocks", "few") for bad in ({}, {"z_y": None})),
+CONFIGURATIONS = [
+    *wrong(block, "range", z_y=-1),
+    (partial(block, z_q=3), "block", "name"),
+    (block, "blocks", "few"),
     (partial(ERM, shape=(3,), domains=2), "classes", "type"),
-    (partial(erm, shape=(3, 16)), "shape", "shape"),
-    (partial(erm, classes=1), "classes", "range"),
-    (partial(erm, domains=1), "domains", "range"),
-    (partial(erm, blocks={"z_y": 4, "z_d": 4}), "blocks", "invalid"),
+    *wrong(erm, "range", classes=1, domains=1, version=99),
+    *wrong(erm, "shape", shape=(3, 16)),
+    *wrong(erm, "invalid", blocks={"z_y": 4, "z_d": 4}),
+    (partial(erm, hidden=[0]), "hidden[0]", "range"),
     (partial(erm, colour=1), "configuration field", "name"),
-    (partial(erm, version=99), "version", "range"),
     (partial(erm, network={"kind": "vit"}), "network.kind", "name"),
     (partial(erm, network={"depht": 3}), "field of network", "name"),
-    (partial(erm, shape=(7,), network={"kind": "densenet121"}), "shape", "shape"),
-    (partial(erm, optimisation={"learning_rate": 0}), "optimisation.learning_rate", "range"),
-    (partial(erm, optimisation={"momentum": 1.5}), "optimisation.momentum", "range"),
-    (partial(erm, optimisation={"second_momentum": 1}), "optimisation.second_momentum", "range"),
-    (partial(erm, hidden=[0]), "hidden[0]", "range"),
-    (partial(irm, penalty="vector"), "penalty", "name"),
-    (partial(irm, switch=2), "switch", "range"),
-    *((partial(irm, weight=bad), "weight", "range") for bad in (-1.0, NAN)),
-    (partial(dann, adversary={"method": "none"}), "adversary.method", "name"),
-    (partial(dann, adversary={"learning_rate": 1e-3}), "adversary.learning_rate", "conflict"),
-    (partial(alternating, weight_decay=-1), "adversary.weight_decay", "range"),
-    (partial(alternating, learning_rate=0), "adversary.learning_rate", "range"),
-    *((partial(augmented, blocks={"z_y": 4, bad: 4}), "blocks", "invalid") for bad in ("z_x", "z_dy")),
+    (partial(erm, shape=(7,), network={"kind": "resnet18"}), "shape", "shape"),
+    *wrong(optimised, "range", "optimisation.", learning_rate=0, momentum=1.5, second_momentum=1),
+    *wrong(irm, "range", switch=2, weight=-1.0),
+    *wrong(irm, "name", penalty="vector"),
+    *wrong(reversing, "name", "adversary.", method="none"),
+    *wrong(reversing, "conflict", "adversary.", learning_rate=1e-3),
+    *wrong(alternating, "range", "adversary.", weight_decay=-1, learning_rate=0),
+    *wrong(augmented, "invalid", blocks={"z_y": 4, "z_x": 4}),
+    *wrong(augmented, "name", decorrelation_form="hsic"),
     (partial(augmented, adversary={"method": "alternating"}), "adversary.method", "invalid"),
-    (partial(augmented, decorrelation_form="hsic"), "decorrelation_form", "name"),
     (partial(augmented, decorrelation=1.0, blocks={"z_y": 4, "z_d": 4}), "decorrelation_form", "invalid"),
-    (partial(nvae, blocks={"z_y": 4, "z_x": 4}), "blocks", "invalid"),
-    (partial(nvae, reconstruction="l2"), "reconstruction", "name"),
+    *wrong(nvae, "invalid", blocks={"z_y": 4, "z_x": 4}),
+    *wrong(nvae, "name", reconstruction="l2", l1_form="item-mean"),
     (partial(nvae, l1={"z_q": 1.0}), "block of l1", "name"),
-    (partial(nvae, l1_form="item-mean"), "l1_form", "name"),
     (partial(nvae, beta={"z_y": -1.0}), "beta of z_y", "range"),
-    (partial(diva, blocks={"z_y": 4, "z_dy": 4, "z_d": 4}), "blocks", "invalid"),
-    *((partial(MODELS[name](**DOMAIN), torch.zeros(2, 1, 16, 16)), "x", "shape") for name in MODELS),
-    (losses("irm", 0, 2, 1), "a step", "few"),  # one item of a domain
-    *((partial(DomainData, **data | {"y": bad}), "y", "shape") for bad in ([0.5, 1.0], [0, 1, 1])),
-    (partial(DomainData, **data | {"y": [-2, 0]}), "y", "range"),
-    (partial(DomainData, **data | {"d": [-1, 0]}), "d", "range"),
-    (partial(DomainData, **data | {"d": [True, False]}), "d", "shape"),
-    (partial(DomainData, **data, groups=[1]), "groups", "shape"),
-    (partial(accuracies, flat(), UNKNOWN), "data.y", "range"),
-    (partial(accuracies, flat(), GOOD, of="domain"), "of", "conflict"),
-    (partial(accuracies, flat(), GOOD, of="colour"), "of", "name"),
-    (partial(extract_blocks, flat(), STEP.x[:0]), "data", "few"),
-    (partial(extract_blocks, flat(), STEP.x, batch=0), "batch", "range"),
-    (lambda: flat().blocks(STEP.x)["z_y"].log_density(torch.zeros(24, 32)), "scale", "type"),
-    (partial(fit, UNKNOWN, steps=1), "train.y", "range"),
-    (partial(fit, DomainData(STEP.x[:3], [0, 1, 2], [0, 1, 2]), steps=1), "train.d", "range"),
-    (partial(fit, GOOD, DomainData(STEP.x[:1], [3], [0]), steps=1), "validation['validation'].y", "range"),
-    (partial(fit, GOOD, GOOD, steps=1, rule="oracle (test-domain)"), "validation", "conflict"),
-    (partial(fit, GOOD, GOOD, steps=1, patience=2), "patience", "conflict"),
-    (partial(fit, GOOD, steps=0), "steps", "range"),
-    (partial(select_step, [{"step": 1}], "best"), "rule", "name"),
-    (partial(select_step, [{"step": 1}], "training-domain-validation"), "curve", "conflict"),
+    *wrong(diva, "invalid", blocks={"z_y": 4, "z_dy": 4, "z_d": 4}),
+]
+
+FLAT = ERM(shape=(6,), classes=3, domains=2, network={"width": 4})
+X = torch.zeros(12, 6)
+D = torch.arange(12) // 6
+GOOD = DomainData(X, torch.arange(12) % 3, D)
+UNKNOWN = DomainData(X, [-1] * 12, D)
+ABOVE_Y = DomainData(X[:1], [3], [0])
+ABOVE_D = DomainData(X[:3], [0, 1, 2], [0, 1, 2])
+LONELY = Batch(X[:3], torch.tensor([0, 2, 1]), torch.tensor([0, 0, 1]))  # one item of a domain
+items = partial(DomainData, **{"x": torch.zeros(2, 3), "y": [0, 1], "d": [0, 1]})
+accuracy = partial(accuracies, FLAT, GOOD)
+fit = partial(fit_domain, FLAT, **{"train": GOOD, "steps": 1, "generator": generator()})
+selected = partial(select_step, [{"step": 1}])
+unbiased = IRM(shape=(6,), classes=3, domains=2, network={"width": 4})
+no_density = FLAT.blocks(X)["z_y"]
+
+DOMAIN_MODELS = [
+    (partial(erm(), X), "x", "shape"),
+    (partial(unbiased.losses, LONELY, 0.0, generator()), "a step", "few"),
+    *wrong(items, "shape", y=[0, 1, 1], d=[True, False], groups=[1]),
+    *wrong(items, "shape", y=[0.5, 1.0]),
+    *wrong(items, "range", y=[-2, 0], d=[-1, 0]),
+    (partial(accuracies, FLAT, UNKNOWN), "data.y", "range"),
+    *wrong(accuracy, "conflict", of="domain"),
+    *wrong(accuracy, "name", of="colour"),
+    (partial(extract_blocks, FLAT, X[:0]), "data", "few"),
+    (partial(extract_blocks, FLAT, X, batch=0), "batch", "range"),
+    (partial(no_density.log_density, X), "scale", "type"),
+    (partial(fit, train=UNKNOWN), "train.y", "range"),
+    (partial(fit, train=ABOVE_D), "train.d", "range"),
+    (partial(fit, validation=ABOVE_Y), "validation['validation'].y", "range"),
+    (partial(fit, validation=GOOD, rule="oracle (test-domain)"), "validation", "conflict"),
+    *wrong(fit, "conflict", patience=2),
+    *wrong(fit, "range", steps=0),
+    *wrong(selected, "name", rule="best"),
+    (partial(selected, "training-domain-validation"), "curve", "conflict"),
     (partial(select_step, [], "last"), "curve", "conflict"),
 ]
 
 SQUARES = torch.zeros(81, 1, 16, 16)
 vae = partial(VAE, **SMALL_VAE)
+MODEL = vae()
 MIXED = vae(latents=LatentSpec(2, (3,)))
-train_vae = partial(fit_vae, vae(), **{"objective": "vae", "images": SQUARES, "steps": 5, "batch": 16})
+ENCODER = AutoEncoder((1, 16, 16), 2, channels=(4, 8), hidden=16)
+encoded = partial(encode_all, MODEL)
+train_vae = partial(fit_vae, MODEL, **{"objective": "vae", "images": SQUARES, "steps": 5, "batch": 16})
 
 
-def prepared(name, model, **weights):
+def prepared(name, model=MIXED, **weights):
     return OBJECTIVES[name](**weights).prepare(model, generator())
 
 
 VAES = [
-    *((partial(vae, image_shape=bad), "image_shape", "shape") for bad in ((4, 16, 16), (1, 18, 16))),
-    (partial(vae, image_shape=(1, 16)), "image_shape", "range"),
-    (partial(vae, channels=()), "channels", "range"),
-    (partial(vae, hidden=0), "hidden", "range"),
-    *((partial(LatentSpec, bad), "real", "range") for bad in (0, -1)),
-    *((partial(LatentSpec, 2, bad), "categorical", "range") for bad in ((3, 1), 3)),
-    (partial(LatentSpec, temperature=0.0), "temperature", "range"),
-    (partial(encode_all, vae(), SQUARES[:, :, :8]), "images", "shape"),
-    (partial(encode_all, vae(), Stored(torch.zeros(2, 3, 16, 16))), "images", "shape"),
-    *((partial(encode_all, vae(), SQUARES + bad), "images", "range") for bad in (2.0, NAN)),
-    (partial(encode_all, vae(), SQUARES.long() - 1), "images", "range"),
-    (partial(encode_all, vae(), Stored(SQUARES + 2)), "images", "range"),
-    (partial(encode_all, vae(), SQUARES[:0]), "images", "few"),
-    (partial(encode_all, vae(), 3.0), "images", "type"),
-    (partial(vae(), SQUARES.byte()), "images", "range"),
-    (partial(vae().decode, torch.zeros(2, 5)), "codes", "shape"),
-    (partial(traverse, vae(), torch.zeros(5)), "start", "shape"),
-    (partial(traverse, vae(), torch.zeros(6), []), "values", "few"),
-    *((partial(stratified_log_weights, bad, 10), "batch", "range") for bad in (1, 11)),
-    (partial(prepared, "ae", vae()), "model", "type"),
-    (partial(prepared, "vae", AutoEncoder((1, 16, 16), 2, channels=(4, 8), hidden=16)), "model", "type"),
-    (partial(prepared, "beta-tcvae", MIXED), "model", "invalid"),
-    (partial(prepared, "joint-vae", vae()), "model", "invalid"),
-    *((partial(prepared, "beta-vae", MIXED, beta=bad), "beta", "range") for bad in (-1.0, NAN)),
-    (partial(prepared, "factor-vae", MIXED, gamma=INF), "gamma", "range"),
-    (partial(prepared, "factor-vae", MIXED, width=2.5), "width", "range"),
-    (partial(prepared, "joint-vae", MIXED, capacity_steps=0), "capacity_steps", "range"),
-    (partial(train_vae, objective="tc-vae"), "objective", "name"),
-    (partial(train_vae, steps=0), "steps", "range"),
-    *((partial(train_vae, batch=bad), "batch", "range") for bad in (1, 82)),
-    (partial(train_vae, objective="factor-vae", batch=41), "batch", "range"),  # two batches a step
-    *((partial(train_vae, learning_rate=bad), "learning_rate", "range") for bad in (0.0, NAN)),
-    (partial(train_vae, every=0), "every", "range"),
-    (partial(train_vae, images=torch.zeros(81, 1, 8, 8)), "images", "shape"),
+    *wrong(vae, "shape", image_shape=(4, 16, 16)),
+    *wrong(vae, "shape", image_shape=(1, 18, 16)),
+    *wrong(vae, "range", image_shape=(1, 16), channels=(), hidden=0),
+    *wrong(LatentSpec, "range", real=0, categorical=(3, 1), temperature=0.0),
+    *wrong(LatentSpec, "range", categorical=3),
+    *wrong(encoded, "shape", images=SQUARES[:, :, :8]),
+    *wrong(encoded, "shape", images=Stored(torch.zeros(2, 3, 16, 16))),
+    *wrong(encoded, "range", images=SQUARES + 2.0),
+    *wrong(encoded, "range", images=SQUARES + math.nan),
+    *wrong(encoded, "range", images=SQUARES.long() - 1),
+    *wrong(encoded, "range", images=Stored(SQUARES + 2)),
+    *wrong(encoded, "few", images=SQUARES[:0]),
+    *wrong(encoded, "type", images=3.0),
+    *wrong(MODEL, "range", images=SQUARES.byte()),
+    *wrong(MODEL.decode, "shape", codes=torch.zeros(2, 5)),
+    (partial(traverse, MODEL, torch.zeros(5)), "start", "shape"),
+    (partial(traverse, MODEL, torch.zeros(6), []), "values", "few"),
+    (partial(stratified_log_weights, 1, 10), "batch", "range"),
+    (partial(stratified_log_weights, 11, 10), "batch", "range"),
+    (partial(prepared, "ae"), "model", "type"),
+    (partial(prepared, "vae", ENCODER), "model", "type"),
+    (partial(prepared, "beta-tcvae"), "model", "invalid"),
+    (partial(prepared, "joint-vae", MODEL), "model", "invalid"),
+    *wrong(partial(prepared, "beta-vae"), "range", beta=-1.0),
+    *wrong(partial(prepared, "factor-vae"), "range", gamma=-1.0, width=0),
+    *wrong(partial(prepared, "joint-vae"), "range", capacity_steps=0),
+    *wrong(train_vae, "name", objective="tc-vae"),
+    *wrong(train_vae, "range", steps=0, batch=1, learning_rate=0.0, every=0),
+    *wrong(train_vae, "range", batch=82),
+    *wrong(partial(train_vae, objective="factor-vae"), "range", batch=41),  # two batches a step
+    *wrong(train_vae, "shape", images=torch.zeros(81, 1, 8, 8)),
 ]
 
-FLOWS = (MaskedAutoregressiveFlow, RealNVP)
 irevnet = partial(IRevNet, **{"features": 192, "shape": (3, 8, 8), "blocks": (2, 1)})
-OTHER_SAMPLES = (torch.zeros(5, 3), torch.zeros(4), torch.zeros(1, 4))
-
-
-def calibrated(kind):
-    return kind(4, 8, statistics="fixed").calibrate
-
-
 INVERTIBLE = [
-    *((partial(kind, 1), "features", "range") for kind in FLOWS),
-    *((partial(kind, 4, hidden=0), "hidden", "range") for kind in FLOWS),
-    *((partial(kind, 4, blocks=1.5), "blocks", "range") for kind in FLOWS),
-    *((partial(kind, statistics="running"), "statistics", "name") for kind in (partial(RealNVP, 4), irevnet)),
-    *((partial(irevnet, features=bad), "features", "range") for bad in (193, 0)),
-    (partial(irevnet, shape=(3, 8, 12)), "shape", "shape"),
-    (partial(irevnet, shape=(3, 8)), "shape", "range"),
-    (partial(irevnet, blocks=()), "blocks", "range"),
+    *wrong(irevnet, "name", statistics="running"),
+    *wrong(irevnet, "range", features=193, shape=(3, 8), blocks=(), bottleneck=25),
+    *wrong(irevnet, "shape", shape=(3, 8, 12)),
     (partial(irevnet, blocks=(1, 0)), "blocks[1]", "range"),
-    (partial(irevnet, bottleneck=25), "bottleneck", "range"),
-    *((partial(kind(4, 8), bad), "samples", "shape") for kind in FLOWS for bad in OTHER_SAMPLES),
-    *((partial(calibrated(kind), bad), "samples", "shape") for kind in FLOWS for bad in OTHER_SAMPLES),
-    *((partial(calibrated(kind), torch.full((3, 4), NAN)), "samples", "missing") for kind in FLOWS),
 ]
+for flow in (MaskedAutoregressiveFlow, RealNVP):
+    calibrate = flow(4, 8, statistics="fixed").calibrate
+    INVERTIBLE += [
+        (partial(flow, 1), "features", "range"),
+        *wrong(partial(flow, 4), "range", hidden=0, blocks=0),
+        *wrong(partial(flow, 4), "name", statistics="running"),
+        (partial(flow(4, 8), torch.zeros(5, 3)), "samples", "shape"),
+        (partial(flow(4, 8), torch.zeros(1, 4)), "samples", "shape"),
+        *wrong(calibrate, "shape", samples=torch.zeros(4)),
+        *wrong(calibrate, "missing", samples=torch.full((3, 4), math.nan)),
+    ]
 
 thin = partial(ResNet, **{"shape": (1, 32, 32), "labels": 2, "depth": 18, "width": 4})
-layer = partial(LayerEncoder, thin())
+train_resnet = partial(fit_resnet, shape=(1, 32, 32), generator=generator(), labels=2, depth=18, width=4)
 
 
 def codes(n, generator):
     return halves(n, generator)[0], torch.zeros(n, dtype=torch.int64)
 
 
-train_resnet = partial(fit_resnet, halves, (1, 32, 32), generator(), **{"labels": 2, "depth": 18, "width": 4})
 RESNETS = [
-    (partial(thin, shape=(2, 32, 32)), "shape", "shape"),
-    (partial(thin, shape=(1, 32)), "shape", "range"),
-    (partial(thin, labels=0), "labels", "range"),
+    *wrong(thin, "shape", shape=(2, 32, 32)),
+    *wrong(thin, "range", shape=(1, 32), labels=0, width=0),
     (partial(thin, labels=17, task="combinations"), "labels", "range"),
-    (partial(thin, depth=20), "depth", "name"),
-    (partial(thin, width=0), "width", "range"),
-    (partial(thin, task="classes"), "task", "name"),
-    (partial(layer, "layer9.0"), "layer", "name"),
-    (partial(thin(), torch.zeros(3, 1000)), "images", "shape"),
-    (partial(fit_resnet, codes, (1, 32, 32), generator(), labels=2, depth=18, width=4), "sample", "shape"),
-    (partial(train_resnet, steps=0), "steps", "range"),
+    *wrong(thin, "name", depth=20, task="classes"),
+    *wrong(partial(LayerEncoder, thin()), "name", layer="layer9.0"),
+    *wrong(thin(), "shape", images=torch.zeros(3, 1000)),
+    *wrong(train_resnet, "shape", sample=codes),
+    *wrong(partial(train_resnet, halves), "range", steps=0),
 ]
 
 transformer = partial(small_encoder, **{"texts": TEXTS, "architecture": "bert", "generator": generator()} | SMALL_TEXT)
@@ -233,32 +231,33 @@ fit_words = partial(fit_sentence_encoder, ["a", "b"], generator=generator())
 CLASSIFIER = SequenceClassifier.of(small(), 2, generator())
 train_classifier = partial(ClassifierTraining, CLASSIFIER, TEXTS, generator=generator())
 TEXT_MODELS = [
-    (partial(transformer, architecture="gpt2"), "architecture", "name"),
+    *wrong(transformer, "name", architecture="gpt2", pooling="max"),
     (partial(transformer, architecture="distilbert", pooling="pooler"), "pooling", "type"),
-    (partial(transformer, pooling="max"), "pooling", "name"),
-    (partial(transformer, hidden=30, heads=4), "hidden", "invalid"),
-    *((partial(transformer, **{name: 0}), name, "range") for name in ("layers", "vocabulary")),
-    (partial(transformer, max_length=2), "max_length", "range"),
-    (partial(transformer, texts=[]), "texts", "few"),
-    (partial(small().embed, []), "texts", "few"),
-    *((partial(tuned, labels=bad), "labels", "length") for bad in (LABELS.float(), LABELS[:9])),
-    (partial(tuned, labels=LABELS * 0), "labels", "constant"),
+    *wrong(transformer, "invalid", hidden=31),
+    *wrong(transformer, "range", layers=0, vocabulary=0, max_length=2),
+    *wrong(transformer, "few", texts=[]),
+    *wrong(small().embed, "few", texts=[]),
+    *wrong(tuned, "length", labels=LABELS.float()),
+    *wrong(tuned, "length", labels=LABELS[:9]),
+    *wrong(tuned, "constant", labels=LABELS * 0),
     (partial(tuned, texts=[], labels=LABELS[:0]), "labels", "constant"),
-    *((partial(tuned, **{name: 0}), name, "range") for name in ("epochs", "batch", "learning_rate")),
-    (partial(tuned, warm_up=1.0), "warm_up", "range"),
-    *((partial(train_classifier, labels=LABELS + bad), "labels", "length") for bad in (1, -1)),
+    *wrong(tuned, "range", epochs=0, batch=0, learning_rate=0, warm_up=1.0),
+    *wrong(train_classifier, "length", labels=LABELS + 1),
+    *wrong(train_classifier, "length", labels=LABELS - 1),
     (partial(SequenceClassifier.of, small(), 1, generator()), "classes", "range"),
-    *((partial(SentenceEncoder, bad, 4), "vocabulary", "invalid") for bad in ([], ["a", "a"])),
-    *((partial(SentenceEncoder, ["a"], bad), "width", "range") for bad in (0, 1.5)),
-    *((partial(SentenceEncoder(["a"]).encode, ["a", bad]), "sentences", "invalid") for bad in ("", "none")),
-    *((partial(fit_words, bad), "labels", "length") for bad in (LABELS, BITS / 2)),
-    *((partial(fit_words, bad), "labels", "constant") for bad in (BITS * 0, BITS + 1)),
+    (partial(SentenceEncoder, [], 4), "vocabulary", "invalid"),
+    (partial(SentenceEncoder, ["a", "a"], 4), "vocabulary", "invalid"),
+    (partial(SentenceEncoder, ["a"], 0), "width", "range"),
+    *wrong(SentenceEncoder(["a"]).encode, "invalid", sentences=["a", "none"]),
+    *wrong(fit_words, "length", labels=LABELS),
+    *wrong(fit_words, "length", labels=torch.tensor([0.0, 0.5])),
+    *wrong(fit_words, "constant", labels=torch.tensor([1, 1])),
 ]
 
 
 @pytest.mark.parametrize(
     ("call", "argument", "code"),
-    [*DOMAIN_MODELS, *VAES, *INVERTIBLE, *RESNETS, *TEXT_MODELS],
+    [*CONFIGURATIONS, *DOMAIN_MODELS, *VAES, *INVERTIBLE, *RESNETS, *TEXT_MODELS],
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_invalid_input_is_refused(call, argument, code):
