@@ -71,8 +71,8 @@ def log_ratios(model, items: Batch, z) -> torch.Tensor:
 
 
 def close(value, expected, rel=1e-5) -> bool:
-    value, expected = torch.as_tensor([value, expected], dtype=torch.float64).tolist()
-    return value == pytest.approx(expected, rel=rel)
+    value, expected = torch.as_tensor(value), torch.as_tensor(expected, dtype=torch.float64)
+    return value.item() == pytest.approx(expected.item(), rel=rel)
 
 
 def test_block_spec_lays_out_what_exists():
