@@ -96,8 +96,3 @@ def test_certain_colours_are_a_function_of_class_and_domain(p):
             found = set(data.extra["colour"][(data.d == domain) & (data.y == y)].tolist())
             expected = (domain + 1 if str(y) in classes else 7 if y == 7 else 0) if p else 0
             assert found == {expected}
-
-
-def test_a_folder_without_mnist_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="train-images-idx3-ubyte"):
-        crmnist(tmp_path)

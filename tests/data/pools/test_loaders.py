@@ -11,7 +11,7 @@ import pytest
 import torch
 from filelock import FileLock, Timeout
 
-from infoscope.data import cifar10, data_root, digits, imdb_embeddings, mnist
+from infoscope.data import cifar10, digits, imdb_embeddings, mnist
 from tests.data.common import with_real_data
 from tests.refusals import refused
 
@@ -25,22 +25,6 @@ def idx(values: np.ndarray) -> bytes:
     return struct.pack(f">BBBB{values.ndim}I", 0, 0, 8, values.ndim, *values.shape) + values.tobytes()
 
 
-@pytest.fixture(params=["raw", "gz"])
-def root(request, tmp_path) -> Path:
-    """A folder with a tiny MNIST, its test set only, and tiny embeddings."""
-    folder = tmp_path / "MNIST" / "raw"
-    folder.mkdir(parents=True)
-    for name, values in (("t10k-images-idx3-ubyte", IMAGES), ("t10k-labels-idx1-ubyte", LABELS)):
-        if request.param == "raw":
-            (folder / name).write_bytes(idx(values))
-        else:
-            (folder / f"{name}.gz").write_bytes(gzip.compress(idx(values), mtime=0))
-    (tmp_path / "imdb_embeddings").mkdir()
-    vectors = np.linspace(-1, 1, 8, dtype=np.float16).reshape(4, 2)
-    np.savez(tmp_path / "imdb_embeddings" / "bert.npz", x=vectors, y=np.array([0, 0, 1, 1], dtype=np.uint8))
-    return tmp_path
-
-
 @pytest.fixture
 def torchvision(tmp_path, monkeypatch) -> ModuleType:
     """A stand-in for torchvision's data sets, which would need a network, where INFOSCOPE_DATA is not set."""
@@ -52,64 +36,51 @@ def torchvision(tmp_path, monkeypatch) -> ModuleType:
     return datasets
 
 
-def stored(data, targets, seen=lambda root, train, download: None):
-    """A data set of torchvision: a class that holds these; `seen` is called as it is made."""
+class Stored:
+    """What a data set of torchvision holds, and how it was made."""
 
-    class Stored:
-        def __init__(self, root, train, download):
-            seen(Path(root), train, download)
-            self.data, self.targets = data, targets
-
-    return Stored
+    def __init__(self, root, train, download):
+        self.arguments = (Path(root), train, download)
+        self.data, self.targets = COLOUR, COLOUR_LABELS
 
 
 def test_digits_are_those_of_scikit_learn():
     from sklearn.datasets import load_digits
 
     pool, bundled = digits(), load_digits()
-    assert pool.name == "digits" and not pool.synthetic
+    assert (pool.name, pool.synthetic) == ("digits", False)
     assert pool.labels.tolist() == bundled.target.tolist()
     assert (pool.images.double() / 255 * 16 - torch.from_numpy(bundled.images)).abs().max() <= 0.5 / 255 * 16
     assert pool.images.max() == 255
 
 
-def test_files_are_read_from_a_root_or_the_folder_of_the_variable(root, monkeypatch):
-    monkeypatch.setenv("INFOSCOPE_DATA", str(root))
-    assert data_root() == root
-    for pool in (mnist("test"), mnist("test", root=root)):
-        assert np.array_equal(pool.images.numpy(), IMAGES) and np.array_equal(pool.labels.numpy(), LABELS)
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_mnist_is_read_from_a_root_or_the_folder_of_the_variable(suffix, tmp_path, monkeypatch):
+    folder = tmp_path / "MNIST" / "raw"
+    folder.mkdir(parents=True)
+    for name, values in (("t10k-images-idx3-ubyte", IMAGES), ("t10k-labels-idx1-ubyte", LABELS)):
+        content = gzip.compress(idx(values)) if suffix else idx(values)
+        (folder / f"{name}{suffix}").write_bytes(content)
+    monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path))
+    for pool in (mnist("test"), mnist("test", root=tmp_path)):
         assert pool.name == "mnist-test"
-    pool = imdb_embeddings()
+        assert np.array_equal(pool.images, IMAGES)
+        assert np.array_equal(pool.labels, LABELS)
+
+
+def test_embeddings_are_float32(tmp_path):
+    path = tmp_path / "imdb_embeddings" / "bert.npz"
+    path.parent.mkdir()
+    vectors = np.linspace(-1, 1, 8, dtype=np.float16).reshape(4, 2)
+    np.savez(path, x=vectors, y=np.array([0, 0, 1, 1], dtype=np.uint8))
+    pool = imdb_embeddings(root=tmp_path)
     assert pool.name == "imdb-bert"
-    assert torch.allclose(pool.vectors.flatten(), torch.linspace(-1, 1, 8), atol=1e-3)
+    assert np.array_equal(pool.vectors, vectors.astype(np.float32))
     assert pool.labels.tolist() == [0, 0, 1, 1]
-    for load, missing in (
-        (lambda: mnist("train"), "train-images-idx3-ubyte"),
-        (lambda: imdb_embeddings("roberta"), r"roberta\.npz"),
-        (cifar10, r"cifar10_subset\.npz.*cifar-10-batches-py"),
-    ):
-        with pytest.raises(FileNotFoundError, match=missing):
-            load()
-
-
-@pytest.mark.parametrize("load", [data_root, mnist, cifar10, imdb_embeddings])
-def test_a_folder_that_does_not_exist_is_refused(load, tmp_path, monkeypatch):
-    monkeypatch.setenv("INFOSCOPE_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(FileNotFoundError, match="INFOSCOPE_DATA.*nowhere"):
-        load()
-    if load is not data_root:
-        with pytest.raises(FileNotFoundError, match="root.*elsewhere"):
-            load(root=tmp_path / "elsewhere")
-
-
-@pytest.mark.parametrize("value", [None, ""])
-def test_without_the_variable(value, monkeypatch):
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-    if value is not None:
-        monkeypatch.setenv("INFOSCOPE_DATA", value)
-    assert data_root() is None
-    with pytest.raises(FileNotFoundError, match="INFOSCOPE_DATA"):
-        imdb_embeddings()
+    for x in (np.array(["a"]), np.zeros((3, 2))):  # text, and another number than of labels
+        np.savez(path, x=x, y=np.zeros(2))
+        with refused(str(path)):
+            imdb_embeddings(root=tmp_path)
 
 
 def test_a_download_that_fails_says_what_to_do(torchvision):
@@ -122,28 +93,22 @@ def test_a_download_that_fails_says_what_to_do(torchvision):
 
 
 def test_without_the_variable_torchvision_downloads(tmp_path, torchvision):
-    calls = []
-    torchvision.MNIST = stored(torch.from_numpy(IMAGES), torch.from_numpy(LABELS).long(), lambda *c: calls.append(c))
-    torchvision.CIFAR10 = stored(COLOUR, COLOUR_LABELS, lambda *c: calls.append(c))
-    assert np.array_equal(mnist("test").images.numpy(), IMAGES)
-    assert cifar10().name == "cifar10-train"
+    """One process of a machine at a time: while it is at it, nobody else gets the lock."""
     cache = tmp_path / ".cache" / "infoscope"
-    assert calls == [(cache, False, True), (cache, True, True)]
+    arguments = []
 
+    class Locked(Stored):
+        def __init__(self, *given, **named):
+            super().__init__(*given, **named)
+            arguments.append(self.arguments)
+            with pytest.raises(Timeout):
+                FileLock(cache / "CIFAR10.lock", timeout=0).acquire()
 
-def test_one_process_of_a_machine_downloads_at_a_time(tmp_path, torchvision):
-    """Two that come together take turns: while one is at it, nobody else gets the lock."""
-    locked = []
-
-    def seen(root, train, download):
-        with pytest.raises(Timeout):
-            FileLock(root / "MNIST.lock", timeout=0).acquire()
-        locked.append(True)
-
-    torchvision.MNIST = stored(torch.from_numpy(IMAGES), torch.from_numpy(LABELS).long(), seen)
-    mnist()
-    assert locked == [True]
-    FileLock(tmp_path / ".cache" / "infoscope" / "MNIST.lock", timeout=0).acquire().lock.release()
+    torchvision.CIFAR10 = Locked
+    assert cifar10("test").name == "cifar10-test"
+    assert arguments == [(cache, False, True)]
+    with FileLock(cache / "CIFAR10.lock", timeout=0):
+        pass
 
 
 @pytest.mark.parametrize(
@@ -154,38 +119,41 @@ def test_one_process_of_a_machine_downloads_at_a_time(tmp_path, torchvision):
         ("", idx(IMAGES)[:9]),
         ("", idx(IMAGES)[:-1]),
         ("", idx(IMAGES) + b"\0"),
-        (".gz", gzip.compress(idx(IMAGES), mtime=0)[:-9]),
+        (".gz", gzip.compress(idx(IMAGES))[:-9]),
+        (".gz", gzip.compress(b"\0\0\x08\x02" + b"\xff" * 8)),  # a header of more bytes than there are
     ],
 )
 def test_a_damaged_file_is_refused(suffix, content, tmp_path):
     path = tmp_path / "MNIST" / "raw" / f"train-images-idx3-ubyte{suffix}"
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    with refused(str(path), "file"):
+    with refused(code="file") as caught:
         mnist("train", root=tmp_path)
+    assert "train-images-idx3-ubyte" in caught.value.argument
 
 
 def test_cifar10_subset(tmp_path):
-    (tmp_path / "cifar10").mkdir()
+    path = tmp_path / "cifar10" / "cifar10_subset.npz"
+    path.parent.mkdir()
     labels = np.array(COLOUR_LABELS, dtype=np.uint8)
-    first = dict(x_train=COLOUR, y_train=labels, x_test=COLOUR[:2], y_test=labels[:2])
-    np.savez(tmp_path / "cifar10" / "cifar10_subset.npz", **first)
+    np.savez(path, x_train=COLOUR, y_train=labels, x_test=COLOUR[:2], y_test=labels[:2])
     pool = cifar10(root=tmp_path)
-    assert np.array_equal(pool.images.numpy(), COLOUR)
+    assert np.array_equal(pool.images, COLOUR)
     assert pool.labels.tolist() == COLOUR_LABELS
     assert pool.name == "cifar10-train first 6"
     assert cifar10("test", root=tmp_path).name == "cifar10-test first 2"
+    np.savez(path, x_train=COLOUR)
+    with refused(str(path), "file"):
+        cifar10(root=tmp_path)
 
 
 def test_cifar10_as_its_authors_store_it(tmp_path, torchvision):
-    calls = []
-    torchvision.CIFAR10 = stored(COLOUR, COLOUR_LABELS, lambda *c: calls.append(c))
+    torchvision.CIFAR10 = Stored
     (tmp_path / "cifar-10-batches-py").mkdir()
     pool = cifar10("test", root=tmp_path)
-    assert np.array_equal(pool.images.numpy(), COLOUR)
+    assert np.array_equal(pool.images, COLOUR)
     assert pool.labels.tolist() == COLOUR_LABELS
     assert pool.name == "cifar10-test"
-    assert calls == [(tmp_path, False, False)]
 
 
 @with_real_data

@@ -4,6 +4,7 @@ import gzip
 import json
 import sys
 import types
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -37,10 +38,20 @@ def test_cola_keeps_quotes_and_source(tmp_path):
 def test_imdb_reads_one_review_a_line(tmp_path):
     rows = [{"id": "pos_0", "rating": 9, "label": 1, "text": "très <br /> good"}, {"label": 0, "text": "bad"}]
     reviews = imdb(root=written(tmp_path / "imdb" / "imdb_train.jsonl.gz", *map(json.dumps, rows)))
-    assert list(reviews.texts) == ["très <br /> good", "bad"]
+    assert reviews.texts == ["très <br /> good", "bad"]
     assert reviews.label_names == ["positive", "negative"]
     assert (reviews.name, reviews.split) == ("imdb-train", "train")
     assert reviews.ids == ["pos_0", "1"]  # the second line has no id: its place
+
+
+def test_the_whole_training_set_of_snli_comes_before_its_sample(tmp_path):
+    row = '{"premise": "A man.", "hypothesis": "A person.", "label": "entailment"}'
+    root = written(tmp_path / "nli" / "snli_train_20k.jsonl.gz", row)
+    sample = nli("snli", "train", root)
+    assert sample.texts == [("A man.", "A person.")]
+    assert sample.name == "snli-train-20k"
+    written(tmp_path / "nli" / "snli_train.jsonl.gz", row, row)
+    assert nli("snli", "train", root).name == "snli-train"
 
 
 def test_sst2_has_a_header_and_stray_blanks(tmp_path):
@@ -49,50 +60,25 @@ def test_sst2_has_a_header_and_stray_blanks(tmp_path):
     assert phrases.texts == ["a joy", "no 'fun'"] and phrases.label_names == ["positive", "negative"]
 
 
-def test_the_whole_training_set_of_snli_comes_before_its_sample(tmp_path):
-    row = {"premise": "A man.", "hypothesis": "A person.", "label": "entailment"}
-    root = written(tmp_path / "nli" / "snli_train_20k.jsonl.gz", json.dumps(row))
-    sample = nli("snli", "train", root)
-    assert sample.texts == [("A man.", "A person.")] and sample.name == "snli-train-20k"
-    written(tmp_path / "nli" / "snli_train.jsonl.gz", *[json.dumps(row)] * 2)
-    assert nli("snli", "train", root).name == "snli-train" and len(nli("snli", "train", root)) == 2
+DAMAGED = [
+    (partial(cola, "dev"), "cola/in_domain_dev.tsv", ["gj04\t1\tx"]),
+    (partial(cola, "dev"), "cola/in_domain_dev.tsv", [COLA[0], "gj04\t2\t\tx"]),
+    (partial(sst2, "test"), "sst2/test.tsv", ["text\tlabel"]),
+    (partial(sst2, "test"), "sst2/test.tsv", ["sentence\tlabel", "x\tbad"]),
+    (partial(nli, "snli", "dev"), "nli/snli_dev.jsonl.gz", ['{"premise": "x"}']),
+    (partial(nli, "mnli", "dev"), "nli/mnli_matched_dev.jsonl.gz", [NO_GOLD_LABEL]),
+    (partial(imdb, "test"), "imdb/imdb_test.jsonl.gz", [REVIEW, "not json"]),
+    (partial(imdb, "test"), "imdb/imdb_test.jsonl.gz", [REVIEW, "[" * 200_000]),
+    (partial(imdb, "test"), "imdb/imdb_test.jsonl.gz", ['{"text": "x", "label": "good"}']),
+]
 
 
-@pytest.mark.parametrize(
-    ("file", "lines", "load", "line"),
-    [
-        ("cola/in_domain_dev.tsv", ["gj04\t1\tx"], lambda root: cola("dev", root), 1),
-        ("cola/in_domain_dev.tsv", [COLA[0], "gj04\t2\t\tx"], lambda root: cola("dev", root), 2),
-        ("sst2/test.tsv", ["text\tlabel", "x\t1"], lambda root: sst2("test", root), 1),
-        ("sst2/test.tsv", ["sentence\tlabel", "x\tbad"], lambda root: sst2("test", root), 2),
-        ("nli/snli_dev.jsonl.gz", ['{"premise": "x"}'], lambda root: nli("snli", "dev", root), 1),
-        ("nli/mnli_matched_dev.jsonl.gz", [NO_GOLD_LABEL], lambda root: nli("mnli", "dev", root), 1),
-        *(
-            ("imdb/imdb_test.jsonl.gz", [REVIEW, bad], lambda root: imdb("test", root), 2)
-            for bad in ("not json", '{"text": "x", "label": "good"}')
-        ),
-    ],
-)
-def test_a_damaged_line_is_refused(file, lines, load, line, tmp_path):
-    (tmp_path / file).parent.mkdir()
-    with refused(f"{tmp_path / file}, line {line},", "file"):
-        load(written(tmp_path / file, *lines))
-
-
-def test_what_is_not_there_is_said_to_be_missing(tmp_path, monkeypatch):
-    files = {cola: "in_domain_train.tsv", sst2: "train.tsv.gz", nli: "snli_train.jsonl.gz", imdb: "imdb_train.jsonl.gz"}
-    for load, file in files.items():
-        with pytest.raises(FileNotFoundError, match=file):
-            load(root=tmp_path)
-        with pytest.raises(FileNotFoundError, match="nowhere"):
-            load(root=tmp_path / "nowhere")
-    monkeypatch.delenv("INFOSCOPE_DATA", raising=False)
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    for load in files:
-        with pytest.raises(FileNotFoundError, match="INFOSCOPE_DATA"):
-            load()
-    with pytest.raises(FileNotFoundError, match="split.*'dev'"):
-        sst2("dev")
+@pytest.mark.parametrize(("load", "file", "lines"), DAMAGED)
+def test_a_damaged_line_is_refused(load, file, lines, tmp_path):
+    """Always the last."""
+    root = written(tmp_path / file, *lines)
+    with refused(f"{tmp_path / file}, line {len(lines)},", "file"):
+        load(root=root)
 
 
 @pytest.fixture
