@@ -47,43 +47,35 @@ def root(tmp_path_factory) -> Path:
 
 def test_labels_hospitals_slides_and_patches(root):
     data = camelyon17(root, split=None)
-    assert data.y.tolist() == [row[4] for row in ROWS] and data.class_names == ("normal", "tumor")
-    assert data.d.tolist() == [row[6] for row in ROWS] and data.domain_names[2] == "hospital 2"
-    slides = [row[5] for row in ROWS]
-    assert [int(data.extra_names["slide"][code]) for code in data.groups] == slides
+    _, _, _, _, tumours, slides, hospitals, _ = zip(*ROWS)
+    assert data.y.tolist() == list(tumours)
+    assert data.d.tolist() == list(hospitals)
+    assert data.class_names == ("normal", "tumor")
+    assert data.domain_names[2] == "hospital 2"
+    assert [int(data.extra_names["slide"][code]) for code in data.groups] == list(slides)
     assert [data.extra_names["patient"][code] for code in data.extra["patient"]] == [row[0] for row in ROWS]
     assert data.image_shape == (3, 96, 96)
-    expected = torch.from_numpy(PIXELS).permute(0, 3, 1, 2) / 255.0
-    assert torch.equal(data.images([8, 1]), expected[[8, 1]])
+    np.testing.assert_allclose(data.images([8, 1]), PIXELS[[8, 1]].transpose(0, 3, 1, 2) / 255.0)
 
 
-@pytest.mark.parametrize(
-    ("split", "rows"), [("train", [0, 6, 7, 8]), ("id_val", [1, 9]), ("val", [2, 3]), ("test", [4, 5])]
-)
-def test_the_official_splits(root, split, rows):
-    """Training and in-domain validation as the table says; hospitals 1 and 2 are out of domain, whatever it says."""
-    data = camelyon17(root, split)
-    assert data.y.tolist() == [ROWS[row][4] for row in rows] and data.d.tolist() == [ROWS[row][6] for row in rows]
-    assert data.name == f"camelyon17 {split}"
-    assert torch.equal(data.images([0])[0], torch.from_numpy(PIXELS[rows[0]]).permute(2, 0, 1) / 255.0)
+# Training and in-domain validation as the table says; hospitals 1 and 2 are out of domain, whatever it says.
+SPLITS = {"train": [0, 6, 7, 8], "id_val": [1, 9], "val": [2, 3], "test": [4, 5]}
 
 
-def test_splits_share_codes_and_tell_which_they_are(root):
-    whole = camelyon17(root, None)
-    assert [whole.extra_names["split"][code] for code in whole.extra["split"]] == [
-        *("train", "id_val", "val", "val", "test", "test", "train", "train", "train", "id_val")
-    ]
-    patients = camelyon17(root, None, group="patient")
-    assert patients.groups[6] == patients.groups[7] and patients.groups[4] != patients.groups[5]
-    assert whole.groups[6] != whole.groups[7]
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_official_splits(root, split):
+    rows, whole, data = SPLITS[split], camelyon17(root, None), camelyon17(root, split)
+    assert data.y.tolist() == whole.y[rows].tolist()
+    assert data.d.tolist() == whole.d[rows].tolist()
+    assert torch.equal(data.images([0]), whole.images(rows[:1]))
+    assert {whole.extra_names["split"][code] for code in whole.extra["split"][rows]} == {split}
 
 
-def test_a_patch_that_is_not_there_is_named(tmp_path):
-    data = camelyon17(written(tmp_path), None)
-    (first, *_) = sorted((tmp_path / "camelyon17_v1.0" / "patches" / "patient_061_node_0").iterdir())
-    first.unlink()
-    with pytest.raises(FileNotFoundError, match=first.name):
-        data.images([5, 6])
+def test_groups_may_be_patients(root):
+    slides, patients = camelyon17(root, None).groups, camelyon17(root, None, group="patient").groups
+    assert patients[6] == patients[7]
+    assert patients[4] != patients[5]
+    assert slides[6] != slides[7]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +100,7 @@ def test_other_splits_and_groups_are_refused(root):
         camelyon17(root, group="node")
 
 
-def test_images_of_another_size_and_damaged_ones_are_refused(tmp_path):
+def test_missing_and_damaged_patches_and_those_of_another_size_are_named(tmp_path):
     data = camelyon17(written(tmp_path), None)
     path = next((tmp_path / "camelyon17_v1.0" / "patches" / "patient_061_node_0").iterdir())
     Image.fromarray(PIXELS[0, :3]).save(path)
@@ -117,3 +109,6 @@ def test_images_of_another_size_and_damaged_ones_are_refused(tmp_path):
     path.write_text("none")
     with refused(str(path), "file"):
         data.images([6])
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=path.name):
+        data.images([5, 6])
