@@ -38,7 +38,7 @@ def made_up():
     "decoding" decodes `decodes` of the nominal MI.
     """
 
-    def build(cells, estimates=None, decodes=0.9, accuracy=0.99, error=0.01):
+    def build(cells, estimates=None, decodes=0.9, accuracy=0.99, error=0.01, wobbles=0.002):
         rows = []
         for number, given in enumerate(cells):
             cell = TRAINING | {"seed": 0, "schedule_bits": [2.0], "pool": POOLS[given["domain"]]} | given
@@ -55,7 +55,7 @@ def made_up():
                     row |= {"accuracy": accuracy, "accuracy_error": 0.001}
                 else:
                     mean, variance = estimates(cell, bits) if estimates else (0.98 * bits, 0.1)
-                    wobble = 1 + 0.002 * rng.standard_normal()
+                    wobble = 1 + wobbles * rng.standard_normal()
                     figures = _figures(cell, bits, mean * wobble, variance * wobble)
                     row["nonfinite_steps"] = row.get("nonfinite_steps", 0.0) + figures["nonfinite_steps"]
                 row |= {f"at {bits:g} bits/{name}": value for name, value in figures.items()}
