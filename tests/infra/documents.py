@@ -20,6 +20,18 @@ CLUSTER_FIELDS = {  # of KubeRay 1.6, as far as they are used here
 }  # fmt: skip
 
 
+def documents():
+    for path in KUBERNETES:
+        yield from yaml.safe_load_all(path.read_text())
+
+
+def clusters():
+    """The specification of every cluster of Ray, that of a job or of its own."""
+    for document in documents():
+        if document["kind"] in CLUSTER_FIELDS:
+            yield document["spec"].get("rayClusterSpec", document["spec"])
+
+
 def pods(document):
     """The pod templates of a RayCluster or RayJob, as pods, with what KubeRay's schema would check around them."""
     spec = document["spec"]
@@ -37,6 +49,14 @@ def pods(document):
 
 
 def objects():
-    for path in KUBERNETES:
-        for document in yaml.safe_load_all(path.read_text()):
-            yield from pods(document) if document["kind"] in ("RayCluster", "RayJob") else [document]
+    for document in documents():
+        yield from pods(document) if document["kind"] in ("RayCluster", "RayJob") else [document]
+
+
+def templates():
+    """(object, its labels, the specification of its pods) of every object that runs pods."""
+    for item in objects():
+        if item["kind"] == "Pod":
+            yield item, item["metadata"].get("labels", {}), item["spec"]
+        elif "template" in item["spec"]:
+            yield item, item["spec"]["template"]["metadata"]["labels"], item["spec"]["template"]["spec"]

@@ -6,7 +6,7 @@ import pytest
 
 from infra.site.gallery import PAGE, draw, examples
 
-SLOW = {"angles.png", "counts.png", "genes.png", "representation.png"}  # 5 to 40 seconds
+SLOW = {"angles.png", "counts.png", "genes.png", "reading.png", "representation.png"}  # 5 to 40 seconds
 EXAMPLES = [pytest.param(name, marks=pytest.mark.system if name in SLOW else ()) for name in examples()]
 
 
