@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import measure, represent
+from analysis import measure
 from analysis.common.own_data import given_data, read, read_representation, stem_of
 from infoscope.estimators import Angle, Continuous, Discrete
 from infoscope.estimators.arrays import as_pairs
-from infoscope.metrics.representation import report
 from tests.refusals import refused
 
 RNG = np.random.default_rng(0)
@@ -29,6 +28,9 @@ FRAME = pd.DataFrame(
         "a:b": RNG.uniform(0, 180, 200),
     }
 )
+
+
+EACH_OTHER = "ANGLES, CONTINUOUS and DISCRETE"
 
 
 @pytest.fixture
@@ -65,9 +67,8 @@ def test_a_name_that_ends_in_a_star_is_itself(table):
 
 @pytest.mark.parametrize(
     ("word", "period"),
-    [("phase:2pi", 2 * math.pi), ("phase:pi", math.pi), ("phase:0.5pi", math.pi / 2), ("phase:6.5", 6.5),
-     ("phase:24", 24.0), ("phase:1e3", 1000.0)],
-)  # fmt: skip
+    [("phase:2pi", 2 * math.pi), ("phase:pi", math.pi), ("phase:0.5pi", math.pi / 2), ("phase:1e3", 1000.0)],
+)
 def test_a_period_is_a_number_or_a_multiple_of_pi(table, word, period):
     data = read(table, ["phase"], ["size"], angles=[word])
     assert isinstance(data.x, Angle) and data.x.period == pytest.approx(period)
@@ -90,31 +91,22 @@ def test_angles_enter_as_cosine_and_sine(table):
     ("words", "argument", "code"),
     [
         ({"angles": ["phase"]}, "ANGLES", "range"),
-        ({"angles": ["phase:"]}, "ANGLES", "range"),
         ({"angles": [":24"]}, "ANGLES", "range"),
         ({"angles": ["phase:0"]}, "ANGLES", "range"),
-        ({"angles": ["phase:-24"]}, "ANGLES", "range"),
         ({"angles": ["phase:inf"]}, "ANGLES", "range"),
-        ({"angles": ["phase:nan"]}, "ANGLES", "range"),
         ({"angles": ["phase:day"]}, "ANGLES", "range"),
-        ({"angles": ["phase:pi2"]}, "ANGLES", "range"),
         ({"angles": ["minute:60"]}, "ANGLES", "name"),
-        ({"angles": ["q*:60"]}, "ANGLES", "name"),
         ({"angles": ["size:60"]}, "ANGLES", "name"),  # neither of x nor of y
         ({"continuous": ["q*"]}, "CONTINUOUS", "name"),
-        ({"discrete": ["city"]}, "DISCRETE", "name"),
-        ({"angles": ["phase:24"], "continuous": ["phase"]}, "ANGLES, CONTINUOUS and DISCRETE", "conflict"),
-        ({"angles": ["phase:24"], "discrete": ["phase"]}, "ANGLES, CONTINUOUS and DISCRETE", "conflict"),
-        ({"angles": ["phase:24", "phase:12"]}, "ANGLES, CONTINUOUS and DISCRETE", "conflict"),
-        ({"continuous": ["p*"], "discrete": ["ph*"]}, "ANGLES, CONTINUOUS and DISCRETE", "conflict"),
+        ({"angles": ["phase:24"], "discrete": ["phase"]}, EACH_OTHER, "conflict"),
+        ({"angles": ["phase:24", "phase:12"]}, EACH_OTHER, "conflict"),
+        ({"continuous": ["p*"], "discrete": ["ph*"]}, EACH_OTHER, "conflict"),
     ],
 )
 def test_a_wrong_type_option_is_one_sentence(table, words, argument, code):
-    for call in (lambda: read(table, ["phase"], ["n1"], **words),
-                 lambda: read_representation(table, ["phase"], ["n1"], **words)):  # fmt: skip
-        with refused(argument, code) as error:
-            call()
-        assert len(str(error.value).splitlines()) == 1
+    for reader in (read, read_representation):
+        with refused(argument, code):
+            reader(table, ["phase"], ["n1"], **words)
 
 
 def test_texts_are_no_angles_and_missing_values_are_left_out(table):
@@ -133,21 +125,13 @@ def test_angles_and_categories_of_a_representation(table):
     assert isinstance(found.targets["phase"], Angle) and isinstance(found.targets["n2"], Discrete)
 
 
-def given_by(module, words):
-    return SimpleNamespace(**module.COMMAND.make_context("", words).params)
-
-
 def test_the_command_line_takes_angles_and_another_period_is_another_query(table):
     words = ["--data", "own.csv", "--x", "hour", "--y", "size"]
-    given = [given_by(measure, [*words, *more]) for more in ([], ["--angles", "hour:24"], ["--angles", "hour:12"])]
-    (_, plain, _), (_, turned, _), _ = map(given_data, given)
-    assert (plain.x.dim, turned.x.dim) == (1, 2) and len({stem_of("measure", one) for one in given}) == 3
-    assert any("ANGLES=NAME:24" in note for note in plain.notes) and not turned.notes
-
-
-def test_an_angle_is_a_target_of_the_report(table):
-    found = read_representation(table, ["size", "hour2"], ["phase"], angles=["phase:2pi", "h*:24"])
-    made = report(found.blocks, found.targets, rows=40, generator=np.random.default_rng(0))
-    assert [row.target for row in made.rows] == ["phase"] and not made.unanswered
-    given = given_by(represent, ["--targets", "phase", "--angles", "phase:2pi"])
-    assert given.angles == "phase:2pi"
+    stems = set()
+    for period in (12, 24):
+        asked = measure.COMMAND.make_context("", [*words, "--angles", f"hour:{period}"]).params
+        given = SimpleNamespace(**asked)
+        _, data, _ = given_data(given)
+        assert data.x.dim == 2
+        stems.add(stem_of("measure", given))
+    assert len(stems) == 2

