@@ -34,11 +34,21 @@ def table(x, y, count):
     return plug_in(cells(np.ravel(x), count), cells(np.ravel(y), count))
 
 
-def turned_back(variable, dim, pairs, name):
-    """The first hidden column of x or y of a woven distribution."""
-    g = np.random.default_rng([dim, pairs])
-    rotations = [np.linalg.qr(g.normal(size=(dim, dim)))[0] for _ in range(2)]
-    return (variable @ rotations["xy".index(name)].T)[:, 0]
+def drawn(name):
+    return UNSEEN[name].sample(ROWS, np.random.default_rng(11))
+
+
+def truth(name):
+    return UNSEEN[name].truth()[0]
+
+
+def check_mean_log_ratio(name, log_ratio):
+    assert log_ratio.mean() == pytest.approx(truth(name), abs=5 * log_ratio.std() / np.sqrt(ROWS))
+
+
+def check_uniform(values):
+    """Kolmogorov-Smirnov at 1e-4."""
+    assert stats.kstest(values[:20_000], "uniform").pvalue > 1e-4
 
 
 def same(v):
@@ -81,33 +91,37 @@ ENOUGH = {  # one number of x, one of y, parts of the table
 @pytest.mark.parametrize("name", ENOUGH)
 def test_a_fine_table_of_draws_has_the_information(name):
     of_x, of_y, count = ENOUGH[name]
-    x, y = UNSEEN[name].sample(ROWS, np.random.default_rng(11))
-    assert table(of_x(x), of_y(y), count) == pytest.approx(UNSEEN[name].truth()[0], abs=TOLERANCE)
+    x, y = drawn(name)
+    assert table(of_x(x), of_y(y), count) == pytest.approx(truth(name), abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("name, dim, pairs, count", [("woven-frank-6", 6, 3, 60), ("woven-circles-10", 10, 4, 150)])
 def test_a_hidden_pair_of_a_woven_distribution_has_its_share(name, dim, pairs, count):
-    x, y = UNSEEN[name].sample(ROWS, np.random.default_rng(12))
-    shown = table(turned_back(x, dim, pairs, "x"), turned_back(y, dim, pairs, "y"), count)
-    assert pairs * shown == pytest.approx(UNSEEN[name].truth()[0], abs=pairs * TOLERANCE)
+    """The first hidden columns of x and y, turned back."""
+    g = np.random.default_rng([dim, pairs])
+    hidden = []
+    for variable in drawn(name):
+        rotation = np.linalg.qr(g.normal(size=(dim, dim)))[0]
+        hidden.append((variable @ rotation.T)[:, 0])
+    assert pairs * table(*hidden, count) == pytest.approx(truth(name), abs=pairs * TOLERANCE)
 
 
 def test_a_correlation_that_moves_leaves_y_normal():
-    """Mean log density ratio of draws; y is standard normal for any v (Kolmogorov-Smirnov at 1e-4 each)."""
-    x, y = UNSEEN["moving-correlation"].sample(ROWS, np.random.default_rng(13))
+    """Mean log density ratio of draws; y is standard normal for any v."""
+    x, y = drawn("moving-correlation")
     r = 0.95 * np.sin(np.pi * x[:, 1])
-    ratio = stats.norm.logpdf(y, r * x[:, 0], np.sqrt(1 - r**2)) - stats.norm.logpdf(y)
-    assert ratio.mean() == pytest.approx(UNSEEN["moving-correlation"].truth()[0], abs=5 * ratio.std() / np.sqrt(ROWS))
+    spread = np.sqrt(1 - r**2)
+    check_mean_log_ratio("moving-correlation", stats.norm.logpdf(y, r * x[:, 0], spread) - stats.norm.logpdf(y))
     for part in range(4):
-        assert stats.kstest(y[cells(x[:, 1], 4) == part][:5000], "norm").pvalue > 1e-4
+        check_uniform(stats.norm.cdf(y[cells(x[:, 1], 4) == part]))
 
 
 def test_a_composition_has_the_mean_density_ratio_of_its_draws():
     """Over the sums of x and of y, which are parts of a Dirichlet of three."""
-    x, y = (variable.sum(axis=1) for variable in UNSEEN["composition"].sample(ROWS, np.random.default_rng(18)))
-    joint = stats.dirichlet([3.5, 4.0, 0.7]).logpdf(np.array([x, y, 1 - x - y]) / (x + y + (1 - x - y)))
-    ratio = joint - stats.beta.logpdf(x, 3.5, 4.7) - stats.beta.logpdf(y, 4.0, 4.2)
-    assert ratio.mean() == pytest.approx(UNSEEN["composition"].truth()[0], abs=5 * ratio.std() / np.sqrt(ROWS))
+    x, y = (variable.sum(axis=1) for variable in drawn("composition"))
+    parts = np.array([x, y, 1 - x - y])
+    joint = stats.dirichlet([3.5, 4.0, 0.7]).logpdf(parts / parts.sum(axis=0))
+    check_mean_log_ratio("composition", joint - stats.beta.logpdf(x, 3.5, 4.7) - stats.beta.logpdf(y, 4.0, 4.2))
 
 
 def test_a_surface_of_more_noise_is_that_of_a_table():
@@ -128,22 +142,23 @@ def test_a_complex_square_of_more_noise_is_that_of_a_histogram():
 
 def test_the_parts_of_coarse_and_fine_add_up():
     """Information of the cells, by a table; places uniform within a window of a tenth, whatever the cells."""
-    x, y = UNSEEN["coarse-and-fine"].sample(ROWS, np.random.default_rng(16))
+    x, y = drawn("coarse-and-fine")
     moved = (y - x) % 1
-    assert moved.max() < 0.1 + 1e-9 and abs(np.corrcoef(moved, x % 1)[0, 1]) < 5 / np.sqrt(ROWS)
+    assert moved.max() < 0.1 + 1e-9
+    assert abs(np.corrcoef(moved, x % 1)[0, 1]) < 5 / np.sqrt(ROWS)
     for part in (10 * moved, x % 1, y % 1):
-        assert stats.kstest(part[:20_000], "uniform").pvalue > 1e-4
+        check_uniform(part)
     shown = table(np.floor(x), np.floor(y), 30) + np.log(10)
-    assert shown == pytest.approx(UNSEEN["coarse-and-fine"].truth()[0], abs=TOLERANCE)
+    assert shown == pytest.approx(truth("coarse-and-fine"), abs=TOLERANCE)
 
 
 def test_a_rare_event_has_the_stated_information():
     """Which square, by a table; inside the rare one y lies within a thousandth of x, in the other anywhere."""
-    x, y = UNSEEN["rare-event"].sample(ROWS, np.random.default_rng(17))
+    x, y = drawn("rare-event")
     event = x > 1.5
     np.testing.assert_array_equal(event, y > 1.5)
     moved = (y - x) % 1
-    assert stats.kstest(1000 * moved[event], "uniform").pvalue > 1e-4
-    assert stats.kstest(moved[~event][:20_000], "uniform").pvalue > 1e-4
+    check_uniform(1000 * moved[event])
+    check_uniform(moved[~event])
     shown = table(event, event, 2) + event.mean() * np.log(1000)
-    assert shown == pytest.approx(UNSEEN["rare-event"].truth()[0], abs=5 * 0.14 * 11 / np.sqrt(ROWS))
+    assert shown == pytest.approx(truth("rare-event"), abs=5 * 0.14 * 11 / np.sqrt(ROWS))
