@@ -12,12 +12,17 @@ from tests.data.common import plug_in
 DISCRETE = ("levels", "halves", "counts", "spikes", "labels", "sites")
 
 
-def table(effects, channels, **settings):
+def table(effects, channels, n=100_000, **settings):
+    """A table with a column for each channel (source, kind)."""
     columns = {f"c{place}": channel for place, channel in enumerate(channels)}
-    return KnownTable(200_000, columns, effects, **settings)
+    return KnownTable(n, columns, effects, **settings)
 
 
-@pytest.mark.parametrize("weights", [[1.0], [0.5], [0.6, 0.8], [0.3, 0.3, 0.3]])
+def sampled(made):
+    return made.sample(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("weights", [[1.0], [0.6, 0.8], [0.3, 0.3, 0.3]])
 def test_one_of_several_linear_effects(weights):
     """log(1 + w^2 / (1 + sum of the others' squares)) / 2, whatever increasing map shows the source."""
     effects = {source: ("line", weight) for source, weight in enumerate(weights)}
@@ -37,46 +42,41 @@ def test_noise_on_a_column_is_noise_on_a_correlation(channel, sd):
 @pytest.mark.parametrize("form", EFFECTS)
 def test_information_of_discrete_columns_is_that_of_a_large_sample(form):
     channels = [(0, channel) for channel in DISCRETE] + [(1, "sites")]
-    made = table({0: (form, 0.7), 1: ("line", 0.4)}, channels, label=True)
-    sample, _ = made.sample(np.random.default_rng(0))
+    made = table({0: (form, 0.7), 1: ("line", 0.4)}, channels, 200_000, label=True)
+    sample, _ = sampled(made)
+    target = pd.factorize(sample["target"])[0]
     for name, truth in made.information().items():
-        codes = (pd.factorize(sample[column])[0] for column in (name, "target"))
-        assert plug_in(*codes) == pytest.approx(truth, abs=0.004), name
+        assert plug_in(pd.factorize(sample[name])[0], target) == pytest.approx(truth, abs=0.004), name
 
 
-def test_effects_have_mean_0_and_variance_1():
-    for name, form in EFFECTS.items():
-        values = form(np.linspace(0, 1, 200_001)[1:-1])
-        assert values.mean() == pytest.approx(0, abs=0.003), name
-        assert values.var() == pytest.approx(1, abs=0.003), name
-        assert form(GRID).shape == GRID.shape
+@pytest.mark.parametrize("form", EFFECTS.values(), ids=EFFECTS)
+def test_effects_have_mean_0_and_variance_1(form):
+    values = form(np.linspace(0, 1, 200_001)[1:-1])
+    assert values.mean() == pytest.approx(0, abs=0.003)
+    assert values.var() == pytest.approx(1, abs=0.003)
+    assert form(GRID).shape == GRID.shape
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_only_relevant_columns_have_information_and_copies_are_spare(name):
-    made = TABLES[name]
+@pytest.mark.parametrize(("name", "made"), TABLES.items())
+def test_a_table_has_relevant_and_spare_columns_and_repeats(name, made):
     information = made.information()
-    assert list(information) == made.relevant and all(nats > 0 for nats in information.values())
+    assert list(information) == made.relevant
+    assert all(nats > 0 for nats in information.values())
     assert set(made.spare) <= set(made.relevant)
     assert bool(made.spare) == (name in ("redundant-small", "grouped"))
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_sample_has_its_columns_and_rows(name):
-    made = TABLES[name]
-    sample, groups = made.sample(np.random.default_rng(0))
-    again, _ = made.sample(np.random.default_rng(0))
-    assert list(sample) == [*made.columns, "target"] and len(sample) == made.n
-    pd.testing.assert_frame_equal(sample, again)
-    assert sample.notna().all(axis=None) and (groups is None) != made.grouped
+    sample, groups = sampled(made)
+    pd.testing.assert_frame_equal(sample, sampled(made)[0])
+    assert list(sample) == [*made.columns, "target"]
+    assert len(sample) == made.n
+    assert sample.notna().all(axis=None)
+    assert (groups is None) != made.grouped
     for column in made.angles:
         assert sample[column].between(0, 360).all()
 
 
 def test_rows_of_a_group_are_alike_and_others_are_not():
-    made = table({0: ("line", 1.0)}, [(0, "normal")], grouped=True)
-    sample, groups = made.sample(np.random.default_rng(0))
-    assert np.bincount(groups).tolist() == [5] * (made.n // 5)
+    sample, groups = sampled(table({0: ("line", 1.0)}, [(0, "normal")], 200_000, grouped=True))
+    assert (np.bincount(groups) == 5).all()
     scores = sample["c0"].to_numpy().reshape(-1, 5)
     assert np.corrcoef(scores[:, 0], scores[:, 1])[0, 1] == pytest.approx(0.3, abs=0.02)
     assert np.corrcoef(scores[:-1, 0], scores[1:, 0])[0, 1] == pytest.approx(0, abs=0.02)

@@ -38,10 +38,6 @@ def batch(shape=(5,)) -> Batch:
     return Batch(x, number % 4, number // 4)
 
 
-def rows_of(items: Batch, rows) -> Batch:
-    return Batch(*(values[rows] for values in items))
-
-
 def twice(items: Batch) -> Batch:
     return Batch(*(torch.cat([values, values]) for values in items))
 
@@ -371,7 +367,8 @@ def test_invariance_penalty_is_the_slope_by_a_scalar_weight():
 
 def test_irm_averages_domains_and_switches():
     model = flat(IRM, weight=7.0, weight_before=0.5, switch=0.25)
-    items = rows_of(batch(), [0, 1, 2, 3, 4, 5, 8, 9])  # four items of the first domain, two of each other
+    rows = [0, 1, 2, 3, 4, 5, 8, 9]  # four items of the first domain, two of each other
+    items = Batch(*(values[rows] for values in batch()))
     logits = model.class_logits(items.x)
     rows = [items.d == domain for domain in range(3)]
     risk = torch.stack([cross_entropy(logits[row], items.y[row]) for row in rows]).mean()
@@ -392,25 +389,19 @@ def test_published_settings_are_settings(name):
 
 
 @pytest.mark.slow  # torchvision's import and a DenseNet-121: 10 s
-@pytest.mark.parametrize("kind", ["densenet121", "resnet18"])
-def test_backbones_are_torchvisions(kind):
+@pytest.mark.parametrize(("kind", "last"), [("densenet121", "classifier"), ("resnet18", "fc")])
+def test_backbones_are_torchvisions(kind, last):
     """torchvision's own network with our weights gives our features; NVAE on them decodes as usual."""
     import torchvision
 
     setting = {"shape": (3, 64, 64), "classes": 2, "domains": 3, "network": {"kind": kind, "width": 4}}
-    ours = ERM(**setting, generator=generator()).eval()
+    ours = ERM(**setting, generator=generator()).eval().encoder[0]
     with torch.random.fork_rng(devices=[]):
         theirs = getattr(torchvision.models, kind)(weights=None).eval()
-    body = ours.encoder[0].features.state_dict()
-    if kind == "densenet121":
-        theirs.features.load_state_dict({name.removeprefix("0."): value for name, value in body.items()})
-        theirs.classifier = torch.nn.Identity()
-    else:
-        names = [name for name, _ in theirs.named_children()]
-        own = {f"{names[int(name.split('.')[0])]}.{name.split('.', 1)[1]}": value for name, value in body.items()}
-        theirs.load_state_dict(own, strict=False)
-        theirs.fc = torch.nn.Identity()
+    setattr(theirs, last, torch.nn.Identity())
+    for value, weight in zip(theirs.state_dict().values(), ours.state_dict().values(), strict=True):
+        value.copy_(weight)
     x = batch((3, 64, 64)).x[:2]
     with torch.no_grad():
-        assert torch.allclose(ours.encoder[0](x), theirs(x), atol=1e-4)
+        torch.testing.assert_close(ours(x), theirs(x), rtol=0, atol=1e-4)
         assert NVAE(**setting, generator=generator()).eval()(x).shape == (2, 2)
