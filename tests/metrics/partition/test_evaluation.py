@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from scipy import integrate
 
 from infoscope.estimators import npeet
@@ -14,22 +13,22 @@ from infoscope.metrics.partition.evaluation import evaluate, holm
 from infoscope.metrics.partition.report import NullTest, compare
 from tests.refusals import refused
 
-LEAK = 0.6
+LEAK, N = 0.6, 500
 QUICK = {"resamples": 10, "permutations": 0}
 BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
 
 
-def sample(n, seed, leak=LEAK, noise=1.0):
+def sample(n, seed, leak=LEAK):
     """Two classes in two domains, independent: signs y and d, seen in Gaussian noise; some d leaks into z_y."""
     rng = np.random.default_rng(seed)
     y, d = rng.integers(0, 2, (2, n))
-    seen = lambda: noise * rng.normal(size=n)  # noqa: E731
-    z_y = np.column_stack([(2 * y - 1) + seen(), leak * (2 * d - 1) + seen()])
+    seen = rng.normal(size=(5, n))
+    z_y = np.column_stack([2 * y - 1 + seen[0], leak * (2 * d - 1) + seen[1]])
     blocks = {
         "z_y": z_y,
-        "z_x": rng.normal(size=(n, 1)),
-        "z_dy": (2 * (y ^ d) - 1) + seen(),
-        "z_d": (2 * d - 1) + seen(),
+        "z_x": seen[2],
+        "z_dy": 2 * (y ^ d) - 1 + seen[3],
+        "z_d": 2 * d - 1 + seen[4],
     }
     return blocks, y, d
 
@@ -46,7 +45,7 @@ def sign_information(amplitude):
 
 @pytest.fixture(scope="module")
 def case():
-    return sample(600, 0)
+    return sample(N, 0)
 
 
 @pytest.fixture(scope="module")
@@ -56,16 +55,6 @@ def report(case):
 
 def value(report, name, route="classifier"):
     return report.figures[route][name].value
-
-
-def test_a_notebook_folds_the_limits_and_draws_one_unit(report):
-    page = report._repr_html_()
-    assert page.index("Score unique") < page.index("<details>") < page.index("Not shown: anything about other")
-    ax = report.plot(Figure().subplots())
-    names = [text.get_text() for text in ax.get_yticklabels()]
-    assert "I(z_y;D|Y)" in names and ax.get_title() == "classifier, n = 600"
-    places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
-    np.testing.assert_allclose(places, [value(report, name) / np.log(2) for name in names])
 
 
 def test_both_routes_find_the_truth(report):
@@ -91,13 +80,9 @@ def test_terms_add_up_by_the_classifier(report):
         assert joint == pytest.approx(value(report, f"I({block};D)") + value(report, f"I({block};Y|D)"), abs=1e-12)
         co_information = value(report, f"I({block};Y)") - value(report, f"I({block};Y|D)")
         assert value(report, f"co-information({block};Y;D)") == pytest.approx(co_information, abs=1e-12)
-    for pair, (one, other) in {"I(Y;D)": ("H(Y)", "H(Y|D)"), "H(Y,D)": ("H(Y|D)", "H(D)")}.items():
-        sign = -1 if pair == "I(Y;D)" else 1
-        assert value(report, pair) == pytest.approx(value(report, one) + sign * value(report, other), abs=1e-12)
 
 
 def test_scores_follow_their_definitions(report):
-    """The definitions, computed from the table."""
     for route in ("neighbours", "classifier"):
         v, found = (lambda name: value(report, name, route)), report.scores(route)  # noqa: B023
         of_y = (v("I(z_y;Y|D)") - v("I(z_x,z_dy,z_d;Y|D)")) / v("H(Y|D)")
@@ -140,25 +125,24 @@ def test_leakage_is_shown_where_it_is(report):
 
 
 def test_copies_of_rows_add_no_information():
-    """Four near copies of 200 rows as groups: errors as of 200 rows, not of 800, and tests exchange within groups."""
-    blocks, y, d = sample(200, 2)
-    rng, four = np.random.default_rng(3), np.repeat(np.arange(200), 4)
-    copies = {name: np.asarray(b)[four] + 1e-3 * rng.normal(size=b[four].shape) for name, b in blocks.items()}
-    domains = np.where(np.arange(800) % 4 == 0, 1 - d[four], d[four])  # so that d varies within groups
+    """Four near copies of 100 rows as groups: errors as of 100 rows, not of 400, and tests exchange within groups."""
+    blocks, y, d = sample(100, 2)
+    rng, four = np.random.default_rng(3), np.repeat(np.arange(100), 4)
+    copies = {name: blocks[name][four] + 1e-3 * rng.normal(size=blocks[name][four].shape) for name in ("z_y", "z_x")}
+    domains = np.where(np.arange(400) % 4 == 0, 1 - d[four], d[four])  # so that d varies within groups
     grouped = evaluate(copies, y[four], domains, groups=four, resamples=10, permutations=3)
     single = evaluate(copies, y[four], domains, **QUICK)
-    assert grouped.groups == 200 and single.groups == 800
+    assert grouped.groups == 100 and single.groups == 400
     assert "within a group" in grouped.tests["I(z_x;D|Y)"].exchanged
     assert "whole groups" in grouped.tests["I(z_x;Y)"].exchanged
     name = "I(z_y;Y|D)"
     together, apart = (r.figures["classifier"][name].standard_error for r in (grouped, single))
     assert together / apart == pytest.approx(2, rel=0.25)  # copies are nearly equal: the square root of 4
-    assert (grouped.table()["groups"] == 200).all()
 
 
 def test_absent_and_constant_blocks():
-    blocks, y, d = sample(400, 4)
-    given = {"z_y": blocks["z_y"], "z_d": blocks["z_d"], "z_x": np.ones((400, 3)), "z_dy": None}
+    blocks, y, d = sample(200, 4)
+    given = {"z_y": blocks["z_y"], "z_d": blocks["z_d"], "z_x": np.ones((200, 3)), "z_dy": None}
     report = evaluate(SimpleNamespace(blocks=lambda: given), y, d, **QUICK)  # an object may give the blocks
     for route in ("neighbours", "classifier"):
         assert np.isnan(value(report, "I(z_dy;Y)", route))
@@ -228,7 +212,7 @@ def test_a_domain_determined_by_the_class():
 
 def test_models_are_compared_row_by_row(case, report):
     """The second model leaks less. It shares everything else, so the paired error is well below the unpaired one."""
-    a, b = report, evaluate(*sample(600, 0, leak=0.2), resamples=20, permutations=0)  # the same folds
+    a, b = report, evaluate(*sample(N, 0, leak=0.2), resamples=20, permutations=0)  # the same folds
     found = compare({"a": a, "b": b}).set_index("quantity")
     row = found.loc["I(z_y;D|Y)"]
     assert row["difference"] == pytest.approx(value(a, "I(z_y;D|Y)") - value(b, "I(z_y;D|Y)"))
@@ -239,17 +223,17 @@ def test_models_are_compared_row_by_row(case, report):
     assert "I(z_x;Y,D)" not in found.index and "H(Y)" not in found.index  # the same in both
     assert (found["p_holm"] >= found["p_value"]).all()
     assert compare({"a": a, "same": a}).empty
-    elsewhere = evaluate(*sample(120, 1), **QUICK)
+    elsewhere = replace(a, items=a.items._replace(y=1 - a.items.y))
     for reports, code in (({"a": a}, "range"), ({"a": a, "c": elsewhere}, "conflict")):
         with refused("reports", code):
             compare(reports)
 
 
 def test_same_seed_same_numbers_and_progress():
-    blocks, y, d = sample(120, 8)
-    steps = []
-    first = evaluate(blocks, y, d, resamples=10, permutations=3, progress=lambda done, what: steps.append((done, what)))
-    again = evaluate(blocks, y, d, resamples=10, permutations=3, generator=np.random.default_rng(0))
+    blocks, y, d = sample(80, 8)
+    settings, steps = {"resamples": 10, "permutations": 3}, []
+    first = evaluate({"z_y": blocks["z_y"]}, y, d, progress=lambda *at: steps.append(at), **settings)
+    again = evaluate({"z_y": blocks["z_y"]}, y, d, generator=np.random.default_rng(0), **settings)
     np.testing.assert_array_equal(first.table()["value"], again.table()["value"])
     shares = [done for done, _ in steps]
     assert shares == sorted(shares) and shares[-1] == pytest.approx(1)
@@ -257,12 +241,11 @@ def test_same_seed_same_numbers_and_progress():
 
 
 def test_a_report_is_a_table_and_words(report):
-    assert report.n == report.groups == 600 and report.settings["folds"] == 5
+    assert report.n == report.groups == N
     rows = report.table().set_index(["route", "quantity"])
     assert rows.loc[("classifier", "I(z_y;D|Y)"), "value"] == value(report, "I(z_y;D|Y)")
     assert np.isnan(rows.loc[("labels-as-numbers", "seed"), "standard_error"])
-    for words in ("Score unique", "Score seed", "it is there", ".72 w / m bits", "synergy prevails"):
-        assert words in report.summary()
+    assert "synergy prevails" in report.summary()
     with refused("route", "name"):
         report.scores("exact")
     printed = report.details["Every quantity and score"].set_index(["route", "quantity"])
@@ -288,12 +271,9 @@ def test_a_leak_has_an_interval_above_0(report, low, near, p, leak):
     figures["classifier"][names[1]] = Estimate(0.02 * bits, interval=(low * bits, 0.05 * bits))
     figures["neighbours"][names[1]] = Estimate(near * bits, 0.009 * bits)
     changed = replace(report, figures=figures, tests={names[1]: NullTest(p, p, "Y")})
-    first, *rest = str(changed).splitlines()
-    if leak is None:
-        assert first.startswith("No leak is detected: z_d carries at most 0.")
-    else:
-        assert first.startswith(f"Leak: z_d also carries {leak}") and first.endswith(" about Y given D.")
-        assert rest[0].startswith("What to do: ") and "ARGS" not in rest[0]
+    first = str(changed).splitlines()[0]
+    expected = "No leak is detected: z_d" if leak is None else f"Leak: z_d also carries {leak}"
+    assert first.startswith(expected)
 
 
 def test_holm():
