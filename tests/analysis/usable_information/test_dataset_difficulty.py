@@ -10,7 +10,6 @@ import pytest
 
 from analysis.common.tables import save
 from analysis.usable_information import dataset_difficulty
-from analysis.usable_information._items import WORDS, length_ranges, shortened
 from analysis.usable_information._runs import over_seeds, paired
 from infoscope.metrics.v_information.pvi import threshold_window
 from tests.analysis.pictures import drawn, numbers
@@ -18,7 +17,7 @@ from tests.analysis.pictures import drawn, numbers
 ANALYSIS = dataset_difficulty.ANALYSIS
 CLASSES = ("contradiction", "entailment", "neutral")
 LEVELS = {"std": 1.1, "shuffled": 1.0, "hypothesis": 0.5}  # mean PVI, bits
-CLAIM = "HYPOTHESIS: All of this can be read."
+MEANS = {"v_information_bits": "pvi_bits", "H_yb": "H_yb", "H_yxb": "H_yxb", "accuracy": "correct"}
 SIZES = {"snli": 3.0, "mnli-dev": 2.0, "cola": 1.0}  # what the levels are multiplied by, in thirds
 
 
@@ -26,17 +25,26 @@ def items_of(data, transformation, seed, n=300):
     """Items in groups of three; predictions as the window of three even classes allows them, or of two."""
     draws = np.random.default_rng([seed, *data.encode(), *transformation.encode()])
     labels = CLASSES if data != "cola" else ("acceptable", "unacceptable")
-    label = np.array(labels)[np.arange(n) % len(labels)]
+    place = np.arange(n)
+    label = np.array(labels)[place % len(labels)]
     hardness = np.random.default_rng(1).normal(size=n)  # the same for all inputs
     entropy = math.log2(len(labels))
     bits = LEVELS[transformation] * SIZES[data] / 3 + 0.3 * hardness + 0.02 * draws.normal(size=n)
     bits = np.minimum(bits, entropy)
     low, high = threshold_window(entropy, len(labels))
-    table = pd.DataFrame({"label": label, "pvi_bits": bits, "H_yb": entropy, "H_yxb": entropy - bits, "fold": 0,
-                          "predicted": label, "correct": bits > (low + high) / 2, "id": np.arange(n).astype(str),
-                          "group": np.arange(n) // 3, "text": [f"{transformation} text {i}" for i in range(n)],
-                          "length": 4 + np.arange(n) % 9})  # fmt: skip
-    return table.assign(overlap=np.arange(n) // 3 % 14, overlap_share=0.5) if data != "cola" else table
+    predicted = dict(label=label, predicted=label, pvi_bits=bits, H_yb=entropy, H_yxb=entropy - bits, fold=0)
+    text = [f"{transformation} text {i}" for i in place]
+    about = dict(id=place.astype(str), group=place // 3, text=text, length=4 + place % 9)
+    table = pd.DataFrame(predicted | about | dict(correct=bits > (low + high) / 2))
+    return table.assign(overlap=place // 3 % 14, overlap_share=0.5) if data != "cola" else table
+
+
+def figures_of(table):
+    """What a run records of its items."""
+    figures = {name: table[column].mean() for name, column in MEANS.items()}
+    errors = {f"{name}_error": 0.02 for name in MEANS}
+    of_all = dict(expected_calibration_error=0.05, best_temperature=1.2, floored=3.0, n=300, groups=100)
+    return figures | errors | of_all
 
 
 @pytest.fixture
@@ -57,13 +65,8 @@ def store(monkeypatch):
         for kind in LEVELS if data != "cola" else ("std", "shuffled"):
             for seed in (0, 1):
                 table = items_of(data, kind, seed)
-                figures = {"v_information_bits": table["pvi_bits"].mean(), "v_information_bits_error": 0.02,
-                           "H_yb": table["H_yb"].mean(), "H_yb_error": 0.01, "H_yxb": table["H_yxb"].mean(),
-                           "H_yxb_error": 0.02, "accuracy": table["correct"].mean(), "accuracy_error": 0.02,
-                           "expected_calibration_error": 0.05, "best_temperature": 1.2, "floored": 3.0 * seed,
-                           "n": 300, "groups": 100}  # fmt: skip
                 explained = {"artefacts": 50, "artefact_texts": 50.0} if kind == "hypothesis" else {}
-                run = add(data=data, transformation=kind, seed=seed, **figures, **explained)
+                run = add(data=data, transformation=kind, seed=seed, **figures_of(table), **explained)
                 tables[run, "items"] = table
                 tables[run, "artefacts"] = pd.DataFrame(
                     {"token": ["nobody", "rare", "the"], "code": 0, "mean_bits": [0.9, 2.0, 0.1], "label": CLASSES[0],
@@ -82,6 +85,11 @@ def analysed(runs, *words):
     return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments(list(words)))}
 
 
+@pytest.fixture
+def information(store):
+    return analysed(store[0])["information"]
+
+
 def test_every_table_and_figure_is_there_and_can_be_saved(store, tmp_path):
     results = analysed(store[0])
     tables = ["hardest", "transformations", "artefacts"]
@@ -92,7 +100,7 @@ def test_every_table_and_figure_is_there_and_can_be_saved(store, tmp_path):
         assert all("nan" not in str(value) for value in result.text.to_numpy().ravel()), result.name
 
 
-def test_few_pairs_by_shared_tokens_are_shown_and_not_compared(store):
+def test_few_pairs_by_shared_tokens_are_not_compared(store):
     runs, tables = store
     for place, table in tables.items():
         if "overlap" in table:
@@ -100,37 +108,29 @@ def test_few_pairs_by_shared_tokens_are_shown_and_not_compared(store):
     assert analysed(runs)["overlap"].caption.startswith("No number of shared tokens")
 
 
-def test_means_over_seeds_have_the_error_of_items_and_of_trainings(store):
-    figures = analysed(store[0])["information"].figures.set_index(["data", "transformation"])
+def test_means_over_seeds_have_the_error_of_items_and_of_trainings(information):
+    figures = information.figures.set_index(["data", "transformation"])
     row = figures.loc["snli", "std"]
     values = [items_of("snli", "std", seed)["pvi_bits"].mean() for seed in (0, 1)]
     assert row["v_information_bits"] == pytest.approx(np.mean(values)) and row["runs"] == 2
     spread = np.std(values, ddof=1) / math.sqrt(2)
     assert row["v_information_bits_error"] == pytest.approx(math.hypot(0.02, spread))
-    one = over_seeds([0.3], [0.04], 10)
-    assert one == (0.3, 0.04, 10, 1)
+    assert over_seeds([0.3], [0.04], 10) == (0.3, 0.04, 10, 1)
 
 
-def test_published_figures_stand_beside_and_are_said_not_to_compare(store):
-    result = analysed(store[0])["information"]
-    figures = result.figures.set_index(["data", "transformation"])
-    assert figures.loc["snli", "std"]["paper_bits"] == pytest.approx(1.1873)
-    assert figures.loc["snli", "hypothesis"]["paper_bits"] == pytest.approx(0.5704)
-    assert figures.loc["cola", "std"]["paper_bits"] == pytest.approx(0.339)
-    assert figures.loc["mnli-dev", "std"]["paper_bits"] == pytest.approx(0.9324)
-    assert "epochs (3 for 2)" in result.caption
-    bert = store[0].assign(family="hub:bert-base-cased", epochs=2)
-    bert = bert[bert["data"].isin(["snli", "cola"]) & (bert["study"] == "difficulty")]
-    assert "published setting" in analysed(bert)["information"].caption
+def test_published_figures_stand_beside(information):
+    figures = information.figures.set_index(["data", "transformation"])["paper_bits"]
+    published = {("snli", "std"): 1.1873, ("snli", "hypothesis"): 0.5704, ("cola", "std"): 0.339}
+    for place, bits in published.items():
+        assert figures[place] == pytest.approx(bits)
+    assert "epochs (3 for 2)" in information.caption  # said not to compare
 
 
 def test_claims_follow_from_the_figures(store, verdicts):
     found = verdicts(analysed(store[0]).values())
-    for words in (
-        ("MultiNLI", "than SNLI"), ("SNLI", "hypothesis only carries"), ("SNLI", "shuffled carries"),
-        ("SNLI", "falls again"), ("SNLI", "than accuracy"), ("from arithmetic",),
-    ):  # fmt: skip
-        assert found.of(*words) == {"confirmed"}, words
+    for words in ("hypothesis only carries", "shuffled carries", "falls again", "than accuracy"):
+        assert found.of("SNLI", words) == {"confirmed"}, words
+    assert found.of("MultiNLI", "than SNLI") == {"confirmed"} == found.of("from arithmetic")
 
 
 def test_an_item_that_arithmetic_forbids_is_found(store):
@@ -153,25 +153,15 @@ def test_the_hardest_come_first_and_rare_tokens_are_not_shown(store):
 
 
 def test_items_by_length(store):
-    result = analysed(store[0])["length"]
-    own = result.figures[(result.figures["data"] == "snli") & (result.figures["label"] == "all")]
+    figures = analysed(store[0])["length"].figures
+    own = figures[figures["data"] == "snli"]
+    every, by_class = own[own["label"] == "all"], own[own["label"] != "all"]
+    assert every["range"].astype(str).tolist() == ["4 to 5", "6 to 7", "8 to 9", "10 to 11", "12"]
+    assert every["n"].sum() == by_class["n"].sum() == 300
     table = items_of("snli", "std", 0)
-    assert own["n"].sum() == 300 and own["range"].astype(str).tolist() == [
-        "4 to 5", "6 to 7", "8 to 9", "10 to 11", "12",
-    ]  # fmt: skip
     shortest = table[table["length"] <= 5]
-    assert own["mean_bits"].iloc[0] == pytest.approx(shortest["pvi_bits"].mean())
-    assert own["mean_length"].iloc[0] == pytest.approx(shortest["length"].mean())
-    by_class = result.figures[(result.figures["data"] == "snli") & (result.figures["label"] != "all")]
-    assert by_class["n"].sum() == 300
-    assert set(length_ranges(pd.Series([7, 7, 7]))) == {"7"}
-
-
-def test_a_long_pair_keeps_its_hypothesis():
-    text = f"PREMISE: {'word ' * 60}end. {CLAIM}"
-    assert shortened(text).endswith(f" ... {CLAIM}") and len(shortened(text)) <= WORDS + 4
-    assert shortened("A short one.") == "A short one."
-    assert shortened("x" * 400) == "x" * WORDS + " ..."
+    assert every["mean_bits"].iloc[0] == pytest.approx(shortest["pvi_bits"].mean())
+    assert every["mean_length"].iloc[0] == pytest.approx(shortest["length"].mean())
 
 
 def test_differences_are_paired_by_item(store):
