@@ -30,7 +30,7 @@ from infoscope.metrics.v_information.difficulty import token_artefacts
 from infoscope.metrics.v_information.label_errors import detection, flip_labels, label_scores
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.metrics.v_information.measures import estimate
-from infoscope.metrics.v_information.pvi import slices, threshold_window
+from infoscope.metrics.v_information.pvi import threshold_window
 from infoscope.metrics.v_information.structure import edge_auc, maximum_arborescence, weights_by, wrong_edges
 from tests.metrics.test_decodable import NoisyBits
 from tests.refusals import refused
@@ -49,13 +49,8 @@ SERIES = [
     *((partial(correlation, np.array(x), np.arange(2)), "x and y", "length") for x in ([1, 2], [1, 2, 3])),
     (partial(correlation, np.ones(3), np.arange(3)), "x", "constant"),
     (partial(audit, len, y=["images"]), "y", "name"),
-    (partial(audit, len, n=10), "n", "range"),
-    (partial(audit, len, repeats=1), "repeats", "range"),
-    (partial(audit, len, generator=1), "generator", "type"),
     (partial(decodable_information_of_items, Z, np.arange(100) % 3, [0.1], 2), "labels", "type"),
     *((partial(of_items, crossovers=[bad]), "crossovers", "range") for bad in (0.6, math.nan)),
-    (partial(of_items, sources=0), "sources", "range"),
-    (partial(of_sources, folds=[(source, source)]), "folds", "range"),
     (partial(of_sources, decoder="tree"), "decoder", "name"),
     (partial(of_sources, folds=[(wider, source)] * 2, shared=True), "shared", "length"),
     (partial(of_sources, samples=1), "held-out labels", "invalid"),
@@ -67,16 +62,11 @@ beta, factor = (partial(score, CODES) for score in (beta_vae_score, factor_vae_s
 DISENTANGLEMENT = [
     (partial(factor_vae_score, CODES[:250], FACTORS[:250], "uni-bound"), "factors", "few"),
     (partial(beta, RARE), "factors", "few"),
-    (partial(beta, FACTORS, "mine"), "preset", "name"),
     (partial(factor, FACTORS[:, :1]), "factors", "shape"),
-    (partial(factor, FACTORS * [1, 0]), "factors", "constant"),
     *((partial(factor, bad), "factors", "type") for bad in (CODES, FACTORS.astype(str), None)),
-    (partial(beta_vae_score, np.where(CODES == 2, np.nan, CODES), FACTORS), "representation", "missing"),
     (partial(beta_vae_score, CODES[:10], FACTORS), "representation", "shape"),
     (partial(beta, FACTORS, categorical=(2,)), "categorical", "range"),
     (partial(sap, CODES[:, :1], FACTORS), "representation", "shape"),
-    (partial(sap, CODES, FACTORS, "both"), "kind", "type"),
-    (partial(dci, CODES, FACTORS, halvings=0), "halvings", "range"),
     (partial(dci, lambda items: CODES[items], FACTORS), "representation", "type"),
 ]
 
@@ -92,37 +82,29 @@ def information(pointwise, entropy=(1.0, 1.0)):
 
 
 INFORMATION = [
-    (partial(from_arrays, Z, Y, "bins"), "method", "name"),
     (partial(from_arrays, np.ones((100, 2)), Y), "representation", "constant"),
     (partial(from_arrays, Z, np.r_[5, Y[1:]]), "factors", "few"),
     (partial(from_arrays, Z, Y, factor_names=("a", "b")), "factor_names", "length"),
-    (partial(from_arrays, Z, Y, groups=np.arange(5)), "groups", "length"),
     *((partial(redundancy_attack, GAUSSIAN, bad), "alpha", "range") for bad in (-1, "strong")),
     (partial(redundancy_attack, CategoricalPosterior(np.full((4, 2), 0.5)), 1.0), "z", "invalid"),
     (partial(redundancy_attack, ProductPosterior(GAUSSIAN, NAMED), 1.0), "z", "invalid"),
     (partial(measure, np.zeros(5, int)), "factors", "shape"),
     (partial(measure, np.zeros((5, 1))), "factors", "range"),
     (partial(measure, np.zeros((5, 1), int), factor_names=("a", "b")), "factor_names", "shape"),
-    (partial(measure, np.zeros((5, 1), int), 1), "draws", "range"),
     (partial(exact.factor_information, Z[:5], np.zeros((5, 1), int)), "posterior", "type"),
     (partial(GaussianPosterior, ONE, [[1, 1], [1, 0], [1, 1]]), "scale", "range"),
     (partial(GaussianPosterior, ONE, np.ones((2, 2))), "scale", "shape"),
-    (partial(GaussianPosterior, [[np.nan, 1]], [[1, 1]]), "mean", "missing"),
     (partial(GaussianPosterior, ONE, ONE, ["a"]), "latents", "invalid"),
     (partial(CategoricalPosterior, [[0.5, 0.4]]), "probability", "range"),
-    (partial(CategoricalPosterior, [[1.0]]), "probability", "shape"),
     (partial(FullGaussianPosterior, ONE[:1], [[[1, 0.5], [0, 1]]]), "covariance", "invalid"),
     (partial(FullGaussianPosterior, ONE[:1], [[[1, 2], [2, 1]]]), "covariance", "range"),
-    (partial(FullGaussianPosterior, ONE, ONE), "covariance", "shape"),
     (partial(ProductPosterior, GAUSSIAN, GaussianPosterior(ONE, ONE)), "parts", "invalid"),
     (partial(ProductPosterior, GAUSSIAN, GAUSSIAN), "latents", "conflict"),
     (partial(information, np.full((4, 2, 5), np.nan)), "alone", "missing"),
     (information(np.zeros((9, 2, 5)), (1.0, 0.0)).unibound, "factor 'y1'", "range"),
     (partial(information(np.zeros((9, 2, 5))).aggregated, "best"), "latent", "name"),
     (information(np.zeros((9, 2, 3))).mig, "latents", "few"),
-    (partial(toy.exact, "both", 3, 0.1), "attack", "name"),
     (partial(toy.exact, "none", 3, 0), "noise", "range"),
-    (partial(toy.exact, "none", 1, 0.1), "factors", "range"),
     (partial(toy.exact, "synergy", 3, 0.1, -1.0), "alpha", "range"),
     (partial(toy.sampled, "synergy", 3, 0.1, np.inf), "alpha", "range"),
     (toy.exact("none", 3, 0.1).unibound, "factor 'y0'", "range"),
@@ -133,15 +115,10 @@ SCALES = {"z_y": np.ones((100, 2)), "z_d": np.ones((100, 2))}
 of_density = partial(evaluate_posterior, **{"means": {"z_y": Z, "z_d": Z}, "scales": SCALES, "y": Y, "d": D})
 PARTITION = [
     *((partial(partitioned, blocks=bad), "blocks", "name") for bad in ({"z_q": Z}, {"z_y": None})),
-    (partial(partitioned, blocks=3), "blocks", "type"),
     (partial(partitioned, y=NONE), "y", "constant"),
-    (partial(partitioned, d=D[:50]), "d", "length"),
     (partial(partitioned, k=50), "k", "range"),
-    (partial(partitioned, folds=2), "folds", "range"),
     (partial(of_density, scales={"z_y": SCALES["z_y"]}), "scales", "invalid"),
     (partial(of_density, scales=SCALES | {"z_y": np.zeros((100, 2))}), "scale", "range"),
-    (partial(of_density, scales=SCALES | {"z_y": np.ones((100, 1))}), "scale", "shape"),
-    (partial(of_density, draws=1), "draws", "range"),
     (partial(of_density, y=NONE), "y", "constant"),
 ]
 
@@ -153,12 +130,9 @@ PID = [
     (partial(pid.gaussian, SUM, 0, 1, 2), "target", "constant"),
     (partial(pid.gaussian, [[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 0, 1, 2), "covariance", "range"),
     (partial(pid.gaussian, np.triu(NORMAL), 0, 1, 2), "covariance", "conflict"),
-    (partial(pid.gaussian, NORMAL[:2], 0, 1, 2), "covariance", "shape"),
     (partial(pid.gaussian, NORMAL, 0, 0, 2), "a, b, target", "conflict"),
-    (partial(pid.gaussian_from_arrays, A, A, A, margins="raw"), "margins", "name"),
     (partial(pid.gaussian_from_arrays, BITS, A, A), "a", "type"),
     (partial(pid.gaussian_from_arrays, A, A, A[:8]), None, "length"),
-    (partial(pid.discrete_information, np.full((2, 2), 0.25)), "table", "shape"),
     (partial(pid.broja, SAME * 2), "table", "range"),
     (partial(pid.broja, SAME, tolerance=1e-40), "tolerance", "range"),
     (partial(pid.bounds, 1.0, np.nan, 2.0), "i_target_b", "missing"),
@@ -171,46 +145,31 @@ found = partial(detection, pd.DataFrame({"s": [1.0, 2.0]}), [True, False])
 tree = maximum_arborescence
 hidden = partial(hide, Z[:4], against=Network())
 V_INFORMATION = [
-    (partial(measured, estimator="oracle"), "estimator", "name"),
-    (partial(measured, folds=2), "folds", "range"),
     (partial(measured, test=ONES), "test", "conflict"),
     (partial(measured, estimator="held-out", test=ONES), "test", "type"),
     (partial(measured, estimator="held-out", test=np.arange(100) < 9, groups=NONE), "test", "range"),
-    (partial(measured, floor=0.5), "floor", "range"),
     (partial(measured, y=NONE), "y", "constant"),
     (partial(measured, y=np.r_[NONE[1:], 1]), "labels", "few"),
     (partial(measured, estimator="in-sample", family=Table(), x=Y, delta=0.5), "delta", "range"),
     (partial(measured, family=Gaussian(), y=np.zeros(100)), "y", "constant"),
     (partial(measured, given=A[:30]), "given", "length"),
     (partial(measured, given=np.arange(100)), "given", "type"),
-    (partial(slices, pd.DataFrame({"pvi_bits": A}), "size"), "by", "name"),
-    (partial(threshold_window, 1.0, 1), "classes", "range"),
     (partial(threshold_window, [1.0, -0.1], 2), "null_entropy_bits", "range"),
     (partial(tokens, ["a"], [0]), "least_frequency", "range"),
-    (partial(tokens, ["a"], [0, 1]), "codes", "shape"),
     (partial(tokens, ["a b"] * 6, np.arange(6) % 2), "predictor", "range"),
-    (partial(flip_labels, [0, 1], 0.0, generator(0)), "share", "range"),
     (partial(flip_labels, [1, 1], 0.5, generator(0)), "labels", "constant"),
-    (partial(flip_labels, [0, 1], 0.5, generator(0), "salt"), "noise", "name"),
     (partial(detection, pd.DataFrame({"s": [1.0, 2.0]}), [True, True]), "flipped", "shape"),
-    (partial(detection, pd.DataFrame({"s": [1.0, np.nan]}), [True, False]), "scores", "missing"),
     (partial(found, at=[3]), "at", "range"),
     (partial(label_scores, Logistic(), np.zeros((3, 1)), np.zeros(3, dtype=int)), "y", "constant"),
-    (partial(label_scores, Network(), np.eye(4), np.arange(4.0)), "y", "type"),
     (partial(usable_leakage, {}, {"u": [0, 1]}, {"t": Table()}), "blocks", "few"),
     (partial(hidden, u=[0, 0, 0, 0]), "u", "constant"),
-    (partial(hidden, u=[0, 1, 0]), "u", "length"),
     (partial(hidden, u=[0.1, 0.2, 0.3, 0.4]), "u", "type"),
-    (partial(hidden, u=[0, 1, 0, 1], strength=-1.0), "strength", "range"),
-    (partial(tree, np.zeros((2, 3))), "weights", "shape"),
     (partial(tree, [[0, np.nan], [1, 0]]), "weights", "type"),
     *((partial(tree, np.zeros((2, 2)), root=bad), "root", "range") for bad in (2, True)),
     *((partial(wrong_edges, bad, [-1, 0, 0]), "parents", "range") for bad in ([-1, 2, 1], [-1, 7, 0], [-1, -2, 0])),
     (partial(wrong_edges, [-1, 0], [-1, 0, 0]), "parents and truth", "length"),
     (partial(edge_auc, np.zeros((2, 2)), np.zeros((2, 2))), "adjacency", "constant"),
-    (partial(weights_by, Gaussian(), np.zeros((5, 1))), "variables", "range"),
     (partial(weights_by, Gaussian(), [np.arange(9.0), np.arange(8.0)]), "x", "length"),
-    (partial(weights_by, Gaussian(), np.ones((9, 2)), "guess"), "estimator", "name"),
 ]
 
 

@@ -33,16 +33,6 @@ def test_xor_is_synergy(options):
 
 
 @pytest.mark.parametrize("options", METHODS)
-def test_a_copy_is_redundancy(options):
-    z, _ = two_bits(1000, np.bitwise_and)
-    y = z[:, 0].astype(int)
-    found = from_arrays(np.repeat(z[:, :1], 2, axis=1), y, categorical=(0, 1), **options)
-    assert found.alone == pytest.approx(np.full((1, 2), LN2), abs=0.01)
-    bounds = found.aggregated("alone")
-    assert bounds.redundant_low.value == pytest.approx(1.0, abs=0.02) and bounds.unique_high.value < 0.01
-
-
-@pytest.mark.parametrize("options", METHODS)
 def test_and_gate(options):
     """I(y; one) = H(1/4) - H(1/2) / 2 = 0.3113 bits, I(y; both) = H(1/4) = 0.8113 bits."""
     z, y = two_bits(1600, np.bitwise_and)

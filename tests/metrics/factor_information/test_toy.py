@@ -81,10 +81,3 @@ def test_draws_agree_with_closed_forms(factors):
         errors = np.sqrt(np.square(found.deviations).sum(axis=0))
         assert (np.abs(found.parts - truth.parts) <= 5.2 * errors + 1e-9).all(), kind
         assert found.latents == truth.latents and found.n == 3000
-
-
-def test_unibound_is_never_above_mig():
-    """All other latents together have at least the information of the second-best one."""
-    for factors, kind, alpha in itertools.product(range(2, 8), KINDS, (0.0, 0.3, 1.0, 10.0)):
-        found = toy.exact(kind, factors, 0.3, alpha)
-        assert found.unibound(False).value <= found.mig(False).value + 1e-12

@@ -90,8 +90,8 @@ def test_sign_of_co_information(gate, bits):
     z = {"xor": y ^ d, "copy": y, "and": y & d, "nothing": 0 * y}[gate]
     report = enumerate_outcomes({"z_dy": z}, y, d)
     assert quantity(report, "co-information(z_dy;Y;D)") / BIT == pytest.approx(bits, abs=1e-6)
-    words = {"xor": "synergy prevails", "copy": "redundancy prevails", "and": "synergy prevails", "nothing": "neither"}
-    assert words[gate] in report.summary()
+    words = "neither" if bits == 0 else "redundancy prevails" if bits > 0 else "synergy prevails"
+    assert words in report.summary()
 
 
 def test_redundancy_and_synergy_of_z_dy():
@@ -115,7 +115,7 @@ def random_distribution(seed):
     return enumerate_outcomes(dict(zip(names, blocks, strict=True)), y, d, rng.dirichlet(np.full(len(y), 0.1)))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_identities_that_hold_for_every_distribution(seed):
     report = random_distribution(seed)
     low = -min(quantity(report, "H(Y|D)"), quantity(report, "H(D|Y)"))

@@ -5,7 +5,6 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from infoscope.estimators.columns import Continuous
 from infoscope.metrics import pid
 from infoscope.metrics.factor_information import toy
 
@@ -48,7 +47,7 @@ def least_over_contractions(h_a, h_b):
 
 @pytest.mark.parametrize(
     "target, a, b, scale",
-    [(1, 1, 1, 1.0), (1, 3, 2, 1.0), (2, 2, 2, 1.0), (3, 2, 4, 1.0), (4, 2, 2, 1.0), (5, 5, 5, 2.0), (2, 5, 5, 30.0)],
+    [(1, 1, 1, 1.0), (3, 2, 4, 1.0), (4, 2, 2, 1.0), (2, 5, 5, 30.0)],
 )
 def test_the_union_is_the_least_over_all_contractions(target, a, b, scale):
     h_a, h_b, noise = random_channels(7, target, a, b, scale)
@@ -168,9 +167,3 @@ def test_ranks_do_not_depend_on_monotone_maps():
     again = pid.gaussian_from_arrays(np.exp(a), b**3, target, margins="rank")
     assert again[:4] == pytest.approx(found[:4])
     assert "rank-normal" in found.redundant.method and found.redundant.n == 300
-
-
-def test_wrapped_rows_are_the_same():
-    rows = np.arange(9.0)
-    wrapped = pid.gaussian_from_arrays(Continuous(rows), [Continuous(rows**2)], rows**3, blocks=8)
-    assert wrapped[:4] == pid.gaussian_from_arrays(rows, rows**2, rows**3, blocks=8)[:4]

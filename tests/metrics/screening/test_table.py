@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from infoscope import examples
-from infoscope.estimators import Angle, Discrete, estimate
+from infoscope.estimators import Angle, estimate
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import screen
 from infoscope.metrics.screening.table import _notes_of_readings
@@ -33,7 +33,7 @@ ANGLES = {"hour": 24.0}
 
 
 def screened(table, target="y", **settings):
-    return screen(table, target, **{"angles": ANGLES, "processes": 1, "rows": 100} | settings)
+    return screen(table, target, **{"angles": ANGLES, "processes": 1, "rows": 40} | settings)
 
 
 @pytest.fixture(scope="module")
@@ -58,14 +58,15 @@ def test_dependent_columns_are_found_and_redundant_ones_not_chosen(found):
     assert rows["kind"].to_dict() == {
         "a": "number", "blurred": "number", "b": "whole number", "site": "category", "hour": "angle", "none": "number",
     }  # fmt: skip
-    assert (rows["rows_read"] == 100).all() and (rows["n"] == N).all()
+    assert (rows["rows_read"] == 40).all() and (rows["n"] == N).all()
+    assert (rows["dependent"] == (rows["q"] <= 0.05)).all()
 
 
-@pytest.mark.parametrize("name", ["genes", "spikes", "survey"])
+@pytest.mark.parametrize("name", ["spikes", "survey"])
 def test_examples(name):
     truth = examples.TRUTH[name]
     angles = {"orientation": 180.0} if name == "spikes" else {}
-    found = screen(examples.load(name), truth.target, truth.groups or None, angles=angles, rows=50)
+    found = screen(examples.load(name), truth.target, truth.groups or None, angles=angles, rows=20)
     assert set(found.relevant) == set(truth.relevant)
     assert set(truth.direct) <= set(found.chosen)
 
@@ -85,10 +86,10 @@ def test_every_pair():
     dependent = found.table.loc[found.table["dependent"], ["column", "with"]]
     expected = {("a", "blurred"), ("a", "y"), ("b", "y"), ("blurred", "y"), ("hour", "y")}
     assert set(dependent.itertuples(index=False, name=None)) == expected
-    assert found.clusters and {"a", "blurred"} <= set(found.clusters[0])
+    assert any({"a", "blurred"} <= set(cluster) for cluster in found.clusters)
 
 
-def test_order_names_units_and_increasing_maps_change_no_p_value(found):
+def test_order_names_units_and_increasing_maps_of_columns_change_no_p_value(found):
     changed = TABLE[TABLE.columns[::-1]].assign(
         a=np.exp(TABLE["a"]),
         none=1e6 * TABLE["none"] - 3,
@@ -96,51 +97,41 @@ def test_order_names_units_and_increasing_maps_change_no_p_value(found):
         hour=TABLE["hour"] * 15,
         y=TABLE["y"] ** 3,
     )
-    other = screened(changed, angles={"hour": 360.0})
+    moved = changed.iloc[np.random.default_rng(1).permutation(N)].reset_index(drop=True)
+    other = screened(moved, angles={"hour": 360.0})
     np.testing.assert_allclose(p_values(other), p_values(found), rtol=1e-6)
     assert set(other.chosen) == set(found.chosen)
 
 
-def test_order_of_rows_changes_no_p_value(found):
-    rng = np.random.default_rng(1)
-    moved = screened(TABLE.iloc[rng.permutation(N)].reset_index(drop=True))
-    np.testing.assert_allclose(p_values(moved), p_values(found), rtol=1e-6)
-    assert moved.chosen == found.chosen
+FEW = TABLE[["a", "hour", "none", "y"]]
 
 
 @pytest.mark.parametrize(
     "table",
     [
-        pl.from_pandas(TABLE),
-        pa.Table.from_pandas(TABLE),
-        {name: TABLE[name].to_numpy() for name in TABLE} | {"hour": Angle(HOUR, 24)},
-        {name: TABLE[name].tolist() for name in TABLE},
+        pl.from_pandas(FEW),
+        pa.Table.from_pandas(FEW),
+        {name: FEW[name].to_numpy() for name in FEW} | {"hour": Angle(HOUR, 24)},
+        FEW.to_dict("list"),
     ],
     ids=["polars", "pyarrow", "wrapped", "lists"],
 )
-def test_tables_of_every_library_give_the_same(table, found):
+def test_tables_of_every_library_give_the_same(table):
     wrapped = isinstance(table, dict) and isinstance(table["hour"], Angle)
     other = screened(table, angles={} if wrapped else ANGLES)
-    pd.testing.assert_frame_equal(other.table, found.table)
-
-
-def test_an_array_has_numbered_columns():
-    found = screen(TABLE[["a", "none", "y"]].to_numpy(), "2", rows=100, processes=1)
-    assert found.relevant == ["0"]
+    pd.testing.assert_frame_equal(other.table, screened(FEW).table)
 
 
 def test_missing_values_are_left_out_by_pair():
-    holed = TABLE.assign(a=TABLE["a"].where(np.arange(N) % 7 != 0), site=TABLE["site"].where(np.arange(N) % 5 != 0))
-    found = figures(screened(holed, rows=None))
-    for name in ("a", "site"):
-        complete = figures(screened(holed[[name, "y"]].dropna().reset_index(drop=True), rows=None, angles={}))
-        one, other = (table.loc[(name, "y")] for table in (found, complete))
-        columns = ["p", "n", "bits", "low_bits", "high_bits", "rows_read"]
-        np.testing.assert_allclose(one[columns].astype(float), other[columns].astype(float), rtol=1e-9)
-        assert one["grade"] == other["grade"] and one["n"] == holed[name].notna().sum()
-    pairs = figures(screened(holed, None))
-    both = holed[["a", "site"]].dropna()
-    assert pairs.loc[("a", "site"), "n"] == len(both)
+    holed = TABLE[["a", "site", "y"]]
+    holed = holed.assign(a=TABLE["a"].where(np.arange(N) % 7 != 0), site=TABLE["site"].where(np.arange(N) % 5 != 0))
+    found = figures(screened(holed, None, angles={}))
+    columns = ["p", "n", "bits", "low_bits", "high_bits", "rows_read"]
+    for pair in (("a", "y"), ("site", "y"), ("a", "site")):
+        complete = holed[list(pair)].dropna().reset_index(drop=True)
+        expected = figures(screened(complete, None, angles={})).loc[pair, columns]
+        assert expected["n"] == len(complete)
+        np.testing.assert_allclose(found.loc[pair, ["p", "n"]].astype(float), expected[["p", "n"]].astype(float))
 
 
 def test_columns_with_many_holes_are_not_offered_to_the_choice():
@@ -173,16 +164,11 @@ def test_pairs_of_few_known_rows_are_left_out_with_a_note():
 
 def test_groups_are_a_name_or_an_array():
     home = np.repeat(np.arange(N // 2), 2)
-    named, given = screened(TABLE.assign(home=home), groups="home"), screened(TABLE, groups=home)
+    named, given = screened(FEW.assign(home=home), groups="home"), screened(FEW, groups=home)
     pd.testing.assert_frame_equal(named.table, given.table)
     assert named.groups == N // 2
-    alone = screened(TABLE, groups=np.arange(N))
+    alone = screened(FEW, groups=np.arange(N))
     assert alone.groups == 0
-
-
-def test_the_level_is_that_of_q(found):
-    assert (found.table["dependent"] == (found.table["q"] <= 0.05)).all()
-    assert set(screened(TABLE, level=1e-9).relevant) <= set(found.relevant)
 
 
 def test_progress_is_reported_from_the_start_to_the_end_also_of_the_choice():
@@ -199,14 +185,11 @@ def test_progress_is_reported_from_the_start_to_the_end_also_of_the_choice():
 
 def test_rows_in_sequence_are_called_neither_dependent_nor_independent():
     rng = np.random.default_rng(0)
-    walks = rng.normal(size=(600, 3)).cumsum(axis=0)
-    table = pd.DataFrame(walks, columns=["u", "v", "y"])
-    for target in ("y", None):
-        found = screen(table, target, rows=200, processes=1)
-        assert found.series == len(found.table) and not found.table["dependent"].any()
-        assert found.table[["p", "q"]].isna().all(axis=None) and found.relevant == found.chosen == []
-        assert found.answers[0].startswith("Rows follow one another, so p-values do not hold")
-        assert found.text["q"].tolist() == [""] * len(found.table)
+    table = pd.DataFrame(rng.normal(size=(600, 3)).cumsum(axis=0), columns=["u", "v", "y"])
+    found = screen(table, "y", rows=200, processes=1)
+    assert found.series == len(found.table) and not found.table["dependent"].any()
+    assert found.table[["p", "q"]].isna().all(axis=None) and found.relevant == found.chosen == []
+    assert found.answers[0].startswith("Rows follow one another, so p-values do not hold")
     table["iid"] = rng.normal(size=600)
     table["copy"] = table["iid"] + rng.normal(size=600)
     mixed = screen(table, None, rows=200, processes=1)
@@ -217,13 +200,13 @@ def test_a_copy_of_a_label_adds_at_most_its_entropy():
     rng = np.random.default_rng(0)
     label = rng.integers(0, 2, 300)
     table = pd.DataFrame({"copy": np.where(label, "yes", "no"), "x": label + rng.normal(size=300), "label": label})
-    rows = screen(table, "label", rows=100, processes=1).table.set_index("column")
+    rows = screen(table, "label", rows=40, processes=1).table.set_index("column")
     assert rows.loc["copy", "adds_bits"] <= 1 and rows.loc["copy", "adds_high_bits"] <= 1.01
 
 
 def test_columns_are_chosen_on_some_rows_of_many(monkeypatch):
     monkeypatch.setattr("infoscope.metrics.screening.table.MAX_SELECTED_ROWS", 120)
-    found = screened(TABLE)
+    found = screened(FEW)
     assert "120 of these rows" in "".join(note for note in found.notes if note.code == "rows drawn")
     assert "a" in found.chosen
 
@@ -247,8 +230,7 @@ def test_more_pairs_than_can_be_read_are_refused(monkeypatch):
 
 
 def test_a_generator_draws_rows_and_readings():
-    table = TABLE[["a", "none", "y"]]
-    one, same, other = (screened(table, angles=None, generator=np.random.default_rng(seed)) for seed in (1, 1, 2))
+    one, same, other = (screened(FEW, generator=np.random.default_rng(seed)) for seed in (1, 1, 2))
     pd.testing.assert_frame_equal(one.table, same.table)
     assert (one.table["bits"] != other.table["bits"]).any() and (p_values(one) == p_values(other)).all()
 
@@ -262,11 +244,9 @@ def test_a_generator_draws_rows_and_readings():
         (TABLE.assign(when=pd.date_range("2020-01-01", periods=N)), "y", {}, "when", "type"),
         (TABLE.set_axis(["a", "a", *TABLE.columns[2:]], axis=1), "y", {}, "table", None),
         (TABLE.head(15), "y", {}, "table", "few"),
-        (TABLE[["a"]], None, {"angles": None}, "table", "few"),
         (TABLE.assign(none=np.inf), "y", {}, "none", "missing"),
         (TABLE, "y", {"groups": "home"}, "groups", "name"),
         (TABLE, "y", {"groups": "y"}, "groups", None),
-        (TABLE, "y", {"groups": np.arange(5)}, "groups", None),
         (TABLE, "y", {"continuous": ["hour"]}, "continuous, discrete and angles", None),
         (TABLE, "y", {"discrete": ["z"]}, "continuous, discrete and angles", "name"),
         (TABLE, "y", {"level": 0.0}, "level", None),
@@ -279,11 +259,6 @@ def test_bad_input_is_refused(table, target, settings, argument, code):
 
 
 def test_free_texts_are_left_out_with_a_note():
-    found = screened(TABLE.assign(name=[f"patient {place}" for place in range(N)], one=1))
+    found = screened(FEW.assign(name=[f"patient {place}" for place in range(N)], one=1))
     assert "name" not in set(found.table["column"]) and "one" not in set(found.table["column"])
     assert sum("It is left out." in note for note in found.notes) == 2
-
-
-def test_a_type_given_by_hand_is_used():
-    table = {"a": TABLE["a"], "b": Discrete(TABLE["b"]), "y": TABLE["y"]}
-    assert screened(table, angles=None).table.set_index("column").loc["b", "kind"] == "category"
