@@ -11,6 +11,7 @@ from tests.refusals import refused
 
 
 def test_the_packaged_reader_is_that_of_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "EPOCHS", 1)
     of, _ = training.train(of_known_error(sets=200), np.random.default_rng(0))
     monkeypatch.setattr(packaged_reader, "load_model", lambda run: ReaderModule.of(of))
     monkeypatch.setattr(result, "__file__", str(tmp_path / "result.py"))

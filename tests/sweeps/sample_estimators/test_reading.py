@@ -17,17 +17,19 @@ def cell_of(folder, sets):
 
 @pytest.fixture
 def made_up(monkeypatch):
-    of = of_known_error(sets=400)
+    of = of_known_error(sets=200)
+    monkeypatch.setattr(reading.training, "EPOCHS", 1)
+    monkeypatch.setattr(reading.training, "WIDTH", 16)
     monkeypatch.setattr(reading, "collection", lambda folder, most: of)
     return of
 
 
 def test_readings_of_left_out_families_are_kept_and_counted(made_up):
-    cell = cell_of("made-up", 400)
+    cell = cell_of("made-up", 200)
     recorder = Recorder("seed")
     reading.trial(Pack((cell,)), recorder)
     table, final = pd.DataFrame(recorder.tables[0,]), recorder.finals[0,]
-    assert len(table) == 400 and set(table["family"]) == set(FAMILIES)
+    assert len(table) == 200 and set(table["family"]) == set(FAMILIES)
     assert final["covered"] == table["covered"].mean()
     assert final["grade_a"] == (table["grade"] == "A").mean()
     for family, rows in table.groupby("family"):
@@ -41,6 +43,6 @@ def test_a_folder_without_simulated_data_sets_is_refused(tmp_path):
 
 
 def test_the_digest_is_that_of_figures_and_truths(made_up):
-    cell = cell_of("made-up", 400)
+    cell = cell_of("made-up", 200)
     (one,) = reading.data(cell)
     assert one.entry["digest"] == reading.data(cell)[0].entry["digest"] and not one.endless

@@ -4,16 +4,34 @@ import numpy as np
 import pytest
 
 from infoscope.data import prior
-from infoscope.errors import UnknownName
 from infoscope.estimators.reading import figures
 from infoscope.tracking import Pack
 from sweeps.sample_estimators import simulations
-from sweeps.sample_estimators.simulations import PROFILES, ROWS, SWEEP, as_sample, simulated, trial
+from sweeps.sample_estimators.simulations import PROFILES, SWEEP, as_sample, simulated, trial
+from tests.refusals import refused
 from tests.sweeps.recorder import Recorder
+
+FEW = (100, 150)
 
 
 def cells_of(profile="smoke", **overrides):
     return list(SWEEP.plan(PROFILES[profile].override(overrides)).values())
+
+
+def rows_of(**overrides):
+    """Of numbers 8 to 11: labels, numbers, labels of many columns, categories."""
+    recorder = Recorder()
+    trial(Pack(tuple(cells_of(blocks="2", sets="4", **overrides))), recorder)
+    (columns,) = recorder.tables.values()
+    return columns
+
+
+@pytest.fixture(scope="module")
+def every():
+    """All of those rows, of small samples."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulations, "ROWS", FEW)
+        yield rows_of()
 
 
 def test_no_number_is_in_two_cells():
@@ -23,52 +41,35 @@ def test_no_number_is_in_two_cells():
     assert all(cell.prior == prior.VERSION and cell.figures == figures.VERSION for cell in cells)
 
 
-def test_a_row_can_be_computed_again_from_its_number():
-    recorder = Recorder("block")
-    trial(Pack(tuple(cells_of(blocks="3", sets="2"))), recorder)
-    columns = recorder.tables[3,]
-    assert list(columns["number"]) == [6, 7]
-    again = simulated(7)
-    assert columns["truth"][1] == again["truth"] == prior.distribution(7).truth
-    assert ROWS[0] <= columns["n"][1] == again["n"] <= ROWS[1]
-    np.testing.assert_array_equal([columns[name][1] for name in figures.NAMES], [again[name] for name in figures.NAMES])
+def test_a_row_can_be_computed_again_from_its_number(every):
+    assert list(every["number"]) == [8, 9, 10, 11]
+    again = simulated(11)
+    assert every["truth"][3] == again["truth"] == prior.distribution(11).truth
+    assert FEW[0] <= every["n"][3] == again["n"] <= FEW[1]
+    for name in figures.NAMES:
+        np.testing.assert_array_equal(every[name][3], again[name])
 
 
-@pytest.fixture
-def few_rows(monkeypatch):
-    """Samples of 100 to 300 rows, whose figures take a tenth of the time."""
-    monkeypatch.setattr(simulations, "ROWS", (100, 300))
+@pytest.mark.parametrize(
+    ("asked", "numbers"), [({"most_columns": "4"}, [8, 9, 11]), ({"only": "categories"}, [11])], ids=["columns", "type"]
+)
+def test_data_sets_of_more_columns_or_another_type_are_omitted(every, asked, numbers):
+    few = rows_of(**asked)
+    assert list(few["number"]) == numbers
+    np.testing.assert_array_equal(few["truth"], every["truth"][np.subtract(numbers, 8)])
 
 
-def test_data_sets_with_more_numeric_columns_are_omitted(few_rows):
-    numbers = {"blocks": "0", "sets": "12"}
-    every, few = Recorder("block"), Recorder("block")
-    trial(Pack(tuple(cells_of(**numbers))), every)
-    trial(Pack(tuple(cells_of(**numbers, most_columns="4"))), few)
-    kept = [simulated(number, 4) is not None for number in every.tables[0,]["number"]]
-    assert 0 < sum(kept) < len(kept)
-    np.testing.assert_array_equal(few.tables[0,]["number"], every.tables[0,]["number"][kept])
-    np.testing.assert_array_equal(few.tables[0,]["truth"], every.tables[0,]["truth"][kept])
-
-
-def test_one_type_is_kept_alone(few_rows):
-    every, categories = Recorder("block"), Recorder("block")
-    numbers = {"blocks": "1", "sets": "20"}
-    trial(Pack(tuple(cells_of(**numbers))), every)
-    trial(Pack(tuple(cells_of(**numbers, only="categories"))), categories)
-    kept = every.tables[1,]["type"] == "categories"
-    assert 0 < kept.sum() < len(kept)
-    np.testing.assert_array_equal(categories.tables[1,]["truth"], every.tables[1,]["truth"][kept])
-    with pytest.raises(UnknownName, match="only must be one of .*got 'words'"):
+def test_an_unknown_type_is_refused():
+    with refused("only", "name"):
         cells_of(only="words")
 
 
 def test_samples_are_typed_as_they_were_drawn():
     kinds = set()
-    for number in range(20):
+    for number in range(8, 14):
         of = prior.distribution(number)
         pairs = as_sample(*of.sample(200, np.random.default_rng(number)))
-        kinds |= {(of.type, pairs.x.kind, pairs.y.kind)}
+        kinds.add((of.type, pairs.x.kind, pairs.y.kind))
         assert pairs.n == 200 and not pairs.groups
-    assert {("numbers", "continuous", "continuous")} <= kinds
+    assert ("numbers", "continuous", "continuous") in kinds
     assert all((type == "categories") == (x == y == "discrete") for type, x, y in kinds)
