@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 from infoscope.estimators.families import Gaussian, Logistic, Network, tfidf_logistic
@@ -37,7 +36,6 @@ PAIRED = {
     "structure": lambda z, t: weights_by(Gaussian(), [z[0], t["x"]], folds=3).value,
     "decodable": lambda z, t: decodable_information_of_items(z, t["y"], [0.1], 1, folds=3).information[0],
 }
-TABLES = [*(f.__name__ for f, _ in ALONE), "leakage", "hiding", "detection", "decodable"]  # that take whole tables
 
 
 def figures(found):
@@ -55,13 +53,6 @@ def rows():
     y, d = rng.integers(0, 2, (2, N))
     z = pd.DataFrame(np.column_stack([y, d]) + 0.4 * rng.normal(size=(N, 2)))
     return z, pd.DataFrame({"y": y, "d": d, "x": z[0] + rng.normal(size=N)})
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_tables_of_polars_give_the_same_figures(name):
-    z, targets = rows()
-    found = PAIRED[name](pl.from_pandas(z.rename(columns=str)), pl.from_pandas(targets))
-    np.testing.assert_array_equal(figures(found), figures(PAIRED[name](z, targets)))
 
 
 @pytest.mark.parametrize("name", PAIRED)

@@ -120,18 +120,6 @@ def test_copies_count_once():
     assert len(set(equal_rows(np.repeat(rng.normal(size=(5, 3)), 2, axis=0)))) == 5
 
 
-def test_interval_of_items_covers():
-    """24 pools of 400 items: at 95 % coverage fewer than 19 covering intervals have probability 2e-4. Loss of fitting:
-    about 0.005 nats against a standard error of 0.03.
-    """
-    truth = truth_of_one_source(1.5, 0.05)
-    covered = 0
-    for seed in range(24):
-        (one,) = decodable_information_of_items(*noisy_items(400, 1.5, 100 + seed), [0.05], 1, "logistic").information
-        covered += one.low <= truth <= one.high
-    assert covered >= 19
-
-
 @pytest.mark.parametrize(("decoder", "dims"), [("linear", 2), ("mlp", 1)])
 def test_sources_of_pairs_reach_the_exact_information(decoder, dims):
     """Fresh Gaussian readings, for which the linear decoder is well specified; dims 2 makes x and y unlike. Three

@@ -81,14 +81,6 @@ def test_tigramite_names_categories(stand_in):
     assert test.get_dependence_measure(array, xyz) == independence_test(both, Continuous(LABEL)).observed
 
 
-def test_what_does_not_vary_is_independent(stand_in):
-    test = stand_in("tigramite").TigramiteTest()
-    array, xyz, kinds = COLUMNS.T[[3, 0, 3]], np.array([0, 1, 2]), np.array([[1], [0], [1]]) + np.zeros((1, N), int)
-    assert test.get_dependence_measure(array, xyz, kinds) == 0.0
-    assert test.get_shuffle_significance(array, xyz, 0.0, kinds) == 1.0
-    assert stand_in("causal_learn").CausalLearnTest(COLUMNS[:, [3, 0, 3]], [0, 2])(0, 1, [2]) == 1.0
-
-
 def test_causal_learn_gets_the_numbers_of_the_test(stand_in):
     test = stand_in("causal_learn").CausalLearnTest(COLUMNS, discrete=[3], groups=np.arange(N) // 2)
     given = {"groups": np.arange(N) // 2}

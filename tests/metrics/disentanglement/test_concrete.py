@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infoscope.metrics.disentanglement import SCORES, Inputs, decomposed, report
+from infoscope.metrics.disentanglement import Inputs, decomposed
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
 from infoscope.metrics.factor_information.result import FactorInformation
@@ -79,15 +79,3 @@ def test_covariances_are_undefined_for_categorical_latents():
     codes[:, 1] = FACTORS[:, 0]
     undefined = decomposed(inputs_of(codes, measured, categorical=[1]))["unique"]
     assert np.isnan(undefined.value) and "no covariance" in undefined.notes[0]
-
-
-def test_a_report_has_them_after_its_scores(monkeypatch):
-    for key in [key for key in SCORES if not key.endswith("mig_discretised")]:
-        monkeypatch.delitem(SCORES, key)
-    codes, measured = copied()
-    given = dict(measured=measured, progress=False, items=300)
-    before = report(codes, FACTORS, **given)
-    after = report(codes, FACTORS, **given, gaussian=True)
-    assert after.iloc[: len(before)].equals(before)
-    added = [score.split(",")[0] for score in after["score"][len(before) :]]
-    assert added == [f"{term} (gaussian" for term in TERMS]

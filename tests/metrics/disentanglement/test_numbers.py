@@ -44,7 +44,7 @@ def test_scores_of_two_numbers_have_their_closed_forms(angle_and_kind):
 
 def test_a_report_of_both_kinds_notes_which_scores_need_classes(angle_and_kind):
     codes, angle, kind = angle_and_kind
-    table = report(codes[:500], pd.DataFrame({"angle": angle, "kind": kind})[:500], progress=False)
+    table = report(codes[:300], pd.DataFrame({"angle": angle, "kind": kind})[:300], progress=False)
     known = {spec.title.format(how="estimated"): spec for spec in SCORES.values()}
     for row in table.to_dict("records"):
         if known[row["score"]].numbers:
@@ -58,15 +58,11 @@ def test_types(angle_and_kind):
     known = as_factors([Continuous(angle), Discrete(kind)], numbers=True)
     assert known.numbers.tolist() == [True, False] and np.array_equal(known.values[:, 0], angle)
     assert np.isnan(known.surprisal[:, 0]).all() and np.isfinite(known.surprisal[:, 1]).all()
-    some = known.take(np.arange(20))
-    assert some.n == 20 and some.numbers.tolist() == [True, False] and np.array_equal(some.values[:, 0], angle[:20])
-    assert as_factors(np.column_stack([angle, angle**2]), numbers=True).numbers.all()
     assert as_factors(pd.DataFrame({"angle": angle, "kind": kind}), numbers=True).names == ("angle", "kind")
     whole = np.column_stack([kind, kind]).astype(float)  # numbers, though they are few and whole
     assert as_factors(whole, numbers=True).numbers.all()
     assert "linear" in explicitness(codes, whole).method and "logistic" in explicitness(codes, whole.astype(int)).method
     for call, argument, code in (
-        (lambda: mig(codes, [Continuous(angle), Discrete(kind)]), "factors", "type"),
         (lambda: mig(codes, whole), "factors", "type"),
         (lambda: published_infomec(codes, whole), "factors", "type"),
         (lambda: sap(codes, [Continuous(np.where(angle > 2, np.nan, angle)), Discrete(kind)]), "factors", "missing"),

@@ -92,16 +92,9 @@ def test_continuous_sap_is_r_squared():
     assert np.corrcoef(squared.item() - np.array(without), influence[:, 0, 0])[0, 1] > 0.98
 
 
-def planted(n=240, seed=0):
-    """Two factors of three values, each in a latent of its own with little noise, and a latent of noise."""
-    rng = np.random.default_rng(seed)
-    factors = rng.integers(3, size=(n, 2))
-    return np.column_stack([factors + 0.1 * rng.normal(size=(n, 2)), rng.normal(size=n)]), factors
-
-
 def test_dci_as_published_is_one_training_on_two_thirds():
     """Importances of the one fit; the informativeness is that of the rest of the items."""
-    codes, factors = planted(90)
+    factors, codes = factors_and_code(90, 0, 0.1)
     found = dci(codes, factors, None, generator=np.random.default_rng(0), predictor="gradient-boosting")
     stream = np.random.default_rng(0)
     chosen, seeds = random_items(90, 10_000, stream), stream.integers(2**31, size=2)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from infoscope.estimators.families import Gaussian, GradientBoosting, Logistic, NearestNeighbours, Table, tfidf_logistic
+from infoscope.estimators.families import Gaussian, Logistic, NearestNeighbours, Table, tfidf_logistic
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.leakage import usable_leakage
 from infoscope.metrics.v_information.measures import ESTIMATORS, estimate
@@ -54,20 +54,12 @@ def test_a_parity_needs_both_variables():
     x, c = rng.integers(2, size=(2, 3000))
     y = x ^ c ^ (rng.random(3000) < 0.1)
     truth = LN2 + 0.1 * math.log(0.1) + 0.9 * math.log(0.9)
-    for family in (Table(), NearestNeighbours(200), GradientBoosting(rounds=10, learning_rate=0.3), Logistic(degree=2)):
+    for family in (Table(), NearestNeighbours(200), Logistic(degree=2)):
         found = estimate(family, x, y, folds=3, given=c)
         assert abs(found.value - truth) < 4 * found.standard_error + 0.02
     for family, given in ((Table(), None), (Logistic(), c)):
         found = estimate(family, x, y, folds=3, given=given)
         assert abs(found.value) < 4 * found.standard_error + 0.002
-
-
-def test_a_copy_adds_no_information():
-    rng = np.random.default_rng(2)
-    c = rng.normal(size=1000)
-    y = c + rng.normal(size=1000)
-    assert estimate(Gaussian(), c, y).value > 0.3
-    assert abs(estimate(Gaussian(), c, y, given=c).value) < 1e-9
 
 
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
@@ -96,8 +88,6 @@ def test_conditioning_classes_are_names_and_not_numbers():
     found = [estimate("logistic", x, y, given=name, generator=np.random.default_rng(0)) for name in names]
     for one in found:
         assert abs(one.value) < 4 * one.standard_error + 0.001 and one.value == pytest.approx(found[0].value, abs=1e-6)
-    misread = estimate("logistic", x, y, given=c.astype(float))
-    assert misread.value > 10 * misread.standard_error  # as numbers, c says less, and x seems to say more
     leaked = usable_leakage({"z": x}, {"y": y}, {"linear": "logistic"}, given=c)
     assert abs(leaked["value_bits"][0]) < 4 * leaked["standard_error_bits"][0] + 0.002
 

@@ -1,8 +1,6 @@
 """Scores of label errors: hand-made evidence, published definitions, cleanlab where it is installed."""
 
 import sys
-from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +10,6 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from infoscope.estimators.families import Logistic, Network
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.label_errors import (
-    CLEANLAB_METHODS,
     SCORES,
     Evidence,
     auroc,
@@ -53,23 +50,13 @@ def test_the_data_map_by_hand():
     assert places["correctness"].tolist() == [1.0, 0.5, 0.0, 1.0]
 
 
-def test_trainings_are_averaged():
-    one = course()
-    other = replace(one, epochs=2 * one.epochs[:, ::-1])
-    both = replace(one, epochs=np.concatenate([one.epochs, other.epochs]))
-    pd.testing.assert_frame_equal(data_map(both), (data_map(one) + data_map(other)) / 2)
-
-
 def test_a_data_map_needs_epochs():
     rng = np.random.default_rng(3)
     y = rng.integers(2, size=60)
     x = 2.0 * y[:, None] + rng.normal(size=(60, 2))
-    for family, trainings in (("logistic", 1), (Network((), epochs=2), 0)):
+    for family, trainings in (("logistic", 1), (Network((), epochs=1), 0)):
         with refused("family", "invalid"):
             data_map(gather(family, x, y, folds=3, trainings=trainings))
-    for hidden in ({"x": np.ma.array(x, mask=x > 1)}, {"y": np.ma.array(y, mask=y == 1)}):
-        with refused(code="missing"):
-            gather("logistic", **{"x": x, "y": y} | hidden, folds=3)
 
 
 def test_held_out_scores_are_those_of_the_pvi_table():
@@ -88,21 +75,6 @@ def random_evidence(classes, n=600):
     noise = rng.dirichlet(np.ones(classes), size=n)
     q = 0.5 * noise + 0.5 * np.eye(classes)[rng.permutation(codes)] + 1e-9
     return Evidence(codes, np.log(q / q.sum(axis=1, keepdims=True)), np.zeros(n))
-
-
-def test_cleanlab_is_asked_with_the_held_out_probabilities(monkeypatch):
-    evidence, asked = random_evidence(3), []
-
-    def quality(labels, probabilities, method):
-        asked.append(method)
-        return probabilities[np.arange(len(labels)), labels]
-
-    rank = SimpleNamespace(get_label_quality_scores=quality)
-    monkeypatch.setitem(sys.modules, "cleanlab", SimpleNamespace(rank=rank))
-    found = cleanlab_scores(evidence)
-    assert asked == list(found) == list(CLEANLAB_METHODS)
-    expected = 1 - 2.0 ** -scores_of(evidence)["self_confidence"].to_numpy()
-    assert found[asked[0]].to_numpy() == pytest.approx(expected)
 
 
 def test_where_cleanlab_is_not_installed_its_extra_is_named(monkeypatch):
@@ -184,11 +156,11 @@ def test_ties_count_by_their_share():
 
 
 def test_intervals_of_a_random_score_cover_one_half():
-    """60 repetitions, each of which misses it with probability 5 %: 10 or more misses happen once in 1,000 times."""
+    """40 repetitions, each of which misses it with probability 5 %: 8 or more misses happen once in 1,000 times."""
     rng = np.random.default_rng(4)
     missed = 0
-    for _ in range(60):
+    for _ in range(40):
         mask = np.arange(80) < 20
-        found = detection(pd.DataFrame({"noise": rng.normal(size=80)}), mask, resamples=100, generator=rng).iloc[0]
+        found = detection(pd.DataFrame({"noise": rng.normal(size=80)}), mask, resamples=60, generator=rng).iloc[0]
         missed += not found["low"] <= 0.5 <= found["high"]
-    assert missed < 10
+    assert missed < 8

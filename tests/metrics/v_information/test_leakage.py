@@ -35,20 +35,14 @@ def test_the_table_shows_which_block_leaks_to_which_family():
 
 
 def test_features_hide_a_label_and_keep_the_rest():
-    """u is the sign of one column of six: hidden from lines it leaves at most a quarter of what it was (measured:
-    3 to 6 %), while most of the other columns' variance stays."""
+    """u is the sign of one column of six: hidden from lines it leaves at most a quarter of what it was, while most of
+    the other columns' variance stays."""
     rng = np.random.default_rng(2)
-    x = rng.normal(size=(1000, 6))
+    x = rng.normal(size=(800, 6))
     u = (x[:, 0] > 0).astype(int)
-    train = np.arange(1000) < 600
-    blocks = {
-        name: hide(x[train], u[train], Network(()), 6, strength, 300).encode(x[~train])
-        for name, strength in (("not hidden", 0.0), ("line", 10.0))
-    }
+    train = np.arange(800) < 500
+    plain, hidden = (hide(x[train], u[train], Network(()), 6, strength, 200) for strength in (0.0, 10.0))
+    blocks = {"plain": plain.encode(x[~train]), "hidden": hidden.encode(x[~train])}
     values = usable_leakage(blocks, {"u": u[~train]}, {"linear": Logistic()}).set_index("block")["value_bits"]
-    assert values["not hidden"] > 0.5
-    assert values["line"] < 0.25 * values["not hidden"]
-    hidden = hide(x, u, Network(()), size=6, steps=150, batch=128)
-    assert hidden.reconstruction < 0.5
-    assert hidden.adversary_log_loss > 0.9 * math.log(2)
-    assert hidden.encode(x[:5]).shape == (5, 6)
+    assert values["plain"] > 0.5 and values["hidden"] < 0.25 * values["plain"]
+    assert hidden.reconstruction < 0.5 and hidden.adversary_log_loss > 0.9 * math.log(2)

@@ -59,15 +59,6 @@ def test_in_sample_information_is_never_negative(family):
         assert estimate(family, rng.normal(size=30), rng.normal(size=30), "in-sample").value >= -1e-9
 
 
-def test_information_has_a_direction():
-    """x determines x mod 2, and x mod 2 does not determine x."""
-    x = np.random.default_rng(2).integers(8, size=2000)
-    forwards = estimate(Table(), x, x % 2, "in-sample", floor=0.0)
-    assert forwards.value == pytest.approx(forwards.null_entropy)
-    backwards = estimate(Table(), x % 2, x, "in-sample", floor=0.0)
-    assert backwards.conditional_entropy == pytest.approx(math.log(4), abs=0.01)
-
-
 def test_in_sample_is_biased_up_and_held_out_down():
     """Twenty columns of noise about a fair class, 100 rows: the fit itself is worth about 20 / (2 * 100) nats."""
     rng = np.random.default_rng(4)
@@ -77,9 +68,9 @@ def test_in_sample_is_biased_up_and_held_out_down():
 
 
 def test_the_standard_error_is_the_spread_over_samples():
-    """300 samples: their sd has a relative error of 4 %; within 20 % (fails by chance below 1e-5)."""
+    """200 samples: their sd has a relative error of 5 %; within 20 % (fails by chance below 1e-4)."""
     found = []
-    for seed in range(300):
+    for seed in range(200):
         x, noise = np.random.default_rng(seed).normal(size=(2, 200))
         found.append(estimate(Gaussian(1.0), x, 0.5 * x + noise, folds=3))
     errors = [one.standard_error for one in found]
@@ -123,14 +114,6 @@ def test_the_floor_keeps_a_distribution_and_counts_the_raised_probabilities():
     assert found.local.min() >= math.log(1e-3)
 
 
-def test_the_best_temperature_of_what_is_overconfident():
-    """A weak penalty on 40 columns of noise: probabilities held out are too far from a half."""
-    rng = np.random.default_rng(7)
-    x = rng.normal(size=(600, 41))
-    y = (x[:, 0] + rng.normal(size=600) > 0).astype(int)
-    assert estimate(Logistic(1e-3), x, y).calibration.best_temperature > 1.1
-
-
 @pytest.mark.parametrize("correct", [[1, 1, 1, 0, 1, 0, 1, 1, 0, 1] * 90, [1] * 630 + [0] * 270])
 def test_calibration_error_by_hand(correct):
     """Of 1,500 items 600 are predicted with 0.5 and always right, 900 with 0.9 and right 7 times in 10, in any order:
@@ -159,7 +142,7 @@ def test_the_bound_covers_and_shrinks_with_the_root_of_n():
     assert estimate(Gaussian(1.0), rng.random(50), rng.random(50), "in-sample").bound is None
 
 
-@pytest.mark.parametrize("floor", [1e-6, 0.01, 0.2])
+@pytest.mark.parametrize("floor", [1e-6, 0.2])
 def test_a_floor_moves_the_estimate_no_further_than_the_bound_allows(floor):
     """From the difference of the infima of tables with probabilities >= floor: clipped frequencies of two classes."""
     rng = np.random.default_rng(13)
@@ -180,8 +163,8 @@ def test_every_family_takes_numbers_or_refuses_them():
     rng = np.random.default_rng(8)
     x = rng.normal(size=(200, 2))
     y = x + rng.normal(size=(200, 2))
-    networks = Network((8,), learning_rate=1e-2, batch=32, epochs=20)
-    for family in ("gaussian", GradientBoosting(rounds=20), networks, "knn"):
+    networks = Network((8,), learning_rate=1e-2, batch=32, epochs=10)
+    for family in ("gaussian", GradientBoosting(rounds=10), networks, "knn"):
         one, both = (estimate(family, x, of, folds=3).value for of in (y[:, 0], y))
         assert 0.1 < one < both < math.log(2) + 0.3  # half of ln 2 for each column
     for family in (Logistic(), Table()):
@@ -190,8 +173,6 @@ def test_every_family_takes_numbers_or_refuses_them():
                 estimate(family, x, y[:, 0], estimator)
     labels = y[:, 0] > 0
     assert estimate(Logistic(), x, labels.astype(float)).value == estimate(Logistic(), x, np.where(labels, "b", "a"))
-    assert estimate(networks, x, labels, folds=3).calibration is not None
-    assert estimate(networks, x, labels.astype(float), folds=3).calibration is None
 
 
 def test_shannon_information_bounds_that_of_any_family():
@@ -202,7 +183,7 @@ def test_shannon_information_bounds_that_of_any_family():
     grid = np.linspace(-9, 10, 4001)
     mixture = (stats.norm.pdf(grid) + stats.norm.pdf(grid, 1)) / 2
     shannon = -np.trapezoid(mixture * np.log(mixture), grid) - stats.norm.entropy()
-    for family in (Logistic(), Logistic(1.0, degree=3), Network((20,), epochs=20)):
+    for family in (Logistic(), Network((20,), epochs=5)):
         found = estimate(family, x, y)
         assert found.value < shannon + 4 * found.standard_error
 

@@ -76,7 +76,7 @@ def test_no_tree_has_a_larger_total():
 def test_cycles_may_nest_deeper_than_calls():
     """Nodes 0 and 1 are a cycle, the two of them one with 2, these with 3, and so on; only the last node, which nothing
     enters, breaks them, by an edge that costs more than any other. The chain from there is the only tree."""
-    m = 300
+    m = 150
     weights, places = np.full((m, m), -np.inf), np.arange(1, m - 1)
     weights[places - 1, places], weights[places, places - 1] = 10.0 * m - places, 5.0 * m - places
     weights[m - 1, 0] = -10.0 * m**2
@@ -90,7 +90,7 @@ def test_cycles_may_nest_deeper_than_calls():
 
 
 def test_symmetric_weights_give_the_tree_of_chow_and_liu():
-    for seed in range(5):
+    for seed in range(3):
         weights = np.random.default_rng(seed).random((15, 15))
         weights = weights + weights.T
         graph = nx.from_numpy_array(weights - np.diag(np.diag(weights)))
@@ -136,20 +136,12 @@ def test_trees_are_found_again():
     assert wrong_edges(maximum_arborescence(weights), discrete.parents, directed=False) == 0.0
 
 
-def test_gene_networks_follow_the_graph_and_their_edges_are_detectable():
+def test_edges_of_gene_networks_are_detectable():
     """Cubic Gaussians distinguish edges from other pairs: over networks the AUC is 0.72 with a standard deviation of
-    0.065, so that the mean of two falls below 0.58 once in 1,000 times. Genes without an edge are independent (5 sd).
+    0.065, so that the one of a network falls below 0.52 once in 1,000 times.
     """
-    areas = []
-    for seed in range(2):
-        expression, graph = gene_network(660, np.random.default_rng(seed))
-        areas.append(edge_auc(weights_by(Gaussian(degree=3), expression, "in-sample").value, graph))
-    assert np.mean(areas) > 0.58
-    assert expression.shape == (660, 20) and graph.shape == (20, 20)
-    assert (graph.sum(axis=0) <= 2).all() and (graph.sum(axis=0) == 0).sum() == 1
-    assert nx.is_directed_acyclic_graph(nx.DiGraph(graph.astype(int)))
-    alone, _ = gene_network(500, np.random.default_rng(7), np.zeros((3, 3)))
-    assert np.abs(np.corrcoef(alone.T) - np.eye(3)).max() < 5 / np.sqrt(500)
+    expression, graph = gene_network(660, np.random.default_rng(0))
+    assert edge_auc(weights_by(Gaussian(degree=3), expression, "in-sample").value, graph) > 0.52
 
 
 def test_wrong_edges_are_counted():
