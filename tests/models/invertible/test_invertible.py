@@ -21,18 +21,17 @@ def samples(n: int, features: int, seed: int = 1) -> torch.Tensor:
     if features > 16:
         return torch.rand(n, features, generator=generator(seed), dtype=torch.float64)
     draws = torch.randn(n, features, generator=generator(seed), dtype=torch.float64)
-    return draws.cumsum(1) * torch.linspace(0.5, 2.0, features, dtype=torch.float64) + 1.0
+    return draws.cumsum(1) * torch.linspace(0.5, 2.0, features) + 1.0
 
 
 def made(kind, statistics: str = "fixed", features: int | None = None, **settings):
-    features = features or FEATURES[kind]
-    settings = SETTINGS[kind] | settings
-    return kind(features, **settings, statistics=statistics, generator=generator()).double()
+    settings = {"features": features or FEATURES[kind], "statistics": statistics} | SETTINGS[kind] | settings
+    return kind(**settings, generator=generator()).double()
 
 
-def calibrated(kind, features: int | None = None, **settings):
+def calibrated(kind, features: int, **settings):
     encoder = made(kind, features=features, **settings)
-    encoder.calibrate(samples(200, features or FEATURES[kind]))
+    encoder.calibrate(samples(200, features))
     return encoder
 
 

@@ -43,31 +43,6 @@ def test_weights_of_the_published_network():
     assert kinds == [nn.Conv2d, nn.ReLU] * 4 + [nn.Flatten, nn.Linear, nn.ReLU, nn.Linear]
 
 
-def test_codes_have_the_moments_of_the_posterior():
-    """Means within 5 standard errors, variances within 5 of theirs (6 latents; false alarm below 1e-5)."""
-    model = VAE(**SMALL_VAE, generator=generator())
-    one = model.encode(images(1))
-    n = 20_000
-    many = Encoding(one.mean.expand(n, -1), one.scale.expand(n, -1))
-    codes = ((model.sample(many, generator(3)) - one.mean) / one.scale).detach()
-    assert codes.mean(0).abs().max() < 5 / math.sqrt(n)
-    assert (codes.var(0) - 1).abs().max() < 5 * math.sqrt(2 / n)
-
-
-def test_relaxed_categories_fall_as_often_as_they_should():
-    """The largest entry of a relaxed one-hot is category j with probability p_j (Gumbel's trick), at any temperature:
-    within 5 standard errors for 3 categories (false alarm below 1e-5)."""
-    p = torch.tensor([0.6, 0.3, 0.1])
-    n = 20_000
-    model = VAE(**SMALL_VAE, latents=LatentSpec(0, (3,)), generator=generator())
-    many = Encoding(torch.zeros(n, 0), torch.zeros(n, 0), (p.log().expand(n, 3),))
-    codes = model.sample(many, generator(3))
-    torch.testing.assert_close(codes.sum(1), torch.ones(n))
-    shares = torch.nn.functional.one_hot(codes.argmax(1), 3).double().mean(0)
-    assert ((shares - p).abs() < 5 * (p * (1 - p) / n).sqrt()).all()
-    assert ((codes > 0.01) & (codes < 0.99)).any()
-
-
 def test_an_autoencoder_has_no_density():
     model = AutoEncoder(**SMALL_VAE, real=3, generator=generator())
     encoding = model.encode(images(2))
@@ -117,3 +92,29 @@ def test_traversals_change_one_latent_only():
     of_code = traverse(model, code, (-1.5, 0.5))
     for name, row in rows.items():
         torch.testing.assert_close(of_code[name], row)
+
+
+N = 20_000
+
+
+def test_codes_have_the_moments_of_the_posterior():
+    """Means within 5 standard errors, variances within 5 of theirs (2 latents; false alarm below 1e-5)."""
+    model = VAE(**SMALL_VAE, latents=LatentSpec(2))
+    mean, scale = torch.tensor([1.0, -2.0]), torch.tensor([0.3, 2.0])
+    codes = model.sample(Encoding(mean.expand(N, 2), scale.expand(N, 2)), generator(3))
+    normal = (codes - mean) / scale
+    assert normal.mean(0).abs().max() < 5 / math.sqrt(N)
+    assert (normal.var(0) - 1).abs().max() < 5 * math.sqrt(2 / N)
+
+
+def test_relaxed_categories_fall_as_often_as_they_should():
+    """The largest entry of a relaxed one-hot is category j with probability p_j (Gumbel's trick), at any temperature:
+    within 5 standard errors for 3 categories (false alarm below 1e-5)."""
+    p = torch.tensor([0.6, 0.3, 0.1])
+    model = VAE(**SMALL_VAE, latents=LatentSpec(0, (3,)))
+    nothing = torch.zeros(N, 0)
+    codes = model.sample(Encoding(nothing, nothing, (p.log().expand(N, 3),)), generator(3))
+    torch.testing.assert_close(codes.sum(1), torch.ones(N))
+    shares = codes.argmax(1).bincount() / N
+    assert ((shares - p).abs() < 5 * (p * (1 - p) / N).sqrt()).all()
+    assert ((codes > 0.01) & (codes < 0.99)).any()
