@@ -26,7 +26,7 @@ def example(n=60, dim=3, values=4, seed=0):
     return GaussianPosterior(mean, np.exp(g.normal(size=(n, dim)) / 3 - 1)), y
 
 
-@pytest.mark.parametrize("alpha", (0.0, 0.7, 4.0))
+@pytest.mark.parametrize("alpha", (0.0, 4.0))
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_densities_are_those_of_the_full_covariance(attack, alpha):
     posterior, _ = example(8)

@@ -149,7 +149,7 @@ def latents_of(posterior, draws, drawn):
     return exact.measure(posterior, np.zeros((posterior.n, 1), int), draws, drawn).latents
 
 
-@pytest.mark.parametrize("name", ("gaussian", "mixed", "redundant"))
+@pytest.mark.parametrize("name", ("gaussian", "mixed"))
 def test_information_of_the_input_and_the_three_parts_of_the_divergence(name):
     """MI + total correlation + dimension-wise KL is KL(q(z | x) || p), draw by draw."""
     posterior = POSTERIORS[name]()
@@ -210,21 +210,14 @@ def test_what_float32_cannot_hold_is_summed_in_float64():
     np.testing.assert_allclose(found[0, 0, -1], 25 + 25 * 1e48 * np.exp(-0.06 + 6 * (1e-3 - 1e-5) ** 2), rtol=1e-3)
 
 
-def test_threads_and_order_of_rows_do_not_matter():
+def test_threads_do_not_matter():
     posterior, y = gaussian(), factors()
     found, before = [], torch.get_num_threads()
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        found.append(exact.factor_information(posterior, y, 1200, generator(1)))
+        found.append(exact.factor_information(posterior, y, 700, generator(1)).pointwise)
     torch.set_num_threads(before)
-    one, two = found
-    np.testing.assert_array_equal(one.pointwise, two.pointwise)
-    shuffled = generator(2).permutation(N)
-    codes = exact.codes_of(y, N)
-    _, rows, z = exact.draw_sample(posterior, codes, 20, generator(3))
-    plan = exact.layout(posterior)
-    sums = [exact.kernel_sums(plan, codes, order, rows, z, None) for order in (np.arange(N), shuffled)]
-    np.testing.assert_allclose(*sums, rtol=1e-5)
+    np.testing.assert_array_equal(*found)
 
 
 def test_information_about_a_constant_factor_is_zero():

@@ -58,24 +58,6 @@ def test_the_union_is_the_least_over_all_contractions(target, a, b, scale):
     assert found.gap < 1e-6
 
 
-def test_of_one_target_number_redundancy_is_the_lesser_information():
-    """Barrett 2015; the three informations by determinants."""
-    for seed in range(5):
-        covariance, places = channels(*random_channels(seed, 1, 2, 3))
-        parts = [places["a"], places["b"], np.concatenate([places["a"], places["b"]])]
-
-        informations = []
-        for rows in parts:
-            sets = rows, places["target"], np.concatenate([rows, places["target"]])
-            informations.append(
-                np.dot([0.5, 0.5, -0.5], [np.linalg.slogdet(covariance[np.ix_(of, of)])[1] for of in sets])
-            )
-        found = pid.gaussian(covariance, **places)
-        np.testing.assert_allclose(found.informations, informations, atol=1e-12)
-        assert found.redundant == pytest.approx(min(informations[:2]), abs=1e-12)
-        assert found.notes == ()
-
-
 def test_known_cases():
     """Copies are redundant, separate parts unique, a sum of independent numbers is synergistic, degraded sources have
     no unique information."""

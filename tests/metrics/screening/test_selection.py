@@ -115,7 +115,7 @@ def mixed():
     return pd.DataFrame({"a": X[:, 3], "b": X[:, 0], "c": text, "d": pd.Categorical(text[::-1][::-1]), "e": noise == 1})
 
 
-@pytest.mark.parametrize("library", [lambda one: one, pl.from_pandas, pa.Table.from_pandas])
+@pytest.mark.parametrize("library", [pl.from_pandas, pa.Table.from_pandas])
 def test_tables_of_any_library(library):
     """The same columns, by their names."""
     table = library(mixed())
