@@ -1,5 +1,6 @@
 """Small data that the tests of several models share: texts of two classes, images of two labels."""
 
+import io
 import random
 
 import torch
@@ -36,6 +37,14 @@ def halves(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tens
     labels = torch.rand(n, 2, generator=generator) < 0.5
     brightness = labels.float().repeat_interleave(16, 1)[:, None, None, :]
     return (brightness + 0.3 * torch.randn(n, 1, 32, 32, generator=generator)).flatten(1), labels
+
+
+def reread(state):
+    """The state of a training, written to a file and read without pickled code."""
+    file = io.BytesIO()
+    torch.save(state, file)
+    file.seek(0)
+    return torch.load(file, weights_only=True)
 
 
 class Stored:

@@ -1,6 +1,5 @@
 """The training loop of the domain models: learning, exact continuation, selection, stopping, divergence."""
 
-import io
 import math
 
 import pytest
@@ -20,6 +19,7 @@ from infoscope.models.domain import (
 from infoscope.models.domain.configs import Optimisation
 from infoscope.models.domain.training import Minibatches, _Training
 from tests.data.common import generator
+from tests.models.samples import reread
 from tests.refusals import refused
 
 FLAT = {"shape": (6,), "classes": 3, "domains": 2, "network": {"width": 16}}
@@ -84,20 +84,15 @@ def test_few_labels_are_enough_for_a_vae_that_takes_unlabelled_items():
 @pytest.mark.parametrize("name", ["nvae", "dann alternating", "irm"])
 def test_a_stopped_training_continues_with_the_same_numbers(name):
     """Bit for bit: weights, curve, generator; the state passes through a file that is read without pickled code."""
-    states: list[bytes] = []
-
-    def save(make):
-        file = io.BytesIO()
-        torch.save(make(), file)
-        states.append(file.getvalue())
-
+    states = []
     data = items(), items(seed=2)
     arguments = {"steps": 13, "every": 5, "rule": "training-domain-validation"}
     started = case(name, optimisation=FAST | {"balanced": True, "batch": 10})
     config = started.config
-    whole = fit_domain(started, *data, generator=generator(1), save=save, **arguments)
+    save = {"save": lambda make: states.append(reread(make()))}
+    whole = fit_domain(started, *data, generator=generator(1), **save, **arguments)
     for stop in (1, 8, 13):
-        state = torch.load(io.BytesIO(states[stop - 1]), weights_only=True)
+        state = states[stop - 1]
         other = type(started)(**config, generator=generator(77))
         again = fit_domain(other, *data, generator=generator(78), state=state, **arguments)
         assert again.curve == whole.curve

@@ -1,7 +1,6 @@
 """Classifiers of texts: what they learn, that trainings repeat and resume to the bit, and what is refused."""
 
 import copy
-import io
 import math
 
 import pytest
@@ -9,7 +8,7 @@ import torch
 
 from infoscope.models import ClassifierTraining, SequenceClassifier, TextEncoder, fine_tune, small_encoder
 from tests.data.common import generator, on_gpu
-from tests.models.samples import LABELS, SMALL_TEXT, TEXTS, corpus, small
+from tests.models.samples import LABELS, SMALL_TEXT, TEXTS, corpus, reread, small
 from tests.refusals import refused
 
 HELD_OUT, TRUTH = corpus(200, 1)
@@ -84,11 +83,8 @@ def test_a_saved_training_continues_to_the_same_bits(stop):
     whole, begun = training(), training()
     whole.advance(8)
     begun.advance(stop)
-    file = io.BytesIO()
-    torch.save(begun.state_dict(), file)
-    file.seek(0)
     resumed = training(seed=5)  # other weights and another generator, all of which the state replaces
-    resumed.load_state_dict(torch.load(file, weights_only=True))
+    resumed.load_state_dict(reread(begun.state_dict()))
     resumed.advance(8 - stop)
     for name, value in whole.classifier.state_dict().items():
         assert torch.equal(value, resumed.classifier.state_dict()[name])
