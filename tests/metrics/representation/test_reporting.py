@@ -234,6 +234,14 @@ def test_intervals_cover_the_terms_of_two_blocks_of_nearly_equal_information():
     assert (hits >= 32).all()
 
 
+def test_blocks_that_inform_about_different_values_share_nothing():
+    """Each block tells of one of two values: their specific information has the minimum 0 for both."""
+    values = np.arange(400) % 2
+    first, second, both = (values == 0).astype(float), (values == 1).astype(float), np.ones(400)
+    terms = sharing(*(Local(of, of) for of in (first, second, both)), values, np.arange(400))
+    assert [float(terms[name]) for name in TERMS] == pytest.approx([0.5, 0.0, 0.0])
+
+
 def parts_of_one(column):
     return parts_of(column[:, None])
 

@@ -1,6 +1,7 @@
 """Scores of label errors: hand-made evidence, published definitions, cleanlab where it is installed."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from infoscope.estimators.families import Logistic, Network
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.label_errors import (
+    CLEANLAB_METHODS,
     SCORES,
     Evidence,
     auroc,
@@ -54,9 +56,10 @@ def test_a_data_map_needs_epochs():
     rng = np.random.default_rng(3)
     y = rng.integers(2, size=60)
     x = 2.0 * y[:, None] + rng.normal(size=(60, 2))
-    for family, trainings in (("logistic", 1), (Network((), epochs=1), 0)):
-        with refused("family", "invalid"):
-            data_map(gather(family, x, y, folds=3, trainings=trainings))
+    with refused("family", "invalid"):
+        data_map(gather("logistic", x, y, folds=3))
+    with refused(code="missing"):
+        gather("logistic", np.ma.array(x, mask=x > 1), y, folds=3)
 
 
 def test_held_out_scores_are_those_of_the_pvi_table():
@@ -75,6 +78,21 @@ def random_evidence(classes, n=600):
     noise = rng.dirichlet(np.ones(classes), size=n)
     q = 0.5 * noise + 0.5 * np.eye(classes)[rng.permutation(codes)] + 1e-9
     return Evidence(codes, np.log(q / q.sum(axis=1, keepdims=True)), np.zeros(n))
+
+
+def test_cleanlab_is_asked_with_the_held_out_probabilities(monkeypatch):
+    evidence, asked = random_evidence(3), []
+
+    def quality(labels, probabilities, method):
+        asked.append(method)
+        return probabilities[np.arange(len(labels)), labels]
+
+    rank = SimpleNamespace(get_label_quality_scores=quality)
+    monkeypatch.setitem(sys.modules, "cleanlab", SimpleNamespace(rank=rank))
+    found = cleanlab_scores(evidence)
+    assert asked == list(found) == list(CLEANLAB_METHODS)
+    expected = 1 - 2.0 ** -scores_of(evidence)["self_confidence"].to_numpy()
+    assert found[asked[0]].to_numpy() == pytest.approx(expected)
 
 
 def test_where_cleanlab_is_not_installed_its_extra_is_named(monkeypatch):
