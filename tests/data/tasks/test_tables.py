@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infoscope.data.tasks.tables import EFFECTS, GRID, TABLES, KnownTable
+from infoscope.data.tasks.tables import CHANNELS, EFFECTS, GRID, TABLES, KnownTable
 from tests.data.common import plug_in
 
 DISCRETE = ("levels", "halves", "counts", "spikes", "labels", "sites")
@@ -30,6 +30,12 @@ def test_one_of_several_linear_effects(weights):
     rest = sum(weight**2 for weight in weights[1:])
     truth = math.log1p(weights[0] ** 2 / (1 + rest)) / 2
     assert made.information() == pytest.approx(dict.fromkeys(made.columns, truth), rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["normal", "skewed", "tails", "angle"])
+def test_columns_without_noise_are_increasing_maps_of_their_source(name):
+    column = CHANNELS[name].draw(np.linspace(0.001, 0.999, 999), np.random.default_rng(0))
+    assert (np.diff(column) > 0).all()
 
 
 @pytest.mark.parametrize(("channel", "sd"), [("noisy", 0.5), ("blurred", 1.0)])
