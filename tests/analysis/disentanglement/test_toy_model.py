@@ -49,11 +49,6 @@ def test_the_example_of_the_paper():
             assert (of["mig"], of["unique_low"]) == pytest.approx((mig, unibound))
 
 
-def test_the_upper_bound_under_synergy_is_misprinted():
-    assert printed("unique_high", "synergy", 5, 0.1, math.inf) == pytest.approx(0.5 * math.log(101))
-    assert exact("synergy", 5, 0.1, math.inf)["unique_high"] == pytest.approx(0, abs=1e-12)
-
-
 def test_the_table_says_where_it_differs_from_print():
     table = analyse(made_up())[0]
     differ = table.figures[(table.figures["printed"] - table.figures["exact"]).abs() > 1e-9]

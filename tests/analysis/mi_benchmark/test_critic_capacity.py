@@ -62,12 +62,6 @@ def test_a_claim_is_decided_by_its_interval(linear, slope, verdict):
     assert [claim.verdict for claim in claims] == [verdict] * 3
 
 
-def test_tables_do_not_depend_on_the_order_of_runs_in_the_store(linear):
-    runs = linear()
-    for one, other in zip(analyse(runs, ARGUMENTS), analyse(runs.iloc[::-1].reset_index(drop=True), ARGUMENTS)):
-        pd.testing.assert_frame_equal(one.text, other.text)
-
-
 @pytest.mark.parametrize(("schedule", "comparable"), [([2.0, 6.0], True), ([1.0, 2.0], False)])
 def test_later_steps_of_a_schedule_do_not_matter_and_earlier_ones_do(linear, schedule, comparable):
     runs = linear()

@@ -8,7 +8,6 @@ import pytest
 
 from analysis.common.models import Candidate
 from analysis.partition._tables import (
-    arithmetic,
     claims,
     comparison,
     comparison_text,
@@ -16,7 +15,6 @@ from analysis.partition._tables import (
     in_range,
     largest_difference,
     over_trainings,
-    shared_labels,
 )
 from infoscope.estimators.result import Estimate, undefined
 from tests.analysis.pictures import numbers
@@ -69,14 +67,6 @@ def test_what_the_labels_cannot_give_does_not_hold_whatever_was_estimated():
 def test_an_absent_block_is_not_zero():
     claim = in_range("diva", [training("diva")], "co-information(z_dy;Y;D)", 0.0, 0.0)
     assert claim.verdict == "undecided" and "not there" in claim.evidence
-
-
-def test_information_of_the_labels_is_exact():
-    assert shared_labels(training()) == pytest.approx(0.0, abs=1e-12)
-    y = np.array([0] * 3 + [1])
-    copy = shared_labels(training(labels=(y, y)))
-    assert copy == pytest.approx(-(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25)))  # H(Y), bits
-    assert "cannot be positive" in arithmetic([training()])[0]
 
 
 @pytest.mark.parametrize(("gap", "verdict"), [(0.1, "confirmed"), (-0.1, "contradicted")])

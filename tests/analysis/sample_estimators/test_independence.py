@@ -30,10 +30,3 @@ def test_blocks_are_pooled_and_size_and_power_kept_apart():
     assert permuted["size"] == pytest.approx(0.05) and permuted["power"] == pytest.approx(0.35)
     assert figures.loc[("linear-1", "smooth"), "power_sets"] == 0
     assert list(result.text["power"]) == ["35 % (28 to 42)", "not run"] * 2
-
-
-def test_the_caption_summarises_each_test():
-    (result,) = ANALYSIS.analyse(made_up(), None)
-    lines = result.caption
-    assert "local-permutation: size 5.0% on average, at most 5.0%; power 35.0%." in lines
-    assert "smooth: size 25.0%" in lines

@@ -40,11 +40,6 @@ def test_a_method_is_described_by_its_distributions_alike(figures):
     assert ranked["by"].to_dict() == {"ksg": "ours", "half": "ours", "mine:new": "yours"}
 
 
-def test_functions_of_public_packages_are_public():
-    for name in ("sweeps.sample_estimators.peers:ennemi", "ennemi-sum", "micd"):
-        assert leaderboard.author(name) == "public"
-
-
 def test_who_answered_few_is_named_below(figures, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = leaderboard.result(figures, "provenance", ["left out"])

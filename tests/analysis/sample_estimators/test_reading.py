@@ -52,19 +52,6 @@ def test_sentences_name_the_worst_family_and_the_readings_of_independent_data():
     assert "100 % of 15" in nothing
 
 
-def test_the_figure_is_drawn(tmp_path):
-    reading.draw(made_up(), tmp_path / "reading.png")
-    assert (tmp_path / "reading.png").stat().st_size > 5000
-
-
-def test_the_exam_is_empty_where_it_was_not_run(monkeypatch):
-    def nothing(_):
-        raise LookupError("no runs")
-
-    monkeypatch.setattr(reading, "runs_of", nothing)
-    assert reading.exam().empty
-
-
 def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     runs = pd.DataFrame([
         {"run_id": method, "collection": "edges", "law": "step", "n": 500, "block": 0, "method": method, "truth": 0.5}

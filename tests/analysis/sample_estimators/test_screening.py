@@ -31,8 +31,3 @@ def test_shares_are_means_over_tables():
     assert of.loc["screen", "redundant ones left out"] == 0.5
     assert list(result.text["seconds"]) == ["1.5", "1.5"]
     assert result.text["intervals that cover the true value"].tolist()[1] == ""
-
-
-def test_the_caption_begins_with_the_finding():
-    (result,) = ANALYSIS.analyse(made_up(), None)
-    assert "screen: power 100.0%" in result.caption and "false discoveries 30.0%" in result.caption

@@ -51,22 +51,26 @@ def ran(cell, state=None):
 
 def test_cells_without_real_data():
     found = cells_of("laptop")
-    measured = [cell for cell in found if cell.study == "difficulty"]
+    encoded = {(cell.seed, cell.estimator) for cell in found if cell.family == "small-bert"}
+    of_reviews = {cell.transformation for cell in found if cell.data == "generated-reviews"}
     assert {cell.data for cell in found} == {"generated-nli", "generated-reviews"}
-    assert {cell.seed for cell in measured if cell.family == "small-bert"} == {0}
-    assert {cell.seed for cell in measured if cell.family != "small-bert"} == {0}
-    assert {cell.transformation for cell in measured if cell.data == "generated-reviews"} == {"std", "shuffled"}
-    assert {cell.estimator for cell in measured if cell.family == "small-bert"} == {"held-out"}
+    assert encoded == {(0, "held-out")} and of_reviews == {"std", "shuffled"}
     assert {cell.study for cell in found} == {"difficulty", "epochs"}
     assert all(cell.epochs is None for cell in found if cell.family != "small-bert")
 
 
-def test_a_study_is_omitted_with_a_message():
-    _, profile = SWEEP.profile("smoke", {"data": "generated-reviews", "curves": "none", "embeddings": "none"})
-    cells = SWEEP.plan(profile).values()
-    assert {(cell.study, cell.data) for cell in cells} == {("difficulty", "generated-reviews")}
-    _, profile = SWEEP.profile("smoke", {"data": "generated-reviews", "encoders": "none", "embeddings": "none"})
-    assert {cell.family for cell in SWEEP.plan(profile).values()} == {*profile.quick}
+@pytest.mark.parametrize(
+    ("settings", "families"),
+    [({"curves": "none"}, None), ({"encoders": "none"}, PROFILES["smoke"].quick)],
+)
+def test_a_study_can_be_left_out(settings, families):
+    asked = {"data": "generated-reviews", "embeddings": "none"} | settings
+    cells = SWEEP.plan(SWEEP.profile("smoke", asked)[1]).values()
+    assert {cell.study for cell in cells} == {"difficulty"}
+    assert families is None or {cell.family for cell in cells} == {*families}
+
+
+def test_a_sweep_of_nothing_is_refused():
     _, nothing = SWEEP.profile("smoke", {"data": "none", "curves": "none", "embeddings": "none"})
     with refused("sweep dataset-difficulty", "few"):
         SWEEP.plan(nothing)
@@ -190,13 +194,9 @@ def test_a_curve_continues_at_its_last_step(monkeypatch):
 
 def test_the_cost_follows_what_is_read():
     """Of seconds on some core only the order is sure: more epochs, longer texts and more folds cost more."""
-    cells = [*cells_of("laptop"), *cells_of("smoke")]
-    assert all(0.0 < SWEEP.cost(cell) < 1e5 for cell in cells)
     short, long = (SWEEP.cost(cell_of(family="small-bert", kind=kind)) for kind in ("hypothesis", "std"))
     once, crossed = (SWEEP.cost(cell_of(estimator=name)) for name in ("held-out", "cross-fitted"))
-    curve = max(SWEEP.cost(cell) for cell in cells if cell.study == "epochs")
-    assert short < long < SWEEP.cost(cell_of(family="small-bert", epochs=3)) and once < crossed
-    assert curve == max(map(SWEEP.cost, cells))
+    assert 0 < short < long < SWEEP.cost(cell_of(family="small-bert", epochs=3)) and 0 < once < crossed
     fitted, measured, words = _data.amount(cell_of(kind="hypothesis", items=0))
     pairs = _data.generated_nli()
     assert (fitted, measured) == (len(pairs) * 2 // 3, len(pairs) // 3)

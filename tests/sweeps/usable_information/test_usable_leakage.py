@@ -27,7 +27,7 @@ def ran(cell):
 def test_what_is_hidden_shows_less_and_what_is_not_is_kept():
     """Hidden from a linear network, whose own kind of family then finds less of it than where nothing is hidden, while
     neighbours still find it."""
-    cells = plan(items="1797", steps="400", adversary_steps="5", families="logistic,knn")
+    cells = plan(items="900", steps="150", adversary_steps="5", families="logistic,knn")
     found = {cell.against: ran(cell)[0] for cell in cells}
     plain, hidden = (found[name]["hidden/features/logistic_bits"] for name in ("nothing", "linear"))
     assert plain > 0.25 and hidden < 0.5 * plain
