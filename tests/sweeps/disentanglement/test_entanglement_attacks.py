@@ -56,6 +56,7 @@ def test_without_a_zoo_it_says_what_to_run(zoo):
         cells_of(best="0")
 
 
+@pytest.mark.usefixtures("without_predictors")
 def test_a_pack_encodes_once_and_measures_every_attack(zoo, monkeypatch):
     asked, encoded = [], []
     (_, row), *_ = best(zoo, ("beta-vae",), 1).iterrows()

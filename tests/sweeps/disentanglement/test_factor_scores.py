@@ -43,7 +43,7 @@ def test_a_latent_for_each_factor_has_every_score(of):
 
 def test_a_rotation_spreads_the_information(of):
     turned = np.array([[1, 1], [-1, 1]]) / np.sqrt(2)
-    found = values(measure(posterior(turned), of, 0, FEW))
+    found = values(measure(posterior(turned), of, 0, FEW, predictors=False))
     assert found["mig"] < 0.3 and found["unibound"] <= found["mig"] + 1e-9
     assert found["informativeness"] == pytest.approx(1, abs=1e-3)
 
@@ -60,7 +60,7 @@ def test_redundancy_is_seen_by_unibound_and_not_by_votes(of):
 
 def test_codes_without_a_density_are_estimated(of):
     code = posterior().mean + np.random.default_rng(0).normal(0, 0.05, FACTORS.shape)
-    measured = measure(code, of, 0, FEW)
+    measured = measure(code, of, 0, FEW, predictors=False)
     assert "nearest neighbours" in measured.information.method
     assert values(measured)["informativeness"] == pytest.approx(1, abs=0.05)
     assert "total_correlation" not in measured.scores

@@ -111,9 +111,7 @@ def test_layers_are_those_of_a_resnet_50():
 def test_the_smallest_packs_of_a_study_run(name):
     """Every kind of pack of the study, shrunk: encoders, layers, backgrounds, made-up embeddings, decoders."""
     module = sweep(name)
-    profile = module.PROFILES["smoke"].override(
-        {"steps": "3", "size": "16", "decoder_steps": "2"}
-    )
+    profile = module.PROFILES["smoke"].override({"steps": "3", "size": "16", "decoder_steps": "2"})
     packs = module.SWEEP.packs(module.SWEEP.plan(profile), "cpu")
     kinds = {}
     for pack in packs:
