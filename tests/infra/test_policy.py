@@ -71,7 +71,7 @@ def test_kubernetes_takes_secrets_from_secrets():
     assert seen == 13
 
 
-@pytest.mark.parametrize(("item", "labels", "spec"), templates())
+@pytest.mark.parametrize(("item", "labels", "spec"), list(templates()))
 def test_kubernetes_pods_have_no_privileges_and_a_policy(item, labels, spec):
     assert spec["securityContext"]["runAsNonRoot"] is True
     assert not spec.get("hostNetwork")
@@ -88,7 +88,7 @@ def test_kubernetes_pods_have_no_privileges_and_a_policy(item, labels, spec):
     assert any(rule["podSelector"]["matchLabels"].items() <= labels.items() for rule in rules)
 
 
-@pytest.mark.parametrize("spec", clusters())
+@pytest.mark.parametrize("spec", list(clusters()))
 def test_drivers_have_names_of_their_own_and_a_disk_that_outlives_them(spec):
     """By `runs`, not by a host name that several pods might have, a new driver knows what the last one left open."""
     assert spec["authOptions"] == {"mode": "token", "secretName": "infoscope-ray"}
