@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import logsumexp
-from scipy.stats import norm
 
 from infoscope.metrics.factor_information import density_sums, exact
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
@@ -77,21 +76,6 @@ def test_both_sweeps_are_the_sums_written_out(name):
             np.testing.assert_allclose(found[m, k], expected, atol=5e-6)
     sums = exact.sums_of(posterior, codes, order, rows, z, "cpu", None)
     np.testing.assert_allclose(density_sums.latent_sums(posterior, z, rows, codes), sums, rtol=5e-6)
-
-
-def test_densities_of_gaussian_latents_are_scipy_s():
-    """The sums by their definition (Eq. 8) with scipy's densities, of 40 rows."""
-    g, n = generator(5), 40
-    mean, scale, y = g.normal(size=(n, 2)), np.exp(g.normal(size=(n, 2)) / 2), g.integers(0, 3, n)
-    posterior = GaussianPosterior(mean, scale)
-    _, rows, z = exact.draw_sample(posterior, y[:, None], 30, generator(6))
-    found = exact.factor_information(posterior, y[:, None], 30, generator(6))
-    density = norm(mean, scale).pdf(z[:, None])
-    for column, terms in enumerate(
-        [density[..., 0], density[..., 1], density[..., 1], density[..., 0], density.prod(-1)]
-    ):
-        own = np.array([terms[m, y == y[row]].mean() for m, row in enumerate(rows)])
-        np.testing.assert_allclose(found.pointwise[:, 0, column], np.log(own / terms.mean(axis=1)), atol=5e-6)
 
 
 @pytest.mark.parametrize("values", (2, 4))

@@ -105,22 +105,6 @@ def test_decompositions_lie_within_the_bounds(decompose):
         assert (terms >= np.array(low) - 1e-7).all() and (terms <= np.array(high) + 1e-7).all()
 
 
-def test_broja_is_a_minimum():
-    """Two binary sources and a binary target have two free parameters: no point on a grid of both is lower."""
-    for table in [t for t in random_tables(5, 60) if t.shape == (2, 2, 2)][:2]:
-        least = discrete_information(table)[2] - broja(table).synergistic
-        move = np.array([[1.0, -1.0], [-1.0, 1.0]])
-        ranges = []
-        for one in table:  # how far a step along `move` may go before a cell is negative
-            ranges.append(np.linspace(-min(one[0, 0], one[1, 1]), min(one[0, 1], one[1, 0]), 101))
-        values = [
-            discrete_information(np.maximum(table + np.array([i, j])[:, None, None] * move, 0))[2]
-            for i in ranges[0]
-            for j in ranges[1]
-        ]
-        assert least <= min(values) + 1e-8 and min(values) - least < 2e-3
-
-
 def test_the_terms_do_not_depend_on_order_and_the_gap_is_kept():
     for table in random_tables(3, 4):
         found, swapped = broja(table), broja(table.swapaxes(1, 2)[::-1])

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy import integrate
 
-from infoscope.estimators.columns import Discrete
 from infoscope.estimators.families import GradientBoosting, Logistic
 from infoscope.metrics import pid
 from infoscope.metrics.disentanglement import SCORES
@@ -341,15 +340,6 @@ def test_an_interval_is_limited_by_the_entropy():
     noise = np.random.default_rng(2).normal(-0.05, 0.01, 300)
     terms = sharing(*[Local(noise, noise)] * 3, y[np.arange(300) % 90], np.arange(300))
     assert all(terms[name].high >= 0.0 for name in pid.Bounds._fields)  # nothing is less than 0
-
-
-def test_floats_that_look_like_labels_are_numbers_with_a_note():
-    y = np.repeat([0.0, 1.0], 30).astype(np.float32)
-    z = y + np.random.default_rng(16).normal(size=60)
-    found, labels = (report(z, given, **LINES) for given in (y, Discrete(y)))
-    assert found.rows[0].classes is None and labels.rows[0].classes == 2
-    assert any("repeated values" in note for note in found.notes)
-    assert not any("repeated values" in note for note in labels.notes)
 
 
 IMAGES = np.zeros((40, 3, 8, 8), np.float32)

@@ -37,13 +37,6 @@ def test_columns_with_information_are_kept_linear_or_not(y):
     np.testing.assert_array_equal(found.transform(X), X[:, :2])
 
 
-def test_q_values_are_those_of_benjamini_and_hochberg():
-    found = InformationSelector().fit(X, Y)
-    p = found.p_values_
-    by_rank = p * len(p) / [(p <= one).sum() for one in p]
-    np.testing.assert_allclose(found.q_values_, [by_rank[p >= one].min() for one in p], rtol=1e-12)
-
-
 def test_independent_columns_are_kept_at_the_false_discovery_rate():
     """With all columns independent the rate of false discoveries is the share of tables in which any column is kept."""
     rng = np.random.default_rng(1)
