@@ -38,10 +38,10 @@ def test_features_hide_a_label_and_keep_the_rest():
     """u is the sign of one column of six: hidden from lines it leaves at most a quarter of what it was, while most of
     the other columns' variance stays."""
     rng = np.random.default_rng(2)
-    x = rng.normal(size=(800, 6))
+    x = rng.normal(size=(600, 6))
     u = (x[:, 0] > 0).astype(int)
-    train = np.arange(800) < 500
-    plain, hidden = (hide(x[train], u[train], Network(()), 6, strength, 200) for strength in (0.0, 10.0))
+    train = np.arange(600) < 375
+    plain, hidden = (hide(x[train], u[train], Network(()), 6, strength, 100) for strength in (0.0, 10.0))
     blocks = {"plain": plain.encode(x[~train]), "hidden": hidden.encode(x[~train])}
     values = usable_leakage(blocks, {"u": u[~train]}, {"linear": Logistic()}).set_index("block")["value_bits"]
     assert values["plain"] > 0.5 and values["hidden"] < 0.25 * values["plain"]
