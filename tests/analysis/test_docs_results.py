@@ -73,16 +73,6 @@ def test_what_was_run_has_a_page_and_what_was_not_is_said(store):
     assert "](estimator-choice.md)" in index and "`make sweep-nuisance PROFILE=paper`" in index
 
 
-def test_a_page_says_where_its_runs_lie_beside_it(store):
-    run_command(docs_results.COMMAND, ["estimator-choice"])
-    page = store / "estimator-choice.md"
-    assert "runs-load" not in page.read_text()
-    (store / "runs").mkdir()
-    (store / "runs" / "estimator-choice.jsonl.gz").touch()
-    run_command(docs_results.COMMAND, ["estimator-choice"])
-    assert "ARGS=docs/results/runs/estimator-choice.jsonl.gz`" in page.read_text()
-
-
 def row_of(store):
     """The cells of an analysis' row in the list of all pages."""
     row = next(line for line in (store / "index.md").read_text().splitlines() if "](estimator-choice.md) |" in line)

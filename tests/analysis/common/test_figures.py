@@ -21,16 +21,19 @@ POOLS = {"gaussian": "gaussian", "images": "mnist", "text": "imdb-bert"}
 TRUTH = dict(true_bits=2.0, decodable_bits=1.9, second_half_mean_bits=1.0, second_half_mean_bits_error=0.1)
 
 
-def lines_of_estimators(turned):
+def rows_of_estimators():
     """Panels with a line for every estimator over a logarithmic axis; each panel lacks some of them."""
-    rows = [
-        {"domain": domain, "pool": pool, "critic": critic, "bound": bound, "depth": depth,
-         "mse_bits2": (1 + BOUNDS.index(bound)) / 10 * 30 ** (depth / 5), "mse_bits2_error": 0.02,
-         "oracle_critic_mse_bits2": 0.08, "published_mse_bits2": 0.3}
-        for number, (domain, pool) in enumerate(POOLS.items()) for critic in ("joint", "separable")
-        for bound in BOUNDS[number:] for depth in range(5)
-    ]  # fmt: skip
-    frame = pd.DataFrame(rows[::-1][5:] if turned else rows)
+    for number, (domain, pool) in enumerate(POOLS.items()):
+        for critic, bound, depth in itertools.product(("joint", "separable"), BOUNDS[number:], range(5)):
+            mse = (1 + BOUNDS.index(bound)) / 10 * 30 ** (depth / 5)
+            of = dict(domain=domain, pool=pool, critic=critic, bound=bound, depth=depth, mse_bits2=mse)
+            yield of | dict(mse_bits2_error=0.02, oracle_critic_mse_bits2=0.08, published_mse_bits2=0.3)
+
+
+def lines_of_estimators(turned):
+    frame = pd.DataFrame(rows_of_estimators())
+    if turned:
+        frame = frame[::-1][5:]
     return drawing(frame, functools.partial(critic_capacity.draw_estimators, "depth"), "MSE (bits²)")
 
 

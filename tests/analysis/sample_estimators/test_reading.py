@@ -45,13 +45,6 @@ def test_shares_have_their_interval():
     assert text["wrong, of grade A"].iloc[-1].startswith("2.5 % (0 to 13)")
 
 
-def test_sentences_name_the_worst_family_and_the_readings_of_independent_data():
-    covered, worst, few, nothing = reading.sentences(made_up())
-    assert "98.3 % (91 to 100) of 60" in covered
-    assert "normal, 95 % of 20" in worst and "67 % of 48 are grade A" in few
-    assert "100 % of 15" in nothing
-
-
 def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     runs = pd.DataFrame([
         {"run_id": method, "collection": "edges", "law": "step", "n": 500, "block": 0, "method": method, "truth": 0.5}

@@ -63,16 +63,6 @@ def test_a_trial_trains_measures_and_keeps_a_model(model):
     assert keeper.fractions == sorted(keeper.fractions) and keeper.fractions[-1] == pytest.approx(1)
 
 
-def test_the_same_seed_trains_the_same_model():
-    (cell,) = cells_of(models="beta-vae", seeds="3", steps="5")
-    reconstructions = []
-    for _ in range(2):
-        keeper = Keeper()
-        _vaes.trained(cell, keeper, "cpu", lambda *_: None)
-        reconstructions.append(keeper.finals[()]["train/reconstruction"])
-    assert reconstructions[0] == reconstructions[1]
-
-
 def test_an_interrupted_training_goes_on_to_the_same_weights():
     class Interrupted(Keeper):
         def save(self, state):

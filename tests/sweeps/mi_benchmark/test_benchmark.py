@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from infoscope.tracking import Pack
-from sweeps.mi_benchmark._benchmark import HELD_OUT, check, schedule, training_cells, trial
+from sweeps.mi_benchmark._benchmark import HELD_OUT, schedule, training_cells, trial
 from sweeps.mi_benchmark._pairs import pairs
 from sweeps.mi_benchmark.critic_capacity import PROFILES
 from tests.sweeps.recorder import Recorder
@@ -79,10 +79,3 @@ def test_the_inner_critic_is_evaluated_without_a_training():
     assert all(shape == (2, 2) for _, shape in recorder.models) and len(recorder.finals) == 2
     assert all(math.isfinite(final["at 2 bits/held_out_large_batch_bits"]) for final in recorder.finals.values())
     assert source.dim_x == 256
-
-
-@pytest.mark.parametrize(
-    "fields", [{"critic": "inner", "domain": "gaussian"}, {"bound": "smile-2.5"}, {"critic": "separable", "depth": 0}]
-)
-def test_cells_that_can_be_run(fields):
-    check(cells_of(**{"bound": "js", "seed": 0} | fields)[0])

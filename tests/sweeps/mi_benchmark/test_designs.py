@@ -72,12 +72,6 @@ def test_information_sources_are_compared_at_the_same_information():
     assert sorted(bits["gaussian"]) == pytest.approx([1.0, 2.0, 4.0, 4 / math.log(2)])  # and as published, in nats
 
 
-def test_images_have_as_many_patches_as_sources():
-    found = [cell for cell in cells("information_sources", bounds="dv", seeds="0") if cell.domain == "images"]
-    assert {cell.sources for cell in found} == {n * n for n in range(1, 11)}
-    assert all(cell.rows**2 == cell.sources and cell.size == 60 for cell in found)
-
-
 def test_capacity_has_depth_of_two_critics_and_width():
     found = cells("critic_capacity", bounds="dv", seeds="0")
     assert {(c.study, c.critic, c.domain) for c in found} == {

@@ -1,12 +1,10 @@
 """The sweep of domain models: its cells and parts, and what its trial logs, against the model itself."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from infoscope.models.domain import MODELS, PUBLISHED, DomainData, accuracies
 from infoscope.tracking import Pack
@@ -90,15 +88,6 @@ def test_what_is_logged_gives_the_reported_accuracies(model):
     table = pd.DataFrame(keeper.tables[model, "accuracies"])
     assert len(table) == 5 + 1 + 5  # classes inside and outside, domains
     assert table.loc[table["part"] == "in_domain", "items"].sum() == 2 * (kept["split"] == 0).sum()
-
-
-def test_images_are_logged_as_they_were():
-    (cell,) = cells_of(models="erm")
-    part = _domains.parts(cell).in_domain
-    keeper = Keeper("model")
-    trial(Pack((replace(cell, items=100_000),)), keeper)
-    (kept,) = keeper.arrays_of.values()
-    torch.testing.assert_close(torch.from_numpy(kept["x"][: len(part)]) / 255.0, part.images(slice(None)))
 
 
 def test_patches_of_several_hospitals(monkeypatch):

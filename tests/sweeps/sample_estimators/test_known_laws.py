@@ -95,7 +95,7 @@ def test_figures_are_those_of_the_data_sets():
 
 def test_groups_are_handed_on():
     generator, law = np.random.default_rng(0), catalogue.case("patients")
-    assert estimate_by("ksg", law, law.sample(400, generator), generator).units == 40
+    assert estimate_by("gcmi", law, law.sample(400, generator), generator).units == 40
 
 
 def test_formulas_get_their_usual_settings():
