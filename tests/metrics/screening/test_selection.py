@@ -118,12 +118,6 @@ def test_tables_of_any_library(library):
     np.testing.assert_array_equal(found.q_values_, InformationSelector().fit(mixed(), Y).q_values_)
 
 
-def test_tables_come_out_as_tables():
-    for output, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
-        found = InformationSelector().set_output(transform=output).fit_transform(mixed(), Y)
-        assert isinstance(found, kind) and list(found.columns) == ["b", "c", "d"]
-
-
 def test_categories_are_named_by_place_mask_or_name():
     rng = np.random.default_rng(1)
     labels = rng.integers(0, 20, N)
