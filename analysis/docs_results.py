@@ -26,7 +26,7 @@ from infoscope.command_line import FAILED, command
 from infoscope.tracking import runs
 from infoscope.tracking.archive.format import SUFFIX
 from infoscope.tracking.status import status
-from infoscope.tracking.store.store import labels
+from infoscope.tracking.store import labels
 
 FOLDER = Path("docs") / "results"
 UNTRIED = "smoke"  # a profile that only tries whether things run

@@ -43,10 +43,10 @@ from analysis.sample_estimators import independence, known_laws, reading, screen
 from analysis.usable_information import dataset_difficulty, label_errors, structure_learning, usable_leakage
 from infoscope.command_line import BAD_INPUT, FAILED, command, profile_option
 from infoscope.tracking import attach, parents, runs
+from infoscope.tracking.home import made_home
 from infoscope.tracking.notes import run_page
-from infoscope.tracking.record import made_home
-from infoscope.tracking.store.store import labels
-from infoscope.tracking.store.ui import address
+from infoscope.tracking.store import labels
+from infoscope.tracking.ui import address
 
 ORDER = (  # the papers', one after the other, then our own
     critic_architecture, critic_capacity, estimator_choice, information_sources, representation_dimension, nuisance,

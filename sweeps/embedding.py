@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from infoscope import data, models
 from infoscope.errors import UnknownName
 from infoscope.tracking.checks import undamaged
-from infoscope.tracking.record import made_home
+from infoscope.tracking.home import made_home
 from sweeps.streams import stream
 
 TRANSFORMERS = ("small-bert", "small-roberta", "small-distilbert")  # built from a configuration, nothing downloaded

@@ -19,10 +19,12 @@ from infoscope.__main__ import main as command_line
 from infoscope.errors import StoreUnreachable
 from infoscope.tracking import Sweep, arrays, log_results
 from infoscope.tracking import cli as commands
-from infoscope.tracking.scheduling.worker import Assignment, RecordedReport
-from infoscope.tracking.store.store import Store
+from infoscope.tracking.checkpoint import Checkpoint
+from infoscope.tracking.report import RecordedReport
+from infoscope.tracking.store import Store
 from tests.refusals import refused
 from tests.test_makefile import INJECTIONS
+from tests.tracking.cells import begun
 
 REPOSITORY = Path(__file__).parents[1]
 FOLDERS = ("packages", "sweeps", "analysis", "infra")
@@ -110,9 +112,9 @@ def test_what_would_be_found(source):
 @pytest.fixture
 def report(tmp_path):
     cell = {"a": 1}
-    store = Store("sqlite:///nowhere.db", "demo", "1")
-    assignment = Assignment({"key": cell}, {}, store, tmp_path / "records", "cpu", 1.0)
-    return RecordedReport(assignment, lambda told: None), cell
+    folder = begun(tmp_path / "cells", "key", cell)
+    checkpoint = Checkpoint(str(tmp_path), "x", ["key"])
+    return RecordedReport({"key": cell}, {"key": folder}, checkpoint, lambda told: None), cell
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -297,17 +299,8 @@ def test_a_port_is_one(port, capsys):
     assert str(port) in capsys.readouterr().err
 
 
-class NoExperiments:
-    def __init__(self, uri):
-        assert "secret" in uri
-
-    def search_experiments(self):
-        return []
-
-
 def test_a_password_is_on_no_command_line(served, monkeypatch, capsys):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:secret@127.0.0.1/runs")
-    monkeypatch.setattr(commands, "connect", NoExperiments)
     words, environment = served(5001)
     assert "secret" not in " ".join(words) + capsys.readouterr().out
     assert environment["MLFLOW_BACKEND_STORE_URI"] == "postgresql://me:secret@127.0.0.1/runs"

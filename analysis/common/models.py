@@ -22,8 +22,8 @@ from infoscope.files import read_arrays
 from infoscope.tracking import arrays, load_model, log_results
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.models import address_of, logged_model
-from infoscope.tracking.store.client import connect
-from infoscope.tracking.store.store import CELL, tracking_uri
+from infoscope.tracking.store import connect, tracking_uri
+from infoscope.tracking.tags import CELL
 
 T = TypeVar("T")
 EXAMPLES_AT_ONCE = 512

@@ -164,8 +164,8 @@ def conclude(
     data: an OwnData, OwnRepresentation or OwnTable. Files of results beyond the first end in the result's name.
     metrics: by the parts of their names (`safe_metric_names`).
     """
-    from infoscope.tracking.store.results import record_run  # MLflow takes two seconds to import
-    from infoscope.tracking.store.ui import shown_at
+    from infoscope.tracking.results import record_run  # MLflow takes two seconds to import
+    from infoscope.tracking.ui import shown_at
 
     stem, name = stem_of(experiment, given), Path(given.data).name
     page = replace(page, details={**page.details, "How the file was read": [data.understood]})

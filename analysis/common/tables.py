@@ -30,7 +30,7 @@ from infoscope.metrics import replicated
 from infoscope.metrics.shares import clopper_pearson
 from infoscope.names import in_csv, in_csv_comment, in_latex, printable
 from infoscope.tracking.checks import COLUMNS
-from infoscope.tracking.record import home, made_home
+from infoscope.tracking.home import home, made_home
 
 FOLDER = Path("runs") / "tables"
 PICTURE = ".png", ".pdf"  # to look at, for papers
@@ -277,7 +277,7 @@ def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequen
     from mlflow.exceptions import MlflowException
 
     from infoscope.tracking import publish
-    from infoscope.tracking.store.ui import shown_at
+    from infoscope.tracking.ui import shown_at
 
     try:
         page = publish(experiment, profile, found, [result.words for result in results], paths)

@@ -33,7 +33,7 @@ from infoscope.metrics.partition.report import NullTest, PartitionReport
 from infoscope.metrics.partition.terms import CLASSIFIER
 from infoscope.tracking import arrays, log_results
 from infoscope.tracking.datasets import DataSet
-from infoscope.tracking.store.store import Store
+from infoscope.tracking.store import Store
 from sweeps.partition.settings import ITEMS
 
 VERSION = 3  # of what is measured and kept; a new one makes every evaluation to be done again

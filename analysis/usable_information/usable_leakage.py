@@ -19,8 +19,7 @@ from infoscope import tracking
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import replicated
 from infoscope.notebook import heat
-from infoscope.tracking.store.client import connect
-from infoscope.tracking.store.store import Store, tracking_uri
+from infoscope.tracking.store import Store, connect, tracking_uri
 from sweeps.usable_information.settings import NOTHING
 
 FEATURES = "features"

@@ -166,7 +166,6 @@ SWEEP = Sweep(
     pack_by={"cpu": ("source",), "gpu": ("source",)},
     data=_vaes.data_sets,
     choices={"models": MODELS, "attacks": tuple(ATTACKS)},
-    replicates=("evaluation", "training_seed", "source"),
     check=check,
     version=5,  # of concrete terms the Gaussian ones alone
     cost=lambda cell: float(cell.draws * len(_vaes.factor_set(cell))),

@@ -170,5 +170,4 @@ SWEEP = Sweep(
     check=check,
     version=2,  # InfoMEC and sufficiency
     cost=_vaes.cost,
-    best=("unibound", "max"),
 )

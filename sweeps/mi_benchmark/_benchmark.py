@@ -304,7 +304,6 @@ def sweep(
         ranges=ranges,
         check=check,
         cost=cost,
-        best=("mse_bits2", "min"),
         search=search,
         version=version,
     )

@@ -150,6 +150,5 @@ SWEEP = Sweep(
     data=_domains.data_sets,
     check=_domains.check,
     cost=_domains.cost,
-    best=("in_domain/average", "max"),
     version=2,
 )

@@ -105,5 +105,5 @@ def data(cell: IndependenceCell) -> tuple[DataSet]:
 SWEEP = Sweep(
     "independence", cells, trial, PROFILES, axes=("laws", "blocks"), choices={"laws": tuple(SETTINGS)}, data=data,
     cost=lambda cell: cell.sets * (0.01 + 8e-9 * cell.n ** 2 * cell.permutations),  # seconds, at most
-    replicates=("block",), check=check, version=2,
+    check=check, version=2,
 )  # fmt: skip

@@ -200,7 +200,6 @@ SWEEP = Sweep(
     axes=("collections", "laws", "sizes", "methods", "blocks"),
     data=lambda cell: data_sets(cell.law),
     choices={"methods": require_known, "collections": tuple(catalogue.COLLECTIONS)},
-    replicates=("block",),
     check=check,
     cost=cost,
     version=4,  # intervals are of sampling error only

@@ -69,7 +69,7 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 SWEEP = Sweep(
-    "screening", cells, trial, PROFILES, axes=("tables",), replicates=("set",), choices={"tables": tuple(TABLES)},
+    "screening", cells, trial, PROFILES, axes=("tables",), choices={"tables": tuple(TABLES)},
     data=lambda cell: (datasets.distribution(f"{cell.table} (generated)", table=cell.table, set=cell.set),),
     cost=lambda cell: 0.1 * len(TABLES[cell.table].columns),  # seconds on one core
 )  # fmt: skip

@@ -131,7 +131,6 @@ SWEEP = Sweep(
     PROFILES,
     axes=("blocks",),
     data=lambda cell: (datasets.distribution("prior", version=cell.prior),),
-    replicates=("block",),
     check=check,
     cost=lambda cell: cell.sets,
 )

@@ -357,6 +357,5 @@ SWEEP = Sweep(
     data=data_sets,
     check=check,
     cost=cost,
-    best=("v_information_bits", "max"),
     version=3,
 )  # fmt: skip

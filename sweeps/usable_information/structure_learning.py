@@ -340,7 +340,6 @@ SWEEP = Sweep(
         "methods": tuple(METHODS),
         "images": ("auto", "digits", "mnist"),
     },  # fmt: skip
-    replicates=("block",),
     check=check,
     cost=cost,
 )

@@ -311,7 +311,6 @@ SWEEP = Sweep(
         "against": (NOTHING, *NETWORKS),
         "images": ("auto", "digits", "mnist"),
     },
-    replicates=("seed", "source"),
     check=check,
     cost=cost,
     version=3,  # another fit of logistic families of ten classes

@@ -8,7 +8,7 @@ import pytest
 
 from analysis import measure, represent, screen
 from infoscope.command_line import run_command
-from infoscope.tracking.store.store import Store
+from infoscope.tracking.store import Store
 
 NAMES = (
     "a//b",

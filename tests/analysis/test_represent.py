@@ -7,7 +7,7 @@ import pytest
 from analysis import represent
 from analysis.common.own_data import read_representation
 from infoscope.command_line import run_command
-from infoscope.tracking.store.store import Store
+from infoscope.tracking.store import Store
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from analysis import screen
 from analysis.common.own_data import read_table
 from infoscope.command_line import run_command
 from infoscope.estimators import Angle, Discrete
-from infoscope.tracking.store.store import Store
+from infoscope.tracking.store import Store
 from tests.refusals import refused
 
 N = 100

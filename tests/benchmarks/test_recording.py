@@ -1,6 +1,6 @@
 """What it costs to record a metric: to write it down in the trial, and to carry it to MLflow in batches of a thousand.
 
-A batch is a hundred entries of ten metrics, as a trial reports them, sent by `PartlySent`: reading the record, the
+A batch is a hundred entries of ten metrics, as a trial reports them, sent by `publish`: reading the folder, the
 requests, and the note of what was sent. Once into SQLite from this process, once to a server (one worker, SQLite, the
 same machine). The least processor time of several rounds counts, the server's with it; wall time is printed beside it.
 What is asserted is that a metric costs less than a fifth of what MLflow's own `log_metric` takes in the same run;
@@ -14,11 +14,10 @@ import time
 import psutil
 import pytest
 
-from infoscope.tracking.record import Record
-from infoscope.tracking.sending.live_updates import PartlySent
-from infoscope.tracking.sending.publish import header_tags
-from infoscope.tracking.store.store import Store
+from infoscope.tracking.publishing import publish
+from infoscope.tracking.store import Store
 from tests.benchmarks.timing import Call, show
+from tests.tracking.cells import begun
 from tests.tracking.servers import Server
 
 pytestmark = pytest.mark.bench
@@ -51,15 +50,13 @@ def store_and_clock(request, tmp_path, monkeypatch):
 
 def test_a_metric_costs_little(tmp_path, store_and_clock):
     store, clock = store_and_clock
-    record, step = Record.of(tmp_path, "cell"), 0
-    record.begin({"seed": 0}, header_tags("cell", {"seed": 0}, {}))
-    seen = PartlySent(record)
-    run_id = seen.send(store, [])
+    folder, step = begun(tmp_path / "cells", "cell", {"seed": 0}), 0
+    run_id = publish(folder, store)
 
     def write() -> None:
         nonlocal step
         for _ in range(ENTRIES):
-            record.metrics(dict.fromkeys(NAMES, step / 7), step)
+            folder.metrics(dict.fromkeys(NAMES, step / 7), step)
             step += 1
 
     def spent(call: Call) -> tuple[float, float]:  # processor and wall time, ms
@@ -67,11 +64,11 @@ def test_a_metric_costs_little(tmp_path, store_and_clock):
         call()
         return 1000 * (clock() - processor), 1000 * (time.perf_counter() - wall)
 
-    rounds = [(spent(write), spent(lambda: seen.send(store, []))) for _ in range(ROUNDS)]
+    rounds = [(spent(write), spent(lambda: publish(folder, store))) for _ in range(ROUNDS)]
     written = min(wall for (_, wall), _ in rounds) / ENTRIES
     carried, waited = (min(carrying[kind] for _, carrying in rounds) / ENTRIES / len(NAMES) for kind in (0, 1))
     logs = [spent(lambda: [store.client.log_metric(run_id, "x", 1.0, step=each) for each in range(20)])]
     plain = min(processor for processor, _ in logs) / 20
     show(store.uri.partition(":")[0], write_ms=written, carry_ms=carried, wall_ms=waited, log_metric_ms=plain)
-    assert seen.offset == (record.folder / "record.jsonl").stat().st_size
+    assert folder.sent == ROUNDS * ENTRIES
     assert carried < plain / 5

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from infoscope.tracking import runs
-from infoscope.tracking.record import records
+from infoscope.tracking.cell_folder import cell_folders
 from tests.infra.conftest import plain_environment
 from tests.infra.documents import REPOSITORY
 from tests.tracking.processes import counts
@@ -81,7 +81,7 @@ def test_both_nodes_had_work(both, two_nodes):
     if not two_nodes.apart:
         pytest.skip("nodes look alike")
     assert len({tags["infoscope.host"] for tags in both["cluster"]["tags"]}) == 2
-    assert records(two_nodes.tree / "runs" / "records" / "estimator-choice") == []
+    assert not cell_folders(two_nodes.tree / "runs" / "cells" / "estimator-choice")
 
 
 def test_a_finished_sweep_is_not_run_again(both, two_nodes, tmp_path):
@@ -107,7 +107,7 @@ def test_a_search_stops_the_worse_and_goes_on_with_more_trials(two_nodes, tmp_pa
     assert (stopped["progress/fraction"] < 1).all() and stopped["final_loss"].isna().all()
     assert (complete["progress/fraction"] == 1).all()  # none is stopped when it has everything
     assert (complete["progress/loss"] == complete["final_loss"] + 1 / 30).all()
-    assert not list((tmp_path / "runs" / "records" / "toy-search").iterdir())  # no checkpoint either
+    assert not list((tmp_path / "runs" / "cells" / "toy-search").iterdir())  # no checkpoint either
     finished = first.index[first["outcome"] != "failed"]  # the failed ones are run again
     assert counts(errors)["already"] == len(finished)
     assert second["run_id"].is_unique and not second[["rate", "width", "kind"]].duplicated().any()

@@ -19,7 +19,7 @@ from infoscope.models import (
     small_encoder,
 )
 from infoscope.models.domain import MODELS
-from infoscope.tracking.models import read_model, write_model
+from infoscope.tracking.weights import read_model, write_model
 from tests.data.common import generator
 from tests.models.samples import KINDS, LABELS, SMALL_TEXT, SMALL_VAE, TEXTS, halves
 

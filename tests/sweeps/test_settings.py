@@ -34,7 +34,7 @@ def wrong(value, is_range=False):
 def planned(sweep, settings):
     _, profile = sweep.profile("smoke", settings)
     if sweep.search and sweep.search.space:
-        from infoscope.tracking.scheduling.search import SearchState
+        from infoscope.tracking.search import SearchState
 
         return SearchState(sweep, profile)
     return sweep.plan(profile)

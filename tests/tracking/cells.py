@@ -1,34 +1,47 @@
-"""Cells as workers and drivers see them: assignments, records, and what their runs hold."""
+"""Cells as workers leave them: folders, and what their runs hold."""
 
-from infoscope.tracking.record import Record
-from infoscope.tracking.scheduling.worker import INVOCATION, Assignment
-from infoscope.tracking.sending.publish import header_tags, publish
+from infoscope.tracking.cell_folder import CellFolder
+from infoscope.tracking.publishing import publish
+from infoscope.tracking.sweep import Profile, Search, Sweep, canonical
+from infoscope.tracking.tags import CELL, KEY, PARENT, PROFILE, RUN_NAME, VERSION
+from infoscope.tracking.trial import Bundle, Job, run_bundle
+
+PARENT_RUN = "0" * 32
 
 
-class Killed(BaseException):
-    """The process is gone: nothing that handles errors runs any more."""
-
-
-def assigned(store, folder, cells, here=True, **tags):
-    """A trial's cells by key; their records in a folder on the driver's disk (`here`), or on another machine's."""
-    folder.mkdir(parents=True, exist_ok=True)
-    each = {key: {"infoscope.profile": "smoke", "mlflow.runName": key, **tags} for key in cells}
-    if here:
-        (folder / INVOCATION).write_text("parent")
-    return Assignment(cells, each, store, folder, "cpu", 1.0, invocation="parent")
+def tags_of(key, cell, **tags):
+    """The tags of the run of a cell."""
+    return {KEY: key, CELL: canonical(cell), PROFILE: "smoke", VERSION: "1", RUN_NAME: key, **tags}
 
 
 def begun(folder, key="one", cell=None, **tags):
-    """The record of a cell that has begun."""
-    record, cell = Record.of(folder, key), {"name": key} if cell is None else cell
-    record.begin(cell, header_tags(key, cell, {}) | {"infoscope.profile": "smoke"} | tags)
-    return record
+    """The folder of a cell that has begun."""
+    cell = {"name": key} if cell is None else cell
+    made = CellFolder(folder / key)
+    made.begin(cell, tags_of(key, cell, **tags))
+    return made
 
 
-def closed(record, store, outcome="complete"):
+def closed(folder, store, outcome="complete"):
     """The id of the run of a cell that has ended."""
-    record.end(outcome, "RuntimeError: boom" if outcome == "failed" else None)
-    return publish(record, store)
+    folder.end(outcome, "RuntimeError: boom" if outcome == "failed" else "")
+    return publish(folder, store)
+
+
+def job(store, folder, trial, metric=None, **settings):
+    """What trials of a made-up sweep have in common."""
+    search = Search(metric, "min", lambda: None) if metric else None
+    name = store.experiment if store else "offline"
+    sweep = Sweep(name, lambda profile: [], trial, {"smoke": Profile()}, search=search, **settings)
+    folder.mkdir(parents=True, exist_ok=True)
+    return Job(sweep, folder, "cpu", {PARENT: PARENT_RUN, PROFILE: "smoke", VERSION: "1"}, store)
+
+
+def computed(job, cells):
+    """All that a driver hears of a trial whose only pack has these cells."""
+    heard = []
+    run_bundle(Bundle([cells], {key: key for key in cells}), job, heard.append)
+    return heard
 
 
 def history(store, run_id, name="level"):

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from infoscope.__main__ import main
-from infoscope.tracking.store.store import Store
+from infoscope.tracking.store import Store
 
 
 @pytest.fixture(scope="session")

@@ -6,34 +6,26 @@ INLINE: the module of another sweep to run so. TOY_HOST: what its machine is cal
 
 import contextlib
 import importlib
-import itertools
 import os
 import platform
 
 import toy_sweep
-from ray.tune.search import Searcher
 
-from infoscope.tracking import main
-from infoscope.tracking.scheduling import cluster
-from infoscope.tracking.scheduling.dispatch import run_packs
-from infoscope.tracking.scheduling.invocation import Invocation
-from infoscope.tracking.scheduling.worker import work
+from infoscope.tracking import cluster, main
+from infoscope.tracking.driver import _Run
+from infoscope.tracking.trial import run_bundle
 
 
-def fit(self, source, watch):
-    def run(assignment, tell):
-        work(self.sweep.trial, assignment, tell, data=self.sweep.data)
-
-    for number in itertools.count():
-        config = source["search_alg"].suggest(str(number))
-        if config is None or config == Searcher.FINISHED:
-            return
-        run_packs(config["handout"], run, watch.result)
-        watch.end(config["packs"])
+def fit(self, cpus, gpus, share):
+    job = self._job("cpu")
+    for number, bundle in enumerate(self._bundles("cpu", 1)):
+        trial = str(number)
+        run_bundle(bundle, job, lambda result, trial=trial, bundle=bundle: self.watch.report(trial, bundle, result))
+        self.watch.close(trial, bundle)
 
 
 if __name__ == "__main__":
-    Invocation._fit = fit
+    _Run._fit = fit
     cluster.running = contextlib.nullcontext
     cluster.resources = lambda *asked: (1, 0)
     cluster.nodes = lambda: 1

@@ -17,7 +17,7 @@ MOVES = ("MLFLOW_TRACKING_URI", "RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 
 def environment(**variables):
     """This process's, without what would move a sweep elsewhere; the toy sweeps of this folder can be imported."""
-    path = os.pathsep.join([str(Path(__file__).parent), str(REPOSITORY)])
+    path = os.pathsep.join([str(Path(__file__).parent), str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
     return {name: value for name, value in os.environ.items() if name not in MOVES} | {"PYTHONPATH": path} | variables
 
 

@@ -15,12 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from infoscope.tracking import Profile, Sweep, arrays, curve, table
+from infoscope.tracking.checkpoint import Checkpoint
 from infoscope.tracking.checks import storable_text
-from infoscope.tracking.scheduling.worker import RecordedReport
-from infoscope.tracking.sending.publish import header_tags, publish
-from infoscope.tracking.store.store import Store, values
+from infoscope.tracking.publishing import publish
+from infoscope.tracking.report import RecordedReport
+from infoscope.tracking.store import Store, values
 from infoscope.tracking.tags import ERROR
-from tests.tracking.cells import assigned
+from tests.tracking.cells import begun
 
 EXAMPLES = int(os.environ.get("INFOSCOPE_EXAMPLES", 20))
 drawn = settings(
@@ -62,11 +63,11 @@ def store(tmp_path_factory, empty_store):
 
 def reporting(store, cell=None, **tags):
     """A cell that is being run, as a worker does it."""
-    key, folder = f"{next(numbers):016x}", Path.cwd() / "records"
+    key, place = f"{next(numbers):016x}", Path.cwd() / "cells"
     cell = {"seed": 0} if cell is None else cell
-    report = RecordedReport(assigned(store, folder, {key: cell}), lambda told: None)
-    report.records[0].begin(cell, header_tags(key, cell, tags))
-    return report, report.records[0], cell
+    folder = begun(place, key, cell, **tags)
+    report = RecordedReport({key: cell}, {key: folder}, Checkpoint(str(place), "x", [key]), lambda told: None)
+    return report, folder, cell
 
 
 def refused(act, *given):
@@ -81,11 +82,11 @@ def refused(act, *given):
     return False
 
 
-def ended(record, store, outcome="complete", error=None):
+def ended(record, store, outcome="complete", error=""):
     """The run of a cell that has ended: what was accepted when it was reported is sent."""
     record.end(outcome, error)
     run = store.run(publish(record, store))
-    assert run.info.status == ("FAILED" if error is not None else "FINISHED")
+    assert run.info.status == ("FAILED" if error else "FINISHED")
     return run
 
 

@@ -1,6 +1,5 @@
 """Data sets: a digest of the content alone, recorded at the run once, whatever happens on the way."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -10,10 +9,9 @@ import torch
 from infoscope.estimators import make_critic
 from infoscope.tracking.datasets import DataSet, inputs
 from infoscope.tracking.models import ready_models
-from infoscope.tracking.scheduling.worker import work
-from infoscope.tracking.store.store import KEY, Store
+from infoscope.tracking.store import Store
 from infoscope.tracking.sweep import Profile, Sweep
-from tests.tracking.cells import Killed, assigned
+from tests.tracking.cells import computed, job
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -69,65 +67,33 @@ def test_its_name_is_a_tag_and_planning_does_not_read_it():
 
 
 @pytest.fixture
-def assignment(own_folder):
-    store = Store.open("reads", create=True)
-    return assigned(store, own_folder / "records", {"one": {"seed": 0}, "two": {"seed": 1}})
+def store(own_folder):
+    return Store.open("reads", create=True)
 
 
-def recorded(run):
-    return {(one.dataset.digest, one.tags[0].value) for one in run.inputs.dataset_inputs}
-
-
-def test_every_run_of_a_pack_has_it_once_and_a_failed_one_too(assignment):
+def test_every_run_of_a_pack_has_it_once_and_a_failed_one_too(store, own_folder):
     def trial(pack, report):
         report.metrics(pack.cells[0], {"level": 1.0})
         raise RuntimeError("too late")
 
-    work(trial, assignment, lambda told: None, data=SWEEP.data)
-    found = list(assignment.store.cells())
+    cells = {"one": {"seed": 0}, "two": {"seed": 1}}
+    computed(job(store, own_folder / "cells", trial, data=SWEEP.data), cells)
+    found = list(store.cells())
     assert len(found) == 2 and {run.data.tags["infoscope.outcome"] for run in found} == {"failed"}
     expected = {(PARTS[0].entry["digest"], "training"), (PARTS[1].entry["digest"], "test")}
-    assert all(recorded(run) == expected and len(run.inputs.dataset_inputs) == 2 for run in found)
+    for run in found:
+        inputs = run.inputs.dataset_inputs
+        assert {(one.dataset.digest, one.tags[0].value) for one in inputs} == expected and len(inputs) == 2
 
 
-def test_data_that_cannot_be_read_fail_the_cells_and_the_record_stays_whole(assignment):
-    def missing(cell):
-        raise FileNotFoundError("no data")
-
-    told = []
-    work(lambda pack, report: report.metrics(pack.cells[0], {"level": 1.0}), assignment, told.append, data=missing)
-    assert "no data" in str(told[-1]["errors"]) and set(told[-1]["run_ids"]) == set(assignment.cells)
-
-
-def test_one_that_goes_on_from_a_checkpoint_keeps_it(assignment, monkeypatch):
-    monkeypatch.setattr("infoscope.tracking.scheduling.worker.CHECKPOINT_SECONDS", 0.0)
-    alone = dataclasses.replace(assignment, cells={"one": {"seed": 0}})
-
-    def trial(pack, report):
-        begun = report.restore()
-        report.metrics(pack.cells[0], {"level": 0.0}, 0)
-        report.save(lambda: {"step": 0})
-        if begun is None:
-            report.metrics(pack.cells[0], {"level": 9.0}, 9)
-            raise Killed
-
-    with pytest.raises(Killed):
-        work(trial, alone, lambda told: None, data=SWEEP.data)
-    work(trial, alone, lambda told: None, data=SWEEP.data)
-    (run,) = alone.store.cells(f"tags.`{KEY}` = 'one'")
-    assert len(recorded(run)) == 2 and run.data.metrics == {"level": 0.0}
-
-
-def test_single_figures_of_a_run_are_its_models_on_the_data_of_their_name_else_of_training(assignment):
-    alone = dataclasses.replace(assignment, cells={"one": {"seed": 0}})
-
+def test_single_figures_of_a_run_are_its_models_on_the_data_of_their_name_else_of_training(store, own_folder):
     def trial(pack, report):
         (cell,) = pack.cells
         report.metrics(cell, {"test/accuracy": 0.5, "diverged": 0.0})
         report.model([cell], "critic", make_critic("inner", 2, 2), {name: np.ones((1, 2), np.float32) for name in "xy"})
 
-    work(trial, alone, lambda told: None, data=SWEEP.data)
-    (run,) = alone.store.cells()
-    (model,) = ready_models(run, alone.store.client)
+    computed(job(store, own_folder / "cells", trial, data=SWEEP.data), {"one": {"seed": 0}})
+    (run,) = store.cells()
+    (model,) = ready_models(run, store.client)
     of = {point.key: point.dataset_digest for point in model.metrics}
     assert of == {"test/accuracy": PARTS[1].entry["digest"], "diverged": PARTS[0].entry["digest"]}

@@ -21,9 +21,9 @@ from infoscope.models import VAE, LatentSpec, SequenceClassifier, small_encoder
 from infoscope.models.domain import MODELS
 from infoscope.tracking import load_model
 from infoscope.tracking.export import program, rows
-from infoscope.tracking.models import limit_allocations, write_model
-from infoscope.tracking.sending.publish import publish
-from infoscope.tracking.store.store import Store
+from infoscope.tracking.publishing import publish
+from infoscope.tracking.store import Store
+from infoscope.tracking.weights import limit_allocations, write_model
 from tests.refusals import refused
 from tests.tracking.cells import begun
 
@@ -222,7 +222,7 @@ def test_an_exported_model_is_served_without_infoscope(own_folder, capsys):
     store, record = Store.open("demo", create=True), begun(own_folder, "cell", {"a": 1})
     critic = make_critic("joint", 3, 2, depth=1, width=4, generator=generator(2))
     write_model(critic, {"x": np.ones((1, 3), np.float32), "y": np.ones((1, 2), np.float32)},
-                record.model_folder("critic"))  # fmt: skip
+                record.model("critic"))  # fmt: skip
     record.append({"model": "critic", "owner": "cell"})
     record.end("complete")
     run_id = publish(record, store)
@@ -274,7 +274,7 @@ def test_plain_mlflow_gives_the_blocks_of_a_model_beside_its_output(own_folder, 
     """As its signature says; the blocks are what a partition is evaluated by."""
     store, record = Store.open("demo", create=True), begun(own_folder, "cell", {"a": 1})
     module, example = case(name)
-    write_model(module.eval(), example, record.model_folder("model"))
+    write_model(module.eval(), example, record.model("model"))
     record.append({"model": "model", "owner": "cell"})
     record.end("complete")
     run_id = publish(record, store)

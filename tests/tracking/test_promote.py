@@ -8,12 +8,11 @@ import torch
 from infoscope.estimators import make_critic
 from infoscope.tracking import load_model
 from infoscope.tracking.datasets import DataSet
-from infoscope.tracking.models import write_model
+from infoscope.tracking.find import fields_in, find, unit
 from infoscope.tracking.promote import promote
-from infoscope.tracking.sending.publish import open_run, publish
-from infoscope.tracking.store.find import fields_in, find, unit
-from infoscope.tracking.store.store import Store
-from infoscope.tracking.tags import OUTCOME
+from infoscope.tracking.publishing import publish
+from infoscope.tracking.store import Store
+from infoscope.tracking.weights import write_model
 from tests.tracking.cells import begun
 
 
@@ -27,7 +26,7 @@ def logged(own_folder, monkeypatch):
     record.metrics({"estimate_bits": 1.5, "estimate_bits_error": 0.25, "loss": 0.125}, 0)
     critic = make_critic("joint", 3, 2, depth=1, width=4, generator=torch.Generator().manual_seed(0))
     write_model(critic, {"x": np.ones((1, 3), np.float32), "y": np.ones((1, 2), np.float32)},
-                record.model_folder("critic"))  # fmt: skip
+                record.model("critic"))  # fmt: skip
     record.append({"model": "critic", "owner": "cell"})
     record.end("complete")
     return publish(record, store), critic.state_dict()
@@ -82,10 +81,8 @@ def test_a_search_passes_over_a_run_that_is_superseded(own_folder):
     for level in (5.0, 1.0):
         record = begun(own_folder / "records", "one", cell)
         record.metrics({"level": level}, 0)
-        run_id, _ = open_run(record, store)
-        store.client.log_metric(run_id, "level", level)
-        store.client.set_tag(run_id, OUTCOME, "complete")
-        store.client.set_terminated(run_id, "FINISHED", end_time=10**12 + int(10 / level))
+        record.end("complete", at=record.header()["began"] + int(10 / level))
+        publish(record, store)
     assert find()["level"].tolist() == [5.0] and find("metrics.level > 2")["level"].tolist() == [5.0]
     assert find("metrics.level < 2").empty
 

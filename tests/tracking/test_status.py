@@ -8,10 +8,11 @@ import pytest
 from optuna.distributions import IntDistribution
 
 from infoscope.tracking import Profile, Search, Sweep, grid
-from infoscope.tracking.sending.publish import header_tags, open_run, publish
+from infoscope.tracking.publishing import publish
 from infoscope.tracking.status import lines, status
-from infoscope.tracking.store.store import OUTCOME, Store
-from tests.tracking.cells import begun
+from infoscope.tracking.store import Store
+from infoscope.tracking.tags import OUTCOME
+from tests.tracking.cells import begun, tags_of
 
 
 def cells(profile):
@@ -63,7 +64,7 @@ def store(own_folder, monkeypatch):
 
 
 def record(tmp_path, sweep, cell, profile="laptop"):
-    folder = tmp_path / "runs" / "records" / sweep.name
+    folder = tmp_path / "runs" / "cells" / sweep.name
     return begun(folder, sweep.key(cell), cell, **{"infoscope.profile": profile})
 
 
@@ -72,13 +73,17 @@ def test_cells_are_counted_by_their_state(tmp_path, store, command):
     made = [record(tmp_path, LISTED, {"seed": seed, "kind": "plain"}) for seed in range(5)]
     for one, outcome in zip(made, ("complete", "complete", "failed")):
         one.end(outcome)
-    for one in made[:4]:
-        publish(one, here)
-    open_run(made[4], here)
+    for one in made:
+        run_id = publish(one, here)
+        if one.ending():
+            one.remove()
+        elif one is made[3]:
+            here.end(run_id, "KILLED")
     made[4].end("complete")  # and it is not sent yet
     other = record(tmp_path, LISTED, {"seed": 9, "kind": "plain"}, "laptop seeds=9")  # of no profile below
     other.end("complete")
     publish(other, here)
+    other.remove()
     (one,) = status()
     assert one.counts == {"done": 2, "running": 1, "failed": 1, "killed": 1}
     assert (one.cells, one.missing, one.unsent) == (6, 1, 1)
@@ -97,7 +102,7 @@ def test_a_finished_cell_with_a_second_run_is_done(store):
     here, cell = store("listed-cells"), {"seed": 0, "kind": "plain"}
     for status_of_run in ("KILLED", "FINISHED", "KILLED"):
         outcome = {OUTCOME: "complete" if status_of_run == "FINISHED" else ""}
-        run = here.client.create_run(here.experiment_id, tags=header_tags(LISTED.key(cell), cell, outcome))
+        run = here.client.create_run(here.experiment_id, tags=tags_of(LISTED.key(cell), cell, **outcome))
         here.client.set_terminated(run.info.run_id, status_of_run)
     (one,) = status(["listed-cells"])
     assert one.counts == {"done": 1} and one.others == 0
@@ -134,9 +139,10 @@ def test_a_deleted_experiment_is_reported_and_the_others_are_sent(tmp_path, stor
     here.client.delete_experiment(here.experiment_id)
     assert "is deleted" in status()[0].note
     begun = record(tmp_path, SEARCHED, {"kind": "searched", "width": 1})
+    begun.end("complete")
     code, output, _ = command("sync")
-    assert code == 1 and "is deleted" in output and "searched: 1 records" in output
-    assert not begun.exists()
+    assert code == 1 and "is deleted" in output and "searched: 1 cells" in output
+    assert not begun.path.exists()
 
 
 def test_a_sweep_that_was_never_run(store):

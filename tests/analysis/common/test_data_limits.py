@@ -19,7 +19,7 @@ from infoscope.errors import InfoscopeError
 from infoscope.estimators import make_critic
 from infoscope.files import read_arrays, read_parquet
 from infoscope.tracking import load_model
-from infoscope.tracking.models import write_model
+from infoscope.tracking.weights import write_model
 from tests.refusals import refused
 
 REPOSITORY = Path(__file__).parents[3]

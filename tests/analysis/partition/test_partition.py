@@ -15,8 +15,10 @@ from infoscope.metrics.partition.evaluation import evaluate
 from infoscope.metrics.partition.report import compare
 from infoscope.models.domain import MODELS
 from infoscope.tracking import arrays, load_model, runs
-from infoscope.tracking.models import ready_models, write_model
-from infoscope.tracking.store.store import CELL, Store
+from infoscope.tracking.models import ready_models
+from infoscope.tracking.store import Store
+from infoscope.tracking.tags import CELL
+from infoscope.tracking.weights import write_model
 from tests.analysis import logged
 
 SHAPE, CLASSES, DOMAINS = (6,), 3, 2

@@ -38,7 +38,7 @@ def finished(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name in hidden:
             patch.delenv(name, raising=False)
-        patch.setattr("infoscope.tracking.scheduling.driver.Invocation", None)  # what would start a Ray
+        patch.setattr("infoscope.tracking.driver._Run", None)  # what would start a Ray
         with working_in(folder), contextlib.redirect_stderr(io.StringIO()) as told, pytest.raises(SystemExit) as ended:
             main(SWEEP, ["--profile", "smoke"])
     return folder, first, (ended.value.code, told.getvalue()), run("table")

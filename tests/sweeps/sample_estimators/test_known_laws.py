@@ -144,7 +144,7 @@ def test_memory_is_what_was_added():
 def test_the_first_sweep_loads_no_torch():
     """Neither its driver nor its workers, who would take seconds longer."""
     program = (
-        "import sys, infoscope.tracking.scheduling.driver, infoscope.tracking.scheduling.worker\n"
+        "import sys, infoscope.tracking.driver, infoscope.tracking.trial\n"
         "from sweeps.sample_estimators.known_laws import PROFILES, SWEEP\n"
         "SWEEP.profile('smoke', {'methods': 'ksg,gcmi'}); SWEEP.plan(PROFILES['smoke'])\n"
         "sys.exit('torch' in sys.modules)"

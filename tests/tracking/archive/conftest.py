@@ -9,13 +9,13 @@ import pytest
 from mlflow.entities import Metric, Param, RunTag
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_RUN_NOTE, MLFLOW_USER
 
+from infoscope.tracking.cell_folder import COMPLETE
 from infoscope.tracking.datasets import DataSet
-from infoscope.tracking.record import COMPLETE
-from infoscope.tracking.sending.heartbeat import own_tags
-from infoscope.tracking.sending.publish import header_tags
-from infoscope.tracking.store.store import CURVES, Store
+from infoscope.tracking.driver import own_tag
+from infoscope.tracking.store import Store
 from infoscope.tracking.sweep import Profile, Sweep, grid
-from infoscope.tracking.tags import CELLS, CONSTANTS, OUTCOME, PARENT, PROFILE, VERSION
+from infoscope.tracking.tags import CELLS, CONSTANTS, CURVES, OUTCOME, PARENT, PROFILE
+from tests.tracking.cells import tags_of
 
 HOST, USER, FOLDER = "lab-node-17", "mary.shelley", "/home/mary.shelley/secret-project"
 
@@ -26,7 +26,7 @@ class Seeds(Profile):
 
 
 SWEEP = Sweep("made", lambda profile: grid(depth=[1, 2], seed=list(profile.seeds)), print,
-              {"smoke": Seeds(), "laptop": Seeds((0, 1, 2))}, best=("error", "min"))  # fmt: skip
+              {"smoke": Seeds(), "laptop": Seeds((0, 1, 2))})  # fmt: skip
 DATA = DataSet("digits", f"{FOLDER}/my digits.npz", lambda: {"x": np.arange(6.0)})
 
 
@@ -37,8 +37,8 @@ def make(store, depth, seed, profile="laptop", outcome=COMPLETE, status="FINISHE
     machine = {"infoscope.host": HOST, MLFLOW_USER: USER, "mlflow.source.name": f"{FOLDER}/sweep.py --profile laptop",
                "mlflow.source.git.repoURL": f"https://{USER}:word@git.lab/x"}  # fmt: skip
     own = {"version.torch": "2.9", "note": f"see {FOLDER}/notes.txt", CONSTANTS: json.dumps({"truth": 1.5})}
-    tags = header_tags(SWEEP.key(cell), cell, own_tags() | machine | own | {
-        PROFILE: profile, VERSION: "1", PARENT: parent, MLFLOW_RUN_NAME: f"depth={depth} seed={seed}"})  # fmt: skip
+    about = {PROFILE: profile, PARENT: parent, MLFLOW_RUN_NAME: f"depth={depth} seed={seed}"}
+    tags = tags_of(SWEEP.key(cell), cell, **{**own_tag(), **machine, **own, **about})
     run_id = client.create_run(store.experiment_id, start_time=start, tags=tags).info.run_id
     points = [Metric("error", 0.1 * seed, start, 0), Metric("none", math.nan, start + 7, 7),
               Metric("system/cpu_utilization_percentage", 3.0, start, 0)]  # fmt: skip

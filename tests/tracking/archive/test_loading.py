@@ -6,18 +6,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from filelock import FileLock
+from mlflow import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
 from infoscope.tracking import arrays, curve, runs, table
 from infoscope.tracking.archive.format import read_archive
 from infoscope.tracking.archive.loading import load
 from infoscope.tracking.archive.saving import save
-from infoscope.tracking.sending.heartbeat import SweepBusy
-from infoscope.tracking.sending.sync import sync
+from infoscope.tracking.driver import SweepBusy
 from infoscope.tracking.status import status
-from infoscope.tracking.store.client import Client
-from infoscope.tracking.store.store import Store, constants
-from infoscope.tracking.tags import CELLS, KEY, LOADED_FROM, LOADED_RUN, PARENT, PROFILE, SUMMARY
+from infoscope.tracking.store import Store, constants
+from infoscope.tracking.sync import sync
+from infoscope.tracking.tags import KEY, LOADED_FROM, LOADED_RUN, PROFILE
 from tests.refusals import refused
 from tests.tracking.archive.conftest import DATA, SWEEP, make
 from tests.tracking.processes import counts, finish, start
@@ -72,8 +72,7 @@ def test_a_loaded_store_gives_the_same_table_and_the_same_file(file, enter, tmp_
         (data,) = run.inputs.dataset_inputs
         assert (data.dataset.digest, data.dataset.profile) == (DATA.input.dataset.digest, DATA.input.dataset.profile)
         assert curve(run.info.run_id, "loss").equals(curve_of(was, file))
-        note = run.data.tags[MLFLOW_RUN_NOTE]
-        assert f"runs/{run.data.tags[PARENT]}" in note and "tracker.example" not in note and "| error |" in note
+        assert MLFLOW_RUN_NOTE not in run.data.tags  # one from a file could contain any link
     again = save("made", tmp_path / "again.jsonl.gz")
     assert again.path.read_bytes() == file.read_bytes()
 
@@ -98,21 +97,18 @@ def test_loading_again_adds_nothing_and_labels_are_completed(file, enter, here):
     assert set(runs("made", "paper")["run_id"]) == set(paper)
 
 
-def test_a_sweep_counts_the_cells_as_done_and_its_means_are_there(file, enter, here):
+def test_a_sweep_counts_the_cells_as_done(file, enter, here):
     enter("second")
-    loaded = load(read_archive(file))
-    assert not loaded.note
+    load(read_archive(file))
     (told,) = status(["made"], "laptop")
     assert (told.counts, told.missing, told.others) == ({"done": 5}, 1, 0)
     store = Store.open("made")
-    (mean,) = store.search(f"tags.`{SUMMARY}` != ''")
-    assert mean.data.metrics["runs"] == 3 and mean.data.metrics["mean/error"] == pytest.approx(0.1)
     assert MLFLOW_RUN_NOTE in store.client.get_experiment(store.experiment_id).tags
     (synced,) = sync(["made"])
-    assert (synced.records, synced.killed, synced.left) == (0, 0, {})
+    assert (synced.published, synced.left) == (0, {})
 
 
-def test_finished_runs_of_the_store_are_kept_and_unfinished_ones_replaced(file, made):
+def test_finished_runs_of_the_store_are_kept_and_count_before_others(file, made):
     store = made("second")
     kept, failed, stopped, open_one = (
         make(store, 1, 0, "smoke"), make(store, 1, 1, outcome="failed", status="FAILED"),
@@ -123,48 +119,41 @@ def test_finished_runs_of_the_store_are_kept_and_unfinished_ones_replaced(file, 
     found = runs("made", finished=False).set_index("key")
     assert len(found) == 5 and set(found["status"]) == {"FINISHED"}
     assert found.loc[SWEEP.key({"depth": 1, "seed": 0}), ["run_id", "profile"]].tolist() == [kept, "smoke; laptop"]
-    for old in (failed, stopped, open_one):
-        assert store.run(old) is None
+    assert not {failed, stopped, open_one} & set(found["run_id"])
 
 
-REQUESTS = [("create_run", 2), ("create_run", 4), ("log_batch", 2), ("log_inputs", 2),
-            ("set_terminated", 4), ("set_tag", 2), ("set_tag", 4)]  # fmt: skip
+REQUESTS = [("create_run", 2), ("create_run", 4), ("log_batch", 2), ("log_batch", 5), ("log_inputs", 2),
+            ("set_terminated", 2), ("set_terminated", 4)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("method", "number"), REQUESTS)
-def test_a_process_that_dies_anywhere_leaves_only_whole_runs_and_the_next_completes(
+def test_a_process_that_dies_anywhere_leaves_only_whole_cells_and_the_next_completes(
     file, enter, monkeypatch, method, number
 ):
-    """At every kind of request, the second or the fourth time: what counts then is whole, and the rest goes."""
+    """At every kind of request, an early or a late time: what counts then is whole."""
     before = runs("made", finished=False)
     enter("second")
-    ask, calls = Client.__getattr__, []
+    ask, calls = getattr(MlflowClient, method), []
 
-    def dies(self, name):
-        if name == method:
-            calls.append(name)
-            if len(calls) == number:
-                raise KeyboardInterrupt
-        return ask(self, name)
+    def dies(self, *given, **named):
+        calls.append(method)
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        return ask(self, *given, **named)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Client, "__getattr__", dies)
+        patch.setattr(MlflowClient, method, dies)
         load(read_archive(file))
     try:
         partly = runs("made", finished=False)
+        partly = partly[partly["status"] == "FINISHED"]
     except LookupError:
         partly = before.iloc[:0]
     same(partly, before[before["key"].isin(partly["key"])])
-    if number == 4:  # somebody tidies up in between
+    if number > 3:  # somebody tidies up in between
         sync(["made"])
-    loaded = load(read_archive(file))
-    assert loaded.added == 5 - len(partly) and loaded.known == len(partly)
+    load(read_archive(file))
     same(runs("made", finished=False), before)
-    found = list(Store.open("made").search(""))
-    parents = {run.info.run_id: int(run.data.tags[CELLS]) for run in found if CELLS in run.data.tags}
-    assert len(parents) == 2 and len(found) == 7 and {run.info.status for run in found} == {"FINISHED"}
-    children = [run.data.tags[PARENT] for run in found if KEY in run.data.tags]
-    assert parents == {parent: children.count(parent) for parent in parents}
 
 
 def test_a_damaged_file_or_a_running_sweep_leaves_the_store_unchanged(file, enter):
@@ -173,14 +162,14 @@ def test_a_damaged_file_or_a_running_sweep_leaves_the_store_unchanged(file, ente
     with refused(code="file"):
         load(read_archive(file))
     file.write_bytes(whole)
-    (folder / "runs" / "records").mkdir(parents=True)
-    with FileLock(folder / "runs" / "records" / "made.lock"), pytest.raises(SweepBusy, match="sweep made"):
+    (folder / "runs" / "cells").mkdir(parents=True)
+    with FileLock(folder / "runs" / "cells" / "made.lock"), pytest.raises(SweepBusy, match="sweep made"):
         load(read_archive(file))
     assert "made" not in Store.names()
 
 
 @pytest.mark.system
-def test_several_threads_use_a_server_with_postgres(file, tmp_path, monkeypatch, server):
+def test_a_server_with_postgres_gives_the_same_table(file, tmp_path, monkeypatch, server):
     before = runs("made", finished=False)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -238,6 +227,6 @@ def test_the_commands(file, enter, origin, command, tmp_path):
     assert len(error.splitlines()) == 1 and "made" not in Store.names()
     code, told, error = command("runs-load", file)
     assert (code, error) == (0, "")
-    first, _, last = told.splitlines()
+    first, last = told.splitlines()
     assert first.startswith("made: 5 ") and "laptop: 4, paper: 3" in first and last.endswith("make ui")
     assert command("runs-load", file)[1].startswith("made: 0 ")

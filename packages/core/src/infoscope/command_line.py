@@ -49,7 +49,7 @@ def sweep_options() -> list[click.Option]:
     return [
         profile_option(),
         set_option("replaces settings of the profile: 'depths=1,2 seeds=0,1'"),
-        option("gpus-per-pack", type=float, metavar="F", help="GPUs per trial, fractions allowed (default: measured)"),
+        option("gpus-per-pack", type=float, metavar="F", help="GPUs per trial, fractions allowed (default: 1)"),
     ]
 
 

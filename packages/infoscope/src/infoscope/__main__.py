@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 
 import click
@@ -113,16 +114,18 @@ def own_commands() -> dict[str, click.Command]:
     profile, settings, gpus = sweep_options()
     some_sweeps, cli = click.Argument(["sweeps"], nargs=-1), "infoscope.tracking.cli"
     commands = [
-        command("sweep", _sweep, [click.Argument(["name"]), profile, settings, gpus],
-                "run a sweep, record it in MLflow, print its table"),
+        command("sweep", _sweep, [
+            click.Argument(["name"]), profile, settings, gpus,
+            option("offline", metavar="FOLDER", help="compute here, without Ray and MLflow, for a later `sync`"),
+        ], "run a sweep, record it in MLflow, print its table"),
         Tables("table", help=TABLE),
         command("sweep-all", _sweep_all, [profile, settings, gpus],
                 "run every sweep and print its table, then one line for each"),
         command("status", f"{cli}:print_status", [some_sweeps, profile, settings],
                 "print how many cells of each sweep are done and how many are missing"),
         command("sync", f"{cli}:sync_records", [
-            some_sweeps, option("records", metavar="FOLDER", help="records on a worker's own disk"),
-        ], "send the records of ended processes to MLflow and close their runs"),
+            some_sweeps, option("records", metavar="FOLDER", help="cells of an offline run or a worker's own disk"),
+        ], "send cells that are not in MLflow yet, and close the runs of ended processes"),
         command("runs", f"{cli}:print_runs", [
             option("where", default="", metavar="FILTER", help='an MLflow filter, such as "metrics.`mse_bits2` < 0.1"'),
             option("show", default="", metavar="COLUMNS", help="further columns, separated by commas"),
@@ -153,6 +156,11 @@ def own_commands() -> dict[str, click.Command]:
 def _sweep(given: SimpleNamespace) -> int:
     """Runs a sweep and prints its table; returns the exit status of the sweep, or FAILED if the table fails."""
     module = require_module(given.name)
+    if given.offline:
+        from infoscope.tracking.offline import run_offline
+
+        sweep = importlib.import_module(module).SWEEP
+        return run_offline(sweep, given.profile, Path(given.offline).expanduser(), given.set)
     print(f"{given.name}: loading", file=sys.stderr, flush=True)  # importing torch and MLflow takes seconds
     from infoscope.tracking.cli import run_sweep
 

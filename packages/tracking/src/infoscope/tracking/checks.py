@@ -19,6 +19,7 @@ _ENTITY = re.compile(r"[\w./ :-]{1,250}")
 _REFUSED = re.compile(r"[^\w. :-]")  # signs that a part of a metric's name may not have
 _MAX_STEP = 2**53  # larger integers are not exact in a browser
 PARAM_LENGTH, TAG_LENGTH, NAME_LENGTH = 6000, 8000, 250  # characters that MLflow stores of a parameter, tag, name
+ERROR_LENGTH = 4000  # characters of an error that are recorded
 COLUMNS = ("run_id", "key", "profile", "version", "outcome", "status", "start", "seconds", "tags")  # of every run
 
 
@@ -117,6 +118,17 @@ def require_tags(tags: Mapping[str, str]) -> dict[str, str]:
         entity_name("the name of a tag", name): require_text(f"tag {name}", value, TAG_LENGTH)
         for name, value in tags.items()
     }
+
+
+def without_password(text: str) -> str:
+    """A text whose addresses are without users and passwords."""
+    return re.sub(r"//[^/?#\s]*@", "//", text)
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an exception's message, without the passwords of addresses."""
+    lines = (str(error).strip() or repr(error)).splitlines()
+    return without_password(lines[0])[:300]
 
 
 def shown(value: Any) -> str:

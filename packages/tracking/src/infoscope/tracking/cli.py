@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import re
@@ -28,19 +27,17 @@ from infoscope.command_line import (
     sweep_options,
 )
 from infoscope.errors import InvalidInput, Unavailable
-from infoscope.tracking.checks import plain_name
-from infoscope.tracking.record import COMPLETE, STOPPED, home, records
+from infoscope.tracking.cell_folder import COMPLETE, STOPPED
+from infoscope.tracking.checks import plain_name, without_password
+from infoscope.tracking.driver import run
+from infoscope.tracking.home import outbox
 from infoscope.tracking.registry import module_of
-from infoscope.tracking.scheduling.driver import run
-from infoscope.tracking.scheduling.monitor import Summary
-from infoscope.tracking.scheduling.worker import FRACTION, METRIC
-from infoscope.tracking.sending.sync import sync
 from infoscope.tracking.status import lines, status
-from infoscope.tracking.store.client import connect, without_password
-from infoscope.tracking.store.store import gather_statistics, plain_cell, runs, tracking_uri
-from infoscope.tracking.store.ui import links
+from infoscope.tracking.store import gather_statistics, plain_cell, runs, tracking_uri
 from infoscope.tracking.sweep import AnyCell, Sweep, plain, varying
-from infoscope.tracking.tags import CELL
+from infoscope.tracking.sync import sync
+from infoscope.tracking.tags import CELL, FRACTION, METRIC
+from infoscope.tracking.watch import Summary
 
 _UI_SETTINGS = {
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
@@ -86,7 +83,7 @@ def _run(sweep: Sweep, profile: str, settings: Mapping[str, str], gpus: float | 
     label = summary.profile if summary.completed or summary.stopped or summary.skipped else ""
     if label and sweep.search and not module_of(sweep.name, "TABLES"):
         print(trials_table(sweep, label))
-    if summary.unfinished and not summary.refused:
+    if summary.unfinished:
         return INTERRUPTED, label
     return FAILED if summary.failures or summary.unsent else 0, label
 
@@ -102,20 +99,14 @@ def describe(summary: Summary) -> str:
         parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         lines = [f"{name}: {parts} of {summary.cells} cells in {summary.seconds:.0f} s"]
     lines += _failures(summary.failures)
-    if summary.refused:
-        lines.append("ended: a report cannot be recorded; correct it, then the same command runs the other cells")
-    elif summary.unfinished:
+    if summary.unfinished:
         lines.append("interrupted: the same command continues from here")
     if summary.unsent:
-        where = home() / "records" / summary.sweep
-        here = summary.unsent & {record.key for record in records(where)}
-        if here:
-            lines.append(f"{len(here)} cells are in {where} but not in MLflow yet: the same command sends them")
-        if away := len(summary.unsent) - len(here):
-            lines.append(
-                f"{away} cells are on the machines that ran them but not in MLflow: run `make sweep-sync "
-                f'ARGS="--records {where.parent}"` there to send them, or the same command here to run them again'
-            )
+        where = outbox() / summary.sweep
+        lines.append(
+            f"{len(summary.unsent)} cells are in {where} but not in MLflow yet: the same command or `make sweep-sync` "
+            "sends them"
+        )
     return "\n".join(lines)
 
 
@@ -149,7 +140,7 @@ def _failures(failures: Sequence[tuple[AnyCell, str]]) -> list[str]:
 
 def print_runs(given: SimpleNamespace) -> int:
     """Prints the runs of all sweeps that match an MLflow filter; returns FAILED if there are none."""
-    from infoscope.tracking.store.find import fields_in, find
+    from infoscope.tracking.find import fields_in, find
 
     found = find(given.where)
     titles = {name: f"{name} [{unit}]" for name, unit in found.attrs["units"].items()}
@@ -236,10 +227,6 @@ def serve_ui(port: int) -> int:
         os.environ.setdefault(name, value)
     os.environ["MLFLOW_BACKEND_STORE_URI"] = uri  # every user of the machine could read it among the arguments
     gather_statistics(uri)
-    address, pages = f"http://127.0.0.1:{port}", dict[str, str]()
-    with contextlib.suppress(MlflowException):  # the server itself reports what is wrong
-        pages = dict(links(connect(uri).search_experiments(), address))
-    shown = [f"  {name:<{max(map(len, pages))}}  {page}" for name, page in pages.items()]
     # with several workers every request would wait 40 ms
     command = ["-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
     with subprocess.Popen([sys.executable, *command]) as server, ends_with_this(server):
@@ -247,7 +234,7 @@ def serve_ui(port: int) -> int:
             while server.poll() is None and not is_taken(port):
                 time.sleep(0.2)
             if server.poll() is None:
-                print("\n".join([f"MLflow UI at {address} (Ctrl-C ends it)", *shown]), flush=True)
+                print(f"MLflow UI at http://127.0.0.1:{port} (Ctrl-C ends it)", flush=True)
             return FAILED if server.wait() else 0
         finally:
             server.terminate()

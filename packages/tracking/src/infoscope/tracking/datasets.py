@@ -10,14 +10,16 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mlflow.entities import Dataset, DatasetInput, InputTag
-from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 
 from infoscope.tracking.checks import clipped, storable_text
 
+if TYPE_CHECKING:
+    from mlflow.entities import DatasetInput  # an offline run does not import MLflow
+
+CONTEXT = "mlflow.data.context"  # MLflow's tag of an input: training, test and so on
 DIGEST_LENGTH = 16  # hexadecimal digits
 _NAME_LENGTH, _PROFILE_LENGTH = 500, 10_000  # characters that MLflow stores
 _FIELDS = ("name", "digest", "source_type", "source", "schema", "profile")
@@ -78,11 +80,13 @@ def joined_names(datasets: Iterable[DataSet]) -> str:
 
 def inputs(entries: Any) -> list[DatasetInput]:
     """MLflow inputs from results of `DataSet.entry`; ValueError for anything else."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
     try:
         return [
             DatasetInput(
                 Dataset(**{name: str(entry[name]) for name in _FIELDS}),
-                [InputTag(MLFLOW_DATASET_CONTEXT, str(entry["context"]))],
+                [InputTag(CONTEXT, str(entry["context"]))],
             )
             for entry in entries
         ]
@@ -92,7 +96,7 @@ def inputs(entries: Any) -> list[DatasetInput]:
 
 def entry_of(given: DatasetInput) -> dict[str, str]:
     """The fields of an MLflow input, as in `DataSet.entry`."""
-    context = next((tag.value for tag in given.tags if tag.key == MLFLOW_DATASET_CONTEXT), "")
+    context = next((tag.value for tag in given.tags if tag.key == CONTEXT), "")
     return {name: getattr(given.dataset, name) or "" for name in _FIELDS} | {"context": context}
 
 

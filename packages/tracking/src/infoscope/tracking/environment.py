@@ -10,8 +10,24 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 
 _LIBRARIES = ("torch", "numpy", "ray", "mlflow")
+
+
+@contextlib.contextmanager
+def variables(values: Mapping[str, str]) -> Iterator[None]:
+    """While inside, sets environment variables."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def code_tags() -> dict[str, str]:

@@ -17,10 +17,10 @@ import torch
 from torch import Tensor
 from torch.export import Dim, ExportedProgram
 
-from infoscope.tracking.checks import plain_name
-from infoscope.tracking.models import downloaded, logged_model, model_files, read_model, versions
-from infoscope.tracking.store.client import connect
-from infoscope.tracking.store.store import first_line, tracking_uri
+from infoscope.tracking.checks import first_line, plain_name
+from infoscope.tracking.models import downloaded, logged_model, model_files, versions
+from infoscope.tracking.store import connect, tracking_uri
+from infoscope.tracking.weights import read_model
 
 FOLDER = "programs"  # in the artifacts of a run
 _FILE = "program.pt2"

@@ -7,10 +7,7 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlflow.entities import Run
-
 from infoscope.tracking.checks import clipped, storable_text
-from infoscope.tracking.sweep import text as value_text
 
 VIEW = "workflowType=machine_learning"  # in addresses; otherwise the UI shows its pages for language models
 _MAX_LENGTH, _MAX_ABOUT = 7500, 4000  # characters of a description, and of its part without results; MLflow: 8,000
@@ -24,35 +21,19 @@ def run_page(experiment_id: str, run_id: str, tab: str = "") -> str:
     return f"#/experiments/{experiment_id}/runs/{run_id}" + (f"/{tab}" if tab else "") + f"?{VIEW}"
 
 
+def runs_page(experiment_id: str) -> str:
+    """The address of the list of an experiment's runs."""
+    return f"#/experiments/{experiment_id}/runs?{VIEW}"
+
+
 def _cells_page(experiment_id: str, parent: str) -> str:
     chosen = urllib.parse.quote(f"tags.`mlflow.parentRunId` = '{parent}'")
-    return f"#/experiments/{experiment_id}/runs?{VIEW}&searchFilter={chosen}"
+    by_name = urllib.parse.quote("tags.`mlflow.runName`")  # in another order than by time, MLflow unfolds the children
+    return f"{runs_page(experiment_id)}&searchFilter={chosen}&orderByKey={by_name}&orderByAsc=true"
 
 
-def cell_note(question: str, sweep: str, label: str, cell: Mapping[str, Any], experiment_id: str, parent: str) -> str:
-    """The description of a cell's run while it runs: its question, its settings, and links."""
-    values = _settings(cell)
-    text = (
-        f"One cell of [{escape(f'{sweep} {label}')}]({run_page(experiment_id, parent)}) "
-        f"([tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')}), "
-        f"[all its cells]({_cells_page(experiment_id, parent)})).\n\n{escape(question)}\n\n"
-        f"Settings: {values}. The tab *Model metrics* begins with the curves."
-    )
-    return clipped(storable_text(text), _MAX_ABOUT)
-
-
-def add_results(note: str, results: Mapping[str, float], constants: Mapping[str, float], error: str | None) -> str:
-    """The description of a cell's run when it has ended: first an error, then the results."""
-    if error is not None:
-        note = f"**Failed**: {code(clipped(error, 500))}\n\n{note}"
-    for title, values in (("Results", results), ("Known without training", constants)):
-        if values:
-            note = append_rows(f"{note}\n\n**{title}**\n\n", table(values))
-    return note
-
-
-def invocation_note(about: str, command: str, cells: int, skipped: int, experiment_id: str, parent: str) -> str:
-    """The description of an invocation when it begins."""
+def parent_note(about: str, command: str, cells: int, skipped: int, experiment_id: str, parent: str) -> str:
+    """The description of the parent run of a sweep."""
     recorded = f"; {skipped} were already recorded" if skipped else ""
     text = (
         f"{about}\n\nRun as {code(command)}: [{cells} cells]({_cells_page(experiment_id, parent)}) to run{recorded}. "
@@ -68,31 +49,6 @@ def loaded_note(question: str, file: str, cells: int, experiment_id: str, parent
         f"from {code(file)}. [Tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
     )
     return clipped(storable_text(text.lstrip()), _MAX_ABOUT)
-
-
-def summary_note(
-    sweep: str,
-    cell: Mapping[str, Any],
-    replicates: Sequence[str],
-    runs: Sequence[Run],
-    found: Sequence[tuple[str, float, float, int]],
-    best: tuple[str, str] | None,
-) -> str:
-    """The description of a summary: links to its runs; mean, standard error and n of each metric."""
-    links = ", ".join(
-        f"[{escape(' '.join(f'{name}={run.data.params[name]}' for name in replicates if name in run.data.params))}]"
-        f"({run_page(run.info.experiment_id, run.info.run_id)})"
-        for run in runs[:50]
-    )
-    text = (
-        f"{len(runs)} runs of {escape(sweep)} that differ only in {escape(' and '.join(replicates))}: {links}"
-        f"{', ...' if len(runs) > 50 else ''}. Means and standard errors over these runs.\n\n"
-        f"Settings: {_settings(cell)}.\n\n"
-    )
-    first = sorted(found, key=lambda one: best is None or one[0] != best[0])
-    rows = [_row([name, number(mean), number(error), n]) for name, mean, error, n in first]
-    head = [_row(["", "mean", "standard error", "runs"]), _row(["---", "---:", "---:", "---:"])]
-    return storable_text(append_rows(clipped(text, _MAX_ABOUT), head + rows))
 
 
 def add_tables(
@@ -127,26 +83,11 @@ def append_rows(note: str, lines: Sequence[str], longest: int = _MAX_LENGTH) -> 
     return note
 
 
-def table(values: Mapping[str, float]) -> list[str]:
-    """Numbers as a Markdown table: names PLACE/NAME with the same NAME share a row, with a column for each PLACE."""
-    split = {name: name.rpartition("/") for name in values}
-    places = list(dict.fromkeys(place for place, _, _ in split.values()))
-    rows: dict[str, dict[str, str]] = {}
-    for name, (place, _, leaf) in split.items():
-        rows.setdefault(leaf, {})[place] = number(values[name])
-    lines = [_row(["", *places]), _row(["---", *["---:"] * len(places)])]
-    return lines + [_row([leaf, *(values.get(place, "") for place in places)]) for leaf, values in rows.items()]
-
-
 def number(value: float) -> str:
     """A number with four digits."""
     if not math.isfinite(value):
         return "not finite"
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}"
-
-
-def _settings(cell: Mapping[str, Any]) -> str:
-    return ", ".join(code(clipped(f"{name}={value_text(value)}", 300)) for name, value in list(cell.items())[:60])
 
 
 def _row(cells: Sequence[Any]) -> str:

@@ -12,10 +12,10 @@ from mlflow.exceptions import MlflowException
 
 from infoscope.tracking import notes
 from infoscope.tracking.checks import plain_name, storable_text
+from infoscope.tracking.environment import variables
 from infoscope.tracking.models import downloaded, logged_model, model_files
-from infoscope.tracking.store.client import connect, environment
-from infoscope.tracking.store.store import NOT_RESULTS, tracking_uri, values
-from infoscope.tracking.tags import DATA
+from infoscope.tracking.store import connect, tracking_uri, values
+from infoscope.tracking.tags import DATA, NOT_RESULTS
 
 _NORMAL_QUANTILE = 1.959964  # of a 95 % interval
 _ERROR = "_error"
@@ -45,7 +45,7 @@ def promote(run_id: str, alias: str, model: str | None = None, name: str | None 
     known = client.search_model_versions(f"name = '{name}'")
     version = next((one for one in known if one.source == source), None)
     if version is None:
-        with environment({"MLFLOW_TRACKING_URI": tracking_uri()}):
+        with variables({"MLFLOW_TRACKING_URI": tracking_uri()}):
             version = client.create_model_version(name, source, run_id, model_id=logged.model_id)
     client.update_model_version(name, version.version, text)
     client.set_registered_model_alias(name, alias, version.version)

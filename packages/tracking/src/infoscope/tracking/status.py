@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import pandas as pd
 from mlflow.entities import Run
 
-from infoscope.tracking.checks import plain_name
-from infoscope.tracking.record import home, records, sweeps_in
+from infoscope.tracking.cell_folder import cell_folders
+from infoscope.tracking.checks import first_line, plain_name
+from infoscope.tracking.home import outbox, sweeps_in
 from infoscope.tracking.registry import module_of
-from infoscope.tracking.store.store import Store, by_key, first_line, is_finished, labels_of
+from infoscope.tracking.store import Store, by_key, is_finished, labels_of
 from infoscope.tracking.sweep import Sweep
 
 _STATES = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED": "killed"}  # by MLflow's status
@@ -22,7 +23,7 @@ _STATES = {"FINISHED": "done", "RUNNING": "running", "FAILED": "failed", "KILLED
 @dataclass(frozen=True)
 class Status:
     """counts: the profile's cells by state. cells: their number; None with a note if it is unknown. others: recorded
-    cells of other profiles. unsent: local records that are not in MLflow.
+    cells of other profiles. unsent: ended cells that are not in MLflow.
     """
 
     sweep: str
@@ -46,7 +47,7 @@ def status(
     Raises ValueError for an invalid name, LookupError for a sweep without a module, runs and records, StoreUnreachable
     when the store does not answer.
     """
-    names = sweeps or sweeps_in(home() / "records", Store.names())
+    names = sweeps or sweeps_in(outbox(), Store.names())
     found = [_status(plain_name("the name of a sweep", name), profile, overrides or {}) for name in names]
     for one in found:
         if sweeps and not (module_of(one.sweep) or one.counts or one.others or one.unsent):
@@ -55,9 +56,9 @@ def status(
 
 
 def _status(name: str, profile: str, overrides: Mapping[str, str]) -> Status:
-    unsent = sum(record.ending() is not None for record in records(home() / "records" / name))
+    unsent = sum(bool(cell.ending()) for cell in cell_folders(outbox() / name))
     try:
-        runs, _ = by_key(Store.open(name).cells())
+        runs = by_key(Store.open(name).cells())
     except LookupError:
         runs = {}
     except ValueError as error:
@@ -85,7 +86,7 @@ def planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str,
     sweep = sweep_named(name)
     label, settings = sweep.profile(profile, overrides)
     if sweep.search and sweep.search.space:
-        from infoscope.tracking.scheduling.search import SearchState  # imports Optuna, which other sweeps do not need
+        from infoscope.tracking.search import SearchState  # imports Optuna, which other sweeps do not need
 
         return label, None, SearchState(sweep, settings).trials
     keys = set(sweep.plan(settings))
@@ -99,6 +100,14 @@ def sweep_named(name: str) -> Sweep:
     if not isinstance(sweep, Sweep):
         raise LookupError(f"there is no sweep {name} here")
     return sweep
+
+
+def question_of(name: str) -> str:
+    """The question of the sweep with this name; empty if it cannot be imported here."""
+    try:
+        return sweep_named(name).about.split("\n\n")[0]
+    except Exception:  # it may need data or a library
+        return ""
 
 
 def lines(found: Sequence[Status]) -> list[str]:

@@ -153,15 +153,13 @@ class Sweep:
     profiles: name -> instance of a subclass of `Profile`; at least `smoke`, `laptop` (default) and `paper`.
     axes: settings that only select cells; replacing another setting gives the cells another label.
     pack_by: fields that the cells of a trial share, by device ("cpu", "gpu"); None: one cell per trial.
-    resources: of a trial in Ray: `cpu`, and `gpu` (a fraction or whole number; measured if missing, in a search 1).
+    resources: of a trial in Ray: `cpu`, and `gpu` (a fraction or whole number; 1 if missing).
     data: cell -> its `datasets.DataSet`s, the inputs of its run; their content is read on the worker.
     tags: cell -> further tags of its run.
     choices: setting -> valid values, or a check that raises ValueError.
     ranges: settings that consist of a lowest and a highest value.
     check: cell -> None, raises ValueError for a cell that cannot be run, before anything starts.
     cost: cell -> relative work, for the remaining time and to start the longest trials first.
-    replicates: fields over which summaries are means.
-    best: (metric, "min" or "max"), shown while the sweep runs.
     version: of the method; with a new version every cell is run again.
     """
 
@@ -178,10 +176,8 @@ class Sweep:
     ranges: Sequence[str] = ()
     check: Callable[[Any], None] | None = None
     cost: Callable[[Any], float] = lambda cell: 1.0
-    best: tuple[str, str] | None = None
     search: Search | None = None
     version: int = 1
-    replicates: Sequence[str] = ("seed",)
 
     def __post_init__(self) -> None:
         plain_name("the name of a sweep", self.name)

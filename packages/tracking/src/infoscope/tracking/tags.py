@@ -1,6 +1,7 @@
 """The tags by which runs are found in MLflow."""
 
 _HIDDEN = "mlflow."  # prefix of tags that MLflow's pages do not show
+RUN_NAME = "mlflow.runName"
 
 # of a cell's run
 KEY, PROFILE, VERSION = "infoscope.key", "infoscope.profile", "infoscope.version"
@@ -11,16 +12,18 @@ DATA = "infoscope.data"  # the names of its data sets
 LOADED_FROM = "infoscope.loaded_from"  # name and digest of the file of a loaded run, also of its parent
 LOADED_RUN = "infoscope.loaded_run"  # the id of a loaded run in the store it was saved from
 
-# of a summary's run
-SUMMARY = "infoscope.summary"  # a hash of its configuration
-SUMMARY_OF = f"{_HIDDEN}infoscope.summary_of"  # a hash of its runs and their metrics
-
 # of an invocation's run, the parent of its cells
 CELLS = "infoscope.cells"  # the number of cells it was started for
-ALIVE = f"{_HIDDEN}infoscope.alive"  # the time of its last heartbeat, in milliseconds
 
 # of both
 DRIVER = "infoscope.driver"  # the machine and folder they were made from
 
 TAKEN = frozenset({KEY, CELL, PROFILE, VERSION, OUTCOME, ERROR, PARENT, CONSTANTS, LOADED_FROM, LOADED_RUN, CELLS})
-TAKEN |= {ALIVE, DRIVER}
+TAKEN |= {DRIVER, RUN_NAME}
+
+# prefixes of the names of metrics
+SYSTEM = "system/"  # of MLflow's metrics of the machine
+CURVES = "Curves/"  # of `report.curve`: the UI shows a section of this name first
+PROGRESS = "progress/"  # of a search: the fraction done, and the metric that it compares
+FRACTION, METRIC = f"{PROGRESS}fraction", PROGRESS + "{}"
+NOT_RESULTS = (CURVES, SYSTEM, PROGRESS)  # of metrics that are not results of the cell as a whole

@@ -36,9 +36,9 @@ from infoscope.tracking.checks import (
     require_tags,
     require_text,
     shown,
+    without_password,
 )
-from infoscope.tracking.store.client import without_password
-from infoscope.tracking.store.store import labels, plain_cell
+from infoscope.tracking.store import labels, plain_cell
 from infoscope.tracking.tags import CELL, CONSTANTS, DATA, PROFILE, VERSION
 
 SUFFIX = ".jsonl.gz"

@@ -21,9 +21,8 @@ from infoscope.tracking.archive.format import (
 )
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.datasets import entry_of
-from infoscope.tracking.record import SYSTEM
-from infoscope.tracking.store.store import Store, by_key, is_finished, require_under
-from infoscope.tracking.tags import KEY, LOADED_RUN, OUTCOME
+from infoscope.tracking.store import Store, by_key, is_finished, require_under
+from infoscope.tracking.tags import KEY, LOADED_RUN, OUTCOME, SYSTEM
 
 
 @dataclass
@@ -50,7 +49,7 @@ def save(experiment: str, path: Path, profile: str | None = None) -> Saved:
     cells that the new one would lack; nothing is written then.
     """
     store = Store.open(plain_name("the name of an experiment", experiment))
-    finished = [run for run in by_key(store.cells())[0].values() if is_finished(run)]
+    finished = [run for run in by_key(store.cells()).values() if is_finished(run)]
     runs = [_finished_run(run, path) for run in require_under(finished, experiment, profile)]
     if path.exists():
         _require_no_loss(path, experiment, {run.key for run in runs})

@@ -1,0 +1,199 @@
+"""The folder of a cell from its beginning until MLflow has it.
+
+cell.json       its values, the tags of its run, when it began, which attempt this is
+reported.jsonl  a line for every report: metrics with their step and time, tags, data sets, models
+files/          tables and arrays
+models/NAME/    a model as configuration and weights
+end.json        outcome, error and time; written last
+run, sent       the id of its MLflow run, and how many lines MLflow has
+left            there is one where Ray Tune has ended the trial before the cell ended
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from infoscope.tracking.checks import PLAIN, plain_name, storable_text
+from infoscope.tracking.tags import PARENT
+
+COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
+_CELL, _REPORTED, _END, _RUN, _SENT = "cell.json", "reported.jsonl", "end.json", "run", "sent"
+_LEFT = "left"
+
+
+class Superseded(Exception):
+    """Another attempt writes into the folder, because this one's driver was killed."""
+
+
+class CellFolder:
+    """path: the folder, named by the key of the cell."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._token = ""
+        self._last_time = 0
+
+    @property
+    def key(self) -> str:
+        return self.path.name
+
+    @property
+    def files(self) -> Path:
+        """The folder of the artifacts of the run."""
+        return self.path / "files"
+
+    def model(self, name: str) -> Path:
+        """The folder of a model. Raises ValueError if its name is no plain file name, as in a folder from elsewhere."""
+        return self.path / "models" / plain_name("the name of a model", name)
+
+    def begin(self, cell: Mapping[str, Any], tags: Mapping[str, str], began: int | None = None) -> int:
+        """Empties the folder and writes what the cell is; returns the number of this attempt under the same parent."""
+        before, parent = self.header(), tags.get(PARENT)
+        attempt = 1
+        if before and parent and before["tags"].get(PARENT) == parent:
+            attempt = before["attempt"] + 1
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.files.mkdir(parents=True)
+        self._token = secrets.token_hex(8)
+        header = {
+            "cell": dict(cell),
+            "tags": dict(tags),
+            "began": milliseconds() if began is None else began,
+            "attempt": attempt,
+            "token": self._token,
+        }
+        self._write(_CELL, json.dumps(header))
+        return attempt
+
+    def header(self) -> dict[str, Any]:
+        """The content of cell.json; empty where there is none."""
+        return self._json(_CELL)
+
+    def ending(self) -> dict[str, Any]:
+        """`outcome`, `error` and `time`; empty if the cell has not ended."""
+        return self._json(_END)
+
+    def metrics(self, values: Mapping[str, float], step: int) -> None:
+        """Adds the values of metrics at a step."""
+        self.append({"step": step, "metrics": {name: float(value) for name, value in values.items()}})
+
+    def append(self, *entries: Mapping[str, Any]) -> None:
+        """Adds lines, each with its own time or the present one, which is later than that of the line before."""
+        lines = []
+        for entry in entries:
+            self._last_time = max(milliseconds(), self._last_time + 1)
+            lines.append(json.dumps({"time": self._last_time, **entry}) + "\n")
+        with open(self.path / _REPORTED, "a", encoding="utf-8") as file:
+            file.write("".join(lines))
+
+    def entries(self) -> list[dict[str, Any]]:
+        """All lines; one that a killed process has left incomplete is missing."""
+        path = self.path / _REPORTED
+        if not path.exists():
+            return []
+        entries = []
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            with contextlib.suppress(ValueError):
+                entries.append(json.loads(line))
+        return entries
+
+    @contextlib.contextmanager
+    def file(self, name: str) -> Iterator[Path]:
+        """A path for writing an artifact, which is moved to `files` when it is complete."""
+        unfinished = self.path / f"unfinished-{name}"
+        try:
+            yield unfinished
+            unfinished.replace(self.files / name)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def end(self, outcome: str, error: str = "", at: int | None = None) -> None:
+        """Writes the outcome. Raises Superseded if another attempt has begun in this folder."""
+        if self._token and self.header().get("token") != self._token:
+            raise Superseded(f"cell {self.key} is computed by another process")
+        ending = {"outcome": outcome, "error": storable_text(error), "time": milliseconds() if at is None else at}
+        self._write(_END, json.dumps(ending))
+
+    def leave(self) -> None:
+        """Notes that nothing more will be written, though the cell has not ended."""
+        self._write(_LEFT, "")
+
+    def is_left(self) -> bool:
+        return (self.path / _LEFT).exists()
+
+    def packed(self) -> dict[str, bytes]:
+        """What was reported so far, for a checkpoint: contents by path."""
+        kept = [self.path / _REPORTED, *self.files.rglob("*"), *(self.path / "models").rglob("*")]
+        return {str(path.relative_to(self.path)): path.read_bytes() for path in kept if path.is_file()}
+
+    def unpack(self, packed: Mapping[str, bytes]) -> None:
+        """Writes what `packed` has returned for an earlier attempt."""
+        for name, content in packed.items():
+            path = self.path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run in MLflow; empty if there is none."""
+        text = self._text(_RUN)
+        return text if re.fullmatch("[0-9a-f]{32}", text) else ""
+
+    def note_run(self, run_id: str) -> None:
+        self._write(_RUN, run_id)
+
+    @property
+    def sent(self) -> int:
+        """The number of lines that MLflow has."""
+        text = self._text(_SENT)
+        return int(text) if text.isdecimal() else 0
+
+    def note_sent(self, lines: int) -> None:
+        self._write(_SENT, str(lines))
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _write(self, name: str, text: str) -> None:
+        unfinished = self.path / f"unfinished-{name}"
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(self.path / name)
+
+    def _text(self, name: str) -> str:
+        try:
+            return (self.path / name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            content = json.loads(self._text(name) or "{}")
+        except ValueError:  # as zeros after a power failure
+            return {}
+        return content if isinstance(content, dict) else {}
+
+
+def cell_folders(folder: Path) -> Sequence[CellFolder]:
+    """The cells in the folder of a sweep, by key."""
+    if not folder.is_dir():
+        return []
+    return [CellFolder(path) for path in sorted(folder.iterdir()) if PLAIN.fullmatch(path.name) and path.is_dir()]
+
+
+def milliseconds() -> int:
+    """The present time as in MLflow."""
+    return int(time.time() * 1000)
+
+
+def storable(value: float) -> float:
+    """The value, or NaN for infinities, which MLflow would turn into the largest double."""
+    return value if math.isfinite(value) else math.nan

@@ -1,0 +1,382 @@
+"""Runs a sweep: asks MLflow which of its cells are finished, and hands the others to Ray Tune in packs."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import platform
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+from mlflow.entities import Metric, RunTag
+from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
+
+from infoscope.errors import OutOfRange, Unavailable
+from infoscope.tracking import cluster, notes
+from infoscope.tracking.cell_folder import FAILED, CellFolder, cell_folders, milliseconds
+from infoscope.tracking.checks import NAME_LENGTH, clipped, first_line, without_password
+from infoscope.tracking.environment import code_tags, variables
+from infoscope.tracking.home import home, made_home, outbox
+from infoscope.tracking.publishing import STATUS, parameters, publish_all
+from infoscope.tracking.report import JUDGED
+from infoscope.tracking.screen import Screen
+from infoscope.tracking.store import Store, by_key, describe, gather_statistics, is_finished
+from infoscope.tracking.sweep import AnyCell, Profile, Sweep, names
+from infoscope.tracking.tags import CELLS, DRIVER, ERROR, OUTCOME, PARENT, PROFILE, RUN_NAME, VERSION
+from infoscope.tracking.trial import Bundle, Ended, Job, run_bundle
+from infoscope.tracking.ui import LOCAL, address
+from infoscope.tracking.watch import Summary, Watch
+
+if TYPE_CHECKING:
+    from infoscope.tracking.search import SearchState
+
+log = logging.getLogger(__name__)
+
+TRIALS_PER_SLOT = 50  # a trial of Tune costs about 0.1 s; where there are more packs, several share one
+MAX_FAILURES = 4  # of the workers of a trial, after which its other cells have failed
+
+
+class SweepBusy(Unavailable):
+    """Another process runs the same sweep in this working folder."""
+
+
+def run(
+    sweep: Sweep,
+    profile: str = "laptop",
+    overrides: Mapping[str, str] | None = None,
+    gpus_per_pack: float | None = None,
+) -> Summary:
+    """Runs the cells of a profile that are not in MLflow yet; of a search, as many as are missing.
+
+    gpus_per_pack: GPUs of one trial (None: as the sweep declares, or one). Failed cells are in the summary. Raises
+    ValueError for an invalid profile, setting or cell before anything is recorded, SweepBusy when the sweep already
+    runs in this working folder, StoreUnreachable when the tracking store does not answer.
+    """
+    if gpus_per_pack is not None and not (0 < gpus_per_pack < 1 or gpus_per_pack in range(1, 1024)):
+        raise OutOfRange(f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}")
+    cluster.use_token()
+    label, settings = sweep.profile(profile, overrides)
+    began = time.perf_counter()
+    with Screen() as screen:
+        with screen.stage(f"{sweep.name} ({label}): planning"):
+            search = _search(sweep, settings)
+            cells = {} if search else sweep.plan(settings)
+        with locked(sweep.name) as folder:
+            with screen.stage(f"{sweep.name} ({label}): reading the recorded cells"):
+                store = Store.open(sweep.name, create=True)
+                close_leftovers(store, folder)
+                missing, summary = _missing(sweep, label, cells, search, store, folder)
+            if summary.unfinished:
+                recorded = f", {summary.skipped} of them already recorded" if summary.skipped else ""
+                screen.say(f"{sweep.name} ({label}): {summary.cells} cells{recorded}; {where(store)}")
+                with cluster.terminate_as_interrupt():
+                    _Run(sweep, label, settings, store, folder, missing, search, summary, screen).run(gpus_per_pack)
+                gather_statistics(store.uri)
+    summary.seconds = time.perf_counter() - began
+    return summary
+
+
+@contextlib.contextmanager
+def locked(sweep: str) -> Iterator[Path]:
+    """While inside, no other process of this working folder runs the sweep; the folder of its cells.
+
+    Raises SweepBusy if one does.
+    """
+    made_home()
+    folder = outbox() / sweep
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(f"{folder}.lock", timeout=0):
+            yield folder
+    except Timeout:
+        raise SweepBusy(
+            f"sweep {sweep} is already running in this working folder; wait for it or stop it first"
+        ) from None
+
+
+def where(store: Store) -> str:
+    """Where a sweep is recorded and how to see it, in words."""
+    if address() != LOCAL:
+        return f"recorded on the MLflow server, {address()}/{notes.runs_page(store.experiment_id)}"
+    place = f"in {without_password(store.uri)}"
+    if store.uri == f"sqlite:///{home() / 'mlflow.db'}":
+        place = f"under {home()}"
+    return f"recorded in MLflow {place} (`make ui` shows it)"
+
+
+def own_tag() -> dict[str, str]:
+    """The tag of runs that are made from here: machine and folder."""
+    return {DRIVER: f"{platform.node()}:{home()}".replace("'", "")}
+
+
+def close_leftovers(store: Store, folder: Path) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
+    """Publishes cells that have ended and closes open runs of ended drivers; the caller holds the lock of the sweep.
+
+    Returns the published cells, and the errors of those that are not in MLflow yet.
+    """
+    published, left = publish_ended(store, cell_folders(folder))
+    (mine,) = own_tag().values()
+    for run in list(store.search(f"attributes.status = 'RUNNING' and tags.`{DRIVER}` = '{mine}'")):
+        store.end(run.info.run_id, "KILLED")
+    for cell, error in left.items():
+        log.warning("not in MLflow yet: cell %s (%s)", cell.key, first_line(error))
+    return published, left
+
+
+def publish_ended(
+    store: Store, folders: Sequence[CellFolder], parent: str = ""
+) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
+    """Publishes the cells that have ended and removes their folders; see `close_leftovers`."""
+    published, left = publish_all([folder for folder in folders if folder.ending()], store, parent)
+    for folder in published:
+        folder.remove()
+    return list(published), left
+
+
+def _search(sweep: Sweep, settings: Profile) -> SearchState | None:
+    if sweep.search is None or sweep.search.space is None:
+        return None
+    from infoscope.tracking.search import SearchState  # imports Optuna, which other sweeps do not need
+
+    return SearchState(sweep, settings)
+
+
+def _missing(
+    sweep: Sweep,
+    label: str,
+    cells: Mapping[str, AnyCell],
+    search: SearchState | None,
+    store: Store,
+    folder: Path,
+) -> tuple[dict[str, AnyCell], Summary]:
+    """The cells that are not recorded; those that are recorded get the label of this profile."""
+    runs = by_key(store.cells())
+    if search:
+        cells = search.recall(runs.values(), label)
+    finished = {key for key, run in runs.items() if is_finished(run)}
+    for key in cells.keys() & finished:
+        store.add_labels(runs[key], [label])
+    unsent = {cell.key for cell in cell_folders(folder) if cell.ending() and cell.ending()["outcome"] != FAILED}
+    missing = {key: cell for key, cell in cells.items() if key not in finished | unsent}
+    total = search.trials if search else len(cells)
+    return missing, Summary(sweep.name, label, total, len(cells) - len(missing), unsent=unsent)
+
+
+class _Run:
+    """One run of the missing cells, in MLflow the parent of their runs."""
+
+    def __init__(
+        self,
+        sweep: Sweep,
+        label: str,
+        settings: Profile,
+        store: Store,
+        folder: Path,
+        missing: Mapping[str, AnyCell],
+        search: SearchState | None,
+        summary: Summary,
+        screen: Screen,
+    ):
+        self.sweep, self.settings, self.store, self.folder = sweep, settings, store, folder
+        self.missing, self.search, self.summary, self.screen = missing, search, summary, screen
+        self.tags = {**code_tags(), **own_tag(), PROFILE: label, VERSION: str(sweep.version)}
+        self.watch = Watch(summary, screen, self._settle)
+        self.parent = ""
+
+    def run(self, gpus_per_pack: float | None) -> None:
+        """Runs the missing cells and leaves no run open. Raises ValueError when the cluster cannot reach the store."""
+        address = os.environ.get("RAY_ADDRESS")
+        starting = f"joining the Ray cluster at {address}" if address else "starting Ray on this machine"
+        try:
+            with contextlib.ExitStack() as stack:
+                with self.screen.stage(starting):
+                    stack.enter_context(cluster.running())
+                    stack.enter_context(cluster.terminate_as_interrupt())
+                    share = gpus_per_pack or self.sweep.resources.get("gpu", 1)
+                    cpus, gpus = cluster.resources(self.sweep.resources.get("cpu", 1), share)
+                    self._require_reachable_store()
+                self._open_parent()
+                self._fit(cpus, gpus, share)
+                if self.search and self.search.exhausted:
+                    self.summary.cells -= self.summary.unfinished
+        finally:  # Ray's processes have ended: nothing else writes
+            if self.parent:
+                self._close_parent()
+
+    def _require_reachable_store(self) -> None:
+        nodes = cluster.nodes()
+        if nodes > 1 and self.store.uri.startswith("sqlite:"):
+            raise ValueError(
+                f"the Ray cluster has {nodes} nodes, which cannot share the SQLite store {self.store.uri}; "
+                "set MLFLOW_TRACKING_URI to a tracking server that all nodes can reach"
+            )
+
+    def _open_parent(self) -> None:
+        summary, client, experiment = self.summary, self.store.client, self.store.experiment_id
+        describe(self.store, self.sweep.about.split("\n\n")[0])
+        title = clipped(f"{self.sweep.name} {summary.profile}", NAME_LENGTH)
+        tags = {**self.tags, RUN_NAME: title, CELLS: str(summary.unfinished)}
+        self.parent = client.create_run(experiment, tags=tags).info.run_id
+        command = shlex.join(["python", *sys.orig_argv[1:]])
+        note = notes.parent_note(
+            self.sweep.about, command, summary.unfinished, summary.skipped, experiment, self.parent
+        )
+        client.log_batch(self.parent, params=parameters(dict(self.settings)), tags=[RunTag(MLFLOW_RUN_NOTE, note)])
+
+    def _fit(self, cpus: int, gpus: int, share: float) -> None:
+        """Runs the trials on Ray Tune. share: GPUs of a trial."""
+        from ray import tune
+
+        needed = {"CPU": self.sweep.resources.get("cpu", 1)}
+        slots = max(1, int(cpus / needed["CPU"]))
+        if gpus:
+            needed["GPU"] = share
+            slots = max(1, min(slots, int(gpus / share)))
+        device = "cuda" if gpus else "cpu"
+        job = self._job(device)
+
+        def trainable(config: dict[str, Any]) -> None:
+            run_bundle(config["bundle"], job, tune.report)
+
+        if self.search:
+            space, trials = {}, self._searched(slots)
+        else:
+            space, trials = {"bundle": tune.grid_search(self._bundles(device, slots))}, self._scheduled()
+        storage = home() / "ray" / self.sweep.name
+        tuner = tune.Tuner(
+            tune.with_resources(trainable, tune.PlacementGroupFactory([needed])),
+            param_space=space,
+            tune_config=tune.TuneConfig(
+                reuse_actors=True, trial_dirname_creator=lambda trial: trial.trial_id, **trials
+            ),
+            run_config=self._run_config(storage),
+        )
+        kind = f"{gpus} GPUs" if gpus else "no GPU"
+        self.screen.say(
+            f"Ray runs on {cpus} cores and {kind}: {self.summary.unfinished} cells, {slots} trials at a time; the "
+            "workers start"
+        )
+        self.screen.restart_clock()
+        try:
+            with variables({"TUNE_MAX_PENDING_TRIALS_PG": str(cluster.lookahead(cpus))}):
+                tuner.fit()
+        finally:
+            shutil.rmtree(storage, ignore_errors=True)  # Tune's own files are not needed any more
+
+    def _scheduled(self) -> dict[str, Any]:
+        """Tune's settings of a sweep whose trials may be stopped early; empty for one without that."""
+        search = self.sweep.search
+        if search is None:
+            return {}
+        return {"metric": JUDGED, "mode": search.mode, "scheduler": search.scheduler()}
+
+    def _searched(self, slots: int) -> dict[str, Any]:
+        """Tune's settings of a search."""
+        return {
+            **self._scheduled(),
+            "search_alg": self.search.searcher(_suggested),
+            "num_samples": self.summary.unfinished,
+            "max_concurrent_trials": slots,
+        }
+
+    def _run_config(self, storage: Path) -> Any:
+        from ray import tune
+
+        # it would print a traceback for each snapshot that does not fit on a full disk
+        logging.getLogger("ray.tune.execution.experiment_state").setLevel(logging.CRITICAL)
+        return tune.RunConfig(
+            name=f"{self.sweep.name}-{int(time.time())}",
+            storage_path=str(storage),
+            callbacks=[self.watch.callback()],
+            failure_config=tune.FailureConfig(max_failures=MAX_FAILURES),
+            verbose=0,
+        )
+
+    def _job(self, device: str) -> Job:
+        return Job(self.sweep, self.folder, device, {**self.tags, PARENT: self.parent}, self.store)
+
+    def _bundles(self, device: str, slots: int) -> list[Bundle]:
+        """The missing cells in packs, as many of them in a trial as there are too many for one each."""
+        packs = self.sweep.packs(self.missing, "gpu" if device == "cuda" else "cpu")
+        most = TRIALS_PER_SLOT * slots
+        if self.sweep.search:  # the scheduler stops each pack by itself
+            most = len(packs)
+        groups = bundled(packs, [self.sweep.pack_cost(pack) for pack in packs], most)
+        titles = names(self.missing)
+        return [Bundle(group, titles) for group in groups]
+
+    def _close_parent(self) -> None:
+        """Publishes what workers could not, closes the runs of interrupted cells and the parent."""
+        try:
+            for ended in self.watch.unsettled.values():
+                self._settle(ended, is_final=True)
+            folders = cell_folders(self.folder)
+            _, left = publish_ended(self.store, folders)
+            self.summary.unsent = {folder.key for folder in left}
+            for run in list(self.store.cells("attributes.status = 'RUNNING'")):
+                if run.data.tags.get(PARENT) == self.parent:
+                    self.store.end(run.info.run_id, "KILLED")
+            numbers = {
+                "cells_completed": self.summary.completed,
+                "cells_stopped": self.summary.stopped,
+                "cells_failed": len(self.summary.failures),
+            }
+            metrics = [Metric(name, value, milliseconds(), 0) for name, value in numbers.items()]
+            self.store.client.log_batch(self.parent, metrics=metrics)
+            self.store.client.set_terminated(self.parent, self.summary.status)
+        except MlflowException as error:
+            self.screen.say(
+                f"the end of this run is not recorded ({first_line(error)}); run `make sweep-sync` to close it"
+            )
+
+    def _settle(self, ended: Ended, is_final: bool = False) -> bool:
+        """Ends and publishes a cell that the scheduler has stopped or that has no worker, once nobody writes it.
+
+        Returns whether it is done. is_final: Ray has ended.
+        """
+        folder = CellFolder(self.folder / ended.key)
+        if folder.header():
+            if not (is_final or folder.is_left()):
+                return False
+            folder.end(ended.outcome, ended.error)
+            publish_ended(self.store, [folder])
+            return True
+        if not is_final:
+            return False
+        run = self.store.run_of(ended.key)  # of a worker on another machine
+        if run and not is_finished(run) and run.data.tags.get(PARENT) == self.parent:
+            tags = [RunTag(OUTCOME, ended.outcome), RunTag(ERROR, ended.error)]
+            self.store.client.log_batch(run.info.run_id, tags=tags)
+            self.store.end(run.info.run_id, STATUS[ended.outcome])
+        return True
+
+
+def _suggested(key: str, cell: AnyCell, name: str) -> dict[str, Any]:
+    """The configuration of a trial that a search suggests."""
+    return {"bundle": Bundle([{key: cell}], {key: name})}
+
+
+def bundled(
+    packs: Sequence[Mapping[str, AnyCell]], costs: Sequence[float], most: int
+) -> list[list[Mapping[str, AnyCell]]]:
+    """The packs in at most about so many groups of similar cost, in the same order."""
+    if len(packs) <= most:
+        return [[pack] for pack in packs]
+    share = sum(costs) / most
+    groups: list[list[Mapping[str, AnyCell]]] = []
+    cost = share
+    for pack, own in zip(packs, costs, strict=True):
+        if cost >= share:
+            groups.append([])
+            cost = 0.0
+        groups[-1].append(pack)
+        cost += own
+    return groups

@@ -1,0 +1,536 @@
+"""The MLflow tracking store: how it is opened, and how the runs of an experiment are read."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import json
+import logging
+import os
+import shlex
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from filelock import FileLock
+from mlflow.entities import DatasetInput, Metric, Run
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
+
+from infoscope.errors import InvalidInput, StoreUnreachable
+from infoscope.tracking.cell_folder import COMPLETE, STOPPED
+from infoscope.tracking.checks import COLUMNS, first_line
+from infoscope.tracking.environment import variables
+from infoscope.tracking.home import home, made_home
+from infoscope.tracking.tags import (
+    CELL,
+    CELLS,
+    CONSTANTS,
+    CURVES,
+    DRIVER,
+    KEY,
+    LOADED_FROM,
+    OUTCOME,
+    PROFILE,
+    SYSTEM,
+    VERSION,
+)
+
+log = logging.getLogger(__name__)
+
+CONTACT_SECONDS = 15  # time limit of the first request of a command, and of updates of running cells
+# MLflow tries a request again for about a minute while a server is away
+_REQUESTS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "30", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "5"}
+_IMPATIENT = {"MLFLOW_HTTP_REQUEST_TIMEOUT": str(CONTACT_SECONDS), "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
+
+Content = TypeVar("Content")
+
+# the UI shows its page for trained models, not the one for language-model applications
+_EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
+
+
+def tracking_uri() -> str:
+    """MLFLOW_TRACKING_URI, or an SQLite store in the working folder; absolute, because workers run elsewhere."""
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
+    if uri.startswith("sqlite:///") and not uri.startswith("sqlite:////"):
+        uri = f"sqlite:///{Path(uri.removeprefix('sqlite:///')).resolve()}"
+    return uri
+
+
+@functools.cache
+def connect(uri: str) -> MlflowClient:
+    """The client of a store, one per process: creating one for an SQLite store takes longer than a request."""
+    for name, value in _REQUESTS.items():
+        os.environ.setdefault(name, value)
+    # it raises every error of a database, such as a full disk, and would also print its traceback
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
+    return MlflowClient(uri)
+
+
+def impatient() -> contextlib.AbstractContextManager[None]:
+    """While inside, a server that does not answer fails at once."""
+    return variables(_IMPATIENT)
+
+
+@contextlib.contextmanager
+def reached() -> Iterator[None]:
+    """Converts MLflow's exceptions into StoreUnreachable."""
+    try:
+        yield
+    except MlflowException as error:
+        raise StoreUnreachable(f"the MLflow tracking store does not answer ({first_line(error)})") from error
+
+
+@dataclass(frozen=True)
+class Store:
+    """One experiment of a tracking store. It is sent to the workers, where each makes its own client."""
+
+    uri: str
+    experiment: str
+    experiment_id: str
+
+    @property
+    def client(self) -> MlflowClient:
+        return connect(self.uri)
+
+    @classmethod
+    def open(cls, experiment: str, create: bool = False) -> Store:
+        """Opens an experiment; creates or upgrades an SQLite store first.
+
+        Raises StoreUnreachable when the server does not answer, LookupError for an experiment that does not exist.
+        """
+        uri = tracking_uri()
+        with reached():
+            client = _prepared(uri, create)
+            found = client and client.get_experiment_by_name(experiment)
+            if found and found.lifecycle_stage == "deleted":
+                raise InvalidInput(f"the MLflow experiment {experiment!r} is deleted; restore it or remove it entirely")
+            if found:
+                return cls(uri, experiment, found.experiment_id)
+            if not create:
+                raise LookupError(
+                    f"the tracking store has no runs of {experiment!r}; run `make sweep-{experiment}` first"
+                )
+            location = (home() / "artifacts" / experiment).as_uri() if uri.startswith("sqlite:") else None
+            return cls(uri, experiment, _created(client, experiment, location))
+
+    @classmethod
+    def names(cls, running: bool = False) -> list[str]:
+        """The names of experiments; running: only those with open runs. Raises StoreUnreachable."""
+        with reached():
+            client = _prepared(tracking_uri(), create=False)
+            found = pages(lambda token: client.search_experiments(page_token=token)) if client else ()
+            names = {experiment.experiment_id: experiment.name for experiment in found}
+            if running and names:
+                ids, query = list(names), f"attributes.status = 'RUNNING' and tags.`{DRIVER}` != ''"
+                runs = pages(lambda token: client.search_runs(ids, query, max_results=1000, page_token=token))
+                names = {run.info.experiment_id: names[run.info.experiment_id] for run in runs}
+            return list(names.values())
+
+    def answers(self) -> bool:
+        """Whether the store can be reached now."""
+        try:
+            with impatient():
+                self.client.get_experiment(self.experiment_id)
+        except MlflowException:
+            return False
+        return True
+
+    def cells(self, extra: str = "") -> Iterator[Run]:
+        """The runs of cells, without invocations. extra: MLflow filter. Unreadable runs are skipped with a warning."""
+        for run in self.search(f"tags.`{KEY}` != ''" + (f" and {extra}" if extra else "")):
+            try:
+                values(run)
+            except ValueError as error:
+                warn_skipped(run, str(error))
+            else:
+                yield run
+
+    def search(self, query: str) -> Iterator[Run]:
+        """The runs that match an MLflow filter, a thousand per request."""
+
+        def page(token: str | None) -> Any:
+            collecting = gc.isenabled()
+            gc.disable()  # garbage collection would take two thirds of the time
+            try:
+                return self.client.search_runs([self.experiment_id], query, max_results=1000, page_token=token)
+            finally:
+                if collecting:
+                    gc.enable()
+
+        return pages(page)
+
+    def run(self, run_id: str | None) -> Run | None:
+        """A run by its id; None if there is none or it is deleted."""
+        try:
+            run = self.client.get_run(run_id) if run_id else None
+        except MlflowException as error:
+            if error.error_code == "RESOURCE_DOES_NOT_EXIST":
+                return None
+            raise
+        return run if run and run.info.lifecycle_stage == "active" else None
+
+    def end(self, run_id: str, status: str) -> None:
+        """Closes a run, unless it has been deleted."""
+        try:
+            self.client.set_terminated(run_id, status)
+        except MlflowException:
+            if self.run(run_id):
+                raise
+
+    def run_of(self, key: str) -> Run | None:
+        """The run of a cell, or None; of several runs the one that `by_key` chooses."""
+        return by_key(self.cells(f"tags.`{KEY}` = '{key}'")).get(key)
+
+    def add_inputs(self, run_id: str, given: Sequence[DatasetInput]) -> None:
+        """Adds data sets to a run, each once."""
+        retry_if_refused(lambda: self.client.log_inputs(run_id, datasets=given))
+
+    def add_labels(self, run: Run, more: Iterable[str]) -> None:
+        """Notes that a finished cell belongs to further profiles."""
+        known = labels_of(run)
+        both = labels("; ".join([*known, *more]))
+        if both == known:
+            return
+        try:
+            self.client.set_tag(run.info.run_id, PROFILE, "; ".join(both))
+        except MlflowException:  # it may have been deleted
+            if self.run(run.info.run_id):
+                raise
+
+
+def describe(store: Store, question: str) -> None:
+    """Sets the description of an experiment, unless it has one."""
+    experiment, client = store.experiment_id, store.client
+    if MLFLOW_RUN_NOTE not in client.get_experiment(experiment).tags:
+        retry_if_refused(lambda: client.set_experiment_tag(experiment, MLFLOW_RUN_NOTE, question))
+
+
+def retry_if_refused(request: Callable[[], object]) -> None:
+    """Sends a request, and once more if the store rejects it: another process may have written the same row."""
+    try:
+        request()
+    except MlflowException as error:
+        if not refused(error):
+            raise
+        request()
+
+
+def refused(error: MlflowException) -> bool:
+    """Whether the store has rejected the content of a request, and would again."""
+    return error.error_code in ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")
+
+
+def pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
+    """The contents of all pages of a search; `request` returns the page of a token."""
+    token = None
+    while True:
+        page = request(token)
+        yield from page
+        token = page.token
+        if not token:
+            return
+
+
+def by_key(runs: Iterable[Run]) -> dict[str, Run]:
+    """The run of every cell by key.
+
+    The first complete run is chosen (by end, then id), otherwise one that was stopped early, otherwise the one with
+    most metrics. Its profile tag is given the labels of all, here but not in the store.
+    """
+    chosen: dict[str, Run] = {}
+    for run in runs:
+        key = run.data.tags[KEY]
+        if key not in chosen:
+            chosen[key] = run
+            continue
+        first, second = sorted([chosen[key], run], key=_rank)
+        both = dict.fromkeys([*labels_of(first), *labels_of(second)])
+        first.data.tags[PROFILE] = "; ".join(both)
+        chosen[key] = first
+    return chosen
+
+
+def _rank(run: Run) -> tuple:
+    """The sort key of runs of the same cell; the lowest is the cell's run."""
+    if not is_finished(run):
+        return 2, -len(run.data.metrics), run.info.start_time or 0, run.info.run_id
+    return int(run.data.tags[OUTCOME] != COMPLETE), run.info.end_time or 0, run.info.run_id
+
+
+def is_finished(run: Run) -> bool:
+    """Whether a run has all results of its cell; MLflow's status alone is not sufficient."""
+    return run.info.status == "FINISHED" and run.data.tags.get(OUTCOME) in (COMPLETE, STOPPED)
+
+
+@functools.cache
+def _warn_once(run_id: str, reason: str) -> None:
+    log.warning("run %s is skipped: %s", run_id, reason)
+
+
+def warn_skipped(run: Run, reason: str) -> None:
+    """Warns, once per process, that a run is skipped."""
+    _warn_once(run.info.run_id, reason)
+
+
+def _created(client: MlflowClient, experiment: str, location: str | None) -> str:
+    try:
+        return client.create_experiment(experiment, location, _EXPERIMENT_TAGS)
+    except MlflowException as error:
+        found = error.error_code == "RESOURCE_ALREADY_EXISTS" and client.get_experiment_by_name(experiment)
+        if not found:
+            raise
+        return found.experiment_id
+
+
+def _prepared(uri: str, create: bool) -> MlflowClient | None:
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
+    if not uri.startswith("sqlite:///"):
+        return _reached(uri)
+    path = Path(uri.removeprefix("sqlite:///"))
+    if not path.exists() and not create:
+        return None
+    if path.parent == home():
+        made_home()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):  # concurrent first use would damage a new SQLite store
+        try:
+            return _reached(uri)
+        except MlflowException as error:
+            if "out-of-date" not in str(error):
+                raise
+            words = [sys.executable, "-m", "mlflow", "db", "upgrade", uri]
+            done = subprocess.run(words, capture_output=True, text=True)
+            if done.returncode:  # e.g. a store written by a newer MLflow
+                why = (done.stderr.strip() or "no reason given").splitlines()[-1]
+                raise StoreUnreachable(f"{path} cannot be upgraded to this version of MLflow ({why})") from None
+            return _reached(uri)
+
+
+def _reached(uri: str) -> MlflowClient:
+    """A client whose server has answered, within a shorter time limit than later requests."""
+    client = connect(uri)
+    with impatient():
+        client.search_experiments(max_results=1)
+    return client
+
+
+def gather_statistics(uri: str) -> None:
+    """Updates the statistics of an SQLite store, without which sorting takes quadratic time; skips a locked store."""
+    if not uri.startswith("sqlite:///"):
+        return
+    with (
+        contextlib.suppress(sqlite3.OperationalError),
+        contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=5)) as base,
+    ):
+        base.execute("PRAGMA analysis_limit = 1000")  # rows of an index that are examined
+        base.execute("ANALYZE")
+
+
+def labels(profile: str) -> list[str]:
+    """The labels of a profile tag, each once: a cell may belong to several profiles."""
+    return list(dict.fromkeys(label for label in profile.split("; ") if label))
+
+
+def runs(experiment: str, profile: str | None = None, finished: bool = True) -> pd.DataFrame:
+    """The cells of an experiment, one row each (see `by_key`).
+
+    Columns: run_id, key, profile (all, joined by "; "), version, outcome, status, start (UTC), seconds (first start to
+    end), tags (a dict), then fields and metrics (None where missing). Repeated names become cell.NAME and metric.NAME.
+
+    finished: only completed cells. Raises LookupError when the experiment does not exist or has no such runs.
+    """
+    everything = list(by_key(Store.open(experiment).cells()).values())
+    ended = [run for run in everything if not finished or is_finished(run) and run.data.tags[OUTCOME] == COMPLETE]
+    if with_label(everything, profile) and not with_label(ended, profile):
+        raise LookupError(
+            f"no run of {experiment!r} under {profile or 'any profile'} has finished; their runs in MLflow show why"
+        )
+    return frame_of(require_under(ended, experiment, profile))
+
+
+def with_label(runs: Iterable[Run], profile: str | None) -> list[Run]:
+    """The runs with this label; None: all."""
+    return [run for run in runs if profile is None or profile in labels_of(run)]
+
+
+def require_under(runs: Sequence[Run], experiment: str, profile: str | None) -> list[Run]:
+    """The runs with this label; LookupError if there are none, with the existing labels."""
+    chosen = with_label(runs, profile)
+    if not chosen:
+        known = " or ".join(
+            f"PROFILE={shlex.quote(name)}" for name in sorted({one for run in runs for one in labels_of(run)})
+        )
+        where = f" under profile {profile!r}" if profile else ""
+        advice = f"there are some with {known}" if known else f"run `make sweep-{experiment}` first"
+        raise LookupError(f"there are no finished runs of {experiment!r}{where}; {advice}")
+    return chosen
+
+
+def labels_of(run: Run) -> list[str]:
+    """The labels of the profiles that a run's cell belongs to."""
+    return labels(run.data.tags.get(PROFILE, ""))
+
+
+def values(run: Run) -> dict[str, Any]:
+    """The values of a run's cell with their types (tuples as lists). Raises ValueError if its tag is no cell."""
+    text = run.data.tags.get(CELL)
+    if text is None:
+        raise ValueError(f"it has a tag {KEY}, but no tag {CELL}")
+    return plain_cell(text)
+
+
+def plain_cell(text: str) -> dict[str, Any]:
+    """The cell in the JSON of its run's tag. Raises ValueError if it is none."""
+    try:
+        cell = json.loads(text)
+    except (ValueError, RecursionError):
+        cell = None
+    if not (isinstance(cell, dict) and all(map(_plain, cell.values()))):
+        raise ValueError(f"its tag {CELL} is {text[:60]!r}, which is no cell")
+    return cell
+
+
+def _plain(value: Any) -> bool:
+    parts = value if isinstance(value, list) else [value]
+    return all(isinstance(part, bool | int | float | str | None) for part in parts)
+
+
+def frame_of(chosen: Sequence[Run]) -> pd.DataFrame:
+    """A table with one row per run; fields and metrics get names that are unlike those of other columns."""
+    cells = [values(run) for run in chosen]
+    taken = set(COLUMNS)
+    measured = [constants(run) | _metrics(run) for run in chosen]
+    fields = _columns("cell", dict.fromkeys(name for cell in cells for name in cell), taken)
+    metrics = _columns("metric", dict.fromkeys(name for found in measured for name in found), taken)
+    rows = [
+        _row(run)
+        | {fields[name]: value for name, value in cell.items()}
+        | {metrics[name]: value for name, value in found.items()}
+        for run, cell, found in zip(chosen, cells, measured, strict=True)
+    ]
+    frame = pd.DataFrame(rows)
+    for column in fields.values():
+        if frame[column].isna().any():  # a field that only some cells have: keep its type
+            frame[column] = pd.Series([row.get(column) for row in rows], dtype=object)
+    return frame
+
+
+def _columns(kind: str, names: Iterable[str], taken: set[str]) -> dict[str, str]:
+    """A column name for each name, with the prefix `kind` if it is in `taken`, to which all are added."""
+    columns = {}
+    for name in names:
+        columns[name] = name
+        while columns[name] in taken:
+            columns[name] = f"{kind}.{columns[name]}"
+        taken.add(columns[name])
+    return columns
+
+
+def _row(run: Run) -> dict[str, Any]:
+    tags, info = run.data.tags, run.info
+    start = info.start_time or 0
+    return {
+        "run_id": info.run_id,
+        "key": tags[KEY],
+        "profile": tags.get(PROFILE, ""),
+        "version": tags.get(VERSION, ""),
+        "outcome": tags.get(OUTCOME, ""),
+        "status": info.status,
+        "start": pd.Timestamp(start, unit="ms", tz="UTC"),
+        "seconds": ((info.end_time or start) - start) / 1000,
+        "tags": dict(tags),
+    }
+
+
+def constants(run: Run) -> dict[str, float]:
+    """The constants of a run's cell, known without any training, by name."""
+    found = {}
+    for tag, text in run.data.tags.items():
+        if tag == CONSTANTS or tag.startswith(f"{CONSTANTS} "):
+            try:
+                found |= constants_of(tag, text)
+            except (ValueError, TypeError, AttributeError, RecursionError):
+                warn_skipped(run, f"its tag {tag} is {text[:60]!r}, which contains no numbers")
+    return found
+
+
+def constants_of(tag: str, text: str) -> dict[str, float]:
+    """The constants in one tag, by name."""
+    place = tag.removeprefix(CONSTANTS).strip()
+    return {f"{place}/{name}" if place else name: float(value) for name, value in json.loads(text).items()}
+
+
+def _metrics(run: Run) -> dict[str, float]:
+    """The metrics of a run without those of its machine; curves without their prefix."""
+    names = [name for name in run.data.metrics if not name.startswith(SYSTEM)]
+    ordered = sorted(names, key=lambda name: name.startswith(CURVES))  # a curve replaces a metric of its name
+    return {name.removeprefix(CURVES): run.data.metrics[name] for name in ordered}
+
+
+def table(run_id: str, name: str) -> pd.DataFrame:
+    """A table reported with `report.table`. Raises LookupError if missing, ValueError if damaged."""
+    return _artifact(run_id, "table", f"{name}.parquet", pd.read_parquet)
+
+
+def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
+    """Arrays reported with `report.arrays`; no pickle is read. Raises LookupError if missing, ValueError if damaged."""
+
+    def read(path: str) -> dict[str, np.ndarray]:
+        with np.load(path, allow_pickle=False) as file:
+            return dict(file)
+
+    return _artifact(run_id, "arrays", f"{name}.npz", read)
+
+
+def _artifact(run_id: str, kind: str, file: str, read: Callable[[str], Content]) -> Content:
+    client, what = connect(tracking_uri()), f"{kind} {file.rpartition('.')[0]!r}"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            path = client.download_artifacts(run_id, file, folder)
+        except (MlflowException, FileNotFoundError) as error:
+            raise LookupError(f"run {run_id} has no {what}{_because(run_id, error)}") from None
+        try:
+            return read(path)
+        except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:  # pyarrow's, too
+            raise ValueError(f"{file} of run {run_id} cannot be read: {first_line(error)}") from None
+
+
+def newest(history: Iterable[Metric]) -> dict[int, Metric]:
+    """The newest point of each step of a metric; a cell may have reported several ."""
+    return {point.step: point for point in sorted(history, key=lambda point: (point.step, point.timestamp))}
+
+
+def curve(run_id: str, name: str) -> pd.Series:
+    """The values of a metric by step."""
+    client = connect(tracking_uri())
+    points = newest(client.get_metric_history(run_id, CURVES + name) or client.get_metric_history(run_id, name))
+    return pd.Series({step: point.value for step, point in points.items()}, name=name, dtype=float).rename_axis("step")
+
+
+def _because(run_id: str, error: Exception) -> str:
+    """The end of a message: why a run has no such artifact."""
+    with contextlib.suppress(MlflowException):
+        run = connect(tracking_uri()).get_run(run_id)
+        if file := run.data.tags.get(LOADED_FROM):
+            return f", because it was loaded from {file.rpartition(' ')[0]}, which has no tables and arrays"
+    return f": {first_line(error)}"
+
+
+def parents(experiment: str, profile: str | None = None) -> list[Run]:
+    """The runs of a sweep's invocations (with a label), newest first. Raises LookupError for an unknown experiment."""
+    found = Store.open(experiment).search(f"tags.`{CELLS}` != ''")
+    chosen = [run for run in found if profile is None or run.data.tags.get(PROFILE) == profile]
+    return sorted(chosen, key=lambda run: run.info.start_time, reverse=True)

@@ -1,0 +1,102 @@
+"""Publishes cells that ended while the store was away, or that were computed offline; closes runs of ended drivers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mlflow.entities import RunTag
+from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
+
+from infoscope.errors import InvalidInput, UnreadableFile
+from infoscope.tracking import notes
+from infoscope.tracking.cell_folder import CellFolder, cell_folders
+from infoscope.tracking.checks import NAME_LENGTH, clipped, first_line, plain_name
+from infoscope.tracking.driver import SweepBusy, close_leftovers, locked, own_tag, publish_ended
+from infoscope.tracking.home import outbox, sweeps_in
+from infoscope.tracking.status import question_of
+from infoscope.tracking.store import Store, describe
+from infoscope.tracking.tags import CELLS, PARENT, PROFILE, RUN_NAME
+
+
+@dataclass
+class Synced:
+    """What was published of a sweep. left: by key, why a cell is not in MLflow; busy: skipped, because it runs."""
+
+    sweep: str
+    published: int = 0
+    left: dict[str, str] = field(default_factory=dict)
+    busy: bool = False
+
+    def __str__(self) -> str:
+        if self.busy:
+            return f"{self.sweep}: skipped, it is running"
+        lines = [f"{self.sweep}: {self.published} cells sent to MLflow"]
+        lines += [f"  not sent: cell {key}: {reason}" for key, reason in self.left.items()]
+        return "\n".join(lines)
+
+
+def sync(sweeps: Sequence[str] = (), folder: Path | None = None) -> list[Synced]:
+    """Publishes the cells of all sweeps, or of those named, except sweeps that run now.
+
+    folder: of an offline run or a worker's own disk, with a folder for every sweep; None: those of this working folder,
+    with open runs of drivers that have ended here. Raises ValueError for an invalid name, UnreadableFile for a folder
+    without sweeps, StoreUnreachable when the store does not answer.
+    """
+    place = folder or outbox()
+    if folder and not sweeps_in(folder, ()):
+        raise UnreadableFile(f"{folder} must be a folder that contains a folder of cells for every sweep")
+    names = sorted(set(sweeps)) or sweeps_in(place, () if folder else Store.names(running=True))
+    return [_sync(plain_name("the name of a sweep", name), place / name, folder is None) for name in names]
+
+
+def _sync(name: str, folder: Path, is_own: bool) -> Synced:
+    try:
+        with locked(name):
+            store = Store.open(name, create=bool(cell_folders(folder)))
+            if is_own:
+                published, left = close_leftovers(store, folder)
+            else:
+                published, left = _publish_offline(name, store, folder)
+            return Synced(name, len(published), {cell.key: first_line(error) for cell, error in left.items()})
+    except SweepBusy:
+        return Synced(name, busy=True)
+    except LookupError:  # there is no such experiment, and nothing to send
+        return Synced(name)
+    except InvalidInput as error:  # the experiment is deleted; the other sweeps go on
+        return Synced(name, left={cell.key: str(error) for cell in cell_folders(folder) if cell.ending()})
+
+
+def _publish_offline(name: str, store: Store, folder: Path) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
+    """Publishes the cells of a folder from elsewhere; those without a parent run get one for each profile."""
+    by_profile: dict[str, list[CellFolder]] = defaultdict(list)
+    published, left = list[CellFolder](), dict[CellFolder, Exception]()
+    for cell in cell_folders(folder):
+        if not cell.ending():
+            continue
+        if cell.path.is_symlink() or any(path.is_symlink() for path in cell.path.rglob("*")):
+            left[cell] = ValueError("its folder has a symbolic link, which could point to any file")
+            continue
+        tags = cell.header()["tags"]
+        by_profile["" if PARENT in tags else tags[PROFILE]].append(cell)
+    for profile, cells in by_profile.items():
+        parent = _open_parent(name, store, profile, len(cells)) if profile else ""
+        done, failed = publish_ended(store, cells, parent)
+        published += done
+        left |= failed
+        if parent:
+            store.end(parent, "FAILED" if failed else "FINISHED")
+    return published, left
+
+
+def _open_parent(name: str, store: Store, profile: str, cells: int) -> str:
+    question = question_of(name)
+    describe(store, question)
+    title = clipped(f"{name} {profile}, offline", NAME_LENGTH)
+    tags = {**own_tag(), PROFILE: profile, RUN_NAME: title, CELLS: str(cells)}
+    parent = store.client.create_run(store.experiment_id, tags=tags).info.run_id
+    note = notes.loaded_note(question, "an offline run", cells, store.experiment_id, parent)
+    store.client.log_batch(parent, tags=[RunTag(MLFLOW_RUN_NOTE, note)])
+    return parent

@@ -1,0 +1,156 @@
+"""The files of a model: safetensors weights and a typed configuration, never a pickle.
+
+A model is a `torch.nn.Module` of the `infoscope` namespace with a `config` of plain values, from which its class and
+`load_state_dict` rebuild it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from infoscope.files import json_object
+from infoscope.tracking.aliases import MOVED
+from infoscope.tracking.checks import undamaged
+
+if TYPE_CHECKING:  # imported when a model is written or read, because it takes seconds
+    import torch
+
+MIN_ALLOCATION = 10**6  # tensor elements that the construction of any model may allocate
+MAX_ALLOCATION_RATIO = 4  # elements it may allocate per element of the stored weights; ours need up to 3.1
+OUTPUT = "output"  # name of a module's output, next to those of its blocks
+EXAMPLE = "example.npz"
+
+
+def write_model(module: torch.nn.Module, example: Mapping[str, np.ndarray], folder: Path) -> None:
+    """Writes model.json, weights.safetensors and the input example (argument name -> array, 1-2 rows) to a folder.
+
+    Raises TypeError for a module that could not be loaded again.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    kind = type(module)
+    _model_class(kind.__module__, kind.__qualname__)
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
+    try:
+        save_file(weights, folder / "weights.safetensors")
+    except SafetensorError as error:  # on a full disk
+        raise OSError(str(error)) from error
+    np.savez(folder / EXAMPLE, **example)
+    predicted = predict(module, example)
+    outputs = {name: {"dtype": str(array.dtype), "dimensions": array.ndim} for name, array in predicted.items()}
+    description = {
+        "module": kind.__module__,
+        "class": kind.__qualname__,
+        "config": module.config,
+        "output": outputs if len(outputs) > 1 else outputs[OUTPUT],
+    }
+    (folder / "model.json").write_text(json.dumps(description, indent=2))
+
+
+def read_model(folder: Path) -> torch.nn.Module:
+    """The model of a folder, in evaluation mode on the CPU. ValueError: damaged; TypeError: not infoscope's."""
+    from safetensors.torch import load_file
+
+    described, stored = folder / "model.json", folder / "weights.safetensors"
+    with undamaged(described, "the description of a model"):
+        description = json_object(described.read_text())
+        kind = _model_class(description["module"], description["class"])
+    with undamaged(stored, f"the complete weights of a {kind.__name__}"):
+        weights = load_file(stored)
+    elements = sum(tensor.numel() for tensor in weights.values())
+    with (
+        undamaged(described, "the description of a model of the size of its weights"),
+        limit_allocations(MIN_ALLOCATION + MAX_ALLOCATION_RATIO * elements),
+        _offline(),
+    ):
+        module = kind(**description["config"])
+    with undamaged(stored, f"the complete weights of a {kind.__name__}"):
+        module.load_state_dict(weights)
+    return module.eval()
+
+
+@contextlib.contextmanager
+def _offline() -> Iterator[None]:
+    """While inside, no request is sent to the Hugging Face hub, which would see the user's token."""
+    hub = sys.modules.get("huggingface_hub.constants")  # of a model that does not use it, nothing is sent
+    before = getattr(hub, "HF_HUB_OFFLINE", True)
+    if hub is not None:
+        hub.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        if hub is not None:
+            hub.HF_HUB_OFFLINE = before
+
+
+@contextlib.contextmanager
+def limit_allocations(elements: int) -> Iterator[None]:
+    """Raises ValueError once torch has allocated more than this many tensor elements in all.
+
+    A model description from an untrusted source could otherwise request more memory than the machine has.
+    """
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    class Limit(TorchDispatchMode):
+        left = elements
+
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            given = [one for one in tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+            if not given and "device" in (kwargs or {}):  # a factory function: counted on the meta device first
+                self.count(function(*args, **kwargs | {"device": "meta"}), given)
+                return function(*args, **kwargs)
+            return self.count(function(*args, **(kwargs or {})), given)
+
+        def count(self, made: Any, given: list[torch.Tensor]) -> Any:
+            known = {one.untyped_storage()._cdata for one in given}
+            new = [one for one in tree_leaves(made) if isinstance(one, torch.Tensor)]
+            self.left -= sum(max(1, one.numel()) for one in new if one.untyped_storage()._cdata not in known)
+            if self.left < 0:
+                raise ValueError("its settings describe a model several times larger than the stored weights")
+            return made
+
+    with Limit():
+        yield
+
+
+def _model_class(module: str, name: str) -> type[torch.nn.Module]:
+    import torch
+
+    module = MOVED.get(module, module)
+    if not module.startswith("infoscope."):
+        raise TypeError(
+            f"model class {module}.{name} is outside the infoscope namespace; only its classes are logged and loaded"
+        )
+    if "__" in module:
+        raise TypeError(f"{module} must be a module with model classes")  # importing a __main__ would run it
+    kind = getattr(importlib.import_module(module), name, None)
+    if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module) and kind.__module__ == module):
+        raise TypeError(
+            f"{module}.{name} is not a torch module class; only infoscope's model classes are logged and loaded"
+        )
+    return kind
+
+
+def predict(module: torch.nn.Module, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The output of a module, and the means of its latent blocks by name, from arrays by argument name."""
+    import torch
+
+    device = next((parameter.device for parameter in module.parameters()), None)
+    given = {name: torch.as_tensor(values, device=device) for name, values in inputs.items()}
+    with torch.no_grad():
+        predicted = {OUTPUT: module(**given)}
+        if callable(getattr(type(module), "blocks", None)):  # a method, not a submodule of this name
+            predicted |= {name: block.mean for name, block in module.blocks(**given).items()}
+    return {name: values.cpu().numpy() for name, values in predicted.items()}

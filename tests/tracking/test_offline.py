@@ -1,0 +1,66 @@
+"""A sweep without Ray and MLflow, published later, is in the table as if it had been run here."""
+
+import subprocess
+import sys
+
+import pytest
+
+from infoscope.tracking import runs
+from infoscope.tracking.cell_folder import CellFolder
+from infoscope.tracking.offline import run_offline
+from infoscope.tracking.sync import sync
+from tests.refusals import refused
+from tests.tracking import toy_search, toy_sweep
+from tests.tracking.processes import REPOSITORY, environment
+
+
+def test_an_offline_run_is_published_once(own_folder, capsys):
+    place = own_folder / "offline"
+    settings = {"kinds": "plain,fails"}
+    for counts in ("2 completed, 2 failed of 4 cells", "0 completed, 2 failed of 4 cells"):  # only what has failed
+        assert run_offline(toy_sweep.SWEEP, "smoke", place, settings, "cpu") == 1
+        assert counts in capsys.readouterr().err
+    (told,) = sync(folder=place)
+    assert told.published == 4 and not told.left
+    frame = runs("toy", "smoke")
+    assert sorted(frame["seed"]) == [0, 1] and frame["level"].tolist() == [seed + 0.2 for seed in frame["seed"]]
+    assert not any((place / "toy").iterdir())
+
+
+def test_an_interrupted_cell_goes_on(own_folder, monkeypatch):
+    monkeypatch.setattr("infoscope.tracking.report.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("infoscope.tracking.report.CHECKPOINT_SHARE", 1e9)
+    saves = []
+
+    def interrupt(folder):
+        saves.append(folder)
+        if len(saves) == 5:
+            raise KeyboardInterrupt
+        return packed(folder)
+
+    packed = CellFolder.packed
+    monkeypatch.setattr(CellFolder, "packed", interrupt)
+    settings = {"kinds": "slow", "seeds": "0", "steps": "6"}
+    with pytest.raises(KeyboardInterrupt):
+        run_offline(toy_sweep.SWEEP, "smoke", own_folder / "offline", settings, "cpu")
+    assert run_offline(toy_sweep.SWEEP, "smoke", own_folder / "offline", settings, "cpu") == 0
+    assert (own_folder / "started-4").exists()
+    sync(folder=own_folder / "offline")
+    assert runs("toy")["level"].tolist() == [0.5]
+
+
+def test_a_search_needs_the_recorded_cells(tmp_path):
+    with refused(code="invalid"):
+        run_offline(toy_search.SWEEP, "smoke", tmp_path)
+
+
+def test_neither_ray_nor_mlflow_is_imported(tmp_path):
+    code = (
+        "import sys; from infoscope.__main__ import main; "
+        f"status = main(['sweep', 'toy-model', '--profile', 'smoke', '--offline', {str(tmp_path)!r}]); "
+        "print(status, {'ray', 'mlflow', 'optuna'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, env=environment(), capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.splitlines()[-1:] == ["0 set()"], done.stderr

@@ -1,0 +1,208 @@
+"""Sweeps through a local Ray and an SQLite store, with faults: each system test is one or more whole processes.
+
+What Ray does not touch any more, a later run that finds most cells recorded, has a driver that makes its trials itself
+(`inline_sweep`). A search through Ray is in `tests/infra/test_two_nodes.py`.
+"""
+
+import os
+import signal
+import time
+
+import pytest
+from filelock import FileLock
+
+from infoscope.tracking import main, parents, runs
+from infoscope.tracking.cell_folder import cell_folders
+from infoscope.tracking.driver import SweepBusy, bundled, where
+from infoscope.tracking.driver import run as run_sweep
+from infoscope.tracking.home import outbox
+from infoscope.tracking.store import Store, tracking_uri
+from infoscope.tracking.tags import PROFILE
+from tests.tracking import toy_sweep
+from tests.tracking.cells import begun, history
+from tests.tracking.processes import counts, finish, start, wait_until
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder to work in, without a store."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return tmp_path
+
+
+def everything():
+    """All cells of the toy experiment, by kind and seed."""
+    return runs("toy", finished=False).set_index(["kind", "seed"]).sort_index()
+
+
+@pytest.fixture
+def again(monkeypatch, capsys):
+    """The command of the toy sweep in this process, where there is nothing to run: its status, output and errors."""
+    monkeypatch.setattr("infoscope.tracking.driver._Run", None)  # what would start a Ray
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(toy_sweep.SWEEP, arguments)
+        return ended.value.code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("uri", "place"),
+    [
+        ("", "{here}/runs"),
+        ("sqlite:////elsewhere/mine.db", "/elsewhere/mine.db"),
+        ("sqlite:///mine.db", "{here}/mine.db"),
+        ("postgresql://ann:hush@host/runs", "postgresql://host/runs"),
+        ("https://ann:hush@tracking", "https://tracking/"),
+    ],
+)
+def test_the_place_of_the_record_is_that_of_the_tracking_store(here, monkeypatch, uri, place):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    said = where(Store(tracking_uri(), "toy", "1"))
+    assert place.format(here=here) in said and "hush" not in said
+    assert (f"{here}/runs" in said) == (not uri)
+
+
+@pytest.mark.parametrize(
+    ("costs", "most", "sizes"),
+    [
+        ([1] * 3, 5, [1, 1, 1]),
+        ([1] * 6, 3, [2, 2, 2]),
+        ([8, 1, 1, 1, 1], 3, [1, 4]),
+        ([1] * 7, 3, [3, 3, 1]),
+    ],
+)
+def test_packs_share_trials_of_similar_cost(costs, most, sizes):
+    packs = [{str(number): {"number": number}} for number in range(len(costs))]
+    groups = bundled(packs, costs, most)
+    assert [len(group) for group in groups] == sizes and len(groups) <= most
+    assert [pack for group in groups for pack in group] == packs
+
+
+@pytest.mark.system
+def test_failures_are_isolated_and_only_missing_cells_run_again(here, again):
+    """One kind completes, one raises, one loses its worker once and is tried again. From an empty folder."""
+    code, output = finish(start(here, "--set", "kinds=plain,fails,dies"))
+    assert code == 1 and counts(output) == {"completed": 4, "failed": 2, "cells": 6}, output
+    assert "failed: fails seed=0: RuntimeError: this kind" in output and "traceback.txt" in output
+    first = everything()
+    assert first["status"].to_dict() == {
+        (kind, seed): "FAILED" if kind == "fails" else "FINISHED"
+        for kind in ("plain", "fails", "dies")
+        for seed in (0, 1)
+    }
+    traces = list((here / "runs" / "artifacts").rglob("traceback.txt"))
+    assert len(traces) == 2 and "RuntimeError: this kind" in traces[0].read_text()
+
+    code, output = finish(start(here, "--set", "kinds=plain,dies,fails", module="inline_sweep"))
+    assert code == 1 and counts(output) == {"failed": 2, "already": 4, "cells": 6}, output
+    code, _, told = again("--profile", "smoke")
+    assert code == 0 and counts(told) == {"cells": 2}
+    second = everything()
+    complete = first["status"] == "FINISHED"
+    assert second["run_id"][complete].equals(first["run_id"][complete]) and len(second) == 6
+    assert not cell_folders(outbox() / "toy")
+    invocations = parents("toy", "smoke")
+    assert [run.info.status for run in invocations] == ["FAILED", "FAILED"]  # the third had nothing to do
+    assert invocations[1].data.params == {"kinds": "plain,fails,dies", "seeds": "0,1", "steps": "3"}
+    assert again("--profile", "smoke", "--set", "kinds=plain steps=3")[0] == 0
+    assert set(everything().loc["plain", "profile"]) == {"smoke; smoke steps=3"}
+
+
+def newest_step(folder):
+    """The furthest step from which a trial of kind "slow" has begun there."""
+    return max((int(path.name.removeprefix("started-")) for path in folder.glob("started-*")), default=-1)
+
+
+@pytest.mark.system
+def test_interrupted_and_killed_sweeps_go_on_from_their_checkpoint(own_folder):
+    """Ctrl-C leaves no run RUNNING; after kill -9 the next command goes on; the curve has every step once."""
+    settings, variables = ("--set", "kinds=slow seeds=0 steps=200"), {"INFOSCOPE_CHECKPOINT_SECONDS": "1"}
+    process = start(own_folder, *settings, **variables)
+    kept = own_folder / "runs" / "cells" / "toy"
+    wait_until(lambda: any(kept.glob("*.checkpoint")), process, "a checkpoint")
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to everything that runs in it, the workers included
+    code, output = finish(process)
+    assert code == 130 and "interrupted" in output, output
+    assert everything()["status"].tolist() == ["KILLED"]
+
+    process = start(own_folder, *settings, **variables)
+    wait_until(lambda: newest_step(own_folder) > 0, process, "a second attempt")
+    time.sleep(2)  # for more steps, and another checkpoint
+    process.kill()
+    process.wait()  # its workers live on for a little, and still write
+
+    code, output = finish(start(own_folder, *settings, module="inline_sweep", **variables))
+    assert code == 0, output
+    done = everything()
+    assert done["status"].tolist() == ["FINISHED"]
+    store = Store.open("toy")
+    assert sorted(step for step, _ in history(store, done["run_id"].iloc[0])) == list(range(200))
+    assert not list(store.search("attributes.status = 'RUNNING'"))
+
+
+@pytest.mark.system
+def test_short_cells_share_trials_and_each_keeps_its_own_run_and_failure(own_folder):
+    """150 cells that take no time: some raise, one kills its worker every time, and none of the others is touched."""
+    (own_folder / "trials").mkdir()
+    process = start(own_folder, "--set", "count=150 fatal=40", module="many_cells", TRIALS=str(own_folder / "trials"))
+    code, output = finish(process)
+    assert code == 1 and counts(output) == {"completed": 143, "failed": 7, "cells": 150}, output
+    frame = runs("many", finished=False).set_index("number").sort_index()
+    assert len(frame) == 150 and frame.index.is_unique
+    failed = frame[frame["status"] == "FAILED"]
+    assert failed.index.tolist() == [13, 38, 40, 63, 88, 113, 138] and set(frame["status"]) == {"FAILED", "FINISHED"}
+    assert failed.loc[63, "tags"]["infoscope.error"].startswith("ArithmeticError: 63")
+    assert "worker" in failed.loc[40, "tags"]["infoscope.error"].lower()
+    whole = frame.drop(failed.index)
+    assert (whole["mean"] == whole.index).all() and (whole["level"] == whole.index + 0.9).all()
+    store = Store.open("many")
+    for number in (0, 39, 41, 99):  # beside a cell that died, too
+        assert sorted(step for step, _ in history(store, whole.loc[number, "run_id"])) == list(range(10))
+    assert len(list((own_folder / "trials").iterdir())) <= 100
+    assert not cell_folders(outbox() / "many")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("--profile", "nope"), "'nope'"),
+        (("--set", "steps=0"), "steps"),
+        (("--set", "speed=1"), "'speed'"),
+        (("--set", "steps"), "name=value"),
+        (("--gpus-per-pack", "0"), "gpus_per_pack"),
+        (("--gpus-per-pack", "1.5"), "gpus_per_pack"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing(here, again, arguments, word):
+    code, _, error = again(*arguments)
+    assert code == 2 and word in error and len(error.splitlines()) == 1
+    assert not list(here.iterdir())
+
+
+def test_a_sweep_that_is_already_running_is_refused(here):
+    lock = here / "runs" / "cells" / "toy.lock"
+    lock.parent.mkdir(parents=True)
+    with FileLock(lock), pytest.raises(SweepBusy, match="already running"):
+        run_sweep(toy_sweep.SWEEP, "smoke")
+
+
+def test_a_cell_that_ended_is_not_run_again_if_the_store_refuses_it(here, again, monkeypatch):
+    """It is counted, said, and sent by a later command."""
+    sweep = toy_sweep.SWEEP
+    store = Store.open(sweep.name, create=True)
+    label, settings = sweep.profile("smoke", {"kinds": "plain", "seeds": "0"})
+    ((key, cell),) = sweep.plan(settings).items()
+    folder = begun(outbox() / sweep.name, key, cell, **{PROFILE: label})
+    folder.metrics({"level": 1.0}, 0)
+    folder.end("complete")
+    with monkeypatch.context() as patch:
+        patch.setattr("infoscope.tracking.publishing.parameters", lambda cell: [].missing)
+        code, _, said = again("--set", "kinds=plain", "--set", "seeds=0")
+        assert code == 1 and folder.header() and str(folder.path.parent) in said
+    code, *_ = again("--set", "kinds=plain", "--set", "seeds=0")
+    assert code == 0 and not folder.path.exists() and runs(sweep.name)["level"].tolist() == [1.0]
+    assert store.run_of(key).info.status == "FINISHED"

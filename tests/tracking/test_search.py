@@ -1,0 +1,194 @@
+"""A search without Ray: what Optuna is told, what it suggests, and what a restart makes of the record."""
+
+import dataclasses
+import math
+
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState
+from ray import tune
+
+from infoscope.tracking import Cell, Profile, Search, Sweep
+from infoscope.tracking.cell_folder import COMPLETE, FAILED, STOPPED
+from infoscope.tracking.cli import trials_table
+from infoscope.tracking.publishing import publish
+from infoscope.tracking.report import JUDGED
+from infoscope.tracking.search import SearchState, last_result, optuna_result
+from infoscope.tracking.store import Store
+from tests.tracking.cells import begun
+
+SQUARE = {"a": FloatDistribution(0.0, 1.0), "b": FloatDistribution(0.0, 1.0)}
+
+
+def sweep(space, trials=5, cells=({"seed": 0, "sizes": (1, 2)},), seed=0, **settings):
+    search = Search("loss", "min", lambda: None, space=lambda profile: space, trials=trials, seed=seed)
+    return Sweep(
+        "explored", lambda profile: cells, lambda pack, report: None, {"laptop": Profile()}, search=search, **settings
+    )
+
+
+def distance(cell):
+    """From the best point of the square; a tenth of the square is nearer than 0.178."""
+    return math.hypot(cell["a"] - 0.3, cell["b"] - 0.6)
+
+
+def explore(exploration, trials):
+    """Runs a search, one trial at a time; the cells in order."""
+    cells = []
+    for _ in range(trials):
+        key, cell = exploration.suggest()
+        exploration.conclude(key, COMPLETE, distance(cell), 1.0)
+        cells.append(cell)
+    return cells
+
+
+def test_one_trial_at_a_time_is_reproducible():
+    first, again = (explore(SearchState(sweep(SQUARE), Profile()), 15) for _ in range(2))
+    assert first == again
+    assert explore(SearchState(sweep(SQUARE, seed=1), Profile()), 1) != first[:1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Point(Cell):
+    seed: int = 0
+    sizes: tuple = (1, 2)
+    a: float | None = None
+    b: float | None = None
+
+
+def test_typed_cells_are_searched_as_dicts_are():
+    of_dicts, typed = SearchState(sweep(SQUARE), Profile()), SearchState(sweep(SQUARE, cells=(Point(),)), Profile())
+    for _ in range(3):
+        (key, values), (same_key, point) = of_dicts.suggest(), typed.suggest()
+        assert key == same_key and point == Point(**values)
+
+
+def test_a_suggestion_is_a_cell_with_the_fixed_values():
+    space = {"rate": tune.loguniform(1e-4, 1e-1), "depth": tune.randint(1, 4), "kind": tune.choice(["x", None])}
+    exploration = SearchState(sweep(space), Profile())
+    assert exploration.space["depth"] == IntDistribution(1, 3)  # randint ends before its upper bound
+    for _ in range(10):
+        key, cell = exploration.suggest()
+        assert set(cell) == {"seed", "sizes", "rate", "depth", "kind"} and cell["sizes"] == (1, 2)
+        assert 1e-4 <= cell["rate"] <= 1e-1 and cell["depth"] in (1, 2, 3) and cell["kind"] in ("x", None)
+        assert key == exploration.sweep.key(cell)
+
+
+def test_a_finite_space_is_searched_once():
+    space = {"depth": IntDistribution(1, 4), "kind": CategoricalDistribution(["x", "y"])}
+    space["step"] = tune.quniform(0, 1, 1)
+    exploration = SearchState(sweep(space, trials=100), Profile())
+    assert exploration.trials == 16
+    keys = []
+    for _ in range(16):
+        key, cell = exploration.suggest()
+        exploration.conclude(key, COMPLETE, float(cell["depth"]), 1.0)
+        keys.append(key)
+    assert len(set(keys)) == 16 and exploration.suggest() is None
+
+
+def test_configurations_that_cannot_be_run_are_not_suggested():
+    def check(cell):
+        if cell["a"] > 0.2:
+            raise ValueError("too large")
+
+    exploration = SearchState(sweep(SQUARE, check=check), Profile())
+    assert all(cell["a"] <= 0.2 for cell in explore(exploration, 20))
+
+
+def impossible(cell):
+    raise ValueError("impossible")
+
+
+@pytest.mark.parametrize(
+    ("space", "settings", "words"),
+    [
+        ({}, {}, "got {}"),
+        ({"rate": 0.1}, {}, "rate .* got 0.1"),
+        ({"rate": tune.grid_search([1, 2])}, {}, "for rate"),
+        ({"seed": IntDistribution(0, 3)}, {}, "fixed at 0"),
+        ({"kind": tune.choice([(1, 2), (3,)])}, {}, r"choices, got \(1, 2\)"),
+        ({"a(b)": IntDistribution(0, 3)}, {}, r"got 'a\(b\)'"),
+        ({"kind": tune.choice(["x", "\ud800"])}, {}, "value kind"),
+        (SQUARE, {"trials": 0}, "trials must"),
+        (SQUARE, {"cells": ({"seed": 0}, {"seed": 1})}, "got 2"),
+        (SQUARE, {"check": impossible}, "impossible"),
+    ],
+)
+def test_a_bad_search_is_refused_before_anything_starts(space, settings, words):
+    with pytest.raises(ValueError, match=words):
+        SearchState(sweep(space, **settings), Profile())
+
+
+def test_optuna_receives_the_outcome_of_a_trial():
+    """A diverged trial ranks behind every other: pruned, by how far it got."""
+    assert optuna_result(COMPLETE, 0.5, 0.25) == (TrialState.COMPLETE, 0.5, {})
+    assert optuna_result(STOPPED, 0.5, 0.25) == (TrialState.PRUNED, None, {250: 0.5})
+    assert optuna_result(FAILED, 0.5, 0.25) == (TrialState.FAIL, None, {})
+    for value in (math.nan, math.inf, -math.inf):
+        state, told, steps = optuna_result(COMPLETE, value, 1.0)
+        assert state is TrialState.PRUNED and told is None
+        assert list(steps) == [0] and math.isnan(steps[0])
+    for outcome in (COMPLETE, FAILED):
+        ended = (("key", outcome, ""),)
+        assert last_result({"ended": ended, JUDGED: 0.1, "fraction": 1.0}, False) == (outcome, 0.1, 1.0)
+    assert last_result({JUDGED: 0.1, "fraction": 0.2}, False) == (STOPPED, 0.1, 0.2)
+    assert last_result({JUDGED: 0.1, "fraction": 0.2}, True)[0] == FAILED
+
+
+@pytest.fixture
+def store(own_folder):
+    return Store.open("explored", create=True)
+
+
+def record(store, folder, declared, cell, outcome, label="laptop", loss=0.5, fraction=1.0):
+    """A cell's run in a real store, as a worker and a driver leave it; its key."""
+    key = declared.key(cell)
+    kept = begun(folder, key, cell, **{"infoscope.profile": label})
+    kept.metrics({"progress/fraction": fraction, "progress/loss": loss}, round(1000 * fraction))
+    if outcome:
+        kept.end(outcome)
+    publish(kept, store)
+    kept.remove()
+    return key
+
+
+def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store, tmp_path):
+    declared = sweep(SQUARE, trials=6)
+    base = {"seed": 0, "sizes": (1, 2)}
+    best = record(store, tmp_path, declared, base | {"a": 0.3, "b": 0.6}, COMPLETE, loss=0.0)
+    stopped = record(store, tmp_path, declared, base | {"a": 0.9, "b": 0.1}, STOPPED, loss=0.8, fraction=0.1)
+    elsewhere = record(store, tmp_path, declared, base | {"a": 0.4, "b": 0.4}, COMPLETE, label="smoke")
+    killed = record(store, tmp_path, declared, base | {"a": 0.5, "b": 0.5}, None)
+    failed = record(store, tmp_path, declared, base | {"a": 0.6, "b": 0.5}, FAILED)
+    record(store, tmp_path, declared, base | {"a": 0.5, "b": 0.2}, None, label="smoke")  # not begun by this profile
+    record(store, tmp_path, declared, base | {"a": 1.5, "b": 0.5}, COMPLETE)  # outside of the space
+    record(store, tmp_path, declared, base | {"seed": 1, "a": 0.5, "b": 0.5}, COMPLETE)  # other fixed values
+    other_science = dataclasses.replace(declared, version=2)
+    record(store, tmp_path, other_science, base | {"a": 0.1, "b": 0.1}, COMPLETE)
+
+    exploration = SearchState(declared, Profile())
+    plan = exploration.recall(list(store.cells()), "laptop")
+    assert list(plan) == [best, stopped, elsewhere, killed, failed]
+    assert all(declared.key(cell) == key for key, cell in plan.items())
+    told = {trial.params["a"]: trial for trial in exploration._study.trials}
+    assert told[0.3].state is TrialState.COMPLETE and told[0.3].value == 0.0
+    assert told[0.9].state is TrialState.PRUNED and told[0.9].intermediate_values == {100: 0.8}
+    assert exploration._study.best_params == {"a": 0.3, "b": 0.6}
+
+    suggested = [exploration.suggest()[0] for _ in range(3)]
+    assert suggested[:2] == [killed, failed] and suggested[2] not in plan
+    fewer = SearchState(dataclasses.replace(declared, search=dataclasses.replace(declared.search, trials=2)), Profile())
+    assert list(fewer.recall(list(store.cells()), "laptop")) == [best, stopped]
+
+
+def test_a_search_ends_with_its_trials_best_first(own_folder):
+    """Those that were stopped early come after the others, and those that failed or were killed are left out."""
+    declared = sweep(SQUARE, trials=6)
+    store, folder = Store.open(declared.name, create=True), own_folder / "records"
+    for a, outcome, loss in ((0.1, COMPLETE, 0.8), (0.2, STOPPED, 0.1), (0.3, COMPLETE, 0.2), (0.4, FAILED, 0.0),
+                             (0.5, STOPPED, math.nan)):  # fmt: skip
+        record(store, folder, declared, {"seed": 0, "sizes": (1, 2), "a": a, "b": 0.6}, outcome, loss=loss)
+    header, *rows = [line.split() for line in trials_table(declared, "laptop").splitlines()]
+    assert header == ["a", "progress/loss", "progress/fraction", "outcome"]
+    assert [row[:2] for row in rows] == [["1", "0.3"], ["2", "0.1"], ["3", "0.2"], ["4", "0.5"]]

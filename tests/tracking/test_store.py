@@ -1,0 +1,124 @@
+"""What is read back of a tracking store, and what is added to it later."""
+
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from mlflow.tracking._tracking_service.registry import TrackingStoreRegistry
+
+from infoscope.errors import InvalidInput, StoreUnreachable
+from infoscope.tracking import attach, load_model, parents, runs
+from infoscope.tracking.results import record_run
+from infoscope.tracking.store import Store, connect
+from infoscope.tracking.weights import write_model
+from tests.refusals import refused
+from tests.tracking.cells import begun, closed
+
+VERSION = "select version_num from alembic_version"
+SET_VERSION = "update alembic_version set version_num = ?"
+
+
+def as_in_a_new_process():
+    TrackingStoreRegistry._get_store_with_resolved_uri.cache_clear()
+    connect.cache_clear()
+
+
+def test_an_old_store_is_upgraded(own_folder, monkeypatch):
+    """The schema of an earlier MLflow: what `mlflow db upgrade` is for."""
+    path = Path(Store.open("demo", create=True).uri.removeprefix("sqlite:///"))
+    with sqlite3.connect(path) as database:
+        (current,) = database.execute(VERSION).fetchone()
+        database.execute(SET_VERSION, ("451aebb31d03",))
+    database.close()
+
+    as_in_a_new_process()
+    upgraded = []
+
+    def upgrade(command, **_):
+        upgraded.append(command[1:])
+        with sqlite3.connect(path) as database:
+            database.execute(SET_VERSION, (current,))
+        database.close()
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", upgrade)
+    assert Store.open("demo").experiment == "demo"
+    assert upgraded == [["-m", "mlflow", "db", "upgrade", f"sqlite:///{path}"]]
+
+
+def test_a_store_of_a_later_mlflow_is_refused_with_a_reason(own_folder, monkeypatch):
+    path = Path(Store.open("demo", create=True).uri.removeprefix("sqlite:///"))
+    with sqlite3.connect(path) as database:
+        database.execute(SET_VERSION, ("f" * 12,))
+    database.close()
+    as_in_a_new_process()
+    failed = subprocess.CompletedProcess([], 1, stderr="Traceback\nno revision 'ffffffffffff'\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(StoreUnreachable, match="no revision 'ffffffffffff'"):
+        Store.open("demo")
+
+
+def test_a_run_that_mlflow_refuses_is_closed_and_named(own_folder):
+    with pytest.raises(InvalidInput, match=r"a b\*"):
+        record_run("measure", "own.csv", {"a b*": 1}, {"bits": 1.0}, [], [])
+    assert [run.info.status for run in Store.open("measure").search("")] == ["FAILED"]
+
+
+def invocation(store, label, start, status):
+    """The run of an invocation, as a driver makes it."""
+    tags = {"infoscope.cells": "2", "infoscope.profile": label}
+    run_id = store.client.create_run(store.experiment_id, start_time=start, tags=tags).info.run_id
+    if status != "RUNNING":
+        store.client.set_terminated(run_id, status)
+    return run_id
+
+
+def test_files_are_attached_to_the_newest_finished_invocation(tmp_path, own_folder):
+    store = Store.open("demo", create=True)
+    older, newer = (invocation(store, "laptop", start, "FINISHED") for start in (1000, 2000))
+    failed, running = invocation(store, "laptop", 3000, "FAILED"), invocation(store, "laptop", 4000, "RUNNING")
+    other = invocation(store, "laptop steps=5", 5000, "FINISHED")
+    closed(begun(tmp_path / "records", "cell", {"a": 1}), store)  # a cell is no invocation
+    assert [run.info.run_id for run in parents("demo", "laptop")] == [running, failed, newer, older]
+    assert [run.info.run_id for run in parents("demo")][0] == other
+
+    (tmp_path / "report.html").write_text("<p>first</p>")
+    (tmp_path / "figure.png").write_bytes(b"png")
+    paths = [tmp_path / "report.html", str(tmp_path / "figure.png")]
+    assert attach("demo", "laptop", paths) == newer
+    (tmp_path / "report.html").write_text("<p>second</p>")
+    attach("demo", "laptop", paths[:1])
+    names = {file.path for file in store.client.list_artifacts(newer, "analysis")}
+    assert names == {"analysis/report.html", "analysis/figure.png"} and not store.client.list_artifacts(older)
+    found = store.client.download_artifacts(newer, "analysis/report.html", str(tmp_path))
+    assert Path(found).read_text() == "<p>second</p>"
+    with refused("nothing.csv", "invalid"):
+        attach("demo", "laptop", [*paths, "nothing.csv"])
+    with pytest.raises(LookupError, match="'paper' has ended"):
+        attach("demo", "paper", paths)
+
+
+def test_only_classes_of_the_house_are_written_and_loaded(tmp_path):
+    with pytest.raises(TypeError, match="infoscope namespace"):
+        write_model(torch.nn.Linear(1, 1), {}, tmp_path / "linear")
+    for text in (
+        '{"module": "os", "class": "system", "config": {"command": "true"}}',
+        '{"module": "infoscope.tracking.models", "class": "load_model", "config": {}}',
+    ):
+        (tmp_path / "model.json").write_text(text)
+        with pytest.raises(TypeError, match="infoscope namespace|torch module"):
+            load_model(str(tmp_path))
+
+
+def test_a_server_that_does_not_answer_is_reported(monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with pytest.raises(StoreUnreachable, match="not answer"):
+        Store.open("demo")
+
+
+def test_an_experiment_that_is_not_there(store):
+    with pytest.raises(LookupError, match="make sweep-nothing"):
+        runs("nothing")
