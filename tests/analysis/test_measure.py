@@ -112,15 +112,6 @@ def test_a_critic_is_drawn_with_its_training(here):
     assert (here / "drawn.png").stat().st_size > 5000
 
 
-@pytest.mark.parametrize(("y", "kind"), [("y", "numbers"), ("label", "labels")])
-def test_defaults_fit_the_types(here, y, kind):
-    data = read(Path("own.csv"), ["a", "b"], [y])
-    chosen = measure.defaults(as_pairs(data.x, data.y))
-    assert chosen == measure.DEFAULTS[kind] and len(chosen) == 2
-    for name in {name for names in measure.DEFAULTS.values() for name in names}:
-        assert measure.as_method(name).name == name
-
-
 @pytest.mark.parametrize(
     ("words", "argument"),
     [

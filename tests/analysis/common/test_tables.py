@@ -161,17 +161,6 @@ def test_a_page_has_title_answers_figure_table_and_the_rest_folded(tmp_path):
     assert sorted(parts, key=page.index) == parts
 
 
-def test_columns_of_numbers_are_right_aligned_and_names_are_not():
-    columns = {
-        "law": (["1v1-normal-0.75", "10v10", "patients"], False),
-        "bias": (["diverged", "+0.03 ± 0.01", "-"], True),
-        "answered": (["3 of 3", "", ""], True),
-        "year": (["2nd", "3rd", "1e"], False),
-    }
-    text = pd.DataFrame({name: values for name, (values, _) in columns.items()})
-    assert Result("made-up", text, text, "").header == [(name, right) for name, (_, right) in columns.items()]
-
-
 def test_an_analysis_adds_what_it_prints_to_the_run_of_the_sweep(tmp_path, monkeypatch):
     """Files that are there, a page that shows what a store holds as text."""
     published = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -29,18 +30,17 @@ def store(monkeypatch):
         )
 
     for seed in (0, 1, 2):
-        wobble = 0.01 * seed
         for against, linear, near in (("linear", 0.0, 0.5), ("nothing", 0.4, 0.6)):
-            values = {
-                (label, "features", family): value + wobble
-                for label in ("hidden", "kept")
-                for family, value in (("logistic", linear), ("knn", near))
-            }
-            add({"study": "hiding", "against": against, "seed": seed, "reconstruction": 0.4 if linear else 0.6,
-                 "adversary_log_loss": 0.5}, values)  # fmt: skip
-        values = {(label, block, family): value - wobble
-                  for label in ("class", "domain") for block in ("z_y", "z_d")
-                  for family, value in (("logistic", 0.1), ("knn", 0.1 + 0.01 * seed))}  # fmt: skip
+            values = {}
+            for label in ("hidden", "kept"):
+                values[label, "features", "logistic"] = linear + 0.01 * seed
+                values[label, "features", "knn"] = near + 0.01 * seed
+            cell = {"study": "hiding", "against": against, "seed": seed, "adversary_log_loss": 0.5}
+            add(cell | {"reconstruction": 0.4 if linear else 0.6}, values)
+        values = {}
+        for label, block in itertools.product(("class", "domain"), ("z_y", "z_d")):
+            values[label, block, "logistic"] = 0.1 - 0.01 * seed
+            values[label, block, "knn"] = 0.1
         cell = {"study": "blocks", "source": f"key-{seed}", "model": "dann", "representation": "mean", "seed": seed}
         add(cell, values)
     monkeypatch.setattr("infoscope.tracking.table", lambda run, name: tables[run].copy())

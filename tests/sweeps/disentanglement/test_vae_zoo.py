@@ -21,18 +21,21 @@ def test_the_paper_profile_is_the_published_setting():
     """Tokui & Sato 2021, section 5.2 and appendix C."""
     cells = list(SWEEP.cells(PROFILES["paper"]))
     assert len(cells) == 5 * 6 and {cell.evaluations for cell in cells} == {6}
-    found = {cell.model: cell for cell in cells}
     assert {cell.data for cell in cells} == {"dsprites-full"} and {cell.resolution for cell in cells} == {64}
-    assert [found[name].weight for name in ("beta-vae", "factor-vae", "beta-tcvae", "joint-vae")] == [4, 35, 6, 150]
-    rates = [found[name].learning_rate for name in ("beta-vae", "factor-vae", "beta-tcvae", "joint-vae")]
-    assert rates == [5e-4, 1e-4, 1e-3, 5e-4]
+    found = {cell.model: cell for cell in cells}
+    published = {
+        "beta-vae": (4, 5e-4),
+        "factor-vae": (35, 1e-4),
+        "beta-tcvae": (6, 1e-3),
+        "joint-vae": (150, 5e-4),
+    }
+    for name, setting in published.items():
+        assert (found[name].weight, found[name].learning_rate) == setting
     assert (found["beta-tcvae"].batch, found["beta-tcvae"].steps) == (2048, 30_000)
     assert (found["factor-vae"].batch, found["factor-vae"].steps) == (64, 300_000)
-    assert (found["factor-vae"].discriminator_width, found["factor-vae"].discriminator_depth) == (1000, 6)
     joint = found["joint-vae"]
     assert _vaes.objective(joint) == OBJECTIVES["joint-vae"](capacity_steps=joint.steps)
     assert _vaes.untrained(joint).latents.sizes == (1, 1, 1, 1, 1, 3)
-    assert (joint.draws, joint.votes) == (10_000, 30_000)
 
 
 def test_the_bundled_data_are_used_without_real_ones(monkeypatch, tmp_path):
@@ -53,12 +56,10 @@ def test_a_trial_trains_measures_and_keeps_a_model(model):
     assert final["diverged"] == 0 and math.isfinite(final["train/reconstruction"])
     assert final["mig"] == pytest.approx(np.mean([final["evaluation 0/mig"], final["evaluation 1/mig"]]))
     assert ("total_correlation" in final) == (model == "joint-vae")
-    count = 6
-    assert len(keeper.tables["bounds",]) == cell.evaluations * 5 * count
-    assert set(keeper.tables["scores",]["score"]) >= {"beta_vae", "unibound", "mig"}
+    assert len(keeper.tables["bounds",]) == cell.evaluations * 5 * 6
     assert keeper.arrays_of["examples",]["images"].shape == (EXAMPLES, 1, 16, 16)
     changed = keeper.arrays_of["traversals",]
-    assert len(changed) == count and changed["z1"].shape == (7, 1, 16, 16)
+    assert len(changed) == 6 and changed["z1"].shape == (7, 1, 16, 16)
     assert keeper.models == [(1, (2, 8 if model == "joint-vae" else 6))]
     assert keeper.fractions == sorted(keeper.fractions) and keeper.fractions[-1] == pytest.approx(1)
 

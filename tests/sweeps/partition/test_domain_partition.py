@@ -81,10 +81,9 @@ def test_what_is_logged_gives_the_reported_accuracies(model):
         assert (final[f"{part}/items"], final[f"{part}/groups"]) == (rows.sum(), len(np.unique(kept["groups"][rows])))
         slices = pd.DataFrame(keeper.tables[model, "slices"]).query("part == @part")
         assert slices["items"].sum() == rows.sum() and slices["accuracy"].is_monotonic_increasing
-        worst, low, high, items = (final[f"{part}/worst_slice{end}"] for end in ("", "_low", "_high", "_items"))
-        assert (worst, items) == (slices["accuracy"].iloc[0], slices["items"].iloc[0]) and low <= worst <= high
-        assert final[f"{part}/worst_slice_of"] == len(slices) <= 10 * final[f"{part}/worst_of"]
-    assert final["in_domain/domain_overall"] >= 0 and final["diverged"] == 0 and final["selected_step"] <= 6
+        worst, low, high = (final[f"{part}/worst_slice{end}"] for end in ("", "_low", "_high"))
+        assert worst == slices["accuracy"].iloc[0] and low <= worst <= high
+    assert final["diverged"] == 0 and final["selected_step"] <= 6
     table = pd.DataFrame(keeper.tables[model, "accuracies"])
     assert len(table) == 5 + 1 + 5  # classes inside and outside, domains
     assert table.loc[table["part"] == "in_domain", "items"].sum() == 2 * (kept["split"] == 0).sum()
