@@ -266,7 +266,9 @@ class RepresentationReport:
         whole = next((row for row in rows if row.block == ALL), rows[0])
         blocks = sorted((row for row in rows if row is not whole), key=lambda row: -float(row.richer))
         about = f"{self._called(whole.target)}: "
-        used = [row for row in blocks if row.richer.low > 0.0] or [whole] * (whole.richer.low > 0.0)
+        used = [row for row in blocks if row.richer.low > 0.0]
+        if not used and whole.richer.low > 0.0:
+            used = [whole]
         if not used:
             return f"{about}none is detected; {at_most(whole.richer.bits)} are in {whole.block}."
         first, *others = used
