@@ -108,7 +108,7 @@ docs-results: $(READY) ## write docs/results from MLflow: tables beside the publ
 
 QUICK := not slow and not gpu and not bench
 
-test: $(READY) ## run the tests: offline, 10 minutes on 2 cores
+test: $(READY) ## run the tests: offline, 8 minutes on 2 cores
 	@$(PYTHON) -m pytest -n 2 --dist loadfile -m "not system and $(QUICK)"
 
 test-system: $(READY) ## run those that need Ray, a server, a browser or the site: 15 minutes on 2 cores
