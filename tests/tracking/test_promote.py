@@ -1,14 +1,12 @@
 """A promoted model: its card, its alias, loaded by it; and one search over all sweeps."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
 from infoscope.estimators import make_critic
 from infoscope.tracking import load_model
 from infoscope.tracking.datasets import DataSet
-from infoscope.tracking.find import fields_in, find, unit
 from infoscope.tracking.promote import promote
 from infoscope.tracking.publishing import publish
 from infoscope.tracking.store import Store
@@ -61,36 +59,3 @@ def test_a_model_that_cannot_be_promoted_is_refused(logged, command):
         code, _, errors = command("promote", *words)
         assert code == 2 and told in errors and len(errors.splitlines()) == 1
     assert not Store.open("demo").client.search_registered_models()
-
-
-def test_one_search_over_all_sweeps_with_units(logged, command, tmp_path):
-    run_id, _ = logged
-    code, output, errors = command("runs", "--where", "metrics.`estimate_bits`>1", "--csv", tmp_path / "runs.csv")
-    assert code == 0 and "estimate_bits [bits]" in output and run_id in output and "1 runs" in errors
-    assert pd.read_csv(tmp_path / "runs.csv")["estimate_bits_error [bits]"].tolist() == [0.25]
-    assert command("runs", "--where", "metrics.estimate_bits>2")[0] == 1
-    for words in (("--where", "nonsense"), ("--show", "absent")):
-        code, _, errors = command("runs", *words)
-        assert code == 2 and len(errors.splitlines()) == 1
-    assert find().loc[0, "sweep"] == "demo" and find("params.bits = '3'").empty
-
-
-def test_a_search_passes_over_a_run_that_is_superseded(own_folder):
-    """One that matches, where the cell's own run does not: as two drivers on two machines leave them."""
-    store, cell = Store.open("demo", create=True), {"seed": 0}
-    for level in (5.0, 1.0):
-        record = begun(own_folder / "records", "one", cell)
-        record.metrics({"level": level}, 0)
-        record.end("complete", at=record.header()["began"] + int(10 / level))
-        publish(record, store)
-    assert find()["level"].tolist() == [5.0] and find("metrics.level > 2")["level"].tolist() == [5.0]
-    assert find("metrics.level < 2").empty
-
-
-FILTER = "metrics.`in_domain/average` >= 0.9 and params.model = 'a' and tags.x = 'y'"
-
-
-def test_units_come_from_names():
-    named = ("a_bits", "a_bits_error", "mse_bits2", "estimate_seconds", "accuracy")
-    assert [unit(name) for name in named] == ["bits", "bits", "bits²", "s", ""]
-    assert fields_in(FILTER) == ["in_domain/average", "model"]

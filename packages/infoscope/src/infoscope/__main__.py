@@ -126,11 +126,6 @@ def own_commands() -> dict[str, click.Command]:
         command("sync", f"{cli}:sync_records", [
             some_sweeps, option("records", metavar="FOLDER", help="cells of an offline run or a worker's own disk"),
         ], "send cells that are not in MLflow yet, and close the runs of ended processes"),
-        command("runs", f"{cli}:print_runs", [
-            option("where", default="", metavar="FILTER", help='an MLflow filter, such as "metrics.`mse_bits2` < 0.1"'),
-            option("show", default="", metavar="COLUMNS", help="further columns, separated by commas"),
-            option("csv", metavar="FILE", help="write all columns to this file, with units in the header"),
-        ], "find runs of all sweeps by an MLflow filter, as a table with units"),
         command("runs-save", f"{cli}:save_runs", [
             click.Argument(["experiments"], nargs=-1, required=True),
             option("profile", help="only cells with this label (default: all)"),

@@ -138,25 +138,6 @@ def _failures(failures: Sequence[tuple[AnyCell, str]]) -> list[str]:
     return lines if rest <= 0 else [*lines[:MAX_KINDS], f"... and {rest} other kinds, in the runs in MLflow"]
 
 
-def print_runs(given: SimpleNamespace) -> int:
-    """Prints the runs of all sweeps that match an MLflow filter; returns FAILED if there are none."""
-    from infoscope.tracking.find import fields_in, find
-
-    found = find(given.where)
-    titles = {name: f"{name} [{unit}]" for name, unit in found.attrs["units"].items()}
-    chosen = ["sweep", "run_id", "profile", *fields_in(given.where), *filter(None, given.show.split(","))]
-    if unknown := [name for name in chosen if name not in found and len(found)]:
-        raise InvalidInput(f"none of these runs has {', '.join(unknown)}")
-    if given.csv:
-        found.drop(columns="tags").rename(columns=titles).to_csv(given.csv, index=False)
-    if found.empty:
-        print("no finished run matches the filter", file=sys.stderr)
-        return FAILED
-    print(found[list(dict.fromkeys(chosen))].rename(columns=titles).to_string(index=False, max_rows=60))
-    print(f"{len(found)} runs; information without a unit in its name is in nats", file=sys.stderr)
-    return 0
-
-
 def save_runs(given: SimpleNamespace) -> None:
     """Writes the finished cells of each experiment to a file."""
     from infoscope.tracking.archive.format import SUFFIX
