@@ -31,7 +31,7 @@ from sweeps.mi_benchmark._pairs import HELD_OUT, TRAINING, data_sets, labels, pa
 from sweeps.mi_benchmark.settings import DOMAINS, PRECISIONS, RECENT
 from sweeps.streams import stream
 
-CURVE_POINTS = 200
+CURVE_POINTS = 50
 ORACLE_BATCHES = 2000
 LARGE_BATCH, LARGE_BATCHES, SAME_PER_LARGE = 512, 10, 20  # held-out: rows, batches, training-size batches for each
 STEPS_PER_LARGE = 80  # training steps for each large batch, at least
@@ -156,8 +156,6 @@ def train(pack: Pack, report: Report) -> None:
     if state := report.restore():
         training.load_state_dict(state)
 
-    if pack.device == "cuda":  # the large batch first, so that it is included in a measurement of memory
-        estimate_on_unseen(critic.member(0), members[0][1], sources[0], stream(0, "warm up"), pack.batch)
     owners = [(member, cell) for member, (_, group) in enumerate(members) for cell in group]
     stride = max(1, training.total // CURVE_POINTS)
     while training.done < training.total:
@@ -183,7 +181,8 @@ def train(pack: Pack, report: Report) -> None:
     for member, cell in owners:
         report_total(cell, trace.of(cell.bound, member) / NATS_PER_BIT, report)
     for member, (_, group) in enumerate(members):
-        report.model(group, "critic", critic.member(member), {"x": example[0].numpy(), "y": example[1].numpy()})
+        name = f"{first.critic}-critic-depth-{first.depth}-{group[0].bound}"
+        report.model(group, name, critic.member(member), {"x": example[0].numpy(), "y": example[1].numpy()})
 
 
 def has_two_scores(cell: TrainingCell) -> bool:
