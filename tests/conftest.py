@@ -44,3 +44,14 @@ def pytest_xdist_make_scheduler(config, log):
             return "server" if "postgres" in nodeid or file.endswith(SERVED) else file
 
     return Scheduling(config, log) if config.getoption("dist") == "loadscope" else None
+
+
+@pytest.fixture
+def scores_in_order():
+    """For a test that takes scores away, named before `monkeypatch`: those that come back would stand last."""
+    from infoscope.metrics.disentanglement.registry import SCORES
+
+    before = dict(SCORES)
+    yield
+    SCORES.clear()
+    SCORES.update(before)

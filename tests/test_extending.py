@@ -114,7 +114,7 @@ def test_an_autoencoder():
         fit_vae(model, torch.nn.Linear(1, 1), images, steps=1)
 
 
-def test_a_score(monkeypatch):
+def test_a_score(scores_in_order, monkeypatch):
     def spread(inputs):
         return mean_of(np.ptp(inputs.codes, axis=0) > 0, unit="share", method="range")
 

@@ -227,7 +227,7 @@ def test_a_printed_report_has_the_finding_and_every_score_and_reasons_of_missing
         assert line.strip().startswith(title) and ("none" in line if np.isnan(value) else f"{value:.3f}" in line)
 
 
-def test_progress_is_printed_for_long_reports_only(factors, noisy, capsys, monkeypatch):
+def test_progress_is_printed_for_long_reports_only(scores_in_order, factors, noisy, capsys, monkeypatch):
     for key in SCORES.keys() - {"sap", "mig_discretised"}:
         monkeypatch.delitem(SCORES, key)
     given, reported = (noisy[::4], factors[::4]), []

@@ -170,7 +170,7 @@ def test_a_richer_family_uses_what_lines_cannot():
     assert row.linear < 0.05 and row.richer > 0.3
 
 
-def test_factors_have_scores_of_columns_and_of_blocks(monkeypatch):
+def test_factors_have_scores_of_columns_and_of_blocks(scores_in_order, monkeypatch):
     for key in SCORES.keys() - {"sap", "mig"}:
         monkeypatch.delitem(SCORES, key)
     rng = np.random.default_rng(5)
