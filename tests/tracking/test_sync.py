@@ -81,8 +81,12 @@ def test_a_folder_from_elsewhere_is_checked(folder, tmp_path, command):
     linked = began(place, "remote", "linked")
     (linked.files / "secret.txt").symlink_to("/etc/hostname")
     linked.end("complete")
+    damaged = began(place, "remote", "damaged")
+    damaged.end("complete")
+    (damaged.path / "cell.json").write_bytes(bytes(20))
     code, output, _ = command("sync", "--records", place)
     assert code == 1 and "cell linked" in output and "symbolic link" in output
+    assert "cell damaged: its cell.json" in output
     with pytest.raises(LookupError):
         runs("remote", finished=False)
     for arguments, word in ((("--records", tmp_path / "absent"), "absent"), (("../node",), "'../node'")):

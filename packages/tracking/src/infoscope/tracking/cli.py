@@ -1,4 +1,4 @@
-"""The tasks of the command line that need MLflow: sweeps, their records, models, and the MLflow UI."""
+"""The tasks of the command line that need MLflow: sweeps, their cells, models, and the MLflow UI."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def load_runs(given: SimpleNamespace) -> None:
 
 
 def sync_records(given: SimpleNamespace) -> int:
-    """Sends the records of ended processes; returns FAILED if some could not be sent."""
+    """Sends the cells that are not in MLflow yet; returns FAILED if some could not be sent."""
     synced = sync(given.sweeps, Path(given.records).expanduser() if given.records else None)
     print(*(synced or ["nothing to send"]), sep="\n")
     return FAILED if any(one.left for one in synced) else 0

@@ -346,7 +346,8 @@ class _Run:
         if folder.header():
             if not (is_final or folder.is_left()):
                 return False
-            folder.end(ended.outcome, ended.error)
+            if not folder.ending():  # its worker may have ended it before it died
+                folder.end(ended.outcome, ended.error)
             publish_ended(self.store, [folder])
             return True
         if not is_final:
@@ -367,7 +368,7 @@ def _suggested(key: str, cell: AnyCell, name: str) -> dict[str, Any]:
 def bundled(
     packs: Sequence[Mapping[str, AnyCell]], costs: Sequence[float], most: int
 ) -> list[list[Mapping[str, AnyCell]]]:
-    """The packs in at most about so many groups of similar cost, in the same order."""
+    """The packs in order, in about `most` groups of similar cost; one in each group where there are no more packs."""
     if len(packs) <= most:
         return [[pack] for pack in packs]
     share = sum(costs) / most

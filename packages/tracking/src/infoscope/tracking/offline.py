@@ -1,7 +1,9 @@
 """Runs a sweep in this process, without Ray and MLflow, on a machine that reaches neither.
 
-infoscope sweep critic-capacity --offline FOLDER     writes a folder for every cell
-infoscope sync --records FOLDER                      publishes them, where MLflow can be reached
+The commands, in their order:
+
+    infoscope sweep critic-capacity --offline FOLDER     writes a folder for every cell
+    infoscope sync --records FOLDER                      publishes them, where MLflow can be reached
 """
 
 from __future__ import annotations

@@ -42,16 +42,16 @@ class Status:
 def status(
     sweeps: Sequence[str] = (), profile: str = "laptop", overrides: Mapping[str, str] | None = None
 ) -> list[Status]:
-    """The status of the named sweeps, or of all that have runs or records.
+    """The status of the named sweeps, or of all that have runs or cells here.
 
-    Raises ValueError for an invalid name, LookupError for a sweep without a module, runs and records, StoreUnreachable
+    Raises ValueError for an invalid name, LookupError for a sweep without a module, runs and cells, StoreUnreachable
     when the store does not answer.
     """
     names = sweeps or sweeps_in(outbox(), Store.names())
     found = [_status(plain_name("the name of a sweep", name), profile, overrides or {}) for name in names]
     for one in found:
         if sweeps and not (module_of(one.sweep) or one.counts or one.others or one.unsent):
-            raise LookupError(f"there is no sweep {one.sweep} here, and it has no runs and records")
+            raise LookupError(f"there is no sweep {one.sweep} here, and it has no runs and cells")
     return [one for one in found if sweeps or one.counts or one.others or one.unsent]
 
 

@@ -79,7 +79,10 @@ def _publish_offline(name: str, store: Store, folder: Path) -> tuple[list[CellFo
         if cell.path.is_symlink() or any(path.is_symlink() for path in cell.path.rglob("*")):
             left[cell] = ValueError("its folder has a symbolic link, which could point to any file")
             continue
-        tags = cell.header()["tags"]
+        tags = cell.header().get("tags")
+        if tags is None:
+            left[cell] = ValueError("its cell.json cannot be read")
+            continue
         by_profile["" if PARENT in tags else tags[PROFILE]].append(cell)
     for profile, cells in by_profile.items():
         parent = _open_parent(name, store, profile, len(cells)) if profile else ""

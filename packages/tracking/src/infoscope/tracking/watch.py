@@ -91,7 +91,8 @@ class Watch:
             self.summary.failures.append((bundle.cells[ended.key], ended.error))
             if len(self.summary.failures) <= MAX_SHOWN:
                 lines = ended.error.splitlines() or [""]
-                self._screen.say(f"failed: {bundle.names[ended.key]}: {lines[-1]}; its run in MLflow has traceback.txt")
+                where = "" if ended.key in self.unsettled else "; its run in MLflow has traceback.txt"
+                self._screen.say(f"failed: {bundle.names[ended.key]}: {lines[-1]}{where}")
 
     def _show(self) -> None:
         self.unsettled = {key: ended for key, ended in self.unsettled.items() if not self._settle(ended)}
