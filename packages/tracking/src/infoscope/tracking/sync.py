@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def _sync(name: str, folder: Path, is_own: bool) -> Synced:
             if is_own:
                 published, left = close_leftovers(store, folder)
             else:
-                published, left = _publish_offline(name, store, folder)
+                published, left = _publish_offline(store, folder)
             return Synced(name, len(published), {cell.key: first_line(error) for cell, error in left.items()})
     except SweepBusy:
         return Synced(name, busy=True)
@@ -69,7 +69,7 @@ def _sync(name: str, folder: Path, is_own: bool) -> Synced:
         return Synced(name, left={cell.key: str(error) for cell in cell_folders(folder) if cell.ending()})
 
 
-def _publish_offline(name: str, store: Store, folder: Path) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
+def _publish_offline(store: Store, folder: Path) -> tuple[list[CellFolder], dict[CellFolder, Exception]]:
     """Publishes the cells of a folder from elsewhere; those without a parent run get one for each profile."""
     by_profile: dict[str, list[CellFolder]] = defaultdict(list)
     published, left = list[CellFolder](), dict[CellFolder, Exception]()
@@ -85,7 +85,7 @@ def _publish_offline(name: str, store: Store, folder: Path) -> tuple[list[CellFo
             continue
         by_profile["" if PARENT in tags else tags[PROFILE]].append(cell)
     for profile, cells in by_profile.items():
-        parent = _open_parent(name, store, profile, len(cells)) if profile else ""
+        parent = open_parent(store, profile, len(cells), "an offline run", {}) if profile else ""
         done, failed = publish_ended(store, cells, parent)
         published += done
         left |= failed
@@ -94,12 +94,17 @@ def _publish_offline(name: str, store: Store, folder: Path) -> tuple[list[CellFo
     return published, left
 
 
-def _open_parent(name: str, store: Store, profile: str, cells: int) -> str:
+def open_parent(store: Store, profile: str, cells: int, origin: str, tags: Mapping[str, str]) -> str:
+    """Opens the parent run of cells that were computed elsewhere; returns its id.
+
+    origin: a file, or "an offline run". tags: further ones.
+    """
+    name = store.experiment
     question = question_of(name)
     describe(store, question)
-    title = clipped(f"{name} {profile}, offline", NAME_LENGTH)
-    tags = {**own_tag(), PROFILE: profile, RUN_NAME: title, CELLS: str(cells)}
-    parent = store.client.create_run(store.experiment_id, tags=tags).info.run_id
-    note = notes.loaded_note(question, "an offline run", cells, store.experiment_id, parent)
+    title = clipped(f"{name} {profile}, from {origin}", NAME_LENGTH)
+    about = {**own_tag(), PROFILE: profile, RUN_NAME: title, CELLS: str(cells), **tags}
+    parent = store.client.create_run(store.experiment_id, tags=about).info.run_id
+    note = notes.loaded_note(question, origin, cells, store.experiment_id, parent)
     store.client.log_batch(parent, tags=[RunTag(MLFLOW_RUN_NOTE, note)])
     return parent

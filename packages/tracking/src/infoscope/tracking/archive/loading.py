@@ -8,29 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlflow.entities import Run, RunTag
-from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
+from mlflow.entities import Run
 from rich.console import Console
 from rich.progress import track
 
-from infoscope.tracking import notes
 from infoscope.tracking.archive.format import Archive, FinishedRun, ascii_text
 from infoscope.tracking.cell_folder import COMPLETE, CellFolder
-from infoscope.tracking.checks import NAME_LENGTH, clipped
 from infoscope.tracking.driver import locked, own_tag
 from infoscope.tracking.publishing import publish
-from infoscope.tracking.status import question_of
-from infoscope.tracking.store import Store, by_key, describe, gather_statistics, is_finished, plain_cell
+from infoscope.tracking.store import Store, by_key, gather_statistics, is_finished, plain_cell
+from infoscope.tracking.sync import open_parent
 from infoscope.tracking.tags import (
     CELL,
-    CELLS,
     KEY,
     LOADED_FROM,
     LOADED_RUN,
     OUTCOME,
     PARENT,
-    PROFILE,
-    RUN_NAME,
 )
 
 
@@ -76,7 +70,10 @@ def _is_done(run: Run | None, outcome: str) -> bool:
 def _load(archive: Archive, store: Store, missing: set[str], folder: Path) -> None:
     """Publishes the missing runs, under one parent run for each label."""
     counts = Counter(next(iter(archive.known[key][0]), "") for key in missing)
-    parents = {label: _open_parent(archive, store, label, count) for label, count in counts.items()}
+    parents = {
+        label: open_parent(store, label, count, archive.name, {LOADED_FROM: archive.name})
+        for label, count in counts.items()
+    }
     shown = Console(stderr=True)
     runs = (run for run in archive.runs() if run.key in missing)
     for run in track(runs, archive.experiment, len(missing), console=shown, disable=not shown.is_terminal):
@@ -86,18 +83,6 @@ def _load(archive: Archive, store: Store, missing: set[str], folder: Path) -> No
         cell.remove()
     for parent in parents.values():
         store.client.set_terminated(parent, "FINISHED", max(end for *_, end in archive.known.values()))
-
-
-def _open_parent(archive: Archive, store: Store, label: str, count: int) -> str:
-    question = question_of(archive.experiment)
-    describe(store, question)
-    start = min(start for *_, start, _ in archive.known.values())
-    title = clipped(f"{archive.experiment} {label}, loaded", NAME_LENGTH)
-    tags = {**own_tag(), PROFILE: label, LOADED_FROM: archive.name, RUN_NAME: title, CELLS: str(count)}
-    parent = store.client.create_run(store.experiment_id, start_time=start, tags=tags).info.run_id
-    note = notes.loaded_note(question, archive.name, count, store.experiment_id, parent)
-    store.client.log_batch(parent, tags=[RunTag(MLFLOW_RUN_NOTE, note)])
-    return parent
 
 
 def _cell_folder(run: FinishedRun, archive: Archive, parent: str, folder: Path) -> CellFolder:
