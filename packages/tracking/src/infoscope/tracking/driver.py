@@ -264,7 +264,6 @@ class _Run:
             f"Ray runs on {cpus} cores and {kind}: {self.summary.unfinished} cells, {slots} trials at a time; the "
             "workers start"
         )
-        self.screen.restart_clock()
         try:
             with variables({"TUNE_MAX_PENDING_TRIALS_PG": str(cluster.lookahead(cpus))}):
                 tuner.fit()

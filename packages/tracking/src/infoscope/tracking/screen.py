@@ -26,7 +26,8 @@ class Screen:
     def __init__(self, stream: TextIO | None = None):
         self._stream = stream or sys.stderr
         self._is_live = self._stream.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
-        self._began, self._printed = time.monotonic(), 0.0
+        self._first: tuple[float, float] | None = None  # time and share of the first progress
+        self._printed = time.monotonic()
         console = Console(file=self._stream, force_terminal=self._is_live)
         line = Column(no_wrap=True, overflow="ellipsis", ratio=1)
         columns = (SpinnerColumn(), BarColumn(bar_width=20), TextColumn("{task.description}", None, table_column=line))
@@ -57,20 +58,18 @@ class Screen:
             delayed.cancel()
 
     def progress(self, done: float, cells: int, text: str) -> None:
-        """Shows the number of cells done, running ones in part, and the remaining time at the present pace."""
-        share = done / cells
-        if share > 0:
-            seconds = (time.monotonic() - self._began) * (1 - share) / share
+        """Shows the number of cells done, running ones in part, and the time left at the pace since the first call."""
+        share, now = done / cells, time.monotonic()
+        if self._first is None:  # the workers have taken some time to start
+            self._first = now, share
+        began, before = self._first
+        if share > before:
+            seconds = (now - began) * (1 - share) / (share - before)
             text = f"{text}, about {duration(seconds)} left"
         self._bar.update(self._task, description=text, total=1.0, completed=share)
-        now = time.monotonic()
         if not self._is_live and now - self._printed >= LINE_SECONDS:
             self._printed = now
             self.say(f"{100 * share:3.0f} %  {text}")
-
-    def restart_clock(self) -> None:
-        """The pace is counted from now."""
-        self._began = self._printed = time.monotonic()
 
 
 def duration(seconds: float) -> str:
