@@ -13,11 +13,12 @@ from filelock import FileLock
 
 from infoscope.tracking import main, parents, runs
 from infoscope.tracking.cell_folder import cell_folders
-from infoscope.tracking.driver import SweepBusy, bundled, where
+from infoscope.tracking.driver import SweepBusy, _Run, bundled, where
 from infoscope.tracking.driver import run as run_sweep
 from infoscope.tracking.home import outbox
 from infoscope.tracking.store import Store, tracking_uri
 from infoscope.tracking.tags import PROFILE
+from infoscope.tracking.trial import Ended
 from tests.tracking import toy_sweep
 from tests.tracking.cells import begun, history
 from tests.tracking.processes import counts, finish, start, wait_until
@@ -206,3 +207,18 @@ def test_a_cell_that_ended_is_not_run_again_if_the_store_refuses_it(here, again,
     code, *_ = again("--set", "kinds=plain", "--set", "seeds=0")
     assert code == 0 and not folder.path.exists() and runs(sweep.name)["level"].tolist() == [1.0]
     assert store.run_of(key).info.status == "FINISHED"
+
+
+def test_an_outcome_that_a_worker_has_written_stays(own_folder):
+    """The worker died after that, before the driver heard of it."""
+    store = Store.open("toy", create=True)
+    driver = object.__new__(_Run)
+    driver.store, driver.folder, driver.parent = store, outbox() / "toy", ""
+    for key, outcome in (("whole", "complete"), ("half", "")):
+        folder = begun(driver.folder, key)
+        if outcome:
+            folder.end(outcome)
+        assert not driver._settle(Ended(key, "failed", "the worker process died"))
+        assert driver._settle(Ended(key, "failed", "the worker process died"), is_final=True)
+    found = runs("toy", finished=False).set_index("key")["outcome"].to_dict()
+    assert found == {"whole": "complete", "half": "failed"}
