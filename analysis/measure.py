@@ -30,7 +30,7 @@ from infoscope.estimators.reading.result import Reading
 from infoscope.estimators.reading.sentences import finding
 from infoscope.estimators.result import BITS, NATS, Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.writing import listed as named
+from infoscope.metrics.report import listed as named
 from infoscope.notebook import intervals
 
 EXPERIMENT = "measure"

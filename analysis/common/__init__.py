@@ -7,4 +7,5 @@ runs      which runs a table shows, and the trials of a search
 models    logged models, and what evaluations keep with them
 own_files, own_columns  users' files and the types of their columns
 own_data  what options mean for them
+own_report  a report on them: files, page, run
 """

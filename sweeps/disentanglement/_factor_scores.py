@@ -17,7 +17,7 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics import disentanglement
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
-from infoscope.metrics.writing import row
+from infoscope.metrics.report import row
 from sweeps.checks import require_minimum
 from sweeps.disentanglement._cells import Effort
 from sweeps.streams import draws

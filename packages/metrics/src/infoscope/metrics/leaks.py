@@ -9,7 +9,7 @@ from typing import NamedTuple
 from infoscope.estimators.reading.sentences import LEVEL, amount, at_most, p_in_words
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.pid import ROUNDING
-from infoscope.metrics.writing import listed
+from infoscope.metrics.report import listed
 
 EACH_COLUMN = "representation.report(..., blocks={column: [column], ...}) shows which"  # advice in Python
 MAX_NAMED = 3  # leaks, or limits, that a sentence names

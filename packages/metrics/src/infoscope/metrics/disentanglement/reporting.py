@@ -27,7 +27,7 @@ from infoscope.metrics.disentanglement.registry import SCORES, TERMS
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.inputs import as_factors, random_items
 from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
-from infoscope.metrics.writing import listed, row
+from infoscope.metrics.report import listed, row
 
 if TYPE_CHECKING:
     from infoscope.metrics.factor_information import exact

@@ -19,7 +19,7 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.leaks import Unwanted, leaks
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 from infoscope.metrics.pid import ROUNDING
-from infoscope.metrics.writing import blocks_and_widths, shown
+from infoscope.metrics.report import blocks_and_widths, shown
 from infoscope.notebook import as_html, axes, intervals
 
 COLUMNS = [

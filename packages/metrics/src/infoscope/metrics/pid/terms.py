@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.errors import MissingValues, WrongShape
 from infoscope.estimators.result import BITS, NATS, Estimate
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.writing import row
+from infoscope.metrics.report import row
 from infoscope.notebook import UNITS, as_html, axes, intervals
 from infoscope.notes import Note
 

@@ -38,12 +38,12 @@ from infoscope.metrics.factor_information.result import TERMS
 from infoscope.metrics.partition.scores import clipped
 from infoscope.metrics.partition.terms import BLOCKS, stacked
 from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, either_specific, is_low
+from infoscope.metrics.report import COLUMNS, row
 from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, RepresentationReport, Row
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.predictions import Predictions, as_groups, fold_splits
 from infoscope.metrics.v_information.pvi import hardest as hardest_of
 from infoscope.metrics.v_information.usable import Local, Term, predictions, thinned, with_ignorance
-from infoscope.metrics.writing import COLUMNS, row
 
 WHOLE = "representation"  # the block of an array without names
 CONSTANT = "Constant in all rows: it carries exactly 0."

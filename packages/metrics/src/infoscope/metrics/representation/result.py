@@ -18,7 +18,7 @@ from infoscope.metrics.factor_information.result import TERMS
 from infoscope.metrics.leaks import EACH_COLUMN, Unwanted, leaks
 from infoscope.metrics.partition import PartitionReport
 from infoscope.metrics.pid import ROUNDING, Bounds
-from infoscope.metrics.writing import amount, at_most, blocks_and_widths, columns, in_bits, listed
+from infoscope.metrics.report import amount, at_most, blocks_and_widths, columns, in_bits, listed
 from infoscope.notebook import as_html, axes, heat
 
 TARGET, DOMAIN = "target", "domain"

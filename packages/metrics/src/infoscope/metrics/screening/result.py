@@ -14,7 +14,7 @@ import pandas as pd
 from infoscope.estimators.reading.sentences import SERIES_HEADLINE
 from infoscope.estimators.result import BITS, Estimate
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.writing import amount, listed
+from infoscope.metrics.report import amount, listed
 from infoscope.names import in_figure
 from infoscope.notebook import InNotebook, as_html, axes, heat, intervals
 

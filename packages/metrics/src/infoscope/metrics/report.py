@@ -1,0 +1,193 @@
+"""One report for every body of work: rows of numbers, the sentences before them, a table, a page, a file.
+
+A report is a class with `answers` (sentences, the verdict first) and `record` (rows); `Report` does the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from infoscope.estimators.reading.sentences import amount as amount
+from infoscope.estimators.reading.sentences import at_most as at_most
+from infoscope.estimators.result import NATS, Estimate
+from infoscope.notebook import InNotebook, as_html
+
+COLUMNS = ("value", "standard_error", "low", "high", "unit", "n", "method", "notes")
+Details = dict[str, pd.DataFrame | list[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class ReportRow:
+    """One number of a report.
+
+    what      the measure: "information", "MIG", "wrong labels"
+    estimate  its value with interval, unit, n and notes
+    of        what it is of, by kind: {"block": "z_y", "target": "digit"}
+    meaning   what it says, in a word or a sentence
+
+    >>> row = ReportRow("MIG", Estimate(0.5, 0.1, "share of H(y)", 90), {"factor": "size"})
+    >>> row.cells()["value (95 %)"]
+    '0.50 (0.30 to 0.70)'
+    """
+
+    what: str
+    estimate: Estimate
+    of: Mapping[str, str] = field(default_factory=dict)
+    meaning: str = ""
+
+    @property
+    def shown(self) -> Estimate:
+        """The estimate as it is printed: information in bits."""
+        return self.estimate.bits if self.estimate.unit == NATS else self.estimate
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of its notes, for programs."""
+        codes = [getattr(note, "code", "") for note in self.estimate.notes]
+        return list(dict.fromkeys(filter(None, codes)))
+
+    def figures(self) -> dict[str, object]:
+        """Its line in the file: what, of what, `COLUMNS`, codes."""
+        return {"what": self.what, **self.of, **row(self.shown), "codes": "; ".join(self.codes)}
+
+    def cells(self) -> dict[str, str]:
+        """Its line in the table to read."""
+        unit = self.shown.unit
+        return {"what": self.what, **self.of, "value (95 %)": cell(self.shown), "unit": unit, "says": self.meaning}
+
+
+class Report(InNotebook):
+    """What every report can do with its rows and sentences; a subclass has at least `answers`, `record` and `n`.
+
+    n, groups  rows of the data, and groups of dependent ones (0 or n: rows are independent)
+    answers    sentences, the verdict first
+    record     every number
+    caption    what the table shows, in a line
+    text       the table to read first; default: a line for each number
+    details    what is beyond answers and text, by title: tables and lines
+    doubts     what was not measured, and what to doubt
+    lists      tables of items by name, each a file of its own
+
+    >>> class Mean(Report):
+    ...     n = 90
+    ...     answers = ["The mean is above 0."]
+    ...     record = [ReportRow("mean", Estimate(0.5, 0.1, "m", 90))]
+    >>> print(Mean())
+    The mean is above 0.
+    90 rows:
+    what        value (95 %) unit says
+    mean 0.50 (0.30 to 0.70)    m
+    """
+
+    n: int
+    groups: int = 0
+    answers: Sequence[str]
+    record: Sequence[ReportRow]
+    caption: str = ""
+    doubts: Sequence[str] = ()
+    lists: Mapping[str, pd.DataFrame] = {}
+    more: Mapping[str, pd.DataFrame | list[str]] = {}
+
+    @property
+    def size(self) -> str:
+        """The number of rows, and of groups where rows depend on one another."""
+        groups = f" in {self.groups:,} groups" if 0 < self.groups < self.n else ""
+        return f"{self.n:,} rows{groups}"
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Every number, a line each, information in bits: the file of the report."""
+        lines = pd.DataFrame([one.figures() for one in self.record])
+        kinds = [name for name in lines if name not in ("what", *COLUMNS, "codes")]
+        return lines[["what", *kinds, *COLUMNS, "codes"]].fillna(dict.fromkeys(kinds, ""))
+
+    @property
+    def text(self) -> pd.DataFrame:
+        """The table to read first."""
+        return pd.DataFrame([one.cells() for one in self.record]).fillna("")
+
+    @property
+    def details(self) -> Details:
+        """What is beyond `answers` and `text`, by title: tables and lines."""
+        found = {**self.more, "What to doubt": list(self.doubts)}
+        return {title: content for title, content in found.items() if len(content)}
+
+    def find(self, what: str, **of: str) -> Estimate:
+        """A number by its measure and what it is of. KeyError: there is none."""
+        for one in self.record:
+            if one.what == what and of.items() <= dict(one.of).items():
+                return one.estimate
+        raise KeyError((what, *of.values()))
+
+    def __str__(self) -> str:
+        lines = [*self.answers, f"{self.size}:", self.text.to_string(index=False)]
+        for content in self.details.values():
+            if isinstance(content, list):
+                lines += content
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html([*self.answers, f"{self.size}:"], self.text, self.details)
+
+
+def cell(one: Estimate, places: int = 2) -> str:
+    """An estimate in a table: 0.48 (0.40 to 0.56); "none" where there is no value."""
+    if math.isnan(one.value):
+        return "none"
+    value = f"{one.value:z,.{places}f}"
+    if not math.isfinite(one.low) or one.low == one.high:
+        return value
+    return f"{value} ({one.low:z,.{places}f} to {one.high:z,.{places}f})"
+
+
+def share(one: Estimate, of: str = "") -> str:
+    """A share in a sentence: 48 % of H(size) (95 %: 40 to 56)."""
+    interval = f" (95 %: {100 * one.low:z.0f} to {100 * one.high:z.0f})" if math.isfinite(one.low) else ""
+    return f"{100 * one.value:z.0f} %{f' of {of}' if of else ''}{interval}"
+
+
+def listed(names: Iterable[str], most: int = 8) -> str:
+    """The first names, and how many more there are: a, b and c; a, b and 3 more."""
+    names = list(names)
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+
+
+def row(one: Estimate) -> dict[str, object]:
+    """The values of `COLUMNS`, notes as one text."""
+    return {name: getattr(one, name) for name in COLUMNS} | {"notes": " ".join(one.notes)}
+
+
+def shown(one: Estimate, error: bool = True, interval: bool = True) -> str:
+    """Value ± standard error [95 % interval], or why there is no value."""
+    if math.isnan(one.value):
+        return f"none ({' '.join(one.notes)})"
+    text = f"{one.value:z.3f}"
+    if one.low == one.high:
+        return text
+    if error and math.isfinite(one.standard_error):
+        text += f" ± {one.standard_error:.3f}"
+    return f"{text} [{one.low:z.3f}, {one.high:z.3f}]" if interval and math.isfinite(one.low) else text
+
+
+def in_bits(one: Estimate, interval: bool = True) -> str:
+    """An estimate of information in bits with its 95 % interval, or why there is none."""
+    return shown(one if math.isnan(one.value) else one.bits, error=False, interval=interval)
+
+
+def columns(name: str, one: Estimate | None) -> dict[str, float]:
+    """Value, standard error and ends of the interval by their columns; nan without an estimate."""
+    ends = (math.nan,) * 4 if one is None else (one.value, one.standard_error, one.low, one.high)
+    return dict(zip((name, f"{name}_error", f"{name}_low", f"{name}_high"), ends))
+
+
+def blocks_and_widths(blocks: dict[str, int]) -> str:
+    """Names of blocks with their numbers of columns."""
+    return ", ".join(f"{name} ({width})" for name, width in blocks.items())
