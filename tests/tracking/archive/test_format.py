@@ -5,15 +5,7 @@ import json
 
 import pytest
 
-from infoscope.tracking.archive.format import (
-    FinishedRun,
-    ascii_text,
-    portable_source,
-    read_archive,
-    validated,
-    without_folders,
-    write_archive,
-)
+from infoscope.tracking.archive.format import FinishedRun, ascii_text, read_archive, validated, write_archive
 from infoscope.tracking.tags import CELL
 from tests.refusals import refused
 
@@ -59,7 +51,7 @@ def test_the_same_runs_are_the_same_bytes_in_whatever_order(tmp_path):
         write_archive(tmp_path / name, "toy", runs)
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
     archive = read_archive(tmp_path / "a.gz")
-    assert [run.key for run in archive.runs()] == ["ab12", "cd34"] and archive.labels == {"laptop": 2, "paper": 2}
+    assert [run.key for run in archive.runs] == ["ab12", "cd34"] and archive.labels == {"laptop": 2, "paper": 2}
 
 
 def tagged(**tags):
@@ -82,17 +74,15 @@ REFUSED = [
     (tagged(a="\ud800"), "hex escape"),
     (tagged(a="\0"), "tag a"),
     (tagged(a="x" * 9000), "8000"),
-    ({"params": {"../x": "1"}}, "name of a param"),
     ({"params": {"x": 1}}, "its params x"),
     ({"metrics": {"/x": [[0, 0, 1]]}}, "name of a metric"),
     ({"metrics": {"x": []}}, "its metrics x: "),
     ({"metrics": {"x": [[0, 0]]}}, "its metrics x 0 2: Field required"),
     ({"metrics": {"x": [[0.5, 0, 1]]}}, "its metrics x 0 0: "),
     ({"metrics": {"x": [[2**60, 0, 1]]}}, "its metrics x 0 0: "),
-    ({"metrics": {"x": [[0, -5000, 1]]}}, "times of metric x"),
     ({"metrics": {"x": [[0, 0, "1"]]}}, "its metrics x 0 2: "),
     ({"metrics": {"x": [[0, 0, True]]}}, "got True"),
-    ({"inputs": [{"name": "x"}]}, "an input"),
+    ({"inputs": [{"name": "x"}]}, "its inputs 0 digest: "),
     ({"more": 1}, "its more: "),
 ]
 
@@ -107,7 +97,7 @@ def refuses(path, word):
 
 def test_a_file_with_tables_is_read_without_them(tmp_path):
     archive = read_archive(file_of(tmp_path / "x.gz", changed(files={"x.npz": "AAAA"}), tables=True))
-    assert [run.key for run in archive.runs()] == [RUN.key]
+    assert [run.key for run in archive.runs] == [RUN.key]
 
 
 def test_names_that_a_store_would_refuse_are_refused(tmp_path):
@@ -147,37 +137,14 @@ def test_a_truncated_or_inconsistent_file_is_refused(tmp_path):
         path.write_bytes(whole[:end])
         refuses(path, "")
     for lines, header, word in (
-        ([RUN.line], {"runs": 2}, "has 1 runs"),
-        ([RUN.line, RUN.line], {}, "repeated"),
+        ([RUN.line], {"runs": 2}, "announces 2"),
+        ([RUN.line, RUN.line], {}, "2 different ones"),
         ([RUN.line], {"version": 2}, "its version: "),
         ([RUN.line], {"experiment": "../x"}, "its experiment"),
     ):
         refuses(file_of(path, *lines, **header), word)
     with refused(code="file"):
         read_archive(tmp_path / "absent")
-
-
-def points(number, metrics=1):
-    return {f"m{metric}": [[step, 0, 0.5] for step in range(number)] for metric in range(metrics)}
-
-
-@pytest.mark.parametrize(
-    ("fields", "header", "word"),
-    [
-        ({"metrics": points(2)}, {}, "curves"),
-        ({"metrics": points(2)}, {"curves": True}, None),
-        ({"metrics": points(100_001)}, {"curves": True}, "more points"),
-        ({"metrics": points(1, 100_001)}, {}, "more points"),
-        ({"files": {"x.npz": "AAAA"}}, {}, "files"),
-    ],
-)
-def test_what_a_file_may_hold_is_checked_run_by_run(tmp_path, fields, header, word):
-    """Repetitive runs are packed to a few bytes each, and a point takes 275 bytes in a store."""
-    path = file_of(tmp_path / "x.gz", changed(**fields), **header)
-    if word is None:
-        assert [run.key for run in read_archive(path).runs()] == [RUN.key]
-    else:
-        refuses(path, word)
 
 
 def test_runs_that_could_not_be_read_again_leave_the_file_unchanged(tmp_path):
@@ -188,33 +155,6 @@ def test_runs_that_could_not_be_read_again_leave_the_file_unchanged(tmp_path):
         with pytest.raises(ValueError, match=word):
             write_archive(path, "toy", [RUN, RUN.model_copy(update={"key": "b"} | wrong)])
     assert path.read_bytes() == before and [found.name for found in tmp_path.iterdir()] == [path.name]
-
-
-CUT = {
-    "-m sweeps.a.b --profile laptop": "-m sweeps.a.b --profile laptop",
-    "/home/mary/x/run.py --to=~/out/here a": "run.py --to=here a",
-    "in bits/nats, 1 / 2, and/or/not": "in bits/nats, 1 / 2, and/or/not",
-    "https://docs.example/a/b?c=/d": "https://docs.example/a/b?c=/d",
-    "https://mary:word@git.example/a/b": "https://git.example/a/b",
-    "file:///home/mary/d.npz": "d.npz",
-    r"C:\Users\mary\d.npz, 'D:/data/e.npz'": "d.npz, 'e.npz'",
-    "s3://bucket/a/b": "s3://bucket/a/b",
-    "see (/data/mary/a.txt)": "see (a.txt)",
-}
-
-
-def test_only_the_last_name_of_a_path_is_saved():
-    for text, cut in CUT.items():
-        assert without_folders(text) == cut and without_folders(cut) == cut
-
-
-def test_the_source_of_a_data_set_is_cut_whatever_its_path_has_in_it():
-    for url, cut in (
-        ("/home/mary shelley/my data/d.npz", "d.npz"), ("~/d/", "d"), ("file:/x/y", "y"), ("MNIST", "MNIST"),
-        (r"C:\a b\c.csv", "c.csv"), ("http://example.org/a/b.gz", "http://example.org/a/b.gz"),
-    ):  # fmt: skip
-        assert json.loads(portable_source(json.dumps({"url": url}))) == {"url": cut}
-    assert portable_source("from /a/b/c") == "from c" and portable_source('["/a/b/c"]') == '["c"]'
 
 
 def test_what_is_printed_of_a_file_has_no_control_characters():

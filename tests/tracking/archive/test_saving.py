@@ -26,8 +26,8 @@ def test_the_finished_cells_each_once_and_the_same_bytes_again(made, tmp_path):
     assert saved.runs == 4 and saved.labels == {"laptop": 3, "paper": 3, "smoke": 1}
     archive = read_archive(saved.path)
     keys = [SWEEP.key({"depth": depth, "seed": seed}) for depth, seed in ((1, 0), (1, 1), (1, 2), (2, 0))]
-    assert list(archive.known) == sorted(keys)
-    assert {run.outcome for run in archive.runs()} == {"complete", "stopped"}
+    assert [run.key for run in archive.runs] == sorted(keys)
+    assert {run.outcome for run in archive.runs} == {"complete", "stopped"}
     before = saved.path.read_bytes()
     save("made", saved.path)
     assert saved.path.read_bytes() == before
@@ -55,7 +55,7 @@ def test_the_newest_point_of_each_metric_is_saved(made, tmp_path):
     store = made()
     run_id = make(store, 1, 0)
     store.client.log_batch(run_id, [Metric(f"{CURVES}loss", 9.0, 1_700_000_000_100, 4)])
-    run = next(read_archive(save("made", tmp_path / "made.gz").path).runs())
+    run = read_archive(save("made", tmp_path / "made.gz").path).runs[0]
     assert run.files == {} and run.metrics[f"{CURVES}loss"] == [(4, 100, 9.0)]
 
 

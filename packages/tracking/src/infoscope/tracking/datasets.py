@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CONTEXT = "mlflow.data.context"  # MLflow's tag of an input: training, test and so on
 DIGEST_LENGTH = 16  # hexadecimal digits
 _NAME_LENGTH, _PROFILE_LENGTH = 500, 10_000  # characters that MLflow stores
-_FIELDS = ("name", "digest", "source_type", "source", "schema", "profile")
+FIELDS = ("name", "digest", "source_type", "source", "schema", "profile", "context")  # of a recorded data set
 
 
 @dataclass(frozen=True)
@@ -82,22 +82,21 @@ def inputs(entries: Any) -> list[DatasetInput]:
     """MLflow inputs from results of `DataSet.entry`; ValueError for anything else."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
+    made = []
     try:
-        return [
-            DatasetInput(
-                Dataset(**{name: str(entry[name]) for name in _FIELDS}),
-                [InputTag(CONTEXT, str(entry["context"]))],
-            )
-            for entry in entries
-        ]
+        for entry in entries:
+            *fields, context = (str(entry[name]) for name in FIELDS)
+            made.append(DatasetInput(Dataset(*fields), [InputTag(CONTEXT, context)]))
     except (TypeError, KeyError) as error:
         raise ValueError(f"the inputs must be a list of data sets ({type(error).__name__}: {error})") from None
+    return made
 
 
 def entry_of(given: DatasetInput) -> dict[str, str]:
     """The fields of an MLflow input, as in `DataSet.entry`."""
     context = next((tag.value for tag in given.tags if tag.key == CONTEXT), "")
-    return {name: getattr(given.dataset, name) or "" for name in _FIELDS} | {"context": context}
+    recorded = given.dataset.to_dictionary()
+    return {name: recorded.get(name) or "" for name in FIELDS} | {"context": context}
 
 
 def _described(value: Any) -> tuple[str, dict[str, Any], tuple[int, ...] | None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,7 @@ from infoscope.tracking.driver import locked, own_tag
 from infoscope.tracking.publishing import publish
 from infoscope.tracking.store import Store, by_key, gather_statistics, is_finished, plain_cell
 from infoscope.tracking.sync import open_parent
-from infoscope.tracking.tags import (
-    CELL,
-    KEY,
-    LOADED_FROM,
-    LOADED_RUN,
-    OUTCOME,
-    PARENT,
-)
+from infoscope.tracking.tags import CELL, KEY, LOADED_FROM, LOADED_RUN, OUTCOME, PARENT
 
 
 @dataclass
@@ -46,18 +40,20 @@ def load(archive: Archive) -> Loaded:
     """Adds each run of a file whose cell is not finished in the tracking store; finished cells get missing labels.
 
     A repeated call continues an interrupted one and adds nothing twice. Raises SweepBusy while the sweep runs in this
-    working folder, ValueError for a file that was changed meanwhile, StoreUnreachable and MLflow's exceptions when the
-    store does not answer.
+    working folder, StoreUnreachable and MLflow's exceptions when the store does not answer.
     """
     with locked(archive.experiment) as folder:
         store = Store.open(archive.experiment, create=True)
-        runs = by_key(store.cells())
-        missing = {key for key, (_, outcome, *_) in archive.known.items() if not _is_done(runs.get(key), outcome)}
-        for key in archive.known.keys() - missing:
-            store.add_labels(runs[key], archive.known[key][0])
+        recorded = by_key(store.cells())
+        missing = []
+        for run in archive.runs:
+            if _is_done(recorded.get(run.key), run.outcome):
+                store.add_labels(recorded[run.key], run.labels)
+            else:
+                missing.append(run)
         _load(archive, store, missing, folder)
         gather_statistics(store.uri)
-    return Loaded(archive, len(missing), len(archive.known) - len(missing))
+    return Loaded(archive, len(missing), len(archive.runs) - len(missing))
 
 
 def _is_done(run: Run | None, outcome: str) -> bool:
@@ -67,22 +63,19 @@ def _is_done(run: Run | None, outcome: str) -> bool:
     return run.data.tags[OUTCOME] == COMPLETE or outcome != COMPLETE
 
 
-def _load(archive: Archive, store: Store, missing: set[str], folder: Path) -> None:
+def _load(archive: Archive, store: Store, missing: Sequence[FinishedRun], folder: Path) -> None:
     """Publishes the missing runs, under one parent run for each label."""
-    counts = Counter(next(iter(archive.known[key][0]), "") for key in missing)
-    parents = {
-        label: open_parent(store, label, count, archive.name, {LOADED_FROM: archive.name})
-        for label, count in counts.items()
-    }
+    by_label: dict[str, list[FinishedRun]] = defaultdict(list)
+    for run in missing:
+        by_label[next(iter(run.labels), "")].append(run)
     shown = Console(stderr=True)
-    runs = (run for run in archive.runs() if run.key in missing)
-    for run in track(runs, archive.experiment, len(missing), console=shown, disable=not shown.is_terminal):
-        label = next(iter(run.labels), "")
-        cell = _cell_folder(run, archive, parents[label], folder)
-        publish(cell, store)
-        cell.remove()
-    for parent in parents.values():
-        store.client.set_terminated(parent, "FINISHED", max(end for *_, end in archive.known.values()))
+    for label, runs in by_label.items():
+        parent = open_parent(store, label, len(runs), archive.name, {LOADED_FROM: archive.name})
+        for run in track(runs, f"{archive.experiment} {label}", console=shown, disable=not shown.is_terminal):
+            cell = _cell_folder(run, archive, parent, folder)
+            publish(cell, store)
+            cell.remove()
+        store.client.set_terminated(parent, "FINISHED", max(run.end for run in runs))
 
 
 def _cell_folder(run: FinishedRun, archive: Archive, parent: str, folder: Path) -> CellFolder:

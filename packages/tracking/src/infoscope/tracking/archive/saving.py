@@ -11,14 +11,8 @@ from mlflow.entities import Run
 
 from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.files import reading
-from infoscope.tracking.archive.format import (
-    FinishedRun,
-    portable_source,
-    portable_tags,
-    read_archive,
-    validated,
-    write_archive,
-)
+from infoscope.tracking.archive.format import FinishedRun, read_archive, validated, write_archive
+from infoscope.tracking.archive.portable import portable_source, portable_tags
 from infoscope.tracking.checks import plain_name
 from infoscope.tracking.datasets import entry_of
 from infoscope.tracking.store import Store, by_key, is_finished, require_under
@@ -62,7 +56,7 @@ def _require_no_loss(path: Path, experiment: str, keys: set[str]) -> None:
     existing = read_archive(path)
     if existing.experiment != experiment:
         raise InvalidInput(f"{path} must hold runs of {experiment}, but it holds runs of {existing.experiment}")
-    if lost := existing.known.keys() - keys:
+    if lost := {run.key for run in existing.runs} - keys:
         raise OutOfRange(
             f"{path} has {len(lost)} cells that would be lost; load it first (`make runs-load ARGS={path}`) or move it"
         )
@@ -72,9 +66,16 @@ def _require_no_loss(path: Path, experiment: str, keys: set[str]) -> None:
 
 def _finished_run(run: Run, path: Path) -> FinishedRun:
     tags, start = run.data.tags, run.info.start_time or 0
+    metrics = {}
     # with steps and times, which `run.data.metrics` lacks, and which would cost one request per metric
-    points = {point.key: point for point in run.data._metric_objs if not point.key.startswith(SYSTEM)}
-    inputs = [entry_of(given) for given in (run.inputs.dataset_inputs if run.inputs else ())]
+    for point in run.data._metric_objs:
+        if not point.key.startswith(SYSTEM):
+            value = point.value if math.isfinite(point.value) else None
+            metrics[point.key] = [(point.step, point.timestamp - start, value)]
+    inputs = []
+    for data in run.inputs.dataset_inputs if run.inputs else ():
+        entry = entry_of(data)
+        inputs.append(entry | {"source": portable_source(entry["source"])})
     fields = {
         "key": tags[KEY],
         "run": tags.get(LOADED_RUN, run.info.run_id),
@@ -83,14 +84,8 @@ def _finished_run(run: Run, path: Path) -> FinishedRun:
         "end": run.info.end_time or start,
         "tags": portable_tags(tags),
         "params": dict(run.data.params),
-        "metrics": {
-            name: [(point.step, point.timestamp - start, point.value if math.isfinite(point.value) else None)]
-            for name, point in points.items()
-        },
-        "inputs": sorted(
-            (entry | {"source": portable_source(entry["source"])} for entry in inputs),
-            key=lambda entry: (entry["name"], entry["digest"], entry["context"]),
-        ),
+        "metrics": metrics,
+        "inputs": sorted(inputs, key=lambda entry: (entry["name"], entry["digest"], entry["context"])),
         "files": {},
     }
     with reading(path, "", f"run {fields['run']} cannot be saved to a file"):
