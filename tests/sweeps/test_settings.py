@@ -34,9 +34,9 @@ def wrong(value, is_range=False):
 def planned(sweep, settings):
     _, profile = sweep.profile("smoke", settings)
     if sweep.search and sweep.search.space:
-        from infoscope.tracking.search import SearchState
+        from infoscope.tracking.search import CellSearch
 
-        return SearchState(sweep, profile)
+        return CellSearch(sweep, profile)
     return sweep.plan(profile)
 
 

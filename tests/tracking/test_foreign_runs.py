@@ -9,7 +9,7 @@ import pytest
 from optuna.distributions import IntDistribution
 
 from infoscope.tracking import Profile, Search, Sweep, log_results, parents, runs
-from infoscope.tracking.search import SearchState
+from infoscope.tracking.search import CellSearch
 from infoscope.tracking.status import status
 from infoscope.tracking.store import Store, by_key
 from infoscope.tracking.sync import sync
@@ -145,10 +145,10 @@ def test_a_search_recalls_its_own_cells(own_folder):
     foreign = {"kind": "searched", "width": "wide"}
     finished(store, SEARCHED.key(foreign), foreign, {"progress/loss": 0.0})
     finished(store, *list(plan.items())[1], {"progress/loss": 0.5})
-    search = SearchState(SEARCHED, PROFILES["smoke"])
+    search = CellSearch(SEARCHED, PROFILES["smoke"])
     recalled = search.recall(by_key(store.cells()).values(), "smoke")
     assert recalled == {key: plan[key] for key in reversed(plan)}  # the finished one first, the other to be run again
-    assert [trial.params for trial in search._study.trials] == [{"width": 5}]
+    assert [trial.params for trial in search._ot_study.trials] == [{"width": 5}, {}]  # the other one waits
 
 
 FIELD = "the name of a cell's field"
@@ -161,7 +161,7 @@ def test_fields_and_tags_must_not_have_reserved_names():
             Sweep("named", lambda profile, name=name: [{name: 1}], nothing, PROFILES).plan(PROFILES["smoke"])
         taken = Search("loss", "min", lambda: None, lambda _, name=name: {name: IntDistribution(1, 100)})
         with pytest.raises(ValueError, match=f"'{name}'"):
-            SearchState(Sweep("named", fixed, nothing, PROFILES, search=taken), PROFILES["smoke"])
+            CellSearch(Sweep("named", fixed, nothing, PROFILES, search=taken), PROFILES["smoke"])
     taken = Sweep("named", fixed, nothing, PROFILES, tags=lambda cell: {"infoscope.key": "mine"})
     with pytest.raises(ValueError, match="'infoscope.key'"):
         taken.plan(PROFILES["smoke"])

@@ -13,7 +13,7 @@ from infoscope.tracking.cell_folder import COMPLETE, FAILED, STOPPED
 from infoscope.tracking.cli import trials_table
 from infoscope.tracking.publishing import publish
 from infoscope.tracking.report import JUDGED
-from infoscope.tracking.search import SearchState, last_result, optuna_result
+from infoscope.tracking.search import CellSearch
 from infoscope.tracking.store import Store
 from tests.tracking.cells import begun
 
@@ -32,20 +32,30 @@ def distance(cell):
     return math.hypot(cell["a"] - 0.3, cell["b"] - 0.6)
 
 
-def explore(exploration, trials):
+def suggestion(search, trial_id):
+    """The key and cell of a trial; None where the search has no other."""
+    config = search.suggest(trial_id)
+    if config == search.FINISHED:
+        return None
+    ((key, cell),) = config["bundle"].cells.items()
+    return key, cell
+
+
+def explore(search, trials):
     """Runs a search, one trial at a time; the cells in order."""
     cells = []
-    for _ in range(trials):
-        key, cell = exploration.suggest()
-        exploration.conclude(key, COMPLETE, distance(cell), 1.0)
+    for number in range(trials):
+        key, cell = suggestion(search, str(number))
+        ended = {"ended": ((key, COMPLETE, ""),), JUDGED: distance(cell)}
+        search.on_trial_complete(str(number), ended)
         cells.append(cell)
     return cells
 
 
 def test_one_trial_at_a_time_is_reproducible():
-    first, again = (explore(SearchState(sweep(SQUARE), Profile()), 15) for _ in range(2))
+    first, again = (explore(CellSearch(sweep(SQUARE), Profile()), 15) for _ in range(2))
     assert first == again
-    assert explore(SearchState(sweep(SQUARE, seed=1), Profile()), 1) != first[:1]
+    assert explore(CellSearch(sweep(SQUARE, seed=1), Profile()), 1) != first[:1]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,18 +67,18 @@ class Point(Cell):
 
 
 def test_typed_cells_are_searched_as_dicts_are():
-    of_dicts, typed = SearchState(sweep(SQUARE), Profile()), SearchState(sweep(SQUARE, cells=(Point(),)), Profile())
-    for _ in range(3):
-        (key, values), (same_key, point) = of_dicts.suggest(), typed.suggest()
+    of_dicts, typed = CellSearch(sweep(SQUARE), Profile()), CellSearch(sweep(SQUARE, cells=(Point(),)), Profile())
+    for trial in "abc":
+        (key, values), (same_key, point) = suggestion(of_dicts, trial), suggestion(typed, trial)
         assert key == same_key and point == Point(**values)
 
 
 def test_a_suggestion_is_a_cell_with_the_fixed_values():
     space = {"rate": tune.loguniform(1e-4, 1e-1), "depth": tune.randint(1, 4), "kind": tune.choice(["x", None])}
-    exploration = SearchState(sweep(space), Profile())
-    assert exploration.space["depth"] == IntDistribution(1, 3)  # randint ends before its upper bound
-    for _ in range(10):
-        key, cell = exploration.suggest()
+    exploration = CellSearch(sweep(space), Profile())
+    assert exploration.distributions["depth"] == IntDistribution(1, 3)  # randint ends before its upper bound
+    for trial in "abcdefghij":
+        key, cell = suggestion(exploration, trial)
         assert set(cell) == {"seed", "sizes", "rate", "depth", "kind"} and cell["sizes"] == (1, 2)
         assert 1e-4 <= cell["rate"] <= 1e-1 and cell["depth"] in (1, 2, 3) and cell["kind"] in ("x", None)
         assert key == exploration.sweep.key(cell)
@@ -77,14 +87,14 @@ def test_a_suggestion_is_a_cell_with_the_fixed_values():
 def test_a_finite_space_is_searched_once():
     space = {"depth": IntDistribution(1, 4), "kind": CategoricalDistribution(["x", "y"])}
     space["step"] = tune.quniform(0, 1, 1)
-    exploration = SearchState(sweep(space, trials=100), Profile())
+    exploration = CellSearch(sweep(space, trials=100), Profile())
     assert exploration.trials == 16
     keys = []
-    for _ in range(16):
-        key, cell = exploration.suggest()
-        exploration.conclude(key, COMPLETE, float(cell["depth"]), 1.0)
+    for trial in "abcdefghijklmnop":
+        key, cell = suggestion(exploration, trial)
+        exploration.on_trial_complete(trial, {"ended": ((key, COMPLETE, ""),), JUDGED: float(cell["depth"])})
         keys.append(key)
-    assert len(set(keys)) == 16 and exploration.suggest() is None
+    assert len(set(keys)) == 16 and suggestion(exploration, "q") is None and exploration.exhausted
 
 
 def test_configurations_that_cannot_be_run_are_not_suggested():
@@ -92,7 +102,7 @@ def test_configurations_that_cannot_be_run_are_not_suggested():
         if cell["a"] > 0.2:
             raise ValueError("too large")
 
-    exploration = SearchState(sweep(SQUARE, check=check), Profile())
+    exploration = CellSearch(sweep(SQUARE, check=check), Profile())
     assert all(cell["a"] <= 0.2 for cell in explore(exploration, 20))
 
 
@@ -117,23 +127,30 @@ def impossible(cell):
 )
 def test_a_bad_search_is_refused_before_anything_starts(space, settings, words):
     with pytest.raises(ValueError, match=words):
-        SearchState(sweep(space, **settings), Profile())
+        CellSearch(sweep(space, **settings), Profile())
 
 
-def test_optuna_receives_the_outcome_of_a_trial():
+OUTCOMES = [  # the last result, whether Tune saw an error, Optuna's state and value (of pruned ones the last it was told)
+    ({"ended": (("key", COMPLETE, ""),), JUDGED: 0.5}, False, TrialState.COMPLETE, 0.5),
+    ({"ended": (("key", FAILED, "why"),), JUDGED: 0.5}, False, TrialState.FAIL, None),
+    ({"ended": (("key", COMPLETE, ""),), JUDGED: math.nan}, False, TrialState.PRUNED, 0.7),
+    ({"ended": (("key", COMPLETE, ""),), JUDGED: math.inf}, False, TrialState.PRUNED, 0.7),
+    ({JUDGED: 0.5}, False, TrialState.PRUNED, 0.7),
+    ({JUDGED: 0.5}, True, TrialState.FAIL, None),
+    (None, True, TrialState.FAIL, None),
+]
+
+
+@pytest.mark.parametrize(("last", "error", "state", "value"), OUTCOMES)
+def test_optuna_receives_the_outcome_of_a_trial(last, error, state, value):
     """A diverged trial ranks behind every other: pruned, by how far it got."""
-    assert optuna_result(COMPLETE, 0.5, 0.25) == (TrialState.COMPLETE, 0.5, {})
-    assert optuna_result(STOPPED, 0.5, 0.25) == (TrialState.PRUNED, None, {250: 0.5})
-    assert optuna_result(FAILED, 0.5, 0.25) == (TrialState.FAIL, None, {})
-    for value in (math.nan, math.inf, -math.inf):
-        state, told, steps = optuna_result(COMPLETE, value, 1.0)
-        assert state is TrialState.PRUNED and told is None
-        assert list(steps) == [0] and math.isnan(steps[0])
-    for outcome in (COMPLETE, FAILED):
-        ended = (("key", outcome, ""),)
-        assert last_result({"ended": ended, JUDGED: 0.1, "fraction": 1.0}, False) == (outcome, 0.1, 1.0)
-    assert last_result({JUDGED: 0.1, "fraction": 0.2}, False) == (STOPPED, 0.1, 0.2)
-    assert last_result({JUDGED: 0.1, "fraction": 0.2}, True)[0] == FAILED
+    search = CellSearch(sweep(SQUARE), Profile())
+    search.suggest("a")
+    search.on_trial_result("a", {JUDGED: 0.7, "training_iteration": 3})
+    search.on_trial_result("a", {"training_iteration": 4})
+    search.on_trial_complete("a", last, error)
+    (trial,) = search._ot_study.trials
+    assert (trial.state, trial.value, trial.intermediate_values) == (state, value, {3: 0.7})
 
 
 @pytest.fixture
@@ -167,18 +184,18 @@ def test_a_restarted_search_keeps_finished_cells_and_runs_unfinished_ones(store,
     other_science = dataclasses.replace(declared, version=2)
     record(store, tmp_path, other_science, base | {"a": 0.1, "b": 0.1}, COMPLETE)
 
-    exploration = SearchState(declared, Profile())
+    exploration = CellSearch(declared, Profile())
     plan = exploration.recall(list(store.cells()), "laptop")
     assert list(plan) == [best, stopped, elsewhere, killed, failed]
     assert all(declared.key(cell) == key for key, cell in plan.items())
-    told = {trial.params["a"]: trial for trial in exploration._study.trials}
+    told = {trial.params["a"]: trial for trial in exploration._ot_study.trials if trial.params}
     assert told[0.3].state is TrialState.COMPLETE and told[0.3].value == 0.0
-    assert told[0.9].state is TrialState.PRUNED and told[0.9].intermediate_values == {100: 0.8}
-    assert exploration._study.best_params == {"a": 0.3, "b": 0.6}
+    assert told[0.9].state is TrialState.PRUNED and told[0.9].intermediate_values == dict.fromkeys(range(10), 0.8)
+    assert exploration._ot_study.best_params == {"a": 0.3, "b": 0.6}
 
-    suggested = [exploration.suggest()[0] for _ in range(3)]
+    suggested = [suggestion(exploration, trial)[0] for trial in "abc"]
     assert suggested[:2] == [killed, failed] and suggested[2] not in plan
-    fewer = SearchState(dataclasses.replace(declared, search=dataclasses.replace(declared.search, trials=2)), Profile())
+    fewer = CellSearch(dataclasses.replace(declared, search=dataclasses.replace(declared.search, trials=2)), Profile())
     assert list(fewer.recall(list(store.cells()), "laptop")) == [best, stopped]
 
 

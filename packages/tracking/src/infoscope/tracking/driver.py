@@ -36,7 +36,7 @@ from infoscope.tracking.ui import LOCAL, address
 from infoscope.tracking.watch import Summary, Watch
 
 if TYPE_CHECKING:
-    from infoscope.tracking.search import SearchState
+    from infoscope.tracking.search import CellSearch
 
 log = logging.getLogger(__name__)
 
@@ -141,19 +141,19 @@ def publish_ended(
     return list(published), left
 
 
-def _search(sweep: Sweep, settings: Profile) -> SearchState | None:
+def _search(sweep: Sweep, settings: Profile) -> CellSearch | None:
     if sweep.search is None or sweep.search.space is None:
         return None
-    from infoscope.tracking.search import SearchState  # imports Optuna, which other sweeps do not need
+    from infoscope.tracking.search import CellSearch  # imports Optuna, which other sweeps do not need
 
-    return SearchState(sweep, settings)
+    return CellSearch(sweep, settings)
 
 
 def _missing(
     sweep: Sweep,
     label: str,
     cells: Mapping[str, AnyCell],
-    search: SearchState | None,
+    search: CellSearch | None,
     store: Store,
     folder: Path,
 ) -> tuple[dict[str, AnyCell], Summary]:
@@ -181,7 +181,7 @@ class _Run:
         store: Store,
         folder: Path,
         missing: Mapping[str, AnyCell],
-        search: SearchState | None,
+        search: CellSearch | None,
         summary: Summary,
         screen: Screen,
     ):
@@ -281,7 +281,7 @@ class _Run:
         """Tune's settings of a search."""
         return {
             **self._scheduled(),
-            "search_alg": self.search.searcher(_suggested),
+            "search_alg": self.search,
             "num_samples": self.summary.unfinished,
             "max_concurrent_trials": slots,
         }
@@ -357,11 +357,6 @@ class _Run:
             self.store.client.log_batch(run.info.run_id, tags=tags)
             self.store.end(run.info.run_id, STATUS[ended.outcome])
         return True
-
-
-def _suggested(key: str, cell: AnyCell, name: str) -> dict[str, Any]:
-    """The configuration of a trial that a search suggests."""
-    return {"bundle": Bundle([{key: cell}], {key: name})}
 
 
 def bundled(

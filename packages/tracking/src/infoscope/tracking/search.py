@@ -1,13 +1,12 @@
-"""Search of configurations by Optuna's tree-structured Parzen estimator (Bergstra et al. 2011).
+"""Search of configurations: Ray Tune's `OptunaSearch`, restricted to cells that a sweep can run.
 
 Results are recorded in MLflow only; each search begins by passing the recorded cells to Optuna.
 """
 
 from __future__ import annotations
 
-import logging
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,22 +14,22 @@ import optuna
 from mlflow.entities import Run
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.trial import TrialState
+from ray.tune.search import Searcher
+from ray.tune.search.optuna import OptunaSearch
+from ray.tune.search.sample import Domain
 
 from infoscope.errors import InvalidInput, OutOfRange, WrongShape, WrongType
-from infoscope.tracking.cell_folder import COMPLETE, FAILED, STOPPED
-from infoscope.tracking.checks import entity_name
-from infoscope.tracking.report import JUDGED
-from infoscope.tracking.store import is_finished, labels, values
+from infoscope.tracking.cell_folder import COMPLETE, FAILED
+from infoscope.tracking.report import JUDGED, SEARCH_STEP
+from infoscope.tracking.store import is_finished, labels_of, values
 from infoscope.tracking.sweep import AnyCell, Profile, Sweep, canonical, plain, title, with_values
-from infoscope.tracking.tags import FRACTION, KEY, METRIC, OUTCOME, PROFILE
-
-log = logging.getLogger(__name__)
+from infoscope.tracking.tags import FRACTION, KEY, METRIC, OUTCOME
+from infoscope.tracking.trial import Bundle
 
 _DRAWS = 500  # random configurations tried before a search gives up
-STEPS = 1000  # of a whole trial: Optuna counts progress in steps
 
 
-class SearchState:
+class CellSearch(OptunaSearch):
     """The search of a sweep under one profile. trials: number of configurations; exhausted: no others can be found.
 
     Reproducible given the seed, the cells recorded at its start and the order of results; the first ten configurations
@@ -46,38 +45,41 @@ class SearchState:
                 f"the cells of sweep {sweep.name} must be exactly one set of fixed values, got {len(fixed)}"
             )
         self.fixed: AnyCell = fixed[0]
-        self.space = _distributions(search.space(profile), self.fixed)
+        self.distributions = _distributions(search.space(profile), plain(self.fixed))
         trials = search.trials(profile) if callable(search.trials) else search.trials
         if not (isinstance(trials, int) and trials >= 1):
             raise OutOfRange(f"trials must be a whole number of at least 1, got {trials!r}")
         if search.mode not in ("min", "max"):
             raise InvalidInput(f"mode must be 'min' or 'max', got {search.mode!r}")
-        self.trials = int(min(trials, math.prod(_size(distribution) for distribution in self.space.values())))
+        sizes = [_size(distribution) for distribution in self.distributions.values()]
+        self.trials = int(min(trials, math.prod(sizes)))
         self.exhausted = False
-        self._known: set[str] = set()
-        self._resumed: list[AnyCell] = []
-        self._asked: dict[str, optuna.Trial] = {}
-        self._begin(0)
+        self._suggested: set[str] = set()  # keys
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        super().__init__(self.distributions, metric=JUDGED, mode=search.mode)
+        self._random = optuna.create_study()
+        self._seed_samplers(0)
         self._require_valid()
 
-    def _begin(self, known: int) -> None:
-        """Makes new studies. The number of known cells is part of the seed, so a restart draws others."""
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        seeds = np.random.SeedSequence([self.sweep.search.seed, known]).generate_state(2)
-        direction = "minimize" if self.sweep.search.mode == "min" else "maximize"
-        sampler = optuna.samplers.TPESampler(seed=int(seeds[0]))
-        self._study = optuna.create_study(sampler=sampler, direction=direction)
-        self._random = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=int(seeds[1])))
+    def _seed_samplers(self, recorded: int) -> None:
+        """The number of recorded cells is part of the seed, so a restart draws others."""
+        seeds = np.random.SeedSequence([self.sweep.search.seed, recorded]).generate_state(2)
+        self._ot_study.sampler = optuna.samplers.TPESampler(seed=int(seeds[0]))
+        self._random.sampler = optuna.samplers.RandomSampler(seed=int(seeds[1]))
 
     def _require_valid(self) -> None:
+        reason = None
         for _ in range(_DRAWS):
-            reason = self._rejection(with_values(self.fixed, self._random.ask(self.space).params))
+            reason = self._rejection(with_values(self.fixed, self._draw()))
             if reason is None:
                 return
         raise ValueError(
             f"none of {_DRAWS} configurations drawn from the space of sweep {self.sweep.name} is valid; the last one: "
             f"{reason}"
         )
+
+    def _draw(self) -> dict[str, Any]:
+        return self._random.ask(self.distributions).params
 
     def _rejection(self, cell: AnyCell) -> str | None:
         """Why a cell cannot be run; None if it can."""
@@ -92,139 +94,82 @@ class SearchState:
 
     def recall(self, runs: Iterable[Run], label: str) -> dict[str, AnyCell]:
         """Passes the recorded cells to Optuna; returns the cells of this search by key, finished ones first."""
-        ours = {run.data.tags[KEY]: (run, cell) for run in runs if (cell := self._cell_of(run)) is not None}
-        in_profile = {key: label in labels(run.data.tags.get(PROFILE, "")) for key, (run, _) in ours.items()}
-        order = sorted(ours, key=lambda key: (not in_profile[key], ours[key][0].info.start_time, key))
-        finished = [key for key in order if is_finished(ours[key][0])]
-        begun = [key for key in order if in_profile[key] and key not in set(finished)]
-        kept = finished[: self.trials]
-        resumed = begun[: self.trials - len(kept)]
-        self._begin(len(ours))
-        for key in finished:
-            run, cell = ours[key]
-            metrics = run.data.metrics
-            value = metrics.get(METRIC.format(self.sweep.search.metric), math.nan)
-            state, result, reported = optuna_result(run.data.tags.get(OUTCOME), value, metrics.get(FRACTION, 0.0))
-            parameters = self._searched(cell)
-            self._study.add_trial(
-                optuna.trial.create_trial(
-                    state=state,
-                    value=result,
-                    params=parameters,
-                    distributions=self.space,
-                    intermediate_values=reported,
-                )
-            )
-        self._known = set(finished) | set(resumed)
-        self._resumed = [ours[key][1] for key in resumed]
-        return {key: ours[key][1] for key in [*kept, *resumed]}
+        ours = [run for run in runs if self._has(run)]
+        ours.sort(key=lambda run: (label not in labels_of(run), run.info.start_time, run.data.tags[KEY]))
+        self._seed_samplers(len(ours))
+        finished = [run for run in ours if is_finished(run)]
+        begun = [run for run in ours if not is_finished(run) and label in labels_of(run)]
+        for run in finished:
+            self._suggested.add(run.data.tags[KEY])
+            self._add_result(run)
+        chosen = finished[: self.trials]
+        resumed = begun[: self.trials - len(chosen)]
+        for run in resumed:
+            self._ot_study.enqueue_trial(self._searched(run))
+        return {run.data.tags[KEY]: self._cell_of(run) for run in chosen + resumed}
 
-    def _cell_of(self, run: Run) -> AnyCell | None:
-        """The cell of a run if it is in this search's space, with the same fixed values and version; otherwise None."""
+    def _has(self, run: Run) -> bool:
+        """Whether the cell of a run is in this search's space, with the same fixed values and version."""
         recorded = values(run)
-        if set(recorded) != set(plain(self.fixed)) | set(self.space):
-            return None
-        cell = with_values(self.fixed, {name: recorded[name] for name in self.space})
-        inside = all(_contains(distribution, recorded[name]) for name, distribution in self.space.items())
-        return cell if inside and self.sweep.key(cell) == run.data.tags[KEY] else None
+        if set(recorded) != set(plain(self.fixed)) | set(self.distributions):
+            return False
+        for name, distribution in self.distributions.items():
+            if not _contains(distribution, recorded[name]):
+                return False
+        return self.sweep.key(self._cell_of(run)) == run.data.tags[KEY]
 
-    def _searched(self, cell: AnyCell) -> dict[str, Any]:
-        values = plain(cell)
-        return {name: values[name] for name in self.space}
+    def _searched(self, run: Run) -> dict[str, Any]:
+        recorded = values(run)
+        return {name: recorded[name] for name in self.distributions}
 
-    def suggest(self) -> tuple[str, AnyCell] | None:
-        """The key and cell of the next trial: unfinished, suggested or random; None if there is none."""
-        for trial in self._candidates():
-            cell = with_values(self.fixed, trial.params)
+    def _cell_of(self, run: Run) -> AnyCell:
+        return with_values(self.fixed, self._searched(run))
+
+    def _add_result(self, run: Run) -> None:
+        metrics = run.data.metrics
+        value = metrics.get(METRIC.format(self.sweep.search.metric), math.nan)
+        if run.data.tags.get(OUTCOME) == COMPLETE and math.isfinite(value):
+            self.add_evaluated_point(self._searched(run), value)
+        else:  # ranked by how far it came
+            reports = max(1, round(metrics.get(FRACTION, 0.0) / SEARCH_STEP))
+            self.add_evaluated_point(self._searched(run), None, pruned=True, intermediate_values=[value] * reports)
+
+    def suggest(self, trial_id: str) -> Any:
+        """The configuration of the next trial: unfinished, suggested or random; FINISHED if there is none."""
+        for draw in range(_DRAWS):
+            if draw:
+                self._ot_study.enqueue_trial(self._draw())
+            cell = with_values(self.fixed, super().suggest(trial_id))
             key = self.sweep.key(cell)
-            if key not in self._known and self._rejection(cell) is None:
-                self._known.add(key)
-                self._asked[key] = trial
-                return key, cell
-            self._study.tell(trial, state=TrialState.FAIL)
-        return None
+            if key not in self._suggested and self._rejection(cell) is None:
+                self._suggested.add(key)
+                return {"bundle": Bundle([{key: cell}], {key: title(cell, self.distributions)})}
+            self._ot_study.tell(self._ot_trials.pop(trial_id), state=TrialState.FAIL)
+        self.exhausted = True
+        return self.FINISHED
 
-    def _candidates(self) -> Iterable[optuna.Trial]:
-        if self._resumed:
-            cell = self._resumed.pop(0)
-            self._known.discard(self.sweep.key(cell))
-            self._study.enqueue_trial(self._searched(cell))
-        yield self._study.ask(self.space)
-        for _ in range(_DRAWS):
-            self._study.enqueue_trial(self._random.ask(self.space).params)
-            yield self._study.ask(self.space)
+    def on_trial_result(self, trial_id: str, result: Mapping[str, Any]) -> None:
+        if JUDGED in result:  # a trial may fail before its first metric
+            super().on_trial_result(trial_id, result)
 
-    def conclude(self, key: str, outcome: str, value: float, fraction: float) -> None:
-        """Reports the end of a trial to Optuna: its outcome, last metric and the fraction done."""
-        trial = self._asked.pop(key)
-        state, result, reported = optuna_result(outcome, value, fraction)
-        for step, intermediate in reported.items():
-            trial.report(intermediate, step)
-        self._study.tell(trial, result, state=state)
+    def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
+        """Tells Optuna of a trial; one that was stopped early, or has no finite metric, is ranked by how far it came."""
+        last = result or {}
+        outcomes = [outcome for _, outcome, _ in last.get("ended", ())]  # only the last report of a trial has it
+        is_complete = outcomes == [COMPLETE] and math.isfinite(last.get(JUDGED, math.nan))
+        super().on_trial_complete(trial_id, last if is_complete else None, error or outcomes == [FAILED])
 
-    def searcher(self, config: Callable[[str, AnyCell, str], dict[str, Any]]) -> Any:
-        """A Ray Tune searcher that proposes `config(key, cell, name)` for every suggestion."""
-        from ray.tune.search import Searcher
+    def __reduce__(self) -> tuple:  # Tune pickles its searcher for a restore, which is not used
+        return Searcher, ()
 
-        state, keys = self, dict[str, str]()
-
-        class Suggestions(Searcher):
-            def __reduce__(self) -> tuple:  # Tune pickles its searcher for a restore, which is not used
-                return Searcher, ()
-
-            def set_search_properties(self, metric: str | None, mode: str | None, config: dict, **spec: Any) -> bool:
-                return True
-
-            def suggest(self, trial_id: str) -> Any:
-                suggestion = state.suggest()
-                if suggestion is None:
-                    log.warning("the space of sweep %s has no further configuration to run", state.sweep.name)
-                    state.exhausted = True
-                    return Searcher.FINISHED
-                key, cell = suggestion
-                keys[trial_id] = key
-                return config(key, cell, title(cell, state.space))
-
-            def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
-                state.conclude(keys.pop(trial_id), *last_result(result or {}, error))
-
-            def save(self, checkpoint_path: str) -> None:
-                """Nothing to save: a restart begins from the runs in MLflow."""
-
-        return Suggestions()
+    def save(self, checkpoint_path: str) -> None:
+        """Nothing to save: a restart begins from the runs in MLflow."""
 
 
-def last_result(result: Mapping[str, Any], error: bool) -> tuple[str, float, float]:
-    """The outcome, last metric and fraction done, from Tune's last result of a trial."""
-    outcome = STOPPED
-    if error:
-        outcome = FAILED
-    elif "ended" in result:  # only the last report of a trial has it
-        ((_, outcome, _),) = result["ended"]
-    return outcome, result.get(JUDGED, math.nan), result.get("fraction", 0.0)
-
-
-def optuna_result(outcome: str, value: float, fraction: float) -> tuple[TrialState, float | None, dict[int, float]]:
-    """What is reported to Optuna on a trial: state, value, intermediate values by step.
-
-    A trial that was stopped early is pruned (ranked by progress); without a finite metric it is pruned at the start.
-    """
-    if outcome == FAILED:
-        return TrialState.FAIL, None, {}
-    if not math.isfinite(value):
-        return TrialState.PRUNED, None, {0: math.nan}
-    if outcome == COMPLETE:
-        return TrialState.COMPLETE, value, {}
-    return TrialState.PRUNED, None, {round(STEPS * fraction): value}
-
-
-def _distributions(space: Any, fixed: AnyCell) -> dict[str, BaseDistribution]:
-    from ray.tune.search.optuna import OptunaSearch
-    from ray.tune.search.sample import Domain
-
+def _distributions(space: Any, fixed: Mapping[str, Any]) -> dict[str, BaseDistribution]:
     if not (isinstance(space, Mapping) and space):
         raise OutOfRange(f"the search space must be a dict from names to distributions, not empty, got {space!r}")
-    converted, fixed = {}, plain(fixed)
+    converted = {}
     for name, distribution in space.items():
         if name in fixed:
             raise WrongShape(f"{name} is in the search space and also fixed at {fixed[name]!r}; remove one of them")
@@ -235,7 +180,6 @@ def _distributions(space: Any, fixed: AnyCell) -> dict[str, BaseDistribution]:
                 f"the search space must give a distribution of optuna.distributions or ray.tune for {name} (a fixed "
                 f"value belongs in the sweep's cells), got {distribution!r}"
             )
-        entity_name("the name of a cell's field", name)
         for choice in getattr(distribution, "choices", ()):
             if not isinstance(choice, bool | int | float | str | None):
                 raise WrongType(f"{name} must have numbers, strings, booleans or None as choices, got {choice!r}")

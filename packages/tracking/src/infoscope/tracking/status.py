@@ -86,9 +86,9 @@ def planned(name: str, profile: str, overrides: Mapping[str, str]) -> tuple[str,
     sweep = sweep_named(name)
     label, settings = sweep.profile(profile, overrides)
     if sweep.search and sweep.search.space:
-        from infoscope.tracking.search import SearchState  # imports Optuna, which other sweeps do not need
+        from infoscope.tracking.search import CellSearch  # imports Optuna, which other sweeps do not need
 
-        return label, None, SearchState(sweep, settings).trials
+        return label, None, CellSearch(sweep, settings).trials
     keys = set(sweep.plan(settings))
     return label, keys, len(keys)
 
