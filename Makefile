@@ -38,7 +38,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies docs-results export-model golden help measure promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report site test test-system test-slow test-gpu bench infra-secrets ui clean
+.PHONY: check-dependencies docs-results golden help measure promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report site test test-system test-slow test-gpu bench infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -125,9 +125,6 @@ golden: $(READY) ## compare the tables in runs/tables with those of tests/golden
 
 bench: $(READY) ## measure the speed ratios against straightforward baselines, in one run
 	@$(PYTHON) -m pytest -m bench -s tests/benchmarks
-
-export-model: $(READY) ## export a logged model as a program that runs without infoscope (ARGS="RUN_ID --model NAME")
-	@$(INFOSCOPE) export
 
 promote: $(READY) ## register a logged model as NAME@ALIAS, with a model card (ARGS="RUN_ID --alias champion")
 	@$(INFOSCOPE) promote

@@ -62,7 +62,6 @@ TASKS = {
                ["screen", "--data", "a.csv", "--groups", "g", "--target", "$(z)"]),
     "ui": (["PORT=5001"], ["ui", "--port", "5001"]),
     "promote": ([], ["promote"]),
-    "export-model": ([], ["export"]),
     "docs-results": ([], ["docs-results"]),
 }  # fmt: skip
 

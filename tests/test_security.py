@@ -60,7 +60,7 @@ ONLY_IN = {
     "pickle.loads": "dispatch.py",  # of what the driver itself pickled, which Ray carries in a pickle of its own
     "exec": "documents.py",  # the code of our own pages, which draws their figures
     "compile": "documents.py",
-    "torch.export.load": "serving.py",  # the program that lies beside it, and its docstring says so
+    "torch.export.load": None,
     "mlflow.pytorch.load_model": None,
     "mlflow.pyfunc.load_model": None,
 }

@@ -1,10 +1,7 @@
-"""Logged models: what loading one may execute, and programs that are served without infoscope."""
+"""Logged models: what loading one may execute, and what plain MLflow makes of them."""
 
 import json
-import os
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,13 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from infoscope.__main__ import main
 from infoscope.data import sentences
 from infoscope.estimators import make_critic
 from infoscope.models import VAE, LatentSpec, SequenceClassifier, small_encoder
 from infoscope.models.domain import MODELS
 from infoscope.tracking import load_model
-from infoscope.tracking.export import program, rows
 from infoscope.tracking.publishing import publish
 from infoscope.tracking.store import Store
 from infoscope.tracking.weights import limit_allocations, write_model
@@ -162,99 +157,11 @@ def case(name):
     return MODELS[name](**DOMAIN, generator=generator()), {"x": image}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_program_gives_what_the_module_gives(name):
-    """At numbers of rows at which it was not traced."""
-    module, example = case(name)
-    module.eval()
-    exported = program(module, example).module()
-    for n in (1, 17, 1200 if name in ("separable", "text") else 40):
-        given = {
-            name: values + torch.randn(values.shape, generator=generator(n)) if name in "xy" else values
-            for name, values in rows(example, n).items()
-        }
-        with torch.no_grad():
-            torch.testing.assert_close(exported(**given), module(**given), rtol=1e-4, atol=1e-5)
-
-
-def test_a_program_of_texts_takes_any_length():
-    module, example = case("text")
-    exported = program(module.eval(), example).module()
-    longer = module.encoder.tokenize(["longer " * 30])
-    assert longer["input_ids"].shape[1] > example["input_ids"].shape[1] + 10
-    with torch.no_grad():
-        torch.testing.assert_close(exported(**longer), module(**longer), rtol=1e-4, atol=1e-5)
-
-
-class Moody(torch.nn.Module):
-    def forward(self, x):
-        return x if x.sum() > 0 else -x
-
-
-class Random(torch.nn.Module):
-    def forward(self, x):
-        return x + torch.rand_like(x)
-
-
-@pytest.mark.parametrize(("module", "words"), [(Moody(), "export a Moody: "), (Random(), "exported Random differs")])
-def test_a_module_that_cannot_be_exported_is_refused(module, words):
-    with pytest.raises(ValueError, match=words):
-        program(module, {"x": np.ones((2, 3), np.float32)})
-
-
-SERVED = """
-import sys
-sys.modules["infoscope"] = None  # an import of it fails
-import mlflow, numpy, torch
-given = dict(numpy.load("given.npz"))
-served = mlflow.pyfunc.load_model(sys.argv[1])
-assert {column.name for column in served.metadata.signature.inputs} == {"x", "y"}
-assert served.input_example is not None
-alone = torch.export.load(sys.argv[2]).module()
-with torch.no_grad():
-    numpy.savez("got.npz", served=served.predict(given), alone=alone(**{k: torch.tensor(v) for k, v in given.items()}))
-"""
-
-
-@pytest.mark.system
-def test_an_exported_model_is_served_without_infoscope(own_folder, capsys):
-    """From the command to a process in which infoscope cannot be imported; the run's own model stays the only one."""
-    store, record = Store.open("demo", create=True), begun(own_folder, "cell", {"a": 1})
-    critic = make_critic("joint", 3, 2, depth=1, width=4, generator=generator(2))
-    write_model(critic, {"x": np.ones((1, 3), np.float32), "y": np.ones((1, 2), np.float32)},
-                record.model("critic"))  # fmt: skip
-    record.append({"model": "critic", "owner": "cell"})
-    record.end("complete")
-    run_id = publish(record, store)
-    assert main(["export", run_id]) == 0
-    address = capsys.readouterr().out.strip()
-    assert address == f"runs:/{run_id}/programs/critic"
-    given = {"x": np.eye(6, 3, dtype=np.float32), "y": np.ones((4, 2), np.float32)}
-    np.savez("given.npz", **given)
-    path = store.client.download_artifacts(run_id, "programs/critic/artifacts/program.pt2", str(own_folder))
-    environment = os.environ | {"MLFLOW_TRACKING_URI": store.uri, "MLFLOW_DISABLE_TELEMETRY": "true"}
-    command = [sys.executable, "-c", SERVED, address, path]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
-    assert done.returncode == 0, done.stderr
-    with np.load("got.npz") as got, torch.no_grad():
-        expected = load_model(run_id)(*map(torch.as_tensor, given.values())).numpy()
-        for name in ("served", "alone"):
-            np.testing.assert_allclose(got[name], expected, rtol=1e-4, atol=1e-6)
-    assert expected.shape == (6, 4)
-
-
-def test_a_failed_export_ends_the_command_with_a_sentence(own_folder, capsys):
-    store = Store.open("demo", create=True)
-    for run_id in (store.client.create_run(store.experiment_id).info.run_id, "../../etc"):
-        assert main(["export", run_id]) == 2 and len(capsys.readouterr().err.strip().splitlines()) == 1
-
-
-def test_loading_and_export_without_runs_create_no_store(tmp_path, monkeypatch, capsys):
+def test_loading_without_runs_creates_no_store(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     with pytest.raises(LookupError, match="no store of runs"):
         load_model("0" * 32)
-    assert main(["export", "0" * 32]) == 2 and "no store of runs" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -130,7 +130,7 @@ def test_a_bad_search_is_refused_before_anything_starts(space, settings, words):
         CellSearch(sweep(space, **settings), Profile())
 
 
-OUTCOMES = [  # the last result, whether Tune saw an error, Optuna's state and value (of pruned ones the last it was told)
+OUTCOMES = [  # the last result, whether Tune saw an error, Optuna's state and value (pruned: the last reported)
     ({"ended": (("key", COMPLETE, ""),), JUDGED: 0.5}, False, TrialState.COMPLETE, 0.5),
     ({"ended": (("key", FAILED, "why"),), JUDGED: 0.5}, False, TrialState.FAIL, None),
     ({"ended": (("key", COMPLETE, ""),), JUDGED: math.nan}, False, TrialState.PRUNED, 0.7),

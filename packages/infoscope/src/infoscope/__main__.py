@@ -140,8 +140,6 @@ def own_commands() -> dict[str, click.Command]:
             option("name", help="name of the registered model (default: SWEEP-MODEL)"),
             option("package", is_flag=True, help="make this reader the one that estimate uses"),
         ], "register a logged model under an alias, with a model card"),
-        command("export", f"{cli}:export_model", [run, model],
-                "export a logged model as a program that runs without infoscope"),
         command("ui", _ui, [option("port", type=click.IntRange(1, 65535), default=5000, help="(default: 5000)")],
                 "open the MLflow UI on the runs, on this machine only"),
     ]  # fmt: skip

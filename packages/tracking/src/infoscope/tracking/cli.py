@@ -186,13 +186,6 @@ def promote_model(given: SimpleNamespace) -> None:
         print(importlib.import_module("analysis.packaged_reader").package(given.run))
 
 
-def export_model(given: SimpleNamespace) -> None:
-    """Exports a model of a run as a program, and prints its address."""
-    from infoscope.tracking.export import export
-
-    print(export(given.run, given.model))
-
-
 def serve_ui(port: int) -> int:
     """Serves the MLflow UI on the runs of the working folder until Ctrl-C, at the loopback address only.
 

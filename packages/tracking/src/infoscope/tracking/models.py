@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib
 import importlib.metadata
 import json
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,11 @@ from mlflow.entities import LoggedModel, LoggedModelOutput, Metric, Run
 
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.environment import variables
-from infoscope.tracking.store import Store, connect, pages, tracking_uri
+from infoscope.tracking.store import Store, connect, tracking_uri
 from infoscope.tracking.tags import SYSTEM
 from infoscope.tracking.weights import EXAMPLE, OUTPUT, predict, read_model
 
 FLAVOR = "infoscope"
-_DIGEST = "infoscope.digest"  # tag of a model with the digest of its files, by which a later attempt finds it
 
 
 def load_model(run_or_uri: str, name: str | None = None) -> Any:
@@ -117,47 +115,31 @@ def logged_model(run_id: str, name: str | None = None) -> LoggedModel:
 
 
 def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:
-    """Logs a folder of `write_model` as an MLflow model. A repeated call completes an interrupted one."""
-    client, digest = store.client, _digest(folder)
-    known = [model for model in models_of_run(run_id, store) if model.name == name]
-    same = [model for model in known if model.tags.get(_DIGEST) == digest]
-    ready = [model for model in same if is_ready(model)]
-    model = (ready or same or [None])[0]
-    if model is None:
-        model = client.create_logged_model(
-            store.experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR, tags={_DIGEST: digest}
-        )
-    if not ready:
-        with tempfile.TemporaryDirectory() as scratch:
-            path = Path(scratch) / "model"
-            _save_flavor(path, model, run_id, folder)
-            client.log_model_artifacts(model.model_id, str(path))
-    run = store.client.get_run(run_id)
+    """Logs a folder of `write_model` as an MLflow model of a run, and adds the metrics of the run to it.
+
+    A repeated call completes an interrupted one.
+    """
+    client = store.client
+    for model in models_of_run(run_id, store):
+        if model.name == name and is_ready(model):
+            link(model.model_id, client.get_run(run_id), store)
+            return
+        if model.name == name:
+            client.delete_logged_model(model.model_id)
+    model = client.create_logged_model(store.experiment_id, name=name, source_run_id=run_id, model_type=FLAVOR)
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "model"
+        _save_flavor(path, model, run_id, folder)
+        client.log_model_artifacts(model.model_id, str(path))
+    run = client.get_run(run_id)
     link(model.model_id, run, store)
-    if not ready:
-        _copy_metrics(model.model_id, run, store)
-        client.finalize_logged_model(model.model_id, "READY")
-    discard([other for other in known if other.model_id != model.model_id], store)
+    _copy_metrics(model.model_id, run, store)
+    client.finalize_logged_model(model.model_id, "READY")
 
 
-def models_of_run(run_id: str, store: Store) -> list[Any]:
-    """The models that a run has begun to log, complete or not, the newest first."""
-    found = search(f"source_run_id = '{run_id}'", store)
-    return sorted(found, key=lambda model: model.creation_timestamp, reverse=True)
-
-
-def search(query: str, store: Store) -> Iterator[Any]:
-    """The models of an experiment that match an MLflow filter."""
-    ids, client = [store.experiment_id], store.client
-    return pages(lambda token: client.search_logged_models(ids, query, max_results=100, page_token=token))
-
-
-def discard(models: Iterable[Any], store: Store) -> int:
-    """Deletes the incomplete ones among models of ours; returns their number."""
-    unfinished = [model for model in models if model.model_type == FLAVOR and not is_ready(model)]
-    for model in unfinished:
-        store.client.delete_logged_model(model.model_id)
-    return len(unfinished)
+def models_of_run(run_id: str, store: Store) -> list[LoggedModel]:
+    """The models that a run has begun to log, complete or not."""
+    return store.client.search_logged_models([store.experiment_id], f"source_run_id = '{run_id}'", max_results=100)
 
 
 def link(model_id: str, run: Run, store: Store) -> None:
@@ -186,14 +168,6 @@ def _measured_on(metric: str, run: Any) -> dict[str, str]:
         if len(known) > 1 and (matching := [one for one in known if any(tag.value == context for tag in one.tags)]):
             known = matching
     return {"dataset_name": known[0].dataset.name, "dataset_digest": known[0].dataset.digest} if len(known) == 1 else {}
-
-
-def _digest(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(folder)} {content}\n".encode())
-    return digest.hexdigest()
 
 
 def _save_flavor(target: Path, model: LoggedModel, run_id: str, source: Path) -> None:
