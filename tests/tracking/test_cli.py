@@ -43,7 +43,6 @@ ANSWERS = {  # words -> exit status, a part of the answer
     "table tables": (2, "table must be"),
     "status --set seeds": (2, "name=value"),
     "sync --record": (2, "'--records'"),
-    "export": (2, "'RUN'"),
     "runs-save": (2, "'EXPERIMENTS"),
     "runs-load --tables x": (2, "`infoscope runs-load"),
     "ui --port 0": (2, "'--port'"),

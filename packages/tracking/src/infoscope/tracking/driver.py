@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +78,9 @@ def run(
             if summary.unfinished:
                 recorded = f", {summary.skipped} of them already recorded" if summary.skipped else ""
                 screen.say(f"{sweep.name} ({label}): {summary.cells} cells{recorded}; {where(store)}")
+                plan = _Plan(sweep, settings, missing, search, summary)
                 with cluster.terminate_as_interrupt():
-                    _Run(sweep, label, settings, store, folder, missing, search, summary, screen).run(gpus_per_pack)
+                    _Run(plan, store, folder, screen).run(gpus_per_pack)
                 gather_statistics(store.uri)
     summary.seconds = time.perf_counter() - began
     return summary
@@ -170,25 +172,25 @@ def _missing(
     return missing, Summary(sweep.name, label, total, len(cells) - len(missing), unsent=unsent)
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be run. missing: the cells that are not recorded, by key; a search suggests them instead."""
+
+    sweep: Sweep
+    settings: Profile
+    missing: Mapping[str, AnyCell]
+    search: CellSearch | None
+    summary: Summary
+
+
 class _Run:
     """One run of the missing cells, in MLflow the parent of their runs."""
 
-    def __init__(
-        self,
-        sweep: Sweep,
-        label: str,
-        settings: Profile,
-        store: Store,
-        folder: Path,
-        missing: Mapping[str, AnyCell],
-        search: CellSearch | None,
-        summary: Summary,
-        screen: Screen,
-    ):
-        self.sweep, self.settings, self.store, self.folder = sweep, settings, store, folder
-        self.missing, self.search, self.summary, self.screen = missing, search, summary, screen
-        self.tags = {**code_tags(), **own_tag(), PROFILE: label, VERSION: str(sweep.version)}
-        self.watch = Watch(summary, screen, self._settle)
+    def __init__(self, plan: _Plan, store: Store, folder: Path, screen: Screen):
+        self.plan, self.sweep, self.search, self.summary = plan, plan.sweep, plan.search, plan.summary
+        self.store, self.folder, self.screen = store, folder, screen
+        self.tags = {**code_tags(), **own_tag(), PROFILE: plan.summary.profile, VERSION: str(plan.sweep.version)}
+        self.watch = Watch(plan.summary, screen, self._settle)
         self.parent = ""
 
     def run(self, gpus_per_pack: float | None) -> None:
@@ -229,7 +231,7 @@ class _Run:
         note = notes.parent_note(
             self.sweep.about, command, summary.unfinished, summary.skipped, experiment, self.parent
         )
-        client.log_batch(self.parent, params=parameters(dict(self.settings)), tags=[RunTag(MLFLOW_RUN_NOTE, note)])
+        client.log_batch(self.parent, params=parameters(dict(self.plan.settings)), tags=[RunTag(MLFLOW_RUN_NOTE, note)])
 
     def _fit(self, cpus: int, gpus: int, share: float) -> None:
         """Runs the trials on Ray Tune. share: GPUs of a trial."""
@@ -304,12 +306,12 @@ class _Run:
 
     def _bundles(self, device: str, slots: int) -> list[Bundle]:
         """The missing cells in packs, as many of them in a trial as there are too many for one each."""
-        packs = self.sweep.packs(self.missing, "gpu" if device == "cuda" else "cpu")
+        packs = self.sweep.packs(self.plan.missing, "gpu" if device == "cuda" else "cpu")
         most = TRIALS_PER_SLOT * slots
         if self.sweep.search:  # the scheduler stops each pack by itself
             most = len(packs)
         groups = bundled(packs, [self.sweep.pack_cost(pack) for pack in packs], most)
-        titles = names(self.missing)
+        titles = names(self.plan.missing)
         return [Bundle(group, titles) for group in groups]
 
     def _close_parent(self) -> None:

@@ -30,7 +30,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
 from infoscope.errors import InvalidInput, StoreUnreachable
 from infoscope.tracking.cell_folder import COMPLETE, STOPPED
-from infoscope.tracking.checks import COLUMNS, first_line
+from infoscope.tracking.checks import first_line
 from infoscope.tracking.environment import variables
 from infoscope.tracking.home import home, made_home
 from infoscope.tracking.tags import (
@@ -40,7 +40,6 @@ from infoscope.tracking.tags import (
     CURVES,
     DRIVER,
     KEY,
-    LOADED_FROM,
     OUTCOME,
     PROFILE,
     SYSTEM,
@@ -348,7 +347,7 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
     """The cells of an experiment, one row each (see `by_key`).
 
     Columns: run_id, key, profile (all, joined by "; "), version, outcome, status, start (UTC), seconds (first start to
-    end), tags (a dict), then fields and metrics (None where missing). Repeated names become cell.NAME and metric.NAME.
+    end), tags (a dict), then fields and metrics (None where missing).
 
     finished: only completed cells. Raises LookupError when the experiment does not exist or has no such runs.
     """
@@ -370,11 +369,10 @@ def require_under(runs: Sequence[Run], experiment: str, profile: str | None) -> 
     """The runs with this label; LookupError if there are none, with the existing labels."""
     chosen = with_label(runs, profile)
     if not chosen:
-        known = " or ".join(
-            f"PROFILE={shlex.quote(name)}" for name in sorted({one for run in runs for one in labels_of(run)})
-        )
+        known = sorted({label for run in runs for label in labels_of(run)})
         where = f" under profile {profile!r}" if profile else ""
-        advice = f"there are some with {known}" if known else f"run `make sweep-{experiment}` first"
+        others = " or ".join(f"PROFILE={shlex.quote(label)}" for label in known)
+        advice = f"there are some with {others}" if known else f"run `make sweep-{experiment}` first"
         raise LookupError(f"there are no finished runs of {experiment!r}{where}; {advice}")
     return chosen
 
@@ -408,35 +406,15 @@ def _plain(value: Any) -> bool:
     return all(isinstance(part, bool | int | float | str | None) for part in parts)
 
 
-def frame_of(chosen: Sequence[Run]) -> pd.DataFrame:
-    """A table with one row per run; fields and metrics get names that are unlike those of other columns."""
-    cells = [values(run) for run in chosen]
-    taken = set(COLUMNS)
-    measured = [constants(run) | _metrics(run) for run in chosen]
-    fields = _columns("cell", dict.fromkeys(name for cell in cells for name in cell), taken)
-    metrics = _columns("metric", dict.fromkeys(name for found in measured for name in found), taken)
-    rows = [
-        _row(run)
-        | {fields[name]: value for name, value in cell.items()}
-        | {metrics[name]: value for name, value in found.items()}
-        for run, cell, found in zip(chosen, cells, measured, strict=True)
-    ]
+def frame_of(runs: Sequence[Run]) -> pd.DataFrame:
+    """A table with one row per run: columns of every run, the fields of its cell, its constants and metrics."""
+    rows = [_row(run) | values(run) | constants(run) | _metrics(run) for run in runs]
     frame = pd.DataFrame(rows)
-    for column in fields.values():
-        if frame[column].isna().any():  # a field that only some cells have: keep its type
-            frame[column] = pd.Series([row.get(column) for row in rows], dtype=object)
+    fields = {name for run in runs for name in values(run)}
+    for name in fields:
+        if frame[name].isna().any():  # a field that only some cells have: keep its type
+            frame[name] = pd.Series([row.get(name) for row in rows], dtype=object)
     return frame
-
-
-def _columns(kind: str, names: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """A column name for each name, with the prefix `kind` if it is in `taken`, to which all are added."""
-    columns = {}
-    for name in names:
-        columns[name] = name
-        while columns[name] in taken:
-            columns[name] = f"{kind}.{columns[name]}"
-        taken.add(columns[name])
-    return columns
 
 
 def _row(run: Run) -> dict[str, Any]:
@@ -496,12 +474,15 @@ def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
 
 
 def _artifact(run_id: str, kind: str, file: str, read: Callable[[str], Content]) -> Content:
-    client, what = connect(tracking_uri()), f"{kind} {file.rpartition('.')[0]!r}"
+    client = connect(tracking_uri())
     with tempfile.TemporaryDirectory() as folder:
         try:
             path = client.download_artifacts(run_id, file, folder)
         except (MlflowException, FileNotFoundError) as error:
-            raise LookupError(f"run {run_id} has no {what}{_because(run_id, error)}") from None
+            raise LookupError(
+                f"run {run_id} has no {kind} {Path(file).stem!r}, as all runs that were loaded from a file: "
+                f"{first_line(error)}"
+            ) from None
         try:
             return read(path)
         except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:  # pyarrow's, too
@@ -518,15 +499,6 @@ def curve(run_id: str, name: str) -> pd.Series:
     client = connect(tracking_uri())
     points = newest(client.get_metric_history(run_id, CURVES + name) or client.get_metric_history(run_id, name))
     return pd.Series({step: point.value for step, point in points.items()}, name=name, dtype=float).rename_axis("step")
-
-
-def _because(run_id: str, error: Exception) -> str:
-    """The end of a message: why a run has no such artifact."""
-    with contextlib.suppress(MlflowException):
-        run = connect(tracking_uri()).get_run(run_id)
-        if file := run.data.tags.get(LOADED_FROM):
-            return f", because it was loaded from {file.rpartition(' ')[0]}, which has no tables and arrays"
-    return f": {first_line(error)}"
 
 
 def parents(experiment: str, profile: str | None = None) -> list[Run]:

@@ -133,11 +133,15 @@ def run_pack(
     except Exception as error:
         for key in folders.keys() - report.errors.keys():
             report.fail(folders[key], error)
-    for key, folder in folders.items():
-        error = report.errors.get(key, "")
-        folder.end(FAILED if error else COMPLETE, error)
+    _end(folders.values(), report.errors)
     checkpoint.discard()
     return report.judged
+
+
+def _end(folders: Iterable[CellFolder], errors: Mapping[str, str]) -> None:
+    for folder in folders:
+        error = errors.get(folder.key, "")
+        folder.end(FAILED if error else COMPLETE, error)
 
 
 def _begin(folder: CellFolder, cell: AnyCell, name: str, job: Job) -> int:
