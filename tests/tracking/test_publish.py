@@ -197,6 +197,18 @@ def test_a_store_that_is_away_loses_nothing(tmp_path, store, monkeypatch):
     assert not left and [history(store, run_id) for run_id in published.values()] == [[(0, 1.0)]] * 2
 
 
+def test_a_cell_may_come_before_the_owner_of_its_model(tmp_path, store):
+    """Folders come in the order of their keys."""
+    sharer, owner = begun(tmp_path, "a"), begun(tmp_path, "b")
+    critic_in(owner)
+    critic_in(sharer, "b")
+    for folder in (sharer, owner):
+        folder.end("complete")
+    published, left = publish_all([sharer, owner], store)
+    assert set(published) == {sharer, owner} and not left
+    assert load_model(published[sharer]).config == load_model(published[owner]).config
+
+
 def test_a_model_is_sent_for_those_that_share_it_though_its_owner_fails(tmp_path, store):
     owner, sharer = begun(tmp_path, "owner"), begun(tmp_path, "sharer")
     critic_in(owner)

@@ -123,17 +123,23 @@ def publish_all(
 ) -> tuple[dict[CellFolder, str], dict[CellFolder, Exception]]:
     """Publishes several cells: the ids of their runs, and the errors of those that are not in MLflow yet.
 
-    After a store has not answered, the rest is not tried.
+    After a store has not answered, the rest is not tried. A cell that shares the model of a later one is tried again.
     """
+    queue = list(folders)
     published: dict[CellFolder, str] = {}
     left: dict[CellFolder, Exception] = {}
     away: MlflowException | None = None
-    for folder in folders:
+    for folder in queue:
         if away is not None:
             left[folder] = away
             continue
         try:
             published[folder] = publish(folder, store, parent)
+            left.pop(folder, None)
+        except LookupError as error:
+            if folder not in left:
+                queue.append(folder)
+            left[folder] = error
         except MlflowException as error:
             left[folder] = error
             if not store.answers():
