@@ -55,7 +55,7 @@ def test_a_cell_that_fails_on_its_own_leaves_the_others(store, worked, tmp_path)
     end = worked(trial)[-1]
     error = "ArithmeticError: no result"
     assert outcomes() == {"one": ("complete", None), "two": ("failed", error)}
-    assert end == {"fraction": 1.0, "ended": (("one", "complete", ""), ("two", "failed", error))}
+    assert end == {"fraction": 1.0, "ended": (("one", "complete", ""), ("two", "failed", error)), "unsent": ()}
     ((key, trace),) = traces(store, tmp_path).items()
     assert key == "two" and "ArithmeticError" in trace
     assert cell_folders(tmp_path / "cells") == []

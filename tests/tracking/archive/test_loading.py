@@ -14,8 +14,9 @@ from infoscope.tracking.archive.format import read_archive
 from infoscope.tracking.archive.loading import load
 from infoscope.tracking.archive.saving import save
 from infoscope.tracking.driver import SweepBusy
+from infoscope.tracking.recorded import constants
 from infoscope.tracking.status import status
-from infoscope.tracking.store import Store, constants
+from infoscope.tracking.store import Store
 from infoscope.tracking.sync import sync
 from infoscope.tracking.tags import KEY, LOADED_FROM, LOADED_RUN, PROFILE
 from tests.refusals import refused

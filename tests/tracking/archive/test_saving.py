@@ -9,7 +9,7 @@ from mlflow.entities import Metric
 from infoscope.tracking import notes
 from infoscope.tracking.archive.format import read_archive
 from infoscope.tracking.archive.saving import save
-from infoscope.tracking.store import CURVES
+from infoscope.tracking.tags import CURVES
 from tests.refusals import refused
 from tests.tracking.archive.conftest import FOLDER, HOST, SWEEP, USER, make
 

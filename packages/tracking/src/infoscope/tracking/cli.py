@@ -31,9 +31,10 @@ from infoscope.tracking.cell_folder import COMPLETE, STOPPED
 from infoscope.tracking.checks import plain_name, without_password
 from infoscope.tracking.driver import run
 from infoscope.tracking.home import outbox
+from infoscope.tracking.recorded import runs
 from infoscope.tracking.registry import module_of
 from infoscope.tracking.status import lines, status
-from infoscope.tracking.store import gather_statistics, plain_cell, runs, tracking_uri
+from infoscope.tracking.store import gather_statistics, plain_cell, tracking_uri
 from infoscope.tracking.sweep import AnyCell, Sweep, plain, varying
 from infoscope.tracking.sync import sync
 from infoscope.tracking.tags import CELL, FRACTION, METRIC
@@ -104,8 +105,8 @@ def describe(summary: Summary) -> str:
     if summary.unsent:
         where = outbox() / summary.sweep
         lines.append(
-            f"{len(summary.unsent)} cells are in {where} but not in MLflow yet: the same command or `make sweep-sync` "
-            "sends them"
+            f"{len(summary.unsent)} cells are not in MLflow yet, but in {where} of the machine that computed them: the "
+            "same command or `make sweep-sync` sends them from there"
         )
     return "\n".join(lines)
 

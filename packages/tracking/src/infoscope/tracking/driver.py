@@ -32,7 +32,7 @@ from infoscope.tracking.screen import Screen
 from infoscope.tracking.store import Store, by_key, describe, gather_statistics, is_finished
 from infoscope.tracking.sweep import AnyCell, Profile, Sweep, names
 from infoscope.tracking.tags import CELLS, DRIVER, ERROR, OUTCOME, PARENT, PROFILE, RUN_NAME, VERSION
-from infoscope.tracking.trial import Bundle, Ended, Job, run_bundle
+from infoscope.tracking.trial import MAX_ATTEMPTS, Bundle, Ended, Job, run_bundle
 from infoscope.tracking.ui import LOCAL, address
 from infoscope.tracking.watch import Summary, Watch
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TRIALS_PER_SLOT = 50  # a trial of Tune costs about 0.1 s; where there are more packs, several share one
-MAX_FAILURES = 4  # of the workers of a trial, after which its other cells have failed
 
 
 class SweepBusy(Unavailable):
@@ -249,9 +248,11 @@ class _Run:
             run_bundle(config["bundle"], job, tune.report)
 
         if self.search:
-            space, trials = {}, self._searched(slots)
+            space, trials, packs = {}, self._searched(slots), 1
         else:
-            space, trials = {"bundle": tune.grid_search(self._bundles(device, slots))}, self._scheduled()
+            bundles = self._bundles(device, slots)
+            space, trials = {"bundle": tune.grid_search(bundles)}, self._scheduled()
+            packs = max(len(bundle.packs) for bundle in bundles)
         storage = home() / "ray" / self.sweep.name
         tuner = tune.Tuner(
             tune.with_resources(trainable, tune.PlacementGroupFactory([needed])),
@@ -259,7 +260,7 @@ class _Run:
             tune_config=tune.TuneConfig(
                 reuse_actors=True, trial_dirname_creator=lambda trial: trial.trial_id, **trials
             ),
-            run_config=self._run_config(storage),
+            run_config=self._run_config(storage, packs),
         )
         kind = f"{gpus} GPUs" if gpus else "no GPU"
         self.screen.say(
@@ -288,7 +289,8 @@ class _Run:
             "max_concurrent_trials": slots,
         }
 
-    def _run_config(self, storage: Path) -> Any:
+    def _run_config(self, storage: Path, packs: int) -> Any:
+        """packs: the largest number in a trial; each may end its worker some times, and be no fault of the others."""
         from ray import tune
 
         # it would print a traceback for each snapshot that does not fit on a full disk
@@ -297,7 +299,7 @@ class _Run:
             name=f"{self.sweep.name}-{int(time.time())}",
             storage_path=str(storage),
             callbacks=[self.watch.callback()],
-            failure_config=tune.FailureConfig(max_failures=MAX_FAILURES),
+            failure_config=tune.FailureConfig(max_failures=MAX_ATTEMPTS * packs + 2),
             verbose=0,
         )
 
@@ -320,8 +322,9 @@ class _Run:
             for ended in self.watch.unsettled.values():
                 self._settle(ended, is_final=True)
             folders = cell_folders(self.folder)
-            _, left = publish_ended(self.store, folders)
-            self.summary.unsent = {folder.key for folder in left}
+            published, left = publish_ended(self.store, folders)
+            self.summary.unsent -= {folder.key for folder in published}
+            self.summary.unsent |= {folder.key for folder in left}
             for run in list(self.store.cells("attributes.status = 'RUNNING'")):
                 if run.data.tags.get(PARENT) == self.parent:
                     self.store.end(run.info.run_id, "KILLED")

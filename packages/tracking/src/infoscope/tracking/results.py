@@ -21,16 +21,8 @@ from infoscope.tracking import notes
 from infoscope.tracking.cell_folder import milliseconds, storable
 from infoscope.tracking.checks import clipped, first_line, metric_name, require_free_name, storable_text
 from infoscope.tracking.models import newest_model
-from infoscope.tracking.store import (
-    Store,
-    connect,
-    describe,
-    parents,
-    reached,
-    refused,
-    tracking_uri,
-    values,
-)
+from infoscope.tracking.recorded import parents
+from infoscope.tracking.store import Store, connect, describe, reached, refused, tracking_uri, values
 from infoscope.tracking.tags import CELL, PARENT
 
 FOLDER = "analysis"

@@ -12,20 +12,16 @@ import shlex
 import sqlite3
 import subprocess
 import sys
-import tempfile
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-import pandas as pd
 from filelock import FileLock
-from mlflow.entities import DatasetInput, Metric, Run
+from mlflow.entities import DatasetInput, Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+from mlflow.utils import get_results_from_paginated_fn
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 
 from infoscope.errors import InvalidInput, StoreUnreachable
@@ -35,20 +31,16 @@ from infoscope.tracking.environment import variables
 from infoscope.tracking.home import home, made_home
 from infoscope.tracking.tags import (
     CELL,
-    CELLS,
-    CONSTANTS,
-    CURVES,
     DRIVER,
     KEY,
     OUTCOME,
     PROFILE,
-    SYSTEM,
-    VERSION,
 )
 
 log = logging.getLogger(__name__)
 
 CONTACT_SECONDS = 15  # time limit of the first request of a command, and of updates of running cells
+PAGE = 1000  # results of a request
 # MLflow tries a request again for about a minute while a server is away
 _REQUESTS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "30", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "5"}
 _IMPATIENT = {"MLFLOW_HTTP_REQUEST_TIMEOUT": str(CONTACT_SECONDS), "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0"}
@@ -129,11 +121,13 @@ class Store:
         """The names of experiments; running: only those with open runs. Raises StoreUnreachable."""
         with reached():
             client = _prepared(tracking_uri(), create=False)
-            found = pages(lambda token: client.search_experiments(page_token=token)) if client else ()
-            names = {experiment.experiment_id: experiment.name for experiment in found}
+            if client is None:
+                return []
+            experiments = all_pages(lambda most, token: client.search_experiments(max_results=most, page_token=token))
+            names = {experiment.experiment_id: experiment.name for experiment in experiments}
             if running and names:
                 ids, query = list(names), f"attributes.status = 'RUNNING' and tags.`{DRIVER}` != ''"
-                runs = pages(lambda token: client.search_runs(ids, query, max_results=1000, page_token=token))
+                runs = all_pages(lambda most, token: client.search_runs(ids, query, max_results=most, page_token=token))
                 names = {run.info.experiment_id: names[run.info.experiment_id] for run in runs}
             return list(names.values())
 
@@ -156,19 +150,19 @@ class Store:
             else:
                 yield run
 
-    def search(self, query: str) -> Iterator[Run]:
-        """The runs that match an MLflow filter, a thousand per request."""
+    def search(self, query: str) -> list[Run]:
+        """The runs that match an MLflow filter."""
 
-        def page(token: str | None) -> Any:
-            collecting = gc.isenabled()
-            gc.disable()  # garbage collection would take two thirds of the time
-            try:
-                return self.client.search_runs([self.experiment_id], query, max_results=1000, page_token=token)
-            finally:
-                if collecting:
-                    gc.enable()
+        def page(most: int, token: str | None) -> Any:
+            return self.client.search_runs([self.experiment_id], query, max_results=most, page_token=token)
 
-        return pages(page)
+        collecting = gc.isenabled()
+        gc.disable()  # garbage collection would take two thirds of the time
+        try:
+            return all_pages(page)
+        finally:
+            if collecting:
+                gc.enable()
 
     def run(self, run_id: str | None) -> Run | None:
         """A run by its id; None if there is none or it is deleted."""
@@ -231,15 +225,9 @@ def refused(error: MlflowException) -> bool:
     return error.error_code in ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")
 
 
-def pages(request: Callable[[str | None], Any]) -> Iterator[Any]:
-    """The contents of all pages of a search; `request` returns the page of a token."""
-    token = None
-    while True:
-        page = request(token)
-        yield from page
-        token = page.token
-        if not token:
-            return
+def all_pages(request: Callable[[int, str | None], Any]) -> list[Any]:
+    """The contents of all pages of a search; `request` returns the page of a size and a token."""
+    return get_results_from_paginated_fn(request, PAGE)
 
 
 def by_key(runs: Iterable[Run]) -> dict[str, Run]:
@@ -295,7 +283,6 @@ def _created(client: MlflowClient, experiment: str, location: str | None) -> str
 
 def _prepared(uri: str, create: bool) -> MlflowClient | None:
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
     if not uri.startswith("sqlite:///"):
         return _reached(uri)
     path = Path(uri.removeprefix("sqlite:///"))
@@ -343,23 +330,6 @@ def labels(profile: str) -> list[str]:
     return list(dict.fromkeys(label for label in profile.split("; ") if label))
 
 
-def runs(experiment: str, profile: str | None = None, finished: bool = True) -> pd.DataFrame:
-    """The cells of an experiment, one row each (see `by_key`).
-
-    Columns: run_id, key, profile (all, joined by "; "), version, outcome, status, start (UTC), seconds (first start to
-    end), tags (a dict), then fields and metrics (None where missing).
-
-    finished: only completed cells. Raises LookupError when the experiment does not exist or has no such runs.
-    """
-    everything = list(by_key(Store.open(experiment).cells()).values())
-    ended = [run for run in everything if not finished or is_finished(run) and run.data.tags[OUTCOME] == COMPLETE]
-    if with_label(everything, profile) and not with_label(ended, profile):
-        raise LookupError(
-            f"no run of {experiment!r} under {profile or 'any profile'} has finished; their runs in MLflow show why"
-        )
-    return frame_of(require_under(ended, experiment, profile))
-
-
 def with_label(runs: Iterable[Run], profile: str | None) -> list[Run]:
     """The runs with this label; None: all."""
     return [run for run in runs if profile is None or profile in labels_of(run)]
@@ -404,105 +374,3 @@ def plain_cell(text: str) -> dict[str, Any]:
 def _plain(value: Any) -> bool:
     parts = value if isinstance(value, list) else [value]
     return all(isinstance(part, bool | int | float | str | None) for part in parts)
-
-
-def frame_of(runs: Sequence[Run]) -> pd.DataFrame:
-    """A table with one row per run: columns of every run, the fields of its cell, its constants and metrics."""
-    rows = [_row(run) | values(run) | constants(run) | _metrics(run) for run in runs]
-    frame = pd.DataFrame(rows)
-    fields = {name for run in runs for name in values(run)}
-    for name in fields:
-        if frame[name].isna().any():  # a field that only some cells have: keep its type
-            frame[name] = pd.Series([row.get(name) for row in rows], dtype=object)
-    return frame
-
-
-def _row(run: Run) -> dict[str, Any]:
-    tags, info = run.data.tags, run.info
-    start = info.start_time or 0
-    return {
-        "run_id": info.run_id,
-        "key": tags[KEY],
-        "profile": tags.get(PROFILE, ""),
-        "version": tags.get(VERSION, ""),
-        "outcome": tags.get(OUTCOME, ""),
-        "status": info.status,
-        "start": pd.Timestamp(start, unit="ms", tz="UTC"),
-        "seconds": ((info.end_time or start) - start) / 1000,
-        "tags": dict(tags),
-    }
-
-
-def constants(run: Run) -> dict[str, float]:
-    """The constants of a run's cell, known without any training, by name."""
-    found = {}
-    for tag, text in run.data.tags.items():
-        if tag == CONSTANTS or tag.startswith(f"{CONSTANTS} "):
-            try:
-                found |= constants_of(tag, text)
-            except (ValueError, TypeError, AttributeError, RecursionError):
-                warn_skipped(run, f"its tag {tag} is {text[:60]!r}, which contains no numbers")
-    return found
-
-
-def constants_of(tag: str, text: str) -> dict[str, float]:
-    """The constants in one tag, by name."""
-    place = tag.removeprefix(CONSTANTS).strip()
-    return {f"{place}/{name}" if place else name: float(value) for name, value in json.loads(text).items()}
-
-
-def _metrics(run: Run) -> dict[str, float]:
-    """The metrics of a run without those of its machine; curves without their prefix."""
-    names = [name for name in run.data.metrics if not name.startswith(SYSTEM)]
-    ordered = sorted(names, key=lambda name: name.startswith(CURVES))  # a curve replaces a metric of its name
-    return {name.removeprefix(CURVES): run.data.metrics[name] for name in ordered}
-
-
-def table(run_id: str, name: str) -> pd.DataFrame:
-    """A table reported with `report.table`. Raises LookupError if missing, ValueError if damaged."""
-    return _artifact(run_id, "table", f"{name}.parquet", pd.read_parquet)
-
-
-def arrays(run_id: str, name: str) -> dict[str, np.ndarray]:
-    """Arrays reported with `report.arrays`; no pickle is read. Raises LookupError if missing, ValueError if damaged."""
-
-    def read(path: str) -> dict[str, np.ndarray]:
-        with np.load(path, allow_pickle=False) as file:
-            return dict(file)
-
-    return _artifact(run_id, "arrays", f"{name}.npz", read)
-
-
-def _artifact(run_id: str, kind: str, file: str, read: Callable[[str], Content]) -> Content:
-    client = connect(tracking_uri())
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            path = client.download_artifacts(run_id, file, folder)
-        except (MlflowException, FileNotFoundError) as error:
-            raise LookupError(
-                f"run {run_id} has no {kind} {Path(file).stem!r}, as all runs that were loaded from a file: "
-                f"{first_line(error)}"
-            ) from None
-        try:
-            return read(path)
-        except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:  # pyarrow's, too
-            raise ValueError(f"{file} of run {run_id} cannot be read: {first_line(error)}") from None
-
-
-def newest(history: Iterable[Metric]) -> dict[int, Metric]:
-    """The newest point of each step of a metric; a cell may have reported several ."""
-    return {point.step: point for point in sorted(history, key=lambda point: (point.step, point.timestamp))}
-
-
-def curve(run_id: str, name: str) -> pd.Series:
-    """The values of a metric by step."""
-    client = connect(tracking_uri())
-    points = newest(client.get_metric_history(run_id, CURVES + name) or client.get_metric_history(run_id, name))
-    return pd.Series({step: point.value for step, point in points.items()}, name=name, dtype=float).rename_axis("step")
-
-
-def parents(experiment: str, profile: str | None = None) -> list[Run]:
-    """The runs of a sweep's invocations (with a label), newest first. Raises LookupError for an unknown experiment."""
-    found = Store.open(experiment).search(f"tags.`{CELLS}` != ''")
-    chosen = [run for run in found if profile is None or run.data.tags.get(PROFILE) == profile]
-    return sorted(chosen, key=lambda run: run.info.start_time, reverse=True)

@@ -296,7 +296,7 @@ class Report(Protocol):
     def metrics(self, cell: AnyCell, values: Mapping[str, float], step: int = 0) -> None:
         """Reports numbers of a cell at a step; of a repeated step the last value counts. Infinities become NaN.
 
-        Raises ValueError for a name or step that MLflow would reject, the name of a field or column (see `store.runs`),
+        Raises ValueError for a name or step that MLflow would reject, the name of a field or column (see `recorded.runs`),
         and a value that is no number.
         """
 

@@ -84,15 +84,18 @@ def run_bundle(bundle: Bundle, job: Job, send: Callable[[dict[str, Any]], None])
     """
     if job.device == "cpu":
         _use_one_thread()
+    # a trial that is stopped early ends at its next report; Ray waits so long for it, by default 2 s, and then fails
+    os.environ.setdefault("TUNE_FUNCTION_THREAD_TIMEOUT_S", str(MAX_REPORT_SECONDS))
     published: list[CellFolder] = []
     for pack in bundle.packs:
         folders = {key: CellFolder(job.folder / key) for key in pack}
         judged: Mapping[str, float] = {}
         if not all(_has_ended(folder, job) for folder in folders.values()):
             judged = run_pack(pack, folders, bundle.names, job, send)
-        published += _publish(folders, job)
-        ended = [_ended(folder) for folder in folders.values()]
-        send({**judged, "fraction": 1.0, "ended": tuple(ended)})
+        sent, unsent = _publish(folders, job)
+        published += sent
+        ended = tuple(_ended(folder) for folder in folders.values())
+        send({**judged, "fraction": 1.0, "ended": ended, "unsent": tuple(unsent)})
     for folder in published:
         folder.remove()
 
@@ -167,14 +170,14 @@ def _ended(folder: CellFolder) -> Ended:
     return Ended(folder.key, ending["outcome"], ending["error"])
 
 
-def _publish(folders: Mapping[str, CellFolder], job: Job) -> list[CellFolder]:
-    """Publishes the cells of a pack; returns the folders that MLflow has."""
+def _publish(folders: Mapping[str, CellFolder], job: Job) -> tuple[list[CellFolder], list[str]]:
+    """Publishes the cells of a pack; returns the folders that MLflow has, and the keys of the others."""
     from infoscope.tracking.publishing import publish_all
 
     published, left = publish_all(list(folders.values()), job.store)
     for folder, error in left.items():
         log.warning("not in MLflow yet: cell %s (%s)", folder.key, first_line(error))
-    return list(published)
+    return list(published), [folder.key for folder in left]
 
 
 class LiveUpdates:
@@ -204,11 +207,7 @@ class LiveUpdates:
 
 
 def _use_one_thread() -> None:
-    """Limits a trial to one thread: two trials with two threads each would wait for one another on two cores.
-
-    A trial that is stopped early ends at its next report. Ray waits so long for it, by default 2 s, and then fails.
-    """
-    os.environ.setdefault("TUNE_FUNCTION_THREAD_TIMEOUT_S", str(MAX_REPORT_SECONDS))
+    """Limits a trial to one thread: two trials with two threads each would wait for one another on two cores."""
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))  # of libraries imported later
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)

@@ -68,6 +68,8 @@ class Watch:
         for ended in result.get("ended", ()):
             self._count(Ended(*ended), bundle)
             self._fractions[trial] = 0.0
+            self.summary.unsent.discard(Ended(*ended).key)
+        self.summary.unsent.update(result.get("unsent", ()))
         self._show()
 
     def close(self, trial: str, bundle: Bundle, error: str = "") -> None:
