@@ -1,13 +1,14 @@
 """Truths of the base families by a second route: closed forms, tables of many draws, exact densities."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import special, stats
 
-from infoscope.data.prior import latent, linear, quadrature, scalar
-from infoscope.data.prior.noise import NOISES, interaction_predictor, projected_predictor
+from infoscope.data.prior import derived, latent, linear, quadrature, scalar, wide
+from infoscope.data.prior.noise import NOISES, hidden_predictor, interaction_predictor, projected_predictor
 from infoscope.data.prior.parts import Request
 from infoscope.data.prior.quadrature import KINDS, Observation, draw_observation
 from tests.data.common import plug_in
@@ -165,19 +166,26 @@ def test_noise_shapes_draw_from_their_distribution_functions(name):
     assert stats.kstest(noise.sample(20_000, generator(1)), noise.cdf).pvalue > 1e-4
 
 
-PREDICTORS = [lambda g: projected_predictor(g, 9), interaction_predictor]
+PREDICTORS = [lambda g: projected_predictor(g, 9), interaction_predictor, hidden_predictor, wide.draw_predictor]
 
 
 @pytest.mark.parametrize("maker", PREDICTORS)
 @pytest.mark.parametrize("seed", range(4))
 def test_predictors_draw_from_their_quantile_functions(maker, seed):
     predictor = maker(generator(seed))
-    columns, score = predictor.sample(40_000, generator(seed, 1))
-    assert columns.shape == (40_000, predictor.columns)
+    batches = [predictor.sample(2_000, generator(seed, batch)) for batch in range(20)]
+    assert batches[0][0].shape == (2_000, predictor.columns)
+    score = np.concatenate([score for _, score in batches])
     levels = np.linspace(0.02, 0.98, 40)
     drawn = (score[:, None] <= predictor.quantile(levels) + 1e-9).mean(axis=0)
     assert (drawn >= levels - 0.02).all()
-    assert "parity" in predictor.name or (drawn <= levels + 0.02).all()
+    has_levels = any(word in predictor.name for word in ("parity", "XOR", "cells"))
+    assert has_levels or (drawn <= levels + 0.02).all()
+
+
+def small_factors(asked, g):
+    """The factors of wide signals, in few enough columns for a covariance of draws."""
+    return linear.factors_part("wide_signal", 12, 12, asked.nats, g)
 
 
 def of_covariance(both, p):
@@ -186,7 +194,7 @@ def of_covariance(both, p):
     return 0.5 * (x + y - both)
 
 
-@pytest.mark.parametrize("maker", [linear.normal, linear.linear_factors])
+@pytest.mark.parametrize("maker", [linear.normal, linear.linear_factors, small_factors])
 def test_normals_agree_with_the_covariance_of_many_draws(maker):
     for seed in range(2):
         part = maker(request(columns=(6, 4), nats=0.8), generator(seed))
@@ -213,12 +221,60 @@ def test_tori_agree_with_the_noise_of_their_angles():
     assert part.truth(generator())[0] == pytest.approx(np.log(2 * np.pi) - entropy, abs=0.02)
 
 
+@pytest.mark.parametrize("kind", ["von Mises", "wrapped Cauchy", "uniform"])
+@pytest.mark.parametrize("columns", [(1, 1), (2, 1), (2, 2)])
+def test_angles_agree_with_the_entropy_of_their_turn(kind, columns):
+    seed = next(
+        seed for seed in range(99) if kind in derived.angles(request(columns=columns), generator(seed)).description
+    )
+    part = derived.angles(request(columns=columns, nats=0.9), generator(seed))
+    winding = int(part.description.split("winding ")[1].split(",")[0])
+    x, y = (
+        np.arctan2(side.numbers[:, 1], side.numbers[:, 0]) if side.numbers.shape[1] == 2 else side.numbers[:, 0]
+        for side in part.draw(50_000, generator(4))
+    )
+    turn = np.sort((y - winding * x) % (2 * np.pi))
+    truth = part.truth(generator())[0]
+    assert truth == pytest.approx(0.9, abs=1e-6)
+    assert np.log(2 * np.pi) - stats.differential_entropy(turn) == pytest.approx(truth, abs=0.02)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("seed", range(12))
+def test_derived_columns_are_functions_of_the_others_and_keep_what_determines_them(size, seed):
+    """Equal rows stay equal, and different ones different; there are more columns than before."""
+    _, derive = derived.draw_derivation(size, generator(size, seed))
+    values = generator(seed).standard_t(3, size=(400, size))
+    columns = derive(np.vstack([values, values]))
+    assert columns.shape[1] > size and np.isfinite(columns).all()
+    np.testing.assert_array_equal(columns[:400], columns[400:])
+    assert len(np.unique(columns[:400].round(9), axis=0)) == 400
+
+
+@pytest.mark.parametrize("kind", ["numbers", "categories"])
+def test_wide_signals_agree_with_the_table_of_their_direction(kind):
+    """A regression on many draws finds the direction of a linear score, which has all information about y."""
+    parts = (wide.score_of_many(request(y=kind, nats=0.5), generator(seed)) for seed in itertools.count())
+    part = next(part for part in parts if "linear" in part.description and columns_of(part) <= 40)
+    x, y = part.draw(ROWS // 3, generator(3))
+    target = y.numbers if kind == "numbers" else np.eye(int(y.labels.max()) + 1)[y.labels[:, 0]]
+    weights = np.linalg.lstsq(x.numbers - x.numbers.mean(axis=0), target - target.mean(axis=0), rcond=None)[0]
+    score = x.numbers @ weights[:, :1]
+    truth, _ = part.truth(generator(2))
+    assert truth - 0.05 - 0.1 * truth < table(replace(x, numbers=score), y) < truth + ABOVE
+
+
+def columns_of(part):
+    x, _ = part.draw(2, generator())
+    return x.numbers.shape[1]
+
+
 def test_interactions_inform_together_only():
     checked = set()
-    for seed in range(6):
-        part = scalar.interactions(request(columns=(4, 1), nats=0.6), generator(seed))
+    for maker, seed in itertools.product((scalar.interactions, scalar.hidden_mechanisms), range(6)):
+        part = maker(request(columns=(4, 1), nats=0.6), generator(seed))
         x, y = part.draw(30_000, generator(seed, 1))
-        if "parity" in part.description or "modulo" in part.description:
+        if any(word in part.description for word in ("parity", "modulo", "cells", "XOR of 2")):
             checked.add("alone")
             assert abs(table(replace(x, numbers=x.numbers[:, :1]), y)) < 0.01
         if x.numbers.shape[1] == 2:

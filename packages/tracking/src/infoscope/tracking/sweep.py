@@ -296,8 +296,8 @@ class Report(Protocol):
     def metrics(self, cell: AnyCell, values: Mapping[str, float], step: int = 0) -> None:
         """Reports numbers of a cell at a step; of a repeated step the last value counts. Infinities become NaN.
 
-        Raises ValueError for a name or step that MLflow would reject, the name of a field or column (see `recorded.runs`),
-        and a value that is no number.
+        Raises ValueError for a name or step that MLflow would reject, the name of a field or a column of every run, and
+        a value that is no number.
         """
 
     def curve(self, cell: AnyCell, values: Mapping[str, float], step: int) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infoscope.checks import require_int
-from infoscope.data.prior import latent, linear, maps, scalar
+from infoscope.data.prior import derived, latent, linear, maps, scalar, wide
 from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int
 from infoscope.data.prior.noise import draw_noise
 from infoscope.data.prior.parts import Part, Request, Sample, categories, joined, numbers
 from infoscope.data.prior.quadrature import draw_observation
 
-VERSION = 6
+VERSION = 7
 TYPE_SHARES = {"numbers": 0.55, "labels": 0.2, "categories": 0.1, "mixed": 0.15}
 TYPES = tuple(TYPE_SHARES)
 PART_SHARES = {  # by type: shares of distributions of 1, 2, 3 and 4 subsystems
@@ -25,13 +25,15 @@ PART_SHARES = {  # by type: shares of distributions of 1, 2, 3 and 4 subsystems
     "mixed": (0.5, 0.3, 0.13, 0.07),
 }
 NOTHING_SHARE = 0.15  # distributions without information
-WEAK_BELOW, STRONG_ABOVE = 0.22, 0.82  # shares of distributions: below, dependence is weak; above, strong
+FAINT_SHARE = 0.1  # distributions with so little information that a sample may not show it
+WEAK_BELOW, STRONG_ABOVE = 0.22, 0.82  # shares of the others: below, dependence is weak; above, strong
 MAX_NATS = 6.0  # information of a distribution, nats
 IDLE_SHARE = 0.6  # variables with idle columns
-MAX_COLUMNS = 512  # number columns of x or of y
+DERIVED_SHARE = 0.25  # variables with columns computed from others
+MAX_COLUMNS = 512  # number columns of x or of y, except for wide signals
 MAX_MONOTONE_MAPS = 6  # per variable, each of some columns
 PILOT_ROWS = 256  # for locations and scales of columns
-MAX_TRUTH_ERROR = (0.0015, 0.007)  # nats, or share of the truth
+MAX_TRUTH_ERROR = (0.0015, 0.1, 0.007)  # nats, but at most the second share of the truth; or the third share
 
 Maker = Callable[[Request, Generator], Part]
 
@@ -48,6 +50,11 @@ MAKERS: tuple[tuple[str, Maker, set[tuple[str, str]], float], ...] = (  # family
     ("multiplied_noise", scalar.multiplied_noise, {NN, NC}, 1.0),
     ("branches", scalar.branches, {NN, NC}, 0.9),
     ("parity_and_interactions", scalar.interactions, {NN, NC}, 0.8),
+    ("hidden_mechanism", scalar.hidden_mechanisms, {NN, NC}, 0.8),
+    ("derived", derived.angles, {NN}, 0.4),
+    ("wide_signal", wide.score_of_many, {NN, NC}, 1.2),
+    ("wide_signal", wide.classes_of_many, {NC}, 0.8),
+    ("wide_signal", wide.factors_of_many, {NN}, 0.4),
     ("clusters", latent.clusters, {NN, NC, NB, BB}, 1.0),
     ("rings_and_tori", latent.rings_and_tori, {NN, NC, NB}, 0.6),
     ("rings_and_tori", latent.tori, {NN}, 0.4),
@@ -106,6 +113,9 @@ def distribution(number: int) -> Distribution:
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
     variables = [_VariableMaker(parts, place, g, of_pilot) for place in (0, 1)]
+    families = {part.family for part in parts}
+    if any(variable.derivation for variable in variables):
+        families.add("derived")
 
     def draw(n: int, generator: Generator) -> tuple[Sample, Sample]:
         drawn = [part.draw(n, generator) for part in parts]
@@ -117,7 +127,7 @@ def distribution(number: int) -> Distribution:
         f"; {name}: {variable.description}" for name, variable in zip("xy", variables) if variable.description
     )
     return Distribution(
-        number, tuple(sorted({part.family for part in parts})), kind, text, truth, error,
+        number, tuple(sorted(families)), kind, text, truth, error,
         (variables[0].columns, variables[1].columns), any(variable.tied.any() for variable in variables),
         (variables[0].idle, variables[1].idle), draw,
     )  # fmt: skip
@@ -143,7 +153,9 @@ def _draw_outline(g: Generator) -> tuple[str, bool]:
 
 
 def _draw_nats(g: Generator) -> float:
-    """Target information: weak, medium or strong; ties, noise and limits of a family may lower it."""
+    """Target information: faint, weak, medium or strong; ties, noise and limits of a family may lower it."""
+    if g.random() < FAINT_SHARE:
+        return log_uniform(g, 0.15, 30) / log_uniform(g, 100, 5000)  # 2 n I of .3 to 60 for n rows
     chance = g.random()
     if chance < WEAK_BELOW:
         return log_uniform(g, 0.01, 0.2)
@@ -170,8 +182,9 @@ def _draw_parts(kind: str, empty: bool, g: Generator, of_truth: Generator) -> tu
             return [_independent(*pair) for pair in zip(parts, others)], 0.0, 0.0
         truths = [part.truth(of_truth) for part in parts]
         truth, error = sum(t for t, _ in truths), float(np.sqrt(sum(e**2 for _, e in truths)))
-        if truth <= MAX_NATS and error <= max(MAX_TRUTH_ERROR[0], MAX_TRUTH_ERROR[1] * truth):
-            return parts, max(float(truth), 0.0), error
+        absolute, share, relative = MAX_TRUTH_ERROR
+        if 0 < truth <= MAX_NATS and error <= max(min(absolute, share * truth), relative * truth):
+            return parts, float(truth), error
 
 
 def _draw_composition(kind: str, g: Generator) -> tuple[list[Part], Callable[[], list[Part]]]:
@@ -260,10 +273,10 @@ class _VariableMaker:
         if self.idle:
             words.append(f"{self.idle} idle columns")
         pilot = joined(pilots + [draw_idle(PILOT_ROWS, of_pilot) for draw_idle in self.draw_idle])
-        self.columns = pilot.numbers.shape[1] + pilot.labels.shape[1]
-        self.block, self.block_map = np.zeros(0, int), None
+        self.block, self.block_map, self.derivation = np.zeros(0, int), None, None
         self._draw_maps(pilot.numbers, g, words)
-        self.order, self.label_order = g.permutation(pilot.numbers.shape[1]), g.permutation(labels)
+        self.columns = len(self.scale) + pilot.labels.shape[1]
+        self.order, self.label_order = g.permutation(len(self.scale)), g.permutation(labels)
         self.codes = [g.permutation(int(column.max()) + 400) if len(column) else None for column in pilot.labels.T]
         self.description = ", ".join(words)
 
@@ -298,10 +311,17 @@ class _VariableMaker:
                 kind, function = maps.draw_monotone(g, float(np.abs(values[:, group]).max()))
                 self.monotone.append((group, function))
                 words.append(kind)
+                values[:, group] = function(values[:, group])
+        tied = self.tied
+        if size and g.random() < DERIVED_SHARE:
+            name, self.derivation = derived.draw_derivation(size, g)
+            words.append(name)
+            size = self.derivation(values).shape[1]
+            tied = np.zeros(size, bool)
         alike = g.random() < 0.4
         self.scale = np.exp(g.normal(0, 0.0 if alike else 1.5, size))
         self.offset = self.scale * g.normal(0, 0.0 if alike else 3.0, size)
-        plain = self.tied & (g.random() < 0.6)
+        plain = tied & (g.random() < 0.6)
         self.scale, self.offset = np.where(plain, 1.0, self.scale), np.where(plain, 0.0, self.offset)
 
     def finished(self, drawn: list[Sample], n: int, g: Generator) -> Sample:
@@ -312,6 +332,8 @@ class _VariableMaker:
             values[:, self.block] = self.block_map(values[:, self.block])
         for group, function in self.monotone:
             values[:, group] = function(values[:, group])
+        if self.derivation is not None:
+            values = self.derivation(values)
         values = values * self.scale + self.offset
         codes = [order[column] for order, column in zip(self.codes, raw.labels.T)]
         labels = np.stack(codes, axis=1) if codes else raw.labels

@@ -288,7 +288,7 @@ def _counts(g: Generator, centres: Array, separation: float) -> Counts:
     return Counts(mean * np.exp(np.clip(steep * centres, -4, 2.5)), size)
 
 
-def _emission(
+def draw_emission(
     g: Generator, kind: str, centres: Array, nats: float, tied: bool, counts: bool = False, coarse: bool = False
 ) -> Emission:
     """Columns, labels or both, for which the states have an information of about `nats`."""
@@ -337,7 +337,7 @@ def clusters(request: Request, g: Generator) -> Part:
             side = int(np.ceil(np.sqrt(states)))
             grid = np.stack(np.divmod(g.permutation(states), side), axis=1).astype(float)
             centres = grid[:, : min(2, columns)]
-        emissions.append(_emission(g, kind, centres, request.nats + 0.6, tied))
+        emissions.append(draw_emission(g, kind, centres, request.nats + 0.6, tied))
     return latent_part("clusters", "clusters", table, emissions[0], emissions[1], request.tied)
 
 
@@ -349,7 +349,7 @@ def labelled_clusters(request: Request, g: Generator) -> Part:
     centres = g.normal(
         size=(classes, _draw_informative_columns(g, min(request.columns[0], 12 if request.tied[0] else 128)))
     )
-    x = _emission(g, request.x, centres, request.nats, request.tied[0], counts=g.random() < 0.15)
+    x = draw_emission(g, request.x, centres, request.nats, request.tied[0], counts=g.random() < 0.15)
     return latent_part(
         "labelled_clusters", "classes", np.diag(prior / prior.sum()), x, Labels((np.eye(classes),)), request.tied
     )
@@ -371,7 +371,7 @@ def rings_and_tori(request: Request, g: Generator) -> Part:
         centres = on_circle(ANGLES)[:, :most]
         if most > 3 and g.random() < 0.4:
             centres = np.hstack([centres, on_circle(int(g.integers(2, 4)) * ANGLES)])
-        emissions.append(_emission(g, kind, centres, request.nats + 0.7, tied, coarse=True))
+        emissions.append(draw_emission(g, kind, centres, request.nats + 0.7, tied, coarse=True))
     text = f"angles, winding {winding}, concentration {concentration:.2g}"
     return latent_part("rings_and_tori", text, table, emissions[0], emissions[1], request.tied)
 
@@ -416,7 +416,7 @@ def shared_factors(request: Request, g: Generator) -> Part:
         columns = _draw_informative_columns(g, min(most, 12 if tied else 96))
         frequencies = g.uniform(0.3, log_uniform(g, 0.6, 4.0), columns)
         centres = np.sin(np.pi * frequencies * position[:, None] + g.uniform(0, 2 * np.pi, columns))
-        emissions.append(_emission(g, kind, centres, request.nats + 0.5, tied, coarse=True))
+        emissions.append(draw_emission(g, kind, centres, request.nats + 0.5, tied, coarse=True))
     return latent_part("shared_factors", "curves of one position", table, emissions[0], emissions[1], request.tied)
 
 
@@ -426,9 +426,9 @@ def _images(request: Request, g: Generator) -> Part:
     positions = np.stack([c.ravel() for c in np.meshgrid(along, along)], axis=1)
     pixels = np.stack([c.ravel() for c in np.meshgrid(np.linspace(0, 1, side), np.linspace(0, 1, side))], axis=1)
     distance = ((positions[:, None] - pixels) ** 2).sum(axis=2)
-    x = _emission(g, request.x, np.exp(-distance / 2 / g.uniform(0.08, 0.3) ** 2), request.nats + 0.6, False)
+    x = draw_emission(g, request.x, np.exp(-distance / 2 / g.uniform(0.08, 0.3) ** 2), request.nats + 0.6, False)
     if request.y != "categories":
-        y = _emission(g, request.y, positions[:, : min(2, request.columns[1])], request.nats + 0.6, request.tied[1])
+        y = draw_emission(g, request.y, positions[:, : min(2, request.columns[1])], request.nats + 0.6, request.tied[1])
     else:
         classes = int(g.integers(2, 7))
         direction = positions @ g.normal(size=2)
@@ -445,7 +445,7 @@ def tuned_counts(request: Request, g: Generator) -> Part:
         centres = np.cos(ANGLES[:, None] - g.uniform(0, 2 * np.pi, columns)) * np.exp(g.normal(0, 0.3, columns))
         if not neurons:
             centres = on_circle(ANGLES)[:, :most]
-        emissions.append(_emission(g, kind, centres, request.nats + 0.5, False, counts=neurons, coarse=True))
+        emissions.append(draw_emission(g, kind, centres, request.nats + 0.5, False, counts=neurons, coarse=True))
     table = np.eye(len(ANGLES)) / len(ANGLES)
     return latent_part("counts", "tuning to an angle", table, emissions[0], emissions[1], (False, False))
 
@@ -458,7 +458,7 @@ def questionnaires(request: Request, g: Generator) -> Part:
     emissions = []
     for kind, most, tied in zip((request.x, request.y), request.columns, (True, request.tied[1])):
         loadings = g.uniform(0.3, 1.5, _draw_informative_columns(g, min(most, 24)))
-        emissions.append(_emission(g, kind, trait[:, None] * loadings, request.nats + 1.0, tied, coarse=True))
+        emissions.append(draw_emission(g, kind, trait[:, None] * loadings, request.nats + 1.0, tied, coarse=True))
     table /= table.sum()
     return latent_part("ordered_levels", "items of a trait", table, emissions[0], emissions[1], (True, request.tied[1]))
 
@@ -594,5 +594,5 @@ def look_up(request: Request, g: Generator) -> Part:
         x = _columns(g, codes[:, :numeric].astype(float), log_uniform(g, 4.0, 30.0), request.tied[0])
         x = x if numeric == count else Several(x, Labels(items[numeric:]))
     centres = g.normal(size=(states.max() + 1, _draw_informative_columns(g, min(request.columns[1], 12))))
-    y = _emission(g, request.y, centres, request.nats + 1.0, request.tied[1])
+    y = draw_emission(g, request.y, centres, request.nats + 1.0, request.tied[1])
     return latent_part("look_up", f"{kind} of {' x '.join(map(str, sizes))} levels", table, x, y, request.tied)

@@ -107,7 +107,11 @@ def student(request: Request, g: Generator) -> Part:
 
 def linear_factors(request: Request, g: Generator) -> Part:
     """Two noisy linear images of the same factors (an embedding and another view), in closed form."""
-    p, q = _columns(request, g)
+    return factors_part("shared_factors", *_columns(request, g), request.nats, g)
+
+
+def factors_part(family: str, p: int, q: int, aim: float, g: Generator) -> Part:
+    """Noisy linear images of the same factors in p and q columns, with an information of `aim` nats."""
     factors = int(g.integers(1, max(2, min(p, q, 8)) + 1))
     a, b = g.normal(size=(p, factors)), g.normal(size=(q, factors))
     noise_x, noise_y = g.uniform(0.5, 1.5, p), g.uniform(0.5, 1.5, q)
@@ -119,7 +123,7 @@ def linear_factors(request: Request, g: Generator) -> Part:
         logs = [np.linalg.slogdet(eye + gram)[1] for gram in (gram_x, gram_y, gram_x + gram_y)]
         return 0.5 * float(logs[0] + logs[1] - logs[2])
 
-    low, _ = bisected(lambda log: nats(np.exp(log)) < request.nats, -12.0, 8.0, 40)
+    low, _ = bisected(lambda log: nats(np.exp(log)) < aim, -16.0, 8.0, 40)
     strength = float(np.exp(low))
 
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
@@ -127,7 +131,7 @@ def linear_factors(request: Request, g: Generator) -> Part:
         return numbers(z @ a.T + noise_x * g.normal(size=(n, p))), numbers(z @ b.T + noise_y * g.normal(size=(n, q)))
 
     text = f"{factors} linear factors in {p} + {q} columns, variance {strength:.2g}"
-    return Part("shared_factors", text, draw, lambda _: (nats(strength), 0.0))
+    return Part(family, text, draw, lambda _: (nats(strength), 0.0))
 
 
 def softmax_of_several(request: Request, g: Generator) -> Part:

@@ -239,6 +239,65 @@ def interaction_predictor(g: Generator) -> Predictor:
     return Predictor(name.format(columns), quantile, sample, columns)
 
 
+def hidden_predictor(g: Generator) -> Predictor:
+    """2 to 4 columns that inform together: XOR of thresholds, a code of their cells, a signed smallest value."""
+    kind = pick(g, ("thresholds", "cells", "least"))
+    return {"thresholds": _of_thresholds, "cells": _of_cells, "least": _of_least}[kind](int(g.integers(2, 5)), g)
+
+
+def _of_thresholds(columns: int, g: Generator) -> Predictor:
+    """Whether an odd number of columns is above its threshold, which is the median of all but one or two."""
+    shares = np.full(columns, 0.5)  # below the thresholds
+    shares[2:] = g.uniform(0.2, 0.8, columns - 2)
+    cuts = special.ndtri(shares)
+
+    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+        x = g.normal(size=(n, columns))
+        return x, np.where((x > cuts).sum(axis=1) % 2 == 1, 1.0, -1.0)
+
+    return Predictor(f"XOR of {columns} thresholds", lambda u: np.where(u < 0.5, -1.0, 1.0), sample, columns)
+
+
+def _of_cells(columns: int, g: Generator) -> Predictor:
+    """A code of the cells of uniform columns, each code once in every row of cells along a column: a Latin square."""
+    levels = int(g.integers(2, 6))
+    codes = [g.permutation(levels) for _ in range(columns)]
+    values = standard_levels(g.permutation(levels).astype(float))
+
+    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+        x = g.random((n, columns))
+        cells = (x * levels).astype(int)
+        code = sum(order[cell] for order, cell in zip(codes, cells.T)) % levels
+        return x, values[code]
+
+    ordered = np.sort(values)
+
+    def quantile(u: Array) -> Array:
+        return ordered[np.minimum((np.asarray(u) * levels).astype(int), levels - 1)]
+
+    return Predictor(f"a code of {levels} cells of {columns} columns", quantile, sample, columns)
+
+
+def standard_levels(values: Array) -> Array:
+    """Equally likely values at mean 0 and standard deviation 1."""
+    return (values - values.mean()) / values.std()
+
+
+def _of_least(columns: int, g: Generator) -> Predictor:
+    """The smallest absolute value of normal columns, with the product of their signs."""
+
+    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+        x = g.normal(size=(n, columns))
+        return x, np.sign(x).prod(axis=1) * np.abs(x).min(axis=1) / spread
+
+    def quantile(u: Array) -> Array:
+        tail = np.clip(2 * np.minimum(u, 1 - np.asarray(u)), 1e-300, 1)  # P(smallest value beyond)
+        return np.sign(np.asarray(u) - 0.5) * -special.ndtri(tail ** (1 / columns) / 2)
+
+    _, spread = moments(quantile(special.ndtr(SCORES)))
+    return Predictor(f"signed least of {columns} columns", lambda u: quantile(u) / spread, sample, columns)
+
+
 def draw_predictor(g: Generator, most: int) -> Predictor:
     """A plain predictor, or, where several columns may be used, sometimes a projection of them."""
     if most > 1 and g.random() < 0.45:

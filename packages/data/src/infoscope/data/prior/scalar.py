@@ -18,6 +18,7 @@ from infoscope.data.prior.noise import (
     draw_function,
     draw_noise,
     draw_predictor,
+    hidden_predictor,
     interaction_predictor,
     open_uniform,
     plain_predictor,
@@ -54,10 +55,15 @@ def _about(predictor: Predictor, noise: Noise, signal: Map) -> Callable[[float],
 
 def additive_noise(request: Request, g: Generator, levels: bool = False) -> Part:
     """y = f(score) + noise."""
-    predictor, noise, (name, function) = _predictor(request, g), draw_noise(g), draw_function(g)
+    return noisy_part("additive_noise", request, g, _predictor(request, g), levels)
+
+
+def noisy_part(family: str, request: Request, g: Generator, predictor: Predictor, levels: bool = False) -> Part:
+    """y is a function of the predictor's score plus noise."""
+    noise, (name, function) = draw_noise(g), draw_function(g)
     build = _about(predictor, noise, standardised_on(predictor, function))
     text = f"{name} + {noise.name} noise"
-    return scored_part("additive_noise", text, request, g, predictor, build, NOISE_STRENGTHS, levels=levels)
+    return scored_part(family, text, request, g, predictor, build, NOISE_STRENGTHS, levels=levels)
 
 
 def multiplied_noise(request: Request, g: Generator) -> Part:
@@ -108,13 +114,21 @@ def branches(request: Request, g: Generator) -> Part:
 
 def interactions(request: Request, g: Generator) -> Part:
     """y depends on the parity, product or sum modulo 1 of 2 to 4 columns, none of which informs alone."""
-    predictor = interaction_predictor(g)
+    return _together("parity_and_interactions", request, g, interaction_predictor(g))
+
+
+def hidden_mechanisms(request: Request, g: Generator) -> Part:
+    """y depends on columns that inform only together: thresholds, codes of cells, a signed smallest value."""
+    return _together("hidden_mechanism", request, g, hidden_predictor(g))
+
+
+def _together(family: str, request: Request, g: Generator, predictor: Predictor) -> Part:
     if request.y == "categories":
-        return _labels("parity_and_interactions", request, g, predictor, int(g.integers(2, 5)))
+        return label_part(family, request, g, predictor, int(g.integers(2, 5)))
     noise = draw_noise(g)
     build = _about(predictor, noise, lambda score: score)
     text = f"{noise.name} noise about the value"
-    return scored_part("parity_and_interactions", text, request, g, predictor, build, NOISE_STRENGTHS)
+    return scored_part(family, text, request, g, predictor, build, NOISE_STRENGTHS)
 
 
 # --- copulas -------------------------------------------------------------------------------------------------------
@@ -232,13 +246,15 @@ def counts(request: Request, g: Generator) -> Part:
 
 def label_of_numbers(request: Request, g: Generator) -> Part:
     """A label whose probabilities depend on the score: thresholds (ordinal), softmax, or a rare class."""
-    return _labels("label_of_numbers", request, g, _predictor(request, g), int(g.integers(2, 9)))
+    return label_part("label_of_numbers", request, g, _predictor(request, g), int(g.integers(2, 9)))
 
 
-def _labels(family: str, request: Request, g: Generator, predictor: Predictor, classes: int) -> Part:
+def label_part(family: str, request: Request, g: Generator, predictor: Predictor, classes: int) -> Part:
+    """A label whose probabilities depend on the predictor's score."""
     kind = pick(g, ("thresholds", "softmax", "rare class"))
     classes = 2 if kind == "rare class" else classes
-    name, function = draw_function(g) if family == "label_of_numbers" else ("linear", lambda s: s)
+    is_bent = family in ("label_of_numbers", "wide_signal")
+    name, function = draw_function(g) if is_bent else ("linear", lambda s: s)
     signal = standardised_on(predictor, function)
     if kind == "rare class":
         shares = np.array([1 - log_uniform(g, 0.005, 0.1)])

@@ -1,0 +1,103 @@
+"""Signals in 12 to 1,000 columns: a score or a label of few, many, large or small components, and shared factors.
+
+Columns are normal with a covariance as embeddings, spectra and measurements along a line have. What y depends on is one
+normal score, so the information is that of a pair of numbers, by quadrature; or it is that of classes or factors.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from infoscope.data.prior import latent, linear, maps, scalar
+from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.noise import Predictor
+from infoscope.data.prior.parts import Part, Request
+
+FAMILY = "wide_signal"
+COLUMNS = (12, 1000)  # of one variable
+FACTOR_COLUMNS = (12, 500)  # of each of two variables
+
+
+def score_of_many(request: Request, g: Generator) -> Part:
+    """y is a function of one direction of many columns plus noise, or a label of it."""
+    predictor = draw_predictor(g)
+    if request.y == "categories":
+        return scalar.label_part(FAMILY, request, g, predictor, int(g.integers(2, 9)))
+    return scalar.noisy_part(FAMILY, request, g, predictor)
+
+
+def draw_predictor(g: Generator) -> Predictor:
+    """Many normal columns of a random covariance, and a score: a unit direction of their independent components."""
+    columns = log_uniform_int(g, *COLUMNS)
+    spectrum, scales = _draw_scales(columns, g)
+    signal, direction = _draw_direction(columns, g)
+    mixing, mix = _draw_mixing(columns, g)
+
+    def sample(n: int, g: Generator) -> tuple[Array, Array]:
+        components = g.normal(size=(n, columns))
+        return mix(components * scales), components @ direction
+
+    return Predictor(f"{signal} of {columns} {mixing} columns, {spectrum}", special.ndtri, sample, columns)
+
+
+def _draw_scales(columns: int, g: Generator) -> tuple[str, Array]:
+    """Standard deviations of the components, the largest first."""
+    kind = pick(g, ("equal spectrum", "decaying spectrum", "few large components"))
+    if kind == "decaying spectrum":
+        return kind, np.arange(1.0, columns + 1) ** -g.uniform(0.3, 1.5)
+    scales = np.ones(columns)
+    if kind == "few large components":
+        scales[: int(g.integers(1, 9))] = log_uniform(g, 2.0, 20.0)
+    return kind, scales
+
+
+def _draw_direction(columns: int, g: Generator) -> tuple[str, Array]:
+    """A unit vector: of one to five large, small or any components, or of all."""
+    kind = pick(g, ("large components", "small components", "few components", "all components"))
+    count = int(g.integers(1, 6))
+    direction = g.normal(size=columns)
+    if kind == "large components":
+        direction[count:] = 0
+    elif kind == "small components":
+        direction[: columns * 3 // 4] = 0
+    elif kind == "few components":
+        direction[g.permutation(columns)[count:]] = 0
+    return kind, direction / np.linalg.norm(direction)
+
+
+def _draw_mixing(columns: int, g: Generator) -> tuple[str, maps.Columns]:
+    """An invertible linear map of the components: none, a rotation, or a sum along a line with a memory."""
+    kind = pick(g, ("separate", "rotated", "neighbouring"))
+    if kind == "separate":
+        return kind, lambda z: z
+    if kind == "rotated":
+        return kind, maps.draw_rotation(columns, g)
+    memory = g.uniform(0.5, 0.97)
+    return kind, lambda z: _along_line(z, memory)
+
+
+def _along_line(values: Array, memory: float) -> Array:
+    """Columns [n, p] each of which has a share of the one before it."""
+    line = values.copy()
+    for column in range(1, values.shape[1]):
+        line[:, column] += memory * line[:, column - 1]
+    return line
+
+
+def classes_of_many(request: Request, g: Generator) -> Part:
+    """A class label that moves the means of a few of many columns, or of all of them."""
+    columns, classes = log_uniform_int(g, *COLUMNS), int(g.integers(2, 9))
+    centres = g.normal(size=(classes, columns))
+    if g.random() < 0.6:
+        centres[:, g.permutation(columns)[int(g.integers(1, 11)) :]] = 0
+    prior = g.dirichlet(np.full(classes, log_uniform(g, 0.8, 20.0))) + 0.01
+    x = latent.draw_emission(g, "numbers", centres, request.nats, False)
+    y = latent.Labels((np.eye(classes),))
+    return latent.latent_part(FAMILY, "classes", np.diag(prior / prior.sum()), x, y)
+
+
+def factors_of_many(request: Request, g: Generator) -> Part:
+    """Two noisy linear images of the same few factors, each in many columns."""
+    p, q = (log_uniform_int(g, *FACTOR_COLUMNS) for _ in range(2))
+    return linear.factors_part(FAMILY, p, q, request.nats, g)
