@@ -6,8 +6,6 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
-SERVED = ("test_two_nodes.py", "test_client.py", "test_checkpoint.py")  # files that need the server of the session
-
 
 @pytest.fixture(autouse=True, scope="session")
 def one_thread():
@@ -20,11 +18,12 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """An `mlflow server` on PostgreSQL: skipped where PostgreSQL or its driver is missing."""
-    from tests.tracking.servers import Server, postgres
+    """An `mlflow server` on PostgreSQL and an S3-like bucket: skipped where one of these is missing."""
+    from tests.tracking.servers import Bucket, Server, postgres
 
-    with postgres() as database:
-        server = Server(database, tmp_path_factory.mktemp("server"))
+    folder = tmp_path_factory.mktemp("server")
+    with postgres() as database, Bucket(folder).running() as bucket:
+        server = Server(database, bucket, folder)
         try:
             server.start()
             yield server
@@ -41,7 +40,7 @@ def pytest_xdist_make_scheduler(config, log):
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.partition("::")[0]
-            return "server" if "postgres" in nodeid or file.endswith(SERVED) else file
+            return "server" if "postgres" in nodeid or file.endswith("test_two_nodes.py") else file
 
     return Scheduling(config, log) if config.getoption("dist") == "loadscope" else None
 

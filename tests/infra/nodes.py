@@ -56,6 +56,16 @@ class Processes:
             time.sleep(0.1)
         self.sessions.discard(session)
 
+    def trials(self):
+        """The processes in which Ray Tune runs trials."""
+        running = []
+        for session in self.sessions:
+            for process in members(session):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if "ray::ImplicitFunc.train" in process.cmdline():
+                        running.append(process)
+        return running
+
     def end_all(self):
         for session in set(self.sessions):
             self.end(session)

@@ -1,13 +1,12 @@
 """The toy sweep, whose driver makes its trials itself, without Ray: `python -m inline_sweep` is a real process that
 records and closes like any driver, and starts in seconds on a busy machine.
 
-INLINE: the module of another sweep to run so. TOY_HOST: what its machine is called.
+INLINE: the module of another sweep to run so.
 """
 
 import contextlib
 import importlib
 import os
-import platform
 
 import toy_sweep
 
@@ -29,6 +28,4 @@ if __name__ == "__main__":
     cluster.running = contextlib.nullcontext
     cluster.resources = lambda *asked: (1, 0)
     cluster.nodes = lambda: 1
-    if "TOY_HOST" in os.environ:
-        platform.node = lambda: os.environ["TOY_HOST"]
     main(importlib.import_module(os.environ["INLINE"]).SWEEP if "INLINE" in os.environ else toy_sweep.SWEEP)

@@ -56,10 +56,6 @@ def wait_until(met, process, what, seconds=300):
         time.sleep(0.1)
 
 
-def wait_for(path, process):
-    wait_until(path.exists, process, f"{path.name} appears")
-
-
 def counts(output):
     """What a sweep says at its end: how many cells there are, and how many of them completed, failed and so on."""
     (line,) = [line for line in output.splitlines() if re.match(r"\S+ \(.*\): .*cells (in|are) ", line)]

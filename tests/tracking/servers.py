@@ -1,4 +1,6 @@
-"""A real `mlflow server` on a real PostgreSQL, for tests: on the loopback address, ended by their process ids."""
+"""A real `mlflow server` on a real PostgreSQL, with artifacts in an S3-like bucket, for tests: on the loopback address,
+ended by their process ids.
+"""
 
 import contextlib
 import os
@@ -11,9 +13,31 @@ import sys
 import tempfile
 import time
 import urllib.request
+from functools import cache
 from pathlib import Path
 
 import pytest
+from pyarrow.fs import FileSelector, S3FileSystem
+
+from tests.infra.documents import INFRA
+
+
+@cache
+def with_moto():
+    """The variables of a Python that finds the packages of `infra/mlflow/test-requirements.txt`, too, in uv's cache.
+
+    Skips the test where they are not there.
+    """
+    uv = Path(sys.executable).with_name("uv")
+    command = [uv, "tool", "run", "--quiet", "--offline", "--python", sys.executable]
+    command += ["--with-requirements", INFRA / "mlflow" / "test-requirements.txt"]
+    command += ["python", "-c", "import moto, pathlib; print(pathlib.Path(moto.__file__).parents[1])"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip(f"there is no moto, which .ci/run installs: {done.stderr.strip()[-200:]}")
+    path = [done.stdout.strip(), os.environ.get("PYTHONPATH", "")]
+    kept = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+    return kept | {"PYTHONPATH": os.pathsep.join(path)}
 
 
 def free_port():
@@ -76,19 +100,57 @@ def postgres():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class Server:
-    """A real `mlflow server`, which can be killed and started again on the same port, database and artifacts."""
+class Bucket:
+    """An S3-like store with one bucket. variables: of the environment of its users."""
 
-    def __init__(self, database, folder):
-        self.database, self.folder, self.port, self.process = database, folder, free_port(), None
+    NAME = "infoscope"
+
+    def __init__(self, folder):
+        self.address = f"127.0.0.1:{free_port()}"
+        self.variables = {
+            "AWS_ENDPOINT_URL_S3": f"http://{self.address}",
+            "AWS_ACCESS_KEY_ID": "tester",
+            "AWS_SECRET_ACCESS_KEY": "only-for-this-test",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
+        self.log = folder / "bucket.log"
+
+    @contextlib.contextmanager
+    def running(self):
+        """While inside, it answers."""
+        environment = with_moto() | self.variables
+        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", self.address.rpartition(":")[2]]
+        with open(self.log, "w") as output:
+            process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        try:
+            wait_until(lambda: "Running on" in self.log.read_text(), process, self.log)
+            subprocess.run([sys.executable, INFRA / "mlflow" / "bucket.py", self.NAME], env=environment, check=True)
+            yield self
+        finally:
+            process.kill()
+            process.wait()
+
+    def names(self, ending):
+        """The names of the objects that end so."""
+        files = S3FileSystem(access_key="tester", secret_key="-", endpoint_override=f"http://{self.address}")
+        found = files.get_file_info(FileSelector(self.NAME, recursive=True))
+        return [info.path for info in found if info.path.endswith(ending)]
+
+
+class Server:
+    """A real `mlflow server`, which can be killed and started again on the same port, database and bucket."""
+
+    def __init__(self, database, bucket, folder):
+        self.database, self.bucket, self.folder = database, bucket, folder
+        self.port, self.process = free_port(), None
         self.uri = f"http://127.0.0.1:{self.port}"
 
     def start(self):
         log = self.folder / "log"
         command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", self.database, "--host",
                    "127.0.0.1", "--port", str(self.port), "--workers", "1",
-                   "--artifacts-destination", str(self.folder / "artifacts")]  # fmt: skip
-        environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+                   "--artifacts-destination", f"s3://{self.bucket.NAME}/artifacts"]  # fmt: skip
+        environment = with_moto() | self.bucket.variables
         environment |= {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
         with open(log, "w") as output:
             self.process = subprocess.Popen(

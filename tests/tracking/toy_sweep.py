@@ -52,7 +52,7 @@ class ToyProfile(Profile):
 
 PROFILE = ToyProfile()
 SWEEP = Sweep(
-    os.environ.get("TOY_NAME", "toy"),
+    "toy",
     cells,
     trial,
     {"smoke": PROFILE, "laptop": PROFILE},

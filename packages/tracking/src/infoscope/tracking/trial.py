@@ -151,7 +151,9 @@ def _begin(folder: CellFolder, cell: AnyCell, name: str, job: Job) -> int:
     """Begins a cell; the run of an attempt that was interrupted is deleted. Returns the number of this attempt."""
     interrupted = folder.run_id
     if interrupted and job.store:
-        with contextlib.suppress(Exception):  # it is superfluous, not wrong
+        from infoscope.tracking.store import impatient
+
+        with contextlib.suppress(Exception), impatient():  # it is superfluous, not wrong
             job.store.client.delete_run(interrupted)
     values = plain(cell)
     tags = {**job.tags, **job.sweep.tags_of(cell), **machine_tags(job.device), RUN_NAME: name, KEY: folder.key}
