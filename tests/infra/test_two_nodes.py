@@ -66,10 +66,10 @@ def alone(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def stranger(two_nodes, tmp_path_factory):
-    """A sweep without the token, in another home folder than where Ray would look for one."""
+    """A sweep without the token, with a store and a home folder of its own, where Ray would look for a token."""
     folder = tmp_path_factory.mktemp("stranger")
     environment = two_nodes.settings | {"HOME": str(folder), "RAY_AUTH_MODE": "disabled"}
-    del environment["RAY_AUTH_TOKEN_PATH"]
+    del environment["RAY_AUTH_TOKEN_PATH"], environment["MLFLOW_TRACKING_URI"]
     return start(folder, environment, "kinds=plain", "toy_sweep")
 
 
