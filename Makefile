@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 
 # Values reach the program unchanged: neither make nor a shell interprets them. Variables about your own file count only
 # on the command line of make, not in the environment, where a Y may have another meaning.
-ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS TARGET TARGETS DOMAIN ITEMS MODEL
+ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS TARGET TARGETS FACTORS DOMAIN ITEMS MODEL
 SETTINGS := PROFILE SET ARGS PORT
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 OTHERS := $(filter-out $(SETTINGS) $(ON_FILES) PYTHON READY SHELL,$(GIVEN))
@@ -28,7 +28,7 @@ INFOSCOPE := $(PYTHON) -m infoscope --words "$$ARGS"
 ON_FILE = $(call given,data,DATA) $(call given,x,X) $(call given,y,Y) $(call given,groups,GROUPS) \
   $(call given,continuous,CONTINUOUS) $(call given,discrete,DISCRETE) $(call given,angles,ANGLES) \
   $(call given,methods,METHODS) $(call given,target,TARGET) \
-  $(call given,targets,TARGETS) $(call given,domain,DOMAIN) $(call given,items,ITEMS)
+  $(call given,targets,TARGETS) $(call given,factors,FACTORS) $(call given,domain,DOMAIN) $(call given,items,ITEMS)
 OF_PROFILE = --profile "$$PROFILE" $(call given,set,SET)
 OF_MODEL = $(call given,model,MODEL) $(call given,data,DATA)
 
@@ -38,7 +38,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies docs-results golden help measure promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report site test test-system test-slow test-gpu bench infra-secrets ui clean
+.PHONY: check-dependencies disentangle docs-results golden help measure promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report site test test-system test-slow test-gpu bench infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -85,6 +85,9 @@ measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=ex
 
 represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= ITEMS= CONTINUOUS= DISCRETE= ANGLES=pose:360 ARGS=--each)
 	@$(INFOSCOPE) represent $(ON_FILE)
+
+disentangle: $(READY) ## in which column of a code each factor is (DATA=codes.csv X="z*" FACTORS="scale,shape"; GROUPS= CONTINUOUS= DISCRETE= ARGS=--attack)
+	@$(INFOSCOPE) disentangle $(ON_FILE)
 
 screen: $(READY) ## which columns depend on a target, or on each other (DATA=table.csv, or DATA=examples/genes TARGET=phenotype; X="g*,snp2" GROUPS=household CONTINUOUS= DISCRETE= ANGLES=hour:24 ARGS="--level .1 --rows 2000")
 	@$(INFOSCOPE) screen $(ON_FILE)

@@ -97,7 +97,7 @@ REPORTS = {
     "factor_information": lambda x, y: tuple(
         factor_information.from_arrays(frame(x), frame(y), method="knn", resamples=None).joint
     ),
-    "disentanglement.report": lambda x, y: disentanglement.report(frame(x), frame(y), method="knn", progress=False),
+    "disentanglement.report": lambda x, y: disentanglement.report(frame(x), frame(y), method="knn").table,
 }
 
 

@@ -123,8 +123,8 @@ def test_a_score(scores_in_order, monkeypatch):
     monkeypatch.setitem(SCORES, "varying", ScoreSpec("varying", "varying latents", spread, "codes", "none", "share"))
     draws = np.random.default_rng(0)
     codes, factors = np.hstack([draws.normal(size=(50, 3)), np.ones((50, 1))]), draws.integers(0, 2, (50, 2))
-    table = report(codes, factors, progress=False)
-    assert table["score"].tolist() == ["varying latents"] and table["value"].item() == 0.75
+    (row,) = report(codes, factors).scores
+    assert row.what == "varying latents" and row.estimate.value == 0.75
 
 
 def test_a_score_of_label_errors(monkeypatch):

@@ -40,7 +40,7 @@ from infoscope.tracking.checks import safe_metric_names
 
 TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold
 QUERY = (  # options that lead to other tables of one file
-    "x", "y", "target", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each", "level",
+    "x", "y", "target", "targets", "factors", "domain", "groups", "items", *TYPES, "shuffle", "label", "each", "level",
     "strict", "missing", "header", "decimal", "dates", "marks",
 )  # fmt: skip
 REFUSE = "refuse"
@@ -67,6 +67,7 @@ class OwnData:
 
 
 ASKED = {  # in each experiment
+    "disentangle": "Own data: in which column of a code is each factor?",
     "measure": "Own data: how much information do two variables share?",
     "represent": "Own data: which block of a representation carries what, and what leaks?",
     "screen": "Own data: which columns of a table depend on a target, or on each other?",
@@ -251,21 +252,23 @@ def read_representation(
     groups: str = "",
     items: str = "",
     each: bool = False,
+    named: str = "TARGETS",
     options: ReadOptions = LENIENT,
     **types: Sequence[str],
 ) -> OwnRepresentation:
     """A representation in a file. x: columns of the block x, or arrays of a .npz, each a block of its own; PREFIX*: the
     block of the columns or arrays that begin so; default: all that nothing else names. Categories in x become a 0 or 1
-    for each. each: every column is a block. Rows with missing values are left out.
+    for each. each: every column is a block. named: the option that names the targets. Rows with missing values are
+    left out.
 
     Raises InfoscopeError as `read`, and for columns of x that are no numbers.
     """
     table = read_file(path, options)
     arrays = table.columns
     if not targets:
-        raise UnknownName(f"TARGETS must name the variables that blocks may carry, among {_some(arrays)}, got nothing.")
+        raise UnknownName(f"{named} must name the variables that blocks may carry, among {_some(arrays)}, got nothing.")
     labels = [name for name in (domain, groups, items) if name]
-    _require(table, arrays, TARGETS=targets, DOMAIN=[domain] * bool(domain), GROUPS=[groups] * bool(groups),
+    _require(table, arrays, **{named: targets}, DOMAIN=[domain] * bool(domain), GROUPS=[groups] * bool(groups),
              ITEMS=[items] * bool(items))  # fmt: skip
     taken = {*targets, *labels}
     parts: dict[str, list[str]] = {}
@@ -277,14 +280,14 @@ def read_representation(
         block = "x" if prefix is None and is_column else (prefix or word).rstrip("_.-") or "x"
         for name in names:
             parts.setdefault(name if each else block, []).append(name)
-    named = [name for names in parts.values() for name in names]
-    if taken & {*named} or not parts:
-        got = ", ".join(sorted(taken & {*named})) or "nothing"
+    chosen = [name for names in parts.values() for name in names]
+    if taken & {*chosen} or not parts:
+        got = ", ".join(sorted(taken & {*chosen})) or "nothing"
         raise UnknownName(f"X must name columns that nothing else names, got {got}.")
-    wrappers = _wrappers((*targets, *named), "TARGETS or X", **types)
-    _require_typed(table, (*targets, *named), wrappers)
-    arrays, understood = _complete(table, (*targets, *named, *labels), options)
-    numbers = {name: arrays[name] for name in named}
+    wrappers = _wrappers((*targets, *chosen), f"{named} or X", **types)
+    _require_typed(table, (*targets, *chosen), wrappers)
+    arrays, understood = _complete(table, (*targets, *chosen, *labels), options)
+    numbers = {name: arrays[name] for name in chosen}
     for name, values in numbers.items():
         if name in wrappers:
             numbers[name] = as_variable(f"column {name!r}", wrappers[name](values)).as_numbers()

@@ -43,14 +43,18 @@ def test_scores_of_two_numbers_have_their_closed_forms(angle_and_kind):
 
 
 def test_a_report_of_both_kinds_notes_which_scores_need_classes(angle_and_kind):
+    """Numbers are cut into parts for what is a share of their bits."""
     codes, angle, kind = angle_and_kind
-    table = report(codes[:300], pd.DataFrame({"angle": angle, "kind": kind})[:300], progress=False)
+    found = report(codes[:300], pd.DataFrame({"angle": angle, "kind": kind})[:300])
     known = {spec.title.format(how="estimated"): spec for spec in SCORES.values()}
-    for row in table.to_dict("records"):
-        if known[row["score"]].numbers:
-            assert np.isfinite(row["value"]), row["score"]
+    for row in found.scores:
+        if known[row.what].numbers or known[row.what].takes == "information":
+            assert np.isfinite(row.estimate.value), row.what
         else:
-            assert np.isnan(row["value"]) and "numbers for angle" in row["notes"], row["score"]
+            assert np.isnan(row.estimate.value) and "numbers for angle" in row.estimate.notes[0], row.what
+    assert found.parts == ["angle"] and "angle: numbers, cut into at most 10 parts" in found.answers[-1]
+    (none,) = report(codes[:300], np.column_stack([angle, angle])[:300], method="knn", scores=["sap"]).answers
+    assert none.startswith("No verdict")
 
 
 def test_types(angle_and_kind):

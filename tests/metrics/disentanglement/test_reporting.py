@@ -7,8 +7,10 @@ comparisons of a score with itself under a change that must not matter use the s
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from matplotlib.figure import Figure
 
 from infoscope.metrics.disentanglement import (
     PROTOCOLS,
@@ -22,13 +24,13 @@ from infoscope.metrics.disentanglement import (
     mig,
     predictor_based,
     report,
-    reporting,
     sap,
 )
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
 from infoscope.metrics.factor_information.exact import factor_information
 from infoscope.metrics.factor_information.posterior import CategoricalPosterior, GaussianPosterior, ProductPosterior
+from tests.refusals import refused
 
 SIZES = (2, 3, 3, 4)
 FEWER = Protocol("fewer", Votes(40, 2000, 1000), Votes(40, 2000, 1000), "logistic", 10_000, 0.05)
@@ -193,7 +195,8 @@ def test_a_report_has_every_score_with_error_unit_and_n(factors, perfect, monkey
         GaussianPosterior(1.7 * perfect[:, 1:], np.full((len(perfect), 3), 0.1)),
         CategoricalPosterior(np.eye(2)[factors[:, 0]]),
     )
-    table = report(posterior, factors, draws=300, generator=np.random.default_rng(0)).set_index("score")
+    found = report(posterior, factors, draws=300, generator=np.random.default_rng(0))
+    table = pd.DataFrame([row.figures() for row in found.scores]).set_index("what")
     assert np.isfinite(table[["value", "standard_error", "low", "high"]].to_numpy()).all()
     assert (table["n"] > 0).all() and (table["method"] != "").all()
     assert (table["low"] <= table["value"] + 1e-12).all() and (table["value"] <= table["high"] + 1e-12).all()
@@ -209,40 +212,43 @@ def test_a_report_has_every_score_with_error_unit_and_n(factors, perfect, monkey
         slack = 5 * score["standard_error"] + 1e-6
         assert spec.limits[0] - slack <= score["value"] <= spec.limits[1] + slack, spec.key
         unit = {"nats": "bits"}.get(spec.unit, spec.unit)
-        assert score["unit"] == unit and score["better"] == spec.better in ("higher", "lower", ""), spec.key
+        assert score["unit"] == unit and spec.better in ("higher", "lower", ""), spec.key
+    assert found.answers[0] == "Each factor is in one column of its own."
 
 
-def test_a_printed_report_has_the_finding_and_every_score_and_reasons_of_missing_ones(noisy, factors):
-    found = report(noisy[::6], factors[::6, :2], method="knn", progress=False)
-    first, *lines = str(found).splitlines()
-    table = found.set_index("score")
-    row = table.loc["MIG (discretised)"]
-    assert f"{row['value']:.2f} of H(factor)" in first and f"95 %: {row['low']:.2f} to" in first
-    missing = table.loc["FactorVAE (uni-bound)"]
-    assert np.isnan(missing["value"]) and "100 items" in missing["notes"]
-    assert "total correlation" not in table.index and np.isfinite(table.loc["MIG (estimated)", "value"])
-    printed = lines[: 1 + len(found)]
-    assert max(map(len, printed)) <= 80 and not any("..." in line for line in printed)
-    for title, value, line in zip(found["score"], found["value"], printed[1:]):
-        assert line.strip().startswith(title) and ("none" in line if np.isnan(value) else f"{value:.3f}" in line)
+def test_a_printed_report_has_the_verdict_and_every_score_and_reasons_of_missing_ones(noisy, factors):
+    latents = pd.DataFrame(noisy[::6, :2], columns=["size", "hue"])
+    found = report(latents, factors[::6, :2], method="knn", scores=["factor_vae", "mig", "sap_thresholds"])
+    first, *_ = str(found).splitlines()
+    assert first == "Each factor is in one column of its own."
+    vote, gap, thresholds = found.text.to_dict("records")
+    assert vote["value (95 %)"] == "none" and "100 items" in str(found)
+    assert gap["value (95 %)"].startswith(f"{found.find('MIG (estimated)').value:.2f} (")
+    assert gap["says"] == "best column less the second best"
+    assert thresholds["says"].endswith("a perfect code: 0.58")  # of 2 and 3 values
+    assert found.find("share of H", factor="factor 0", column="hue").value == pytest.approx(0, abs=0.1)
+    shares = found.plot(Figure().subplots()).images[0].get_array()
+    np.testing.assert_allclose(shares, [[1, 0], [0, 1], [1, 1]], atol=0.15)
+    with refused("scores", "name"):
+        report(latents, factors[::6, :2], scores=["lasso"])
 
 
-def test_progress_is_printed_for_long_reports_only(scores_in_order, factors, noisy, capsys, monkeypatch):
+def test_progress_reaches_the_end(scores_in_order, factors, noisy, monkeypatch):
     for key in SCORES.keys() - {"sap", "mig_discretised"}:
         monkeypatch.delitem(SCORES, key)
-    given, reported = (noisy[::4], factors[::4]), []
-    one = report(*given, progress=lambda *at: reported.append(at))
+    reported = []
+    report(noisy[::4, :2], factors[::4, :2], method="knn", progress=lambda *at: reported.append(at))
     shares = [share for share, _ in reported]
     assert shares == sorted(shares) and shares[-1] == 1.0
     assert {what for _, what in reported} >= {"SAP", "MIG (discretised)"}
-    monkeypatch.setattr(reporting, "PROGRESS_SECONDS", 1e9)
-    assert report(*given).equals(one) and capsys.readouterr().err == ""
-    monkeypatch.setattr(reporting, "PROGRESS_SECONDS", 0.0)
-    report(*given)
-    shown = capsys.readouterr()
-    assert "disentanglement: " in shown.err and "MIG" in shown.err and shown.out == ""
-    report(*given, progress=False)
-    assert capsys.readouterr().err == ""
+
+
+def test_unibound_sees_a_redundancy_attack(noisy, factors):
+    """A check of scores on a code of two columns, which the attack copies."""
+    found = report(noisy[::2, 2:], factors[::2, 2:], scores=["unibound", "mig"], attack=4.0)
+    before, after = found.find("UniBound"), found.find("UniBound", attack="redundancy")
+    assert before.low > 0.9 > 0.2 > after.high
+    assert any(line.startswith("After an attack by redundancy: UniBound from ") for line in found.answers)
 
 
 def test_adagrad_is_torchs():

@@ -11,8 +11,9 @@ from infoscope.estimators.families import GradientBoosting, Logistic
 from infoscope.metrics import pid
 from infoscope.metrics.disentanglement import SCORES
 from infoscope.metrics.factor_information import toy
+from infoscope.metrics.factor_information.inputs import parts_of
 from infoscope.metrics.representation import report, reporting
-from infoscope.metrics.representation.reporting import TERMS, parts_of, sharing
+from infoscope.metrics.representation.reporting import TERMS, sharing
 from infoscope.metrics.representation.result import ALL, DOMAIN, MEASURES
 from infoscope.metrics.v_information.usable import Local, with_ignorance
 from tests.refusals import refused

@@ -35,6 +35,7 @@ SMALL_PROFILE = "smoke"
 WORDS = "--words"  # its value is split into further words as a shell would do
 PROGRAMS = {  # modules that declare a COMMAND, and descriptions
     "measure": ("analysis.measure", "estimate the mutual information of two variables of your own data"),
+    "disentangle": ("analysis.disentangle", "find the column of a code of your own in which each factor is"),
     "represent": ("analysis.represent", "measure the information in a representation of your own data"),
     "screen": ("analysis.screen", "find the columns of your own table that depend on a target or on each other"),
     "report": ("analysis.report", "write one page with all tables and figures of a profile"),

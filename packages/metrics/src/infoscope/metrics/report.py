@@ -8,15 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from infoscope.estimators.reading.sentences import amount as amount
 from infoscope.estimators.reading.sentences import at_most as at_most
 from infoscope.estimators.result import NATS, Estimate
-from infoscope.notebook import InNotebook, as_html
+from infoscope.notebook import InNotebook, as_html, axes, heat
 
 COLUMNS = ("value", "standard_error", "low", "high", "unit", "n", "method", "notes")
+MAX_INTERVALS = 20  # rows of a heat map up to which intervals are written into it
 Details = dict[str, pd.DataFrame | list[str]]
 
 
@@ -134,6 +137,27 @@ class Report(InNotebook):
 
     def _repr_html_(self) -> str:
         return as_html([*self.answers, f"{self.size}:"], self.text, self.details)
+
+
+def draw_map(ax: Any, cells: Mapping[tuple[str, str], Estimate], title: str, shares: Any = None) -> Any:
+    """Draws estimates by row and column as a heat map with their 95 % intervals; the matplotlib axes.
+
+    shares: the colours, from 0 to 1, by row and column; default: the values. Many rows have their values only.
+    """
+    rows, columns = (list(dict.fromkeys(names)) for names in zip(*cells))
+    many = len(rows) > MAX_INTERVALS
+    colours = np.full((len(rows), len(columns)), np.nan)
+    texts = [["" for _ in columns] for _ in rows]
+    for (name, column), one in cells.items():
+        place = rows.index(name), columns.index(column)
+        colours[place] = one.value if shares is None else shares[name, column]
+        interval = "" if many else f"\n{one.low:z.2f} to {one.high:z.2f}"
+        texts[place[0]][place[1]] = f"{one.value:z.2f}{interval}"
+    longest = max(map(len, rows))
+    ax = axes(ax, (1.3 * len(columns) + 0.7 + 0.08 * longest, (0.22 if many else 0.5) * len(rows) + 0.9))
+    heat(ax, colours, texts, rows, columns, 1.0, 7 if many else 9)
+    ax.set_title(title, fontsize=9)
+    return ax
 
 
 def cell(one: Estimate, places: int = 2) -> str:

@@ -119,7 +119,7 @@ def measure_scores(
                 progress(min(1.0, (done + share * spec.cost) / total), title)
 
         inputs.tell = tell
-        if inputs.numbers and not spec.numbers:
+        if inputs.numbers and not spec.numbers and spec.takes != "information":
             why = f"It needs classes (integers), got numbers for {', '.join(inputs.numbers)}: bin them into classes."
             found[spec.key] = undefined(why, spec.unit, 0)
             continue

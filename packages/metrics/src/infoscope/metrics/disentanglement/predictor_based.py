@@ -16,6 +16,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
 )
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from infoscope.checks import one_of, require_int
 from infoscope.errors import NoVariation, WrongType
@@ -188,6 +189,11 @@ def concentration(importance: NDArray[np.float64]) -> float:
     return float(np.average(1 + (shares * logs).sum(axis=1) / np.log(importance.shape[1]), weights=weights[used]))
 
 
+LINEAR = Note(
+    "SAP is low for a perfect code of three or more ordered values: a linear machine cannot separate a middle value of "
+    "one latent. kind='thresholds' can.",
+    "linear machine",
+)
 ONE_TRAINING = Note("One training: the error is unknown.", "one training")
 
 
@@ -210,9 +216,12 @@ def halves_estimate(values: list[float], how: str) -> Estimate:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Sap(Estimate):
-    """The SAP score; matrix [L, K] is the attribute score of every latent for every factor."""
+    """The SAP score; matrix [L, K] is the attribute score of every latent for every factor; perfect, the score of a
+    code with one exact latent for each factor, where known.
+    """
 
     matrix: NDArray[np.float64]
+    perfect: float = np.nan
 
 
 @aligns("representation", "factors")
@@ -228,8 +237,9 @@ def sap(
     as given.
 
     kind   "discrete": accuracy of a linear support-vector machine (C = 0.01, balanced, as in disentanglement_lib) on a
-           third of the items; it is low for more than two ordered values in one latent. "continuous": R2 of linear
-           regression. None: continuous where a factor is numbers
+           third of the items; it is low for more than two ordered values in one latent. "thresholds": balanced
+           accuracy of thresholds on the latent, as Kumar et al. 2018 define it: at most 1 - the mean of 1 / values.
+           "continuous": R2 of linear regression. None: continuous where a factor is numbers
 
     ValueError: fewer than two latents, a factor of one value, another kind, other shapes.
     """
@@ -237,13 +247,14 @@ def sap(
     known = as_factors(factors, numbers=True)
     codes = as_array(representation, known.n, least=2)
     kind = kind or ("continuous" if known.numbers.any() else "discrete")
-    if kind not in ("discrete", "continuous") or kind == "discrete" and known.numbers.any():
-        raise WrongType(f"kind must be discrete or continuous (for numbers: continuous), got {kind!r}.")
+    classifiers = {"discrete": "linear SVM", "thresholds": "thresholds, balanced"}
+    if kind not in (*classifiers, "continuous") or kind in classifiers and known.numbers.any():
+        raise WrongType(f"kind must be discrete, thresholds or continuous (for numbers: continuous), got {kind!r}.")
     chosen = random_items(known.n, items, generator)
-    if kind == "discrete":
-        local, matrix = svm_accuracies(codes, known, chosen)
+    if kind in classifiers:
+        local, matrix = single_accuracies(codes, known, chosen, kind == "thresholds")
         unit = "difference of accuracies"
-        how = f"linear SVM, {len(chosen) - len(local)} training items; over test items"
+        how = f"{classifiers[kind]}, {len(chosen) - len(local)} training items; over test items"
     else:
         local, matrix = correlations(codes[chosen], known.values[chosen])
         unit, how = "difference of R2", "squared correlation; over items"
@@ -252,23 +263,35 @@ def sap(
     value = float((matrix[first, k] - matrix[second, k]).mean())
     gaps = (local[:, first, k] - local[:, second, k]).mean(axis=1)
     error = clustered_error(gaps)
-    return Sap(value, error, unit, len(gaps), how, matrix=matrix)
+    perfect = float(np.mean(1 - 1 / (known.codes.max(axis=0) + 1))) if kind == "thresholds" else np.nan
+    notes = (LINEAR,) if kind == "discrete" and known.codes.max() > 1 else ()
+    return Sap(value, error, unit, len(gaps), how, notes, matrix=matrix, perfect=perfect)
 
 
-def svm_accuracies(
-    codes: NDArray[np.float64], known: Factors, chosen: NDArray[np.int64]
+def single_accuracies(
+    codes: NDArray[np.float64], known: Factors, chosen: NDArray[np.int64], thresholds: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Whether a test item is predicted correctly from one latent, 1 or 0 [test, L, K], and the accuracies [L, K]."""
+    """Whether a test item is predicted correctly from one latent [test, L, K], and the accuracies [L, K].
+
+    By a support-vector machine, 1 or 0; or by thresholds, weighted so that every value of a factor counts the same.
+    """
     held = max(1, round(len(chosen) * TEST_SHARE))
     test, training = chosen[:held], chosen[held:]
     correct = np.empty((held, codes.shape[1], known.count))
     for k in range(known.count):
-        if len(np.unique(known.codes[training, k])) < 2:
+        y, seen = known.codes[test, k], known.codes[training, k]
+        values = len(np.unique(seen))
+        if values < 2:
             raise NoVariation(f"factors must take two values among the training items, got one for {known.names[k]}.")
         for latent in range(codes.shape[1]):
             machine = LinearSVC(C=0.01, class_weight="balanced", random_state=0)
-            machine.fit(codes[training, latent : latent + 1], known.codes[training, k])
-            correct[:, latent, k] = machine.predict(codes[test, latent : latent + 1]) == known.codes[test, k]
+            if thresholds:
+                machine = DecisionTreeClassifier(max_leaf_nodes=values, class_weight="balanced", random_state=0)
+            machine.fit(codes[training, latent : latent + 1], seen)
+            correct[:, latent, k] = machine.predict(codes[test, latent : latent + 1]) == y
+        if thresholds:
+            _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
+            correct[:, :, k] *= (held / (len(counts) * counts[place]))[:, None]
     return correct, correct.mean(axis=0)
 
 

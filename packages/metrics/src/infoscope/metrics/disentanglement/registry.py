@@ -18,6 +18,21 @@ INPUTS = ("representation", "codes", "information", "latents")
 PLACES = {"": (None, "as published"), "shared/": ("alone", "at one latent")}
 PUBLISHED_DCI = {"items": 15_000, "halvings": None, "predictor": "gradient-boosting"}  # as in disentanglement_lib
 TERMS = {"unique": "higher", "redundant": "lower", "synergistic": "lower"}  # term -> which values are better
+SAYS = {  # key -> what the score says, in a few words
+    "unibound": "in one column and in no other",
+    "shared/unique_low": "only there, at least",
+    "shared/unique_high": "only there, at most",
+    "shared/redundant_low": "again in others, at least",
+    "shared/redundant_high": "again in others, at most",
+    "shared/synergistic_low": "only in several together, at least",
+    "shared/synergistic_high": "only in several together, at most",
+    "mig": "best column less the second best",
+    "dci_disentanglement": "a column serves one factor (n: halvings)",
+    "dci_completeness": "a factor needs one column (n: halvings)",
+    "dci_informativeness": "predicted correctly from all",
+    "sap": "best column's accuracy (or R2) less the second best's",
+    "sap_thresholds": "best column's accuracy less the second best's",
+}
 
 
 @dataclass(frozen=True)
@@ -239,5 +254,9 @@ SCORES = {
             "Almudévar & Ortega 2024", "share of H(y)", ("sufficiency",), label="suff.",
         ),
         *_boosted(),
+        ScoreSpec(
+            "sap_thresholds", "SAP (thresholds)", "predictor_based.sap", "codes", "Kumar et al. 2018, section 3",
+            "difference of accuracies", stream="sap thresholds", settings={"kind": "thresholds"}, extra=True,
+        ),
     )
 }  # fmt: skip

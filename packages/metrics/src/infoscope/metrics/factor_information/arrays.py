@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,9 @@ from infoscope.metrics.factor_information.inputs import (
     varies,
 )
 from infoscope.metrics.factor_information.result import FactorInformation
+from infoscope.metrics.v_information.usable import Local, with_ignorance
 
+MIXTURE_FOLDS = 3  # whose rows share the weights of a mixture
 _Term = Callable[[tuple[int, ...], int], NDArray[np.float64]]
 """Indices of latents, index of a factor -> pointwise information [n], nats."""
 Terms = tuple[NDArray[np.float64], str]
@@ -53,6 +55,7 @@ def from_arrays(
     items: int | None = 10_000,
     categorical: Sequence[int] = (),
     factor_names: Sequence[str] | None = None,
+    latent_names: Sequence[str] | None = None,
     generator: np.random.Generator | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> FactorInformation:
@@ -73,7 +76,7 @@ def from_arrays(
     known = as_factors(factors, factor_names, numbers=True)
     codes = as_array(representation, known.n)
     discrete = categorical_mask(categorical, codes.shape[1])
-    names = tuple(f"latent {i}" for i in range(codes.shape[1]))
+    names = tuple(latent_names or (f"latent {i}" for i in range(codes.shape[1])))
     one_of("method", method, ("knn", "classifier"))
     if method == "classifier" and known.numbers.any():
         raise Conflict("method must be knn for factors that are numbers, got classifier; give classes as integers.")
@@ -198,3 +201,31 @@ def classifier_terms(
         latents, known.count, lambda members, factor: fits[factor].pointwise(tuple(map(str, members)), "y")
     )
     return pointwise, f"usable by {fits[0].family}, {folds} folds; errors over items"
+
+
+def mixed_with_subsets(information: FactorInformation, generator: np.random.Generator) -> FactorInformation:
+    """The same, the predictions from each set of latents mixed with those from its subsets and from no latent.
+
+    More latents then have no less information, but for sampling error. Weights are those of `usable.with_ignorance`,
+    from other rows (or clusters).
+    """
+    count = len(information.latents)
+    everything = frozenset(map(str, range(count)))
+    alone = [frozenset([name]) for name in map(str, range(count))]
+    sets = [*alone, *(everything - one for one in alone), everything]
+    rows = np.arange(information.n) if information.clusters is None else information.clusters
+    units, place = np.unique(rows, return_inverse=True)
+    folds = (generator.permutation(len(units)) % MIXTURE_FOLDS)[place]
+    pointwise = np.zeros_like(information.pointwise)
+    for k in range(len(information.factors)):
+        local = {}
+        for names, values in zip(sets, information.pointwise[:, k].T):
+            local.setdefault(names, Local(values, values))
+        mixed = with_ignorance(local, folds)
+        for column, names in enumerate(sets):
+            pointwise[:, k, column] = mixed[names].found if names else 0.0
+    means = pointwise.mean(axis=0)
+    return replace(
+        information, pointwise=pointwise, alone=means[:, :count], rest=means[:, count:-1], joint=means[:, -1],
+        method=f"{information.method}, mixed with subsets",
+    )  # fmt: skip

@@ -14,7 +14,9 @@ from infoscope.checks import require_int
 from infoscope.errors import NoVariation, OutOfRange, TooFew, WrongLength, WrongShape, WrongType
 from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.columns import Continuous, Discrete, as_matrix, categorical, columns
+from infoscope.estimators.variables import joint_codes
 
+MAX_PARTS = 10  # of about equally many rows, that numbers are cut into where values are asked for
 NUMBERS_AT_ONCE = 1 << 20  # float64 values of a representation held at a time: 8 MiB
 CODING = "Code other labels column by column with numpy.unique(labels, return_inverse=True)[1]."
 NUMBERS = "SAP, DCI, InfoE and factor_information.from_arrays with method 'knn' take numbers."
@@ -56,6 +58,12 @@ class Factors:
     def variable(self, k: int) -> Continuous | Discrete:
         """One factor as `Continuous` or `Discrete`."""
         return Continuous(self.values[:, k]) if self.numbers[k] else Discrete(self.codes[:, k])
+
+    @property
+    def as_classes(self) -> Factors:
+        """The same factors, numbers cut into parts of about equally many items."""
+        codes = [parts_of(self.values[:, [k]]) if number else self.codes[:, k] for k, number in enumerate(self.numbers)]
+        return as_factors(np.column_stack(codes), self.names)
 
     def take(self, rows: NDArray[np.int64]) -> Factors:
         """The factors of some items. ValueError for a factor with one value among them."""
@@ -128,6 +136,23 @@ def as_factors(factors: Any, names: Sequence[str] | None = None, least: int = 1,
     alike = np.stack([np.bincount(column)[column] for column in codes.T])
     first = np.stack([np.cumsum(np.r_[0, np.bincount(column)])[column] for column in codes.T])
     return Factors(names, codes, order, place, first, alike, are_numbers, values.astype(np.float64))
+
+
+def parts_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Codes [n] of at most ten parts of numbers [n, d]: 10 of one column, 3 x 3, 2 x 2 x 2; one part beyond."""
+    columns = numbers.T
+    each = int(MAX_PARTS ** (1 / len(columns)))
+    return joint_codes([_cut(column, each) for column in columns])[0]
+
+
+def _cut(numbers: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Codes [n] of at most so many ordered parts of numbers [n] of about equal size; equal numbers share a part."""
+    _, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    if len(counts) <= most:
+        return codes
+    twice_middle = 2 * np.cumsum(counts) - counts  # whole numbers, which do not round
+    part = twice_middle * most // (2 * len(numbers))
+    return np.unique(part, return_inverse=True)[1][codes]
 
 
 def as_array(representation: Any, n: int, least: int = 1) -> NDArray[np.float64]:

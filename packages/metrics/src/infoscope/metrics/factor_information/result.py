@@ -83,6 +83,10 @@ class FactorInformation:
         errors, count = root_sum_squares(self.deviations), len(self.latents)
         return errors[:, :count], errors[:, count : 2 * count], errors[:, 2 * count]
 
+    def shares(self) -> tuple[np.ndarray, np.ndarray]:
+        """`parts` as shares of H(y_k) [K, 2 L + 1], with their deviations by independent group [g, K, 2 L + 1]."""
+        return self._normalised(self.parts, self.deviations)
+
     def combination(self, weights: np.ndarray) -> Estimate:
         """A linear combination, weights [K, 2 L + 1] ordered as `parts`; nats, with its standard error."""
         weights = np.asarray(weights, dtype=np.float64)

@@ -28,12 +28,12 @@ from infoscope.estimators.guesses import AS_NUMBERS
 from infoscope.estimators.pairs import as_pairs
 from infoscope.estimators.reading.result import read
 from infoscope.estimators.result import Estimate, mean_of, undefined
-from infoscope.estimators.variables import Variable, joint_codes
+from infoscope.estimators.variables import Variable
 from infoscope.metrics import partition
 from infoscope.metrics.disentanglement import SCORES, Inputs, measure_scores
 from infoscope.metrics.disentanglement.measuring import streams_of, titled
 from infoscope.metrics.factor_information import FactorInformation
-from infoscope.metrics.factor_information.inputs import as_factors
+from infoscope.metrics.factor_information.inputs import as_factors, parts_of
 from infoscope.metrics.factor_information.result import TERMS
 from infoscope.metrics.partition.scores import clipped
 from infoscope.metrics.partition.terms import BLOCKS, stacked
@@ -58,7 +58,6 @@ _NAMES = {
     for kind, name in ((CLASSES, "logistic"), (NUMBERS, "ridge"))
 }
 LINEAR = ", ".join(f"{name} of {kind}" for kind, name in _NAMES.items())  # as pages and captions name it
-_MAX_PARTS = 10  # of about equally many rows, that numbers are cut into where a decomposition asks for values
 _READING_ROWS = 2000  # rows that readings, tests and scores are computed on
 _MIN_ROWS = 20  # rows of a report
 _MAX_SCORED_COLUMNS = 1000  # 2,800 columns of 300 rows take two minutes, all else of the report five seconds
@@ -179,23 +178,6 @@ class _Aim:
     def values(self) -> NDArray[np.int64]:
         """Codes [n] of its values, or of the parts that numbers are cut into."""
         return self.outcome.values if self.outcome.classes is not None else parts_of(self.outcome.values)
-
-
-def parts_of(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Codes [n] of at most ten parts of numbers [n, d]: 10 of one column, 3 x 3, 2 x 2 x 2; one part beyond."""
-    columns = numbers.T
-    each = int(_MAX_PARTS ** (1 / len(columns)))
-    return joint_codes([_cut(column, each) for column in columns])[0]
-
-
-def _cut(numbers: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Codes [n] of at most so many ordered parts of numbers [n] of about equal size; equal numbers share a part."""
-    _, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    if len(counts) <= most:
-        return codes
-    twice_middle = 2 * np.cumsum(counts) - counts  # whole numbers, which do not round
-    part = twice_middle * most // (2 * len(numbers))
-    return np.unique(part, return_inverse=True)[1][codes]
 
 
 def named_blocks(representation: Any, blocks: Mapping[str, Sequence[Any]] | None) -> dict[str, Any]:

@@ -1,0 +1,73 @@
+"""The command on a person's own code: a verdict, a map, a page and one run; or a sentence and nothing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import disentangle
+from infoscope.command_line import run_command
+from infoscope.estimators import Continuous, Discrete
+from infoscope.tracking.store import Store
+
+N = 240
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    rng = np.random.default_rng(0)
+    shape, weight = rng.integers(0, 3, N), rng.normal(70, 10, N)
+    frame = pd.DataFrame({"PC 1": shape + 0.1 * rng.normal(size=N), "PC 2": weight + rng.normal(size=N)})
+    frame["body weight (kg)"] = weight.round(1)
+    frame["shape"] = np.array(["disc", "heart", "square"])[shape]
+    frame["same"] = 1
+    frame.to_csv("codes.csv", index=False)
+    return tmp_path
+
+
+def test_a_verdict_a_table_a_map_a_page_and_one_run(here, capsys):
+    words = ["--data", "codes.csv", "--x", "PC*", "--factors", "shape,body weight (kg)"]
+    assert run_command(disentangle.COMMAND, words) == 0
+    printed, _ = capsys.readouterr()
+    assert printed.startswith("Each factor is in one column of its own.\n")
+    assert "body weight (kg): numbers, cut into at most 10 parts" in printed
+    for end in (".csv", ".png", ".pdf", ".html"):
+        (path,) = (here / "runs" / "tables").glob(f"disentangle-codes-????????{end}")
+        assert path.stat().st_size > 100, end
+    (run,) = Store.open("disentangle").search("")
+    assert run.info.status == "FINISHED" and run.data.params["factors"] == "shape,body weight (kg)"
+    (path,) = (here / "runs" / "tables").glob("disentangle-codes-????????.csv")
+    figures = pd.read_csv(path, comment="#").set_index(["what", "factor", "column"])
+    assert figures.loc[("share of H", "shape", "PC 1"), "low"] > 0.9
+    bound = figures["value"].xs("UniBound").item()
+    assert run.data.metrics["UniBound"] == pytest.approx(bound) and bound > 0.7
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (np.tile([0.5, 0.6], 30), Continuous),
+        (np.tile([1, 2], 30), Discrete),
+        (np.arange(60), Continuous),  # a value in each row
+        (np.tile(["a", "b"], 30), Discrete),
+    ],
+)
+def test_factors_are_classes_or_numbers(values, kind):
+    assert isinstance(disentangle.factor("size", pd.Series(values)), kind)
+
+
+@pytest.mark.parametrize(
+    ("words", "argument"),
+    [
+        ([], "FACTORS"),
+        (["--factors", "shape,none"], "FACTORS"),
+        (["--factors", "shape", "--x", "PC*"], "FACTORS"),
+        (["--factors", "shape,same", "--x", "PC*"], "factors"),
+        (["--factors", "shape,same", "--x", "PC*", "--rows", "3"], "--rows"),
+    ],
+)
+def test_bad_input_writes_nothing(here, capsys, words, argument):
+    assert run_command(disentangle.COMMAND, ["--data", "codes.csv", *words]) == 2
+    assert argument in capsys.readouterr().err
+    assert not (here / "runs").exists()
