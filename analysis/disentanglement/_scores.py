@@ -41,9 +41,10 @@ def latest_trainings(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 def in_bits(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs with the figures of `WHOLE` that are recorded in nats in bits; NaN where they were not measured."""
-    runs = runs.reindex(columns=runs.columns.union(list(WHOLE), sort=False))
-    nats = [key for key in WHOLE if REGISTRY[key].unit == "nats"]
-    return runs.assign(**{key: runs[key] / NATS_PER_BIT for key in nats})
+    metrics = {key: f"{key}_nats" if REGISTRY[key].unit == "nats" else key for key in WHOLE}
+    runs = runs.reindex(columns=runs.columns.union(list(metrics.values()), sort=False))
+    nats = [key for key, metric in metrics.items() if metric != key]
+    return runs.assign(**{key: runs[metrics[key]] / NATS_PER_BIT for key in nats})
 
 
 def named(runs: pd.DataFrame) -> pd.Series:

@@ -118,7 +118,7 @@ def compared(attack: str, factors: int, noise: float, alpha: float, runs: pd.Dat
             "exact": value / NATS_PER_BIT,
             "estimated": math.nan,
             "estimated_error": math.nan,
-            **(with_error("estimated", replicated(runs[f"sampled/{score}"] / NATS_PER_BIT)) if len(runs) else {}),
+            **(with_error("estimated", replicated(runs[f"sampled/{score}_nats"] / NATS_PER_BIT)) if len(runs) else {}),
             "runs": len(runs),
         }
         for score, value in exact(attack, factors, noise, alpha).items()
@@ -154,7 +154,7 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
             "attack": attack, "factors": factors, "runs": len(members), "compared": int(members["compared"].sum()),
             "largest_z": members["largest_z"].max(),
             "beyond_95": members["beyond_95"].sum() / members["compared"].sum(),
-            "largest_without_spread": members["largest_without_spread"].max(),
+            "largest_without_spread": members["largest_difference_without_spread_nats"].max(),
         })  # fmt: skip
     figures = pd.DataFrame(rows)
     total = int(figures["compared"].sum())

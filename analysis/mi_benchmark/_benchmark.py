@@ -1,5 +1,6 @@
 """The tables of the neural benchmark: which runs a table is made of, and what its parts have in common."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -22,6 +23,7 @@ from infoscope.errors import InvalidInput
 from sweeps.mi_benchmark.settings import DECODING
 
 KIND = (*GROUP, "encoder", "statistics", "study")  # cells that differ in these need not have the same other fields
+AT_TRUTH = re.compile(" at [^ ]+ bits$")  # in names of metrics: at one true mutual information
 # fields that do not place a cell in a table
 SETTING = (
     "version", "schedule_bits", "steps", "critic", "depth", "width", "batch", "learning_rate", "precision", "sources",
@@ -151,7 +153,7 @@ def true_levels(runs: pd.DataFrame) -> list[float]:
 
 def rows_by_truth(runs: pd.DataFrame) -> pd.DataFrame:
     """One row per run and true MI of its schedule: `true_bits`, and the figures at that truth as columns."""
-    others = [name for name in runs if name.startswith("at ")]
+    others = [name for name in runs if AT_TRUTH.search(name)]
     parts = []
     for bits in true_levels(runs):
         chosen = figures_at(runs[[bits in schedule for schedule in runs["schedule_bits"]]], bits)
@@ -161,13 +163,13 @@ def rows_by_truth(runs: pd.DataFrame) -> pd.DataFrame:
 
 def figures_at(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
     """The runs with the figures of one true MI as columns (`mse_bits2`, ...). Raises ValueError when there are none."""
-    prefix = f"at {bits:g} bits/"
-    figures = [name for name in runs if name.startswith(prefix)]
+    place = f" at {bits:g} bits"
+    figures = [name for name in runs if name.endswith(place)]
     if not figures:
         known = ", ".join(f"{value:g}" for value in true_levels(runs))
         raise ValueError(f"bits must be a true MI of these runs, {known} bits, got {bits:g} bits.")
-    plain = runs.drop(columns=[name.removeprefix(prefix) for name in figures if name.removeprefix(prefix) in runs])
-    return plain.rename(columns=lambda name: name.removeprefix(prefix))
+    plain = runs.drop(columns=[name.removesuffix(place) for name in figures], errors="ignore")
+    return plain.rename(columns=lambda name: name.removesuffix(place))
 
 
 def add_decodable(rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] = ()) -> pd.DataFrame:

@@ -29,15 +29,15 @@ from infoscope.tracking import table
 from sweeps.partition.settings import MODELS
 
 ACCURACIES = {
-    "in_domain/average": "new items, training domains",
-    "in_domain/worst": "worst training domain",
-    "in_domain/worst_slice": "worst class in a training domain",
-    "out_of_domain/average": "held-out domain",
-    "out_of_domain/worst_slice": "worst class in the held-out domain",
-    "in_domain/domain_average": "domain, training domains",
+    "in_domain_accuracy/average": "new items, training domains",
+    "in_domain_accuracy/worst": "worst training domain",
+    "in_domain_accuracy/worst_slice": "worst class in a training domain",
+    "out_of_domain_accuracy/average": "held-out domain",
+    "out_of_domain_accuracy/worst_slice": "worst class in the held-out domain",
+    "in_domain_accuracy/domain_average": "domain, training domains",
 }
 NO_NUMBER = "no number"
-MISSING = {"in_domain/domain_average": "never read"}
+MISSING = {"in_domain_accuracy/domain_average": "never read"}
 WORST = ("_low", "_high", "_items")  # interval and items of the worst of several
 BASELINE = "erm"
 SAME = ("data", "base", "size", "sample", "steps", "selection", "setting")  # of one study
@@ -120,7 +120,7 @@ def cell_text(row: pd.Series, column: str, missing: str = NO_NUMBER) -> str:
 
 def gains(runs: pd.DataFrame, model: str) -> np.ndarray:
     """Accuracy on held-out domains less that of plain risk minimisation, by seed; one NaN without any."""
-    by_seed = runs.pivot_table("out_of_domain/average", ["seed", "held_out"], "model")
+    by_seed = runs.pivot_table("out_of_domain_accuracy/average", ["seed", "held_out"], "model")
     if model == BASELINE or BASELINE not in by_seed:
         return np.array([math.nan])
     difference = (by_seed[model] - by_seed[BASELINE]).dropna().groupby("seed").mean()
@@ -153,7 +153,7 @@ def beside(figures: pd.DataFrame) -> list[str]:
 def described(runs: pd.DataFrame) -> list[str]:
     first = runs.iloc[0]
     data = ", ".join(sorted({tags["infoscope.data"] for tags in runs["tags"]}))
-    within = runs["out_of_domain/average_error"].mean()
+    within = runs["out_of_domain_accuracy/average_error"].mean()
     return [
         "Accuracy, mean ± standard error over seeds (each draws data, split, first weights and order of training); the "
         "difference from plain risk minimisation (erm) is paired within seeds. Mean over domains, each counting the "
@@ -165,8 +165,9 @@ def described(runs: pd.DataFrame) -> list[str]:
         "by Korn & Graubard 1998); shown are the means of its ends over trainings. "
         f"{NO_NUMBER.capitalize()}: a run did not record it, or a logit was not finite.",
         f"Data {data}; profile {profiles(runs)}; {first['steps']:,} steps, settings "
-        f"{first['setting']}, step selected by {first['selection']}; {counts(runs['in_domain/groups'])} base items and "
-        f"{counts(runs['in_domain/items'])} new items inside, {counts(runs['out_of_domain/items'])} "
+        f"{first['setting']}, step selected by {first['selection']}; "
+        f"{counts(runs['in_domain_accuracy/groups'])} base items and "
+        f"{counts(runs['in_domain_accuracy/items'])} new items inside, {counts(runs['out_of_domain_accuracy/items'])} "
         f"outside, where one training's standard error over items is {within:.3f}; code {versions(runs)}.",
     ]
 
@@ -195,8 +196,8 @@ def draw(runs: pd.DataFrame, *paths: Path) -> None:
     """Accuracy inside against outside of the training domains: every training, by model."""
     models = list(dict.fromkeys(runs["model"]))
     columns = {
-        "in_domain/average": ("new items, training domains", BLUE),
-        "out_of_domain/average": ("held-out domain", VERMILLION),
+        "in_domain_accuracy/average": ("new items, training domains", BLUE),
+        "out_of_domain_accuracy/average": ("held-out domain", VERMILLION),
     }
     groups, how = dict.fromkeys(runs["held_out_name"]), {"legend_at": "outside lower center", "ncols": 2, "dpi": 130}
     ylabel = "accuracy, 95 % interval over items"

@@ -4,7 +4,7 @@ Evaluates logged models on the items that their run kept, by nearest neighbours,
 (`infoscope.metrics.partition`). What is found is added to the runs of the models, and is not measured again.
 
     make table-partition ARGS="--models nvae,diva"
-    make table-partition ARGS='--filter "metrics.`in_domain/average` > 0.9"'
+    make table-partition ARGS='--filter "metrics.`in_domain_accuracy/average` > 0.9"'
     make table-partition MODEL=domain-partition-domain-model@champion DATA=my_items.npz
 """
 

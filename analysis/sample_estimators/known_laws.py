@@ -24,8 +24,20 @@ BITS = 1 / math.log(2)
 BEST = 3  # methods named per distribution
 
 
+RECORDED = {  # metrics in nats, and the columns for them in bits
+    "true_nats": "truth",
+    "true_nats_error": "truth_error",
+    "bias_nats": "bias",
+    "mse_nats2": "squared_error",
+    "mean_absolute_error_nats": "absolute_error",
+    "mean_width_nats": "width",
+    "covering_intervals": "covered",
+}
+
+
 def pooled(runs: pd.DataFrame) -> pd.DataFrame:
     """A row per distribution, size and method, over the data sets of all blocks. Bits; `covered` of `intervals`."""
+    runs = runs.rename(columns=RECORDED)
     columns = ["answered", "intervals", "covered", "bias", "squared_error", "absolute_error", "width", "labels_error"]
     runs = runs.assign(**{name: np.nan for name in columns if name not in runs})
     nats = ["truth", "truth_error", "bias", "absolute_error", "width", "labels_error"]

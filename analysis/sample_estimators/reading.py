@@ -95,7 +95,7 @@ def exam() -> pd.DataFrame:
     parts = []
     for _, run in runs[runs["method"].isin(("reading", *COMPARED))].iterrows():
         sets = table(run["run_id"], "sets")
-        parts.append(sets.assign(place=range(len(sets)), truth=run["truth"], **run[[*key, "method"]]))
+        parts.append(sets.assign(place=range(len(sets)), truth=run["true_nats"], **run[[*key, "method"]]))
     if not parts:
         return pd.DataFrame()
     values = ["value", "low", "high", "truth"]

@@ -16,17 +16,17 @@ from infoscope.estimators.result import mean_of
 from infoscope.metrics.shares import share_interval
 
 SHARES = {  # title -> columns of the numerator and of the denominator
-    "power": ("found", "dependent"),
-    "false discoveries": ("false", "discovered"),
-    "intervals that cover the true value": ("held", "intervals"),
-    "redundant ones left out": ("spare_left_out", "spare_found"),
+    "power": ("true_discoveries", "dependent_columns"),
+    "false discoveries": ("false_discoveries", "discoveries"),
+    "intervals that cover the true value": ("covering_intervals", "intervals"),
+    "redundant ones left out": ("redundant_left_out", "redundant_found"),
 }
 
 
 def share(runs: pd.DataFrame, part: str, whole: str) -> tuple[float, float, float]:
     """The mean over tables of the mean share in their data sets, and its 95 % interval; tables are independent."""
     shares = (runs[part] / runs[whole]).where(runs[whole] > 0)
-    if whole == "discovered":  # a data set without discoveries has no false ones; any other share of 0 is left out
+    if whole == "discoveries":  # a data set without discoveries has no false ones; any other share of 0 is left out
         shares = shares.where(runs[whole] != 0, 0.0)
     by_table = shares.groupby(runs["table"]).mean().dropna()
     if by_table.empty:
@@ -40,8 +40,10 @@ def share(runs: pd.DataFrame, part: str, whole: str) -> tuple[float, float, floa
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """A row for each method: the screen, and public packages of archived runs."""
     runs, left_out = latest(runs, ())
-    left = runs["spare_found"] - runs["spare_kept"]
-    runs = runs.assign(discovered=runs["found"] + runs["false"], spare_left_out=left)
+    runs = runs.assign(
+        discoveries=runs["true_discoveries"] + runs["false_discoveries"],
+        redundant_left_out=runs["redundant_found"] - runs["redundant_chosen"],
+    )
     rows, texts = [], []
     for method, of in runs.groupby("method", sort=False):
         row = {"method": method, "tables": of["table"].nunique(), "data_sets": len(of)}
@@ -51,7 +53,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
             row |= {title: value, f"{title}_low": low, f"{title}_high": high}
             text[title] = f"{value:.1%} ({low:.1%} to {high:.1%})" if np.isfinite(value) else ""
         rows.append(row)
-        texts.append(text | {"seconds": f"{of['took_seconds'].median():.1f}"})
+        texts.append(text | {"seconds": f"{of['screen_seconds'].median():.1f}"})
     finding = f"{texts[0]['method']}: power {texts[0]['power']}, false discoveries {texts[0]['false discoveries']}."
     caption = [finding, "In brackets 95 % intervals over tables.", provenance(runs), *left_out]
     return [Result("methods", pd.DataFrame(rows), pd.DataFrame(texts), caption)]

@@ -47,6 +47,12 @@ PAPERS["mnli-dev"] = PAPERS["mnli"]
 BERT = "bert-base-cased"
 TOKENS = 5  # shown for each class, the most helpful ones
 EPOCHS = 2  # of the published fine-tuning, where there are several
+MEASURED = {  # columns of the table, as the paper's code has them, with their metrics
+    "v_information_bits": "v_information_bits",
+    "H_yb": "null_entropy_bits",
+    "H_yxb": "conditional_entropy_bits",
+    "accuracy": "accuracy",
+}
 HARDER = (("snli", "mnli"), ("snli", "mnli-dev"), ("mnli", "cola"), ("mnli-dev", "cola"))  # the first is the easier
 
 
@@ -111,10 +117,12 @@ def row_of(group: dict, runs: pd.DataFrame) -> dict:
     """The figures of one data set, input, family and estimator, over seeds, and the published one."""
     row = group | {"runs": len(runs), "n": int(runs["n"].iloc[0]), "groups": int(runs["groups"].iloc[0]),
                    "training_items": int(runs["training_items"].iloc[0])}  # fmt: skip
-    for name in ("v_information_bits", "H_yb", "H_yxb", "accuracy"):
-        figure = over_seeds(runs[name], runs[f"{name}_error"], row["n"])
+    for name, metric in MEASURED.items():
+        figure = over_seeds(runs[metric], runs[f"{metric}_error"], row["n"])
         row |= {name: figure.value, f"{name}_error": figure.error}
-    row |= {name: float(runs[name].mean()) for name in ("expected_calibration_error", "best_temperature", "floored")}
+    for name in ("expected_calibration_error", "best_temperature"):
+        row[name] = float(runs[name].mean())
+    row["floored"] = float(runs["floored_items"].mean())
     paper = papers_figure(group["data"], group["transformation"]) if group["estimator"] == "held-out" else None
     value, error = (math.nan, math.nan) if paper is None else paper
     row["shannon_bits"] = float(runs["shannon_bits"].iloc[0]) if "shannon_bits" in runs else math.nan

@@ -71,7 +71,8 @@ def leakage(runs: pd.DataFrame) -> pd.DataFrame:
             of = {name: run[name] for name in ("run_id", "source", "representation")}
             table = table.assign(of=run["model"] + drawn, row=table["block"], **of)
         else:
-            table = table.assign(of=run["against"], row=FEATURES, **{name: run[name] for name in TRAINING})
+            costs = {"reconstruction": run["reconstruction_mse"], "adversary_log_loss": run["adversary_log_loss_nats"]}
+            table = table.assign(of=run["against"], row=FEATURES, **costs)
         tables.append(table)
     places = {name: place for place, name in enumerate(ORDER)}
     return pd.concat(tables, ignore_index=True).sort_values(

@@ -13,7 +13,7 @@ import pandas as pd
 
 from infoscope.checks import one_of
 from infoscope.data import FactorDataset
-from infoscope.estimators.result import Estimate
+from infoscope.estimators.result import NATS, Estimate
 from infoscope.metrics import disentanglement
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.result import FactorInformation
@@ -77,12 +77,19 @@ def metrics(measurements: Sequence[Measured]) -> dict[str, float]:
     score of every evaluation (`evaluation E/NAME`).
     """
     found = {}
-    for name in measurements[0].scores:
-        every = [measured.scores[name] for measured in measurements]
+    for score in measurements[0].scores:
+        every = [measured.scores[score] for measured in measurements]
+        name = metric_of(score)
         found[name] = float(np.mean([score.value for score in every]))
         found[f"{name}_error"] = math.sqrt(sum(score.standard_error**2 for score in every)) / len(every)
         found |= {f"evaluation {number}/{name}": score.value for number, score in enumerate(every)}
     return found
+
+
+def metric_of(score: str) -> str:
+    """The name of a score's metric: it ends in `_nats` if the score has this unit."""
+    spec = disentanglement.SCORES.get(score)
+    return f"{score}_nats" if spec is not None and spec.unit == NATS else score
 
 
 def tables(measurements: Sequence[Measured]) -> dict[str, pd.DataFrame]:

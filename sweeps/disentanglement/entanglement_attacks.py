@@ -138,9 +138,9 @@ def trial(pack: Pack, report: Report) -> None:
                 predictors=False,
                 gaussian=True,
             )
-            found = {name: score.value for name, score in measured.scores.items()}
-            found |= {f"{name}_error": score.standard_error for name, score in measured.scores.items()}
-            report.metrics(cell, found)
+            for score, estimate in measured.scores.items():
+                name = _factor_scores.metric_of(score)
+                report.metrics(cell, {name: estimate.value, f"{name}_error": estimate.standard_error})
             for name, columns in _factor_scores.tables([measured]).items():
                 report.table(cell, name, columns)
         report.progress((done + 1) / len(pack.cells))

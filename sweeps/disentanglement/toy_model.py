@@ -88,9 +88,9 @@ def trial(pack: Pack, report: Report) -> None:
         generator = np.random.default_rng([cell.seed, cell.factors, *f"{cell.attack} {cell.alpha}".encode()])
         sampled = toy.sampled(*model, cell.draws, generator)
         report.table(cell, "parts", parts(exact, sampled))
-        found = {f"exact/{name}": estimate.value for name, estimate in scores(exact).items()}
+        found = {f"exact/{name}_nats": estimate.value for name, estimate in scores(exact).items()}
         for name, estimate in scores(sampled).items():
-            found |= {f"sampled/{name}": estimate.value, f"sampled/{name}_error": estimate.standard_error}
+            found |= {f"sampled/{name}_nats": estimate.value, f"sampled/{name}_nats_error": estimate.standard_error}
         report.metrics(cell, found | agreement(exact, sampled))
         report.progress((done + 1) / len(pack.cells))
 
@@ -99,7 +99,7 @@ def scores(information: FactorInformation) -> dict[str, Estimate]:
     """MIG, the six bounds at their best latents, and I(y_k; z), means over factors; nats."""
     share = np.zeros_like(information.parts)
     share[:, -1] = 1 / len(information.factors)
-    found = {"mig": information.mig(normalised=False), "joint": information.combination(share)}
+    found = {"mig": information.mig(normalised=False), "information": information.combination(share)}
     return found | information.aggregated(normalised=False)._asdict()
 
 
@@ -128,7 +128,7 @@ def agreement(exact: FactorInformation, sampled: FactorInformation) -> dict[str,
         "compared": z.size,
         "largest_z": z.max(),
         "beyond_95": int((z > 1.96).sum()),
-        "largest_without_spread": np.abs(difference[~spread]).max(initial=0.0),
+        "largest_difference_without_spread_nats": np.abs(difference[~spread]).max(initial=0.0),
     }
 
 

@@ -24,7 +24,7 @@ from infoscope.metrics import batch_means_error, errors
 from infoscope.tracking import Pack, Report, Search, Sweep, grid
 from sweeps.checks import require_minimum
 from sweeps.embedding import needs_fine_tuning
-from sweeps.mi_benchmark._cells import BenchmarkProfile, DecodingCell, PairCell, TrainingCell
+from sweeps.mi_benchmark._cells import BenchmarkProfile, DecodingCell, PairCell, TrainingCell, at_truth
 from sweeps.mi_benchmark._decoding import decode
 from sweeps.mi_benchmark._encoders import check_encoder, encoded
 from sweeps.mi_benchmark._pairs import HELD_OUT, TRAINING, data_sets, labels, pair_fields, pairs_of, pool_of
@@ -248,8 +248,8 @@ def report_segment(
         "training_minus_held_out_bits_error": gap_error,
     }
     known = oracle(cell.domain, cell.bound, bits, cell.sources, cell.batch)
-    report.metrics(cell, {f"at {bits:g} bits/{name}": value for name, value in figures.items()})
-    report.constants(cell, {f"at {bits:g} bits/{name}": value for name, value in known.items()})
+    report.metrics(cell, at_truth(figures, bits))
+    report.constants(cell, at_truth(known, bits))
 
 
 def report_total(cell: TrainingCell, estimates: np.ndarray, report: Report) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -78,6 +79,11 @@ class BenchmarkProfile(Profile):
     images: str = "mnist"  # pool, as in `_pairs.pool_of`
     text: str = "imdb-bert"
     decoder_steps: int = 2000
+
+
+def at_truth(figures: Mapping[str, float], bits: float) -> dict[str, float]:
+    """Figures by the names of their metrics at one true mutual information in bits, such as `mse_bits2 at 2 bits`."""
+    return {f"{name} at {bits:g} bits": value for name, value in figures.items()}
 
 
 def for_laptop(profile: Settings) -> Settings:

@@ -16,7 +16,7 @@ from infoscope.data import crossover_for
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.decodable import Decoding, decodable_information, decodable_information_of_items
 from infoscope.tracking import Report, grid
-from sweeps.mi_benchmark._cells import BenchmarkProfile, DecodingCell
+from sweeps.mi_benchmark._cells import BenchmarkProfile, DecodingCell, at_truth
 from sweeps.mi_benchmark._pairs import folds_of, full_pool, pair_fields
 from sweeps.streams import stream
 
@@ -46,7 +46,7 @@ def decode(cell: DecodingCell, report: Report) -> None:
             "decodable_high_bits": found.high / NATS_PER_BIT,
             "decodable_normaliser": found.normaliser,
         }
-        report.metrics(cell, {f"at {bits:g} bits/{name}": value for name, value in figures.items()})
+        report.metrics(cell, at_truth(figures, bits))
     report.metrics(
         cell,
         {

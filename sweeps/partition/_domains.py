@@ -300,7 +300,7 @@ def outcome(fit: DomainFit) -> dict[str, float]:
     return {
         "diverged": float(fit.ended == "diverged"),
         "selected_step": fit.step,
-        "criterion": fit.criterion,
+        "selection_accuracy": fit.criterion,
         "steps_done": fit.steps_done,
     }
 
@@ -309,7 +309,8 @@ def figures(part: str, found: Accuracies, target: str = "") -> dict[str, float]:
     """Accuracies of a part as metrics, with standard errors over groups: the mean over domains, that over all items,
     and those of the worst domain and of the worst slice (a class in a domain) with intervals of the true worst ones.
     """
-    prefix, overall, slice_ = f"{part}/{target}", found.overall, found.by_slice[found.worst_slice]
+    place, overall, slice_ = f"{part}_accuracy", found.overall, found.by_slice[found.worst_slice]
+    prefix = f"{place}/{target}"
     values: dict[str, float] = {}
     named = {"average": found.average, "overall": overall, "worst": found.worst, "worst_slice": slice_}
     for name, accuracy in named.items():
@@ -318,8 +319,8 @@ def figures(part: str, found: Accuracies, target: str = "") -> dict[str, float]:
         low, high = least_interval(every.values())
         values |= {f"{prefix}{name}_low": low, f"{prefix}{name}_high": high, f"{prefix}{name}_items": named[name].n,
                    f"{prefix}{name}_of": len(every)}  # fmt: skip
-    return values | {f"{prefix}worst_domain": found.worst_domain, f"{part}/items": overall.n,
-                     f"{part}/groups": overall.clusters}  # fmt: skip
+    return values | {f"{prefix}worst_domain": found.worst_domain, f"{place}/items": overall.n,
+                     f"{place}/groups": overall.clusters}  # fmt: skip
 
 
 def rows(part: str, found: Accuracies, target: str, names: tuple[str, ...]) -> list[dict[str, Any]]:

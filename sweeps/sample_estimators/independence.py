@@ -91,7 +91,7 @@ def trial(pack: Pack, report: Report) -> None:
         seconds = (time.perf_counter() - began) / cell.sets
         report.table(cell, "sets", {"p_value": p_values})
         if cell.dependent and np.isfinite(SETTINGS[cell.law].information):
-            report.constants(cell, {"information": SETTINGS[cell.law].information})
+            report.constants(cell, {"true_nats": SETTINGS[cell.law].information})
         rejected = float((p_values <= TEST_LEVEL).sum())
         report.metrics(cell, {"rejected": rejected, "mean_p_value": p_values.mean(), "test_seconds": seconds})
         report.progress((done + 1) / len(pack.cells))

@@ -169,7 +169,7 @@ def trial(pack: Pack, report: Report) -> None:
             report.progress((done + (number + 1) / cell.sets) / len(pack.cells))
         columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         report.table(cell, "sets", columns)
-        report.constants(cell, {"truth": truth, "truth_error": truth_error})
+        report.constants(cell, {"true_nats": truth, "true_nats_error": truth_error})
         report.metrics(cell, scored(columns, truth))
 
 
@@ -180,15 +180,19 @@ def scored(sets: dict[str, np.ndarray], truth: float) -> dict[str, float]:
     figures = {
         "answered": answered.sum(),
         "intervals": bounded.sum(),
-        "covered": covered.sum(),
+        "covering_intervals": covered.sum(),
         "estimate_seconds": np.median(sets["seconds"]),
         "memory_mib": sets["memory"].max(),
     }
     if answered.any():
         errors = sets["value"][answered] - truth
-        figures |= {"bias": errors.mean(), "squared_error": (errors**2).mean(), "absolute_error": abs(errors).mean()}
+        figures |= {
+            "bias_nats": errors.mean(),
+            "mse_nats2": (errors**2).mean(),
+            "mean_absolute_error_nats": abs(errors).mean(),
+        }
     if bounded.any():
-        figures["width"] = (sets["high"] - sets["low"])[bounded].mean()
+        figures["mean_width_nats"] = (sets["high"] - sets["low"])[bounded].mean()
     return {name: float(value) for name, value in figures.items() if np.isfinite(value)}
 
 

@@ -100,7 +100,7 @@ def trial(pack: Pack, report: Report) -> None:
         report.table(cell, "left-out", {name: held_out[name].to_numpy() for name in held_out})
         report.metrics(cell, scored(held_out))
         for family, rows in held_out.groupby("family"):
-            report.metrics(cell, {f"covered/{family}": float(rows["covered"].mean())})
+            report.metrics(cell, {f"coverage/{family}": float(rows["covered"].mean())})
         example = {
             "figures": simulations.figures[:2],
             "type": np.array([reader.card["types"].index(simulations.facts["type"][0])]),
@@ -109,15 +109,15 @@ def trial(pack: Pack, report: Report) -> None:
 
 
 def scored(held_out: pd.DataFrame) -> dict[str, float]:
-    """Metrics over all distributions whose family was held out; nats."""
+    """Metrics over all distributions whose family was held out."""
     answered = held_out[held_out["grade"] == A]
     found = {
-        "covered": held_out["covered"].mean(),
-        "grade_a": len(answered) / len(held_out),
-        "grade_a_wrong": 1 - answered["covered"].mean(),
-        "grade_a_width": (answered["high"] - answered["low"]).median(),
-        "rmse": np.sqrt(((held_out["value"] - held_out["truth"]) ** 2).mean()),
-        "rmse_of_baseline": np.sqrt(((held_out["baseline"] - held_out["truth"]) ** 2).mean()),
+        "coverage": held_out["covered"].mean(),
+        "grade_a_share": len(answered) / len(held_out),
+        "grade_a_missing_share": 1 - answered["covered"].mean(),
+        "grade_a_median_width_nats": (answered["high"] - answered["low"]).median(),
+        "rmse_nats": np.sqrt(((held_out["value"] - held_out["truth"]) ** 2).mean()),
+        "baseline_rmse_nats": np.sqrt(((held_out["baseline"] - held_out["truth"]) ** 2).mean()),
     }
     return {name: float(value) for name, value in found.items() if np.isfinite(value)}
 

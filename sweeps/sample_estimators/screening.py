@@ -50,9 +50,13 @@ def compared(found: Screen, known: KnownTable) -> dict[str, float]:
     for row in found.table.to_dict("records"):
         true = truth.get(row["column"], 0.0) / NATS_PER_BIT
         held += row["low_bits"] <= true + 1e-9 and true <= row["high_bits"]
-    counts = {"found": len(relevant & set(truth)), "false": len(relevant - set(truth)), "dependent": len(truth)}
-    counts |= {"held": held, "intervals": len(found.table)}
-    counts |= {"spare_found": len(spare & relevant), "spare_kept": len(spare & set(found.chosen))}
+    counts = {
+        "true_discoveries": len(relevant & set(truth)),
+        "false_discoveries": len(relevant - set(truth)),
+        "dependent_columns": len(truth),
+    }
+    counts |= {"covering_intervals": held, "intervals": len(found.table)}
+    counts |= {"redundant_found": len(spare & relevant), "redundant_chosen": len(spare & set(found.chosen))}
     return {name: float(count) for name, count in counts.items()}
 
 
@@ -64,7 +68,7 @@ def trial(pack: Pack, report: Report) -> None:
         began = time.perf_counter()
         found = screen(table, "target", groups, angles=known.angles, level=TEST_LEVEL, processes=1)
         seconds = time.perf_counter() - began
-        report.metrics(cell, compared(found, known) | {"took_seconds": seconds})
+        report.metrics(cell, compared(found, known) | {"screen_seconds": seconds})
         report.progress((done + 1) / len(pack.cells))
 
 

@@ -94,7 +94,8 @@ def trial(pack: Pack, report: Report) -> None:
         columns = {name: np.array([row[name] for row in rows]) for name in (*FACTS, *figures.NAMES)}
         report.table(cell, "sets", columns)
         seconds = [row["seconds"] for row in rows]
-        report.metrics(cell, {"figures_seconds": float(np.mean(seconds)), "truth": float(np.mean(columns["truth"]))})
+        means = {"figures_seconds": np.mean(seconds), "mean_true_nats": np.mean(columns["truth"])}
+        report.metrics(cell, means)
 
 
 def simulated(number: int, most_columns: int = ALL_COLUMNS, only: str = ANY) -> dict[str, float | str | bool] | None:

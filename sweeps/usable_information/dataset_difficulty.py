@@ -54,6 +54,11 @@ from sweeps.usable_information.settings import FREQUENT
 PAIR_TRANSFORMATIONS = ("hypothesis", "premise", "raw_overlap", "overlap")
 WORDLESS = ("length", "null")  # without words, so not for families that weight words
 TRANSFORMATIONS = ("std", "shuffled", *WORDLESS, *PAIR_TRANSFORMATIONS)
+CURVES = {  # columns of the table of epochs, with the names of their curves
+    "standard_error_bits": "v_information_bits_error",
+    "H_yb": "null_entropy_bits",
+    "H_yxb": "conditional_entropy_bits",
+}
 EXCERPT = 600  # characters of a text in the table of items
 MINIMUM = {"items": 0, "measured": 0, "folds": 3, "epochs": 1, "batch": 1, "max_length": 3, "artefacts": 0, "seed": 0}
 
@@ -269,15 +274,15 @@ def figures(estimate: VInformation, found: Predictions, task: Task, outcome: Out
     values = {
         "v_information_bits": estimate.bits.value,
         "v_information_bits_error": estimate.bits.standard_error,
-        "H_yb": estimate.null_entropy.bits.value,
-        "H_yb_error": estimate.null_entropy.bits.standard_error,
-        "H_yxb": estimate.conditional_entropy.bits.value,
-        "H_yxb_error": estimate.conditional_entropy.bits.standard_error,
+        "null_entropy_bits": estimate.null_entropy.bits.value,
+        "null_entropy_bits_error": estimate.null_entropy.bits.standard_error,
+        "conditional_entropy_bits": estimate.conditional_entropy.bits.value,
+        "conditional_entropy_bits_error": estimate.conditional_entropy.bits.standard_error,
         "accuracy": correct.mean(),
         "accuracy_error": clustered_error(correct, codes),
         "expected_calibration_error": estimate.calibration.expected_error,
         "best_temperature": estimate.calibration.best_temperature,
-        "floored": estimate.floored,
+        "floored_items": estimate.floored,
         "n": estimate.n,
         "groups": estimate.units,
     }
@@ -325,11 +330,12 @@ def follow(cell: DifficultyCell, report: Report) -> None:
         generator=draws(cell.seed, "fit"), state=report.restore(), on_steps=on_steps,
     )  # fmt: skip
     report.table(cell, "epochs", {name: curve[name].to_numpy() for name in curve})
-    shown = curve.drop(columns=["epoch", "n"]).rename(columns={"standard_error_bits": "v_information_bits_error"})
+    shown = curve.drop(columns=["epoch", "n"]).rename(columns=CURVES)
     for epoch, row in zip(curve["epoch"], shown.to_dict("records")):
         report.curve(cell, row, int(epoch))
     best = curve["v_information_bits"].idxmax()
-    report.metrics(cell, {"best_epoch": curve["epoch"][best], "best_bits": curve["v_information_bits"][best]})
+    found = {"best_epoch": curve["epoch"][best], "best_v_information_bits": curve["v_information_bits"][best]}
+    report.metrics(cell, found)
     report.constants(cell, {"n": int(measured.sum()), "training_items": int(fitted.sum())})
 
 

@@ -273,7 +273,8 @@ def measure_hidden(cell: HidingCell, families: Mapping[str, Family], report: Rep
         adversary_steps=cell.adversary_steps,
         generator=stream(cell.seed, f"hiding from {cell.against}"),
     )
-    report.metrics(cell, {"reconstruction": hidden.reconstruction, "adversary_log_loss": hidden.adversary_log_loss})
+    costs = {"reconstruction_mse": hidden.reconstruction, "adversary_log_loss_nats": hidden.adversary_log_loss}
+    report.metrics(cell, costs)
     report.progress(0.3)
     features = {"features": hidden.encode(x[~fitted])}
     labels = {"hidden": parity[~fitted], "kept": digit[~fitted] // 2}

@@ -58,7 +58,7 @@ def made_up():
                     wobble = 1 + wobbles * rng.standard_normal()
                     figures = _figures(cell, bits, mean * wobble, variance * wobble)
                     row["nonfinite_steps"] = row.get("nonfinite_steps", 0.0) + figures["nonfinite_steps"]
-                row |= {f"at {bits:g} bits/{name}": value for name, value in figures.items()}
+                row |= {f"{name} at {bits:g} bits": value for name, value in figures.items()}
             rows.append(row)
         frame = pd.DataFrame(rows)
         return frame.assign(mse_bits2=0.1)

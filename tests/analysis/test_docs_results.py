@@ -20,8 +20,9 @@ from tests.analysis.pictures import numbers
 SWEEP = "make sweep-estimator-choice"
 PAGES = sorted((Path(__file__).parents[2] / docs_results.FOLDER).glob("*.md"))
 LAW = {
-    "collection": "everyday", "n": 500, "block": 0, "truth": 1.0, "truth_error": 0.0, "bias": 0.1,
-    "squared_error": 0.02, "absolute_error": 0.1, "width": 0.4, "estimate_seconds": 0.5, "memory_mib": 3.0,
+    "collection": "everyday", "n": 500, "block": 0, "true_nats": 1.0, "true_nats_error": 0.0, "bias_nats": 0.1,
+    "mse_nats2": 0.02, "mean_absolute_error_nats": 0.1, "mean_width_nats": 0.4, "estimate_seconds": 0.5,
+    "memory_mib": 3.0,
     "labels_error": math.nan, "version": "1", "tags": {"infoscope.code": "abc"}, "start": pd.Timestamp("2026-01-01"),
     "seconds": 2.0,
 }  # fmt: skip
@@ -29,7 +30,7 @@ LAW = {
 
 def asked(law, method, sets, profile="laptop"):
     """A run of the exam of which all but one interval hold the truth."""
-    counts = {"sets": sets, "answered": sets, "intervals": sets, "covered": sets - 1}
+    counts = {"sets": sets, "answered": sets, "intervals": sets, "covering_intervals": sets - 1}
     return LAW | counts | {"law": law, "method": method, "profile": profile}
 
 

@@ -78,7 +78,7 @@ def test_curves_and_constants_are_columns_by_their_plain_names_in_old_runs_and_n
     frame = runs("demo", "laptop").set_index("key")
     assert frame["train/loss"].to_dict() == {"old": 1.5, "new": 1.5, "both": 1.5}
     assert not [name for name in frame if name.startswith(CURVES)]
-    assert frame.loc[["old", "new"], "at 2 bits/floor"].tolist() == [0.25, 0.25]
+    assert frame.loc[["old", "new"], "floor at 2 bits"].tolist() == [0.25, 0.25]
     assert frame.loc["both", "n"] == 3 and math.isnan(frame.loc["both", "infinite"])
     for run_id in (old, new, both):
         assert curve(run_id, "train/loss").to_dict() == {1: 0.5, 2: 1.5}

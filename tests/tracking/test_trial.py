@@ -93,16 +93,16 @@ def test_a_run_has_its_curve_its_constants_and_its_machine(store, worked):
         for cell in pack.cells:
             for step in (1, 2):
                 report.curve(cell, {"loss": 1 / step}, step)
-            report.metrics(cell, {"at 2 bits/mse": 0.5})
-            report.constants(cell, {"at 2 bits/floor": 0.25, "at 2 bits/infinite": float("inf")})
-            report.constants(cell, {"at 2 bits/batches": 9, "items": 800})
+            report.metrics(cell, {"mse at 2 bits": 0.5})
+            report.constants(cell, {"floor at 2 bits": 0.25, "infinite at 2 bits": float("inf")})
+            report.constants(cell, {"batches at 2 bits": 9, "items": 800})
 
     data = DataSet("digits", "made here", lambda: {"x": [1.0, 2.0]})
     worked(trial, data=lambda cell: [data], tags=lambda cell: {"colour": "blue"})
     row = runs("worked").set_index("key").loc["one"]
     run = store.run(row["run_id"])
-    assert set(run.data.metrics) == {"Curves/loss", "at 2 bits/mse"} and run.data.params == {"seed": "0"}
-    assert (row["loss"], row["at 2 bits/floor"], row["at 2 bits/batches"], row["items"]) == (0.5, 0.25, 9, 800)
+    assert set(run.data.metrics) == {"Curves/loss", "mse at 2 bits"} and run.data.params == {"seed": "0"}
+    assert (row["loss"], row["floor at 2 bits"], row["batches at 2 bits"], row["items"]) == (0.5, 0.25, 9, 800)
     tags = run.data.tags
     assert tags["infoscope.device"].startswith("cpu (") and tags["infoscope.host"] == platform.node()
     assert (tags["colour"], tags["infoscope.data"], run.info.run_name) == ("blue", "digits", "one")

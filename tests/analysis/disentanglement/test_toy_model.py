@@ -21,8 +21,9 @@ def made_up(largest_z=3.0, factors=(2, 5), seeds=(0, 1, 2)):
                     rows.append({
                         "attack": attack, "factors": k, "alpha": alpha, "noise": 0.1, "draws": 500, "seed": seed,
                         "version": "1", "profile": "laptop", "start": pd.Timestamp("2026-01-01"), "tags": {},
-                        "compared": 100, "largest_z": largest_z, "beyond_95": 5, "largest_without_spread": 0.0,
-                        **{f"sampled/{name}": value + 0.001 * seed for name, value in found.items()},
+                        "compared": 100, "largest_z": largest_z, "beyond_95": 5,
+                        "largest_difference_without_spread_nats": 0.0,
+                        **{f"sampled/{name}_nats": value + 0.001 * seed for name, value in found.items()},
                     })  # fmt: skip
     return pd.DataFrame(rows)
 

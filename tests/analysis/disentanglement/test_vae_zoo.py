@@ -37,7 +37,7 @@ def made_up(models=tuple(LEVEL), seeds=(0, 1, 2, 3), redundant=0.02, noise=0.001
         for prefix, term in itertools.product(WHERE, TERMS):
             low = level / 2 if term != "redundant" else redundant if model == "factor-vae" else 0.005 + 0.001 * seed
             row |= {f"{prefix}{term}_low": low, f"{prefix}{term}_high": low + 0.1}
-        of_posterior = {} if model == "ae" else {"total_correlation": 0.3, "latent_information": 7.0}
+        of_posterior = {} if model == "ae" else {"total_correlation_nats": 0.3, "latent_information_nats": 7.0}
         rows.append(row | {"informativeness": 0.7} | of_posterior)
     return pd.DataFrame(rows)
 

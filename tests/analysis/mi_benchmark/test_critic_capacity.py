@@ -13,7 +13,7 @@ from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import drawn, numbers
 
 ARGUMENTS = argparse.Namespace(bound=None, bits=None)
-MSE = "at 2 bits/mse_bits2"
+MSE = "mse_bits2 at 2 bits"
 ALL = ["gaussian", "images", "text"]
 
 
@@ -74,7 +74,7 @@ def test_diverged_runs_are_shown_and_counted(linear, tmp_path):
     runs = linear()
     broken = (runs["domain"] == "text") & (runs["depth"] == 3) & (runs["seed"] == 1)
     runs.loc[broken, [name for name in runs if "bits2" in name or "bias" in name]] = math.nan
-    runs.loc[broken, ["nonfinite_steps", "at 2 bits/nonfinite_steps"]] = 7
+    runs.loc[broken, ["nonfinite_steps", "nonfinite_steps at 2 bits"]] = 7
     by_depth, by_estimator = analyse(runs, ARGUMENTS)
     shown = by_depth.text.set_index(["domain", "depth"])["MSE (bits²)"]
     assert shown["text", 3] == "diverged" != shown["images", 3]

@@ -110,7 +110,7 @@ def test_unseen_pairs_are_compared_at_the_batch_of_the_training(made_up):
     """At batch 512 an encoder with batch statistics is another map: made up here as a wild figure."""
     runs = made_up(TEXT)
     batch = runs["statistics"] == "batch"
-    runs.loc[batch, "at 6 bits/held_out_large_batch_bits"] = -99.0
+    runs.loc[batch, "held_out_large_batch_bits at 6 bits"] = -99.0
     result = ANALYSIS.analyse(runs, ANALYSIS.arguments([]))[0]
     row = result.figures.set_index(["statistics", "true_bits", "bound"]).loc["batch", 6, "dv"].iloc[0]
     assert row["held_out_same_batch_bits"] == pytest.approx(0.98 * 6 - 0.05, abs=0.1)

@@ -11,7 +11,7 @@ from tests.analysis.pictures import drawn, numbers
 
 ARGUMENTS = ANALYSIS.arguments([])
 BOUNDS = ("dv", "js", "smile-5")
-MSE = "at 2 bits/second_half_mse_bits2"
+MSE = "second_half_mse_bits2 at 2 bits"
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ def analyse(made_up, monkeypatch):
         of_rate = 0.4 * np.abs(np.log10(rates) + 3)
         error_of = 0.1 + of_rate + margin * trials["bound"].map(BOUNDS.index)
         trials[MSE] = math.nan if diverged else error_of
-        trials[f"{MSE}_error"] = error
+        trials[MSE.replace(" at", "_error at")] = error
         trials["progress/recent_mse_bits2"] = math.nan if diverged else error_of * 1.1
         late = trials.index >= number - stopped
         trials["progress/fraction"] = np.where(late, 0.3, 1.0)
         trials.loc[late, "outcome"] = "stopped"
-        trials.loc[late, [name for name in trials if name.startswith("at ")]] = math.nan
+        trials.loc[late, [name for name in trials if name.endswith(" at 2 bits")]] = math.nan
         ended = trials[~late]
         monkeypatch.setattr(
             "infoscope.tracking.runs", lambda experiment, profile, finished=True: ended if finished else trials

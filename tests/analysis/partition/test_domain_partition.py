@@ -27,12 +27,13 @@ def made_up(models=("erm", "nvae"), seeds=(0, 1, 2), data="crmnist", start="2026
             row = {
                 "run_id": f"{model}-{seed}", "model": model, "seed": seed, "held_out": 5, "data": data, "base": "mnist",
                 "size": 16, "sample": 6000, "steps": 100, "selection": "training-domain-validation", "setting": "quick",
-                "in_domain/average": 0.9 + number / 100, "in_domain/worst": 0.8, "out_of_domain/average": outside,
-                "in_domain/average_error": 0.01, "out_of_domain/average_error": 0.01, "in_domain/items": 500.0,
-                "in_domain/groups": 100.0, "out_of_domain/items": 100.0, "diverged": 0.0, "version": "1",
-                "profile": "made-up", "tags": {"infoscope.data": data}, "start": pd.Timestamp(start),
+                "in_domain_accuracy/average": 0.9 + number / 100, "in_domain_accuracy/worst": 0.8,
+                "out_of_domain_accuracy/average": outside, "in_domain_accuracy/average_error": 0.01,
+                "out_of_domain_accuracy/average_error": 0.01, "in_domain_accuracy/items": 500.0,
+                "in_domain_accuracy/groups": 100.0, "out_of_domain_accuracy/items": 100.0, "diverged": 0.0,
+                "version": "1", "profile": "made-up", "tags": {"infoscope.data": data}, "start": pd.Timestamp(start),
             } | fields  # fmt: skip
-            rows.append(row | ({"in_domain/domain_average": 0.7} if model != "erm" else {}))
+            rows.append(row | ({"in_domain_accuracy/domain_average": 0.7} if model != "erm" else {}))
     return pd.DataFrame(rows)
 
 
@@ -44,8 +45,9 @@ def table(monkeypatch):
 
 
 def test_the_worst_has_its_interval_and_items_where_they_were_recorded():
-    runs = made_up(**{"in_domain/worst_slice": 0.4, "in_domain/worst_slice_low": 0.25,
-                      "in_domain/worst_slice_high": 0.5, "in_domain/worst_slice_items": 31.0})  # fmt: skip
+    runs = made_up(**{"in_domain_accuracy/worst_slice": 0.4, "in_domain_accuracy/worst_slice_low": 0.25,
+                      "in_domain_accuracy/worst_slice_high": 0.5,
+                      "in_domain_accuracy/worst_slice_items": 31.0})  # fmt: skip
     text = analyse(runs, NOBODY)[0].text.set_index("model")
     assert text.loc["nvae", WORST_INSIDE] == "0.400 ± 0.000 [0.250, 0.500] n 31"
     assert text.loc["nvae", "worst training domain"] == "0.800 ± 0.000"
@@ -59,7 +61,7 @@ def test_the_worst_has_its_interval_and_items_where_they_were_recorded():
 def test_differences_are_paired_within_seeds(tmp_path):
     (result,) = analyse(made_up(), NOBODY)
     row = result.figures.set_index("model").loc["nvae"]
-    assert row["out_of_domain/average"] == pytest.approx(0.711)
+    assert row["out_of_domain_accuracy/average"] == pytest.approx(0.711)
     assert row["over_baseline"] == pytest.approx(0.101)
     assert row["over_baseline_error"] == pytest.approx(0.001 / math.sqrt(3))  # not that of two independent means
     assert drawn(save(result, tmp_path / "table"))

@@ -25,8 +25,9 @@ def trials(selection="training-domain-validation"):
             "size": 16, "sample": 100, "steps": 200, "held_out": 5, "seed": 0, "version": "1", "outcome": outcome,
             "profile": "laptop", "start": pd.Timestamp("2026-01-01") + pd.Timedelta(number, "s"),
             "config.adversary.weight": 10.0**number, "config.network.width": 16, "progress/criterion": judged,
-            "progress/fraction": 0.3 if outcome == "stopped" else 1.0, "in_domain/average": measured,
-            "in_domain/average_error": 0.01, "out_of_domain/average": measured, "out_of_domain/average_error": 0.02,
+            "progress/fraction": 0.3 if outcome == "stopped" else 1.0, "in_domain_accuracy/average": measured,
+            "in_domain_accuracy/average_error": 0.01, "out_of_domain_accuracy/average": measured,
+            "out_of_domain_accuracy/average_error": 0.02,
             "tags": {"infoscope.data": "made up"},
         })  # fmt: skip
     return pd.DataFrame(rows)
@@ -37,13 +38,13 @@ def test_the_worst_has_its_interval_where_a_trial_ended(monkeypatch):
     ended = found["outcome"] == "complete"
     slices = {"": 0.4, "_error": 0.05, "_low": 0.25, "_high": 0.5, "_items": 31.0}
     found = found.assign(
-        **{f"in_domain/worst_slice{end}": np.where(ended, value, np.nan) for end, value in slices.items()}
+        **{f"in_domain_accuracy/worst_slice{end}": np.where(ended, value, np.nan) for end, value in slices.items()}
     )
     monkeypatch.setattr("infoscope.tracking.runs", lambda experiment, profile, finished: found)
     (result,) = tune_domain.analyse(found[ended], PROFILE)
     assert list(result.text[WORST_INSIDE]) == ["0.400 ± 0.050 [0.250, 0.500] n 31"] * 2 + ["stopped"]
     assert list(result.text[WORST_OUTSIDE]) == ["no number"] * 2 + ["stopped"]
-    assert result.figures["in_domain/worst_slice_low"].iloc[0] == 0.25 and "biased downwards" in result.caption
+    assert result.figures["in_domain_accuracy/worst_slice_low"].iloc[0] == 0.25 and "biased downwards" in result.caption
 
 
 @pytest.mark.parametrize("selection", tune_domain.RULES)

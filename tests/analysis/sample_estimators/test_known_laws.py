@@ -16,10 +16,11 @@ NOBODY = argparse.Namespace()
 
 def run(law="a", method="ksg", collection="everyday", n=500, block=0, sets=4, bias=0.1, **figures):
     return {
-        "collection": collection, "law": law, "n": n, "method": method, "block": block, "sets": sets, "truth": 1.0,
-        "truth_error": 0.0, "answered": sets, "intervals": sets, "covered": sets - 1, "bias": bias,
-        "squared_error": bias**2 + 0.01, "absolute_error": abs(bias), "width": 0.4, "estimate_seconds": 0.5,
-        "memory_mib": 3.0, "version": "1", "profile": "made-up", "tags": {}, "start": pd.Timestamp("2026-01-01"),
+        "collection": collection, "law": law, "n": n, "method": method, "block": block, "sets": sets, "true_nats": 1.0,
+        "true_nats_error": 0.0, "answered": sets, "intervals": sets, "covering_intervals": sets - 1, "bias_nats": bias,
+        "mse_nats2": bias**2 + 0.01, "mean_absolute_error_nats": abs(bias), "mean_width_nats": 0.4,
+        "estimate_seconds": 0.5, "memory_mib": 3.0, "version": "1", "profile": "made-up", "tags": {},
+        "start": pd.Timestamp("2026-01-01"),
     } | figures  # fmt: skip
 
 
@@ -33,9 +34,9 @@ def test_blocks_are_pooled_as_one_sample():
 
 
 def test_refusals_and_missing_intervals_are_reported(tmp_path):
-    refused = run(method="lmi", answered=0, intervals=0, covered=0, bias=np.nan, squared_error=np.nan,
-                  absolute_error=np.nan, width=np.nan)  # fmt: skip
-    bare = run(method="micd", intervals=0, covered=0, width=np.nan)
+    refused = run(method="lmi", answered=0, intervals=0, covering_intervals=0, bias=np.nan, mse_nats2=np.nan,
+                  mean_absolute_error_nats=np.nan, mean_width_nats=np.nan)  # fmt: skip
+    bare = run(method="micd", intervals=0, covering_intervals=0, mean_width_nats=np.nan)
     board, laws = analyse(pd.DataFrame([run(), refused, bare]), NOBODY)
     text = board.text.set_index("method")
     assert "lmi (0)" in board.caption and text.loc["micd", "coverage"] == "no interval"
@@ -44,8 +45,10 @@ def test_refusals_and_missing_intervals_are_reported(tmp_path):
 
 
 def test_items_of_archived_runs_are_pooled_over_levels():
-    levels = [run(f"mnist-at-{bits:.3f}", "reduced-ksg", "reduction", 5000, sets=1, bias=bits / 100, covered=1,
-                  absolute_error=bits / 100, labels_error=0.004) for bits in (0.0, 0.5, 1.0)]  # fmt: skip
+    levels = []
+    for bits in (0.0, 0.5, 1.0):
+        errors = {"mean_absolute_error_nats": bits / 100, "labels_error": 0.004, "covering_intervals": 1}
+        levels.append(run(f"mnist-at-{bits:.3f}", "reduced-ksg", "reduction", 5000, sets=1, bias=bits / 100, **errors))
     (result,) = analyse(pd.DataFrame(levels), NOBODY)
     (row,) = result.text.to_dict("records")
     bits = 0.005 / math.log(2)

@@ -47,7 +47,8 @@ def test_shares_have_their_interval():
 
 def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     runs = pd.DataFrame([
-        {"run_id": method, "collection": "edges", "law": "step", "n": 500, "block": 0, "method": method, "truth": 0.5}
+        {"run_id": method, "collection": "edges", "law": "step", "n": 500, "block": 0, "method": method,
+         "true_nats": 0.5}
         for method in ("reading", "ksg", "gcmi", "lnc")
     ])  # fmt: skip
     sets = {

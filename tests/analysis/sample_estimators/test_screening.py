@@ -12,12 +12,14 @@ def made_up():
     for table, dependent in (("lines", 4), ("nothing", 0)):
         for number in (0, 1):
             common = {
-                "table": table, "set": number, "n": 100, "dependent": dependent, "took_seconds": 1.0 + number,
+                "table": table, "set": number, "n": 100, "dependent_columns": dependent, "screen_seconds": 1.0 + number,
                 "version": "1", "start": number, "profile": "laptop", "tags": {},
             }  # fmt: skip
-            held = {"held": 9.0 + number, "intervals": 10.0, "spare_found": 2, "spare_kept": 1}
-            rows.append(common | {"method": "screen", "found": dependent, "false": number} | held)
-            rows.append(common | {"method": "dcor", "found": dependent / 2, "false": 0})
+            held = {"covering_intervals": 9.0 + number, "intervals": 10.0, "redundant_found": 2, "redundant_chosen": 1}
+            rows.append(
+                common | {"method": "screen", "true_discoveries": dependent, "false_discoveries": number} | held
+            )
+            rows.append(common | {"method": "dcor", "true_discoveries": dependent / 2, "false_discoveries": 0})
     return pd.DataFrame(rows)
 
 

@@ -17,7 +17,8 @@ from tests.analysis.pictures import drawn, numbers
 ANALYSIS = dataset_difficulty.ANALYSIS
 CLASSES = ("contradiction", "entailment", "neutral")
 LEVELS = {"std": 1.1, "shuffled": 1.0, "hypothesis": 0.5}  # mean PVI, bits
-MEANS = {"v_information_bits": "pvi_bits", "H_yb": "H_yb", "H_yxb": "H_yxb", "accuracy": "correct"}
+MEANS = {"v_information_bits": "pvi_bits", "null_entropy_bits": "H_yb",
+         "conditional_entropy_bits": "H_yxb", "accuracy": "correct"}  # fmt: skip
 SIZES = {"snli": 3.0, "mnli-dev": 2.0, "cola": 1.0}  # what the levels are multiplied by, in thirds
 
 
@@ -43,7 +44,7 @@ def figures_of(table):
     """What a run records of its items."""
     figures = {name: table[column].mean() for name, column in MEANS.items()}
     errors = {f"{name}_error": 0.02 for name in MEANS}
-    of_all = dict(expected_calibration_error=0.05, best_temperature=1.2, floored=3.0, n=300, groups=100)
+    of_all = dict(expected_calibration_error=0.05, best_temperature=1.2, floored_items=3.0, n=300, groups=100)
     return figures | errors | of_all
 
 

@@ -35,8 +35,8 @@ def store(monkeypatch):
             for label in ("hidden", "kept"):
                 values[label, "features", "logistic"] = linear + 0.01 * seed
                 values[label, "features", "knn"] = near + 0.01 * seed
-            cell = {"study": "hiding", "against": against, "seed": seed, "adversary_log_loss": 0.5}
-            add(cell | {"reconstruction": 0.4 if linear else 0.6}, values)
+            cell = {"study": "hiding", "against": against, "seed": seed, "adversary_log_loss_nats": 0.5}
+            add(cell | {"reconstruction_mse": 0.4 if linear else 0.6}, values)
         values = {}
         for label, block in itertools.product(("class", "domain"), ("z_y", "z_d")):
             values[label, block, "logistic"] = 0.1 - 0.01 * seed

@@ -25,11 +25,12 @@ def test_estimates_are_beside_the_closed_form():
     trial(Pack(tuple(cells_of(factors="3", seeds="0", draws="4000"))), keeper)
     total = 0.5 * math.log(101)
     for (attack, alpha), final in keeper.finals.items():
-        assert final["exact/joint"] == pytest.approx(total)
-        assert abs(final["sampled/joint"] - total) < 5 * final["sampled/joint_error"]
-        assert final["largest_z"] < 5 and final["largest_without_spread"] < 1e-9
+        assert final["exact/information_nats"] == pytest.approx(total)
+        error = final["sampled/information_nats_error"]
+        assert abs(final["sampled/information_nats"] - total) < 5 * error
+        assert final["largest_z"] < 5 and final["largest_difference_without_spread_nats"] < 1e-9
         table = keeper.tables[attack, alpha, "parts"]
         assert final["compared"] == (table["error"] > 1e-9).sum() > 0
         assert len(table["factor"]) == 3 * (2 * (3 if attack == "none" else 6) + 1)
     # noise .1, checked against determinants
-    assert keeper.finals["redundancy", 3.0]["exact/mig"] == pytest.approx(2.0551, abs=1e-4)
+    assert keeper.finals["redundancy", 3.0]["exact/mig_nats"] == pytest.approx(2.0551, abs=1e-4)

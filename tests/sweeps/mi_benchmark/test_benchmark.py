@@ -31,7 +31,7 @@ def test_packed_and_alone_give_the_same_numbers():
     for key, columns in packed.tables.items():
         np.testing.assert_allclose(columns["estimate_bits"], alone.tables[key]["estimate_bits"], rtol=1e-5, atol=1e-6)
         assert packed.finals[key]["mse_bits2"] == pytest.approx(alone.finals[key]["mse_bits2"], rel=1e-5)
-        held_out = "at 2 bits/held_out_large_batch_bits"
+        held_out = "held_out_large_batch_bits at 2 bits"
         assert packed.finals[key][held_out] == pytest.approx(alone.finals[key][held_out], rel=1e-4, abs=1e-5)
 
 
@@ -43,8 +43,8 @@ def test_a_schedule_is_scored_by_segment():
     assert columns["true_bits"].tolist() == [2.0] * 40 + [6.0] * 40
     for segment, bits in enumerate((2, 6)):
         part = columns["estimate_bits"][40 * segment : 40 * segment + 40]
-        place = f"at {bits} bits/"
-        found = {name.removeprefix(place): value for name, value in final.items() if name.startswith(place)}
+        place = f" at {bits} bits"
+        found = {name.removesuffix(place): value for name, value in final.items() if name.endswith(place)}
         assert found["mse_bits2"] == pytest.approx(np.mean((part - bits) ** 2))
         assert found["bias_bits"] == pytest.approx(part.mean() - bits)
         assert found["second_half_mean_bits"] == pytest.approx(part[20:].mean())
@@ -77,5 +77,5 @@ def test_the_inner_critic_is_evaluated_without_a_training():
     trial(Pack(tuple(cells)), recorder)
     source = pairs("images", "digits", 2.0, 10, size=16)
     assert all(shape == (2, 2) for _, shape in recorder.models) and len(recorder.finals) == 2
-    assert all(math.isfinite(final["at 2 bits/held_out_large_batch_bits"]) for final in recorder.finals.values())
+    assert all(math.isfinite(final["held_out_large_batch_bits at 2 bits"]) for final in recorder.finals.values())
     assert source.dim_x == 256

@@ -73,7 +73,7 @@ def test_every_cell_is_one_finished_run_with_its_trace_and_critic(finished):
         row = frame[(frame["domain"] == "images") & (frame["bound"] == "smile-inf")].iloc[0]
         trace = table(row["run_id"], "trace")
         assert len(trace) == row["steps"]
-        assert ((trace["estimate_bits"] - 2) ** 2).mean() == pytest.approx(row["at 2 bits/mse_bits2"])
+        assert ((trace["estimate_bits"] - 2) ** 2).mean() == pytest.approx(row["mse_bits2 at 2 bits"])
         critic = load_model(row["run_id"])
         source = pairs("images", row["pool"], 2.0, row["sources"], row["size"])
         x, y = source.sample(6, torch.Generator().manual_seed(0))

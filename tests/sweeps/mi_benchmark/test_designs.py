@@ -116,7 +116,7 @@ def test_the_smallest_packs_of_a_study_run(name):
         module.SWEEP.trial(Pack(tuple(pack.values())), recorder)
     assert len(recorder.finals) >= len(kinds)
     for key, final in recorder.finals.items():
-        figure = "at 2 bits/decodable_bits" if key[0] == DECODING else "mse_bits2"
+        figure = "decodable_bits at 2 bits" if key[0] == DECODING else "mse_bits2"
         assert math.isfinite(final[figure]), key
 
 

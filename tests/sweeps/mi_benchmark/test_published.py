@@ -29,4 +29,4 @@ def test_depth_two_is_within_a_quarter_of_table_2(domain, monkeypatch):
     recorder = Recorder()
     trial(Pack((cell,)), recorder)
     expected = published("table2").set_index(["domain", "depth"]).loc[(domain, 2), "mse_bits2"]
-    assert recorder.finals[()]["at 2 bits/mse_bits2"] == pytest.approx(expected, rel=0.25)
+    assert recorder.finals[()]["mse_bits2 at 2 bits"] == pytest.approx(expected, rel=0.25)

@@ -76,12 +76,15 @@ def test_what_is_logged_gives_the_reported_accuracies(model):
     for code, part in enumerate(("in_domain", "out_of_domain")):
         rows = kept["split"] == code
         found = accuracies(module, DomainData(*(kept[name][rows] for name in ("x", "y", "d", "groups"))))
-        assert final[f"{part}/overall"] == pytest.approx(found.overall.value)
-        assert final[f"{part}/average_error"] == pytest.approx(found.average.standard_error)
-        assert (final[f"{part}/items"], final[f"{part}/groups"]) == (rows.sum(), len(np.unique(kept["groups"][rows])))
+        assert final[f"{part}_accuracy/overall"] == pytest.approx(found.overall.value)
+        assert final[f"{part}_accuracy/average_error"] == pytest.approx(found.average.standard_error)
+        assert (final[f"{part}_accuracy/items"], final[f"{part}_accuracy/groups"]) == (
+            rows.sum(),
+            len(np.unique(kept["groups"][rows])),
+        )
         slices = pd.DataFrame(keeper.tables[model, "slices"]).query("part == @part")
         assert slices["items"].sum() == rows.sum() and slices["accuracy"].is_monotonic_increasing
-        worst, low, high = (final[f"{part}/worst_slice{end}"] for end in ("", "_low", "_high"))
+        worst, low, high = (final[f"{part}_accuracy/worst_slice{end}"] for end in ("", "_low", "_high"))
         assert worst == slices["accuracy"].iloc[0] and low <= worst <= high
     assert final["diverged"] == 0 and final["selected_step"] <= 6
     table = pd.DataFrame(keeper.tables[model, "accuracies"])

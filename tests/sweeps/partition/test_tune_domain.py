@@ -37,9 +37,9 @@ def test_a_trial_is_judged_by_its_rule(selection, part):
     (final,) = keeper.finals.values()
     judged = [one["criterion"] for one in keeper.decided]
     assert len(judged) == 2 and all(math.isfinite(value) for value in judged)
-    assert judged[-1] == final["criterion"]
+    assert judged[-1] == final["selection_accuracy"]
     if part:
-        assert judged[-1] == pytest.approx(final[f"{part}/average"])
+        assert judged[-1] == pytest.approx(final[f"{part}_accuracy/average"])
 
 
 def test_a_rule_that_judges_nothing_is_refused():

@@ -34,5 +34,5 @@ def test_a_row_is_the_test_of_its_data_set():
     test = permutation_test(x, y, pd.DataFrame(z), permutations=39, generator=generator)
     assert columns["p_value"][3] == test.p_value
     assert final["rejected"] == np.sum(columns["p_value"] <= 0.05)
-    assert final["information"] == pytest.approx(np.log(1.16) / 2)
+    assert final["true_nats"] == pytest.approx(np.log(1.16) / 2)
     assert len(recorder.tables["smooth-beyond", 0]["p_value"]) == 5

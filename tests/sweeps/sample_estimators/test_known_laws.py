@@ -55,7 +55,7 @@ def test_an_own_function_sits_and_is_run_again_where_it_changed(monkeypatch, tmp
     trial(Pack((cell,)), recorder)
     (final,) = recorder.finals.values()
     assert final["answered"] == 10 and final["intervals"] == 0
-    assert final["bias"] == pytest.approx(0.5 - catalogue.case(cell.law).truth()[0])
+    assert final["bias_nats"] == pytest.approx(0.5 - catalogue.case(cell.law).truth()[0])
     with refused("method", "name"):
         SWEEP.profile("laptop", {"methods": "of_mine:other"})
 
@@ -87,9 +87,9 @@ def test_figures_are_those_of_the_data_sets():
     truth = law.truth()[0]
     np.testing.assert_allclose(columns["value"], [float(one) for one in by_hand])
     np.testing.assert_allclose(columns["low"], [one.low for one in by_hand])
-    assert final["bias"] == pytest.approx(np.mean(by_hand) - truth)
-    assert final["squared_error"] == pytest.approx(np.mean((np.array(by_hand, float) - truth) ** 2))
-    assert final["covered"] == sum(one.low <= truth <= one.high for one in by_hand)
+    assert final["bias_nats"] == pytest.approx(np.mean(by_hand) - truth)
+    assert final["mse_nats2"] == pytest.approx(np.mean((np.array(by_hand, float) - truth) ** 2))
+    assert final["covering_intervals"] == sum(one.low <= truth <= one.high for one in by_hand)
     assert (final["answered"], final["intervals"]) == (3, 3) and final["estimate_seconds"] > 0
 
 
@@ -118,7 +118,7 @@ def test_what_is_refused_is_counted_with_its_reason(monkeypatch):
     trial(Pack((cell,)), recorder)
     (columns,), (final,) = recorder.tables.values(), recorder.finals.values()
     assert set(columns["reason"]) == {REFUSAL}
-    assert final["answered"] == 0 and "bias" not in final
+    assert final["answered"] == 0 and "bias_nats" not in final
 
 
 def test_an_estimate_without_interval_neither_covers_nor_misses():
@@ -126,8 +126,8 @@ def test_an_estimate_without_interval_neither_covers_nor_misses():
             "seconds": [1.0, 1.0, 4.0], "memory": [0.0, 2.0, 1.0]}  # fmt: skip
     found = scored({name: np.array(values) for name, values in sets.items()}, truth=1.5)
     assert found == {
-        "answered": 2, "intervals": 1, "covered": 0, "estimate_seconds": 1, "memory_mib": 2, "bias": 0.5,
-        "squared_error": (0.25 + 2.25) / 2, "absolute_error": 1.0, "width": 3.0,
+        "answered": 2, "intervals": 1, "covering_intervals": 0, "estimate_seconds": 1, "memory_mib": 2,
+        "bias_nats": 0.5, "mse_nats2": (0.25 + 2.25) / 2, "mean_absolute_error_nats": 1.0, "mean_width_nats": 3.0,
     }  # fmt: skip
 
 

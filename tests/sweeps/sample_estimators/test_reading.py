@@ -30,10 +30,10 @@ def test_readings_of_left_out_families_are_kept_and_counted(made_up):
     reading.trial(Pack((cell,)), recorder)
     table, final = pd.DataFrame(recorder.tables[0,]), recorder.finals[0,]
     assert len(table) == 200 and set(table["family"]) == set(FAMILIES)
-    assert final["covered"] == table["covered"].mean()
-    assert final["grade_a"] == (table["grade"] == "A").mean()
+    assert final["coverage"] == table["covered"].mean()
+    assert final["grade_a_share"] == (table["grade"] == "A").mean()
     for family, rows in table.groupby("family"):
-        assert final[f"covered/{family}"] == rows["covered"].mean()
+        assert final[f"coverage/{family}"] == rows["covered"].mean()
     np.testing.assert_allclose(table["ksg"], made_up.figures[:, reading.figures.NAMES.index("ksg_3")])
 
 

@@ -26,7 +26,10 @@ def test_a_cell_is_the_screen_of_its_table():
     final, known = recorder.finals[NAME, "screen"], TABLES[NAME]
     table, _ = known.sample(draws(0, NAME, known.n))
     found = screen(table, "target", angles=known.angles)
-    assert final["found"] + final["false"] == len(found.relevant) and final["dependent"] == 6
-    assert final["found"] == len({*found.relevant} & {*known.relevant})
-    assert final["intervals"] == len(known.columns) and 0 <= final["held"] <= final["intervals"]
-    assert final["spare_kept"] <= final["spare_found"] == len({*found.relevant} & {*known.spare})
+    assert (
+        final["true_discoveries"] + final["false_discoveries"] == len(found.relevant)
+        and final["dependent_columns"] == 6
+    )
+    assert final["true_discoveries"] == len({*found.relevant} & {*known.relevant})
+    assert final["intervals"] == len(known.columns) and 0 <= final["covering_intervals"] <= final["intervals"]
+    assert final["redundant_chosen"] <= final["redundant_found"] == len({*found.relevant} & {*known.spare})

@@ -107,7 +107,7 @@ def test_figures_are_those_of_the_items_and_of_the_estimator(estimator):
     items = tables["items"]
     assert found["n"] == len(items) == (300 if estimator == "cross-fitted" else pytest.approx(100, abs=5))
     assert found["v_information_bits"] == pytest.approx(items["pvi_bits"].mean())
-    assert found["H_yb"] - found["H_yxb"] == pytest.approx(found["v_information_bits"])
+    assert found["null_entropy_bits"] - found["conditional_entropy_bits"] == pytest.approx(found["v_information_bits"])
     assert found["accuracy"] == pytest.approx(items["correct"].mean())
     task = _data.task_of(cell)
     x = _data.data.transformations.standard(task.x)

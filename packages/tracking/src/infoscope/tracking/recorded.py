@@ -15,8 +15,10 @@ import pandas as pd
 from mlflow.entities import Metric, Run
 from mlflow.exceptions import MlflowException
 
+from infoscope.errors import InvalidInput
 from infoscope.tracking.cell_folder import COMPLETE
 from infoscope.tracking.checks import first_line
+from infoscope.tracking.renamed import present_names
 from infoscope.tracking.store import (
     Store,
     by_key,
@@ -47,12 +49,15 @@ def runs(experiment: str, profile: str | None = None, finished: bool = True) -> 
         raise LookupError(
             f"no run of {experiment!r} under {profile or 'any profile'} has finished; their runs in MLflow show why"
         )
-    return frame_of(require_under(ended, experiment, profile))
+    return frame_of(require_under(ended, experiment, profile), experiment)
 
 
-def frame_of(runs: Sequence[Run]) -> pd.DataFrame:
+def frame_of(runs: Sequence[Run], experiment: str) -> pd.DataFrame:
     """A table with one row per run: columns of every run, the fields of its cell, its constants and metrics."""
-    rows = [_row(run) | values(run) | constants(run) | _metrics(run) for run in runs]
+    rows = []
+    for run in runs:
+        measured = present_names(experiment, constants(run) | _metrics(run))
+        rows.append(_row(run) | values(run) | measured)
     frame = pd.DataFrame(rows)
     fields = {name for run in runs for name in values(run)}
     for name in fields:
@@ -84,15 +89,19 @@ def constants(run: Run) -> dict[str, float]:
         if tag == CONSTANTS or tag.startswith(f"{CONSTANTS} "):
             try:
                 found |= constants_of(tag, text)
-            except (ValueError, TypeError, AttributeError, RecursionError):
-                warn_skipped(run, f"its tag {tag} is {text[:60]!r}, which contains no numbers")
+            except ValueError as error:
+                warn_skipped(run, str(error))
     return found
 
 
 def constants_of(tag: str, text: str) -> dict[str, float]:
-    """The constants in one tag, by name."""
+    """The constants in one tag, by name. Raises ValueError for a tag that contains no numbers."""
     place = tag.removeprefix(CONSTANTS).strip()
-    return {f"{place}/{name}" if place else name: float(value) for name, value in json.loads(text).items()}
+    try:
+        found = {name: float(value) for name, value in json.loads(text).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise InvalidInput(f"its tag {tag} is {text[:60]!r}, which contains no numbers") from None
+    return {f"{place}/{name}" if place else name: value for name, value in found.items()}
 
 
 def _metrics(run: Run) -> dict[str, float]:

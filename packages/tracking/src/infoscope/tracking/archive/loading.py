@@ -17,9 +17,11 @@ from infoscope.tracking.archive.format import Archive, FinishedRun, ascii_text
 from infoscope.tracking.cell_folder import COMPLETE, CellFolder
 from infoscope.tracking.driver import locked, own_tag
 from infoscope.tracking.publishing import publish
+from infoscope.tracking.recorded import constants_of
+from infoscope.tracking.renamed import present_names
 from infoscope.tracking.store import Store, by_key, gather_statistics, is_finished, plain_cell
 from infoscope.tracking.sync import open_parent
-from infoscope.tracking.tags import CELL, KEY, LOADED_FROM, LOADED_RUN, OUTCOME, PARENT
+from infoscope.tracking.tags import CELL, CONSTANTS, KEY, LOADED_FROM, LOADED_RUN, OUTCOME, PARENT
 
 
 @dataclass
@@ -80,11 +82,20 @@ def _load(archive: Archive, store: Store, missing: Sequence[FinishedRun], folder
 
 def _cell_folder(run: FinishedRun, archive: Archive, parent: str, folder: Path) -> CellFolder:
     """The folder of a finished cell, as the worker that computed it would have left it."""
-    tags = {**run.tags, **own_tag(), KEY: run.key, PARENT: parent, LOADED_FROM: archive.name, LOADED_RUN: run.run}
+    constants: dict[str, float] = {}
+    tags: dict[str, str] = {}
+    for tag, text in run.tags.items():
+        if tag.startswith(CONSTANTS):
+            constants |= constants_of(tag, text)
+        else:
+            tags[tag] = text
+    tags |= {**own_tag(), KEY: run.key, PARENT: parent, LOADED_FROM: archive.name, LOADED_RUN: run.run}
     cell = CellFolder(folder / run.key)
     cell.begin(plain_cell(run.tags[CELL]), tags, run.start)
     lines: list[dict[str, Any]] = [{"time": run.start, "datasets": run.inputs}]
-    for name, points in run.metrics.items():
+    if constants:
+        lines.append({"time": run.start, "constants": present_names(archive.experiment, constants)})
+    for name, points in present_names(archive.experiment, run.metrics).items():
         for step, time, value in points:
             number = math.nan if value is None else value
             lines.append({"time": run.start + time, "step": step, "metrics": {name: number}})
