@@ -12,12 +12,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from analysis.common.marks import save
 from analysis.common.own_data import (
-    GRADES,
     TYPES,
     announce,
-    conclude,
     listed,
     options,
     progress,
@@ -25,39 +22,19 @@ from analysis.common.own_data import (
     read_representation,
     stem_of,
 )
-from analysis.common.tables import Page, Result, printable, require_writable, short
+from analysis.common.own_report import conclude_report
+from analysis.common.tables import printable, require_writable
 from infoscope.checks import require_int
 from infoscope.command_line import FAILED, command, option
 from infoscope.errors import InvalidInput
-from infoscope.metrics.representation import RepresentationReport, report
+from infoscope.metrics.representation import report
 
 EXPERIMENT = "represent"
 SIDES = {
     "x": "PREFIX* or columns (default: all that nothing else names)", "targets": "variables that blocks may carry",
     "domain": "column: what blocks should not carry", "items": "column: names of the rows",
 }  # fmt: skip
-RECORDED = ("information_low", "information_high", "reading", "linear", "richer", "unique_low", "unique_high")
-
-
-def results(found: RepresentationReport, name: str, digest: str) -> list[Result]:
-    """The table of blocks and targets, with its heat map; then the hardest items, scores and the partition."""
-    groups = f" in {found.groups:,} groups" if found.groups < found.n else ""
-    caption = [
-        f"What blocks of {name} carry about targets, bits, n = {found.n:,} rows{groups}. Usable: by predictors on "
-        "held-out rows, a lower bound on the information. Only there: in no other block. Information: best guess "
-        f"and 95 % interval for the true value. {GRADES} H(target): its entropy.",
-        *found.details.get("What to doubt", ()),
-        f"SHA-256 of the data: {digest}.",
-    ]
-    made = [Result("represent", found.table, found.text, caption, lambda *paths: save(found.plot().figure, paths, 150))]
-    for title, figures, said in (
-        ("hardest", found.hardest, "Items of least PVI, by the richer family from all blocks; bits."),
-        ("scores", found.scores, "Scores of disentanglement, of columns and of blocks."),
-        ("partition", found.tables.get("partition"), "The partition by every route; bits."),
-    ):
-        if figures is not None and len(figures):
-            made.append(Result(title, figures, figures.map(short), said))
-    return made
+RECORDED = ("information", "linear", "richer", "unique_low", "unique_high")  # metrics of a run, with their intervals
 
 
 def main(given: SimpleNamespace) -> int:
@@ -80,24 +57,13 @@ def main(given: SimpleNamespace) -> int:
     found = replace(
         found, domain=given.domain or found.domain, each_column="the same command with ARGS=--each shows which"
     )
-    made = results(found, path.name, data.digest)
-    title = f"{path.name}: what each block carries, in bits (n = {found.n:,})"
-    details = {name: content for name, content in found.details.items() if name != "What to doubt"}
     params = {
         "n": found.n, "rows": given.rows, "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain,
     }  # fmt: skip
-    conclude(EXPERIMENT, given, Page(title, found.answers, details), made, data, params, _metrics(found))
+    conclude_report(EXPERIMENT, given, "what each block carries, in bits", found, data, params, RECORDED)
     for name, why in found.unanswered.items():
         print(f"error: nothing was measured about {name}: {printable(why)}", file=sys.stderr)
     return FAILED if found.unanswered else 0
-
-
-def _metrics(found: RepresentationReport) -> dict[tuple[str, ...], float]:
-    return {
-        (row["block"], row["target"], f"{name}_bits"): float(row[f"{name}_bits"])
-        for row in found.table.to_dict("records")
-        for name in RECORDED
-    }
 
 
 COMMAND = command("represent", main, [

@@ -40,9 +40,10 @@ from infoscope.tracking.checks import safe_metric_names
 
 TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold
 QUERY = (  # options that lead to other tables of one file
-    "x", "y", "target", "targets", "factors", "domain", "groups", "items", *TYPES, "shuffle", "label", "each", "level",
+    "x", "y", "target", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each", "level",
     "strict", "missing", "header", "decimal", "dates", "marks",
 )  # fmt: skip
+QUERY_OF_SOME = ("factors",)  # the same of single tasks, whose other tables keep their names
 REFUSE = "refuse"
 MAX_DISTINCT_TEXTS = 0.5  # per row; a column with more holds names or free text
 Wrapper = Callable[[Any], Continuous | Discrete | Angle]
@@ -152,6 +153,7 @@ def stem_of(task: str, given: SimpleNamespace) -> Path:
     """The path of a task's files without suffix: it ends in a hash of the data's path and of the query."""
     path = Path(given.data)
     asked = [str(path.resolve()), *(f"{name}={getattr(given, name, '')}" for name in QUERY)]
+    asked += [f"{name}={getattr(given, name)}" for name in QUERY_OF_SOME if getattr(given, name, "")]
     digest = hashlib.sha256("\n".join(asked).encode()).hexdigest()[:8]
     return FOLDER / file_name(f"{task}-{path.stem}-{digest}")
 

@@ -11,7 +11,7 @@ from analysis.common.marks import save
 from analysis.common.own_data import conclude
 from analysis.common.tables import Page, Result, short
 from infoscope.estimators.result import BITS
-from infoscope.metrics.report import Report
+from infoscope.metrics.report import DOUBTS, Report
 
 
 def conclude_report(
@@ -28,14 +28,15 @@ def conclude_report(
     title     what is shown of the data, and in which unit
     measures  names of the numbers that the run has as metrics; default: all
     """
-    page = Page(f"{Path(given.data).name}: {title} (n = {report.n:,})", report.answers, report.details)
+    details = {name: content for name, content in report.details.items() if name != DOUBTS}  # in the caption
+    page = Page(f"{Path(given.data).name}: {title} (n = {report.n:,})", report.answers, details)
     conclude(experiment, given, page, results_of(experiment, report, data.digest), data, params,
              metrics_of(report, measures))  # fmt: skip
 
 
 def results_of(experiment: str, report: Report, digest: str) -> list[Result]:
     """The table of a report with its figure, then its lists of items."""
-    caption = [report.caption, f"SHA-256 of the data: {digest}."]
+    caption = [f"{report.caption} {report.size}.", *report.doubts, f"SHA-256 of the data: {digest}."]
     figure = lambda *paths: save(report.plot().figure, paths, 150)  # noqa: E731
     results = [Result(experiment, report.table, report.text, caption, figure)]
     for name, items in report.lists.items():

@@ -31,6 +31,7 @@ from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import Items as Rows
 from infoscope.metrics.partition.report import NullTest, PartitionReport
 from infoscope.metrics.partition.terms import CLASSIFIER
+from infoscope.notes import Note
 from infoscope.tracking import arrays, log_results
 from infoscope.tracking.datasets import DataSet
 from infoscope.tracking.store import Store
@@ -259,13 +260,20 @@ def metric_name(quantity: str) -> str:
     return in_letters(spoken.replace("+", "_and_"))
 
 
+def fields_of(figure: Estimate) -> dict[str, Any]:
+    """The fields of an estimate that are kept, notes with their codes and arguments."""
+    kept = {name: getattr(figure, name) for name in FIELDS}
+    notes = [[note, note.code, note.argument] if isinstance(note, Note) else note for note in figure.notes]
+    return kept | {"notes": notes}
+
+
 def packed(found: Evaluation) -> dict[str, np.ndarray]:
     """An evaluation as arrays: text, and the influences of the classifier's figures, for differences of models."""
 
     def plain(report: PartitionReport) -> dict[str, Any]:
         figures = {
             kind: {
-                route: {name: {field: getattr(figure, field) for field in FIELDS} for name, figure in of.items()}
+                route: {name: fields_of(figure) for name, figure in of.items()}
                 for route, of in getattr(report, kind).items()
             }
             for kind in ("figures", "shares")
@@ -289,7 +297,11 @@ def unpacked(kept: Mapping[str, np.ndarray], candidate: Candidate, key: str, ite
         return {
             route: {
                 name: Estimate(
-                    **told | {"notes": tuple(told["notes"]), "interval": told["interval"] and tuple(told["interval"])},
+                    **told
+                    | {
+                        "notes": tuple(Note(*note) if isinstance(note, list) else note for note in told["notes"]),
+                        "interval": told["interval"] and tuple(told["interval"]),
+                    },
                     influence=influence.get(name) if of_codes and route == CLASSIFIER else None,
                 )
                 for name, told in of.items()

@@ -177,7 +177,7 @@ def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
     draw_heatmap(tables.comparison(found.evaluations), found.evaluations, *pictures[0])
     draw_scores(found.evaluations, *pictures[1])
     trainings = pd.concat(
-        report.table().assign(model=one.candidate.kind, seed=one.candidate.seed, run_id=one.candidate.run_id)
+        report.table.assign(model=one.candidate.kind, seed=one.candidate.seed, run_id=one.candidate.run_id)
         for one in found.evaluations
         for report in one.reports
     )

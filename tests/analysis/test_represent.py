@@ -39,9 +39,9 @@ def test_a_page_tables_a_heat_map_and_one_run(here, capsys):
     (run,) = Store.open("represent").search("")
     assert run.info.status == "FINISHED" and run.data.params["x"] == "z_y,z_d" and run.data.params["n"] == "160"
     (path,) = folder.glob("represent-own-????????.csv")
-    figures = pd.read_csv(path, comment="#").set_index(["block", "target"])
+    figures = pd.read_csv(path, comment="#").set_index(["what", "block", "target"])
     recorded = run.data.metrics["z_y/class/richer_bits"]
-    assert recorded == pytest.approx(figures.loc[("z_y", "class"), "richer_bits"]) and 0.3 < recorded < 1.05
+    assert recorded == pytest.approx(figures.loc[("richer", "z_y", "class"), "value"]) and 0.3 < recorded < 1.05
 
 
 def test_the_leak_of_a_column_is_named_and_the_advice_is_a_command(here, capsys):

@@ -28,5 +28,5 @@ def test_metrics_are_values_and_intervals_by_what_they_are_of():
 def test_a_report_has_one_table_and_a_file_for_each_list():
     table, hardest = results_of("represent", Found(), "0" * 64)
     assert table.figures["what"].tolist() == ["richer", "MIG", "SAP"]
-    assert table.finding == "What z holds." and "SHA-256 of the data: 000" in table.notes[0]
+    assert table.finding == "What z holds. 90 rows." and "SHA-256 of the data: 000" in table.notes[0]
     assert hardest.name == "hardest" and hardest.rows == [["a"]]

@@ -105,12 +105,12 @@ def test_figures_are_those_of_the_same_codes_labels_and_settings_and_are_kept_at
     effort = dict(family="knn", folds=3, resamples=10, permutations=0)
     by_hand = evaluate(codes.means, *labels, **effort, generator=np.random.default_rng(0))
     metrics = store.run(run_id).data.metrics
-    each = pd.read_csv(folder / "it_trainings.csv").set_index(["run_id", "route", "quantity"])["value"]
+    each = pd.read_csv(folder / "it_trainings.csv").set_index(["run_id", "route", "what"])["value"]
     for route in ("classifier", "neighbours"):
         for name in ("I(z_y;Y|D)", "co-information(z_dy;Y;D)"):
-            expected = pytest.approx(by_hand.figures[route][name].value)
-            assert metrics[f"partition/{route}/{metric_name(name)}"] == expected
-            assert each[run_id, route, name].iloc[0] == expected  # of the means
+            expected = by_hand.figures[route][name]
+            assert metrics[f"partition/{route}/{metric_name(name)}"] == pytest.approx(expected.value)
+            assert each[run_id, route, name].iloc[0] == pytest.approx(expected.bits.value)  # of the means
     assert "partition/posterior/I.z_y.Y_given_D" in metrics
     assert not any("z_d" in name for name in store.run(run_of(store, "erm-0")).data.metrics)  # never a zero
 
@@ -154,7 +154,7 @@ def test_a_kept_evaluation_is_the_measured_one(store):
 
     fresh, kept = both(True), both(False)
     for kind in fresh:
-        pd.testing.assert_frame_equal(fresh[kind].table(), kept[kind].table())
+        pd.testing.assert_frame_equal(fresh[kind].table, kept[kind].table)
         assert fresh[kind].summary() == kept[kind].summary()
     pd.testing.assert_frame_equal(compare(fresh), compare(kept))
     mixed = {"nvae": fresh["nvae"], "erm": kept["erm"]}  # one measured now, one at an earlier time

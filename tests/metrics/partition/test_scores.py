@@ -143,9 +143,9 @@ def test_an_absent_block_is_not_applicable_never_zero():
     y, d = grid(10, 6)
     report = enumerate_outcomes({"z_y": y, "z_d": d, "z_dy": None}, y, d)
     assert score(report, "unique") == pytest.approx(1) and "unique_without_z_dy" not in report.scores()
-    table = report.table().set_index("quantity")
+    table = report.table.set_index("what")
     for name in ("I(z_dy;Y)", "co-information(z_dy;Y;D)", "synergy_of_z_dy", "residual_in_z_x"):
-        assert np.isnan(table.loc[name, "value"]) and "no z_" in table.loc[name, "note"]
+        assert np.isnan(table.loc[name, "value"]) and "no z_" in table.loc[name, "notes"]
     alone = enumerate_outcomes({"z_y": y}, y, d)
     assert np.isnan(score(alone, "unique")) and score(alone, "unique_y") == pytest.approx(1)
 

@@ -9,7 +9,6 @@ from scipy import integrate
 
 from infoscope.estimators.families import GradientBoosting, Logistic
 from infoscope.metrics import pid
-from infoscope.metrics.disentanglement import SCORES
 from infoscope.metrics.factor_information import toy
 from infoscope.metrics.factor_information.inputs import parts_of
 from infoscope.metrics.representation import report, reporting
@@ -111,7 +110,6 @@ def test_copies_constants_and_numbers_have_their_closed_forms(example, kind):
         assert reporting.CONSTANT in str(found)
     if kind == "none":
         assert found.rows[0].ceiling is None
-        assert any("disentanglement.report" in note for note in found.notes)
 
 
 @pytest.mark.slow  # twenty minutes in all
@@ -151,11 +149,11 @@ def test_a_page_has_every_part_and_no_nan(kept_apart):
     page = found._repr_html_()
     parts = (found.leaks[0], "<table", "Every measure", "Hardest items", "Partition")
     assert sorted(parts, key=page.index) == list(parts)
-    assert set(found.tables) == {"table", "hardest", "scores", "partition"}
     assert found.hardest["item"].str.startswith("row ").all() and len(found.hardest) == 5
-    row = found.table.set_index(["block", "target"]).loc[("z_y", "y")]
-    assert row["richer_low_bits"] <= row["richer_bits"] <= row["richer_high_bits"]
-    assert row["richer_bits"] == pytest.approx(found.row("z_y", "y").richer.bits.value)
+    row = found.table.set_index(["what", "block", "target"]).loc[("richer", "z_y", "y")]
+    assert row["low"] <= row["value"] <= row["high"] and row["unit"] == "bits"
+    assert row["value"] == pytest.approx(found.row("z_y", "y").richer.bits.value)
+    assert "unique" in set(found.table["what"][found.table["route"] == "classifier"])  # of the partition
     for estimate in (found.row("z_y", "y").richer, found.row("z_y", "y").reading):
         text = f"{estimate.bits.value:.2f} ({estimate.bits.low:.2f} to {estimate.bits.high:.2f})"
         assert text in found.text.to_string()  # a value stands beside its own interval only
@@ -171,20 +169,13 @@ def test_a_richer_family_uses_what_lines_cannot():
     assert row.linear < 0.05 and row.richer > 0.3
 
 
-def test_factors_have_scores_of_columns_and_of_blocks(scores_in_order, monkeypatch):
-    for key in SCORES.keys() - {"sap", "mig"}:
-        monkeypatch.delitem(SCORES, key)
-    rng = np.random.default_rng(5)
-    factors = rng.integers(0, 3, (150, 2))
-    codes = factors + 0.1 * rng.normal(size=factors.shape)
-    targets = {"shape": factors[:, 0], "colour": factors[:, 1], "missing": np.array([f"item {i}" for i in range(150)])}
-    found = report(codes, targets, **LINES)
-    assert found.scores["score"].tolist() == ["SAP of columns"]
+def test_factors_are_referred_to_the_report_of_disentanglement():
+    factors = np.random.default_rng(5).integers(0, 3, (60, 2))
+    targets = {"shape": factors[:, 0], "missing": np.array([f"item {i}" for i in range(60)])}
+    found = report(factors + 0.1, targets, **LINES)
     assert not found.row("representation", "shape").sharing and set(found.unanswered) == {"missing"}
-    assert any(note.startswith("MIG and UniBound") for note in found.notes)
-    scores = report({"a": codes[:, :1], "b": codes[:, 1:]}, targets, **LINES).scores.set_index("score")
-    (gap,) = scores.filter(like="of blocks", axis=0)["value"]
-    assert gap == pytest.approx(1, abs=0.1) and len(scores) == 2
+    codes = {note.code: note.argument for note in found.notes}
+    assert codes == {"not measured": "missing", "disentanglement": "", "partition": ""}
 
 
 def test_the_hardest_item_is_the_one_that_is_wrong_and_equal_seeds_give_equal_figures():
@@ -291,20 +282,18 @@ def test_a_class_of_one_row_or_of_all_rows_has_a_sentence_with_its_count():
     assert found.unanswered["site"] in str(found).splitlines()[0]
 
 
-def test_more_columns_than_rows(monkeypatch):
-    """Classes and numbers have their figures in the time of the rows, scores of so many columns a reason."""
+def test_more_columns_than_rows():
+    """Classes and numbers have their figures in the time of the rows."""
     rng = np.random.default_rng(14)
     y, shape = rng.integers(0, 2, (2, 90))
     z = rng.normal(size=(90, 120))
     z[:, 0] += 10 * y
-    monkeypatch.setattr(reporting, "_MAX_SCORED_COLUMNS", 100)
     sizes = {"size": z[:, 1] + z[:, 2] + rng.normal(size=90), "noise": rng.normal(size=90)}
     found = report(z, {"y": y, "shape": shape} | sizes, **LINES)
     size, noise = (found.row("representation", name) for name in sizes)
     assert near(size.linear, math.log(3) / 2) and near(noise.linear, 0.0)
     assert noise.reading.high <= noise.linear.high  # nothing sure was read: as much as there can be
     assert found.row("representation", "y").richer > 0.1 and near(found.row("representation", "shape").richer, 0.0)
-    assert not len(found.scores) and any(note.startswith("scores of disentanglement") for note in found.notes)
 
 
 def test_one_of_many_columns_is_within_the_interval():

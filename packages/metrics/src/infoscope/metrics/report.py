@@ -20,6 +20,7 @@ from infoscope.notebook import InNotebook, as_html, axes, heat
 
 COLUMNS = ("value", "standard_error", "low", "high", "unit", "n", "method", "notes")
 MAX_INTERVALS = 20  # rows of a heat map up to which intervals are written into it
+DOUBTS = "What to doubt"  # title of the doubts among the details
 Details = dict[str, pd.DataFrame | list[str]]
 
 
@@ -54,8 +55,8 @@ class ReportRow:
         return list(dict.fromkeys(filter(None, codes)))
 
     def figures(self) -> dict[str, object]:
-        """Its line in the file: what, of what, `COLUMNS`, codes."""
-        return {"what": self.what, **self.of, **row(self.shown), "codes": "; ".join(self.codes)}
+        """Its line in the file: what, of what, `COLUMNS`, codes, what it says."""
+        return {"what": self.what, **self.of, **row(self.shown), "codes": "; ".join(self.codes), "says": self.meaning}
 
     def cells(self) -> dict[str, str]:
         """Its line in the table to read."""
@@ -87,7 +88,7 @@ class Report(InNotebook):
     """
 
     n: int
-    groups: int = 0
+    groups: int
     answers: Sequence[str]
     record: Sequence[ReportRow]
     caption: str = ""
@@ -98,15 +99,17 @@ class Report(InNotebook):
     @property
     def size(self) -> str:
         """The number of rows, and of groups where rows depend on one another."""
-        groups = f" in {self.groups:,} groups" if 0 < self.groups < self.n else ""
+        count = getattr(self, "groups", 0)
+        groups = f" in {count:,} groups" if 0 < count < self.n else ""
         return f"{self.n:,} rows{groups}"
 
     @property
     def table(self) -> pd.DataFrame:
         """Every number, a line each, information in bits: the file of the report."""
         lines = pd.DataFrame([one.figures() for one in self.record])
-        kinds = [name for name in lines if name not in ("what", *COLUMNS, "codes")]
-        return lines[["what", *kinds, *COLUMNS, "codes"]].fillna(dict.fromkeys(kinds, ""))
+        ends = [*COLUMNS, "codes", "says"]
+        kinds = [name for name in lines if name not in ("what", *ends)]
+        return lines[["what", *kinds, *ends]].fillna(dict.fromkeys(kinds, ""))
 
     @property
     def text(self) -> pd.DataFrame:
@@ -116,7 +119,7 @@ class Report(InNotebook):
     @property
     def details(self) -> Details:
         """What is beyond `answers` and `text`, by title: tables and lines."""
-        found = {**self.more, "What to doubt": list(self.doubts)}
+        found = {**self.more, DOUBTS: list(self.doubts)}
         return {title: content for title, content in found.items() if len(content)}
 
     def find(self, what: str, **of: str) -> Estimate:
@@ -199,17 +202,6 @@ def shown(one: Estimate, error: bool = True, interval: bool = True) -> str:
     if error and math.isfinite(one.standard_error):
         text += f" ± {one.standard_error:.3f}"
     return f"{text} [{one.low:z.3f}, {one.high:z.3f}]" if interval and math.isfinite(one.low) else text
-
-
-def in_bits(one: Estimate, interval: bool = True) -> str:
-    """An estimate of information in bits with its 95 % interval, or why there is none."""
-    return shown(one if math.isnan(one.value) else one.bits, error=False, interval=interval)
-
-
-def columns(name: str, one: Estimate | None) -> dict[str, float]:
-    """Value, standard error and ends of the interval by their columns; nan without an estimate."""
-    ends = (math.nan,) * 4 if one is None else (one.value, one.standard_error, one.low, one.high)
-    return dict(zip((name, f"{name}_error", f"{name}_low", f"{name}_high"), ends))
 
 
 def blocks_and_widths(blocks: dict[str, int]) -> str:

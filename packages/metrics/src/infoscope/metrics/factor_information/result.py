@@ -14,7 +14,8 @@ from infoscope.errors import OutOfRange, TooFew, UnknownName, WrongShape
 from infoscope.estimators.result import NATS, Estimate, Estimates, quantile, root_sum_squares, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.pid import BRANCHES, ROUNDING, TERMS, Bounds, crossing_note, finite, is_low
-from infoscope.notebook import as_html, axes, heat
+from infoscope.metrics.report import cell, draw_map
+from infoscope.notebook import as_html
 
 OF_ENTROPY, SHARE = "share of H(y)", "share"
 
@@ -270,17 +271,16 @@ class FactorInformation:
 
     def __str__(self) -> str:
         lines = [f"{len(self.factors)} factors, {len(self.latents)} latents; {self.method}; bits:"]
-        errors, best = self.standard_errors(), self.best_latent()
+        parts, best = self._estimates(), self.best_latent()
         for k, factor in enumerate(self.factors):
-            alone, joint = (
-                f"{value / NATS_PER_BIT:.3f} ± {error / NATS_PER_BIT:.3f}"
-                for value, error in ((self.alone[k, best[k]], errors[0][k, best[k]]), (self.joint[k], errors[2][k]))
-            )
-            lines.append(
-                f"  {factor}: H = {self.entropy[k] / NATS_PER_BIT:.3f}; all latents {joint}, the best single one, "
-                f"{self.latents[best[k]]}, {alone}"
-            )
+            single, whole = (cell(parts[k, place].bits, 3) for place in (best[k], -1))
+            entropy, place = self.entropy[k] / NATS_PER_BIT, self.latents[best[k]]
+            lines.append(f"  {factor}: H = {entropy:.3f}; all latents {whole}, the best single one, {place}, {single}")
         return "\n".join([*lines, f"UniBound {self.unibound()!r}", *self.notes])
+
+    def _estimates(self) -> Estimates:
+        """`parts` with their errors [K, 2 L + 1]."""
+        return Estimates(self.parts, root_sum_squares(self.deviations), self.n, NATS, self.method)
 
     def _repr_html_(self) -> str:
         table = self.table()
@@ -289,17 +289,14 @@ class FactorInformation:
         return as_html(str(self).splitlines(), folded={"Every factor and latent (bits)": table})
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws I(y_k; z_l) of every factor and latent, bits, with standard errors; returns the axes."""
-        ax = axes(ax, (1.2 * len(self.latents) + 2.5, 0.6 * len(self.factors) + 1.6))
-        bits = self.alone / NATS_PER_BIT
-        errors = np.char.mod("%.2f", self.standard_errors()[0] / NATS_PER_BIT)
-        texts = np.char.add(np.char.add(np.char.mod("%.2f", bits), "\n± "), errors)
-        largest = max(float(self.alone.max()), ROUNDING)
-        whole = np.where(self.entropy > 0, self.entropy, largest)  # numbers have no entropy
-        image = heat(ax, self.alone / whole[:, None], texts, self.factors, self.latents)
-        ax.figure.colorbar(image, ax=ax, label="bits about the factor; colour: share of H(factor)")
-        ax.set_title(self.method + (f", n = {self.n:,}" if self.n else ""))
-        return ax
+        """Draws I(y_k; z_l) of every latent and factor, bits, with 95 % intervals; returns the axes."""
+        cells, shares = {}, {}
+        parts, largest = self._estimates(), max(float(self.alone.max()), ROUNDING)
+        for (k, place), value in np.ndenumerate(self.alone):
+            name = self.latents[place], self.factors[k]
+            cells[name] = parts[k, place].bits
+            shares[name] = value / (self.entropy[k] if self.entropy[k] > 0 else largest)  # numbers have no entropy
+        return draw_map(ax, cells, "bits about the factor, 95 % interval; colour: share of H(factor)", shares)
 
     def _bound(self, name: str, normalised: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Value, standard error [K, L] and deviations [g, K, L] of one bound."""

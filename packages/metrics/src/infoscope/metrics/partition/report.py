@@ -14,21 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from infoscope.errors import Conflict, InvalidInput, OutOfRange, UnknownName
-from infoscope.estimators.result import BITS, LEVEL, NATS, Estimate, quantile
-from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.estimators.result import LEVEL, Estimate, quantile
 from infoscope.metrics.leaks import Unwanted, leaks
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 from infoscope.metrics.pid import ROUNDING
-from infoscope.metrics.report import blocks_and_widths, shown
-from infoscope.notebook import as_html, axes, intervals
+from infoscope.metrics.report import Report, ReportRow, blocks_and_widths, shown
+from infoscope.notebook import axes, intervals
 
-COLUMNS = [
-    "quantity", "route", "value", "standard_error", "low", "high", "unit", "n", "groups", "p_value", "p_holm", "note",
-]  # fmt: skip
 _DIFFERENCES = [
     "quantity", "a", "b", "difference", "standard_error", "low", "high", "unit", "n", "groups", "p_value",
 ]  # fmt: skip
-_AMOUNTS = ["value", "standard_error", "low", "high"]  # columns that have the unit of their row
 _UNWANTED = (("z_y", "D given Y", "D|Y"), ("z_d", "Y given D", "Y|D"), ("z_x", "Y and D", "Y,D"))
 _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
 OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
@@ -64,6 +59,11 @@ class NullTest:
     p_holm: float
     exchanged: str
 
+    def __str__(self) -> str:
+        if not isfinite(self.p_value):
+            return f"= 0 could not be tested: {self.exchanged}"
+        return f"= 0: p = {self.p_value:.3g}, {self.p_holm:.3g} after Holm (permuting {self.exchanged})"
+
 
 class Items(NamedTuple):
     """Which items were evaluated: codes of labels and groups, each [n]."""
@@ -73,8 +73,8 @@ class Items(NamedTuple):
     groups: NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class PartitionReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class PartitionReport(Report):
     """The quality of a partition of a representation, by one or more routes.
 
     figures   route -> quantity -> Estimate, nats
@@ -113,19 +113,15 @@ class PartitionReport:
             raise UnknownName(f"route must be one of {list(self.shares)}, got {route!r}.")
         return dict(self.shares[route or self.main])
 
-    def table(self) -> pd.DataFrame:
-        """One row for each quantity or score and route, with the columns `COLUMNS`; p values are those of the tests."""
+    @property
+    def record(self) -> list[ReportRow]:
+        """Every quantity and score by every route; those of nearest neighbours that were tested say so."""
         rows = []
         for route in self.routes:
-            for name, figure in (*self.figures[route].items(), *self.shares[route].items()):
+            for name, figure in {**self.figures[route], **self.shares[route]}.items():
                 test = self.tests.get(name) if route == NEIGHBOURS else None
-                permuted = (f"p by permuting {test.exchanged}.",) if test and test.exchanged else ()
-                rows.append([
-                    name, route, figure.value, figure.standard_error, figure.low, figure.high, figure.unit, self.n,
-                    self.groups, test.p_value if test else np.nan, test.p_holm if test else np.nan,
-                    " ".join((*permuted, *figure.notes)),
-                ])  # fmt: skip
-        return pd.DataFrame(rows, columns=COLUMNS)
+                rows.append(ReportRow(name, figure, {"route": route}, str(test or "")))
+        return rows
 
     @property
     def answers(self) -> list[str]:
@@ -163,34 +159,21 @@ class PartitionReport:
         return information.bits
 
     @property
-    def findings(self) -> list[str]:
-        """Sentences on scores, tests and the settings."""
-        return [*self._score_lines(), *self._test_lines(), self._heading()]
-
-    @property
-    def details(self) -> dict[str, pd.DataFrame | list[str]]:
-        """What is beyond the answers and findings, by title: every figure in bits, the old score, what is not shown."""
+    def sentences(self) -> list[str]:
+        """What follows the answers: scores, tests, settings, the old score, and what is not shown."""
         limits = [f"Not shown: {note}" for note in _LIMITS] if NEIGHBOURS in self.routes else []
         limits += [_POSTERIOR_LIMITS] * (POSTERIOR in self.routes)
-        table = self.table()
-        nats = table["unit"] == NATS
-        table.loc[nats, _AMOUNTS] /= NATS_PER_BIT
-        table.loc[nats, "unit"] = BITS
-        return {
-            "Every quantity and score": table,
-            "The old score": self._old_score_lines(),
-            "What is not shown": limits,
-        }
+        return [*self._score_lines(), *self._test_lines(), self._heading(), *self._old_score_lines(), *limits]
 
     def summary(self) -> str:
-        """The answers, the findings, the old score and what is not shown, a line each."""
-        details = self.details
-        return "\n".join([*self.answers, *self.findings, *details["The old score"], *details["What is not shown"]])
+        """The answers and `sentences`, a line each."""
+        return "\n".join([*self.answers, *self.sentences])
 
     __str__ = summary
 
-    def _repr_html_(self) -> str:
-        return as_html([*self.answers, *self.findings], folded=self.details)
+    @property
+    def more(self) -> dict[str, list[str]]:
+        return {"Scores and tests": self.sentences}
 
     def plot(self, ax: Any = None) -> Any:
         """Draws what blocks hold of Y and D by the route `main`, bits, with 95 % intervals; the matplotlib axes."""
@@ -245,16 +228,11 @@ class PartitionReport:
         return [*lines, f"No partition of these labels exceeds {ceiling:.3f} with terms in nats. {SEED_LIMITS}"]
 
     def _test_lines(self) -> list[str]:
-        lines, count = [], sum(isfinite(test.p_value) for test in self.tests.values())
+        lines = []
         for name, test in self.tests.items():
-            if not isfinite(test.p_value):
-                lines.append(f"{name} = 0 could not be tested: {test.exchanged}")
-                continue
             finding = "it is there" if test.p_holm < 1.0 - LEVEL else "not detected, which does not mean absent"
-            lines.append(
-                f"{name} = 0: p = {test.p_value:.3g}, {test.p_holm:.3g} after Holm over {count} test{'s' * (count > 1)}"
-                f" (permuting {test.exchanged}): {finding}."
-            )
+            ending = f": {finding}." if isfinite(test.p_value) else ""
+            lines.append(f"{name} {test}{ending}")
         return lines
 
 

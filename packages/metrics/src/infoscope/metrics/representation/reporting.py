@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,23 +30,20 @@ from infoscope.estimators.reading.result import read
 from infoscope.estimators.result import Estimate, mean_of, undefined
 from infoscope.estimators.variables import Variable
 from infoscope.metrics import partition
-from infoscope.metrics.disentanglement import SCORES, Inputs, measure_scores
-from infoscope.metrics.disentanglement.measuring import streams_of, titled
-from infoscope.metrics.factor_information import FactorInformation
-from infoscope.metrics.factor_information.inputs import as_factors, parts_of
+from infoscope.metrics.factor_information.inputs import parts_of
 from infoscope.metrics.factor_information.result import TERMS
 from infoscope.metrics.partition.scores import clipped
 from infoscope.metrics.partition.terms import BLOCKS, stacked
 from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, either_specific, is_low
-from infoscope.metrics.report import COLUMNS, row
 from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, RepresentationReport, Row
 from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.predictions import Predictions, as_groups, fold_splits
 from infoscope.metrics.v_information.pvi import hardest as hardest_of
 from infoscope.metrics.v_information.usable import Local, Term, predictions, thinned, with_ignorance
+from infoscope.notes import Note
 
 WHOLE = "representation"  # the block of an array without names
-CONSTANT = "Constant in all rows: it carries exactly 0."
+CONSTANT = Note("Constant in all rows: it carries exactly 0.", "constant block")
 RICHER = GradientBoosting(rounds=20, leaves=7, learning_rate=0.2, components=32)
 _PENALTIES = (1e-4, 1e-2, 1.0, 100.0)  # rows aside say how much of each: many classes need little, many columns much
 _LINEAR: Mapping[str, tuple[Family, ...]] = {
@@ -60,8 +57,6 @@ _NAMES = {
 LINEAR = ", ".join(f"{name} of {kind}" for kind, name in _NAMES.items())  # as pages and captions name it
 _READING_ROWS = 2000  # rows that readings, tests and scores are computed on
 _MIN_ROWS = 20  # rows of a report
-_MAX_SCORED_COLUMNS = 1000  # 2,800 columns of 300 rows take two minutes, all else of the report five seconds
-_SCORES = ("mig", "unibound", "informativeness")  # of blocks; their bounds are in the table
 
 Progress = Callable[[float, str], None]
 
@@ -102,68 +97,130 @@ def report(
     is nan, with a note. ValueError: inputs that do not fit together or are not finite, fewer than 20 rows, no
     measurable target, an unknown label, a family that predicts neither.
     """
-    numbers = as_blocks(named_blocks(representation, blocks))
+    data = _data(named_blocks(representation, blocks), targets, domain, groups, items, label)
+    for name, value, least in (("rows", rows, 20), ("hardest", hardest, 0), ("permutations", permutations, 0)):
+        require_int(name, value, least)
+    tell = progress or (lambda share, what: None)
+    streams = iter(generator_or_default(generator).spawn(len(data.aims) + 3))
+    few = _some_rows(data.codes, _READING_ROWS, next(streams))
+    measure = _Measure(data, few, as_family(richer), rows, folds)
+    found = _Found()
+    for done, (name, stream) in enumerate(zip(data.aims, streams)):
+        stage = lambda share, what, done=done: tell(0.9 * (done + share) / len(data.aims), what)  # noqa: E731
+        found.add(name, measure, hardest, stream, stage)
+    if not found.rows:
+        raise InvalidInput(f"targets must be measurable, got none that is: {found.nothing()[0]}")
+    next(streams)  # of scores that are a report of their own
+    part = {"folds": folds, "k": k, "resamples": resamples, "permutations": permutations, "generator": next(streams)}
+    divided, undivided = _partition(data, few, part)
+    tell(1.0, "partition")
+    settings = {"linear family": LINEAR, "richer family": measure.richer.name, "training rows at most": rows,
+                "folds": folds, "neighbours": k}  # fmt: skip
+    notes = [*found.nothing(), *data.notes, *_drawn(data.n, rows, folds, len(few)), *_scores(data), *undivided]
+    return RepresentationReport(
+        {name: block.shape[1] for name, block in data.blocks.items()}, data.n, int(data.codes.max()) + 1, found.rows,
+        found.hard, divided, settings, tuple(notes), found.unanswered, data.labels[0] if len(data.labels) == 1 else "",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """Checked inputs: blocks, targets and domain by name, groups (codes [n]), names of rows, targets of z_y."""
+
+    blocks: Mapping[str, NDArray[np.float64]]
+    aims: Mapping[str, _Aim]
+    codes: NDArray[np.int64]
+    is_grouped: bool
+    items: NDArray[Any]
+    labels: Sequence[str]
+
+    @property
+    def n(self) -> int:
+        return len(self.codes)
+
+    @property
+    def notes(self) -> list[Note]:
+        """What to doubt about the types of targets."""
+        return [
+            Note(note.rstrip("."), getattr(note, "code", "target type"), name)
+            for name, aim in self.aims.items()
+            for note in aim.variable.notes
+        ]
+
+    def groups(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """The groups of some rows; None if rows are independent."""
+        return self.codes[rows] if self.is_grouped else None
+
+
+def _data(blocks: Mapping[str, Any], targets: Any, domain: Any, groups: Any, items: Any, label: str | None) -> _Data:
+    """The inputs, checked; InfoscopeError where they do not fit together."""
+    numbers = as_blocks(blocks)
     if ALL in numbers:
         raise Conflict(f"blocks must not be called {ALL!r}, which is the row of them together: give it another name.")
     n = len(next(iter(numbers.values())))
     if n < _MIN_ROWS:
         raise TooFew(f"representation must have at least {_MIN_ROWS} rows, got {n}.")
     aims = _aims(targets, domain, n)
-    codes = as_groups(groups, n)
     names = np.arange(n) if items is None else np.asarray(items)
     if names.shape != (n,):
         raise WrongLength(f"items must be {n} names, one for each row, got shape {list(names.shape)}.")
-    for name, value, least in (("rows", rows, 20), ("hardest", hardest, 0), ("permutations", permutations, 0)):
-        require_int(name, value, least)
     if label is not None and label not in aims:
         raise UnknownName(f"label must be one of the targets {list(aims)}, got {label!r}.")
-    generator, tell = generator_or_default(generator), progress or (lambda share, what: None)
-    streams = iter(generator.spawn(len(aims) + 3))
-    few = _some_rows(codes, _READING_ROWS, next(streams))
-    measure = _Measure(numbers, codes, None if groups is None else codes, few, as_family(richer), rows, folds, k,
-                       resamples)  # fmt: skip
-    found, pvis, unanswered = [], [], {}
-    notes = [note.rstrip(".") for aim in aims.values() for note in aim.variable.notes]
-    known: dict[str, dict[frozenset[str], Local]] = {}
-    for done, ((name, aim), stream) in enumerate(zip(aims.items(), streams)):
-        stage = lambda share, what, done=done: tell(0.9 * (done + share) / len(aims), what)  # noqa: E731
-        try:
-            some, known[name], said = measure.rows_of(name, aim, stream, stage)
-        except ValueError as error:
-            unanswered[name] = str(error)
-            continue
-        found += some
-        if hardest and aim.role == TARGET and said is not None:
-            table = hardest_of(pvi.table(said, aim.outcome), hardest)
-            pvis.append(table.drop(columns=["H_yb", "H_yxb", "fold"]).assign(target=name, item=names[table.index]))
-    if not found:
-        raise InvalidInput(f"targets must be measurable, got none that is: {_nothing(*next(iter(unanswered.items())))}")
-    if rows < n * (folds - 1) / folds:
-        notes.append(f"what families learn from more than {rows:,} rows, which were drawn at random (rows=).")
-    if len(few) < n:
-        notes.append(f"readings, tests and scores are of {len(few):,} rows, drawn at random.")
-    scores, why = _scores(numbers, aims, known, codes, next(streams))
-    tell(0.95, "disentanglement")
     labels = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes]
     labels = labels if label is None else [label]
-    divided, unsaid = _partition(numbers, aims, labels, few, measure, permutations, next(streams))
-    tell(1.0, "partition")
-    order = ["target", "item"]
-    hard = pd.concat(pvis, ignore_index=True) if pvis else pd.DataFrame(columns=[*order, "pvi_bits"])
-    settings = {
-        "linear family": LINEAR, "richer family": measure.richer.name, "training rows at most": rows, "folds": folds,
-        "neighbours": k,
-    }  # fmt: skip
-    return RepresentationReport(
-        {name: block.shape[1] for name, block in numbers.items()}, n, int(codes.max()) + 1, found,
-        hard[[*order, *(column for column in hard if column not in order)]], scores, divided, settings,
-        (*(_nothing(name, reason) for name, reason in unanswered.items()), *notes, *why, *unsaid), unanswered,
-        labels[0] if len(labels) == 1 else "",
-    )  # fmt: skip
+    return _Data(numbers, aims, as_groups(groups, n), groups is not None, names, labels)
 
 
-def _nothing(name: str, why: str) -> str:
-    return f"nothing about {name}: {why}"
+@dataclass(eq=False)
+class _Found:
+    """What was measured so far: rows, items of least PVI, and by target why there is nothing."""
+
+    rows: list[Row] = field(default_factory=list)
+    pvis: list[pd.DataFrame] = field(default_factory=list)
+    unanswered: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, measure: _Measure, hardest: int, generator: np.random.Generator, tell: Progress) -> None:
+        """Measures a target, or keeps the reason why it cannot be."""
+        aim = measure.data.aims[name]
+        try:
+            rows, predicted = measure.rows_of(name, aim, generator, tell)
+        except ValueError as error:
+            self.unanswered[name] = str(error)
+            return
+        self.rows += rows
+        if hardest and aim.role == TARGET and predicted is not None:
+            table = hardest_of(pvi.table(predicted, aim.outcome), hardest).drop(columns=["H_yb", "H_yxb", "fold"])
+            table.insert(0, "target", name)
+            table.insert(1, "item", measure.data.items[table.index])
+            self.pvis.append(table)
+
+    @property
+    def hard(self) -> pd.DataFrame:
+        """The items of least PVI of every target."""
+        empty = pd.DataFrame(columns=["target", "item", "pvi_bits"])
+        return pd.concat(self.pvis, ignore_index=True) if self.pvis else empty
+
+    def nothing(self) -> list[Note]:
+        """A note for each target that could not be measured."""
+        return [Note(f"nothing about {name}: {why}", "not measured", name) for name, why in self.unanswered.items()]
+
+
+def _drawn(n: int, rows: int, folds: int, few: int) -> list[Note]:
+    """Notes on rows that were drawn."""
+    notes = []
+    if rows < n * (folds - 1) / folds:
+        what = f"what families learn from more than {rows:,} rows, which were drawn at random (rows=)."
+        notes.append(Note(what, "rows drawn", "rows"))
+    if few < n:
+        notes.append(Note(f"readings, tests and scores are of {few:,} rows, drawn at random.", "rows drawn"))
+    return notes
+
+
+def _scores(data: _Data) -> list[Note]:
+    """Where the scores of disentanglement are, if there are factors to compute them of."""
+    factors = [name for name, aim in data.aims.items() if aim.role == TARGET]
+    how = f"which column holds which of {', '.join(factors)}: disentanglement.report, make disentangle."
+    return [Note(how, "disentanglement")] if len(factors) > 1 else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,82 +316,92 @@ def _some_rows(codes: NDArray[np.int64], most: int, generator: np.random.Generat
 
 
 @dataclass(frozen=True, eq=False)
-class _Measure:
-    """What all targets share: blocks, groups, rows for neighbours, families and settings."""
+class _Fits:
+    """Held-out values of sets of blocks, by the mixture of families and by its linear part; predictions from all."""
 
-    blocks: Mapping[str, NDArray[np.float64]]
-    codes: NDArray[np.int64]
-    groups: NDArray[np.int64] | None
+    richer: Mapping[frozenset[str], Local]
+    linear: Mapping[frozenset[str], Local]
+    whole: Predictions | None
+    methods: tuple[str, str]  # of the mixture, of the linear part
+
+
+@dataclass(frozen=True, eq=False)
+class _Measure:
+    """What all targets share: the data, rows for readings, families and settings."""
+
+    data: _Data
     few: NDArray[np.int64]
     richer: Family
     rows: int
     folds: int
-    k: int
-    resamples: int
 
     def rows_of(
         self, name: str, aim: _Aim, generator: np.random.Generator, tell: Progress
-    ) -> tuple[list[Row], dict[frozenset[str], Local], Predictions | None]:
-        """A row for each block and all of them; local values of every set of blocks; predictions from all, or None."""
-        _require_classes(aim.outcome, self.codes)
-        everything = frozenset(self.blocks)
-        alone = [frozenset([block]) for block in self.blocks]
-        rests = [everything - block for block in alone if len(self.blocks) > 1]
-        sets = list(dict.fromkeys([*alone, *rests, everything]))
-        kind = NUMBERS if aim.outcome.classes is None else CLASSES
-        linear_families = _LINEAR[kind]
-        families = (*linear_families, self.richer) if kind in self.richer.outcomes else linear_families
-        mixture = Stacked(families, len(linear_families))
-        method = _NAMES[kind]
-        if mixture.families != linear_families:
-            method = f"{method}, {self.richer.name}"
-        splits = fold_splits(aim.outcome, self.codes, self.folds, generator)
-        splits = thinned(splits, self.codes, self.rows, generator)
-        seed = int(generator.integers(2**63))
-        held_out, richer, linear = {}, {}, {}
-        for done, names in enumerate(sets):
-            x = stacked(self.blocks, [block for block in self.blocks if block in names])
-            richer[names] = linear[names] = Local(np.zeros(len(x)), np.zeros(len(x)))
-            if x.size:
-                of_set = np.random.default_rng(seed)
-                whole, half, *linear_parts = predictions(mixture, x, aim.outcome, splits, self.codes, of_set)
-                held_out[names] = whole
-                richer[names] = _local(whole, half)
-                linear[names] = _local(*linear_parts)
-            tell((done + 1) / len(sets), f"{name}: {', '.join(sorted(names))}")
-        if everything in held_out:  # not every block is constant
-            richer = with_ignorance(richer, held_out[everything].fold)
-        ceiling = label_entropy(aim.outcome.values, self.codes) if kind == CLASSES else None
+    ) -> tuple[list[Row], Predictions | None]:
+        """A row for each block and all of them; held-out predictions from all, or None."""
+        codes = self.data.codes
+        _require_classes(aim.outcome, codes)
+        fits = self._fits(name, aim, generator, tell)
+        ceiling = None if aim.outcome.classes is None else label_entropy(aim.outcome.values, codes)
+        everything = frozenset(self.data.blocks)
         rows = []
-        for names in dict.fromkeys((*alone, everything)):
+        for names in dict.fromkeys((*(frozenset([block]) for block in self.data.blocks), everything)):
             reading = self._reading(names, aim, generator)
-            terms = (
-                richer[names].term(self.codes, f"usable by a mixture of {method} and no input"),
-                linear[names].term(self.codes, f"usable by a mixture of {_NAMES[kind]} and no input"),
+            of_richer, of_linear = (
+                local[names].term(codes, f"usable by a mixture of {method} and no input")
+                for local, method in zip((fits.richer, fits.linear), fits.methods)
             )
-            usable_richer, usable_linear = (_up_to_what_is_there(term, reading, ceiling) for term in terms)
             shared = {}
             if names != everything:
-                parts = richer[names], richer[everything - names], richer[everything]
-                shared = sharing(*parts, aim.values, self.codes)
+                parts = (fits.richer[some] for some in (names, everything - names, everything))
+                shared = sharing(*parts, aim.values, codes)
             block = ALL if len(names) > 1 else next(iter(names))
-            width = sum(self.blocks[member].shape[1] for member in names)
-            rows.append(
-                Row(
-                    block, width, name, aim.role, aim.outcome.classes, reading, usable_linear, usable_richer, ceiling,
-                    shared,
-                )
-            )  # fmt: skip
-        return rows, richer, held_out.get(everything)
+            width = sum(self.data.blocks[member].shape[1] for member in names)
+            usable = [_up_to_what_is_there(term, reading, ceiling) for term in (of_linear, of_richer)]
+            rows.append(Row(block, width, name, aim.role, aim.outcome.classes, reading, *usable, ceiling, shared))
+        return rows, fits.whole
+
+    def _fits(self, name: str, aim: _Aim, generator: np.random.Generator, tell: Progress) -> _Fits:
+        """Fits of every block, of all others of each, and of all of them."""
+        kind = NUMBERS if aim.outcome.classes is None else CLASSES
+        families, method = _LINEAR[kind], _NAMES[kind]
+        mixture = Stacked(families, len(families))
+        if kind in self.richer.outcomes:
+            mixture = Stacked((*families, self.richer), len(families))
+            method = f"{method}, {self.richer.name}"
+        codes, blocks = self.data.codes, self.data.blocks
+        splits = fold_splits(aim.outcome, codes, self.folds, generator)
+        splits = thinned(splits, codes, self.rows, generator)
+        seed = int(generator.integers(2**63))
+        richer, linear, whole = {}, {}, None
+        sets = self._sets()
+        for done, names in enumerate(sets):
+            x = stacked(blocks, [block for block in blocks if block in names])
+            richer[names] = linear[names] = Local(np.zeros(len(x)), np.zeros(len(x)))
+            if x.size:
+                held_out = predictions(mixture, x, aim.outcome, splits, codes, np.random.default_rng(seed))
+                richer[names], linear[names] = _local(*held_out[:2]), _local(*held_out[2:])
+                whole = held_out[0] if names == frozenset(blocks) else whole
+            tell((done + 1) / len(sets), f"{name}: {', '.join(sorted(names))}")
+        if whole is not None:  # not every block is constant
+            richer = with_ignorance(richer, whole.fold)
+        return _Fits(richer, linear, whole, (method, _NAMES[kind]))
+
+    def _sets(self) -> list[frozenset[str]]:
+        """Each block, all others of each, and all together."""
+        everything = frozenset(self.data.blocks)
+        alone = [frozenset([block]) for block in self.data.blocks]
+        rests = [everything - block for block in alone if len(alone) > 1]
+        return list(dict.fromkeys([*alone, *rests, everything]))
 
     def _reading(self, names: Iterable[str], aim: _Aim, generator: np.random.Generator) -> Estimate:
         """The reading of some blocks, 0 of constant ones, or why there is none."""
-        x = stacked({name: self.blocks[name][self.few] for name in names}, sorted(names))
+        x = stacked({name: self.data.blocks[name][self.few] for name in names}, sorted(names))
         if not x.size:
-            return mean_of(np.zeros(len(self.codes)), self.codes, method="of a constant", notes=(CONSTANT,))
-        groups = None if self.groups is None else self.groups[self.few]
+            return mean_of(np.zeros(self.data.n), self.data.codes, method="of a constant", notes=(CONSTANT,))
         try:
-            return read(as_pairs(Continuous(x), aim.variable.take(self.few), groups), generator)
+            pairs = as_pairs(Continuous(x), aim.variable.take(self.few), self.data.groups(self.few))
+            return read(pairs, generator)
         except ValueError as error:
             return undefined(str(error))
 
@@ -406,86 +473,21 @@ def _up_to_what_is_there(term: Term, reading: Estimate, ceiling: Estimate | None
     return replace(usable, interval=(min(usable.low, high), high))
 
 
-def _scores(
-    blocks: Mapping[str, NDArray[np.float64]],
-    aims: Mapping[str, _Aim],
-    known: Mapping[str, Mapping[frozenset[str], Local]],
-    groups: NDArray[np.int64],
-    generator: np.random.Generator,
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Disentanglement of single columns and of blocks, and why scores are missing."""
-    columns = ["score", "better", *COLUMNS]
-    factors = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes and name in known]
-    left = [name for name, aim in aims.items() if aim.role == TARGET and not aim.outcome.classes]
-    said = "which is numbers: disentanglement.report has the scores that take them"
-    notes = [f"disentanglement of {', '.join(left)}, {said}."] * bool(left)
-    if len(factors) < 2:
-        return pd.DataFrame(columns=columns), (
-            *notes, f"scores of disentanglement, which compare two categorical targets or more; here: {len(factors)}."
-        )  # fmt: skip
-    if not stacked(blocks, blocks).size:
-        return pd.DataFrame(columns=columns), (*notes, "scores of disentanglement, where every block is constant.")
-    codes = np.column_stack([aims[name].outcome.values for name in factors])
-    information = None
-    if len(blocks) > 1:
-        everything = frozenset(blocks)
-        sets = [*(frozenset([one]) for one in blocks), *(everything - {one} for one in blocks), everything]
-        pointwise = np.stack([[known[name][one].found for one in sets] for name in factors]).transpose(2, 0, 1)
-        surprisal = as_factors(codes, factors).surprisal
-        information = FactorInformation.from_pointwise(
-            tuple(factors), tuple(blocks), surprisal.mean(axis=0), pointwise, "usable by the richer family", surprisal,
-            groups,
-        )  # fmt: skip
-    else:
-        notes.append("MIG and UniBound, which compare blocks: name blocks, single columns may be.")
-    inputs = Inputs(
-        representation=stacked(blocks, blocks), factors=codes, stream=streams_of(generator), items=_READING_ROWS,
-        factor_names=factors, measured=information,
-    )  # fmt: skip
-    columns_of = sum(block.shape[1] for block in blocks.values())
-    if columns_of > _MAX_SCORED_COLUMNS:
-        notes.append(
-            f"scores of disentanglement of columns, of which there are {columns_of:,}, more than "
-            f"{_MAX_SCORED_COLUMNS:,}: disentanglement.report has them, in minutes."
-        )
-    specs = [
-        spec for spec in SCORES.values()
-        if spec.takes in ("representation", "codes") and not spec.extra and columns_of <= _MAX_SCORED_COLUMNS
-        or (information is not None and spec.key in _SCORES)
-    ]  # fmt: skip
-    found = measure_scores(inputs, specs)
-    of = {"information": "blocks"}
-    lines = [
-        {"score": f"{titled(spec, inputs)} of {of.get(spec.takes, 'columns')}", "better": spec.better} | row(found[key])
-        for key, spec in SCORES.items()
-        if key in found
-    ]
-    return pd.DataFrame(lines, columns=columns), tuple(notes)
-
-
 def _partition(
-    blocks: Mapping[str, NDArray[np.float64]],
-    aims: Mapping[str, _Aim],
-    labels: Sequence[str],
-    few: NDArray[np.int64],
-    measure: _Measure,
-    permutations: int,
-    generator: np.random.Generator,
-) -> tuple[partition.PartitionReport | None, tuple[str, ...]]:
+    data: _Data, few: NDArray[np.int64], settings: Mapping[str, Any]
+) -> tuple[partition.PartitionReport | None, list[Note]]:
     """The scores of a partition into z_y, z_d, z_dy and z_x, or why there are none."""
-    if not set(blocks) <= set(BLOCKS):
-        return None, (f"scores of a partition, which are of blocks called {', '.join(BLOCKS)}.",)
-    if "domain" not in aims or len(labels) != 1:
-        return None, (
-            f"scores of a partition, which need a domain and one label of classes (label=): got {len(labels)} labels "
-            f"and {'a' if 'domain' in aims else 'no'} domain.",
+    if not set(data.blocks) <= set(BLOCKS):
+        return None, [Note(f"scores of a partition, which are of blocks called {', '.join(BLOCKS)}.", "partition")]
+    if "domain" not in data.aims or len(data.labels) != 1:
+        domain = "a" if "domain" in data.aims else "no"
+        why = (
+            f"which need a domain and one label of classes (label=): got {len(data.labels)} labels and {domain} domain."
         )
-    y, d = (aims[name].outcome.values[few] for name in (labels[0], "domain"))
+        return None, [Note(f"scores of a partition, {why}", "partition")]
+    y, d = (data.aims[name].outcome.values[few] for name in (data.labels[0], "domain"))
+    blocks = {name: block[few] for name, block in data.blocks.items()}
     try:
-        return partition.evaluate(
-            {name: block[few] for name, block in blocks.items()}, y, d,
-            None if measure.groups is None else measure.groups[few], folds=measure.folds, k=measure.k,
-            resamples=measure.resamples, permutations=permutations, generator=generator,
-        ), ()  # fmt: skip
+        return partition.evaluate(blocks, y, d, data.groups(few), **settings), []
     except ValueError as error:
-        return None, (f"scores of the partition: {error}",)
+        return None, [Note(f"scores of the partition: {error}", "partition")]

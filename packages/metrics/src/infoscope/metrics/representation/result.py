@@ -1,30 +1,35 @@
-"""The report of a representation: rows of estimates, tables, a heat map, and sentences."""
+"""The report of a representation: rows of estimates, sentences, and a heat map."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from infoscope.estimators.reading.result import Reading
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics.factor_information.result import TERMS
 from infoscope.metrics.leaks import EACH_COLUMN, Unwanted, leaks
 from infoscope.metrics.partition import PartitionReport
-from infoscope.metrics.pid import ROUNDING, Bounds
-from infoscope.metrics.report import amount, at_most, blocks_and_widths, columns, in_bits, listed
-from infoscope.notebook import as_html, axes, heat
+from infoscope.metrics.pid import ROUNDING
+from infoscope.metrics.report import (
+    Report,
+    ReportRow,
+    amount,
+    at_most,
+    blocks_and_widths,
+    cell,
+    draw_map,
+    listed,
+)
 
 TARGET, DOMAIN = "target", "domain"
 ALL = "all blocks"  # the name of them together
-_COUNTS = ("columns", "classes", "n")
-MEASURES = ("reading", "linear", "richer")
+MEASURES = ("reading", "linear", "richer")  # of a `Row`
 _PART = re.compile(r"z_?(dy|d|y|x)(?![a-z])", re.IGNORECASE)  # names such as z_d, zd and z_d3, but not z_digit
 _ALMOST = 0.9  # share of a block's information beyond which a sentence calls a part of it almost all
 _MEANING = (
@@ -92,67 +97,48 @@ class Row:
         """Of the ceiling, what the richer family can use; nan where there is none."""
         return math.nan if self.ceiling is None else float(self.richer) / float(self.ceiling)
 
-    def figures(self) -> dict[str, object]:
-        """All figures by name, nats."""
-        found: dict[str, object] = {"block": self.block, "columns": self.columns, "target": self.target}
-        found |= {"role": self.role, "classes": self.classes, "n": self.richer.n}
-        found |= dict(zip(("information_low", "information_high"), self.between))
-        measured = {name: getattr(self, name) for name in (*MEASURES, "ceiling")}
-        shared = {name: self.sharing.get(name) for name in (*Bounds._fields, *TERMS)}
-        for name, estimate in (measured | shared).items():
-            found |= columns(name, estimate)
-        notes = [f"{name}: {note}" for name, one in measured.items() if one is not None for note in one.notes]
-        crossed = dict.fromkeys(note for one in self.sharing.values() for note in one.notes)
-        return found | {"notes": " ".join((*notes, *crossed))}
+    @property
+    def information(self) -> Estimate:
+        """The reading's best guess with the interval `between`."""
+        one = self.reading
+        return Estimate(one.value, n=one.n or self.richer.n, method=one.method, notes=one.notes, interval=self.between)
 
-    def brief(self) -> dict[str, str]:
+    def record(self, target: str) -> list[ReportRow]:
+        """Every number, the target by this name; information, what is usable, H(target), and what blocks share."""
+        estimates = {"information": self.information, "linear": self.linear, "richer": self.richer}
+        if self.ceiling is not None:
+            estimates["H(target)"] = self.ceiling
+        of = {"block": self.block, "target": target}
+        return [ReportRow(what, one, of) for what, one in (estimates | dict(self.sharing)).items()]
+
+    def brief(self, target: str) -> dict[str, str]:
         """What a reader needs first, bits."""
-        one, unique = self.richer.bits, self.sharing.get("unique")
-        alone = "" if unique is None or math.isnan(unique.value) else f"{unique.bits.value:z.2f}"
+        unique = self.sharing.get("unique", Estimate(math.nan))
         return {
             "block": self.block,
-            "target": self.target,
-            "usable bits (95 %)": f"{one.value:z.2f} ({one.low:z.2f} to {one.high:z.2f})",
+            "target": target,
+            "usable bits (95 %)": cell(self.richer.bits),
             "of H(target)": f"{100 * self.share:z.0f} %" if math.isfinite(self.share) else "",
-            "only there": alone,
-            "information bits (95 %)": self._information("{:z.2f}"),
+            "only there": "" if math.isnan(unique.value) else f"{unique.bits.value:z.2f}",
+            "information bits (95 %)": self._information(),
             "grade": self.reading.grade if isinstance(self.reading, Reading) else "",
         }
 
-    def cells(self) -> dict[str, str]:
-        """Every measure in bits, to read; missing results are marked in their cells."""
-        ceiling = "none: numbers" if self.ceiling is None else in_bits(self.ceiling, interval=False)
-        found = {"block": self.block, "target": self.target, "information": self._information("{:z.3f}")}
-        found |= {name: in_bits(getattr(self, name)) for name in MEASURES}
-        found["reading"] += f", grade {self.reading.grade}" if isinstance(self.reading, Reading) else ""
-        found["at most"] = ceiling
-        return found | {name: self._between(name) for name in TERMS}
-
-    def _information(self, form: str) -> str:
-        low, high = (form.format(end / NATS_PER_BIT) for end in self.between)
+    def _information(self) -> str:
+        low, high = (f"{end / NATS_PER_BIT:z.2f}" for end in self.between)
         if not math.isfinite(self.between[1]):
             return f"{low} or more"
         if math.isnan(self.reading.value):
             return f"{low} to {high}"
-        return f"{form.format(self.reading.bits.value)} ({low} to {high})"
-
-    def _between(self, term: str) -> str:
-        if not self.sharing:
-            return "no other block"
-        if any(math.isnan(one) for one in self.sharing.values()):
-            return in_bits(self.sharing[term])
-        low, high = (self.sharing[f"{term}_{side}"].bits for side in ("low", "high"))
-        value, bounds = self.sharing[term].bits, "bounds" if low.value <= high.value else "bounds that cross,"
-        return f"{value:z.3f}, {bounds} {low:z.3f} to {high:z.3f} [{low.low:z.3f}, {high.high:z.3f}]"
+        return cell(self.information.bits)
 
 
-@dataclass(frozen=True, eq=False)
-class RepresentationReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class RepresentationReport(Report):
     """Information of one representation's blocks about targets and domain.
 
     rows        one for each block (and all together) x target
     hardest     the items of least PVI for each target: target, item, label, pvi_bits, prediction
-    scores      disentanglement; may be empty (see notes)
     partition   scores of named blocks, or None
     unanswered  target (or domain) -> why there is no result
     label       the target that z_y is meant for; "" where there are several
@@ -165,7 +151,6 @@ class RepresentationReport:
     groups: int
     rows: Sequence[Row]
     hardest: pd.DataFrame
-    scores: pd.DataFrame
     partition: PartitionReport | None
     settings: Mapping[str, object]
     notes: tuple[str, ...] = field(default=())
@@ -175,32 +160,31 @@ class RepresentationReport:
     each_column: str = EACH_COLUMN
 
     @property
-    def table(self) -> pd.DataFrame:
-        """One row for each block x target, bits; nan where there is no figure (see the notes)."""
-        table = pd.DataFrame([row.figures() for row in self.rows])
-        names = [name for name in table.select_dtypes("number") if name not in _COUNTS]
-        table[names] /= NATS_PER_BIT
-        return table.rename(columns={name: f"{name}_bits" for name in names})
+    def record(self) -> list[ReportRow]:
+        """Every number: of each block and target, then of the partition."""
+        found = [one for row in self.rows for one in row.record(self._called(row.target))]
+        return found if self.partition is None else [*found, *self.partition.record]
 
     @property
     def text(self) -> pd.DataFrame:
         """What a reader needs first of each block and target, bits, with 95 % intervals; `details` has all."""
-        return self._named(row.brief() for row in self.rows)
+        return pd.DataFrame([row.brief(self._called(row.target)) for row in self.rows])
 
-    def _named(self, rows: Iterable[dict[str, str]]) -> pd.DataFrame:
-        """Rows as a table in which the domain has its name."""
-        return pd.DataFrame(rows).replace({"target": {DOMAIN: self._called(DOMAIN)}})
+    @property
+    def caption(self) -> str:
+        return (
+            "What blocks carry about targets, bits. Usable: by predictors on held-out rows, a lower bound on the "
+            "information. Only there: in no other block. Information: best guess and 95 % interval for the true value. "
+            "Grade A: narrow, B: wide, C: the data differ from everything simulated. H(target): its entropy."
+        )
+
+    @property
+    def lists(self) -> dict[str, pd.DataFrame]:
+        """Items of least PVI, by the richer family from all blocks, bits."""
+        return {"hardest": self.hardest}
 
     def _called(self, target: str) -> str:
         return self.domain if target == DOMAIN else target
-
-    @property
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Every table by its name."""
-        found = {"table": self.table, "hardest": self.hardest, "scores": self.scores}
-        if self.partition is not None:
-            found["partition"] = self.partition.details["Every quantity and score"]
-        return found
 
     def row(self, block: str, target: str) -> Row:
         """Information of a block about a target. KeyError for one that is not there."""
@@ -296,53 +280,38 @@ class RepresentationReport:
 
         Colours are shares of H(target); of numbers, which have none, shares of the largest value of their column.
         """
-        rows = {(row.block, row.target): row for row in self.rows}
-        blocks, targets = (list(dict.fromkeys(names)) for names in zip(*rows))
-        shares = np.empty((len(blocks), len(targets)))
-        texts = [["" for _ in targets] for _ in blocks]
-        for column, target in enumerate(targets):
-            column_rows = [rows[block, target] for block in blocks]
-            largest = max(float(row.richer) for row in column_rows)
-            for place, row in enumerate(column_rows):
-                whole = max(largest, ROUNDING) if row.ceiling is None else float(row.ceiling)
-                shares[place, column] = float(row.richer) / whole
-                usable = row.richer.bits
-                texts[place][column] = f"{usable.value:z.2f}\n{usable.low:z.2f} to {usable.high:z.2f}"
-        ax = axes(ax, (1.3 * len(targets) + 1.6, 0.5 * len(blocks) + 0.9))
-        heat(ax, shares, texts, blocks, [self._called(name) for name in targets], 1.0, 9)
-        ax.set_title("usable information (bits), 95 % interval\ncolour: share of H(target)", fontsize=9)
-        return ax
+        cells, shares = {}, {}
+        for row in self.rows:
+            place = row.block, self._called(row.target)
+            largest = max(float(other.richer) for other in self.rows if other.target == row.target)
+            whole = max(largest, ROUNDING) if row.ceiling is None else float(row.ceiling)
+            cells[place] = row.richer.bits
+            shares[place] = float(row.richer) / whole
+        return draw_map(ax, cells, "usable information (bits), 95 % interval\ncolour: share of H(target)", shares)
 
     @property
-    def details(self) -> dict[str, pd.DataFrame | list[str]]:
-        """What is beyond the answers and `text`, by title: tables and sentences."""
+    def doubts(self) -> list[str]:
+        """What was not measured, and the notes of readings."""
+        notes = [f"{row.block}, {self._called(row.target)}: {note}" for row in self.rows for note in row.reading.notes]
+        return [*(f"Not measured: {note}" for note in self.notes), *dict.fromkeys(notes)]
+
+    @property
+    def more(self) -> dict[str, pd.DataFrame | list[str]]:
+        """What the numbers mean, every measure, the hardest items, the partition."""
         settings = ", ".join(f"{name}: {value}" for name, value in self.settings.items())
-        notes = dict.fromkeys(
-            f"{row.block}, {self._called(row.target)}: {note}" for row in self.rows for note in row.reading.notes
-        )
+        every = []
+        for row in self.rows:
+            record = row.record(self._called(row.target))
+            every.append({**record[0].of, **{one.what: cell(one.shown, 3) for one in record}})
         found: dict[str, pd.DataFrame | list[str]] = {
             "What the numbers mean": [*_MEANING, f"Blocks (columns): {blocks_and_widths(self.blocks)}. {settings}."],
-            "What to doubt": [*(f"Not measured: {note}" for note in self.notes), *notes],
-            "Every measure (bits, 95 % intervals)": self._named(row.cells() for row in self.rows),
+            "Every measure (bits, 95 % intervals)": pd.DataFrame(every).fillna(""),
             "Hardest items to predict from all blocks (pointwise information, PVI, bits)": self.hardest,
-            "Scores of disentanglement, of columns and of blocks": self.scores,
         }
         if self.partition is not None:
-            more = self.partition.details
-            limits = [*more["The old score"], *more["What is not shown"]]
-            found["Partition, by conditional information (bits)"] = [*self.partition.findings, *limits]
-            found["Partition, every quantity and score (bits)"] = more["Every quantity and score"]
-        return {title: content for title, content in found.items() if len(content)}
-
-    def _repr_html_(self) -> str:
-        return as_html(self.answers, self.text, self.details)
-
-    def __str__(self) -> str:
-        grouped = f" in {self.groups:,} groups" if self.groups < self.n else ""
-        lines = [*self.answers, f"{self.n:,} rows{grouped}:", self.text.to_string(index=False)]
-        return "\n".join(
-            [*lines, *(line for content in self.details.values() if isinstance(content, list) for line in content)]
-        )
+            found["Partition, by conditional information (bits)"] = self.partition.sentences
+            found["Partition, every quantity and score"] = self.partition.text
+        return found
 
 
 def _only_there(row: Row) -> str:
