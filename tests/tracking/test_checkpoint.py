@@ -9,9 +9,9 @@ import torch
 from infoscope.estimators import make_critic
 from infoscope.tracking import curve, load_model, runs, table
 from infoscope.tracking.cell_folder import CellFolder
-from infoscope.tracking.checkpoint import Checkpoint, require_inside
+from infoscope.tracking.checkpoint import STORAGE, Checkpoint, require_inside, require_storage
 from infoscope.tracking.store import Store
-from infoscope.tracking.trial import STORAGE
+from tests.refusals import refused
 from tests.tracking.cells import computed, history, job
 
 CELLS = {"one": {"seed": 0}, "two": {"seed": 1}}
@@ -128,3 +128,14 @@ def test_nothing_is_executed(tmp_path):
 
     torch.save({"state": Harm(), "reported": {}}, path)
     assert made.restore() is None and path.exists()
+
+
+@pytest.mark.parametrize("place", ["relative/folder", "nothing://bucket/path", "/proc/nothing", "{file}/below"])
+def test_a_place_that_cannot_be_written_to_is_refused_before_anything_starts(tmp_path, monkeypatch, place):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(STORAGE, place.format(file=tmp_path / "file"))
+    with refused(STORAGE, "invalid") as caught:
+        require_storage()
+    assert len(str(caught.value).splitlines()) == 1
+    monkeypatch.setenv(STORAGE, str(tmp_path / "new"))
+    require_storage()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,28 @@ from typing import Any
 import numpy as np
 from pyarrow.fs import FileSystem, FileType
 
+from infoscope.errors import InvalidInput
+from infoscope.tracking.checks import first_line, without_password
+
 log = logging.getLogger(__name__)
+
+
+STORAGE = "INFOSCOPE_STORAGE"
+
+
+def require_storage() -> None:
+    """Raises InvalidInput unless INFOSCOPE_STORAGE, where it is set, is a place that can be written to."""
+    place = os.environ.get(STORAGE)
+    if not place:
+        return
+    try:
+        files, root = FileSystem.from_uri(place)
+        files.create_dir(root)
+    except (OSError, ValueError) as error:  # pyarrow's errors of an address are ValueErrors
+        raise InvalidInput(
+            f"{STORAGE} must be a folder or an address, such as s3://bucket/path, that this machine can write to, got "
+            f"{without_password(place)}: {first_line(error)}"
+        ) from None
 
 
 class Checkpoint:

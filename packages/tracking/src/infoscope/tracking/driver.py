@@ -23,6 +23,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_RUN_NOTE
 from infoscope.errors import OutOfRange, Unavailable
 from infoscope.tracking import cluster, notes
 from infoscope.tracking.cell_folder import FAILED, CellFolder, cell_folders, milliseconds
+from infoscope.tracking.checkpoint import require_storage
 from infoscope.tracking.checks import NAME_LENGTH, clipped, first_line, without_password
 from infoscope.tracking.environment import code_tags, variables
 from infoscope.tracking.home import home, made_home, outbox
@@ -57,11 +58,12 @@ def run(
     """Runs the cells of a profile that are not in MLflow yet; of a search, as many as are missing.
 
     gpus_per_pack: GPUs of one trial (None: as the sweep declares, or one). Failed cells are in the summary. Raises
-    ValueError for an invalid profile, setting or cell before anything is recorded, SweepBusy when the sweep already
-    runs in this working folder, StoreUnreachable when the tracking store does not answer.
+    ValueError for an invalid profile, setting, cell or place of checkpoints before anything is recorded, SweepBusy when
+    the sweep already runs in this working folder, StoreUnreachable when the tracking store does not answer.
     """
     if gpus_per_pack is not None and not (0 < gpus_per_pack < 1 or gpus_per_pack in range(1, 1024)):
         raise OutOfRange(f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}")
+    require_storage()
     cluster.use_token()
     label, settings = sweep.profile(profile, overrides)
     began = time.perf_counter()

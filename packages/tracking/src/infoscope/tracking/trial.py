@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from infoscope.tracking.cell_folder import COMPLETE, FAILED, CellFolder, Superseded
-from infoscope.tracking.checkpoint import Checkpoint
+from infoscope.tracking.checkpoint import STORAGE, Checkpoint
 from infoscope.tracking.checks import TAG_LENGTH, clipped, first_line, storable_text
 from infoscope.tracking.environment import machine_tags
 from infoscope.tracking.report import RecordedReport
@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 PUBLISH_SECONDS = 15.0  # between two updates of a running cell in MLflow
 MAX_ATTEMPTS = 2  # of a pack that ends its worker
 MAX_REPORT_SECONDS = 3600  # between two reports of a trial
-STORAGE = "INFOSCOPE_STORAGE"
 
 
 @dataclass(frozen=True)
