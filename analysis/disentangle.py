@@ -15,6 +15,7 @@ import pandas as pd
 from analysis.common.own_data import (
     TYPES,
     announce,
+    limit_of_rows,
     listed,
     options,
     progress,
@@ -73,7 +74,13 @@ def main(given: SimpleNamespace) -> None:
         )  # fmt: skip
     except ValueError as error:
         raise InvalidInput(str(error)) from error
-    params = {"n": found.n, "rows": given.rows, "x": given.x, "factors": given.factors, "attack": given.attack}
+    params = {
+        "n": found.n,
+        "rows": limit_of_rows(given.rows, found.n),
+        "x": given.x,
+        "factors": given.factors,
+        "attack": given.attack,
+    }
     conclude_report(EXPERIMENT, given, "where each factor is, and scores", found, data, params)
 
 

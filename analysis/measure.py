@@ -116,6 +116,21 @@ def _figures(answer: Answer, unit: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def metrics(found: Sequence[Answer]) -> dict[tuple[str, ...], float]:
+    """The reading as `bits`, `bits_low`, `bits_high`, then the other methods as METHOD/bits and so on."""
+    values = {}
+    for answer in found:
+        estimate = answer.estimate.bits
+        is_reading = isinstance(answer.estimate, Reading)
+        place = () if is_reading else (answer.method,)
+        values[*place, "bits"] = estimate.value
+        if not is_reading:
+            values[*place, "bits_error"] = estimate.standard_error
+        values[*place, "bits_low"] = estimate.low
+        values[*place, "bits_high"] = estimate.high
+    return values
+
+
 def _words(answer: Answer, unit: str) -> dict[str, str]:
     estimate = answer.estimate.as_unit(unit)
     if math.isnan(estimate.value):
@@ -179,15 +194,9 @@ def main(given: SimpleNamespace) -> None:
     params = {
         "n": pairs.n, "x": ",".join(data.columns[0]), "y": ",".join(data.columns[1]), "x_kind": pairs.x.kind,
         "y_kind": pairs.y.kind,
-        **{f"settings/{answer.method}": answer.estimate.settings for answer in measures},
-        "reading": sentence, "grade": found.grade, "reader": found.reader,
+        **{f"settings/{answer.method}": answer.estimate.settings for answer in measures}, "reader": found.reader,
     }  # fmt: skip
-    metrics = {
-        (row["method"], name): float(row[name])
-        for row in result.figures.to_dict("records")
-        for name in (given.unit, f"{given.unit}_error", f"low_{given.unit}", f"high_{given.unit}", "seconds")
-    }
-    conclude(EXPERIMENT, given, page, [result], data, params, metrics)
+    conclude(EXPERIMENT, given, page, [result], data, params, metrics(measures), {"grade": found.grade})
 
 
 COMMAND = command("measure", main, [

@@ -15,6 +15,7 @@ import numpy as np
 from analysis.common.own_data import (
     TYPES,
     announce,
+    limit_of_rows,
     listed,
     options,
     progress,
@@ -58,7 +59,8 @@ def main(given: SimpleNamespace) -> int:
         found, domain=given.domain or found.domain, each_column="the same command with ARGS=--each shows which"
     )
     params = {
-        "n": found.n, "rows": given.rows, "x": ",".join(found.blocks), "targets": given.targets, "domain": given.domain,
+        "n": found.n, "rows": limit_of_rows(given.rows, found.n), "x": ",".join(found.blocks),
+        "targets": given.targets, "domain": given.domain,
     }  # fmt: skip
     conclude_report(EXPERIMENT, given, "what each block carries, in bits", found, data, params, RECORDED)
     for name, why in found.unanswered.items():

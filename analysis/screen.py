@@ -52,14 +52,17 @@ def result(found: Screen, name: str, digest: str) -> Result:
 
 
 def metrics(found: Screen) -> dict[tuple[str, ...], float]:
-    """Bits and q of the pairs that the table to read shows: a run in MLflow takes a thousand figures at once."""
+    """The number of dependent columns or pairs, then bits and q of those that the table to read shows.
+
+    A run in MLflow takes a thousand figures at once.
+    """
     rows = found.table.head(len(found.text)).to_dict("records")
     names = ("column",) if found.target else ("column", "with")
-    found = {}
-    for row in rows:
-        for of in ("bits", "q"):
+    found = {("dependent_columns" if found.target else "dependent_pairs",): int(found.table["dependent"].sum())}
+    for of in ("bits", "q"):
+        for row in rows:
             if not math.isnan(row[of]):
-                found[(*(row[name] for name in names), of)] = float(row[of])
+                found[of, *(row[name] for name in names)] = float(row[of])
     return found
 
 
@@ -85,10 +88,11 @@ def main(given: SimpleNamespace) -> None:
     details = {name: content for name, content in found.details.items() if name != "What to doubt"}
     page = Page(f"{path.name}: {of}, in bits (n = {found.n:,})", found.answers, details | {first: found.text})
     params = {
-        "n": found.n, "rows": given.rows or "", "level": given.level, "x": given.x, "target": given.target,
-        "dependent": int(found.table["dependent"].sum()), "of": len(found.table), "chosen": ",".join(found.chosen),
+        "n": found.n, "rows": given.rows, "level": given.level, "x": given.x, "target": given.target,
+        "compared": len(found.table),
     }  # fmt: skip
-    conclude(EXPERIMENT, given, page, [result(found, path.name, data.digest)], data, params, metrics(found))
+    conclude(EXPERIMENT, given, page, [result(found, path.name, data.digest)], data, params, metrics(found),
+             {"chosen": ", ".join(found.chosen)} if found.chosen else {})  # fmt: skip
 
 
 COMMAND = command("screen", main, [

@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import json
 import math
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,7 +37,8 @@ from infoscope.estimators.classifier.inputs import as_blocks
 from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.columns import as_floats, bare_columns, columns
 from infoscope.estimators.diagnosis import diagnose
-from infoscope.tracking.checks import safe_metric_names
+from infoscope.tracking.checks import NAME_LENGTH, PARAM_LENGTH, clipped, safe_metric_names, storable_text
+from infoscope.tracking.datasets import DIGEST_LENGTH
 
 TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold
 QUERY = (  # options that lead to other tables of one file
@@ -45,6 +47,7 @@ QUERY = (  # options that lead to other tables of one file
 )  # fmt: skip
 QUERY_OF_SOME = ("factors",)  # the same of single tasks, whose other tables keep their names
 REFUSE = "refuse"
+MAX_NAMED = 3  # columns in the name of a run; of more their number
 MAX_DISTINCT_TEXTS = 0.5  # per row; a column with more holds names or free text
 Wrapper = Callable[[Any], Continuous | Discrete | Angle]
 
@@ -65,6 +68,11 @@ class OwnData:
     n: int
     digest: str
     understood: str
+
+    @property
+    def variables(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The names of x and y."""
+        return self.columns
 
 
 ASKED = {  # in each experiment
@@ -160,35 +168,70 @@ def stem_of(task: str, given: SimpleNamespace) -> Path:
 
 def conclude(
     experiment: str, given: SimpleNamespace, page: Page, results: Sequence[Result], data: Any,
-    params: Mapping[str, object], metrics: Mapping[tuple[str, ...], float],
+    params: Mapping[str, object], metrics: Mapping[tuple[str, ...], float], tags: Mapping[str, str] | None = None,
 ) -> None:  # fmt: skip
     """Prints and saves the results with a page to send, and records one run in MLflow, which begins with the answers.
 
     data: an OwnData, OwnRepresentation or OwnTable. Files of results beyond the first end in the result's name.
-    metrics: by the parts of their names (`safe_metric_names`).
+    params: `n`, the number of rows, and others; empty ones are left out. metrics: by the parts of their names
+    (`safe_metric_names`). tags: results in words.
     """
     from infoscope.tracking.results import record_run  # MLflow takes two seconds to import
     from infoscope.tracking.ui import shown_at
 
-    stem, name = stem_of(experiment, given), Path(given.data).name
+    stem = stem_of(experiment, given)
     page = replace(page, details={**page.details, "How the file was read": [data.understood]})
     paths = present(
         results, lambda one: stem if one is results[0] else stem.with_name(f"{stem.name}-{one.name}"), stem, page
     )
     answers = page.title, ["answer"], [[line] for line in page.answers], ""
-    of_all = {
-        "data": name, "sha256": data.digest, "read": data.understood, "seed": given.seed, "groups": given.groups,
-    }  # fmt: skip
-    params = {**of_all, **{each: getattr(given, each) for each in TYPES}, **params}
+    options = {name: getattr(given, name) for name in ("seed", "groups", *TYPES)}
+    params = {name: value for name, value in (params | options).items() if value not in ("", None, False)}
     names = safe_metric_names(metrics)
     recorded = {names[parts]: value for parts, value in metrics.items()}
     tables = [answers, *(result.words for result in results)]
+    file = file_entry(Path(given.data).name, data, params["n"])
     try:
-        run = record_run(experiment, name, params, recorded, tables, paths, ASKED[experiment])
+        run = record_run(experiment, run_name(file["name"], *data.variables), params, recorded, tables, paths,
+                         ASKED[experiment], file, tags or {})  # fmt: skip
     except (StoreUnreachable, OSError) as error:
         print(f"not recorded in MLflow: {printable(error).splitlines()[0]}", file=sys.stderr)
         return
     print(f"recorded in MLflow: {shown_at(run)}")
+
+
+def limit_of_rows(most: int, n: int) -> int | None:
+    """The limit of rows as a parameter of a run; None where there are no more rows."""
+    return most if most < n else None
+
+
+def run_name(file: str, x: Sequence[str], y: Sequence[str]) -> str:
+    """The name of a run in MLflow.
+
+    >>> run_name("genes.csv", ["g03"], ["phenotype"]), run_name("z.csv", list("abcd"), [])
+    ('genes.csv: g03 -> phenotype', 'z.csv: 4 columns')
+    """
+    sides = []
+    for names in (x, y):
+        if len(names) > MAX_NAMED:
+            sides.append(f"{len(names)} columns")
+        elif names:
+            sides.append(", ".join(names))
+    return f"{file}: {' -> '.join(sides)}"
+
+
+def file_entry(name: str, data: Any, rows: int) -> dict[str, str]:
+    """The file as a data set of a run, as in `infoscope.tracking.datasets.DataSet.entry`; without its folder."""
+    profile = {"num_rows": rows, "read": data.understood}
+    return {
+        "name": clipped(storable_text(name), NAME_LENGTH),
+        "digest": data.digest[:DIGEST_LENGTH],
+        "source_type": "data",
+        "source": json.dumps({"url": storable_text(name)}),
+        "schema": "{}",
+        "profile": clipped(json.dumps(profile), PARAM_LENGTH),
+        "context": "measured",
+    }
 
 
 def read(
@@ -244,6 +287,11 @@ class OwnRepresentation:
     items: np.ndarray | None
     digest: str
     understood: str
+
+    @property
+    def variables(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The names of blocks and of targets."""
+        return list(self.blocks), list(self.targets)
 
 
 def read_representation(
@@ -313,6 +361,12 @@ class OwnTable:
     groups: Any
     digest: str
     understood: str
+    target: str = ""
+
+    @property
+    def variables(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The names of the columns that are compared with the target, and its name if there is one."""
+        return [name for name in self.columns if name != self.target], [self.target] * bool(self.target)
 
 
 def read_table(
@@ -354,7 +408,7 @@ def read_table(
     rows = _order(np.flatnonzero(has_group), shuffle)
     arrays = {name: _taken(arrays[name], rows) for name in (*names, *group_names)}
     found = {name: wrappers[name](arrays[name]) if name in wrappers else arrays[name] for name in names}
-    return OwnTable(found, _groups(arrays, groups), table.digest, "; ".join(understood))
+    return OwnTable(found, _groups(arrays, groups), table.digest, "; ".join(understood), target)
 
 
 def _groups(arrays: Mapping[str, Any], name: str) -> np.ndarray | None:

@@ -47,7 +47,12 @@ def test_a_table_a_figure_and_one_run(here, capsys):
         assert written(here, suffix).stat().st_size > 100
     (run,) = Store.open("measure").search("")
     assert run.info.status == "FINISHED" and run.data.params["n"] == "200" and run.data.params["x"] == "a,b"
-    assert run.data.params["sha256"] == read(Path("own.csv"), ["a"], ["y"]).digest
+    (data,) = (used.dataset for used in run.inputs.dataset_inputs)
+    digest = read(Path("own.csv"), ["a"], ["y"]).digest
+    assert data.name == "own.csv" and len(data.digest) == 16 and digest.startswith(data.digest)
+    assert run.info.run_name == "own.csv: a, b -> y" and all(run.data.params.values())
+    assert run.data.metrics["bits_low"] <= run.data.metrics["bits"] <= run.data.metrics["bits_high"]
+    assert run.data.tags["grade"] in "ABC"
     figures = pd.read_csv(written(here), comment="#").set_index("method")
     assert run.data.metrics["ksg/bits"] == pytest.approx(figures.loc["ksg", "bits"])
     assert "nsb/bits" not in run.data.metrics and math.isnan(figures.loc["nsb", "bits"])

@@ -38,6 +38,7 @@ def test_a_page_tables_a_heat_map_and_one_run(here, capsys):
         assert path.stat().st_size > 100, end
     (run,) = Store.open("represent").search("")
     assert run.info.status == "FINISHED" and run.data.params["x"] == "z_y,z_d" and run.data.params["n"] == "160"
+    assert run.info.run_name == "own.csv: z_y, z_d -> class, size" and run.data.params["rows"] == "60"
     (path,) = folder.glob("represent-own-????????.csv")
     figures = pd.read_csv(path, comment="#").set_index(["what", "block", "target"])
     recorded = run.data.metrics["z_y/class/richer_bits"]

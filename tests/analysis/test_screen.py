@@ -39,11 +39,12 @@ def test_a_table_a_figure_a_page_and_one_run(here, capsys):
         (path,) = (here / "runs" / "tables").glob(f"screen-own-????????{end}")
         assert path.stat().st_size > 100, end
     (run,) = Store.open("screen").search("")
-    assert run.info.status == "FINISHED" and run.data.params["chosen"] == "dose" and run.data.params["dependent"] == "1"
+    assert run.info.status == "FINISHED" and run.data.tags["chosen"] == "dose"
+    assert run.data.metrics["dependent_columns"] == 1 and run.info.run_name == "own.csv: 5 columns -> size"
     (path,) = (here / "runs" / "tables").glob("screen-own-????????.csv")
     figures = pd.read_csv(path, comment="#").set_index("column")
     for of in ("bits", "q"):
-        assert run.data.metrics[f"dose/{of}"] == pytest.approx(figures.loc["dose", of])
+        assert run.data.metrics[f"{of}/dose"] == pytest.approx(figures.loc["dose", of])
 
 
 def test_every_pair_of_chosen_columns(here, capsys):
@@ -51,7 +52,7 @@ def test_every_pair_of_chosen_columns(here, capsys):
     printed, _ = capsys.readouterr()
     assert "1 of 3 pairs of columns depend on each other" in printed and "dose and size" in printed
     (run,) = Store.open("screen").search("")
-    assert {"dose/size/bits", "dose/size/q"} < set(run.data.metrics)
+    assert {"bits/dose/size", "q/dose/size", "dependent_pairs"} < set(run.data.metrics)
 
 
 def test_columns_keep_their_missing_values_and_types(here):

@@ -62,7 +62,7 @@ def test_a_store_of_a_later_mlflow_is_refused_with_a_reason(own_folder, monkeypa
 
 def test_a_run_that_mlflow_refuses_is_closed_and_named(own_folder):
     with pytest.raises(InvalidInput, match=r"a b\*"):
-        record_run("measure", "own.csv", {"a b*": 1}, {"bits": 1.0}, [], [])
+        record_run("measure", "own.csv", {"a b*": 1}, {"bits": 1.0}, [], [], "Own data", {}, {})
     assert [run.info.status for run in Store.open("measure").search("")] == ["FAILED"]
 
 

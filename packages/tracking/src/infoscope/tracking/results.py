@@ -19,7 +19,8 @@ from PIL import Image
 from infoscope.errors import InvalidInput
 from infoscope.tracking import notes
 from infoscope.tracking.cell_folder import milliseconds, storable
-from infoscope.tracking.checks import clipped, first_line, metric_name, require_free_name, storable_text
+from infoscope.tracking.checks import TAG_LENGTH, clipped, first_line, metric_name, require_free_name, storable_text
+from infoscope.tracking.datasets import inputs
 from infoscope.tracking.models import newest_model
 from infoscope.tracking.recorded import parents
 from infoscope.tracking.store import Store, connect, describe, reached, refused, tracking_uri, values
@@ -144,13 +145,15 @@ def record_run(
     metrics: Mapping[str, float],
     tables: Sequence[Table],
     paths: Iterable[str | Path],
-    question: str = "",
+    question: str,
+    data: Mapping[str, str],
+    tags: Mapping[str, str],
 ) -> str:
     """Records a finished run that belongs to no sweep: parameters, finite metrics, tables, pictures and files.
 
-    Returns the address of its page. The experiment is created if missing, with the question as its description. Raises
-    StoreUnreachable when the server does not answer, ValueError for a path that is no file or a name that MLflow
-    rejects.
+    Returns the address of its page. The experiment is created if missing, with the question as its description. data:
+    the data set, as in `DataSet.entry`. tags: further ones. Raises StoreUnreachable when the server does not answer,
+    ValueError for a path that is no file or a name that MLflow rejects.
     """
     paths = _files(paths)
     now = milliseconds()
@@ -164,8 +167,10 @@ def record_run(
             ).info.run_id
             note = notes.add_tables("", tables, _add_files(store.client, run_id, paths))
             given = [Param(key, clipped(storable_text(str(value)), _MAX_LENGTH)) for key, value in params.items()]
-            tags = [RunTag(MLFLOW_RUN_NOTE, note), RunTag("infoscope.experiment", experiment)]
-            store.client.log_batch(run_id, figures, given, tags)
+            texts = {MLFLOW_RUN_NOTE: note, "infoscope.experiment": experiment}
+            texts |= {key: clipped(storable_text(text), TAG_LENGTH) for key, text in tags.items()}
+            store.client.log_batch(run_id, figures, given, [RunTag(*text) for text in texts.items()])
+            store.add_inputs(run_id, inputs([data]))
             store.end(run_id, "FINISHED")
             describe(store, question)
     except BaseException as error:
