@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 
 # Values reach the program unchanged: neither make nor a shell interprets them. Variables about your own file count only
 # on the command line of make, not in the environment, where a Y may have another meaning.
-ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS TARGET TARGETS FACTORS DOMAIN ITEMS MODEL
+ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS TARGET TARGETS FACTORS DOMAIN ITEMS MODEL PROBABILITIES
 SETTINGS := PROFILE SET ARGS PORT
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 OTHERS := $(filter-out $(SETTINGS) $(ON_FILES) PYTHON READY SHELL,$(GIVEN))
@@ -38,7 +38,7 @@ export MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR ?= false
 export RAY_USAGE_STATS_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: check-dependencies disentangle docs-results golden help measure promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report site test test-system test-slow test-gpu bench infra-secrets ui clean
+.PHONY: check-dependencies disentangle docs-results golden help labels measure promote represent screen runs-load runs-save setup sweep-all sweep-status sweep-sync report site test test-system test-slow test-gpu bench infra-secrets ui clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-24s %s\n", $$1, $$2}' Makefile
@@ -79,6 +79,9 @@ table-%: $(READY) ## print and save a table, of a sweep from what MLflow holds, 
 
 report: $(READY) ## one page of every table and figure of a profile (PROFILE=laptop)
 	@$(INFOSCOPE) report $(OF_PROFILE)
+
+labels: $(READY) ## which labels are wrong, and how many (DATA=tickets.csv X=text TARGET=label; MODEL=folder of an encoder, or PROBABILITIES=p.npz; ARGS="--without hypothesis")
+	@$(INFOSCOPE) labels $(ON_FILE) $(call given,model,MODEL) $(call given,probabilities,PROBABILITIES)
 
 measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=examples/genes X=g03 Y=phenotype; GROUPS= METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS="--missing refuse")
 	@$(INFOSCOPE) measure $(ON_FILE)

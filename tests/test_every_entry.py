@@ -31,7 +31,7 @@ from infoscope.estimators import (
 )
 from infoscope.estimators.families.logistic import Logistic
 from infoscope.metrics import disentanglement, factor_information, partition, pid, representation
-from infoscope.metrics.v_information import label_errors, measures, pvi
+from infoscope.metrics.v_information import labels, measures, pvi
 from tests.refusals import refused
 
 N = 120
@@ -52,6 +52,8 @@ def beside(x):
 
 def figures(found):
     """What a function found, as a vector of numbers [m]."""
+    if isinstance(found, pd.Series):
+        return found.to_numpy()
     if isinstance(found, pd.DataFrame):
         return found.select_dtypes("number").to_numpy().ravel()
     return np.array([float(one) for one in (found if isinstance(found, tuple) else (found,))])
@@ -87,7 +89,7 @@ OF_LABELS = {
     ),
     "pvi": lambda x, y: pvi.pointwise("logistic", x, y, folds=3).pvi_bits.mean(),
     "v_information": lambda x, y: measures.estimate("logistic", x, y, folds=3),
-    "label_errors": lambda x, y: label_errors.label_scores("logistic", x, y, folds=3),
+    "labels.report": lambda x, y: labels.report(y, x).table["value"],
 }
 # Slow ones, of which bad input alone is asked in full.
 REPORTS = {
@@ -251,6 +253,8 @@ def test_rows_with_missing_values_are_left_out(call, what):
 def test_bad_input_is_one_sentence_about_an_argument(call):
     y = NUMBERS if call in OF_NUMBERS.values() else LABELS
     bads = {what: bad for what, bad in BAD.items() if not (what in MISSING and call in LEAVES_ROWS_OUT)}
+    if call == OF_LABELS["labels.report"]:
+        del bads["numbers as texts"]  # texts like others
     for what, bad in bads.items():
         with pytest.raises(InfoscopeError) as caught:
             call(bad, y)

@@ -136,7 +136,8 @@ def test_a_score_of_label_errors(monkeypatch):
     monkeypatch.setitem(label_errors.SCORES, "odds", own)
     x, y = np.repeat([[-1.0], [1.0]], 30, axis=0), np.repeat([0, 1], 30)
     y[7] = 1
-    found = label_errors.label_scores(Network((), epochs=30, learning_rate=0.1), x, y, folds=3)
+    evidence = label_errors.gather(Network((), epochs=30, learning_rate=0.1), x, y, trainings=0, folds=3)
+    found = label_errors.scores_of(evidence)
     assert found["odds"].idxmax() == 7
 
 

@@ -56,6 +56,8 @@ TASKS = {
     "report": (["PROFILE=smoke"], ["report", *SMOKE]),
     "runs-save": ([], ["runs-save"]),
     "runs-load": ([], ["runs-load"]),
+    "labels": (["PROBABILITIES=p.npz", "MODEL=a b", "TARGET=$(z)", "DATA=a.csv"],
+               ["labels", "--data", "a.csv", "--target", "$(z)", "--model", "a b", "--probabilities", "p.npz"]),
     "measure": (PAIRS, ["measure", *FILE]),
     "disentangle": (["DATA=a.csv", "FACTORS=b,c d"], ["disentangle", "--data", "a.csv", "--factors", "b,c d"]),
     "represent": (["DATA=a.csv", "TARGETS=y,$(z)"], ["represent", "--data", "a.csv", "--targets", "y,$(z)"]),
@@ -122,7 +124,7 @@ def test_what_is_given_is_no_program(make, text):
         "DOMAIN",
         "ITEMS",
     )
-    for task in ("disentangle", "measure", "represent", "screen"):
+    for task in ("disentangle", "labels", "measure", "represent", "screen"):
         words = words_of(make(task, *(f"{name}={text}" for name in on_file))[1])
         assert words[0] == task and words.count(text) == len(on_file) and len(words) == 1 + 2 * len(on_file)
     assert words_of(make(f"table-{text}")[1])[:2] == ["table", text] or "*" in text or "=" in text

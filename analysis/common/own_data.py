@@ -45,7 +45,12 @@ QUERY = (  # options that lead to other tables of one file
     "x", "y", "target", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each", "level",
     "strict", "missing", "header", "decimal", "dates", "marks",
 )  # fmt: skip
-QUERY_OF_SOME = ("factors",)  # the same of single tasks, whose other tables keep their names
+QUERY_OF_SOME = (
+    "factors",
+    "probabilities",
+    "model",
+    "without",
+)  # the same of single tasks; other tables keep their names
 REFUSE = "refuse"
 MAX_NAMED = 3  # columns in the name of a run; of more their number
 MAX_DISTINCT_TEXTS = 0.5  # per row; a column with more holds names or free text
@@ -77,6 +82,7 @@ class OwnData:
 
 ASKED = {  # in each experiment
     "disentangle": "Own data: in which column of a code is each factor?",
+    "labels": "Own data: which labels are wrong, and how much of them can be used?",
     "measure": "Own data: how much information do two variables share?",
     "represent": "Own data: which block of a representation carries what, and what leaks?",
     "screen": "Own data: which columns of a table depend on a target, or on each other?",
@@ -172,7 +178,7 @@ def conclude(
 ) -> None:  # fmt: skip
     """Prints and saves the results with a page to send, and records one run in MLflow, which begins with the answers.
 
-    data: an OwnData, OwnRepresentation or OwnTable. Files of results beyond the first end in the result's name.
+    data: an OwnData, OwnLabels, OwnRepresentation or OwnTable. Later results have files that end in their name.
     params: `n`, the number of rows, and others; empty ones are left out. metrics: by the parts of their names
     (`safe_metric_names`). tags: results in words.
     """
@@ -409,6 +415,78 @@ def read_table(
     arrays = {name: _taken(arrays[name], rows) for name in (*names, *group_names)}
     found = {name: wrappers[name](arrays[name]) if name in wrappers else arrays[name] for name in names}
     return OwnTable(found, _groups(arrays, groups), table.digest, "; ".join(understood), target)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnLabels:
+    """Labels [n], a data frame of columns x [n, columns] or None, and groups as `metrics.labels.report` takes them.
+
+    rows  places of the items in the file
+    n     number of rows in the file
+    else as OwnData
+    """
+
+    labels: np.ndarray
+    x: pd.DataFrame | None
+    groups: np.ndarray | None
+    rows: np.ndarray
+    n: int
+    digest: str
+    understood: str
+    target: str = "label"
+
+    @property
+    def variables(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The names of the columns that predict the labels, and that of the labels."""
+        return ([] if self.x is None else list(self.x)), [self.target]
+
+    @property
+    def texts(self) -> list[str]:
+        """What is shown of each item: its texts, or else its row."""
+        words = None if self.x is None else self.x.select_dtypes(exclude=["number", "bool"])
+        if words is None or words.empty:
+            return [f"row {row + 1}" for row in self.rows]
+        return words.agg(" | ".join, axis=1).tolist()
+
+
+def read_labels(
+    path: Path,
+    x: Sequence[str],
+    target: str,
+    groups: str = "",
+    discrete: Sequence[str] = (),
+    has_model: bool = False,
+    options: ReadOptions = LENIENT,
+) -> OwnLabels:
+    """Labels and columns of texts and numbers in a file, whose rows with missing values are left out. x: names or
+    PREFIX*; default: all others, or none with a model of the user's own. discrete: numbers that are categories.
+
+    Raises InfoscopeError: an unreadable file, an unknown name, the same column twice.
+    """
+    table = read_file(path, options)
+    arrays = table.columns
+    taken = {target, groups}
+    names = [name for word in x for name in _named(word, arrays, taken)]
+    if not x and not has_model:
+        names = [name for name in arrays if name not in taken]
+    others = [groups] * bool(groups)
+    if not target:
+        raise UnknownName(f"TARGET must name the column of labels, among {_some(arrays)}, got nothing.")
+    _require(table, arrays, X=names, TARGET=[target], GROUPS=others)
+    if taken & {*names}:
+        raise UnknownName(f"X must name columns that are not TARGET or GROUPS, got {', '.join(taken & {*names})}.")
+    columns = [target, *names, *others]
+    complete, understood = _complete(table, columns, options)
+    gaps = _gaps(arrays, columns, False)
+    frame = {}
+    for name in names:
+        for part, values in _split(name, np.asarray(complete[name])):
+            is_number = values.dtype.kind in "biuf" and name not in discrete
+            frame[part] = values if is_number else values.astype(str)
+    rows = np.flatnonzero(~gaps.any(axis=1))
+    labels = np.asarray(complete[target])
+    shown = pd.DataFrame(frame) if names else None
+    return OwnLabels(labels, shown, _groups(complete, groups), rows, len(gaps), table.digest, understood, target)
 
 
 def _groups(arrays: Mapping[str, Any], name: str) -> np.ndarray | None:

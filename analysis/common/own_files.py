@@ -107,8 +107,7 @@ def read_file(path: Path, options: ReadOptions = LENIENT) -> FileTable:
                 columns, understood = _parquet_columns(path)
             else:
                 columns, understood, decimal = _text_columns(path, kind, options)
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = digest_of(path)
     except OSError as error:
         raise UnreadableFile(f"DATA must be a file that can be read, got {str(path)!r}: {error.strerror}.") from None
     if kind != ARRAYS and not len(next(iter(columns.values()), [])):
@@ -118,6 +117,12 @@ def read_file(path: Path, options: ReadOptions = LENIENT) -> FileTable:
         columns, assumed, problems = _typed_columns(columns, options.conventions, decimal)
         understood += assumed
     return FileTable(columns, kind != ARRAYS, digest, understood, problems)
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _text_columns(path: Path, kind: str, options: ReadOptions) -> tuple[dict[str, Any], list[str], str]:

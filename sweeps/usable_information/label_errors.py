@@ -165,9 +165,9 @@ def study(cell: LabelCell, report: Report, progress: Callable[[float], None]) ->
             table["text"] = shown(task, EXCERPT)
     else:
         table["flipped"] = flipped
-        for name, measure in measures([int(flipped.sum())]).items():
-            named = name.partition("@")[0]
-            values |= {f"{key}/{named}": float(measure(scores[key].to_numpy(), flipped)) for key in scores}
+        for key in scores:
+            found = measures(scores[key].to_numpy(), flipped)
+            values |= {f"{key}/{name}": value for name, value in found.items()}
     report.table(cell, "items", {name: table[name].to_numpy() for name in table})
     report.metrics(cell, values)
     report.constants(cell, {"n": len(labels), "flipped": int(flipped.sum()), "groups": len(np.unique(task.groups))})

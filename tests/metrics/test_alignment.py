@@ -8,8 +8,8 @@ from infoscope.estimators.families import Gaussian, Logistic, Network, tfidf_log
 from infoscope.metrics import disentanglement
 from infoscope.metrics.decodable import decodable_information_of_items
 from infoscope.metrics.partition.evaluation import evaluate_posterior
+from infoscope.metrics.v_information import labels
 from infoscope.metrics.v_information.difficulty import token_artefacts
-from infoscope.metrics.v_information.label_errors import detection
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.metrics.v_information.pvi import slices
 from infoscope.metrics.v_information.structure import weights_by
@@ -27,10 +27,10 @@ ALONE = [(getattr(disentanglement, name), {}) for name in ("mig", "sap", "explic
 ]  # fmt: skip
 PAIRED = {
     **{f.__name__: lambda z, t, f=f, options=o: f(z, t[["y", "d"]], **options) for f, o in ALONE},
-    "posterior": lambda z, t: evaluate_posterior({"z_y": z}, {"z_y": np.exp(z)}, t["y"], t["d"], draws=50).table(),
+    "posterior": lambda z, t: evaluate_posterior({"z_y": z}, {"z_y": np.exp(z)}, t["y"], t["d"], draws=50).table,
     "leakage": lambda z, t: usable_leakage({"z": z}, {"y": t["y"]}, {"l": Logistic()}, 3)["value_bits"],
     "hiding": lambda z, t: hide(z, t["y"], Network(()), steps=3).adversary_log_loss,
-    "detection": lambda z, t: detection(z, t["y"] == 1, resamples=50)["value"],
+    "labels": lambda z, t: labels.report(t["y"], z).suspects.sort_values("wrong")["wrong"],
     "slices": lambda z, t: slices(z.assign(pvi_bits=z[0], by=z[1] > 0), "by", groups=t["d"]),
     "tokens": lambda z, t: token_artefacts(FIT, z[0].map(lambda one: ("good", "bad")[one > 0]), t["y"])["mean_bits"],
     "structure": lambda z, t: weights_by(Gaussian(), [z[0], t["x"]], folds=3).value,

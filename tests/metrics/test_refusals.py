@@ -4,7 +4,6 @@ import math
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from infoscope.estimators.columns import Discrete
@@ -27,7 +26,7 @@ from infoscope.metrics.factor_information.posterior import (
 from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.metrics.partition.evaluation import evaluate, evaluate_posterior
 from infoscope.metrics.v_information.difficulty import token_artefacts
-from infoscope.metrics.v_information.label_errors import detection, flip_labels, label_scores
+from infoscope.metrics.v_information.label_errors import flip_labels, gather
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.metrics.v_information.measures import estimate
 from infoscope.metrics.v_information.pvi import threshold_window
@@ -141,7 +140,6 @@ PID = [
 measured = partial(estimate, **{"family": Logistic(), "x": Z, "y": Y})
 sure_of_zero = Categorical(lambda texts: np.log([[1.0, 0.0]] * len(texts)))
 tokens = partial(token_artefacts, sure_of_zero)
-found = partial(detection, pd.DataFrame({"s": [1.0, 2.0]}), [True, False])
 tree = maximum_arborescence
 hidden = partial(hide, Z[:4], against=Network())
 V_INFORMATION = [
@@ -158,9 +156,7 @@ V_INFORMATION = [
     (partial(tokens, ["a"], [0]), "least_frequency", "range"),
     (partial(tokens, ["a b"] * 6, np.arange(6) % 2), "predictor", "range"),
     (partial(flip_labels, [1, 1], 0.5, generator(0)), "labels", "constant"),
-    (partial(detection, pd.DataFrame({"s": [1.0, 2.0]}), [True, True]), "flipped", "shape"),
-    (partial(found, at=[3]), "at", "range"),
-    (partial(label_scores, Logistic(), np.zeros((3, 1)), np.zeros(3, dtype=int)), "y", "constant"),
+    (partial(gather, Logistic(), np.zeros((3, 1)), np.zeros(3, dtype=int)), "y", "constant"),
     (partial(usable_leakage, {}, {"u": [0, 1]}, {"t": Table()}), "blocks", "few"),
     (partial(hidden, u=[0, 0, 0, 0]), "u", "constant"),
     (partial(hidden, u=[0.1, 0.2, 0.3, 0.4]), "u", "type"),

@@ -38,6 +38,7 @@ PROGRAMS = {  # modules that declare a COMMAND, and descriptions
     "disentangle": ("analysis.disentangle", "find the column of a code of your own in which each factor is"),
     "represent": ("analysis.represent", "measure the information in a representation of your own data"),
     "screen": ("analysis.screen", "find the columns of your own table that depend on a target or on each other"),
+    "labels": ("analysis.labels", "find the wrong labels of your own data, and count them"),
     "report": ("analysis.report", "write one page with all tables and figures of a profile"),
     "docs-results": ("analysis.docs_results", "write docs/results: tables next to the published ones, a leaderboard"),
 }

@@ -2,8 +2,8 @@
 
 Tables: screen, InformationSelector. Series and runs: errors, replicated, correlation. Checks of
 estimators: audit. Benchmark pairs with known labels: decodable_information. Modules: representation (report), partition
-(evaluate), disentanglement (report, SCORES), factor_information, pid, v_information, adapters (causal-learn,
-tigramite).
+(evaluate), disentanglement (report, SCORES), factor_information, pid, v_information, labels (report), adapters
+(causal-learn, tigramite).
 """
 
 from infoscope.late import exports

@@ -19,6 +19,7 @@ from infoscope.metrics.screening import information_scores as information_scores
 from infoscope.metrics.screening import screen as screen
 from infoscope.metrics.v_information import VInformation as VInformation
 from infoscope.metrics.v_information import difficulty as difficulty
+from infoscope.metrics.v_information import labels as labels
 from infoscope.metrics.v_information import pvi as pvi
 from infoscope.metrics.v_information import structure as structure
 from infoscope.metrics.v_information.leakage import usable_leakage as usable_leakage

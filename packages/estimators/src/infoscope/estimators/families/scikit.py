@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone, is_regressor
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -14,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from infoscope.checks import require_int, require_number
 from infoscope.errors import InvalidInput, OutOfRange
@@ -139,14 +142,30 @@ class GradientBoosting:
         return Sklearn(model, self.name).fit(x, y, classes, groups, generator)
 
 
+WORDS = {"sublinear_tf": True, "token_pattern": r"\b\w+\b", "dtype": np.float64}  # of TF-IDF weights
+
+
+def columns_logistic(frame: pd.DataFrame, penalty: float = 1.0) -> Sklearn:
+    """Logistic regression on the columns of a data frame, as a family over its rows; penalty as in `Logistic`.
+
+    Columns of texts become TF-IDF weights of their words, numbers are standardised.
+    """
+    require_number("penalty", penalty, ends=False)
+    numbers = frame.select_dtypes(include=["number", "bool"]).columns.tolist()
+    parts = [(str(name), TfidfVectorizer(**WORDS), name) for name in frame if name not in numbers]
+    texts = "logistic regression on TF-IDF" if parts else "logistic regression"
+    if numbers:
+        parts.append(("numbers", StandardScaler(), numbers))
+    steps = [("columns", ColumnTransformer(parts)), ("classifier", LogisticRegression(C=1.0 / penalty, max_iter=1000))]
+    return Sklearn(Pipeline(steps), f"{texts} (penalty {penalty:g})")
+
+
 def tfidf_logistic(penalty: float = 1.0, ngrams: int = 1, least_documents: int = 2) -> Sklearn:
     """Logistic regression on TF-IDF weights (norm 1) of word n-grams up to a length, as a family over texts.
 
     The vocabulary is of n-grams in at least `least_documents` training texts; penalty as in `Logistic`.
     """
     require_number("penalty", penalty, ends=False)
-    words = TfidfVectorizer(
-        ngram_range=(1, ngrams), min_df=least_documents, sublinear_tf=True, token_pattern=r"\b\w+\b", dtype=np.float64
-    )
+    words = TfidfVectorizer(ngram_range=(1, ngrams), min_df=least_documents, **WORDS)
     steps = [("words", words), ("classifier", LogisticRegression(C=1.0 / penalty, max_iter=1000))]
     return Sklearn(Pipeline(steps), f"tfidf-logistic(penalty={penalty:g}, ngrams={ngrams})")

@@ -105,14 +105,11 @@ class DisentanglementReport(Report):
         return sentences
 
     def _rule(self) -> str:
-        information = self.information
-        rows = f"n = {information.n or self.n:,} rows"
-        if information.clusters is not None:
-            rows += f" in {len(np.unique(information.clusters)):,} groups"
+        pairs = self.information.alone.size
         cut = f" {listed(self.parts)}: numbers, cut into at most 10 parts of about equal size." if self.parts else ""
         return (
             f"Rule: a column holds a factor if it alone carries more than {100 * HOLDS:.0f} % of the factor's bits on "
-            f"held-out rows, at 95 % confidence for all {information.alone.size} pairs at once ({rows}).{cut}"
+            f"held-out rows, at 95 % confidence for all {pairs} pairs at once (n = {self.size}).{cut}"
         )
 
     @cached_property
@@ -125,7 +122,7 @@ class DisentanglementReport(Report):
         count, rows = len(self.information.latents), []
         for k, factor in enumerate(self.information.factors):
             for name, place in (*zip(self.information.latents, range(count)), (ALL, 2 * count)):
-                one = Estimate(float(values[k, place]), float(errors[k, place]), OF_ENTROPY, self.information.n,
+                one = Estimate(float(values[k, place]), float(errors[k, place]), OF_ENTROPY, self.n,
                                self.information.method)  # fmt: skip
                 rows.append(ReportRow(SHARE, one, {"factor": factor, "column": name}))
         return rows
@@ -193,6 +190,7 @@ def report(
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] | bool = False,
     gaussian: bool = False,
+    extra: Sequence[str] = (),
     *,
     groups: ArrayLike | None = None,
     scores: Collection[str] | None = None,
@@ -210,6 +208,7 @@ def report(
     categorical     numbers of an array's latents that are categories
     progress        called with the share done and what was done last
     gaussian        three more rows, the terms of `pid.gaussian_from_arrays` at one latent
+    extra           keys of slow scores
     groups          [N], dependent rows of an array
     factor_names    default: those of a data frame
     scores          keys of SCORES to compute; None: all but the slow ones
@@ -224,33 +223,31 @@ def report(
     >>> report(z, pd.DataFrame({"size": size, "shape": shape}), scores=["unibound"]).answers[0]
     'Each factor is in one column of its own.'
     """
-    specs = _specs(scores)
+    specs = _specs(scores, extra)
+    generator = generator_or_default(generator)
+    tell = progress if callable(progress) else None
     known = as_factors(factors, factor_names, least=2, numbers=True)
+    latent_names = list(map(str, representation)) if isinstance(representation, pd.DataFrame) else None
+    settings = {"method": method, "groups": groups, "latent_names": latent_names, "family": FAMILY}
     cut = method == "classifier" and not hasattr(representation, "draw")
-    names = list(map(str, representation)) if isinstance(representation, pd.DataFrame) else None
     inputs = Inputs(
-        representation=representation, factors=factors, draws=draws, items=items, categorical=categorical,
-        stream=streams_of(generator_or_default(generator)), factor_names=known.names, measured=measured,
-        from_arrays=partial(_of_classes if cut else from_arrays, method=method, groups=groups, latent_names=names,
-                            family=FAMILY),
+        representation=representation, factors=factors, draws=draws, stream=streams_of(generator), items=items,
+        categorical=categorical, factor_names=known.names, measured=measured,
+        from_arrays=partial(_of_classes if cut else from_arrays, **settings),
     )  # fmt: skip
-    found = measure_scores(inputs, specs, progress if callable(progress) else None)
+    found = measure_scores(inputs, specs, tell)
     rows = [ReportRow(titled(SCORES[key], inputs), one, {}, _says(key, one)) for key, one in found.items()]
     if gaussian:
-        rows += [ReportRow(f"{term} (gaussian, at one latent)", one) for term, one in decomposed(inputs).items()]
+        terms = decomposed(inputs).items()
+        rows += [ReportRow(f"{term} (gaussian, at one latent)", one) for term, one in terms]
+    information = inputs.information
+    places = []
+    if (information.entropy > 0).all():
+        places = places_of(information, _beyond(inputs, groups))
     attacked = _attacked(inputs, specs, attack) if attack else []
     numbers = [name for name, number in zip(known.names, known.numbers) if number and cut]
     units = known.n if groups is None else len(np.unique(groups))
-    places = _places(inputs, groups)
-    return DisentanglementReport(inputs.information, rows, places, known.n, units, attacked, numbers)
-
-
-def _places(inputs: Inputs, groups: ArrayLike | None) -> list[Place]:
-    """The place of each factor; none if any factor has no entropy."""
-    information = inputs.information
-    if not (information.entropy > 0).all():
-        return []
-    return places_of(information, _beyond(inputs, groups))
+    return DisentanglementReport(information, rows, places, known.n, units, attacked, numbers)
 
 
 def _says(key: str, score: Estimate) -> str:
@@ -259,13 +256,16 @@ def _says(key: str, score: Estimate) -> str:
     return SAYS.get(key, "") + (f"; a perfect code: {perfect:.2f}" if np.isfinite(perfect) else "")
 
 
-def _specs(scores: Collection[str] | None) -> list[ScoreSpec]:
-    """The scores to compute. UnknownName for a key that is none."""
-    if scores is None:
-        return [spec for spec in SCORES.values() if not spec.extra]
-    if not set(scores) <= set(SCORES):
-        raise UnknownName(f"scores must be some of {', '.join(SCORES)}, got {list(scores)}.")
-    return [SCORES[key] for key in scores]
+def _specs(scores: Collection[str] | None, extra: Sequence[str]) -> list[ScoreSpec]:
+    """The scores to compute. UnknownName for a key that is none, or in `extra` is not slow."""
+    longer = [key for key, spec in SCORES.items() if spec.extra]
+    if not set(extra) <= set(longer):
+        raise UnknownName(f"extra must be some of {', '.join(longer)}, got {list(extra)}.")
+    if not set(scores or ()) <= set(SCORES):
+        raise UnknownName(f"scores must be some of {', '.join(SCORES)}, got {list(scores or ())}.")
+    if scores is not None:
+        return [SCORES[key] for key in scores]
+    return [spec for key, spec in SCORES.items() if not spec.extra or key in extra]
 
 
 def _of_classes(codes: NDArray[np.float64], factors: Any, factor_names: Sequence[str], **settings: Any) -> Any:

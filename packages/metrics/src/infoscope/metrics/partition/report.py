@@ -18,27 +18,15 @@ from infoscope.estimators.result import LEVEL, Estimate, quantile
 from infoscope.metrics.leaks import Unwanted, leaks
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 from infoscope.metrics.pid import ROUNDING
-from infoscope.metrics.report import Report, ReportRow, blocks_and_widths
+from infoscope.metrics.report import Report, ReportRow, blocks_and_widths, shown
 from infoscope.notebook import axes, intervals
 
 _DIFFERENCES = [
     "quantity", "a", "b", "difference", "standard_error", "low", "high", "unit", "n", "groups", "p_value",
 ]  # fmt: skip
-OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
 _UNWANTED = (("z_y", "D given Y", "D|Y"), ("z_d", "Y given D", "Y|D"), ("z_x", "Y and D", "Y,D"))
-SAYS = {  # score or quantity that is printed -> what it says
-    "unique": "0 to 1: each label by its block alone, and nothing else there",
-    "unique_y_raw": "of Y, before clipping at 0",
-    "unique_d_raw": "of D, before clipping at 0",
-    "unique_without_z_dy": "as if z_dy did not exist",
-    "leakage_of_d_in_z_y": "leak: D in z_y",
-    "leakage_of_y_in_z_d": "leak: Y in z_d",
-    "residual_in_z_x": "leak: Y and D in z_x",
-    "sufficiency": "in all blocks together",
-    "co-information(z_dy;Y;D)": "of z_dy: above 0 redundancy, below 0 synergy",
-    "seed": f"the {OLD_SUM}, terms in nats",
-}
 _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
+OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
 SEED_LIMITS = (
     "The constants of the old score (typical entropy 2.5, three terms) do not depend on these labels; it rewards "
     "co-information, which cannot exceed I(Y;D); it ignores Y or D alone in z_dy, and counts an absent block as 0."
@@ -74,8 +62,7 @@ class NullTest:
     def __str__(self) -> str:
         if not isfinite(self.p_value):
             return f"= 0 could not be tested: {self.exchanged}"
-        finding = "it is there" if self.p_holm < 1.0 - LEVEL else "not detected, which does not mean absent"
-        return f"= 0: p = {self.p_value:.3g}, {self.p_holm:.3g} after Holm (permuting {self.exchanged}): {finding}."
+        return f"= 0: p = {self.p_value:.3g}, {self.p_holm:.3g} after Holm (permuting {self.exchanged})"
 
 
 class Items(NamedTuple):
@@ -172,31 +159,21 @@ class PartitionReport(Report):
         return information.bits
 
     @property
-    def text(self) -> pd.DataFrame:
-        """The scores by `main` with what each says, and the old sum by every route."""
-        rows = []
-        for row in self.record:
-            if row.what in SAYS and row.of["route"] == self.main or row.what == "seed":
-                rows.append(row.cells() | {"says": SAYS[row.what]})
-        return pd.DataFrame(rows)
-
-    @property
     def sentences(self) -> list[str]:
-        """Tests, settings, limits of the old sum, and what is not shown."""
-        ceiling = self.scores()["seed_ceiling"].value
+        """What follows the answers: scores, tests, settings, the old score, and what is not shown."""
         limits = [f"Not shown: {note}" for note in _LIMITS] if NEIGHBOURS in self.routes else []
         limits += [_POSTERIOR_LIMITS] * (POSTERIOR in self.routes)
-        tests = [f"{name} {test}" for name, test in self.tests.items()]
-        old = f"No partition of these labels exceeds {ceiling:.3f} with terms in nats. {SEED_LIMITS}"
-        return [*tests, self._heading(), old, *limits]
+        return [*self._score_lines(), *self._test_lines(), self._heading(), *self._old_score_lines(), *limits]
 
     def summary(self) -> str:
-        """The report as it is printed."""
-        return str(self)
+        """The answers and `sentences`, a line each."""
+        return "\n".join([*self.answers, *self.sentences])
+
+    __str__ = summary
 
     @property
     def more(self) -> dict[str, list[str]]:
-        return {"Tests, settings and limits": self.sentences}
+        return {"Scores and tests": self.sentences}
 
     def plot(self, ax: Any = None) -> Any:
         """Draws what blocks hold of Y and D by the route `main`, bits, with 95 % intervals; the matplotlib axes."""
@@ -212,7 +189,51 @@ class PartitionReport(Report):
         how += f"{settings.get('k')}, {settings.get('resamples')} half-samples."
         if POSTERIOR in self.routes:
             population, how = ", taken as the population", f"Exact log-marginals, {settings['draws']} draws."
-        return f"{self.size}{population}; blocks (columns) {blocks_and_widths(self.blocks)}. {how}"
+        groups = f" in {self.groups:,} groups" if self.groups < self.n else ""
+        return (
+            f"{self.n:,} rows{groups}{population}; blocks (columns) {blocks_and_widths(self.blocks)}. "
+            f"{how} Bits; ± is a standard error, brackets are 95 % intervals."
+        )
+
+    def _score_lines(self) -> list[str]:
+        found, quantities = self.scores(), self.figures[self.main]
+        lines = [
+            f"Score unique (0 to 1, by block alone and nothing else): {shown(found['unique'])}; of Y "
+            f"{shown(found['unique_y_raw'])}, of D {shown(found['unique_d_raw'])} before clipping at 0."
+        ]
+        if "unique_without_z_dy" in found:
+            lines.append(f"Score unique as if z_dy did not exist: {shown(found['unique_without_z_dy'])}.")
+        lines += [
+            f"Leakage: z_y carries {shown(found['leakage_of_d_in_z_y'])} of H(D|Y), z_d "
+            f"{shown(found['leakage_of_y_in_z_d'])} of H(Y|D), z_x {shown(found['residual_in_z_x'])} of H(Y,D).",
+            f"All blocks together carry {shown(found['sufficiency'])} of H(Y,D).",
+        ]
+        co_information = quantities["co-information(z_dy;Y;D)"].bits
+        if isfinite(co_information.value):
+            kind = "neither redundancy nor synergy is shown"
+            if co_information.low > ROUNDING or co_information.high < -ROUNDING:
+                kind = f"{'redundancy' if co_information.value > 0 else 'synergy'} prevails"
+            start = "Co-information of z_dy with Y and D (positive: redundancy)"
+            lines.append(f"{start}: {shown(co_information)} bits; {kind}.")
+        return lines
+
+    def _old_score_lines(self) -> list[str]:
+        """The score seed by every route, its maximum, and what is wrong with it."""
+        lines = []
+        for route in self.routes:
+            of_nats, of_bits = self.shares[route]["seed"], self.shares[route]["seed_bits"]
+            both = f" of terms in nats, {shown(of_bits)} of terms in bits" if isfinite(of_nats.value) else ""
+            lines.append(f"Score seed ({route}), the {OLD_SUM}: {shown(of_nats)}{both}.")
+        ceiling = self.scores()["seed_ceiling"].value
+        return [*lines, f"No partition of these labels exceeds {ceiling:.3f} with terms in nats. {SEED_LIMITS}"]
+
+    def _test_lines(self) -> list[str]:
+        lines = []
+        for name, test in self.tests.items():
+            finding = "it is there" if test.p_holm < 1.0 - LEVEL else "not detected, which does not mean absent"
+            ending = f": {finding}." if isfinite(test.p_value) else ""
+            lines.append(f"{name} {test}{ending}")
+        return lines
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -117,8 +117,10 @@ def report(
     settings = {"linear family": LINEAR, "richer family": measure.richer.name, "training rows at most": rows,
                 "folds": folds, "neighbours": k}  # fmt: skip
     notes = [*found.nothing(), *data.notes, *_drawn(data.n, rows, folds, len(few)), *_scores(data), *undivided]
-    return RepresentationReport(data.widths, data.n, int(data.codes.max()) + 1, found.rows, found.hard, divided,
-                                settings, tuple(notes), found.unanswered, data.label)  # fmt: skip
+    return RepresentationReport(
+        {name: block.shape[1] for name, block in data.blocks.items()}, data.n, int(data.codes.max()) + 1, found.rows,
+        found.hard, divided, settings, tuple(notes), found.unanswered, data.labels[0] if len(data.labels) == 1 else "",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,16 +137,6 @@ class _Data:
     @property
     def n(self) -> int:
         return len(self.codes)
-
-    @property
-    def widths(self) -> dict[str, int]:
-        """The number of columns of each block."""
-        return {name: block.shape[1] for name, block in self.blocks.items()}
-
-    @property
-    def label(self) -> str:
-        """The target that z_y is meant for; "" where there are several."""
-        return self.labels[0] if len(self.labels) == 1 else ""
 
     @property
     def notes(self) -> list[Note]:

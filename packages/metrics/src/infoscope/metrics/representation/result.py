@@ -310,7 +310,7 @@ class RepresentationReport(Report):
         }
         if self.partition is not None:
             found["Partition, by conditional information (bits)"] = self.partition.sentences
-            found["Partition, scores"] = self.partition.text
+            found["Partition, every quantity and score"] = self.partition.text
         return found
 
 

@@ -1,7 +1,8 @@
 """V-information: the information that a family of predictors can use (Xu et al. 2020; Ethayarajh et al. 2022).
 
 measures (estimate -> VInformation), pvi (items), usable (mixtures of families, extrapolation in rows), difficulty
-(token artefacts), label_errors, structure (trees of largest V-information), leakage of latent blocks.
+(token artefacts), labels (a report on wrong labels), label_noise (their number), label_errors (scores), structure
+(trees of largest V-information), leakage of latent blocks.
 """
 
 from infoscope.late import exports

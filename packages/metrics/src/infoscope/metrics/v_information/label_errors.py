@@ -1,31 +1,27 @@
 """Scores of wrong labels, functions Evidence -> [n] (larger: more suspicious), and their detection of flipped labels.
 
-`gather` fits a family and returns Evidence, `label_scores` every score, `cleanlab_scores` those of cleanlab from the
-same evidence. Add new scores at the end of SCORES.
+`gather` fits a family and returns Evidence, `scores_of` every score. Add new scores at the end of SCORES.
+`labels.report` ranks a user's own items, and counts the wrong labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from infoscope.checks import one_of, require_int
-from infoscope.errors import InvalidInput, MissingValues, NoVariation, OutOfRange, WrongShape, WrongType
+from infoscope.errors import InvalidInput, MissingValues, NoVariation, OutOfRange, WrongType
 from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.late import needs
 
 NOISES = ("symmetric", "pair")
-CLEANLAB_METHODS = ("normalized_margin", "confidence_weighted_entropy")
-Measure = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,25 +67,6 @@ def pvi(evidence: Evidence) -> np.ndarray:
 def self_confidence(evidence: Evidence) -> np.ndarray:
     """The held-out loss -log2 q(y | x), bits, which orders items as self-confidence does (Northcutt et al. 2021)."""
     return -own(evidence.logs, evidence.codes) / NATS_PER_BIT
-
-
-def cleanlab_scores(evidence: Evidence) -> pd.DataFrame:
-    """Scores of cleanlab from the held-out probabilities, a column each [n]: 1 less its label quality.
-
-    The normalised margin (Northcutt et al. 2021) and the confidence-weighted entropy (Kuan & Mueller 2022). Needs
-    cleanlab (extra `labels`), whose other functions take `evidence.codes` and `exp(evidence.logs)`, too.
-    """
-    try:
-        from cleanlab import rank
-    except ModuleNotFoundError as error:
-        if error.name != "cleanlab":
-            raise
-        raise ModuleNotFoundError(f"cleanlab_scores {needs('cleanlab')}", name="cleanlab") from None
-    probabilities = np.exp(evidence.logs)
-    scores = {}
-    for method in CLEANLAB_METHODS:
-        scores[method] = 1.0 - rank.get_label_quality_scores(evidence.codes, probabilities, method=method)
-    return pd.DataFrame(scores)
 
 
 def data_map(evidence: Evidence) -> pd.DataFrame:
@@ -173,19 +150,6 @@ def gather(
     return Evidence(outcome.values, found.logs, found.null, epochs)
 
 
-def label_scores(
-    family: Any,
-    x: Any,
-    y: ArrayLike,
-    *,
-    folds: int = 10,
-    groups: ArrayLike | None = None,
-    generator: np.random.Generator | None = None,
-) -> pd.DataFrame:
-    """Every score of `SCORES`, a column each [n]; larger: more suspicious. Arguments and errors as `gather`."""
-    return scores_of(gather(family, x, y, trainings=0, folds=folds, groups=groups, generator=generator))
-
-
 def flip_labels(
     labels: ArrayLike, share: float, generator: np.random.Generator, noise: str = "symmetric"
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -209,62 +173,15 @@ def flip_labels(
     return values[codes], flipped
 
 
-@aligns("scores", "flipped")
-def detection(
-    scores: pd.DataFrame,
-    flipped: ArrayLike,
-    at: Sequence[int] | None = None,
-    resamples: int = 500,
-    generator: np.random.Generator | None = None,
-) -> pd.DataFrame:
-    """Detection of the items of a mask [n] by each column of scores [n]: precision among the k largest (`at`; None: the
-    size of the mask), AUROC, average precision. Errors and 95 % percentile intervals by a stratified bootstrap over
-    items.
-
-    ValueError: a mask without both values, a k outside 1..n, scores that are not finite, fewer than 50 resamples.
+def measures(values: np.ndarray, mask: np.ndarray) -> dict[str, float]:
+    """How well values [n] find the items of a mask [n]: AUROC, average precision, and the precision of the largest
+    values, as many as there are such items.
     """
-    mask = np.asarray(flipped)
-    if mask.dtype != bool or mask.shape != (len(scores),) or mask.all() or not mask.any():
-        raise WrongShape(f"flipped must be a mask [{len(scores)}] with both values, got {mask.dtype} {mask.shape}.")
-    if not np.isfinite(scores.to_numpy(dtype=np.float64)).all():
-        raise MissingValues("scores must be finite, got NaN or infinity.")
-    at = [int(mask.sum())] if at is None else [require_int("at", k, 1) for k in at]
-    if max(at) > len(mask):
-        raise OutOfRange(f"at must be at most the number of items, {len(mask)}, got {max(at)}.")
-    require_int("resamples", resamples, 50)
-    generator = generator_or_default(generator)
-    parts = [np.flatnonzero(mask), np.flatnonzero(~mask)]
-    draws = np.array([np.concatenate([generator.choice(part, len(part)) for part in parts]) for _ in range(resamples)])
-    rows = []
-    for score in scores:
-        values = scores[score].to_numpy(dtype=np.float64)
-        for measure, function in measures(at).items():
-            resampled, value = function(values[draws], mask[draws]), float(function(values, mask))
-            low, high = np.quantile(resampled, [0.025, 0.975])
-            rows.append([score, measure, value, resampled.std(ddof=1), low, high, len(mask), len(parts[0])])
-    columns = ["score", "measure", "value", "standard_error", "low", "high", "n", "flipped"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def measures(at: Sequence[int]) -> dict[str, Measure]:
-    """Detection measures by name: functions of values and a mask, [..., n] each -> [...]."""
-    found: dict[str, Measure] = {"auroc": auroc, "average_precision": average_precision}
-    return found | {f"precision@{k}": np.vectorize(partial(precision, k=k), signature="(n),(n)->()") for k in at}
-
-
-def average_precision(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The mean over items of the mask of the precision among items of at least the same value; [..., n] -> [...]."""
-    above = stats.rankdata(-values, method="max", axis=-1).astype(np.int64)  # number of values at least as large
-    hits = np.cumsum(np.take_along_axis(mask, np.argsort(-values, axis=-1), axis=-1), axis=-1)
-    shares = np.take_along_axis(hits, above - 1, axis=-1) / above
-    return (shares * mask).sum(axis=-1) / mask.sum(axis=-1)
-
-
-def auroc(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The share of pairs in which the item of the mask has the larger value, ties as 1/2; [..., n] -> [...]."""
-    inside, n = mask.sum(axis=-1), mask.shape[-1]
-    ranks = np.where(mask, stats.rankdata(values, axis=-1), 0.0).sum(axis=-1)
-    return (ranks - inside * (inside + 1) / 2) / (inside * (n - inside))
+    return {
+        "auroc": float(roc_auc_score(mask, values)),
+        "average_precision": float(average_precision_score(mask, values)),
+        "precision": precision(values, mask, int(mask.sum())),
+    }
 
 
 def precision(values: np.ndarray, mask: np.ndarray, k: int) -> float:

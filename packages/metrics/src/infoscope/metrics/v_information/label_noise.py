@@ -1,0 +1,246 @@
+"""How many labels are wrong: a model of label noise, fitted to held-out probabilities.
+
+    p(label j | x) = sum over true classes k of p(k | x) T[k, j]
+
+p(k | x) are the model's log odds, calibrated: a temperature, a shift of each class, a matrix. T[k, j] is the
+probability that class k is labelled j (Natarajan et al. 2013). Both are fitted by penalised maximum likelihood at
+several overall rates of wrong labels, weighted by the marginal likelihood (Laplace). A rate is identified by how often
+the labels contradict the model where it is certain; where it never is, the interval is wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
+from scipy.optimize import brentq, minimize
+from scipy.special import ndtr, softmax
+
+from infoscope.estimators.result import Estimate
+
+LABELS = "labels"  # the unit of numbers of labels
+RATES = 7  # overall rates of wrong labels that are fitted
+MAX_RATE = 0.4
+STEPS = 400  # of the interpolation between them
+MAX_MATRIX = 30  # classes up to which log odds are mixed and each pair of classes has its own rate
+TEMPERATURE, SHIFT, MIXING, PAIR = 3.0, 1.0, 0.5, 1.5  # standard deviations of the penalties
+FIXED = 1e-3  # factor of those of parameters that are held near 0
+PREFERENCE = 3.0  # log prior odds of noise that is the same for all pairs
+MISFITS = np.linspace(0.0, 0.2, 5)  # shares of natural mistakes that look certain, equally probable
+LOWEST = -100.0  # log probability that stands for lower ones
+
+Array = NDArray[np.float64]
+
+
+class Level(NamedTuple):
+    """The fit at one overall rate.
+
+    rate        its log odds
+    evidence    log marginal likelihood
+    posterior   [n, classes], of each true class, given the label
+    transition  [classes, classes], of each label, given the true class
+    odds        [n, classes], scaled
+    covariance  [parameters, parameters]
+    unsure      number of items whose class the model would mistake by nature
+    """
+
+    rate: float
+    evidence: float
+    posterior: Array
+    transition: Array
+    odds: Array
+    covariance: Array
+    unsure: float
+
+
+@dataclass(frozen=True, eq=False)
+class LabelNoise:
+    """The fitted noise of n labels.
+
+    levels  fits at rates from 1 / n to `MAX_RATE`, each pair of classes with its own
+    even    fits at these rates, the same for all pairs of classes, without and with shifts
+    """
+
+    model: NoiseModel
+    levels: Sequence[Level]
+    even: Sequence[Level]
+
+    @cached_property
+    def posterior(self) -> Array:
+        """The probability of each true class [n, classes]: the mean over all fits by their evidence, so that few wrong
+        labels do not decide which classes are confused.
+        """
+        levels = [*self.levels, *self.even]
+        evidence = np.array([level.evidence for level in levels])
+        evidence[: len(self.levels)] -= PREFERENCE
+        weights = softmax(evidence)
+        return sum(weight * level.posterior for weight, level in zip(weights, levels))
+
+    @property
+    def wrong(self) -> Array:
+        """The probability that each label is wrong [n]."""
+        return 1.0 - (self.posterior * self.model.given).sum(axis=1)
+
+    def number(self, mask: NDArray[np.bool_]) -> Estimate:
+        """The number of items whose true class is in the mask [n, classes], with its 95 % interval.
+
+        >>> logs = np.log([[0.9, 0.1], [0.1, 0.9]] * 50)
+        >>> noise = fit_noise(logs, np.array([0, 1] * 50))
+        >>> noise.number(np.eye(2, dtype=bool)[[1, 0] * 50]).low
+        0.0
+        """
+        mean, error, weights = self.mixture(mask)
+        most = float(mask.any(axis=1).sum())
+
+        def quantile(level: float) -> float:
+            def excess(number: float) -> float:
+                return float((weights * ndtr((number - mean) / error)).sum()) - level
+
+            if excess(0.0) >= 0.0:
+                return 0.0
+            return brentq(excess, 0.0, most) if excess(most) > 0.0 else most
+
+        low, middle, high = (quantile(level) for level in (0.025, 0.5, 0.975))
+        centre = (weights * mean).sum()
+        spread = np.sqrt((weights * (error**2 + (mean - centre) ** 2)).sum())
+        ends = float(np.floor(low)), float(np.ceil(high))
+        return Estimate(round(middle), float(spread), LABELS, len(mask), "label noise", interval=ends)
+
+    def mixture(self, mask: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
+        """Means, standard errors and weights [rates, misfits] of normal distributions of the number in a mask."""
+        rates = [level.rate for level in self.levels]
+        fine = np.linspace(rates[0], rates[-1], STEPS)
+        moments = [self.moments(level, mask) for level in self.levels]
+        mean, variance, unsure, evidence = PchipInterpolator(rates, moments)(fine).T
+        means = mean[:, None] * np.maximum(1.0 - MISFITS * unsure[:, None], 0.0)
+        errors = np.sqrt(np.maximum(variance, 1e-12))[:, None] * np.ones_like(MISFITS)
+        weights = softmax(evidence)[:, None] * np.full_like(MISFITS, 1.0 / len(MISFITS))
+        return means, errors, weights
+
+    def moments(self, level: Level, mask: NDArray[np.bool_]) -> tuple[float, float, float, float]:
+        """Mean and variance of the number in a mask, natural mistakes by wrong labels, and evidence of one level."""
+        wrong = self.model.moments(level, self.model.given == 0)[0]
+        return *self.model.moments(level, mask), level.unsure / wrong, level.evidence
+
+
+def fit_noise(logs: Array, codes: NDArray[np.int64], share: float = 1.0) -> LabelNoise:
+    """The noise of labels, from held-out log probabilities.
+
+    logs   [n, classes], of models that were not trained on the item
+    codes  [n], the labels
+    share  independent groups per row; below 1, errors are larger
+    """
+    model = NoiseModel(logs, codes, share)
+    fits = [_levels(model, free) for free in (1, 2, len(model.ends) + 1)]
+    return LabelNoise(model, fits[-1], fits[0] + fits[1])
+
+
+def _levels(model: NoiseModel, free: int) -> list[Level]:
+    """The fits at all rates; the parameters after the first kinds, so many as are free, are held near 0."""
+    ends = [*model.ends, len(model.deviations)]
+    deviations = model.deviations.copy()
+    deviations[ends[free - 1] :] *= FIXED
+    parameters = np.zeros(len(deviations))
+    levels = []
+    for rate in np.geomspace(1.0 / len(model.codes), MAX_RATE, RATES):
+        log_odds = float(np.log(rate / (1.0 - rate)))
+        parameters, level = model.fit(parameters, log_odds, deviations)
+        levels.append(level)
+    return levels
+
+
+class NoiseModel:
+    """Log odds and labels, with the likelihood of parameters: log temperature, shifts, matrix, rates of pairs."""
+
+    def __init__(self, logs: Array, codes: NDArray[np.int64], share: float):
+        floored = np.maximum(logs, LOWEST)
+        self.odds = floored - floored.mean(axis=1, keepdims=True)
+        self.codes, self.share = codes, share
+        self.classes = logs.shape[1]
+        self.given = np.eye(self.classes)[codes]
+        self.off = ~np.eye(self.classes, dtype=bool)
+        detailed = self.classes <= MAX_MATRIX
+        self.mixing = self.classes**2 if detailed and self.classes > 2 else 0
+        row = np.nonzero(self.off)[0]
+        self.cell = np.arange(len(row)) if detailed else row  # the rate of each pair of classes
+        sizes = 1, self.classes - 1, self.mixing, int(self.cell[-1]) + 1
+        self.deviations = np.repeat([TEMPERATURE, SHIFT, MIXING, PAIR], sizes)
+        self.ends = np.cumsum(sizes)[:-1]
+
+    def parts(self, parameters: Array, rate: float) -> tuple[Array, Array, Array]:
+        """Scaled log odds [n, classes], p(true class | x) [n, classes], transitions [classes, classes]."""
+        temperature, shifts, matrix, pairs = np.split(parameters, self.ends)
+        scaled = np.exp(temperature) * self.odds
+        logits = scaled + np.concatenate([[0.0], shifts])
+        if self.mixing:
+            logits = logits + self.odds @ matrix.reshape(self.classes, self.classes).T
+        rates = np.zeros((self.classes, self.classes))
+        rates[self.off] = rate - np.log(self.classes - 1) + pairs[self.cell]
+        transition = softmax(rates, axis=1)
+        return scaled, softmax(logits, axis=1), transition
+
+    def fit(self, start: Array, rate: float, deviations: Array) -> tuple[Array, Level]:
+        """The parameters at one overall rate (log odds), and the level; deviations: of the penalties."""
+
+        def loss(parameters: Array) -> tuple[float, Array]:
+            scaled, prior, transition = self.parts(parameters, rate)
+            joint = prior * transition[:, self.codes].T
+            likelihood = joint.sum(axis=1)
+            posterior = joint / likelihood[:, None]
+            penalty = 0.5 * ((parameters / deviations) ** 2).sum()
+            slope = self.slope(posterior - prior, posterior, scaled, transition)
+            value = penalty - self.share * np.log(likelihood).sum()
+            return value, parameters / deviations**2 - self.share * slope
+
+        options = {"maxiter": 60, "ftol": 1e-6}
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
+        scaled, prior, transition = self.parts(found.x, rate)
+        joint = prior * transition[:, self.codes].T
+        posterior = joint / joint.sum(axis=1, keepdims=True)
+        information = np.diag(deviations**-2.0)
+        for rows in np.array_split(np.arange(len(joint)), 1 + len(joint) // 1000):
+            slopes = self.slopes(posterior[rows] - prior[rows], posterior[rows], scaled[rows], transition, rows)
+            information += self.share * slopes.T @ slopes
+        determinant = np.linalg.slogdet(information * np.outer(deviations, deviations))[1]
+        evidence = -found.fun - 0.5 * determinant
+        unsure = float((1.0 - prior.max(axis=1)).sum())
+        covariance = np.linalg.inv(information)
+        return found.x, Level(rate, evidence, posterior, transition, scaled, covariance, unsure)
+
+    def slope(self, logits: Array, changes: Array, scaled: Array, transition: Array) -> Array:
+        """The gradient of a sum over items by the parameters.
+
+        logits   [n, classes], its derivative by the log odds of the true class
+        changes  [n, classes], by log T[true class, label]
+        """
+        pairs = changes.T @ self.given - changes.sum(axis=0)[:, None] * transition
+        parts = [[(logits * scaled).sum()], logits.sum(axis=0)[1:]]
+        if self.mixing:
+            parts.append((logits.T @ self.odds).ravel())
+        parts.append(np.bincount(self.cell, pairs[self.off]))
+        return np.concatenate(parts)
+
+    def slopes(self, logits: Array, changes: Array, scaled: Array, transition: Array, rows: Array) -> Array:
+        """The terms of `slope` of some rows [rows, parameters]."""
+        n = len(rows)
+        pairs = changes[:, :, None] * (self.given[rows][:, None, :] - transition)
+        parts = [(logits * scaled).sum(axis=1, keepdims=True), logits[:, 1:]]
+        if self.mixing:
+            parts.append((logits[:, :, None] * self.odds[rows][:, None, :]).reshape(n, -1))
+        by_cell = pairs[:, self.off]
+        if len(by_cell.T) > self.cell[-1] + 1:
+            by_cell = by_cell.reshape(n, self.classes, -1).sum(axis=2)
+        return np.hstack([*parts, by_cell])
+
+    def moments(self, level: Level, mask: NDArray[np.bool_]) -> tuple[float, float]:
+        """Mean and variance of the number of items whose true class is in a mask [n, classes], at one level."""
+        share = (level.posterior * mask).sum(axis=1, keepdims=True)
+        changes = level.posterior * (mask - share)
+        slope = self.slope(changes, changes, level.odds, level.transition)
+        variance = (share * (1.0 - share)).sum() / self.share + slope @ level.covariance @ slope
+        return float(share.sum()), float(variance)

@@ -1,0 +1,475 @@
+"""Which labels are wrong, how many, and how much of the label a model can use: a report on labelled items.
+
+from infoscope.metrics import labels
+
+print(labels.report(given, texts))  # or columns of numbers, embeddings
+print(labels.report(given, probabilities=q))  # of a model of your own, on items that it was not trained on
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
+
+from infoscope.errors import (
+    Conflict,
+    MissingValues,
+    NoVariation,
+    OutOfRange,
+    TooFew,
+    UnknownName,
+    WrongShape,
+    WrongType,
+)
+from infoscope.estimators.alignment import aligns
+from infoscope.estimators.checks import generator_or_default
+from infoscope.estimators.columns import as_matrix
+from infoscope.estimators.families.protocol import Outcome, as_outcome, take
+from infoscope.estimators.families.registry import as_family
+from infoscope.estimators.families.scikit import columns_logistic
+from infoscope.estimators.result import Estimate, mean_of
+from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics.report import Report, ReportRow, amount, at_most, cell, listed, share
+from infoscope.metrics.v_information.label_noise import LABELS, LOWEST, LabelNoise, fit_noise
+from infoscope.metrics.v_information.predictions import (
+    FLOOR,
+    Predictions,
+    as_groups,
+    check_length,
+    cross_fitted,
+    with_floor,
+)
+from infoscope.notebook import axes
+from infoscope.notes import Note
+
+PENALTIES = (0.1, 1.0, 10.0)  # of logistic regression; the one of least held-out loss is used
+FOLDS = 5
+MIN_ITEMS = 2  # of a class, in as many groups
+MAX_WIDTH = 0.1  # of the interval, share of the items, beyond which the number is hardly known
+MAX_PAIRS = 10  # pairs of classes that are reported
+SHOWN = 30  # suspects on a page
+WIDTH = 160  # characters of an item there
+ASSUMPTION = (
+    "A label is wrong if a model that is certain of another class would not be expected to meet it. Errors depend on "
+    "the class, not on the item; items that leave their class open to the model are not counted as wrong."
+)
+WEAK = Note(
+    "The model can use little of the label, so the number of wrong labels is hardly known: other features, or a model "
+    "of your own (probabilities), narrow it.",
+    "weak model",
+    "x",
+)
+WORSE = Note(
+    "The model predicts labels worse than their frequencies. Are its rows those of the labels, is it over-confident?",
+    "negative information",
+    "probabilities",
+)
+NO_INTERVAL = Note("cleanlab reports no interval.", "no interval", "cleanlab")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LabelReport(Report):
+    """Usable information, wrong labels, suspects and confused classes.
+
+    names        of the classes
+    codes        [n], the labels as places in `names`
+    logs, null   held-out log probabilities [n, classes] with the input, and [n] of the own class without
+    noise        the fitted noise of labels
+    information  usable V-information, nats
+    lost         V-information that goes where an input is left out, by its name
+    family       the model
+    rows, items  [n], numbers and texts of the items
+    groups       number of independent groups
+    notes        what was left out
+    beside       numbers of other packages
+    """
+
+    names: NDArray[Any]
+    codes: NDArray[np.int64]
+    logs: NDArray[np.float64]
+    null: NDArray[np.float64]
+    noise: LabelNoise
+    information: Estimate
+    entropy: Estimate
+    lost: Mapping[str, Estimate]
+    family: str
+    rows: NDArray[np.int64]
+    items: Sequence[Any]
+    groups: int
+    notes: Sequence[str]
+    beside: Sequence[ReportRow]
+
+    @property
+    def n(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def wrong(self) -> Estimate:
+        """The number of wrong labels."""
+        return self.noise.number(np.arange(len(self.names)) != self.codes[:, None])
+
+    @cached_property
+    def likely(self) -> NDArray[np.int64]:
+        """The most probable other class of each item [n]."""
+        others = np.where(self.noise.model.given > 0, -1.0, self.noise.posterior)
+        return others.argmax(axis=1)
+
+    @cached_property
+    def suspects(self) -> pd.DataFrame:
+        """All items, the most suspicious first: row, item, label, likely label, probability that the label is wrong,
+        PVI and self-confidence (the held-out probability of the label).
+        """
+        own = self.logs[np.arange(self.n), self.codes]
+        table = pd.DataFrame(
+            {
+                "row": self.rows,
+                "item": list(self.items),
+                "label": self.names[self.codes],
+                "likely": self.names[self.likely],
+                "wrong": self.noise.wrong,
+                "pvi_bits": (own - self.null) / NATS_PER_BIT,
+                "self_confidence": np.exp(own),
+            }
+        )
+        return table.sort_values(["wrong", "self_confidence"], ascending=[False, True], ignore_index=True)
+
+    @cached_property
+    def confused(self) -> list[tuple[str, str, Estimate]]:
+        """The most frequent pairs of a given and a true class, with the number of such labels."""
+        expected = np.array([self.noise.posterior[self.codes == place].sum(axis=0) for place in range(len(self.names))])
+        np.fill_diagonal(expected, 0.0)
+        pairs = []
+        for place in np.argsort(-expected, axis=None, kind="stable")[:MAX_PAIRS]:
+            given, true = np.unravel_index(place, expected.shape)
+            if given != true:
+                mask = (self.codes == given)[:, None] & (np.arange(len(self.names)) == true)
+                pairs.append((str(self.names[given]), str(self.names[true]), self.noise.number(mask)))
+        return sorted(pairs, key=lambda pair: -pair[2].value)
+
+    @property
+    def record(self) -> list[ReportRow]:
+        """Every number."""
+        used = self.information.share_of(self.entropy, "share of H(label)")
+        rows = [
+            ReportRow("wrong labels", self.wrong, meaning=f"of {self.n:,}"),
+            ReportRow("usable information", self.information, meaning=f"by {self.family}, held out"),
+            ReportRow("entropy of the label", self.entropy),
+            ReportRow("usable share", used),
+            *(ReportRow("lost information", lost, {"without": name}) for name, lost in self.lost.items()),
+            *(ReportRow("labels", number, {"given": given, "true": true}) for given, true, number in self.confused),
+        ]
+        return [*rows, *self.beside]
+
+    @property
+    def answers(self) -> list[str]:
+        """The verdict on the labels, how to find them, the classes, and what the model can use."""
+        wrong = self.wrong
+        count = round(wrong.value)
+        if wrong.low == 0:
+            first = f"No wrong labels are detected: at most {wrong.high:,.0f} of {self.n:,} (95 %)."
+            return [first, *self._usable]
+        hits = self.suspects["wrong"][:count].mean()
+        given, true, number = self.confused[0]
+        return [
+            f"{count:,} of {self.n:,} labels are wrong (95 %: {wrong.low:,.0f} to {wrong.high:,.0f}).",
+            f"Of the first {count:,} suspects {100 * hits:.0f} % are expected to be wrong.",
+            f"Most often {true} is labelled {given}: {cell(number, 0)} labels.",
+            *self._usable,
+        ]
+
+    @property
+    def _usable(self) -> list[str]:
+        """What the model can use, and what goes without a column."""
+        used = self.information.share_of(self.entropy)
+        sentence = f"{amount(self.information.bits)} of the label are usable by {self.family}: {share(used)}."
+        sentences = [sentence]
+        for name, lost in self.lost.items():
+            bits = lost.bits
+            how_many = amount(bits) if bits.low > 0 else at_most(bits)
+            sentences.append(f"Without {name}, {how_many} are lost.")
+        return sentences
+
+    @property
+    def caption(self) -> str:
+        return (
+            f"The first {min(SHOWN, self.n)} suspects of {self.size}, by the probability that their label is wrong. "
+            "The file of suspects has all items with PVI and self-confidence."
+        )
+
+    @property
+    def doubts(self) -> list[str]:
+        """What was left out, what is assumed, and whether the model can use too little."""
+        width = self.wrong.high - self.wrong.low
+        doubts = [*self.notes, ASSUMPTION]
+        if width > MAX_WIDTH * self.n:
+            doubts.append(WEAK)
+        if self.information.high < 0.0:
+            doubts.append(WORSE)
+        return doubts
+
+    @property
+    def text(self) -> pd.DataFrame:
+        """The first suspects, to read."""
+        shown = self.suspects.head(SHOWN)
+        return pd.DataFrame(
+            {
+                "row": shown["row"],
+                "item": [textwrap.shorten(str(item), WIDTH, placeholder=" ...") for item in shown["item"]],
+                "label": shown["label"],
+                "likely": shown["likely"],
+                "wrong": shown["wrong"].map("{:.0%}".format),
+                "PVI (bits)": shown["pvi_bits"].map("{:.2f}".format),
+            }
+        )
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """Every number, for a page."""
+        numbers = pd.DataFrame([one.cells() for one in self.record]).fillna("")
+        return {"Every number": numbers}
+
+    @property
+    def lists(self) -> dict[str, pd.DataFrame]:
+        """Every item, the most suspicious first."""
+        return {"suspects": self.suspects}
+
+    def plot(self, ax: Any = None) -> Any:
+        """A histogram of PVI, of labels that are right and wrong, each item by its probability."""
+        ax = axes(ax, (6.4, 3.6))
+        table = self.suspects
+        low = table["pvi_bits"].quantile(0.002)
+        bits = np.maximum(table["pvi_bits"], low)
+        weights = [1.0 - table["wrong"], table["wrong"]]
+        ax.hist([bits, bits], bins=50, weights=weights, stacked=True, label=["right label", "wrong label"])
+        ax.legend()
+        ax.set(xlabel="PVI (bits)", ylabel="items")
+        return ax
+
+
+@aligns("x", "probabilities", "labels", "folds", "groups", "items", "rows")
+def report(
+    labels: ArrayLike,
+    x: Any = None,
+    *,
+    probabilities: Any = None,
+    classes: Sequence[Any] | None = None,
+    folds: ArrayLike | None = None,
+    family: Any = None,
+    without: Sequence[str] = (),
+    groups: ArrayLike | None = None,
+    items: Sequence[Any] | None = None,
+    rows: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+    progress: Callable[[float, str], None] = lambda done, what: None,
+) -> LabelReport:
+    """Which of n labels are wrong, how many, and what a model can use.
+
+    labels         [n], classes; classes of one item are left out, with a note
+    x              texts [n], numbers [n, d], or a data frame of columns of texts and numbers
+    probabilities  [n, classes], held-out probabilities or log probabilities of a model of yours, instead of x
+    classes        names of their columns; default: the sorted labels
+    folds          [n], the fold of each item for these; the entropy is then that of the other folds' labels
+    family         as `v_information.estimate`; default: logistic regression, texts by TF-IDF
+    without        columns of a data frame x, each to be left out once
+    groups         [n], dependent items
+    items          [n], what is shown of an item; default: x
+    rows           [n], numbers of the items; default: from 0
+
+    >>> generator = np.random.default_rng(0)
+    >>> truth = np.repeat([0, 1], 300)
+    >>> x = truth[:, None] + 0.2 * generator.normal(size=(600, 1))
+    >>> given = truth.copy()
+    >>> given[:20] = 1
+    >>> report(given, x).wrong
+    22.0 ± 1.2 (labels; 95 %: 19.0 to 25.0; label noise, n = 600)
+
+    InfoscopeError: neither x nor probabilities, or both; one class; other lengths; probabilities that are neither.
+    """
+    if (x is None) == (probabilities is None):
+        raise Conflict(f"x must be given, or probabilities, but got {'none' if x is None else 'both'}.")
+    generator = generator_or_default(generator)
+    labels = np.asarray(labels)
+    n = len(labels)
+    kept, notes = np.ones(n, dtype=bool), []
+    if x is not None:
+        kept, notes = _frequent(labels, as_groups(groups, n))
+    rows = np.arange(n) if rows is None else np.asarray(rows)
+    items = (x if isinstance(x, Sequence) else rows) if items is None else items
+    check_length(items, n, "items")
+    codes = as_groups(None if groups is None else np.asarray(groups)[kept], int(kept.sum()))
+    lost: dict[str, Estimate] = {}
+    if x is None:
+        logs, null, outcome = _from_probabilities(labels, probabilities, classes, folds)
+        name = "the model"
+    else:
+        check_length(x, n)
+        inputs = take(x, kept)
+        predictions, name, outcome = _fitted(inputs, labels[kept], family, codes, generator, progress)
+        logs, null = predictions.logs, predictions.null
+        for column in without:
+            progress(0.6, f"without {column}")
+            rest = _without(inputs, column)
+            fewer, *_ = _fitted(rest, labels[kept], family, codes, generator, progress)
+            lost[column] = mean_of(predictions.informed - fewer.informed, codes)
+    progress(0.8, "wrong labels")
+    noise = fit_noise(logs, outcome.values, min(1.0, (codes.max() + 1) / len(codes)))
+    logs = with_floor(logs, FLOOR)
+    own = logs[np.arange(len(logs)), outcome.values]
+    information = mean_of(own - null, codes, method=name, settings="held out")
+    return LabelReport(
+        names=outcome.labels,
+        codes=outcome.values,
+        logs=logs,
+        null=null,
+        noise=noise,
+        information=information,
+        entropy=mean_of(-null, codes),
+        lost=lost,
+        family=name,
+        rows=rows[kept],
+        items=take(items, kept),
+        groups=int(codes.max()) + 1,
+        notes=notes,
+        beside=_cleanlab(outcome.values, logs),
+    )
+
+
+def _frequent(labels: NDArray[Any], groups: NDArray[np.int64]) -> tuple[NDArray[np.bool_], list[Note]]:
+    """A mask of the items whose class is in `MIN_ITEMS` groups or more, and notes on others. NoVariation: one class."""
+    members = pd.DataFrame({"label": labels, "group": groups}).drop_duplicates()
+    counts = members["label"].value_counts()
+    rare = counts.index[counts < MIN_ITEMS]
+    if len(counts) - len(rare) < 2:
+        raise NoVariation(f"labels must have two classes of {MIN_ITEMS} items or more, got {len(counts) - len(rare)}.")
+    kept = ~np.isin(labels, list(rare))
+    sentence = f"Classes of a single item are left out: {listed(map(str, rare))}."
+    return kept, [Note(sentence, "rare class", "labels")] if len(rare) else []
+
+
+def _fitted(
+    x: Any, labels: NDArray[Any], family: Any, groups: NDArray[np.int64], generator: np.random.Generator,
+    progress: Callable[[float, str], None],
+) -> tuple[Predictions, str, Outcome]:  # fmt: skip
+    """Held-out predictions of the family, or of the logistic regression of least loss; its name; the outcome."""
+    if family is not None:
+        families = [as_family(family)]
+        x = _bare(x) if isinstance(x, pd.DataFrame) else x
+    else:
+        x = _columns(x)
+        families = [columns_logistic(x, penalty) for penalty in PENALTIES]
+    outcome = as_outcome(families[0], labels)
+    smallest = np.bincount(outcome.values).min()
+    folds = FOLDS if smallest >= FOLDS else 3
+    seed = int(generator.integers(2**63))
+    best = None
+    for place, one in enumerate(families):
+        progress(0.6 * place / len(families), one.name)
+        predictions = cross_fitted(one, x, outcome, folds, groups, FLOOR, np.random.default_rng(seed))
+        if best is None or predictions.informed.mean() > best[0].informed.mean():
+            best = predictions, one.name
+    return *best, outcome
+
+
+def _without(x: Any, column: str) -> pd.DataFrame:
+    """The other columns of a data frame. UnknownName: it has no such column. TooFew: it has no other."""
+    if not isinstance(x, pd.DataFrame) or column not in x:
+        names = listed(map(str, getattr(x, "columns", [])))
+        raise UnknownName(f"without must name columns of a data frame x, {names or 'which it is not'}, got {column!r}.")
+    if len(x.columns) < 2:
+        raise TooFew(f"without must leave a column of x, got {column!r}, the only one.")
+    return x.drop(columns=column)
+
+
+def _columns(x: Any) -> pd.DataFrame:
+    """Texts [n] or numbers [n, d] as a data frame. WrongType, MissingValues: other or missing values."""
+    frame = x if isinstance(x, pd.DataFrame) else pd.DataFrame({"text": x} if isinstance(x, list) else x)
+    numbers = frame.select_dtypes(["number", "bool"])
+    if len(numbers.columns) or frame.columns.empty:
+        as_matrix("x", numbers)
+    for name in frame.columns.difference(numbers.columns, sort=False):
+        others = [value for value in frame[name] if not isinstance(value, str)]
+        if others:
+            raise WrongType(f"x must be texts or numbers, got {others[0]!r} among the texts of column {name!r}.")
+    return frame
+
+
+def _bare(x: pd.DataFrame) -> Any:
+    """A data frame as families take it: texts, pairs of texts, or numbers [n, d]."""
+    words = x.select_dtypes(exclude=["number", "bool"])
+    texts = [column.tolist() for _, column in words.items()]
+    if not texts:
+        return x.to_numpy(dtype=np.float64)
+    return texts[0] if len(texts) == 1 else list(zip(*texts))
+
+
+def _from_probabilities(
+    labels: NDArray[Any], probabilities: Any, classes: Sequence[Any] | None, folds: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Outcome]:
+    """Log probabilities [n, classes] and those without an input [n]; labels as places among the classes."""
+    logs = as_logs(probabilities)
+    names = np.unique(labels) if classes is None else np.asarray(classes)
+    if logs.shape != (len(labels), len(names)):
+        raise WrongShape(
+            f"probabilities must be [{len(labels)}, {len(names)}], a row for each label and a column for each of "
+            f"{listed(map(str, names))}, got {list(logs.shape)}."
+        )
+    place = {str(name): code for code, name in enumerate(names)}
+    unknown = sorted({str(label) for label in labels} - place.keys())
+    if unknown:
+        raise UnknownName(f"labels must be among the classes {listed(place)}, got {listed(unknown)}.")
+    codes = np.array([place[str(label)] for label in labels])
+    apart = np.arange(len(codes)) if folds is None else np.unique(folds, return_inverse=True)[1]
+    inside = pd.crosstab(apart, codes).reindex(columns=range(len(names)), fill_value=0).to_numpy()
+    others = inside.sum(axis=0) - inside
+    if (others.sum(axis=1) == 0).any():
+        raise TooFew("folds must be two or more, got one.")
+    with np.errstate(divide="ignore"):
+        frequencies = with_floor(np.log(others / others.sum(axis=1, keepdims=True)), FLOOR)
+    return logs, frequencies[apart, codes], Outcome(codes, names)
+
+
+def as_logs(probabilities: Any) -> NDArray[np.float64]:
+    """Log probabilities [n, classes] of probabilities, or of log probabilities, such as those of a language model's
+    options, which need not sum to 1.
+
+    >>> np.exp(as_logs([[-1.0, -1.0]])).tolist()
+    [[0.5, 0.5]]
+
+    MissingValues: NaN. OutOfRange: neither.
+    """
+    values = np.asarray(probabilities, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] < 2:
+        raise WrongShape(f"probabilities must be [n, classes], two classes or more, got {list(values.shape)}.")
+    if np.isnan(values).any():
+        raise MissingValues(
+            f"probabilities must be numbers, got NaN in {int(np.isnan(values).any(axis=1).sum())} rows."
+        )
+    sums = values.sum(axis=1)
+    if (values >= 0.0).all() and np.allclose(sums, 1.0, atol=0.02):
+        with np.errstate(divide="ignore"):
+            return np.maximum(np.log(values / sums[:, None]), LOWEST)
+    if (values <= 0.0).all():
+        return log_softmax(np.maximum(values, 10.0 * LOWEST), axis=1)
+    raise OutOfRange(
+        "probabilities must be at least 0 and sum to 1 in each row, or be log probabilities, at most 0, got values "
+        f"from {values.min():g} to {values.max():g} and sums from {sums.min():g} to {sums.max():g}."
+    )
+
+
+def _cleanlab(codes: NDArray[np.int64], logs: NDArray[np.float64]) -> list[ReportRow]:
+    """The number of wrong labels by cleanlab, where it is installed (extra `labels`)."""
+    try:
+        from cleanlab.count import num_label_issues
+    except ModuleNotFoundError:
+        return []
+    number = float(num_label_issues(codes, np.exp(logs)))
+    estimate = Estimate(number, unit=LABELS, n=len(codes), method="cleanlab", notes=(NO_INTERVAL,))
+    return [ReportRow("wrong labels by cleanlab", estimate)]

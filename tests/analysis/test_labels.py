@@ -1,0 +1,142 @@
+"""The command that finds wrong labels in a person's own files: what it reads, writes and refuses."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import labels
+from analysis.common.own_data import read_labels
+from infoscope.command_line import run_command
+from infoscope.errors import InfoscopeError
+from infoscope.tracking.store import Store
+
+N = 240
+WORDS = {"bill": ("invoice", "refund", "card", "vat"), "bug": ("crash", "error", "screen", "slow")}
+COMMON = ("please", "help", "now", "today", "the", "my")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Tickets of two classes, 12 of them with the other label, with two empty texts, and files of probabilities."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    rng = np.random.default_rng(0)
+    truth = rng.choice(list(WORDS), N)
+    texts = [" ".join([*rng.choice(COMMON, 4), *rng.choice(WORDS[own], rng.integers(1, 4))]) for own in truth]
+    given = truth.copy()
+    given[:12] = np.where(truth[:12] == "bug", "bill", "bug")
+    texts[30], texts[31] = "", "NULL"
+    frame = pd.DataFrame({"text": texts, "queue": given, "size": (truth == "bug") + 0.1 * rng.normal(size=N)})
+    frame.assign(author=np.arange(N) // 2).to_csv("tickets.csv", index=False)
+    q = np.where(truth[:, None] == ["bill", "bug"], 0.98, 0.02)
+    np.savez("p.npz", probabilities=q, classes=["bill", "bug"], fold=np.arange(N) % 4)
+    pd.DataFrame(q, columns=["bill", "bug"]).assign(queue=given).to_csv("p.csv", index=False)
+    lines = [{"label": own, "text": text, "options": dict(zip(("bill", "bug"), np.log(row)))}
+             for own, text, row in zip(given, texts, q)]  # fmt: skip
+    (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    return tmp_path
+
+
+def run(*words):
+    return run_command(labels.COMMAND, words)
+
+
+COLUMNS = ["--data", "tickets.csv", "--target", "queue"]
+
+
+def test_a_table_of_suspects_a_figure_a_page_and_one_run(here, capsys):
+    assert run(*COLUMNS, "--x", "text", "--groups", "author") == 0
+    printed, told = capsys.readouterr()
+    assert " of 238 labels are wrong (95 %: " in printed.partition("\n")[0]
+    assert "2 rows with missing values left out" in told
+    for end in (".csv", ".png", ".pdf", ".html", ".tex", "-suspects.csv"):
+        (path,) = (here / "runs" / "tables").glob(f"labels-tickets-????????{end}")
+        assert path.stat().st_size > 100, end
+        if end == "-suspects.csv":
+            found = pd.read_csv(path, comment="#")
+    assert sorted(found["row"][:12]) == list(range(1, 13)) and len(found) == 238
+    assert set(found["item"][0].split()) <= {*COMMON, *WORDS["bill"], *WORDS["bug"]}
+    (recorded,) = Store.open("labels").search("")
+    assert 6 <= recorded.data.metrics["wrong labels"] <= 18
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [*COLUMNS, "--x", "text,size"],
+        [*COLUMNS, "--x", "s*"],
+        [*COLUMNS, "--probabilities", "p.npz"],
+        [*COLUMNS, "--x", "text", "--probabilities", "p.npz"],
+        ["--probabilities", "p.csv", "--target", "queue"],
+        ["--probabilities", "p.jsonl"],
+    ],
+    ids=["both", "numbers", "npz", "npz and texts", "csv", "jsonl"],
+)
+def test_every_input_finds_the_wrong_labels(here, words, monkeypatch):
+    found = []
+    monkeypatch.setattr(labels, "conclude_report", lambda *arguments: found.append(arguments[3]))
+    assert run(*words) == 0
+    (report,) = found
+    assert report.wrong.low <= 12 <= report.wrong.high
+    assert set(report.suspects["row"][:12]) == set(range(1, 13))
+
+
+def test_what_a_column_holds(here, capsys):
+    assert run(*COLUMNS, "--x", "text,size", "--without", "size") == 0
+    assert "Without size, at most 0." in capsys.readouterr().out
+
+
+REFUSED = {
+    "nothing": ([], "DATA must name"),
+    "no target": (["--data", "tickets.csv"], "TARGET must name"),
+    "unknown": ([*COLUMNS, "--x", "txt"], "did you mean text"),
+    "target in x": ([*COLUMNS, "--x", "text,queue"], "X must name"),
+    "no column without": ([*COLUMNS, "--x", "text", "--without", "hypothesis"], "without must name"),
+    "no labels": (["--probabilities", "p.npz"], "TARGET must name"),
+    "short": (
+        ["--data", "p.csv", "--target", "queue", "--probabilities", "short.npz"],
+        "PROBABILITIES must have a row",
+    ),
+    "no options": (["--probabilities", "bad.jsonl"], "bad.jsonl, line 1, must be a JSON object"),
+    "other options": (["--probabilities", "other.jsonl"], "line 2, must be a JSON object"),
+    "no json": (["--probabilities", "damaged.jsonl"], "line 1, must be a JSON object"),
+    "empty": (["--probabilities", "empty.jsonl"], "must have lines"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_one_sentence(here, name, capsys):
+    words, sentence = REFUSED[name]
+    np.savez("short.npz", probabilities=np.full((3, 2), 0.5))
+    (here / "bad.jsonl").write_text('{"label": "a"}\n')
+    line = {"label": "a", "options": {"a": -1, "b": -1}}
+    other = line | {"options": {"a": -1, "c": -1}}
+    (here / "other.jsonl").write_text(f"{json.dumps(line)}\n{json.dumps(other)}\n")
+    (here / "damaged.jsonl").write_text("{\n")
+    (here / "empty.jsonl").write_text("\n")
+    assert run(*words) == 2
+    told = capsys.readouterr().err
+    assert sentence in told and told.count("error:") == 1 and "Traceback" not in told
+
+
+def test_categories_and_arrays_are_columns(here):
+    found = read_labels(here / "tickets.csv", ["author", "size"], "queue", discrete=["author"])
+    assert found.x.select_dtypes("number").columns.tolist() == ["size"] and found.n == N
+    assert found.texts[0] == "0" and found.rows.tolist() == list(range(N))
+    with pytest.raises(InfoscopeError):
+        read_labels(here / "tickets.csv", ["text"], "queue", "text")
+
+
+def test_a_folder_of_an_encoder(here, monkeypatch):
+    """A tiny untrained one, saved as transformers save it; nothing is downloaded."""
+    transformers = pytest.importorskip("transformers", reason="the extra `torch`")
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS["bug"]]
+    (here / "vocab.txt").write_text("\n".join(vocabulary))
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    config = transformers.BertConfig(vocab_size=len(vocabulary), **sizes)
+    transformers.BertModel(config).save_pretrained(here / "model")
+    transformers.BertTokenizerFast(str(here / "vocab.txt")).save_pretrained(here / "model")
+    model, tokenizer = labels.encoder(str(here / "model"))
+    assert model.config.hidden_size == 8 and tokenizer("crash")["input_ids"]
