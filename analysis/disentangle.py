@@ -50,6 +50,11 @@ def factor(name: str, values: Any) -> Continuous | Discrete:
     return Discrete(variable.codes)
 
 
+def column(block: np.ndarray) -> np.ndarray:
+    """A column of a code: its numbers, or the codes of categories given as a 0 or 1 for each."""
+    return block[:, 0] if block.shape[1] == 1 else block.argmax(axis=1)
+
+
 def main(given: SimpleNamespace) -> None:
     """Measures, prints, writes and records."""
     names = listed(given.factors)
@@ -66,8 +71,9 @@ def main(given: SimpleNamespace) -> None:
         require_writable(stem_of(EXPERIMENT, given))
         factors = [factor(name, values) for name, values in data.targets.items()]
         numbers = any(isinstance(one, Continuous) for one in factors)
+        categories = [place for place, block in enumerate(data.blocks.values()) if block.shape[1] > 1]
         found = report(
-            pd.DataFrame({name: block[:, 0] for name, block in data.blocks.items()}), factors,
+            pd.DataFrame({name: column(block) for name, block in data.blocks.items()}), factors, categorical=categories,
             items=given.rows, generator=np.random.default_rng(given.seed), progress=progress(), groups=data.groups,
             scores=(*HEADLINES, "sap" if numbers else "sap_thresholds"), factor_names=names,
             attack=STRENGTH if given.attack else 0.0,

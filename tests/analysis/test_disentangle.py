@@ -30,7 +30,7 @@ def test_a_verdict_a_table_a_map_a_page_and_one_run(here, capsys):
     words = ["--data", "codes.csv", "--x", "PC*", "--factors", "shape,body weight (kg)"]
     assert run_command(disentangle.COMMAND, words) == 0
     printed, _ = capsys.readouterr()
-    assert printed.startswith("Each factor is in one column of its own.\n")
+    assert printed.startswith("Each factor is in one column of its own: shape in PC 1 and body weight (kg) in PC 2.\n")
     assert "body weight (kg): numbers, cut into at most 10 parts" in printed
     for end in (".csv", ".png", ".pdf", ".html"):
         (path,) = (here / "runs" / "tables").glob(f"disentangle-codes-????????{end}")
@@ -42,6 +42,24 @@ def test_a_verdict_a_table_a_map_a_page_and_one_run(here, capsys):
     assert figures.loc[("share of H", "shape", "PC 1"), "low"] > 0.9
     bound = figures["value"].xs("UniBound").item()
     assert run.data.metrics["UniBound"] == pytest.approx(bound) and bound > 0.7
+
+
+def test_a_column_of_categories_is_one_column(here, capsys):
+    frame = pd.read_csv("codes.csv")
+    frame["code"] = frame["shape"].map({"disc": 2, "heart": 0, "square": 1})  # not in the order of the shapes
+    frame.to_csv("categories.csv", index=False)
+    words = [
+        "--data",
+        "categories.csv",
+        "--x",
+        "code,PC 2",
+        "--factors",
+        "shape,body weight (kg)",
+        "--discrete",
+        "code",
+    ]
+    assert run_command(disentangle.COMMAND, words) == 0
+    assert "shape in code and body weight (kg) in PC 2" in capsys.readouterr().out.splitlines()[0]
 
 
 @pytest.mark.parametrize(

@@ -213,14 +213,14 @@ def test_a_report_has_every_score_with_error_unit_and_n(factors, perfect, monkey
         assert spec.limits[0] - slack <= score["value"] <= spec.limits[1] + slack, spec.key
         unit = {"nats": "bits"}.get(spec.unit, spec.unit)
         assert score["unit"] == unit and spec.better in ("higher", "lower", ""), spec.key
-    assert found.answers[0] == "Each factor is in one column of its own."
+    assert found.answers[0].startswith("Each factor is in one column of its own: ")
 
 
 def test_a_printed_report_has_the_verdict_and_every_score_and_reasons_of_missing_ones(noisy, factors):
     latents = pd.DataFrame(noisy[::6, :2], columns=["size", "hue"])
     found = report(latents, factors[::6, :2], method="knn", scores=["factor_vae", "mig", "sap_thresholds"])
     first, *_ = str(found).splitlines()
-    assert first == "Each factor is in one column of its own."
+    assert first == "Each factor is in one column of its own: factor 0 in size and factor 1 in hue."
     vote, gap, thresholds = found.text.to_dict("records")
     assert vote["value (95 %)"] == "none" and "100 items" in str(found)
     assert gap["value (95 %)"].startswith(f"{found.find('MIG (estimated)').value:.2f} (")

@@ -23,7 +23,10 @@ def known(alone, rest, joint):
 ONE_EACH = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 WITHOUT = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
 KNOWN = {
-    "perfect": (ONE_EACH, WITHOUT, [1, 1, 1], "Each factor is in one column of its own."),
+    "perfect": (
+        ONE_EACH, WITHOUT, [1, 1, 1],
+        "Each factor is in one column of its own: shape in z0, scale in z1 and hue in z2.",
+    ),
     "missing": (
         [[1, 0], [0, 1], [0, 0]], [[0, 1], [1, 0], [0, 0]], [1, 1, 0],
         "Each factor is in one column but hue, which is in no column.",
@@ -48,7 +51,10 @@ KNOWN = {
         [[0.5, 0.0, 0.0], [0, 1, 1]], [[0.05, 1, 1], [1, 1, 1]], [1, 1],
         "No factor is in one column: shape is spread over z0 and other columns; scale is in z2 and again in z1.",
     ),
-    "a little": ([[0.1, 0], [0, 1]], [[0, 0.11], [1, 0]], [0.11, 1], "Each factor is in one column of its own."),
+    "a little": (
+        [[0.1, 0], [0, 1]], [[0, 0.11], [1, 0]], [0.11, 1],
+        "Each factor is in one column of its own: shape in z0 and scale in z1.",
+    ),
     "exclusive or": (
         [[0, 0, 0], [0, 0, 1]], [[0, 0, 1], [1, 1, 0]], [1, 1],
         "1 of 2 factors is in one column (scale in z2); shape is only in z0 and z1 together.",
@@ -69,7 +75,7 @@ def test_the_sentence_of_a_known_code(name):
 def test_a_column_that_informs_only_through_another_factor_does_not_hold_it():
     """Two dependent factors, each in a column, and the same with the second column lost."""
     both = places_of(known([[1, 0.4], [0.4, 1]], [[0.4, 1], [1, 0.4]], [1, 1]), lambda *of: False)
-    assert verdict(both) == "Each factor is in one column of its own."
+    assert verdict(both) == "Each factor is in one column of its own: shape in z0 and scale in z1."
     assert [place.through for place in both] == [{"z1": "scale"}, {"z0": "shape"}]
     lost = places_of(known([[1, 0], [0.4, 0]], [[0, 1], [0, 0.4]], [1, 0.4]), lambda *of: False)
     assert verdict(lost) == "1 of 2 factors is in one column (shape in z0); scale has no column of its own."
@@ -97,7 +103,7 @@ def sampled(name):
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("dependent", "Each factor is in one column of its own."),
+        ("dependent", "Each factor is in one column of its own: shape in column 0 and scale in column 1."),
         ("exclusive or",
          "1 of 2 factors is in one column (scale in column 2); shape is only in column 0 and column 1 together."),
         ("lost", "1 of 2 factors is in one column (shape in column 0); scale is in no column."),

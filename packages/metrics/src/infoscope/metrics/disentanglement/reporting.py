@@ -221,7 +221,7 @@ def report(
     >>> size, shape = rng.integers(0, 3, (2, 120))
     >>> z = pd.DataFrame({"a": size + 0.1 * rng.normal(size=120), "b": shape + 0.1 * rng.normal(size=120)})
     >>> report(z, pd.DataFrame({"size": size, "shape": shape}), scores=["unibound"]).answers[0]
-    'Each factor is in one column of its own.'
+    'Each factor is in one column of its own: size in a and shape in b.'
     """
     specs = _specs(scores, extra)
     generator = generator_or_default(generator)

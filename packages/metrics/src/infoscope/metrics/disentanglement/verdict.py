@@ -154,8 +154,9 @@ def verdict(places: Sequence[Place]) -> str:
     alone = [place for place in places if place.kind == ONE]
     others = [place for place in places if place.kind != ONE]
     mixed = mixed_columns(places)
+    held = listed(f"{place.factor} in {place.columns[0]}" for place in alone)
     if not others and not mixed:
-        return "Each factor is in one column of its own."
+        return f"Each factor is in one column of its own: {held}."
     if not others:
         return f"Each factor is in one column, but {_mixtures(mixed)}."
     if not alone and len({place.kind for place in others}) == 1 and len(places) > 1:
@@ -165,8 +166,7 @@ def verdict(places: Sequence[Place]) -> str:
         return f"Each factor is in one column but {'; '.join(clauses)}." + _also(mixed)
     if not alone:
         return f"No factor is in one column: {'; '.join(place.written() for place in others)}."
-    held = [f"{place.factor} in {place.columns[0]}" for place in alone]
-    start = f"{len(alone)} of {len(places)} factors {'is' if len(alone) == 1 else 'are'} in one column ({listed(held)})"
+    start = f"{len(alone)} of {len(places)} factors {'is' if len(alone) == 1 else 'are'} in one column ({held})"
     return f"{'; '.join([start, *(place.written() for place in others)])}." + _also(mixed)
 
 
