@@ -200,7 +200,7 @@ class LabelReport(Report):
     @property
     def caption(self) -> str:
         return (
-            f"The first {min(SHOWN, self.n)} suspects of {self.size}, by the probability that their label is wrong. "
+            f"The first {min(SHOWN, self.n)} suspects, by the probability that their label is wrong. "
             "The file of suspects has all items with PVI and self-confidence."
         )
 
@@ -222,10 +222,10 @@ class LabelReport(Report):
         return pd.DataFrame(
             {
                 "row": shown["row"],
-                "item": [textwrap.shorten(str(item), WIDTH, placeholder=" ...") for item in shown["item"]],
                 "label": shown["label"],
                 "likely": shown["likely"],
                 "wrong": shown["wrong"].map("{:.0%}".format),
+                "item": [textwrap.shorten(str(item), WIDTH, placeholder=" ...") for item in shown["item"]],
                 "PVI (bits)": shown["pvi_bits"].map("{:.2f}".format),
             }
         )
@@ -315,7 +315,6 @@ def report(
         predictions, name, outcome = _fitted(inputs, labels[kept], family, codes, generator, progress)
         logs, null = predictions.logs, predictions.null
         for column in without:
-            progress(0.6, f"without {column}")
             rest = _without(inputs, column)
             fewer, *_ = _fitted(rest, labels[kept], family, codes, generator, progress)
             lost[column] = mean_of(predictions.informed - fewer.informed, codes)
