@@ -29,7 +29,7 @@ KNOWN = {
     ),
     "missing": (
         [[1, 0], [0, 1], [0, 0]], [[0, 1], [1, 0], [0, 0]], [1, 1, 0],
-        "Each factor is in one column but hue, which is in no column.",
+        "Each factor is in one column but hue, which is found in no column.",
     ),
     "trace": (
         [[1, 0], [0, 1], [0.05, 0]], [[0, 1], [1, 0], [0, 0.05]], [1, 1, 0.05],
@@ -62,7 +62,7 @@ KNOWN = {
     "two in one": (
         [[1, 0], [1, 0]], [[0, 1], [0, 1]], [1, 1], "Each factor is in one column, but z0 holds shape and scale.",
     ),
-    "nothing": ([[0, 0], [0, 0]], [[0, 0], [0, 0]], [0, 0], "No factor is in the columns."),
+    "nothing": ([[0, 0], [0, 0]], [[0, 0], [0, 0]], [0, 0], "No factor is found in the columns."),
 }  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def sampled(name):
         ("dependent", "Each factor is in one column of its own: shape in column 0 and scale in column 1."),
         ("exclusive or",
          "1 of 2 factors is in one column (scale in column 2); shape is only in column 0 and column 1 together."),
-        ("lost", "1 of 2 factors is in one column (shape in column 0); scale is in no column."),
+        ("lost", "1 of 2 factors is in one column (shape in column 0); scale is found in no column."),
         ("in one", "Each factor is in one column, but column 0 holds shape and scale."),
     ],
 )  # fmt: skip
@@ -116,5 +116,7 @@ def test_the_sentence_of_a_sample(name, sentence):
     assert "10 % of the factor's bits" in found.answers[
         -1
     ] and f"all {2 * len(found.information.latents)} pairs" in str(found)
+    if name == "lost":
+        assert "Predictors find nothing about scale." in found.answers
     if name == "dependent":
         assert "column 1 informs about shape only as far as scale does." in found.answers

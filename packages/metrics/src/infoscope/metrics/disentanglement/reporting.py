@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -25,7 +26,7 @@ from infoscope.metrics.disentanglement.dependence import FAMILY, BeyondFactor
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
 from infoscope.metrics.disentanglement.predictor_based import standardised
 from infoscope.metrics.disentanglement.registry import SAYS, SCORES, TERMS, ScoreSpec
-from infoscope.metrics.disentanglement.verdict import HOLDS, Beyond, Place, places_of, verdict
+from infoscope.metrics.disentanglement.verdict import HOLDS, MISSING, Beyond, Place, places_of, verdict
 from infoscope.metrics.factor_information.arrays import Latents, from_arrays, mixed_with_subsets
 from infoscope.metrics.factor_information.inputs import as_factors, categorical_mask, random_items
 from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
@@ -78,19 +79,25 @@ class DisentanglementReport(Report):
 
     def _amounts(self) -> list[str]:
         """How much of the factors the columns carry."""
-        less = [place for place in self.places if place.share.value < NEARLY_ALL]
-        if not less:
-            least = min(place.share.low for place in self.places)
-            return [f"Together the columns carry at least {100 * least:.0f} % of the bits of each factor (95 %)."]
-        parts = [share(place.share, f"the bits of {place.factor}") for place in less]
-        rest = f", and more than {100 * NEARLY_ALL:.0f} % of each other factor" * (len(less) < len(self.places))
-        return [f"Together the columns carry {listed(parts)}{rest}."]
+        missing = [place.factor for place in self.places if place.kind == MISSING]
+        there = [place for place in self.places if place.kind != MISSING]
+        less = [place for place in there if place.share.value < NEARLY_ALL]
+        lines = [f"Predictors find nothing about {listed(missing)}."] * bool(missing)
+        if less:
+            parts = [share(place.share, f"the bits of {place.factor}") for place in less]
+            rest = f", and more than {100 * NEARLY_ALL:.0f} % of each other factor" * (len(less) < len(there))
+            lines.append(f"Together the columns carry {listed(parts)}{rest}.")
+        elif there:
+            least = min(99, math.floor(100 * min(place.share.low for place in there)))
+            which = "each other factor" if missing else "each factor"
+            lines.append(f"Together the columns carry at least {least} % of the bits of {which} (95 %).")
+        return lines
 
     def _empty(self) -> list[str]:
         """Columns that no factor needs."""
         used = {column for place in self.places for column in (*place.columns, *place.through)}
         empty = [name for name in self.information.latents if name not in used]
-        if not empty or len(used) == 0 or any(not place.columns and place.kind != "missing" for place in self.places):
+        if not empty or len(used) == 0 or any(not place.columns and place.kind != MISSING for place in self.places):
             return []
         return [f"{listed(empty)} {'holds' if len(empty) == 1 else 'hold'} no factor."]
 

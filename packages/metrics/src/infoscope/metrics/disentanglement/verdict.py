@@ -28,7 +28,7 @@ SENTENCES = {  # kind -> as a sentence, as a clause after the factor's name
     TOGETHER: ("{factor} is only in {columns} together", "which {columns} carry only together"),
     THROUGH: ("{factor} has no column of its own", "which has no column of its own"),
     TRACE: ("{factor} has left only a trace ({share})", "of which there is only a trace ({share})"),
-    MISSING: ("{factor} is in no column", "which is in no column"),
+    MISSING: ("{factor} is found in no column", "which is found in no column"),
 }
 MANY = "many columns"  # none of which carries much by itself
 OTHERS = "other columns"
@@ -174,7 +174,7 @@ def _alike(places: Sequence[Place]) -> str:
     """The sentence on factors that are all in places of one kind."""
     first = places[0]
     if first.kind == MISSING:
-        return "No factor is in the columns."
+        return "No factor is found in the columns."
     if first.kind == SPREAD and len({frozenset(place.columns) for place in places}) == 1:
         return f"No factor is in one column: each is spread over {listed(sorted(first.columns), 6) or MANY}."
     start = "Each factor is in more than one column" if first.kind == COPIED else "No factor is in one column"
