@@ -134,6 +134,7 @@ def test_nothing_is_executed(tmp_path):
 def test_a_place_that_cannot_be_written_to_is_refused_before_anything_starts(tmp_path, monkeypatch, place):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(STORAGE, place.format(file=tmp_path / "file"))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with refused(STORAGE, "invalid") as caught:
         require_storage()
     assert len(str(caught.value).splitlines()) == 1
