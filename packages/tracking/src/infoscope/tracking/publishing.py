@@ -49,9 +49,13 @@ def publish(folder: CellFolder, store: Store, parent: str = "") -> str:
         tags[OUTCOME] = ending["outcome"]
         if ending["error"]:
             tags[ERROR] = clipped(ending["error"], ERROR_LENGTH)
-    if new or tags:
+    points = list(_points(new))
+    if points or tags:  # the first time with the parameters: each request costs more than what it brings
+        has_params = any("metrics" in entry for entry in entries[: folder.sent])
+        params = [] if has_params else parameters(folder.header()["cell"])
         run_tags = [RunTag(*tag) for tag in require_tags(tags).items()]
-        store.client.log_batch(run_id, list(_points(new)), tags=run_tags)
+        store.client.log_batch(run_id, points, params, run_tags)
+    if new:
         folder.note_sent(len(entries))
     if ending:
         _send_files(folder, entries, run_id, store)
@@ -60,7 +64,7 @@ def publish(folder: CellFolder, store: Store, parent: str = "") -> str:
 
 
 def _create_run(folder: CellFolder, store: Store, parent: str) -> str:
-    """Opens the run of a cell, with its fields as parameters; returns its id."""
+    """Opens the run of a cell; returns its id."""
     header = folder.header()
     if not header:
         raise ValueError(f"{folder.path} must have a readable cell.json")
@@ -68,10 +72,8 @@ def _create_run(folder: CellFolder, store: Store, parent: str) -> str:
     if parent:
         tags[PARENT] = parent
     made = store.client.create_run(store.experiment_id, start_time=header["began"], tags=tags)
-    run_id = made.info.run_id
-    folder.note_run(run_id)
-    store.client.log_batch(run_id, params=parameters(header["cell"]))
-    return run_id
+    folder.note_run(made.info.run_id)
+    return made.info.run_id
 
 
 def _constants(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -111,7 +113,7 @@ def _send_model(folder: CellFolder, entry: Mapping[str, Any], run_id: str, store
     if owner == folder.key:
         models.log_model(folder.model(name), name, run_id, store)
         return
-    run = store.run_of(owner)
+    run = store.run(CellFolder(folder.path.with_name(owner)).run_id) or store.run_of(owner)
     model = models.newest_model(run, store.client, name) if run else None
     if model is None:
         raise LookupError(f"the model {name} that cell {folder.key} shares with cell {owner} is not logged yet")

@@ -68,6 +68,7 @@ class RecordedReport(Report):
         self._folders, self._checkpoint = folders, checkpoint
         self._send, self._metric, self._after = send, metric, after
         self._keys = {canonical(cell): key for key, cell in cells.items()}
+        self._fields = {key: plain(cell) for key, cell in cells.items()}
         self._keys_by_id = {id(cell): key for key, cell in cells.items()}  # faster than by value
         self._sent_at = time.monotonic()
         self._save_from = time.monotonic() + CHECKPOINT_SECONDS
@@ -81,20 +82,25 @@ class RecordedReport(Report):
             raise InvalidInput(f"the cell must be one of this pack, got {shown(cell)}")
         return self._folders[key]
 
+    def _checked(self, cell: AnyCell, values: Mapping[str, float]) -> tuple[CellFolder, dict[str, float]]:
+        """The folder of a cell, and the checked values of metrics by name."""
+        folder = self._folder(cell)
+        return folder, _checked(self._fields[folder.key], values)
+
     def metrics(self, cell: AnyCell, values: Mapping[str, float], step: int = 0) -> None:
-        checked = _checked(cell, values)
-        self._folder(cell).metrics(checked, metric_step(step))
+        folder, checked = self._checked(cell, values)
+        folder.metrics(checked, metric_step(step))
         self._after()
 
     def curve(self, cell: AnyCell, values: Mapping[str, float], step: int) -> None:
-        checked = _checked(cell, values)
+        folder, checked = self._checked(cell, values)
         points = {metric_name(CURVES + name): value for name, value in checked.items()}
-        self._folder(cell).metrics(points, metric_step(step))
+        folder.metrics(points, metric_step(step))
         self._after()
 
     def constants(self, cell: AnyCell, values: Mapping[str, float]) -> None:
-        checked = _checked(cell, values)
-        self._folder(cell).append({"constants": {name: storable(value) for name, value in checked.items()}})
+        folder, checked = self._checked(cell, values)
+        folder.append({"constants": {name: storable(value) for name, value in checked.items()}})
 
     def table(self, cell: AnyCell, name: str, columns: Mapping[str, np.ndarray]) -> None:
         file = f"{plain_name('the name of a table', name)}.parquet"
@@ -189,13 +195,11 @@ def _require_cell(cell: Any) -> None:
         raise WrongType(f"the cell must be one of pack.cells, got {shown(cell)}")
 
 
-def _checked(cell: AnyCell, values: Mapping[str, float]) -> dict[str, float]:
-    """The values of metrics, by name. Raises InvalidInput for what MLflow would reject."""
-    _require_cell(cell)
+def _checked(fields: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, float]:
+    """The values of metrics of a cell with these fields, by name. Raises InvalidInput for what MLflow would reject."""
     if not isinstance(values, Mapping):
         raise WrongType(f"values must be a dict from names to numbers, got {shown(values)}")
     checked = {}
-    fields = plain(cell)
     for name, value in values.items():
         require_free_name("the name of a metric", metric_name(name), fields)
         for prefix, advice in _ADVICE.items():
