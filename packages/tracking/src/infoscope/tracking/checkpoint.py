@@ -29,15 +29,14 @@ STORAGE = "INFOSCOPE_STORAGE"
 def require_storage() -> None:
     """Raises InvalidInput unless INFOSCOPE_STORAGE, where it is set, is a place that can be written to.
 
-    On a cluster only the address is checked: its machines may have access that the driver's does not have.
+    On a cluster nothing is checked: its machines may have access that the driver's does not have.
     """
     place = os.environ.get(STORAGE)
-    if not place:
+    if not place or os.environ.get("RAY_ADDRESS"):
         return
     try:
         files, root = FileSystem.from_uri(place)
-        if not os.environ.get("RAY_ADDRESS"):
-            files.create_dir(root)
+        files.create_dir(root)
     except (OSError, ValueError) as error:  # pyarrow's errors of an address are ValueErrors
         raise InvalidInput(
             f"{STORAGE} must be a folder or an address, such as s3://bucket/path, that can be written to, got "
