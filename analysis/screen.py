@@ -92,7 +92,7 @@ def main(given: SimpleNamespace) -> None:
         "compared": len(found.table),
     }  # fmt: skip
     conclude(EXPERIMENT, given, page, [result(found, path.name, data.digest)], data, params, metrics(found),
-             {"chosen": ", ".join(found.chosen)} if found.chosen else {})  # fmt: skip
+             {"columns_to_keep": ", ".join(found.chosen)} if found.chosen else {})  # fmt: skip
 
 
 COMMAND = command("screen", main, [

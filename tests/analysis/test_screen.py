@@ -39,7 +39,7 @@ def test_a_table_a_figure_a_page_and_one_run(here, capsys):
         (path,) = (here / "runs" / "tables").glob(f"screen-own-????????{end}")
         assert path.stat().st_size > 100, end
     (run,) = Store.open("screen").search("")
-    assert run.info.status == "FINISHED" and run.data.tags["chosen"] == "dose"
+    assert run.info.status == "FINISHED" and run.data.tags["columns_to_keep"] == "dose"
     assert run.data.metrics["dependent_columns"] == 1 and run.info.run_name == "own.csv: 5 columns -> size"
     (path,) = (here / "runs" / "tables").glob("screen-own-????????.csv")
     figures = pd.read_csv(path, comment="#").set_index("column")

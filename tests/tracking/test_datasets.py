@@ -42,7 +42,7 @@ def test_a_data_set_has_its_size_and_a_distribution_has_none():
     (text, array) = json.loads(json.loads(entry["schema"])["mlflow_tensorspec"]["features"])
     assert array["tensor-spec"] == {"dtype": "float32", "shape": [-1, 3]} and text["name"] == "t"
     law = DataSet("normal", "a law", lambda: {"law": "normal", "bits": (2.0, 4.0)}, endless=True).entry
-    assert "without end" in law["profile"] and law["source_type"] == "law"
+    assert "without end" in law["profile"] and law["source_type"] == "distribution"
 
 
 def test_anything_but_data_sets_is_refused():

@@ -1,7 +1,9 @@
 """A sweep without Ray and MLflow, published later, is in the table as if it had been run here."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +21,10 @@ def test_an_offline_run_is_published_once(own_folder, capsys):
     settings = {"kinds": "plain,fails"}
     for counts in ("2 completed, 2 failed of 4 cells", "0 completed, 2 failed of 4 cells"):  # only what has failed
         assert run_offline(toy_sweep.SWEEP, "smoke", place, settings, "cpu") == 1
-        assert counts in capsys.readouterr().err
+        printed = capsys.readouterr().err
+        assert counts in printed
+        (file, *_) = re.findall("^failed: .*; traceback: (.*)$", printed, re.MULTILINE)
+        assert "Error: " in Path(file).read_text()
     (told,) = sync(folder=place)
     assert told.published == 4 and not told.left
     frame = runs("toy", "smoke")

@@ -65,7 +65,7 @@ class DataSet:
         return {
             "name": clipped(storable_text(self.name), _NAME_LENGTH),
             "digest": whole.hexdigest()[:DIGEST_LENGTH],
-            "source_type": "law" if self.endless else "data",
+            "source_type": "distribution" if self.endless else "data",
             "source": json.dumps({"url": storable_text(self.source)}),
             "schema": json.dumps(schema),
             "profile": clipped(json.dumps(profile, default=str), _PROFILE_LENGTH),

@@ -225,7 +225,7 @@ class _Run:
     def _open_parent(self) -> None:
         summary, client, experiment = self.summary, self.store.client, self.store.experiment_id
         describe(self.store, self.sweep.about.split("\n\n")[0])
-        title = clipped(f"{self.sweep.name} {summary.profile}", NAME_LENGTH)
+        title = clipped(summary.profile, NAME_LENGTH)
         tags = {**self.tags, RUN_NAME: title, CELLS: str(summary.unfinished)}
         self.parent = client.create_run(experiment, tags=tags).info.run_id
         command = shlex.join(["python", *sys.orig_argv[1:]])

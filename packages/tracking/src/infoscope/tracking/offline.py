@@ -53,7 +53,8 @@ def run_offline(
         for key, cell in folders.items():
             if error := cell.ending()["error"]:
                 failed += 1
-                console.print(f"failed: {titles[key]}: {error}", markup=False)
+                line, file = error.splitlines()[-1], cell.files / "traceback.txt"
+                console.print(f"failed: {titles[key]}: {line}; traceback: {file}", markup=False, soft_wrap=True)
     console.print(f"{sweep.name} ({label}): {len(missing) - failed} completed, {failed} failed of {len(cells)} cells")
     console.print(f"to publish them: make sweep-sync ARGS='--records {folder}'", markup=False)
     return FAILED if failed else 0

@@ -21,6 +21,7 @@ from infoscope.tracking import notes
 from infoscope.tracking.cell_folder import milliseconds, storable
 from infoscope.tracking.checks import TAG_LENGTH, clipped, first_line, metric_name, require_free_name, storable_text
 from infoscope.tracking.datasets import inputs
+from infoscope.tracking.environment import code_tags
 from infoscope.tracking.models import newest_model
 from infoscope.tracking.recorded import parents
 from infoscope.tracking.store import Store, connect, describe, reached, refused, tracking_uri, values
@@ -162,12 +163,11 @@ def record_run(
     run_id = ""
     try:
         with reached():
-            run_id = store.client.create_run(
-                store.experiment_id, tags={MLFLOW_RUN_NAME: clipped(storable_text(name), _MAX_LENGTH)}
-            ).info.run_id
+            about = {**code_tags(), MLFLOW_RUN_NAME: clipped(storable_text(name), _MAX_LENGTH)}
+            run_id = store.client.create_run(store.experiment_id, tags=about).info.run_id
             note = notes.add_tables("", tables, _add_files(store.client, run_id, paths))
             given = [Param(key, clipped(storable_text(str(value)), _MAX_LENGTH)) for key, value in params.items()]
-            texts = {MLFLOW_RUN_NOTE: note, "infoscope.experiment": experiment}
+            texts = {MLFLOW_RUN_NOTE: note}
             texts |= {key: clipped(storable_text(text), TAG_LENGTH) for key, text in tags.items()}
             store.client.log_batch(run_id, figures, given, [RunTag(*text) for text in texts.items()])
             store.add_inputs(run_id, inputs([data]))

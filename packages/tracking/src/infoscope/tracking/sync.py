@@ -102,7 +102,7 @@ def open_parent(store: Store, profile: str, cells: int, origin: str, tags: Mappi
     name = store.experiment
     question = question_of(name)
     describe(store, question)
-    title = clipped(f"{name} {profile}, from {origin}", NAME_LENGTH)
+    title = clipped(f"{profile}, from {origin}", NAME_LENGTH)
     about = {**own_tag(), PROFILE: profile, RUN_NAME: title, CELLS: str(cells), **tags}
     parent = store.client.create_run(store.experiment_id, tags=about).info.run_id
     note = notes.loaded_note(question, origin, cells, store.experiment_id, parent)
