@@ -77,7 +77,7 @@ def test_the_report_is_an_artifact_of_the_sweep(browser, ui, recorded):
     parent, _ = recorded
     page = f"{ui}/#/experiments/{parent.info.experiment_id}/runs/{parent.info.run_id}/artifacts/analysis"
     browser.open(f"{page}?workflowType=machine_learning")
-    browser.until_shown("estimator-choice smoke", REPORT)
+    browser.until_shown("estimator-choice", REPORT)
     name = f"[...document.querySelectorAll('div, span, a')].filter(e => e.innerText.trim() === '{REPORT}').pop()"
     browser.value(f"{name}.click()")
     browser.until("document.querySelector('iframe') !== null")
