@@ -97,9 +97,7 @@ def trial(pack: Pack, report: Report) -> None:
 
 def scores(information: FactorInformation) -> dict[str, Estimate]:
     """MIG, the six bounds at their best latents, and I(y_k; z), means over factors; nats."""
-    share = np.zeros_like(information.parts)
-    share[:, -1] = 1 / len(information.factors)
-    found = {"mig": information.mig(normalised=False), "information": information.combination(share)}
+    found = {"mig": information.mig(normalised=False), "information": information.informativeness(normalised=False)}
     return found | information.aggregated(normalised=False)._asdict()
 
 

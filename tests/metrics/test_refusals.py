@@ -19,7 +19,6 @@ from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.attacks import redundancy_attack
 from infoscope.metrics.factor_information.posterior import (
     CategoricalPosterior,
-    FullGaussianPosterior,
     GaussianPosterior,
     ProductPosterior,
 )
@@ -85,6 +84,7 @@ INFORMATION = [
     (partial(from_arrays, Z, np.r_[5, Y[1:]]), "factors", "few"),
     (partial(from_arrays, Z, Y, factor_names=("a", "b")), "factor_names", "length"),
     *((partial(redundancy_attack, GAUSSIAN, bad), "alpha", "range") for bad in (-1, "strong")),
+    (partial(redundancy_attack, redundancy_attack(GAUSSIAN, 1.0), 1.0), "z", "invalid"),
     (partial(redundancy_attack, CategoricalPosterior(np.full((4, 2), 0.5)), 1.0), "z", "invalid"),
     (partial(redundancy_attack, ProductPosterior(GAUSSIAN, NAMED), 1.0), "z", "invalid"),
     (partial(measure, np.zeros(5, int)), "factors", "shape"),
@@ -95,8 +95,6 @@ INFORMATION = [
     (partial(GaussianPosterior, ONE, np.ones((2, 2))), "scale", "shape"),
     (partial(GaussianPosterior, ONE, ONE, ["a"]), "latents", "invalid"),
     (partial(CategoricalPosterior, [[0.5, 0.4]]), "probability", "range"),
-    (partial(FullGaussianPosterior, ONE[:1], [[[1, 0.5], [0, 1]]]), "covariance", "invalid"),
-    (partial(FullGaussianPosterior, ONE[:1], [[[1, 2], [2, 1]]]), "covariance", "range"),
     (partial(ProductPosterior, GAUSSIAN, GaussianPosterior(ONE, ONE)), "parts", "invalid"),
     (partial(ProductPosterior, GAUSSIAN, GAUSSIAN), "latents", "conflict"),
     (partial(information, np.full((4, 2, 5), np.nan)), "alone", "missing"),

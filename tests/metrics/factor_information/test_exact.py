@@ -9,10 +9,10 @@ from infoscope.metrics.factor_information import density_sums, exact
 from infoscope.metrics.factor_information.attacks import redundancy_attack, synergy_attack
 from infoscope.metrics.factor_information.posterior import (
     CategoricalPosterior,
-    FullGaussianPosterior,
     GaussianPosterior,
     ProductPosterior,
 )
+from tests.metrics.factor_information.full_gaussian import FullGaussian
 from tests.refusals import refused
 
 generator = np.random.default_rng
@@ -41,7 +41,7 @@ def categorical(n=N, values=4, seed=0, name="category"):
 
 def full(n=N, dim=3, seed=0):
     root = generator(seed).normal(size=(n, dim, dim + 2)) / 3
-    return FullGaussianPosterior(gaussian(n, dim).mean, root @ root.swapaxes(1, 2))
+    return FullGaussian(gaussian(n, dim).mean, root @ root.swapaxes(1, 2))
 
 
 POSTERIORS = {

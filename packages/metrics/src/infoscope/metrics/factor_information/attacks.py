@@ -16,7 +16,6 @@ from infoscope.errors import InvalidInput, OutOfRange
 from infoscope.estimators.checks import generator_or_default
 from infoscope.metrics.factor_information.posterior import (
     CategoricalPosterior,
-    FullGaussianPosterior,
     GaussianPosterior,
     LogTerms,
     ProductPosterior,
@@ -52,11 +51,8 @@ def attack(kind: type[AttackedGaussian], z: Any, alpha: float, generator: np.ran
         return ProductPosterior(*[attacked if part is gaussian[0] else part for part in z.parts])
     if isinstance(z, GaussianPosterior):
         return kind(z, alpha)
-    if isinstance(z, FullGaussianPosterior | AttackedGaussian):
-        z = z if isinstance(z, FullGaussianPosterior) else z.full()
-        return kind.full_of(z.mean, z.covariance, *checked(alpha, z.mean.shape[1]), added(z.latents))
-    if isinstance(z, CategoricalPosterior):
-        raise InvalidInput("z must have exactly one Gaussian part for an attack, got 0.")
+    if hasattr(z, "log_terms"):
+        raise InvalidInput(f"z must be a posterior with independent Gaussian latents, got {type(z).__name__}.")
     z = matrix("z", z)
     return kind.mixed(z, generator_or_default(generator).standard_normal(z.shape), *checked(alpha, z.shape[1]))
 
@@ -79,11 +75,6 @@ class AttackedGaussian:
         z = self.base.draw(rows, generator)
         return self.mixed(z, generator.standard_normal(z.shape), self.alpha, self.mixing)
 
-    def full(self) -> FullGaussianPosterior:
-        """The same posterior as a FullGaussianPosterior."""
-        covariance = np.einsum("nl,lm->nlm", self.base.scale**2, np.eye(len(self.base.latents)))
-        return self.full_of(self.base.mean, covariance, self.alpha, self.mixing, self.latents)
-
     def log_prior(self, z: Tensor) -> Tensor:
         return self.base.log_prior(z)
 
@@ -91,19 +82,6 @@ class AttackedGaussian:
     def mixed(z: np.ndarray, noise: np.ndarray, alpha: float, mixing: np.ndarray) -> np.ndarray:
         """The attacked latents [m, 2 L] of z and noise [m, L]."""
         raise NotImplementedError
-
-    @classmethod
-    def full_of(
-        cls, mean: np.ndarray, covariance: np.ndarray, alpha: float, mixing: np.ndarray, latents: tuple[str, ...]
-    ) -> FullGaussianPosterior:
-        """The attacked posterior of a Gaussian posterior with mean [n, L] and covariance [n, L, L]."""
-        dim = mean.shape[1]
-        unit = np.eye(2 * dim)
-        linear = cls.mixed(unit[:, :dim], unit[:, dim:], alpha, mixing).T
-        joint = np.zeros((len(mean), 2 * dim, 2 * dim))
-        joint[:, :dim, :dim], joint[:, dim:, dim:] = covariance, np.eye(dim)
-        joint = linear @ joint @ linear.T
-        return FullGaussianPosterior(mean @ linear[:, :dim].T, (joint + joint.swapaxes(1, 2)) / 2, latents)
 
 
 class RedundantGaussian(AttackedGaussian):

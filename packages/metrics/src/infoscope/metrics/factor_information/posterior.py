@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from math import log, pi
 from typing import NamedTuple, Protocol
 
@@ -41,20 +40,7 @@ class Posterior(Protocol):
     def log_prior(self, z: Tensor) -> Tensor: ...
 
 
-class _Gaussian:
-    """The base of Gaussian posteriors."""
-
-    mean: np.ndarray
-
-    @property
-    def n(self) -> int:
-        return len(self.mean)
-
-    def log_prior(self, z: Tensor) -> Tensor:
-        return log_normal(z, 0.0, torch.ones((), dtype=z.dtype, device=z.device))
-
-
-class GaussianPosterior(_Gaussian):
+class GaussianPosterior:
     """Independent Gaussian latents: mean and scale (standard deviation) [n, L].
 
     ValueError: shapes differ, a value is not finite, a scale is not above 0.
@@ -72,6 +58,10 @@ class GaussianPosterior(_Gaussian):
             )
         self.latents = names(latents, self.mean.shape[1])
 
+    @property
+    def n(self) -> int:
+        return len(self.mean)
+
     def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
         """One z for each of `rows` [m]: [m, L]."""
         noise = generator_or_default(generator).standard_normal((len(rows), self.mean.shape[1]))
@@ -81,6 +71,9 @@ class GaussianPosterior(_Gaussian):
         alone = log_normal(z, like(z, self.mean[rows]), like(z, self.scale[rows]))
         joint = alone.sum(-1)
         return LogTerms(alone, joint[..., None] - alone, joint)
+
+    def log_prior(self, z: Tensor) -> Tensor:
+        return log_normal(z, 0.0, torch.ones_like(z))
 
 
 class CategoricalPosterior:
@@ -120,52 +113,6 @@ class CategoricalPosterior:
 
     def log_prior(self, z: Tensor) -> Tensor:
         return torch.full_like(z, -log(self.probability.shape[1]))
-
-
-class FullGaussianPosterior(_Gaussian):
-    """Gaussian latents that depend on one another given x: mean [n, L], covariance [n, L, L].
-
-    ValueError: other shapes, values that are not finite, a covariance that is not symmetric and positive definite.
-    """
-
-    def __init__(self, mean: np.ndarray, covariance: np.ndarray, latents: Sequence[str] | None = None) -> None:
-        self.mean = matrix("mean", mean)
-        (self.covariance,) = finite(covariance=covariance)
-        n, dim = self.mean.shape
-        if self.covariance.shape != (n, dim, dim):
-            raise WrongShape(f"covariance must have shape {(n, dim, dim)}, got {self.covariance.shape}.")
-        if not np.allclose(self.covariance, self.covariance.swapaxes(1, 2), rtol=1e-6, atol=0):
-            raise InvalidInput("covariance must be symmetric for every row.")
-        try:
-            self.factor = np.linalg.cholesky(self.covariance)
-        except np.linalg.LinAlgError:
-            raise OutOfRange("covariance must be positive definite for every row.") from None
-        self.latents = names(latents, dim)
-
-    @cached_property
-    def precision(self) -> np.ndarray:
-        """Inverse covariances [n, L, L]."""
-        return np.linalg.inv(self.covariance)
-
-    @cached_property
-    def log_determinant(self) -> np.ndarray:
-        """Log determinants of the covariances [n], nats."""
-        return 2 * np.log(np.diagonal(self.factor, axis1=1, axis2=2)).sum(axis=1)
-
-    def draw(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> np.ndarray:
-        """One z for each of `rows` [m]: [m, L]."""
-        noise = generator_or_default(generator).standard_normal((len(rows), self.mean.shape[1]))
-        return self.mean[rows] + np.einsum("mij,mj->mi", self.factor[rows], noise)
-
-    def log_terms(self, z: Tensor, rows: np.ndarray | slice) -> LogTerms:
-        mean, precision = like(z, self.mean[rows]), like(z, self.precision[rows])
-        variance = like(z, np.diagonal(self.covariance[rows], axis1=-2, axis2=-1))
-        r = z - mean
-        v = torch.einsum("...ij,...j->...i", precision, r)
-        constant = like(z, self.log_determinant[rows]) + mean.shape[-1] * LOG_2_PI
-        joint = -0.5 * ((r * v).sum(-1) + constant)
-        rest = without(joint, v, torch.diagonal(precision, dim1=-2, dim2=-1))
-        return LogTerms(log_normal(z, mean, variance.sqrt()), rest, joint)
 
 
 class ProductPosterior:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from infoscope.errors import OutOfRange, TooFew, UnknownName, WrongShape
+from infoscope.errors import OutOfRange, TooFew, UnknownName
 from infoscope.estimators.result import NATS, Estimate, Estimates, quantile, root_sum_squares, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.pid import BRANCHES, ROUNDING, TERMS, Bounds, crossing_note, finite, is_low
@@ -87,13 +87,6 @@ class FactorInformation:
     def shares(self) -> tuple[np.ndarray, np.ndarray]:
         """`parts` as shares of H(y_k) [K, 2 L + 1], with their deviations by independent group [g, K, 2 L + 1]."""
         return self._normalised(self.parts, self.deviations)
-
-    def combination(self, weights: np.ndarray) -> Estimate:
-        """A linear combination, weights [K, 2 L + 1] ordered as `parts`; nats, with its standard error."""
-        weights = np.asarray(weights, dtype=np.float64)
-        if weights.shape != self.parts.shape:
-            raise WrongShape(f"weights must have shape {self.parts.shape}, got {weights.shape}.")
-        return self._estimate(np.sum(weights * self.parts), (self.deviations * weights).sum(axis=(1, 2)))
 
     def bounds(self) -> Bounds:
         """The six PID bounds [K, L] of a latent against all others (Tokui & Sato 2021, Eq. 7), nats.
@@ -180,10 +173,12 @@ class FactorInformation:
             gap, deviation = self._normalised(gap, deviation)
         return self._estimate(gap.mean(), deviation.mean(axis=1), normalised)
 
-    def informativeness(self) -> Estimate:
-        """Mean over factors of I(y_k; z) / H(y_k)."""
-        value, deviation = self._normalised(self.joint, self.deviations[:, :, -1])
-        return self._estimate(value.mean(), deviation.mean(axis=1), True)
+    def informativeness(self, normalised: bool = True) -> Estimate:
+        """Mean over factors of I(y_k; z), as a share of H(y_k) if normalised."""
+        value, deviation = self.joint, self.deviations[:, :, -1]
+        if normalised:
+            value, deviation = self._normalised(value, deviation)
+        return self._estimate(value.mean(), deviation.mean(axis=1), normalised)
 
     def sufficiency(self) -> Estimate:
         """Mean over factors of the largest I(y_k; z_l) / H(y_k), 1 where I(y_k; rest | z_l) = 0 (Almudévar & Ortega
@@ -348,8 +343,5 @@ def clark_maximum(
 
 
 def added(latents: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of attacked and added latents, distinct also after several attacks."""
-    mark = " added"
-    while any(f"{name}{mark}" in latents for name in latents):
-        mark += " again"
-    return (*latents, *[f"{name}{mark}" for name in latents])
+    """Names of attacked and added latents."""
+    return (*latents, *[f"{name} added" for name in latents])

@@ -80,7 +80,8 @@ def sampled(
     import torch  # takes seconds; the closed forms do not need it
 
     from infoscope.metrics.factor_information.attacks import RedundantGaussian, SynergisticGaussian, checked
-    from infoscope.metrics.factor_information.posterior import FullGaussianPosterior
+    from infoscope.metrics.factor_information.density_sums import concatenated
+    from infoscope.metrics.factor_information.posterior import GaussianPosterior
 
     _require(attack, factors, noise)
     generator, draws = generator_or_default(generator), require_int("draws", draws, 2)
@@ -88,25 +89,21 @@ def sampled(
     z = y + noise * generator.standard_normal(y.shape)
     kind = {"redundancy": RedundantGaussian, "synergy": SynergisticGaussian}.get(attack)
     alpha, mixing = checked(alpha, factors)
+    noises = generator.standard_normal(z.shape)
 
-    def mapped(means: np.ndarray, noises: np.ndarray) -> np.ndarray:
-        return means if kind is None else kind.mixed(means, noises, alpha, mixing)
+    def log_densities(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """Of the draws [n, 2 L + 1], z being normal with mean [n, K] and variance [K] before the attack."""
+        posterior = GaussianPosterior(mean, np.sqrt(np.broadcast_to(variance, mean.shape)))
+        drawn = z
+        if kind is not None:
+            posterior, drawn = kind(posterior, alpha), kind.mixed(z, noises, alpha, mixing)
+        return concatenated(posterior.log_terms(torch.as_tensor(drawn), slice(None))).numpy()
 
-    def log_densities(covariance: np.ndarray, centre: np.ndarray) -> np.ndarray:
-        mean, covariance, latents = np.zeros((1, factors)), covariance[None], tuple(f"z{i}" for i in range(factors))
-        density = (
-            FullGaussianPosterior(mean, covariance, latents)
-            if kind is None
-            else kind.full_of(mean, covariance, alpha, mixing, added(latents))
-        )
-        terms = density.log_terms(torch.as_tensor(attacked - mapped(centre, 0 * centre)), np.array([0]))
-        return torch.cat([terms.alone, terms.rest, terms.joint[:, None]], 1).numpy()
-
-    attacked = mapped(z, generator.standard_normal(z.shape))
-    covariance = (1 + noise**2) * np.eye(factors)
-    marginal = log_densities(covariance, 0 * y)
-    one = np.eye(factors)
-    pointwise = [log_densities(covariance - np.diag(one[k]), y * one[k]) - marginal for k in range(factors)]
+    variance = np.full(factors, 1 + noise**2)
+    marginal = log_densities(np.zeros_like(y), variance)
+    pointwise = []
+    for one in np.eye(factors):
+        pointwise.append(log_densities(y * one, variance - one) - marginal)
     return FactorInformation.from_pointwise(
         tuple(f"y{k}" for k in range(factors)),
         latent_names(attack, factors),

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from infoscope.errors import MissingValues, WrongShape
+from infoscope.errors import MissingValues
 from infoscope.estimators.result import BITS, NATS, Estimate
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.report import row
-from infoscope.notebook import UNITS, as_html, axes, intervals
+from infoscope.notebook import as_html, axes, intervals
 from infoscope.notes import Note
 
 TERMS = ("unique", "redundant", "synergistic")
@@ -41,43 +41,17 @@ class Bounds(NamedTuple):
         return np.max([low - high for low, high in zip(values[::2], values[1::2])], axis=0)
 
     @property
-    def crossed(self) -> np.ndarray:
-        """Where a lower bound exceeds its upper one by more than rounding."""
-        return self.excess > ROUNDING
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """Where bounds cross, and by how much."""
-        count = int(self.crossed.sum())
-        if not count:
+        excess = self.excess
+        crossed = int((excess > ROUNDING).sum())
+        if not crossed:
             return ()
-        where = "" if self.crossed.ndim == 0 else f" in {count} of {self.crossed.size} places"
-        return (f"Lower bounds are above their upper ones{where}, by up to {float(self.excess.max()):.3g}: {APART}.",)
+        where = f" in {crossed} of {excess.size} places" if excess.ndim else ""
+        return (f"Lower bounds are above their upper ones{where}, by up to {float(excess.max()):.3g}: {APART}.",)
 
     def __str__(self) -> str:
         return "\n".join([repr(self), *self.notes])
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """A row for each term: its lower and upper bound."""
-        return pd.DataFrame({"term": TERMS, "lower bound": self[::2], "upper bound": self[1::2]})
-
-    def _repr_html_(self) -> str:
-        if self.excess.ndim:
-            return as_html([f"Bounds in {self.excess.shape} places", *self.notes, *map(repr, self)])
-        return as_html(["Bounds of the three terms of every nonnegative decomposition", *self.notes], self.table)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draws each term from its lower to its upper bound; returns the axes. InfoscopeError: bounds of arrays."""
-        if self.excess.ndim:
-            raise WrongShape(f"bounds must be numbers to be drawn, got arrays of shape {self.excess.shape}.")
-        ax = axes(ax, (6.4, 2.0))
-        for place, (low, high) in enumerate(zip(self[::2], self[1::2])):
-            ax.plot([low, high], [place, place], "|-", color="C0", markersize=12)
-        unit = UNITS.get(getattr(self[0], "unit", ""), "information, in the unit of the input")
-        ax.set(xlabel=f"{unit}, lower to upper bound", yticks=range(len(TERMS)), yticklabels=TERMS,
-               ylim=(len(TERMS) - 0.5, -0.5))  # fmt: skip
-        return ax
 
 
 # Each bound is the larger (low) or the smaller (high) of two linear terms in a, b and t = I(target; a), I(target; b),
