@@ -27,7 +27,6 @@ TABLES = {
     "screening": "analysis.sample_estimators.screening",
     "simulations": "analysis.sample_estimators.simulations",
     "dataset-difficulty": "analysis.usable_information.dataset_difficulty",
-    "label-errors": "analysis.usable_information.label_errors",
     "structure-learning": "analysis.usable_information.structure_learning",
     "usable-leakage": "analysis.usable_information.usable_leakage",
 }

@@ -40,7 +40,7 @@ from analysis.mi_benchmark import (
 )
 from analysis.partition import domain_partition, partition, tune_domain
 from analysis.sample_estimators import independence, known_laws, reading, screening, simulations
-from analysis.usable_information import dataset_difficulty, label_errors, structure_learning, usable_leakage
+from analysis.usable_information import dataset_difficulty, structure_learning, usable_leakage
 from infoscope.command_line import BAD_INPUT, FAILED, command, profile_option
 from infoscope.tracking import attach, parents, runs
 from infoscope.tracking.home import made_home
@@ -53,7 +53,7 @@ ORDER = (  # the papers', one after the other, then our own
     layer_dependency, embedding_networks, precision, tune_critic,
     toy_model, vae_zoo, entanglement_attacks, tune_vae,
     domain_partition, partition, tune_domain,
-    dataset_difficulty, label_errors, structure_learning, usable_leakage,
+    dataset_difficulty, structure_learning, usable_leakage,
     known_laws, simulations, reading, independence, screening,
 )  # fmt: skip
 FOLDER = Path("runs")

@@ -25,7 +25,6 @@ SWEEPS = {
     "screening": "sweeps.sample_estimators.screening",
     "simulations": "sweeps.sample_estimators.simulations",
     "dataset-difficulty": "sweeps.usable_information.dataset_difficulty",
-    "label-errors": "sweeps.usable_information.label_errors",
     "structure-learning": "sweeps.usable_information.structure_learning",
     "entanglement-attacks": "sweeps.disentanglement.entanglement_attacks",
     "usable-leakage": "sweeps.usable_information.usable_leakage",

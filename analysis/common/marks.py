@@ -37,7 +37,6 @@ NAMES: dict[str, tuple[Any, ...]] = {
     "model": ("nvae", "diva", "dann", "augmented-dann", "irm", "erm"),
     "score": ("beta_vae", "factor_vae", "mig", "unibound", "informativeness", "sap"),
     "label": ("entailment", "neutral", "contradiction", "acceptable", "unacceptable", "positive", "negative"),
-    "detector": ("pvi", "self_confidence", "margin", "confident_joint", "aum", "confidence", "forgetting", "el2n"),
     "data": ("snli", "mnli", "cola", "sst2", "imdb", "imdb-bert", "imdb-roberta", "generated-nli",
              "generated-reviews", "mnli-dev", "digits", "mnist"),
     "method": ("v-information", "knn", "as-numbers", "partitioning", "kernel-density"),

@@ -1,4 +1,4 @@
-"""The runs of dataset-difficulty and label-errors, their tables of items, and means over seeds and items."""
+"""The runs of dataset-difficulty, their tables of items, and means over seeds and items."""
 
 import math
 from collections.abc import Sequence
@@ -16,8 +16,7 @@ from infoscope.estimators.result import clustered_error
 CELL = ["study", "data", "transformation", "family", "estimator", "seed"]
 NAMES = {"snli": "SNLI", "mnli": "MultiNLI", "mnli-dev": "MultiNLI (matched dev only)", "cola": "CoLA", "sst2": "SST-2",
          "imdb": "IMDB", "imdb-bert": "IMDB (BERT vectors)", "imdb-roberta": "IMDB (RoBERTa vectors)",
-         "generated-nli": "generated pairs", "generated-reviews": "generated reviews", "digits": "digits",
-         "mnist": "MNIST"}  # fmt: skip
+         "generated-nli": "generated pairs", "generated-reviews": "generated reviews"}  # fmt: skip
 INPUTS = {
     "std": "all",
     "shuffled": "shuffled",

@@ -1,4 +1,4 @@
-"""Data sets and predictive families of the sweeps dataset-difficulty and label-errors."""
+"""Data sets and predictive families of the sweep dataset-difficulty."""
 
 from __future__ import annotations
 
@@ -80,12 +80,9 @@ TEXTS = {
 }
 EMBEDDINGS = {f"imdb-{encoder}": Source(lambda e=encoder: data.imdb_embeddings(e)) for encoder in ("bert", "roberta")}
 SOURCES = TEXTS | EMBEDDINGS
-IMAGES = {"digits": Source(lambda: data.digits()), "mnist": Source(lambda: data.mnist("train"))}
 AUTO = {  # by setting: with INFOSCOPE_DATA, and without
     "data": (("snli", "mnli-dev", "cola"), ("generated-nli", "generated-reviews")),
     "embeddings": (("imdb-bert",), ()),
-    "label_errors": (("sst2", "cola", "snli", "imdb", "imdb-bert", "digits", "mnist"),
-                     ("generated-reviews", "generated-nli", "digits")),
     "curves": (("snli", "cola"), ("generated-nli",)),
 }  # fmt: skip
 
@@ -113,8 +110,8 @@ def known_information(cell: DifficultyCell) -> float | None:
 
 @functools.lru_cache(maxsize=4)
 def loaded(name: str, part: str) -> Any:
-    """The labelled texts, or the pool of vectors or images, of a data set's part ("train", "test")."""
-    return getattr((IMAGES | SOURCES)[name], part)()
+    """The labelled texts, or the pool of vectors, of a data set's part ("train", "test")."""
+    return getattr(SOURCES[name], part)()
 
 
 def data_sets(cell: DifficultyCell) -> tuple[DataSet, ...]:
@@ -200,14 +197,13 @@ def task_of(cell: DifficultyCell) -> Task:
 
 
 def part_of(items: Any, count: int, seed: int) -> Task:
-    """At most `count` items of labelled texts or of a pool of vectors or images, in their order; 0: all."""
+    """At most `count` items of labelled texts or of a pool of vectors, in their order; 0: all."""
     places = np.arange(len(items.labels))
     if 0 < count < len(places):
         places = np.sort(draws(seed, "items").choice(places, count, replace=False))
     if isinstance(items, data.LabelledTexts):
         part = items.take(places)
         return Task(list(part.texts), np.array(part.label_names), part.groups, np.array(part.ids, dtype=str))
-    pool = items.images.flatten(1) / 255.0 if isinstance(items, data.ImagePool) else items.vectors
-    vectors = pool[places].numpy().astype(np.float64)
+    vectors = items.vectors[places].numpy().astype(np.float64)
     groups = pd.factorize(np.array([row.tobytes() for row in vectors], dtype=object))[0]  # some reviews occur twice
     return Task(vectors, items.labels[places].numpy(), groups, places.astype(str))

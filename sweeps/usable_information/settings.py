@@ -3,5 +3,3 @@
 SIMULATED = "simulated"  # case of structure-learning with simulated networks instead of a table
 NOTHING = "nothing"  # setting of usable-leakage for a plain autoencoder that hides nothing
 FREQUENT = 6  # smallest number of occurrences of a token that dataset-difficulty reports
-NOT_FLIPPED = "none"  # noise of label-errors without flipped labels
-HARDEST = 10  # items with the lowest PVI that label-errors shows

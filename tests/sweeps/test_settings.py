@@ -96,8 +96,6 @@ CONFLICTING = [  # sweep, settings that a sweep of theirs alone forbids, argumen
     ("information_sources", "numbers=2 domains=images", "sweep information-sources", "few"),
     ("known_laws", "laws=gaussian-3", "laws", "name"),
     ("known_laws", "sizes=10", "n", "range"),
-    ("label_errors", "data=snli2", "label_errors", "name"),
-    ("label_errors", "rates=1.5", "rates", "range"),
     ("layer_dependency", "encoders=vae", "encoder", "name"),
     ("structure_learning", "sets=1", "sets", "range"),
     ("toy_model", "factors=1", "factors", "range"),
