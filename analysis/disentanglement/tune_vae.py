@@ -1,25 +1,13 @@
 """Which weight and learning rate disentangle best? The trials of a search, those that were stopped early included."""
 
-import functools
 from collections.abc import Sequence
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 
-from analysis.common.runs import (
-    COMPLETE,
-    FRACTION,
-    SHOWN,
-    STOPPED,
-    best_of,
-    ranked,
-    scatter,
-    steps_done,
-    trials_of,
-    versions,
-)
-from analysis.common.tables import ERROR, Analysis, Result, plus_minus_column, text_of
+from analysis.common.runs import versions
+from analysis.common.search import COMPLETE, best_trials, ranked, trials_of
+from analysis.common.tables import Analysis, Result
 from analysis.disentanglement._scores import SCORES
 from infoscope.estimators.units import NATS_PER_BIT
 from sweeps.disentanglement.settings import CRITERION, DATA_FIELDS, WEIGHTS
@@ -37,55 +25,36 @@ LABELS = {
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """The best trials, in their order."""
     newest = runs.loc[runs["start"].idxmax()]
-    errors = [score + ERROR for score in MEASURED]
-    wanted = [JUDGED, *MEASURED, *errors, "diverged", "train/reconstruction", "weight"]
-    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME, wanted)
-    by = newest["criterion"] if newest["criterion"] in MEASURED else JUDGED
-    columns = ["rank", "model", "weight", "learning_rate", "steps", FRACTION, "outcome", "diverged", JUDGED, *MEASURED]
-    figures = ranked(trials, by, JUDGED)[[*columns, *errors, "train/reconstruction"]]
-    figures["train/reconstruction"] /= NATS_PER_BIT
-    if newest["criterion"] == "elbo":
-        figures[JUDGED] /= NATS_PER_BIT
-    searched = [name for name in ("weight", "learning_rate") if figures[name].nunique() > 1] or ["learning_rate"]
-    titles = {name: name.replace("_", " ") for name in searched}
-    top = figures.head(SHOWN)
-    stopped = (top["outcome"] == STOPPED).to_numpy()
-    columns = {
-        "weight": ("weight", "{:.3g}"),
-        "learning_rate": ("learning_rate", "{:.2g}"),
-        "steps": steps_done(top),
-        "judged": (JUDGED, "{:.3f}"),
-        **{SCORES[score]: np.where(stopped, "stopped", plus_minus_column(top, score)) for score in MEASURED},
-        "reconstruction (bits)": ("train/reconstruction", "{:.1f}"),
-    }
-    text = text_of(top, ["rank", "model"], columns)
-    draw = functools.partial(scatter, figures, titles, JUDGED, f"{newest['criterion']} at the last judgement")
-    return [Result("best", figures, text, caption(figures, newest, trials, by), draw, title="The best trials")]
-
-
-def caption(figures: pd.DataFrame, newest: pd.Series, trials: pd.DataFrame, by: str) -> list[str]:
-    """What was searched and how, and what to use."""
+    criterion = newest["criterion"]
+    trials = trials_of(ANALYSIS.experiment, arguments.profile, newest, SAME)
+    if criterion == "elbo":
+        trials[JUDGED] /= NATS_PER_BIT
+    by = criterion if criterion in MEASURED else JUDGED
+    trials = ranked(trials, by, JUDGED)
+    names = [name for name in ("weight", "learning_rate") if name in trials]
+    searched = [name for name in names if trials[name].nunique() > 1] or ["learning_rate"]
+    settings = {name: name.replace("_", " ") for name in searched}
+    measured = {name: SCORES[name] for name in MEASURED}
     data = ", ".join(sorted({tags.get("infoscope.data", newest["data"]) for tags in trials["tags"]}))
-    lines = [
-        f"{best_of(figures)}, by {LABELS[newest['criterion']]}. Judged: the criterion at the last "
-        "judgement, while training. The rest: at the end, by other draws; ± is the error of that measurement."
-    ]
-    ended = figures[(figures["outcome"] == COMPLETE) & figures[by].notna()]
-    if len(ended):
-        best = ended.iloc[0]
-        weight = f"{WEIGHTS[best['model']]} {best['weight']:.3g} and " if best["model"] in WEIGHTS else ""
-        lines.insert(
-            0,
-            f"Use {weight}a learning rate of {best['learning_rate']:.2g} for {best['model']} on these data. It is the "
-            "best of many single trainings, and in part lucky: train it again with other seeds (sweep vae-zoo).",
-        )
-    if (figures["diverged"] == 1).any():
-        lines.append(f"{int((figures['diverged'] == 1).sum())} trials diverged.")
-    lines.append(
+    notes = [
+        f"Judged, while training, by {LABELS[criterion]}. The scores are of the end, by other draws; ± is the error of "
+        "that measurement.",
         f"Profile {newest['profile']}: {data}; up to {newest['steps']:,} steps; judged by {newest['judging_draws']:,} "
-        f"draws, measured by {newest['draws']:,}; seed {newest['seed']}; code {versions(trials)}."
-    )
-    return lines
+        f"draws, measured by {newest['draws']:,}; seed {newest['seed']}; code {versions(trials)}.",
+    ]
+    return [best_trials(trials, settings, JUDGED, measured, advice(trials, by), notes)]
+
+
+def advice(trials: pd.DataFrame, by: str) -> str:
+    """The weight and the learning rate to use, in a sentence."""
+    complete = trials[(trials["outcome"] == COMPLETE) & trials[by].notna()]
+    if complete.empty:
+        return "No trial has a finite score at its end: nothing can be recommended."
+    best = complete.iloc[0]
+    weight = ""
+    if best["model"] in WEIGHTS:
+        weight = f"{WEIGHTS[best['model']]} {best['weight']:.3g} and "
+    return f"Use {weight}a learning rate of {best['learning_rate']:.2g} for {best['model']} on these data."
 
 
 ANALYSIS = Analysis("tune-vae", analyse)

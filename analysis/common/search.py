@@ -1,0 +1,102 @@
+"""The table of a search: its trials in their order, those that were stopped early included."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.common.marks import BLUE, NAMES, ORANGE, in_order, panel_by_panel
+from analysis.common.tables import ERROR, Result, plus_minus_column, text_of
+from infoscope import tracking
+
+FRACTION = "progress/fraction"  # when a search decided last
+COMPLETE, STOPPED = "complete", "stopped"  # outcomes of a trial
+SHOWN = 10
+
+
+def trials_of(experiment: str, profile: str, newest: pd.Series, same: Sequence[str]) -> pd.DataFrame:
+    """The trials of a run's search, those stopped early included. same: fields equal in all of them."""
+    trials = tracking.runs(experiment, profile, finished=False)
+    alike = (trials[[*same]].astype(object).map(str) == [str(newest[name]) for name in same]).all(axis="columns")
+    return trials[alike & trials["outcome"].isin([COMPLETE, STOPPED])].reset_index(drop=True)
+
+
+def ranked(trials: pd.DataFrame, *by: str, ascending: bool = False) -> pd.DataFrame:
+    """The trials with their `rank` by these columns, those that were stopped early after the others."""
+    trials = trials.assign(stopped=trials["outcome"] == STOPPED)
+    trials = trials.sort_values(["stopped", *by], ascending=[True, *[ascending] * len(by)], kind="stable")
+    return trials.assign(rank=range(1, len(trials) + 1))
+
+
+def best_trials(
+    trials: pd.DataFrame,
+    settings: Mapping[str, str],
+    judged: str,
+    measured: Mapping[str, str],
+    finding: str,
+    notes: Sequence[str],
+    yscale: str = "linear",
+) -> Result:
+    """The table of the best trials, and a figure of all by each setting.
+
+    trials    ranked; `NAME_error` has the standard error of a measured column
+    settings  columns that were searched -> titles
+    judged    the column that the search decided by
+    measured  columns of the end of a trial -> titles
+    finding   what to use, in a sentence
+    """
+    numbers = [name + end for name in measured for end in ("", ERROR)]
+    columns = ["rank", *settings, "steps", FRACTION, "outcome", judged, *numbers]
+    figures = trials.reindex(columns=list(dict.fromkeys(columns)))
+    top = figures.head(SHOWN)
+    cells = {title: top[name].map(_setting_text) for name, title in settings.items()}
+    cells |= {"steps": _steps_done(top), "judged": (judged, "{:.3f}")}
+    is_stopped = top["outcome"] == STOPPED
+    for name, title in measured.items():
+        values = pd.Series(plus_minus_column(top, name), top.index)
+        cells[title] = values.mask(is_stopped, STOPPED)
+    ends = trials["outcome"].value_counts()
+    shown = (
+        f"The best {len(top)} of {len(trials)} trials ({ends.get(COMPLETE, 0)} to their end, {ends.get(STOPPED, 0)} "
+        "stopped early), each of one training. The best of many noisy trials is partly lucky: repeat it with other "
+        "seeds."
+    )
+    draw = None
+    if settings:
+        draw = functools.partial(_scatter, trials, settings, judged, yscale)
+    text = text_of(top, ["rank"], cells)
+    return Result("best", figures, text, [finding, shown, *notes], draw, title="The best trials")
+
+
+def _setting_text(value: object) -> str:
+    """A value of a setting, numbers with three digits."""
+    return value if isinstance(value, str) else f"{value:.3g}"
+
+
+def _steps_done(trials: pd.DataFrame) -> list[str]:
+    """The steps that every trial has done."""
+    done = (trials[FRACTION].fillna(1.0) * trials["steps"]).round().astype(int)
+    return [f"{count} (stopped)" if how == STOPPED else str(count) for count, how in zip(done, trials["outcome"])]
+
+
+def _scatter(trials: pd.DataFrame, settings: Mapping[str, str], judged: str, yscale: str, *paths: Path) -> None:
+    """The search criterion by each setting: complete (filled) or stopped early (open). Numbers but the depth are on
+    logarithmic axes.
+    """
+    ended = trials["outcome"] == COMPLETE
+    each = max(3, 4 / len(settings)), 3.4
+    ylabel = "criterion at the last judgement"
+    for axis, (column, name) in panel_by_panel(paths, settings.items(), each, ylabel=ylabel, dpi=120, sharey=True):
+        names = in_order(column, trials[column]) if column in NAMES else []
+        places = trials[column].map(names.index) if names else trials[column].astype(float)
+        for rows, colour, fill in ((ended, BLUE, "full"), (~ended, ORANGE, "none")):
+            label = "to the end" if fill == "full" else "stopped early"
+            axis.plot(places[rows], trials.loc[rows, judged], "o", color=colour, fillstyle=fill, label=label)
+        axis.set(xlabel=name, yscale=yscale, xscale="linear" if names or column == "depth" else "log")
+        axis.tick_params(axis="x", labelsize="x-small")
+        if names:
+            axis.set_xticks(range(len(names)), labels=names, rotation=60)
+        elif all(place.is_integer() for place in places):
+            ticks = sorted(set(places))
+            axis.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
