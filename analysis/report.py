@@ -1,20 +1,18 @@
 """The report: one page with every analysis that has runs under a profile, and all claims with their verdicts.
 
 Where figures differ from the published ones by more than sampling error, the page shows by how much and why. Pictures
-are embedded, and text from the store is escaped. Sections and rows link to their runs in the MLflow UI.
+are embedded, and text from the store is escaped. Sections link to their runs in the MLflow UI.
 """
 
 import contextlib
-import json
 import math
-import re
 import shlex
 import sys
 import tempfile
-import urllib.parse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -23,24 +21,9 @@ import pandas as pd
 from mlflow.exceptions import MlflowException
 from scipy.special import stdtrit
 
+from analysis import TABLES
 from analysis.common.tables import ERROR, PAPERS, Claim, Picture, Result, base64_of, file_name, plus_minus
 from analysis.common.tables import render as render_page
-from analysis.disentanglement import entanglement_attacks, toy_model, tune_vae, vae_zoo
-from analysis.mi_benchmark import (
-    critic_architecture,
-    critic_capacity,
-    embedding_networks,
-    estimator_choice,
-    information_sources,
-    layer_dependency,
-    nuisance,
-    precision,
-    representation_dimension,
-    tune_critic,
-)
-from analysis.partition import domain_partition, partition, tune_domain
-from analysis.sample_estimators import independence, known_laws, reading, screening, simulations
-from analysis.usable_information import dataset_difficulty, structure_learning, usable_leakage
 from infoscope.command_line import BAD_INPUT, FAILED, command, profile_option
 from infoscope.tracking import attach, parents, runs
 from infoscope.tracking.home import made_home
@@ -48,18 +31,10 @@ from infoscope.tracking.notes import run_page
 from infoscope.tracking.store import labels
 from infoscope.tracking.ui import address
 
-ORDER = (  # the papers', one after the other, then our own
-    critic_architecture, critic_capacity, estimator_choice, information_sources, representation_dimension, nuisance,
-    layer_dependency, embedding_networks, precision, tune_critic,
-    toy_model, vae_zoo, entanglement_attacks, tune_vae,
-    domain_partition, partition, tune_domain,
-    dataset_difficulty, structure_learning, usable_leakage,
-    known_laws, simulations, reading, independence, screening,
-)  # fmt: skip
+ORDER = [import_module(place) for place in TABLES.values()]
 FOLDER = Path("runs")
 LARGE = 0.25  # of the paper's figure: larger differences are listed
 LISTED = 12  # differences that are listed one by one
-LINKED = 30  # runs that are compared at most
 NEVER = "no runs of "  # begins what the record says of an experiment that was never run
 MARKS = {"confirmed": "✓", "contradicted": "✗", "undecided": "?"}
 
@@ -95,7 +70,7 @@ def section(module: ModuleType, profile: str) -> Section:
     try:
         results = analysis.analyse(found, analysis.arguments(["--profile", profile]))
         page = sweep_page(analysis.experiment, profile)
-        pictures = [picture(result, found, page) for result in results]
+        pictures = [picture(result) for result in results]
     except BROKEN as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return Section(analysis.experiment, title, problem=f"the analysis failed: {kind}{error}", failed=True)
@@ -137,38 +112,14 @@ def sweep_page(experiment: str, profile: str) -> str:
     return f"{address()}/{run_page(newest.info.experiment_id, newest.info.run_id)}" if newest else ""
 
 
-def row_pages(result: Result, found: pd.DataFrame, page: str) -> list[str]:
-    """By row the address of its runs; empty where their number differs from the row's."""
-    figures = result.figures
-    if not page or len(figures) != len(result.text) or "runs" not in figures:
-        return []
-    keys = [name for name in figures.columns[: figures.columns.get_loc("runs")] if name in found]
-    pages = []
-    for (_, row), shown in zip(figures.iterrows(), result.text.astype(str).values):
-        same = np.logical_and.reduce([[one == row[name] for one in found[name]] for name in keys], initial=True)
-        chosen = found["run_id"][same] if keys else found["run_id"][:0]
-        told = all(row[name] in shown for name in keys if isinstance(row[name], str))
-        pages.append(runs_page(page, list(chosen)) if told and 0 < len(chosen) == row["runs"] <= LINKED else "")
-    return pages
-
-
-def runs_page(page: str, run_ids: Sequence[str]) -> str:
-    """The address of a run, or of several beside one another, given the page of another run of the experiment."""
-    server, experiment = re.fullmatch(r"(.*)/#/experiments/(\w+)/runs/\w+(?:\?.*)?", page).groups()
-    if len(run_ids) == 1:
-        return f"{server}/{run_page(experiment, run_ids[0])}"
-    listed = (urllib.parse.quote(json.dumps(names)) for names in (run_ids, [experiment]))
-    return "{}/#/compare-runs?runs={}&experiments={}".format(server, *listed)
-
-
-def picture(result: Result, found: pd.DataFrame, page: str = "") -> Picture:
+def picture(result: Result) -> Picture:
     """A result with its figure drawn."""
     image = ""
     if result.draw is not None:
         with tempfile.TemporaryDirectory() as folder:
             result.draw(Path(folder) / "figure.png")
             image = base64_of(Path(folder) / "figure.png")
-    return Picture(result, image, differences(result), row_pages(result, found, page))
+    return Picture(result, image, differences(result))
 
 
 def compared(figures: pd.DataFrame) -> pd.DataFrame:

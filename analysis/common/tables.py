@@ -139,12 +139,6 @@ class Picture:
     result: Result
     image: str = ""
     differences: Sequence[str] = ()  # from published figures
-    pages: Sequence[str] = ()  # addresses of the runs of each row, or empty
-
-    @property
-    def linked(self) -> int:
-        """The column that holds the links."""
-        return next((place for place, (title, _) in enumerate(self.result.header) if title == "runs"), 0)
 
 
 @dataclass(frozen=True)

@@ -5,5 +5,5 @@ _captions   sentences of captions
 _claims     verdicts on the paper's sentences
 _terms      columns with their titles, limits of claims
 
-A table is a module that declares `ANALYSIS`, with its place in `analysis.report`.
+A table is a module that declares `ANALYSIS`, with its line in `analysis.TABLES`.
 """

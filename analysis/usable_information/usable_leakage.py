@@ -19,11 +19,9 @@ from infoscope import tracking
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import replicated
 from infoscope.notebook import heat
-from infoscope.tracking.store import Store, connect, tracking_uri
 from sweeps.usable_information.settings import NOTHING
 
 FEATURES = "features"
-MODELS_OF = "domain-partition"  # the sweep that logged the models whose blocks are read
 ORDER = (NOTHING, "linear", "softplus-50", "relu-50", "relu-50x50")  # of what was hidden from; models come by name
 LINEAR, OF_CLASS = "logistic", "z_y"  # the simplest reader, and the block that should carry nothing about the domain
 READER = {"linear": "logistic"}  # the family that looks as a network does from which is hidden, where the names differ
@@ -54,8 +52,6 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     results = []
     for study, own in kept.groupby("study", sort=False):
         rows = leakage(own)
-        if study == "blocks":
-            show_at_models(rows)
         for label, of_label in rows.groupby("label", sort=False):
             results.append(matrix(study, label, of_label, words))
     return results
@@ -68,8 +64,7 @@ def leakage(runs: pd.DataFrame) -> pd.DataFrame:
         table = tracking.table(run["run_id"], "leakage").assign(seed=run["seed"])
         if run["study"] == "blocks":
             drawn = "" if run["representation"] == "mean" else f" ({run['representation']})"
-            of = {name: run[name] for name in ("run_id", "source", "representation")}
-            table = table.assign(of=run["model"] + drawn, row=table["block"], **of)
+            table = table.assign(of=run["model"] + drawn, row=table["block"])
         else:
             costs = {"reconstruction": run["reconstruction_mse"], "adversary_log_loss": run["adversary_log_loss_nats"]}
             table = table.assign(of=run["against"], row=FEATURES, **costs)
@@ -78,20 +73,6 @@ def leakage(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True).sort_values(
         "of", key=lambda names: names.map(lambda name: (places.get(name, 0), name)), kind="stable"
     )
-
-
-def show_at_models(rows: pd.DataFrame) -> None:
-    """Adds figures to logged models as metrics leakage/[draw/]LABEL/BLOCK/FAMILY_bits with standard errors."""
-    client = connect(tracking_uri())
-    for (run_id, source, representation), own in rows.groupby(["run_id", "source", "representation"]):
-        run, read = Store.open(MODELS_OF).run_of(source), client.get_run(run_id).inputs.dataset_inputs
-        if run is None or not read:
-            continue
-        place = "leakage" if representation == "mean" else f"leakage/{representation}"
-        stems = own["label"] + "/" + own["block"] + "/" + own["family"]
-        figures = {f"{place}/{stem}_bits": value for stem, value in zip(stems, own["value_bits"])}
-        figures |= {f"{place}/{stem}_bits_error": value for stem, value in zip(stems, own["standard_error_bits"])}
-        tracking.log_results(run.info.run_id, figures, (), place, read[0])
 
 
 def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> Result:

@@ -3,7 +3,6 @@
 import base64
 import math
 import re
-import urllib.parse
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ import pandas as pd
 import pytest
 
 from analysis import report
-from analysis.common.tables import Analysis, Result
+from analysis.common.tables import Analysis
 from analysis.mi_benchmark import estimator_choice, nuisance, representation_dimension
 from infoscope.command_line import run_command
 from tests.analysis.mi_benchmark.grids import crossed
@@ -99,30 +98,12 @@ def invocation(monkeypatch):
     monkeypatch.setattr(report, "parents", lambda experiment, profile=None: [SimpleNamespace(info=info)])
 
 
-def test_sections_and_rows_link_to_their_runs(store, invocation, capsys, monkeypatch):
-    """A row to the runs of its seeds, all and no other; at the server where there is one, without a password."""
+def test_sections_link_to_their_runs(store, invocation, capsys, monkeypatch):
+    """At the server where there is one, without a password."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://name:hidden-one@host.example/")
     text, _ = written(capsys)
     address = "https://host.example/#"
     assert text.count(f'<a href="{address}/experiments/7/runs/all?') == 2 and "hidden-one" not in text
-    groups = store[0]["estimator-choice"].groupby(["domain", "bound"])["run_id"].agg(list)
-    linked = re.findall(rf'<a href="{address}/compare-runs\?runs=([^"]+)&amp;experiments=%5B%227%22%5D">3</a>', text)
-    named = [re.findall(r"run-\d+", urllib.parse.unquote(one)) for one in linked]
-    assert len(groups) == 4 and {*map(tuple, named)} == {*map(tuple, groups)}
-
-
-def test_a_row_that_is_not_surely_of_some_runs_links_to_none(made_up):
-    found = made_up([dict(domain="text", bound=bound, seed=seed) for bound in ("dv", "js") for seed in (0, 1)])
-    page = "http://127.0.0.1:5000/#/experiments/7/runs/all"
-
-    def pages(shown=("dv", "js"), **columns):
-        figures = pd.DataFrame({"bound": ["dv", "js"], "runs": 2} | columns)
-        return report.row_pages(Result("made-up", figures, pd.DataFrame({"estimator": shown}), ""), found, page)
-
-    assert all("run-0" in one or "run-2" in one for one in pages())
-    assert pages(runs=[2, 3])[1] == "" and pages(shown=("js", "dv")) == ["", ""] and pages(shown=("dv",) * 3) == []
-    assert pages(bound=["nwj", "mine"], shown=("nwj", "mine")) == ["", ""]
-    assert report.runs_page(page, ["a"]) == "http://127.0.0.1:5000/#/experiments/7/runs/a?workflowType=machine_learning"
 
 
 def test_what_comes_from_the_store_is_escaped(store, capsys):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -47,19 +46,6 @@ def store(monkeypatch):
     return pd.DataFrame(rows)
 
 
-@pytest.fixture(autouse=True)
-def at_models(monkeypatch):
-    """By run of a model, what is shown at it; the run of key-1 is gone."""
-    shown, place = {}, "analysis.usable_information.usable_leakage"
-    read = SimpleNamespace(inputs=SimpleNamespace(dataset_inputs=["the items"]))
-    trained = {f"key-{seed}": SimpleNamespace(info=SimpleNamespace(run_id=f"model-{seed}")) for seed in (0, 2)}
-    monkeypatch.setattr(f"{place}.connect", lambda uri: SimpleNamespace(get_run=lambda run_id: read))
-    monkeypatch.setattr(f"{place}.Store.open", lambda name: SimpleNamespace(run_of=trained.get))
-    monkeypatch.setattr("infoscope.tracking.log_results", lambda run, metrics, paths, folder, data:
-                        shown.update({run: (metrics, data)}))  # fmt: skip
-    return shown
-
-
 def analysed(runs):
     return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments([]))}
 
@@ -73,16 +59,6 @@ def test_a_matrix_for_every_label(store, tmp_path):
     assert (row["value_bits"], row["seeds"]) == (pytest.approx(0.51), 3)
     assert row["value_bits_error"] == pytest.approx(math.hypot(0.03, 0.01 / math.sqrt(3)))
     assert drawn(save(results["hiding-hidden"], tmp_path / "hidden"))
-
-
-def test_figures_of_blocks_are_shown_at_their_models(store, at_models):
-    analysed(store)
-    assert set(at_models) == {"model-0", "model-2"}
-    metrics, data = at_models["model-2"]
-    assert data == "the items" and len(metrics) == 16
-    assert (
-        metrics["leakage/domain/z_y/knn_bits"] == pytest.approx(0.1) and "leakage/class/z_d/knn_bits_error" in metrics
-    )
 
 
 def test_hiding_works_against_one_family_and_not_against_another(store, verdicts):
