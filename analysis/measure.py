@@ -14,7 +14,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
 
@@ -28,7 +27,7 @@ from infoscope.estimators.arrays.registry import read_pairs
 from infoscope.estimators.reading.reader import NARROW, NARROW_SHARE
 from infoscope.estimators.reading.result import Reading
 from infoscope.estimators.reading.sentences import finding
-from infoscope.estimators.result import BITS, NATS, Estimate, undefined
+from infoscope.estimators.result import Estimate, undefined
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.report import listed as named
 from infoscope.notebook import intervals
@@ -39,15 +38,15 @@ DEFAULTS = {"numbers": ("ksg", "gcmi"), "labels": ("ksg", "classifier"), "catego
 
 @dataclass(frozen=True)
 class Answer:
-    """What one method gave, in nats, and how long it took; no value where it could not be used, and why."""
+    """What one method gave, in bits, and how long it took; no value where it could not be used, and why."""
 
     method: str
     estimate: Estimate
     seconds: float
 
 
-def measured(pairs: Pairs, chosen: Sequence[Method], seed: int, unit: str = BITS) -> list[Answer]:
-    """An answer of every method, each with the same seed; a line in the unit as it comes."""
+def measured(pairs: Pairs, chosen: Sequence[Method], seed: int) -> list[Answer]:
+    """An answer of every method, each with the same seed; a line as it comes."""
     answers = []
     for method in chosen:
         began = time.monotonic()
@@ -56,14 +55,13 @@ def measured(pairs: Pairs, chosen: Sequence[Method], seed: int, unit: str = BITS
         except ValueError as error:
             found = undefined(str(error), n=pairs.n, method=method.name)
         took = time.monotonic() - began
-        print(f"{method.name}: {found.as_unit(unit)!r}, {took:.1f} s", file=sys.stderr, flush=True)
-        answers.append(Answer(method.name, found, took))
+        print(f"{method.name}: {found.bits!r}, {took:.1f} s", file=sys.stderr, flush=True)
+        answers.append(Answer(method.name, found.bits, took))
     return answers
 
 
-def answers(found: Reading, between: str, unit: str = BITS) -> list[str]:
+def answers(found: Reading, between: str) -> list[str]:
     """The information in one sentence, and in the second what its grade means for the reader."""
-    shown = found.as_unit(unit)
     n = f"n = {found.n:,}" + (f" in {found.units:,} groups" if found.units not in (None, found.n) else "")
     reasons = " ".join(found.notes[-1:])
     quoted = "its upper limit" if found.low == 0 else "the value with it"
@@ -72,19 +70,19 @@ def answers(found: Reading, between: str, unit: str = BITS) -> list[str]:
         "B": "the interval is wide; quote it, and measure more rows to narrow it.",
         "C": f"quote the interval, not the best guess. {reasons}",
     }
-    return [finding(shown, shown.p_value, between, n), f"Grade {found.grade}: {meaning[found.grade]}"]
+    return [finding(found, found.p_value, between, n), f"Grade {found.grade}: {meaning[found.grade]}"]
 
 
-def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, unit: str = BITS) -> Result:
-    """One row a method, the reading first: bits, or nats, with a 95 % interval; notes and failures below."""
-    figures = pd.DataFrame([_figures(answer, unit) for answer in found])
-    text = pd.DataFrame([_words(answer, unit) for answer in found])
+def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Result:
+    """One row a method, the reading first: bits with a 95 % interval; notes and failures below."""
+    figures = pd.DataFrame([_figures(answer) for answer in found])
+    text = pd.DataFrame([_words(answer) for answer in found])
     notes = []
     for answer in found:
         notes += [f"{answer.method}: {note}" for note in answer.estimate.notes if note not in pairs.notes]
     groups = "" if pairs.groups is None else f" in {pairs.groups.max() + 1:,} groups"
     caption = [
-        f"Mutual information of x ({named(data.columns[0])}) and y ({named(data.columns[1])}) of {name}, {unit}, "
+        f"Mutual information of x ({named(data.columns[0])}) and y ({named(data.columns[1])}) of {name}, bits, "
         f"n = {pairs.n:,} rows{groups}; x is {pairs.x.kind}, y is {pairs.y.kind}. The interval of the reading is for "
         "the true value; those of single estimators are for sampling error only, without bias (±: standard error).",
         *pairs.notes,
@@ -92,7 +90,7 @@ def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str, unit:
         *notes,
         f"SHA-256 of the data: {data.digest}.",
     ]
-    return Result("measure", figures, text, caption, lambda *paths: draw(found, *paths, unit=unit))
+    return Result("measure", figures, text, caption, lambda *paths: draw(found, *paths))
 
 
 def _whole_numbers(data: OwnData, pairs: Pairs) -> list[str]:
@@ -108,20 +106,25 @@ def _whole_numbers(data: OwnData, pairs: Pairs) -> list[str]:
     return [told] if whole else []
 
 
-def _figures(answer: Answer, unit: str) -> dict[str, Any]:
-    found, shown = answer.estimate, answer.estimate.as_unit(unit)
+def _figures(answer: Answer) -> dict[str, Any]:
+    estimate = answer.estimate
     return {
-        "method": answer.method, unit: shown.value, f"{unit}_error": shown.standard_error, f"low_{unit}": shown.low,
-        f"high_{unit}": shown.high, "n": found.n, "seconds": answer.seconds,
-    }  # fmt: skip
+        "method": answer.method,
+        "bits": estimate.value,
+        "bits_error": estimate.standard_error,
+        "low_bits": estimate.low,
+        "high_bits": estimate.high,
+        "n": estimate.n,
+        "seconds": answer.seconds,
+    }
 
 
 def metrics(found: Sequence[Answer]) -> dict[tuple[str, ...], float]:
     """The reading as `bits`, `bits_low`, `bits_high`, then the other methods as METHOD/bits and so on."""
     values = {}
     for answer in found:
-        estimate = answer.estimate.bits
-        is_reading = isinstance(answer.estimate, Reading)
+        estimate = answer.estimate
+        is_reading = isinstance(estimate, Reading)
         place = () if is_reading else (answer.method,)
         values[*place, "bits"] = estimate.value
         if not is_reading:
@@ -131,29 +134,29 @@ def metrics(found: Sequence[Answer]) -> dict[tuple[str, ...], float]:
     return values
 
 
-def _words(answer: Answer, unit: str) -> dict[str, str]:
-    estimate = answer.estimate.as_unit(unit)
+def _words(answer: Answer) -> dict[str, str]:
+    estimate = answer.estimate
     if math.isnan(estimate.value):
-        return {"method": answer.method, unit: "no value", "95 % interval": ""}
+        return {"method": answer.method, "bits": "no value", "95 % interval": ""}
     value = f"{estimate.value:.3f}"
-    if math.isfinite(estimate.standard_error) and not isinstance(answer.estimate, Reading):
+    if math.isfinite(estimate.standard_error) and not isinstance(estimate, Reading):
         value += f" ± {estimate.standard_error:.3f}"
     interval = "not known"
     if math.isfinite(estimate.low) and math.isfinite(estimate.high):
         interval = f"{estimate.low:.3f} to {estimate.high:.3f}"
-    return {"method": answer.method, unit: value, "95 % interval": interval}
+    return {"method": answer.method, "bits": value, "95 % interval": interval}
 
 
-def draw(answers: Sequence[Answer], *paths: Path, unit: str = BITS) -> None:
+def draw(answers: Sequence[Answer], *paths: Path) -> None:
     """Draws estimates with 95 % intervals, and the training curves of critics, if any."""
     usable = [answer for answer in answers if math.isfinite(answer.estimate.value)]
     curves = [answer for answer in usable if hasattr(answer.estimate, "curve")]
     size = (10 if curves else 5, 1.0 + 0.35 * max(3, len(usable)))
     with sheet(paths, 1, 2 if curves else 1, size, 120, legend_at="") as (axes,):
-        intervals(axes[0], [answer.method for answer in usable], [answer.estimate for answer in usable], COLOURS, unit)
-        axes[0].set(xlabel=f"mutual information ({unit}), 95 % interval")
+        intervals(axes[0], [answer.method for answer in usable], [answer.estimate for answer in usable], COLOURS)
+        axes[0].set(xlabel="mutual information (bits), 95 % interval")
         for answer in curves:
-            answer.estimate.plot_curve(axes[1], unit, COLOURS[usable.index(answer) % len(COLOURS)])
+            answer.estimate.plot_curve(axes[1], color=COLOURS[usable.index(answer) % len(COLOURS)])
 
 
 def defaults(pairs: Pairs) -> tuple[str, ...]:
@@ -174,20 +177,19 @@ def main(given: SimpleNamespace) -> None:
     except ValueError as error:
         raise InvalidInput(str(error)) from error
     began = time.monotonic()
-    found = read_pairs(pairs, np.random.default_rng(given.seed), series)
+    found = read_pairs(pairs, np.random.default_rng(given.seed), series).bits
     first = Answer(found.method, found, time.monotonic() - began)
-    sentence = repr(found.as_unit(given.unit))
-    print(f"{found.method}: {sentence}", file=sys.stderr, flush=True)
-    measures = [first, *measured(pairs, chosen, given.seed, given.unit)]
+    print(f"{found.method}: {found!r}", file=sys.stderr, flush=True)
+    measures = [first, *measured(pairs, chosen, given.seed)]
     path = Path(given.data)
-    result = table(measures, data, pairs, path.name, given.unit)
+    result = table(measures, data, pairs, path.name)
     between = " and ".join(f"({named(names)})" if len(names) > 1 else names[0] for names in data.columns)
-    half = NARROW / (NATS_PER_BIT if given.unit == BITS else 1)
+    half = NARROW / NATS_PER_BIT
     page = Page(
-        f"{path.name}: information that {between} share, in {given.unit} (n = {pairs.n:,})",
-        answers(found, between, given.unit),
+        f"{path.name}: information that {between} share, in bits (n = {pairs.n:,})",
+        answers(found, between),
         {"What the numbers mean": [
-            f"Grade A: half the interval's width is at most {half:.2g} {given.unit} or {100 * NARROW_SHARE:.0f} % of "
+            f"Grade A: half the interval's width is at most {half:.2g} bits or {100 * NARROW_SHARE:.0f} % of "
             "the estimate; B: it is wider; C: the data differ from everything simulated.",
         ]},
     )  # fmt: skip
@@ -203,6 +205,5 @@ COMMAND = command("measure", main, [
     *options(),
     option("methods", default="", metavar="NAMES", help="of those that --list names, a bound, MODULE:NAME"),
     option("seed", type=int, default=0, help="of folds, batches and initial weights (default: 0)"),
-    option("unit", type=click.Choice((BITS, NATS)), default=BITS, help="of the table and its figure (default: bits)"),
     option("list", is_flag=True, help="list the methods with what each takes and when to use it, and end"),
 ], __doc__)  # fmt: skip

@@ -86,17 +86,6 @@ def test_nothing_is_measured_that_cannot_be_kept(here, capsys, monkeypatch):
     assert "error: tables go to" in said and not printed
 
 
-def test_nats_where_they_are_asked_for(here):
-    tables = {}
-    for unit in ("nats", "bits"):
-        words = ["--data", "own.csv", "--x", "a,b", "--y", "y", "--methods", "ksg", "--unit", unit]
-        assert run_command(measure.COMMAND, words) == 0
-        tables[unit] = pd.read_csv(written(here), comment="#")
-    for name in ("{}", "{}_error", "low_{}", "high_{}"):
-        nats, bits = (tables[unit][name.format(unit)].to_numpy() for unit in tables)
-        assert nats == pytest.approx(np.log(2) * bits)
-
-
 def test_two_questions_have_tables_of_their_own(here):
     (here / "other").mkdir()
     shutil.copy("own.csv", "other/own.csv")
