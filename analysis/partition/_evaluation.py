@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
@@ -34,7 +33,6 @@ from infoscope.metrics.partition.terms import CLASSIFIER
 from infoscope.notes import Note
 from infoscope.tracking import arrays, log_results
 from infoscope.tracking.datasets import DataSet
-from infoscope.tracking.store import Store
 from sweeps.partition.settings import ITEMS
 
 VERSION = 3  # of what is measured and kept; a new one makes every evaluation to be done again
@@ -62,24 +60,6 @@ class Items:
     def digest(self) -> str:
         """The same for the same items in the same order."""
         return self.data_set.entry["digest"]
-
-
-def chosen(runs: pd.DataFrame, experiment: str, arguments: Any) -> pd.DataFrame:
-    """The runs that the options ask for: by model, by run id, by an MLflow filter. Raises LookupError for none."""
-    asked = {name: words.split(",") for name in ("models", "run") if (words := getattr(arguments, name))}
-    for column, option in (("model", "models"), ("run_id", "run")):
-        if option in asked:
-            missing = set(asked[option]) - set(runs.get(column, ()))
-            if missing:
-                known = ", ".join(sorted(set(map(str, runs.get(column, ())))))
-                raise LookupError(f"no finished run with {column} {', '.join(sorted(missing))}; there are {known}")
-            runs = runs[runs[column].isin(asked[option])]
-    if arguments.filter:
-        found = {run.info.run_id for run in Store.open(experiment).cells(arguments.filter)}
-        runs = runs[runs["run_id"].isin(found)]
-        if runs.empty:
-            raise LookupError(f"no run of these models matches the filter {arguments.filter!r}")
-    return runs
 
 
 def items_of(candidate: Candidate, file: str | None, split: str) -> Items:

@@ -4,7 +4,6 @@ Evaluates logged models on the items that their run kept, by nearest neighbours,
 (`infoscope.metrics.partition`). What is found is added to the runs of the models, and is not measured again.
 
     make table-partition ARGS="--models nvae,diva"
-    make table-partition ARGS='--filter "metrics.`in_domain_accuracy/average` > 0.9"'
     make table-partition MODEL=domain-partition-domain-model@champion DATA=my_items.npz
 """
 
@@ -28,9 +27,10 @@ from analysis.common.models import Candidate, candidate_at, candidates, each, ha
 from analysis.common.runs import latest
 from analysis.common.tables import ERROR, FOLDER, PICTURE, Analysis, Result, plus_minus, print_result, printable, save
 from analysis.partition import _tables as tables
-from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, chosen, evaluated, items_of
+from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated, items_of
 from analysis.partition._tables import arithmetic, claims
 from analysis.partition.domain_partition import counts
+from infoscope.checks import one_of
 from infoscope.command_line import BAD_INPUT, FAILED, command, option
 from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, SEED_LIMITS
@@ -160,7 +160,7 @@ def caption(found: Outcome, figures: pd.DataFrame) -> list[str]:
 
 def analyse(frame: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """Evaluates the models of these runs where that is not done yet. Raises ValueError when none can be."""
-    models, notes = of_runs(frame, arguments)
+    models, notes = of_runs(frame, arguments.models)
     found = outcome(models, arguments)
     if not found.evaluations:
         raise ValueError(f"no model could be evaluated: {' '.join(found.failures)}")
@@ -288,13 +288,8 @@ def panel(axis: Any, name: str, kinds: Mapping[str, Sequence[Evaluation]]) -> No
 
 
 OPTIONS = [
-    option("experiment", default=EXPERIMENT, help=f"the MLflow experiment of the models (default: {EXPERIMENT})"),
     option("models", default="", help="only these models, such as nvae,diva"),
-    option("filter", default="", help="only runs that match this MLflow filter, such as \"params.size = '16'\""),
-    option("run", default="", help="only these runs, by id, of any profile"),
-    option(
-        "model", multiple=True, help="a model by MLflow address (models:/..., runs:/...) or folder; may be repeated"
-    ),
+    option("model", multiple=True, help="a model by run id, MLflow address or folder; may be repeated"),
     option("data", help="your own items: an .npz file with x, y, d and, if rows depend, groups"),
     option("split", default=IN_DOMAIN, help=f"which logged items: {IN_DOMAIN} (default), out-of-domain or all"),
     option("family", help="of the classifiers: logistic (default), gradient-boosting, mlp, knn"),
@@ -309,10 +304,14 @@ OPTIONS = [
 ANALYSIS = Analysis(EXPERIMENT, analyse, OPTIONS)
 
 
-def of_runs(frame: pd.DataFrame, arguments: SimpleNamespace) -> tuple[list[Candidate], list[str]]:
-    """The models of these runs that the options ask for, and in a sentence each, what is left out unasked."""
-    found = chosen(frame, arguments.experiment, arguments)
-    found, notes = (found, []) if arguments.run else latest(found, ())
+def of_runs(frame: pd.DataFrame, models: str) -> tuple[list[Candidate], list[str]]:
+    """The models of these runs, or those of the names between commas, and a note on runs of older versions."""
+    if models:
+        names = models.split(",")
+        for name in names:
+            one_of("models", name, list(dict.fromkeys(frame["model"])))
+        frame = frame[frame["model"].isin(names)]
+    found, notes = latest(frame, ())
     return candidates(found, MODELS), notes
 
 
@@ -320,7 +319,7 @@ def asked(arguments: SimpleNamespace) -> tuple[list[Candidate], list[str], list[
     """The models that the command line asks for, and in a sentence each, the addresses without one and what is left out
     unasked."""
     if not arguments.model:
-        models, notes = of_runs(runs(arguments.experiment, None if arguments.run else arguments.profile), arguments)
+        models, notes = of_runs(runs(EXPERIMENT, arguments.profile), arguments.models)
         return models, [], notes
     found, missing = [], []
     for address in arguments.model:
@@ -346,9 +345,9 @@ def main(given: SimpleNamespace) -> int:
         print()
     paths = write(found, tabled, OUTPUTS)
     print("saved:", ", ".join(map(str, paths)))
-    if not (given.model or given.run):
+    if not given.model:
         try:
-            attach(given.experiment, given.profile, paths, OUTPUTS.name)
+            attach(EXPERIMENT, given.profile, paths, OUTPUTS.name)
         except (LookupError, MlflowException) as error:
             print(f"not attached to the sweep: {sentence(error)}", file=sys.stderr)
     return FAILED if found.failures else 0
