@@ -101,9 +101,11 @@ def joined(data: OwnLabels | None, path: Path, target: str) -> tuple[OwnLabels, 
         rows = np.arange(len(values))
         text = pd.DataFrame({"text": arrays["text"]}) if "text" in arrays else None
         understood = f"{len(values):,} rows of probabilities"
+        names = [] if text is None else ["text"]
         data = OwnLabels(
-            np.asarray(arrays["label"]), text, arrays.get("group"), rows, len(rows), digest_of(path), understood
-        )
+            arrays.get("group"), digest_of(path), understood, (names, ["label"]), np.asarray(arrays["label"]), text,
+            rows, len(rows),
+        )  # fmt: skip
     if len(values) != data.n:
         raise WrongLength(
             f"PROBABILITIES must have a row for each of the {data.n:,} rows of DATA, got {len(values):,}."

@@ -82,7 +82,7 @@ def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Re
         notes += [f"{answer.method}: {note}" for note in answer.estimate.notes if note not in pairs.notes]
     groups = "" if pairs.groups is None else f" in {pairs.groups.max() + 1:,} groups"
     caption = [
-        f"Mutual information of x ({named(data.columns[0])}) and y ({named(data.columns[1])}) of {name}, bits, "
+        f"Mutual information of x ({named(data.variables[0])}) and y ({named(data.variables[1])}) of {name}, bits, "
         f"n = {pairs.n:,} rows{groups}; x is {pairs.x.kind}, y is {pairs.y.kind}. The interval of the reading is for "
         "the true value; those of single estimators are for sampling error only, without bias (±: standard error).",
         *pairs.notes,
@@ -95,7 +95,7 @@ def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Re
 
 def _whole_numbers(data: OwnData, pairs: Pairs) -> list[str]:
     """What to give where a column of whole numbers was taken as categories."""
-    sides = zip((data.x, data.y), (pairs.x.kind, pairs.y.kind), data.columns)
+    sides = zip((data.x, data.y), (pairs.x.kind, pairs.y.kind), data.variables)
     whole = [
         names[0]
         for values, kind, names in sides
@@ -183,7 +183,7 @@ def main(given: SimpleNamespace) -> None:
     measures = [first, *measured(pairs, chosen, given.seed)]
     path = Path(given.data)
     result = table(measures, data, pairs, path.name)
-    between = " and ".join(f"({named(names)})" if len(names) > 1 else names[0] for names in data.columns)
+    between = " and ".join(f"({named(names)})" if len(names) > 1 else names[0] for names in data.variables)
     half = NARROW / NATS_PER_BIT
     page = Page(
         f"{path.name}: information that {between} share, in bits (n = {pairs.n:,})",
@@ -194,7 +194,7 @@ def main(given: SimpleNamespace) -> None:
         ]},
     )  # fmt: skip
     params = {
-        "n": pairs.n, "x": ",".join(data.columns[0]), "y": ",".join(data.columns[1]), "x_kind": pairs.x.kind,
+        "n": pairs.n, "x": ",".join(data.variables[0]), "y": ",".join(data.variables[1]), "x_kind": pairs.x.kind,
         "y_kind": pairs.y.kind,
         **{f"settings/{answer.method}": answer.estimate.settings for answer in measures}, "reader": found.reader,
     }  # fmt: skip

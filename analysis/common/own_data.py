@@ -58,26 +58,66 @@ Wrapper = Callable[[Any], Continuous | Discrete | Angle]
 
 
 @dataclass(frozen=True, eq=False)
-class OwnData:
-    """x, y and groups as `infoscope.estimators.estimate` takes them.
+class OwnFile:
+    """What all readers of a file give.
 
-    columns     names
+    groups      [n]; None without the option
     digest      SHA-256 of the file
     understood  how the file was read, in one line
+    variables   names of x, and of y
     """
+
+    groups: np.ndarray | None
+    digest: str
+    understood: str
+    variables: tuple[Sequence[str], Sequence[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnData(OwnFile):
+    """x and y as `infoscope.estimators.estimate` takes them."""
 
     x: Any
     y: Any
-    groups: np.ndarray | None
-    columns: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRepresentation(OwnFile):
+    """Blocks (name -> [n, d]) and targets as `infoscope.metrics.representation.report` takes them."""
+
+    blocks: dict[str, np.ndarray]
+    targets: dict[str, Any]
+    domain: Any
+    items: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTable(OwnFile):
+    """Columns by name, with their missing values, as `infoscope.metrics.screen` takes them."""
+
+    columns: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnLabels(OwnFile):
+    """Labels [n] and a data frame of columns x [n, columns] or None, as `metrics.labels.report` takes them.
+
+    rows  places of the items in the file
+    n     number of rows in the file
+    """
+
+    labels: np.ndarray
+    x: pd.DataFrame | None
+    rows: np.ndarray
     n: int
-    digest: str
-    understood: str
 
     @property
-    def variables(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The names of x and y."""
-        return self.columns
+    def texts(self) -> list[str]:
+        """What is shown of each item: its texts, or else its row."""
+        words = None if self.x is None else self.x.select_dtypes(exclude=["number", "bool"])
+        if words is None or words.empty:
+            return [f"row {row + 1}" for row in self.rows]
+        return words.agg(" | ".join, axis=1).tolist()
 
 
 ASKED = {  # in each experiment
@@ -166,9 +206,9 @@ def progress() -> Callable[[float, str], None]:
 def stem_of(task: str, given: SimpleNamespace) -> Path:
     """The path of a task's files without suffix: it ends in a hash of the data's path and of the query."""
     path = Path(given.data)
-    asked = [str(path.resolve()), *(f"{name}={getattr(given, name, '')}" for name in QUERY)]
-    asked += [f"{name}={getattr(given, name)}" for name in QUERY_OF_SOME if getattr(given, name, "")]
-    digest = hashlib.sha256("\n".join(asked).encode()).hexdigest()[:8]
+    query = [str(path.resolve()), *(f"{name}={getattr(given, name, '')}" for name in QUERY)]
+    query += [f"{name}={getattr(given, name)}" for name in QUERY_OF_SOME if getattr(given, name, "")]
+    digest = hashlib.sha256("\n".join(query).encode()).hexdigest()[:8]
     return FOLDER / file_name(f"{task}-{path.stem}-{digest}")
 
 
@@ -260,44 +300,25 @@ def read(
     y = list(y) or ["y"] * ("y" in arrays)
     if not y:
         raise UnknownName(f"Y must name what x is measured against, among {_some(arrays)}, got nothing.")
-    y = [name for word in y for name in _named(word, arrays, {groups, *x})]
-    taken = {*y, groups}
-    if not x:
-        x = ["x"] if "x" in arrays else [name for name in arrays if name not in taken and table.is_table]
-    x = [name for word in x for name in _named(word, arrays, taken)]
-    group_names = [groups] if groups else []
-    _require(table, arrays, X=x, Y=y, GROUPS=group_names)
-    if not x or taken & {*x}:
-        got = ", ".join(name for name in x if name in taken) or "nothing"
-        raise UnknownName(f"X must name columns that are not in Y or GROUPS, got {got}.")
-    wrappers = _wrappers((*x, *y), "X or Y", **types)
-    _require_typed(table, (*x, *y), wrappers)
-    complete, understood = _complete(table, (*x, *y, *group_names), options, shuffle)
+    y = _named(y, arrays, {groups, *x})
+    others = [name for name in arrays if name not in {groups, *y}]
+    if not x and "x" in arrays:
+        x = ["x"]
+    elif not x and table.is_table:
+        x = others
+    x = _x_names(table, x, Y=y, GROUPS=groups)
+    wrappers = _wrappers(table, (*x, *y), (*x, *y), "X or Y", **types)
+    complete, _, understood = _complete(table, (*x, *y, groups), options, shuffle)
     sides = []
     for names in (x, y):
         blocks = [_block(name, complete[name], wrappers.get(name)) for name in names]
-        typed = [block for name, block in zip(names, blocks) if name in wrappers]
-        sides.append(blocks[0] if len(blocks) == 1 else blocks if typed else pd.concat(blocks, axis=1))
-    names = tuple(x), tuple(y)
-    return OwnData(*sides, _groups(complete, groups), names, len(complete[y[0]]), table.digest, understood)
-
-
-@dataclass(frozen=True, eq=False)
-class OwnRepresentation:
-    """Blocks (name -> [n, d]) and targets as `infoscope.metrics.representation.report` takes them; else as OwnData."""
-
-    blocks: dict[str, np.ndarray]
-    targets: dict[str, Any]
-    domain: Any
-    groups: np.ndarray | None
-    items: np.ndarray | None
-    digest: str
-    understood: str
-
-    @property
-    def variables(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The names of blocks and of targets."""
-        return list(self.blocks), list(self.targets)
+        if len(blocks) == 1:
+            sides.append(blocks[0])
+        elif wrappers.keys() & {*names}:
+            sides.append(blocks)
+        else:
+            sides.append(pd.concat(blocks, axis=1))
+    return OwnData(_groups(complete, groups), table.digest, understood, (tuple(x), tuple(y)), *sides)
 
 
 def read_representation(
@@ -323,56 +344,40 @@ def read_representation(
     arrays = table.columns
     if not targets:
         raise UnknownName(f"{named} must name the variables that blocks may carry, among {_some(arrays)}, got nothing.")
-    labels = [name for name in (domain, groups, items) if name]
-    _require(table, arrays, **{named: targets}, DOMAIN=[domain] * bool(domain), GROUPS=[groups] * bool(groups),
-             ITEMS=[items] * bool(items))  # fmt: skip
-    taken = {*targets, *labels}
-    parts: dict[str, list[str]] = {}
-    for word in x or [name for name in arrays if name not in taken]:
-        prefix = word[:-1] if word.endswith("*") else None
-        names = _named(word, arrays, taken)
-        _require(table, arrays, X=names)
-        is_column = table.is_table and np.ndim(arrays[names[0]]) == 1
-        block = "x" if prefix is None and is_column else (prefix or word).rstrip("_.-") or "x"
-        for name in names:
-            parts.setdefault(name if each else block, []).append(name)
-    chosen = [name for names in parts.values() for name in names]
-    if taken & {*chosen} or not parts:
-        got = ", ".join(sorted(taken & {*chosen})) or "nothing"
-        raise UnknownName(f"X must name columns that nothing else names, got {got}.")
-    wrappers = _wrappers((*targets, *chosen), f"{named} or X", **types)
-    _require_typed(table, (*targets, *chosen), wrappers)
-    arrays, understood = _complete(table, (*targets, *chosen, *labels), options)
-    numbers = {name: arrays[name] for name in chosen}
-    for name, values in numbers.items():
-        if name in wrappers:
-            numbers[name] = as_variable(f"column {name!r}", wrappers[name](values)).as_numbers()
-        elif not pd.api.types.is_numeric_dtype(values.dtype):
-            first = np.asarray(values)[0]
-            how = "leave it out, or name it in DISCRETE="
-            raise UnknownName(f"X must name columns of numbers, got {name!r}, whose first row is {first}: {how}.")
-    blocks = as_blocks({block: np.column_stack([numbers[name] for name in names]) for block, names in parts.items()})
+    taken = {*targets, domain, groups, items}
+    words = x or [name for name in arrays if name not in taken]
+    chosen = _x_names(table, words, **{named: targets}, DOMAIN=domain, GROUPS=groups, ITEMS=items)
+    wrappers = _wrappers(table, (*targets, *chosen), (*targets, *chosen), f"{named} or X", **types)
+    arrays, _, understood = _complete(table, (*targets, *chosen, domain, groups, items), options)
+    numbers = {name: _numbers(name, arrays[name], wrappers.get(name)) for name in chosen}
+    parts: dict[str, list[np.ndarray]] = {}
+    for word in words:
+        for name in _named([word], table.columns, taken):
+            is_column = table.is_table and np.ndim(arrays[name]) == 1 and not word.endswith("*")
+            block = "x" if is_column else word.removesuffix("*").rstrip("_.-")
+            parts.setdefault(name if each else block or "x", []).append(numbers[name])
+    blocks = as_blocks({block: np.column_stack(columns) for block, columns in parts.items()})
     if each and not table.is_table:
         blocks = {column: values[:, None] for name, block in blocks.items() for column, values in _split(name, block)}
     aims = {name: _block(name, arrays[name], wrappers.get(name)) for name in targets}
-    domain, items = (np.asarray(arrays[name]) if name else None for name in (domain, items))
-    return OwnRepresentation(blocks, aims, domain, _groups(arrays, groups), items, table.digest, understood)
+    domains, names_of_items = (np.asarray(arrays[name]) if name else None for name in (domain, items))
+    variables = list(blocks), list(aims)
+    return OwnRepresentation(
+        _groups(arrays, groups), table.digest, understood, variables, blocks, aims, domains, names_of_items
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class OwnTable:
-    """Columns by name, and groups, as `infoscope.metrics.screen` takes them; else as OwnData."""
-
-    columns: dict[str, Any]
-    groups: Any
-    digest: str
-    understood: str
-    target: str = ""
-
-    @property
-    def variables(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The names of the columns that are compared with the target, and its name if there is one."""
-        return [name for name in self.columns if name != self.target], [self.target] * bool(self.target)
+def _numbers(name: str, values: Any, wrapper: Wrapper | None) -> Any:
+    """A column as numbers [n] or [n, d]: a 0 or 1 for each category, cosine and sine of an angle. UnknownName: texts
+    without a wrapper.
+    """
+    if wrapper is not None:
+        return as_variable(f"column {name!r}", wrapper(values)).as_numbers()
+    if not pd.api.types.is_numeric_dtype(values.dtype):
+        first = np.asarray(values)[0]
+        how = "leave it out, or name it in DISCRETE="
+        raise UnknownName(f"X must name columns of numbers, got {name!r}, whose first row is {first}: {how}.")
+    return values
 
 
 def read_table(
@@ -390,63 +395,32 @@ def read_table(
     Raises InfoscopeError: an unreadable file, an unknown name, a column in two options.
     """
     table = read_file(path, options)
-    arrays: dict[str, Any] = {}
+    understood = [table.summary]
+    columns: dict[str, Any] = {}
     for name, values in table.columns.items():
-        arrays |= dict(_split(name, values))
-    chosen = [name for word in x for name in _named(word, arrays, {target, groups})]
-    required = [*chosen, *[target] * bool(target)]
-    others = [] if chosen else [name for name in arrays if name != groups]
-    names = list(dict.fromkeys([*others, *required]))
-    _require(table, arrays, TARGET=[target] * bool(target), GROUPS=[groups] * bool(groups), X=names)
+        columns |= dict(_split(name, values))
+    table = replace(table, columns=columns)
+    targets = [target] * bool(target)
+    chosen = _named(x, columns, {target, groups})
+    names = chosen or [name for name in columns if name != groups]
+    names = list(dict.fromkeys([*names, *targets]))
+    _require(table, TARGET=target, GROUPS=groups, X=names)
     if groups in names:
         raise UnknownName(f"X and TARGET must name columns that are not in GROUPS, got {groups}.")
-    wrappers = _wrappers(names, "X or TARGET", **types)
-    _require_typed(table, required, wrappers)
+    wrappers = _wrappers(table, names, [*chosen, *targets], "X or TARGET", **types)
     unclear = [name for name in names if name in table.problems and wrappers.get(name) is not Discrete]
     names = [name for name in names if name not in unclear]
-    understood = [table.summary, *(f"left out: {table.problem(name)}" for name in unclear)]
-    group_names = [groups] if groups else []
-    gaps = _gaps(arrays, [*names, *group_names], options.refuse_missing)
+    understood += [f"left out: {table.problem(name)}" for name in unclear]
+    used = [*names, groups] if groups else names
+    gaps = _gaps(columns, used, options.refuse_missing)
     if gaps.size:
         counts = ", ".join(f"`{name}` ({count:,})" for name, count in gaps.sum().items())
         understood.append(f"rows with missing values are left out of the pairs of {counts}")
     has_group = ~gaps.get(groups, pd.Series(False, gaps.index))
-    rows = _order(np.flatnonzero(has_group), shuffle)
-    arrays = {name: _taken(arrays[name], rows) for name in (*names, *group_names)}
-    found = {name: wrappers[name](arrays[name]) if name in wrappers else arrays[name] for name in names}
-    return OwnTable(found, _groups(arrays, groups), table.digest, "; ".join(understood), target)
-
-
-@dataclass(frozen=True, eq=False)
-class OwnLabels:
-    """Labels [n], a data frame of columns x [n, columns] or None, and groups as `metrics.labels.report` takes them.
-
-    rows  places of the items in the file
-    n     number of rows in the file
-    else as OwnData
-    """
-
-    labels: np.ndarray
-    x: pd.DataFrame | None
-    groups: np.ndarray | None
-    rows: np.ndarray
-    n: int
-    digest: str
-    understood: str
-    target: str = "label"
-
-    @property
-    def variables(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The names of the columns that predict the labels, and that of the labels."""
-        return ([] if self.x is None else list(self.x)), [self.target]
-
-    @property
-    def texts(self) -> list[str]:
-        """What is shown of each item: its texts, or else its row."""
-        words = None if self.x is None else self.x.select_dtypes(exclude=["number", "bool"])
-        if words is None or words.empty:
-            return [f"row {row + 1}" for row in self.rows]
-        return words.agg(" | ".join, axis=1).tolist()
+    columns = _rows_of(columns, used, np.flatnonzero(has_group), shuffle)
+    typed = {name: wrappers[name](columns[name]) if name in wrappers else columns[name] for name in names}
+    variables = [name for name in typed if name != target], targets
+    return OwnTable(_groups(columns, groups), table.digest, "; ".join(understood), variables, typed)
 
 
 def read_labels(
@@ -465,28 +439,23 @@ def read_labels(
     """
     table = read_file(path, options)
     arrays = table.columns
-    taken = {target, groups}
-    names = [name for word in x for name in _named(word, arrays, taken)]
-    if not x and not has_model:
-        names = [name for name in arrays if name not in taken]
-    others = [groups] * bool(groups)
     if not target:
         raise UnknownName(f"TARGET must name the column of labels, among {_some(arrays)}, got nothing.")
-    _require(table, arrays, X=names, TARGET=[target], GROUPS=others)
-    if taken & {*names}:
-        raise UnknownName(f"X must name columns that are not TARGET or GROUPS, got {', '.join(taken & {*names})}.")
-    columns = [target, *names, *others]
-    complete, understood = _complete(table, columns, options)
-    gaps = _gaps(arrays, columns, False)
+    names: list[str] = []
+    if x or not has_model:
+        words = x or [name for name in arrays if name not in {target, groups}]
+        names = _x_names(table, words, TARGET=target, GROUPS=groups)
+    _require(table, TARGET=target, GROUPS=groups)
+    complete, rows, understood = _complete(table, [target, *names, groups], options)
     frame = {}
     for name in names:
         for part, values in _split(name, np.asarray(complete[name])):
             is_number = values.dtype.kind in "biuf" and name not in discrete
             frame[part] = values if is_number else values.astype(str)
-    rows = np.flatnonzero(~gaps.any(axis=1))
-    labels = np.asarray(complete[target])
-    shown = pd.DataFrame(frame) if names else None
-    return OwnLabels(labels, shown, _groups(complete, groups), rows, len(gaps), table.digest, understood, target)
+    return OwnLabels(
+        _groups(complete, groups), table.digest, understood, (list(frame), [target]), np.asarray(complete[target]),
+        pd.DataFrame(frame) if names else None, rows, len(arrays[target]),
+    )  # fmt: skip
 
 
 def _groups(arrays: Mapping[str, Any], name: str) -> np.ndarray | None:
@@ -508,25 +477,34 @@ def _split(name: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:
 
 
 def _wrappers(
+    table: FileTable,
     names: Sequence[str],
+    required: Sequence[str],
     of: str,
     continuous: Sequence[str] = (),
     discrete: Sequence[str] = (),
     angles: Sequence[str] = (),
 ) -> dict[str, Wrapper]:
-    """The wrapper of every column that CONTINUOUS, DISCRETE or ANGLES names; `of`: the options that hold `names`."""
+    """The wrapper of every column that CONTINUOUS, DISCRETE or ANGLES names; `of`: the options that hold `names`.
+    WrongType, with all problems, unless required columns hold numbers or categories or are named in DISCRETE.
+    """
     given = [("CONTINUOUS", word, Continuous) for word in continuous]
     given += [("DISCRETE", word, Discrete) for word in discrete]
     given += [("ANGLES", *_angle(word)) for word in angles]
-    found: dict[str, Wrapper] = {}
-    for named, word, wrapper in given:
-        for name in _named(word, names, {other for _, other, _ in given}):
+    words = {word for _, word, _ in given}
+    wrappers: dict[str, Wrapper] = {}
+    for option_name, word, wrapper in given:
+        for name in _named([word], names, words):
             if name not in names:
-                raise UnknownName(f"{named} must name columns of {of}, got {name!r}.")
-            if name in found:
+                raise UnknownName(f"{option_name} must name columns of {of}, got {name!r}.")
+            if name in wrappers:
                 raise Conflict(f"ANGLES, CONTINUOUS and DISCRETE must name different columns, got {name!r} twice.")
-            found[name] = wrapper
-    return found
+            wrappers[name] = wrapper
+    unclear = [name for name in required if name in table.problems and wrappers.get(name) is not Discrete]
+    if unclear:
+        problems = "; ".join(map(table.problem, unclear))
+        raise WrongType(f"{problems}; or DISCRETE= takes texts as categories.")
+    return wrappers
 
 
 def _angle(word: str) -> tuple[str, Wrapper]:
@@ -542,40 +520,60 @@ def _angle(word: str) -> tuple[str, Wrapper]:
     return name, partial(Angle, period=value)
 
 
-def _named(word: str, names: Collection[str], taken: Collection[str]) -> list[str]:
-    """The columns that a word names: PREFIX* those that begin so and are not `taken`, any other word itself."""
-    if word in names or not word.endswith("*"):
-        return [word]
-    return [name for name in names if name.startswith(word[:-1]) and name not in taken] or [word]
+def _named(words: Sequence[str], names: Collection[str], taken: Collection[str]) -> list[str]:
+    """The columns that words name: PREFIX* those that begin so and are not `taken`, any other word itself."""
+    chosen = []
+    for word in words:
+        others = []
+        if word.endswith("*") and word not in names:
+            others = [name for name in names if name.startswith(word[:-1]) and name not in taken]
+        chosen += others or [word]
+    return chosen
 
 
-def _require(table: FileTable, arrays: Mapping[str, Any], **given: Sequence[str]) -> None:
-    for asked, names in given.items():
-        unknown = [name for name in names if name not in arrays]
+def _x_names(table: FileTable, x: Sequence[str], **others: str | Sequence[str]) -> list[str]:
+    """The columns that X names. UnknownName: none, one that is not there, or that another option names too."""
+    taken = {name for names in others.values() for name in _as_list(names)}
+    names = _named(x, table.columns, taken)
+    _require(table, X=names, **others)
+    doubled = ", ".join(name for name in names if name in taken)
+    if doubled or not names:
+        raise UnknownName(f"X must name columns that no other option names, got {doubled or 'nothing'}.")
+    return names
+
+
+def _as_list(names: str | Sequence[str]) -> Sequence[str]:
+    """The names of an option; that of a single one is empty where it is not given."""
+    if isinstance(names, str):
+        return [names] if names else []
+    return names
+
+
+def _require(table: FileTable, **given: str | Sequence[str]) -> None:
+    """UnknownName unless all names of every option are columns with rows."""
+    arrays = table.columns
+    for option_name, names in given.items():
+        unknown = [name for name in _as_list(names) if name not in arrays]
         if unknown:
             got = ", ".join(map(repr, unknown))
             how = f" ({table.summary})" if table.understood else ""
             meant = nearest(unknown[0], arrays)
-            raise UnknownName(f"{asked} must name columns among {_some(arrays)}, got {got}{how}{meant}")
-        for name in names:
+            raise UnknownName(f"{option_name} must name columns among {_some(arrays)}, got {got}{how}{meant}")
+        for name in _as_list(names):
             shape = np.shape(arrays[name])
             if len(shape) not in (1, 2) or 0 in shape:
                 images = f": give features of the images, or {name}.reshape(len({name}), -1)" if len(shape) > 2 else ""
-                raise UnknownName(f"{asked} must name arrays with rows, got {name!r}, which has shape {shape} and not "
-                                  f"[n] or [n, d]{images}.")  # fmt: skip
-
-
-def _require_typed(table: FileTable, names: Sequence[str], wrappers: Mapping[str, Wrapper]) -> None:
-    """WrongType, with all problems, unless columns hold numbers or categories or are named in DISCRETE."""
-    problems = [table.problem(name) for name in names if name in table.problems and wrappers.get(name) is not Discrete]
-    if problems:
-        raise WrongType(f"{'; '.join(problems)}; or DISCRETE= takes texts as categories.")
+                raise UnknownName(f"{option_name} must name arrays with rows, got {name!r}, which has shape {shape} "
+                                  f"and not [n] or [n, d]{images}.")  # fmt: skip
 
 
 def _complete(
     table: FileTable, names: Sequence[str], options: ReadOptions, shuffle: bool = False
-) -> tuple[dict[str, Any], str]:
-    """Columns without the rows in which one is missing, and how the file was read."""
+) -> tuple[dict[str, Any], np.ndarray, str]:
+    """Columns without the rows in which one is missing, the places of their rows, and how the file was read. Empty
+    names are those of options that are not given.
+    """
+    names = [name for name in names if name]
     gaps = _gaps(table.columns, names, options.strict or options.refuse_missing)
     is_complete = ~gaps.any(axis=1)
     if not is_complete.any():
@@ -583,8 +581,8 @@ def _complete(
     understood = table.summary
     if not is_complete.all():
         understood += f"; {(~is_complete).sum():,} rows with missing values left out"
-    rows = _order(np.flatnonzero(is_complete), shuffle)
-    return {name: _taken(table.columns[name], rows) for name in names}, understood
+    rows = np.flatnonzero(is_complete)
+    return _rows_of(table.columns, names, rows, shuffle), rows, understood
 
 
 def _gaps(arrays: Mapping[str, Any], names: Sequence[str], refuse: bool) -> pd.DataFrame:
@@ -604,9 +602,11 @@ def _gaps(arrays: Mapping[str, Any], names: Sequence[str], refuse: bool) -> pd.D
     return gaps
 
 
-def _order(rows: np.ndarray, shuffle: bool) -> np.ndarray:
-    """The rows, in a random order that is the same every time if they are shuffled."""
-    return np.random.default_rng(0).permutation(rows) if shuffle else rows
+def _rows_of(arrays: Mapping[str, Any], names: Sequence[str], rows: np.ndarray, shuffle: bool) -> dict[str, Any]:
+    """Some rows of columns by name, if shuffled in a random order that is the same every time."""
+    if shuffle:
+        rows = np.random.default_rng(0).permutation(rows)
+    return {name: _taken(arrays[name], rows) for name in names}
 
 
 def _taken(values: Any, rows: np.ndarray) -> Any:

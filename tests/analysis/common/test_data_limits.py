@@ -156,7 +156,7 @@ def test_only_regular_files_and_links_to_them_are_read(tmp_path, suffix):
             read(path, ["x"], ["y"])
         path.unlink()
     path.symlink_to(whole)
-    assert read(path, ["x"], ["y"]).n == 30
+    assert len(read(path, ["x"], ["y"]).x) == 30
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
@@ -168,7 +168,7 @@ def test_the_limit_is_a_setting(tmp_path, monkeypatch, suffix):
         with refused(argument, "range"):
             read(path, ["x"], ["y"])
     monkeypatch.setenv("INFOSCOPE_UNPACKED_GB", "0.001")
-    assert read(path, ["x"], ["y"]).n == 30
+    assert len(read(path, ["x"], ["y"]).x) == 30
 
 
 def test_a_parquet_is_read_as_pandas_reads_it(tmp_path):
@@ -200,7 +200,7 @@ def test_no_pickle_is_read(tmp_path):
     kind = {"ARROW:extension:name": "arrow.py_extension_type", "ARROW:extension:metadata": harm}
     schema = pa.schema([pa.field("x", pa.float64(), metadata=kind), ("y", pa.float64())])
     pq.write_table(pa.table([np.arange(30.0), np.arange(30.0)], schema=schema), tmp_path / "own.parquet")
-    assert read(tmp_path / "own.parquet", ["x"], ["y"]).n == 30
+    assert len(read(tmp_path / "own.parquet", ["x"], ["y"]).x) == 30
     model = tmp_path / "model"
     write_model(make_critic("inner", 2, 2), {name: np.ones((2, 2), np.float32) for name in "xy"}, model)
     (model / "weights.safetensors").write_bytes(harm)

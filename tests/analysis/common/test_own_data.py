@@ -38,7 +38,7 @@ def table(tmp_path, request):
 
 def test_columns_are_sides_and_groups(table):
     data = read(table, ["a", "city"], ["b"], "patient")
-    assert data.columns == (("a", "city"), ("b",)) and data.n == 60
+    assert data.variables == (("a", "city"), ("b",)) and len(data.x) == 60
     assert data.digest == hashlib.sha256(table.read_bytes()).hexdigest()
     pairs = as_pairs(data.x, data.y, data.groups)
     assert pairs.x.kind == "mixed" and pairs.y.kind == "continuous" and pairs.groups.max() == 29
@@ -50,15 +50,15 @@ def test_a_prefix_names_all_columns_that_begin_so(tmp_path):
     wide = FRAME[["a", "b", "age"]].rename(columns={"age": "b2"}).assign(a2=1.5 * FRAME["a"], patient=FRAME["patient"])
     path = tmp_path / "own.csv"
     wide.to_csv(path, index=False)
-    assert read(path, ["a*"], ["b*"], discrete=["b2"]).columns == (("a", "a2"), ("b", "b2"))
-    assert read(path, ["a", "b*"], ["a*"], discrete=["b2"]).columns == (("a", "b", "b2"), ("a2",))
+    assert read(path, ["a*"], ["b*"], discrete=["b2"]).variables == (("a", "a2"), ("b", "b2"))
+    assert read(path, ["a", "b*"], ["a*"], discrete=["b2"]).variables == (("a", "b", "b2"), ("a2",))
     for everything in (["*"], []):
-        assert read(path, everything, ["b"], "patient", discrete=["b2"]).columns[0] == ("a", "b2", "a2")
+        assert read(path, everything, ["b"], "patient", discrete=["b2"]).variables[0] == ("a", "b2", "a2")
     for words in ({"x": ["q*"], "y": ["a"]}, {"x": ["a"], "y": ["q*"]}):
         with refused(code="name"):
             read(path, **words)
     wide.assign(**{"a*": FRAME["b"]}).to_csv(path, index=False)
-    assert read(path, ["a*"], ["b"]).columns == (("a*",), ("b",))
+    assert read(path, ["a*"], ["b"]).variables == (("a*",), ("b",))
 
 
 def test_a_person_says_what_a_column_is(table):
@@ -139,7 +139,7 @@ def test_rows_with_missing_values_are_left_out_and_counted(tmp_path):
     counts = FRAME["age"].astype(object).where(np.arange(60) > 2, "?")
     FRAME.assign(age=counts, patient=FRAME["patient"].where(FRAME.index < 58)).to_csv(path, index=False)
     data = read(path, ["age"], ["b"], "patient")
-    assert data.n == len(data.x) == len(data.y) == len(data.groups) == 55 and data.x.dtype.kind == "i"
+    assert len(data.x) == len(data.y) == len(data.groups) == 55 and data.x.dtype.kind == "i"
     np.testing.assert_allclose(data.y, FRAME["b"][3:58])
     assert "'?' taken as missing (3)" in data.understood and "5 rows with missing values left out" in data.understood
     found = read_representation(path, ["a"], ["age"], "city", items="name")
@@ -175,7 +175,7 @@ def test_a_name_with_a_comma_is_quoted(tmp_path):
     assert listed('a, "b, c",d') == ["a", "b, c", "d"] and listed("") == []
     FRAME.rename(columns={"a": "mass, kg"}).to_csv(tmp_path / "own.csv", index=False)
     data = read(tmp_path / "own.csv", listed('"mass, kg",age'), ["b"], angles=listed('"mass, kg":24'))
-    assert data.columns[0] == ("mass, kg", "age")
+    assert data.variables[0] == ("mass, kg", "age")
 
 
 def test_rows_of_a_screen_are_shuffled_together(tmp_path):
@@ -213,13 +213,13 @@ def test_single_numbers_of_an_archive_are_no_sides(tmp_path):
     with refused("X", "name"):
         read(tmp_path / "single.npz")
     np.savez(tmp_path / "more.npz", x=np.zeros(30), y=np.zeros(30), seed=1)
-    assert read(tmp_path / "more.npz").n == 30
+    assert len(read(tmp_path / "more.npz").x) == 30
 
 
 def test_an_example_is_read_like_a_file():
     data = read(Path("examples/survey"), ["q*"], ["satisfaction"], "household")
     table = examples.survey()
-    assert data.columns[0] == tuple(f"q{number}" for number in range(1, 9)) and data.n == len(table)
+    assert data.variables[0] == tuple(f"q{number}" for number in range(1, 9)) and len(data.x) == len(table)
     assert data.digest == hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()
     with refused(code="name"):
         read(Path("examples/flowers"), ["a"], ["b"])
