@@ -22,13 +22,15 @@ import numpy as np
 
 from infoscope.checks import one_of
 from infoscope.data import prior
-from infoscope.data.prior import composition
+from infoscope.data.prior import composition, conditional
 from infoscope.errors import NoVariation
 from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.diagnosis import without_derived_columns
 from infoscope.estimators.pairs import Pairs, as_pairs
-from infoscope.estimators.reading import figures
+from infoscope.estimators.reading import figures, figures_conditional
+from infoscope.estimators.reading.figures_conditional import Triples, as_conditions
 from infoscope.estimators.reading.simulated import FACTS
+from infoscope.estimators.variables import Variable, factorise
 from infoscope.tracking import Cell, Pack, Profile, Report, Sweep, grid
 from sweeps import datasets
 from sweeps.checks import require_minimum
@@ -110,10 +112,32 @@ def simulated(number: int, most_columns: int = ALL_COLUMNS, only: str = ANY) -> 
     pairs = without_derived_columns(as_sample(*law.sample(n, generator)))
     began = time.perf_counter()
     found = figures.figures(pairs, generator)
+    return _facts(law, n) | {"seconds": time.perf_counter() - began} | dict(zip(figures.NAMES, found))
+
+
+def simulated_given(number: int) -> dict[str, float | str | bool]:
+    """Facts and figures of one data set of x, y and z, whose truth is I(x; y | z). NoVariation as `as_pairs`."""
+    law = conditional.conditional_distribution(number)
+    generator = np.random.default_rng([conditional.VERSION, number, 1, 1])
+    n = round(math.exp(generator.uniform(*np.log(ROWS))))
+    x, y, z = law.sample(n, generator)
+    pairs = without_derived_columns(as_sample(x, y))
+    numbers = [Variable(column[:, None], None, 1) for column in z.numbers.T if np.ptp(column) > 0]
+    labels = [Variable(np.empty((n, 0)), *factorise(codes)) for codes in z.labels.T if np.ptp(codes) > 0]
+    if not numbers and not labels:
+        raise NoVariation("z must vary, got one value in all rows.")
+    triples = Triples(pairs, as_conditions([*numbers, *labels]))
+    began = time.perf_counter()
+    features = figures_conditional.figures(triples, generator)
+    facts = _facts(law, n) | {"columns_z": law.columns[2], "seconds": time.perf_counter() - began}
+    return facts | dict(zip(figures_conditional.NAMES, features))
+
+
+def _facts(law: prior.Distribution, n: int) -> dict[str, float | str | bool]:
     return {
-        "number": number, "n": n, "type": law.type, "families": "+".join(law.families), "columns_x": law.columns[0],
+        "number": law.number, "n": n, "type": law.type, "families": "+".join(law.families), "columns_x": law.columns[0],
         "columns_y": law.columns[1], "tied": law.tied, "idle": sum(law.idle), "truth": law.truth,
-        "truth_error": law.truth_error, "seconds": time.perf_counter() - began, **dict(zip(figures.NAMES, found)),
+        "truth_error": law.truth_error,
     }  # fmt: skip
 
 

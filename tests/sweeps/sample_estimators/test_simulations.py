@@ -1,13 +1,16 @@
 """The sweep that simulates data sets: numbers, what a row is, and what is kept of it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from infoscope.data import prior
-from infoscope.estimators.reading import figures
+from infoscope.data.prior import conditional
+from infoscope.estimators.reading import figures, figures_conditional
+from infoscope.estimators.reading.simulated import CONDITIONAL_FACTS, Simulated, load
 from infoscope.tracking import Pack
 from sweeps.sample_estimators import simulations
-from sweeps.sample_estimators.simulations import PROFILES, SWEEP, as_sample, simulated, trial
+from sweeps.sample_estimators.simulations import PROFILES, SWEEP, as_sample, simulated, simulated_given, trial
 from tests.refusals import refused
 from tests.sweeps.recorder import Recorder
 
@@ -73,3 +76,20 @@ def test_samples_are_typed_as_they_were_drawn():
         assert pairs.n == 200 and not pairs.groups
     assert ("numbers", "continuous", "continuous") in kinds
     assert all((type == "categories") == (x == y == "discrete") for type, x, y in kinds)
+
+
+def test_a_triple_can_be_simulated_again_and_its_collection_is_read_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(simulations, "ROWS", FEW)
+    rows = [simulated_given(number) for number in (3, 4)]
+    again = simulated_given(4)
+    assert again["truth"] == conditional.conditional_distribution(4).truth
+    names = figures_conditional.NAMES
+    np.testing.assert_array_equal([again[name] for name in names], [rows[1][name] for name in names])
+    values = np.array([[row[name] for name in names] for row in rows], np.float32)
+    saved = Simulated(pd.DataFrame(rows)[list(CONDITIONAL_FACTS)], values, given=True)
+    saved.save(tmp_path / "sets.npz")
+    loaded = load([tmp_path / "sets.npz"], given=True)
+    assert len(loaded) == 2 and list(loaded.facts["columns_z"]) == [row["columns_z"] for row in rows]
+    np.testing.assert_array_equal(loaded.figures, values)
+    with refused("path", "file"):
+        load([tmp_path / "sets.npz"])

@@ -1,6 +1,7 @@
 """The prior: an open, versioned collection of random distributions with known mutual information.
 
 distribution(number)   the distribution of a number: its draws and its true value in nats
+conditional.conditional_distribution(number)   x, y and z of a number, and I(x; y | z)
 FAMILIES               families of the subsystems
 TYPES                  types of x and y
 VERSION                raised whenever draws or truths change

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,13 +94,13 @@ class Distribution:
     description: str
     truth: float  # nats
     truth_error: float  # standard error; 0: closed form or quadrature
-    columns: tuple[int, int]  # of x and y, numbers and categories together
+    columns: tuple[int, ...]  # of x, y (and z), numbers and categories together
     tied: bool  # whether rounding, censoring, limits, counts or levels act on some number column
-    idle: tuple[int, int]  # independent columns added to x and y
-    _draw: Callable[[int, Generator], tuple[Sample, Sample]]
+    idle: tuple[int, ...]  # independent columns added to each
+    _draw: Callable[[int, Generator], tuple[Sample, ...]]
 
-    def sample(self, n: int, generator: Generator) -> tuple[Sample, Sample]:
-        """n independent rows of x and y."""
+    def sample(self, n: int, generator: Generator) -> tuple[Sample, ...]:
+        """n independent rows of x and y, and of z where there is one."""
         return self._draw(require_int("n", n), generator)
 
 
@@ -112,25 +112,41 @@ def distribution(number: int) -> Distribution:
     parts, truth, error = _draw_parts(kind, empty, g, of_truth)
     if g.random() < 0.5:
         parts = [part.exchanged() for part in parts]
-    variables = [_VariableMaker(parts, place, g, of_pilot) for place in (0, 1)]
+    return assembled(number, kind, parts, (truth, error), "xy", MAX_COLUMNS, (g, of_pilot))
+
+
+def assembled(
+    number: int,
+    kind: str,
+    parts: Sequence[Part],
+    truth: tuple[float, float],
+    names: str,
+    most: int,
+    generators: tuple[Generator, Generator],
+) -> Distribution:
+    """The distribution of independent subsystems of variables `names`, each of about `most` number columns."""
+    g, of_pilot = generators
+    variables = [VariableMaker(parts, place, g, of_pilot, most) for place in range(len(names))]
     families = {part.family for part in parts}
     if any(variable.derivation for variable in variables):
         families.add("derived")
 
-    def draw(n: int, generator: Generator) -> tuple[Sample, Sample]:
+    def draw(n: int, generator: Generator) -> tuple[Sample, ...]:
         drawn = [part.draw(n, generator) for part in parts]
-        x, y = (variable.finished([pair[i] for pair in drawn], n, generator) for i, variable in enumerate(variables))
-        return x, y
+        samples = []
+        for place, variable in enumerate(variables):
+            own = [part[place] for part in drawn]
+            samples.append(variable.finished(own, n, generator))
+        return tuple(samples)
 
     text = " + ".join(f"[{part.family}: {part.description}]" for part in parts)
     text += "".join(
-        f"; {name}: {variable.description}" for name, variable in zip("xy", variables) if variable.description
+        f"; {name}: {variable.description}" for name, variable in zip(names, variables) if variable.description
     )
-    return Distribution(
-        number, tuple(sorted(families)), kind, text, truth, error,
-        (variables[0].columns, variables[1].columns), any(variable.tied.any() for variable in variables),
-        (variables[0].idle, variables[1].idle), draw,
-    )  # fmt: skip
+    columns = tuple(variable.columns for variable in variables)
+    idle = tuple(variable.idle for variable in variables)
+    tied = any(variable.tied.any() for variable in variables)
+    return Distribution(number, tuple(sorted(families)), kind, text, *truth, columns, tied, idle, draw)
 
 
 def type_of(number: int) -> str:
@@ -152,7 +168,7 @@ def _draw_outline(g: Generator) -> tuple[str, bool]:
     return str(g.choice(TYPES, p=list(TYPE_SHARES.values()))), bool(g.random() < NOTHING_SHARE)
 
 
-def _draw_nats(g: Generator) -> float:
+def draw_nats(g: Generator) -> float:
     """Target information: faint, weak, medium or strong; ties, noise and limits of a family may lower it."""
     if g.random() < FAINT_SHARE:
         return log_uniform(g, 0.15, 30) / log_uniform(g, 100, 5000)  # 2 n I of .3 to 60 for n rows
@@ -162,7 +178,7 @@ def _draw_nats(g: Generator) -> float:
     return float(g.uniform(0.05, 2.8) if chance < STRONG_ABOVE else g.uniform(1.5, 5.0))
 
 
-def _draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
+def draw_kinds(kind: str, count: int, g: Generator) -> list[tuple[str, str]]:
     """Kinds of x and y of every subsystem that give the type."""
     if kind != "mixed":
         return [{"numbers": NN, "labels": NC, "categories": CC}[kind]] * count
@@ -179,40 +195,48 @@ def _draw_parts(kind: str, empty: bool, g: Generator, of_truth: Generator) -> tu
         parts, draw_again = _draw_composition(kind, g)
         if empty:
             others = draw_again()
-            return [_independent(*pair) for pair in zip(parts, others)], 0.0, 0.0
+            return [independent(*pair) for pair in zip(parts, others)], 0.0, 0.0
         truths = [part.truth(of_truth) for part in parts]
         truth, error = sum(t for t, _ in truths), float(np.sqrt(sum(e**2 for _, e in truths)))
-        absolute, share, relative = MAX_TRUTH_ERROR
-        if 0 < truth <= MAX_NATS and error <= max(min(absolute, share * truth), relative * truth):
+        if is_exact(truth, error):
             return parts, float(truth), error
+
+
+def is_exact(truth: float, error: float) -> bool:
+    """Whether information is above 0, not too large, and known well enough; nats."""
+    absolute, share, relative = MAX_TRUTH_ERROR
+    return 0 < truth <= MAX_NATS and error <= max(min(absolute, share * truth), relative * truth)
 
 
 def _draw_composition(kind: str, g: Generator) -> tuple[list[Part], Callable[[], list[Part]]]:
     """Subsystems of a type, and a function that draws others of the same kinds and target information."""
     count = int(g.choice((1, 2, 3, 4), p=PART_SHARES[kind]))
-    nats = _draw_nats(g) * g.dirichlet(np.full(count, 1.5))
-    kinds = _draw_kinds(kind, count, g)
+    nats = draw_nats(g) * g.dirichlet(np.full(count, 1.5))
+    kinds = draw_kinds(kind, count, g)
     tied = g.random() < 0.18  # numbers are rounded, censored or limited
 
     def draw() -> list[Part]:
-        return [_draw_part(pair, float(aim), count, tied, g) for pair, aim in zip(kinds, nats)]
+        return [draw_part(pair, float(aim), count, tied, g) for pair, aim in zip(kinds, nats)]
 
     return draw(), draw
 
 
-def _draw_part(kinds: tuple[str, str], nats: float, count: int, tied: bool, g: Generator) -> Part:
+def draw_part(
+    kinds: tuple[str, str], nats: float, count: int, tied: bool, g: Generator, widest: int = MAX_COLUMNS
+) -> Part:
+    """A subsystem of some kinds of x and y, of at most about `widest` number columns where it is one of `count`."""
     usable = [entry for entry in MAKERS if kinds in entry[2] or kinds[::-1] in entry[2]]
     weights = np.array([entry[3] for entry in usable])
     _, maker, known, _ = usable[g.choice(len(usable), p=weights / weights.sum())]
     flip = kinds not in known or (kinds[::-1] in known and g.random() < 0.5)
     ordered = kinds[::-1] if flip else kinds
-    columns = tuple(min(MAX_COLUMNS // count, log_uniform_int(g, 1, MAX_COLUMNS)) for _ in range(2))
+    columns = tuple(min(widest // count, log_uniform_int(g, 1, widest)) for _ in range(2))
     tied_variables = ((True, True), (True, False), (False, True))[g.choice(3, p=[0.5, 0.2, 0.3])]
     part = maker(Request(ordered[0], ordered[1], nats, columns, tied_variables if tied else (False, False)), g)
     return part.exchanged() if flip else part
 
 
-def _independent(of_x: Part, of_y: Part) -> Part:
+def independent(of_x: Part, of_y: Part) -> Part:
     """x of one subsystem with y of another: independent."""
 
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
@@ -223,7 +247,7 @@ def _independent(of_x: Part, of_y: Part) -> Part:
 
 
 # --- idle columns --------------------------------------------------------------------------------------------------
-def _draw_idle_numbers(count: int, tied: bool, g: Generator) -> tuple[Callable[[int, Generator], Array], bool]:
+def draw_idle_numbers(count: int, tied: bool, g: Generator) -> tuple[Callable[[int, Generator], Array], bool]:
     """Idle number columns of a few shapes, sometimes with common factors, sometimes rounded or censored."""
     if count == 1 or g.random() < 0.4:
         noises = [draw_noise(g) for _ in range(min(count, 12))]
@@ -248,16 +272,16 @@ def _draw_idle_numbers(count: int, tied: bool, g: Generator) -> tuple[Callable[[
     return mixed, False
 
 
-def _draw_idle_categories(count: int, g: Generator) -> Callable[[int, Generator], Sample]:
+def draw_idle_categories(count: int, g: Generator) -> Callable[[int, Generator], Sample]:
     margins = [np.cumsum(latent.draw_margin(g, int(g.integers(2, 9))))[:-1] for _ in range(count)]
     return lambda n, g: categories(np.stack([np.searchsorted(margin, g.random(n)) for margin in margins], axis=1))
 
 
 # --- x and y ---------------------------------------------------------------------------------------------------------
-class _VariableMaker:
-    """x or y of a distribution: the columns of the subsystems and idle ones, under maps, scales and a permutation."""
+class VariableMaker:
+    """A variable of a distribution: columns of the subsystems and idle ones, under maps, scales and a permutation."""
 
-    def __init__(self, parts: list[Part], place: int, g: Generator, of_pilot: Generator) -> None:
+    def __init__(self, parts: Sequence[Part], place: int, g: Generator, of_pilot: Generator, most: int) -> None:
         self.draw_idle: list[Callable[[int, Generator], Sample]] = []
         self.idle, words = 0, []
         pilots = [part.draw(PILOT_ROWS, of_pilot)[place] for part in parts]
@@ -265,10 +289,10 @@ class _VariableMaker:
         labels = sum(pilot.labels.shape[1] for pilot in pilots)
         if g.random() < IDLE_SHARE:
             if len(self.tied):
-                self._add_idle_numbers(g)
+                self._add_idle_numbers(g, most)
             if labels and g.random() < 0.15:
                 idle_labels = log_uniform_int(g, 1, 12)
-                self.draw_idle.append(_draw_idle_categories(idle_labels, g))
+                self.draw_idle.append(draw_idle_categories(idle_labels, g))
                 self.idle, labels = self.idle + idle_labels, labels + idle_labels
         if self.idle:
             words.append(f"{self.idle} idle columns")
@@ -280,11 +304,11 @@ class _VariableMaker:
         self.codes = [g.permutation(int(column.max()) + 400) if len(column) else None for column in pilot.labels.T]
         self.description = ", ".join(words)
 
-    def _add_idle_numbers(self, g: Generator) -> None:
-        wanted = log_uniform_int(g, 1, MAX_COLUMNS) - len(self.tied)
+    def _add_idle_numbers(self, g: Generator, most: int) -> None:
+        wanted = log_uniform_int(g, 1, most) - len(self.tied)
         if wanted < 1:
             return
-        draw, seen = _draw_idle_numbers(wanted, bool(self.tied.any() and g.random() < 0.6), g)
+        draw, seen = draw_idle_numbers(wanted, bool(self.tied.any() and g.random() < 0.6), g)
         self.draw_idle.append(lambda n, g: numbers(draw(n, g)))
         self.idle += wanted
         self.tied = np.concatenate([self.tied, np.full(wanted, seen)])

@@ -39,19 +39,28 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A subsystem: its draws, its mutual information (nats, standard error), and which number columns have ties."""
+    """A subsystem: its draws, its mutual information (nats, standard error), and which number columns have ties.
+
+    Of a triple, draws and ties are of x, y and z, and the information is that of x and y given z.
+    """
 
     family: str
     description: str
-    draw: Callable[[int, Generator], tuple[Sample, Sample]]
+    draw: Callable[[int, Generator], tuple[Sample, ...]]
     truth: Callable[[Generator], tuple[float, float]]
-    tied: tuple[bool, bool] = (False, False)  # of all number columns of x and y
+    tied: tuple[bool, ...] = (False, False)  # of all number columns of x and y
 
     def exchanged(self) -> Part:
         """The same subsystem with x and y exchanged."""
         plain = self.description.removesuffix(EXCHANGED)
         text = plain if plain != self.description else plain + EXCHANGED
-        return Part(self.family, text, lambda n, g: self.draw(n, g)[::-1], self.truth, self.tied[::-1])
+        return Part(self.family, text, lambda n, g: _exchanged(self.draw(n, g)), self.truth, _exchanged(self.tied))
+
+
+def _exchanged(values: tuple) -> tuple:
+    """The values with the first two exchanged."""
+    first, second, *others = values
+    return second, first, *others
 
 
 def numbers(columns: Array) -> Sample:

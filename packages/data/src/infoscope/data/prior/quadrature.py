@@ -233,12 +233,12 @@ def scored_part(
     def draw(n: int, g: Generator) -> tuple[Sample, Sample]:
         columns, score = predictor.sample(n, g)
         y = pair.draw(score, g)
-        x_side = numbers(columns) if x_seen is None else _observed(columns[:, 0], x_seen, request.x)
+        x_side = numbers(columns) if x_seen is None else observed(columns[:, 0], x_seen, request.x)
         if decode is not None:
             return x_side, decode(y)
         if pair.lattice:
             return x_side, categories(y) if request.y == "categories" else numbers(y)
-        return x_side, numbers(y) if y_seen is None else _observed(y, y_seen, request.y)
+        return x_side, numbers(y) if y_seen is None else observed(y, y_seen, request.y)
 
     def truth(_: Generator) -> tuple[float, float]:
         return information(pair, x_seen, y_seen, pilot), 0.0
@@ -254,7 +254,8 @@ def _requested(g: Generator, pilot: Array, kind: str, tied: bool, levels: bool) 
     return draw_observation(g, pilot, "levels" if levels else None) if tied else None
 
 
-def _observed(column: Array, seen: Observation, kind: str) -> Sample:
+def observed(column: Array, seen: Observation, kind: str) -> Sample:
+    """An observed column: as a category or as numbers."""
     return categories(seen.level(column)) if kind == "categories" else numbers(seen.apply(column))
 
 

@@ -44,7 +44,7 @@ def standardised_on(predictor: Predictor, function: Map) -> Map:
     return standardised(function, predictor.quantile(special.ndtr(SCORES)))
 
 
-def _about(predictor: Predictor, noise: Noise, signal: Map) -> Callable[[float], ScoredPair]:
+def about(predictor: Predictor, noise: Noise, signal: Map) -> Callable[[float], ScoredPair]:
     """y = signal(score) + noise / strength, by strength."""
     return lambda strength: ScoredPair(
         predictor,
@@ -61,7 +61,7 @@ def additive_noise(request: Request, g: Generator, levels: bool = False) -> Part
 def noisy_part(family: str, request: Request, g: Generator, predictor: Predictor, levels: bool = False) -> Part:
     """y is a function of the predictor's score plus noise."""
     noise, (name, function) = draw_noise(g), draw_function(g)
-    build = _about(predictor, noise, standardised_on(predictor, function))
+    build = about(predictor, noise, standardised_on(predictor, function))
     text = f"{name} + {noise.name} noise"
     return scored_part(family, text, request, g, predictor, build, NOISE_STRENGTHS, levels=levels)
 
@@ -126,7 +126,7 @@ def _together(family: str, request: Request, g: Generator, predictor: Predictor)
     if request.y == "categories":
         return label_part(family, request, g, predictor, int(g.integers(2, 5)))
     noise = draw_noise(g)
-    build = _about(predictor, noise, lambda score: score)
+    build = about(predictor, noise, lambda score: score)
     text = f"{noise.name} noise about the value"
     return scored_part(family, text, request, g, predictor, build, NOISE_STRENGTHS)
 

@@ -100,7 +100,7 @@ def prepare(pairs: Pairs, generator: np.random.Generator) -> Sample:
         half = half & (np.bincount(units, ~half)[units] == 0)
         if not half.any():
             half = units == units.max()
-    variables = sorted((_prepared(variable) for variable in (pairs.x, pairs.y)), key=_order)
+    variables = sorted((prepared(variable) for variable in (pairs.x, pairs.y)), key=_order)
     return Sample(tuple(_dithered(variable, generator) for variable in variables), groups, half, generator)
 
 
@@ -110,7 +110,7 @@ def _order(variable: PreparedVariable) -> tuple[float, ...]:
     return (-variable.scores.shape[1], -variable.categories, *checksum)
 
 
-def _prepared(variable: Variable) -> PreparedVariable:
+def prepared(variable: Variable) -> PreparedVariable:
     numbers = variable.continuous
     numbers = numbers[:, numbers.min(axis=0) < numbers.max(axis=0)] if variable.dim else numbers
     codes, categories = variable.codes, variable.categories

@@ -1,0 +1,105 @@
+"""The third variable of a triple: its columns, and functions of them by which it moves other variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from infoscope.data.prior import composition, noise
+from infoscope.data.prior.draws import Array, Generator, log_uniform, log_uniform_int, pick
+from infoscope.data.prior.parts import Sample, joined, numbers
+
+MAX_CONDITIONS = 20  # columns
+MAX_USED = 6  # columns that a function depends on
+SHAPES = ("additive", "interacting", "jumps", "maxima")  # of functions of several columns
+SCALES = "scales"
+PILOT_ROWS = 1_000
+MAX_SCORE = 5.0  # standard deviations at which columns are cut before a function
+MAX_CODES = 400  # of a category column
+
+Effect = Callable[[Array], Array]  # scores [n, m] -> [n]
+
+
+class Conditions:
+    """Columns of z, numbers or categories, and standardised scores of them on which x and y depend."""
+
+    def __init__(self, g: Generator) -> None:
+        count = log_uniform_int(g, 1, MAX_CONDITIONS if g.random() < 0.7 else 2)
+        labels = int(g.choice([0, count, g.integers(count + 1)], p=[0.6, 0.2, 0.2]))
+        self.tied = bool(g.random() < 0.3)
+        self.draw_numbers, _ = composition.draw_idle_numbers(max(count - labels, 1), self.tied, g)
+        self.draw_labels = composition.draw_idle_categories(labels, g)
+        self.without_numbers = labels == count
+        self.effects = g.normal(size=(labels, MAX_CODES))  # of each category, by its code
+        self.name = f"{count} conditions, {labels} of them categories"
+        self.middle, self.spread = 0.0, 1.0
+        scores = self.draw(PILOT_ROWS, g)[1]
+        self.middle, self.spread = np.median(scores, axis=0), np.maximum(np.ptp(scores, axis=0) / 6, 0.1)
+
+    def draw(self, n: int, g: Generator) -> tuple[Sample, Array]:
+        """The columns of n rows, and their scores [n, m]."""
+        columns = self.draw_numbers(n, g)
+        if self.without_numbers:
+            columns = columns[:, :0]
+        samples, scores = [numbers(columns)], [columns]
+        if len(self.effects):
+            labels = self.draw_labels(n, g)
+            samples.append(labels)
+            scores += [effect[codes][:, None] for effect, codes in zip(self.effects, labels.labels.T)]
+        standardised = (np.hstack(scores) - self.middle) / self.spread
+        return joined(samples), np.clip(standardised, -MAX_SCORE, MAX_SCORE)
+
+
+def draw_effect(shape: str, conditions: Conditions, g: Generator) -> Effect:
+    """A function of the scores, of about mean 0 and standard deviation 1: a sum, products, steps or a maximum."""
+    pilot = conditions.draw(PILOT_ROWS, g)[1]
+    used = g.permutation(pilot.shape[1])[: log_uniform_int(g, 1, MAX_USED)]
+    size = len(used)
+    functions = [noise.standardised(noise.draw_function(g)[1]) for _ in range(max(size, 2))]
+    weights = g.uniform(0.4, 1.0, size) * g.choice([-1, 1], size)
+    columns, cuts = g.integers(size, size=5), g.normal(0, 0.7, 5)
+    heights = g.normal(size=32)  # of the cells of five cuts
+    cells = 2 ** np.arange(5)
+    rate = log_uniform(g, 1.0, 6.0)
+    i, j = columns[:2]
+    raw: dict[str, Effect] = {
+        "additive": lambda z: sum(w * f(column) for w, f, column in zip(weights, functions, z.T)),
+        "interacting": lambda z: functions[0](z[:, i]) * functions[1](z[:, j]) + np.sin(rate * z @ weights),
+        "jumps": lambda z: heights[(z[:, columns] > cuts) @ cells],
+        "maxima": lambda z: np.abs(z * weights - cuts[0]).max(axis=1),
+    }
+    function = raw[shape]
+    values = function(pilot[:, used])
+    mean, spread = values.mean(), max(values.std(), 0.05)
+    return lambda scores: (function(scores[:, used]) - mean) / spread
+
+
+def draw_move(shape: str, conditions: Conditions, pilot: Sample, g: Generator) -> Callable[[Sample, Array], Sample]:
+    """A map of columns that is invertible given the scores of z: shifts and scales of numbers, turns of categories.
+
+    shape: one of SHAPES, or SCALES.
+    """
+    kind = pick(g, SHAPES) if shape == SCALES else shape
+    shift, scale = (draw_effect(kind, conditions, g) for _ in range(2))
+    spread = pilot.numbers.std(axis=0)
+    middle = np.median(pilot.numbers, axis=0)
+    whole = (pilot.numbers == np.round(pilot.numbers)).all(axis=0)
+    size = spread.size
+    strengths = log_uniform(g, 0.3, 6.0) * g.choice([-1, 0.5, 1], size)
+    log_scales = np.zeros(size)
+    if shape == SCALES:
+        strengths = strengths * g.integers(2)
+        log_scales = g.uniform(0.3, 1.5, size)
+    levels = pilot.labels.max(axis=0, initial=0) + 1
+    turns = log_uniform(g, 0.5, 2.0)
+
+    def move(sample: Sample, scores: Array) -> Sample:
+        by = shift(scores)[:, None]
+        moved = by * strengths * spread
+        factor = np.exp(np.clip(scale(scores)[:, None] * log_scales, -4, 4))
+        values = middle + (sample.numbers - middle) * factor + np.where(whole, np.round(moved), moved)
+        turned = (sample.labels + np.round(turns * by).astype(np.int64)) % levels
+        return Sample(values, np.where(sample.labels < levels, turned, sample.labels))
+
+    return move

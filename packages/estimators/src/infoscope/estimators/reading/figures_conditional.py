@@ -1,0 +1,343 @@
+"""Figures of x, y and z, from which the conditional reader predicts I(x; y | z) and its interval.
+
+z is taken out of x and y by regressions whose residuals are of rows left out, and each of x and y is predicted from z
+with and without the other. Where a regression still improves with rows, residuals hold a confounder. All are of normal
+scores and indicators of categories; what differs between x and y is kept as the larger and the smaller value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from infoscope.errors import InfoscopeError
+from infoscope.estimators import discrete
+from infoscope.estimators.derived import without_combinations, without_functions
+from infoscope.estimators.knn.estimators import conditional_mutual_information
+from infoscope.estimators.pairs import Pairs
+from infoscope.estimators.reading.figures_heldout import MAX_TARGETS, in_order
+from infoscope.estimators.reading.figures_neighbours import estimates
+from infoscope.estimators.reading.figures_sample import (
+    PreparedVariable,
+    Sample,
+    Values,
+    canonical,
+    gaussian_information,
+    prepare,
+    prepared,
+    scaled,
+    untied,
+)
+from infoscope.estimators.variables import Variable, join, joint_codes
+
+VERSION = 1
+MAX_ROWS, MAX_NEAR = 5_000, 2_000  # rows, and rows among which neighbours in all columns are searched
+MAX_CLASSES = 5  # indicators of a label that are regressed
+WAVES, RATES = 60, (0.4, 1.2)  # random waves of several columns at each rate
+KNOTS = (-1.0, 0.0, 1.0)  # of hinges of one column
+PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # of ridge regressions, in mean variances of a column
+TREES, TREE_FOLDS, MAX_INPUTS = 8, 3, 32  # trees of a fold, folds, columns that trees split
+TREE_SETTINGS = {"max_depth": 12, "min_samples_leaf": 5, "max_features": 1.0}
+SHUFFLES = 10  # of y within the categories of z
+
+MEANING: Mapping[str, str] = {
+    "lower_bound": "mean of the gains of held-out predictions and of the information of residuals, at least 0",
+    "log_rows": "log of the number of rows (at most 5,000)",
+    "log_rows_per_group": "0: of every group a row is taken",
+    "numbers_more": "log(1 + numeric columns) of the variable with more",
+    "numbers_fewer": "log(1 + numeric columns) of the variable with fewer",
+    "conditions": "log(1 + columns of z), indicators of categories included",
+    "conditions_labels": "share of the columns of z that are indicators of categories",
+    "labels": "how many of x and y are categories alone",
+    "entropy_more": "entropy of the categories of x or y, larger",
+    "entropy_fewer": "entropy of the categories of x or y, smaller",
+    "tied_more": "share of repeated values of x or y, larger",
+    "tied_fewer": "share of repeated values of x or y, smaller",
+    "tied_conditions": "share of repeated values of z",
+    "linear_more": "information of z about x or y by ridge regression on columns, larger",
+    "linear_fewer": "the same, smaller",
+    "smooth_more": "information of z about x or y by smooth functions, larger",
+    "smooth_fewer": "the same, smaller",
+    "half_more": "information of z about x or y by smooth functions fitted to half of the rows, larger",
+    "half_fewer": "the same, smaller",
+    "trees_more": "information of z about x or y by trees after smooth functions, larger",
+    "trees_fewer": "the same, smaller",
+    "scale_more": "information of z about squared residuals of x or y, larger",
+    "scale_fewer": "the same, smaller",
+    "residual_linear": "information of normal residuals of ridge regressions",
+    "residual_smooth": "information of normal residuals of smooth functions",
+    "residual_half": "information of normal residuals of smooth functions fitted to half of the rows",
+    "residual_trees": "information of normal residuals after trees",
+    "residual_scale": "information of normal residuals divided by their predicted scale",
+    "residual_squares": "largest correlation of squared residuals",
+    "residual_test": "sum of squared correlations of residuals, standardised",
+    "residual_ksg": "KSG of residuals after trees, k = 5",
+    "residual_scale_ksg": "KSG of residuals divided by their predicted scale, k = 5",
+    "residual_permuted": "KSG of residuals of permuted rows, k = 5",
+    "gain_smooth_more": "information about x or y gained by adding the other to z, smooth functions, larger",
+    "gain_smooth_fewer": "the same, smaller",
+    "gain_trees_more": "information about x or y gained by adding the other to z, trees, larger",
+    "gain_trees_fewer": "the same, smaller",
+    "conditional_ksg_3": "conditional KSG (Frenzel & Pompe 2007; with ties Mesner & Shalizi 2021), k = 3",
+    "conditional_ksg_10": "the same, k = 10",
+    "index_ksg": "conditional KSG given the predictions of x and y from z, k = 5",
+    "gaussian_given": "Gaussian conditional information of normal scores",
+    "gaussian": "Gaussian information of x and y without z",
+    "ksg": "KSG of x and y without z, k = 5",
+    "ksg_z_more": "KSG of x or y and z, k = 5, larger",
+    "ksg_z_fewer": "the same, smaller",
+    "table": "plug-in conditional information of categories or few values",
+    "table_permuted": "the same with y permuted within the categories of z",
+    "table_test": "their difference, in standard deviations of permutations",
+}
+NAMES: tuple[str, ...] = tuple(MEANING)  # the first five are those of `figures`, which a reader uses by itself
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Triples:
+    """A checked sample of x and y, and the conditions: numbers together, and every column of categories."""
+
+    pairs: Pairs
+    conditions: tuple[Variable, ...]
+
+    def take(self, rows: Values) -> Triples:
+        """Some of the rows (indices)."""
+        return Triples(self.pairs.take(rows), tuple(variable.take(rows) for variable in self.conditions))
+
+
+def as_conditions(columns: Sequence[Variable]) -> tuple[Variable, ...]:
+    """Conditions from variables of z, one for each column: numbers together, without those that others determine."""
+    numbers = [variable for variable in columns if variable.dim]
+    labels = [variable for variable in columns if not variable.dim]
+    if numbers:
+        labels.insert(0, without_functions("z", without_combinations("z", join(*numbers))))
+    return tuple(labels)
+
+
+def figures(triples: Triples, generator: np.random.Generator) -> Values:
+    """The figures of a sample, float64 [len(NAMES)]; nan where one does not apply. Rows are taken as independent."""
+    if triples.pairs.n > MAX_ROWS:
+        triples = triples.take(np.sort(generator.permutation(triples.pairs.n)[:MAX_ROWS]))
+    with np.errstate(all="ignore"):
+        given = Given(prepare(triples.pairs, generator), [prepared(variable) for variable in triples.conditions])
+        values = given.sizes() | given.regressions() | given.neighbours() | given.tables()
+        parts = [values[name] for name in ("gain_smooth_more", "gain_trees_more", "residual_trees")]
+        values["lower_bound"] = max(0.0, float(np.mean(np.nan_to_num(parts))))
+    return np.array([values.get(name, np.nan) for name in NAMES], dtype=np.float64)
+
+
+class Given:
+    """x and y of a sample, and the columns of z: scores of numbers and indicators of categories [n, m]."""
+
+    def __init__(self, sample: Sample, conditions: Sequence[PreparedVariable]) -> None:
+        self.sample, self.conditions, self.generator = sample, conditions, sample.generator
+        self.z = np.hstack([variable.linear for variable in conditions])
+        self.targets: list[Values] = []  # columns of x and y that are regressed, and their predictions from z
+        self.predicted: list[Values] = []
+
+    def sizes(self) -> Figures:
+        variables, numbers = self.sample.variables, self.conditions[0].scores
+        entropies = [discrete.plug_in(np.bincount(each.codes)) for each in variables if each.codes is not None]
+        return {
+            "log_rows": np.log(self.sample.n),
+            "log_rows_per_group": 0.0,
+            **in_order("numbers", [np.log1p(each.scores.shape[1]) for each in variables]),
+            "conditions": np.log1p(self.z.shape[1]),
+            "conditions_labels": 1 - numbers.shape[1] / self.z.shape[1],
+            "labels": float(len(self.sample.labels)),
+            **in_order("entropy", entropies),
+            **in_order("tied", [_tied(each.scores) for each in variables]),
+            "tied_conditions": _tied(numbers),
+        }
+
+    # --- regressions -----------------------------------------------------------------------------------------------
+    def regressions(self) -> Figures:
+        """Figures of the residuals of x and y given z, and of predictions from z and the other variable."""
+        first, second = self._targets()
+        both, ends = np.hstack([first, second]), first.shape[1]
+        basis = self._basis(self.z)
+        smooth = left_out(basis, both)[0]
+        half = both.copy()
+        for train, test in self.sample.folds():
+            half[test] -= left_out(basis[train], both[train], basis[test])[1]
+        trees = self._without_trees(self.z, smooth)
+        logs = scaled(np.log(trees**2 + 1e-2))
+        unscaled, log_scale = left_out(basis, logs)
+        residuals = {
+            "linear": left_out(self.z, both)[0], "smooth": smooth, "half": half, "trees": trees,
+            "scale": trees / np.exp(np.clip(log_scale, -2, 2)),
+        }  # fmt: skip
+        values: Figures = {}
+        for name, columns in residuals.items():
+            values[f"residual_{name}"] = gaussian_information(columns[:, :ends], columns[:, ends:])
+            before, after = (logs, unscaled) if name == "scale" else (both, columns)
+            gains = [explained(before[:, side], after[:, side]) for side in (np.s_[:ends], np.s_[ends:])]
+            values |= in_order(name, gains)
+        x, y = trees[:, :ends], trees[:, ends:]
+        even = residuals["scale"]
+        correlations = scaled(x).T @ scaled(y) / len(x)
+        cells = correlations.size
+        values["residual_test"] = np.arcsinh((len(x) * (correlations**2).sum() - cells) / np.sqrt(2 * cells))
+        values["residual_squares"] = np.abs(scaled(x**2).T @ scaled(y**2) / len(x)).max()
+        values["residual_ksg"] = self._ksg(x, y)
+        values["residual_scale_ksg"] = self._ksg(even[:, :ends], even[:, ends:])
+        values["residual_permuted"] = self._ksg(x, np.roll(y, len(y) // 3, axis=0))
+        self.targets = [first, second]
+        self.predicted = [first - x, second - y]
+        gains = [self._gains(place, columns) for place, columns in enumerate((smooth[:, :ends], smooth[:, ends:]))]
+        return values | in_order("gain_smooth", [a for a, _ in gains]) | in_order("gain_trees", [b for _, b in gains])
+
+    def _targets(self) -> list[Values]:
+        """The columns of x and of y if they are few, else components of their residuals that are most related."""
+        variables = self.sample.variables
+        limits = [MAX_CLASSES if variable.is_label else MAX_TARGETS for variable in variables]
+        columns = [variable.linear for variable in variables]
+        if all(each.shape[1] <= limit for each, limit in zip(columns, limits)):
+            return columns
+        weights = canonical(*(left_out(self.z, each)[0] for each in columns), self.generator)[:2]
+        targets = []
+        for each, limit, weight in zip(columns, limits, weights):
+            targets.append(each if each.shape[1] <= limit else scaled(each @ weight[:, :limit]))
+        return targets
+
+    def _basis(self, columns: Values) -> Values:
+        """Columns, squares and hinges of each, and random waves of up to four (Rahimi & Recht 2007) [n, f]."""
+        size = columns.shape[1]
+        parts = [columns, columns**2, *(np.maximum(columns - knot, 0) for knot in KNOTS)]
+        for rate in RATES:
+            used = self.generator.random((size, WAVES)) < 4 / size
+            directions = used * self.generator.normal(size=(size, WAVES)) * rate / np.sqrt(min(size, 4))
+            parts.append(np.cos(columns @ directions + self.generator.uniform(0, 2 * np.pi, WAVES)))
+        return scaled(np.hstack(parts))
+
+    def _without_trees(self, columns: Values, residuals: Values) -> Values:
+        """Residuals less predictions of extremely randomised trees (Geurts, Ernst & Wehenkel 2006) of other rows,
+        shrunk as is best for each.
+        """
+        from sklearn import config_context  # takes a second to import
+        from sklearn.tree import ExtraTreeRegressor
+
+        strength = np.abs(columns.T @ residuals).max(axis=1)
+        columns = columns[:, np.sort(np.argsort(-strength, kind="stable")[:MAX_INPUTS])]
+        inputs = np.ascontiguousarray(columns, dtype=np.float32)
+        fold = self.generator.permutation(len(inputs)) % TREE_FOLDS
+        predictions = np.zeros_like(residuals)
+        draws = np.random.RandomState(self.generator.integers(1 << 31, size=TREES))  # for scikit-learn
+        with config_context(skip_parameter_validation=True):  # which takes as long as a tree
+            for held_out in range(TREE_FOLDS):
+                train, test = fold != held_out, fold == held_out
+                for _ in range(TREES):
+                    tree = ExtraTreeRegressor(**TREE_SETTINGS, random_state=draws)
+                    tree.fit(inputs[train], residuals[train], check_input=False)
+                    predictions[test] += tree.tree_.predict(inputs[test]).reshape(test.sum(), -1)
+        shrink = (predictions * residuals).sum(axis=0) / np.maximum((predictions**2).sum(axis=0), 1e-12)
+        return residuals - np.clip(shrink, 0, 1 / TREES) * predictions
+
+    def _gains(self, place: int, smooth: Values) -> tuple[float, float]:
+        """Information about a variable that the other one adds to z: by smooth functions, and by trees after them."""
+        together = np.hstack([self.z, self.sample.variables[1 - place].linear])
+        with_other = left_out(self._basis(together), self.targets[place])[0]
+        trees = self._without_trees(together, with_other)
+        alone = self.targets[place] - self.predicted[place]
+        return explained(smooth, with_other), explained(alone, trees)
+
+    # --- neighbours ------------------------------------------------------------------------------------------------
+    def _ksg(self, x: Values, y: Values) -> float:
+        x, y = (untied(columns[:, :MAX_TARGETS], self.generator) for columns in (x, y))
+        return float(estimates((x, None), (y, None), None, (5,))[0])
+
+    def neighbours(self) -> Figures:
+        """Estimates by nearest neighbours and for normal variables, given z or its predictions, and without z."""
+        variables = self.sample.variables
+        rows = np.sort(self.generator.permutation(self.sample.n)[:MAX_NEAR])
+        z = self.z[rows]
+        scores = [Variable(each.scores, each.codes, each.categories).take(rows) for each in variables]
+        values = {f"conditional_ksg_{k}": _conditional_ksg(*scores, z, k) for k in (3, 10)}
+        index = scaled(np.hstack([columns[:, :MAX_TARGETS] for columns in self.predicted]))
+        shown = []
+        for each, target in zip(variables, self.targets):
+            columns = each.scores if each.is_label else target[:, :MAX_TARGETS]
+            shown.append(Variable(columns, each.codes if each.is_label else None, each.categories))
+        values["index_ksg"] = _conditional_ksg(*shown, index, 5)
+        x, y = (variable.linear for variable in variables)
+        values["gaussian"] = gaussian_information(x, y)
+        values["gaussian_given"] = gaussian_information(np.hstack([x, self.z]), y) - gaussian_information(self.z, y)
+        untied_rows = [variable.untied_rows(rows) for variable in variables]
+        values["ksg"] = float(estimates(*untied_rows, None, (5,))[0])
+        return values | in_order("ksg_z", [float(estimates(each, (z, None), None, (5,))[0]) for each in untied_rows])
+
+    # --- tables ----------------------------------------------------------------------------------------------------
+    def tables(self) -> Figures:
+        """Information of categories or few distinct values within the categories of z, with that of permuted rows."""
+        levels = [variable.levels for variable in (*self.sample.variables, *self.conditions)]
+        if any(codes is None for codes in levels):
+            return {}
+        x, y = levels[:2]
+        z, n = joint_codes(levels[2:])[0], self.sample.n
+        order = np.argsort(z, kind="stable")
+        permuted = []
+        for _ in range(SHUFFLES):
+            shuffled = np.empty_like(y)
+            shuffled[order] = y[np.lexsort((self.generator.random(n), z))]
+            permuted.append(table_information(x, shuffled, z))
+        value, mean = table_information(x, y, z), float(np.mean(permuted))
+        away = (value - mean) / max(float(np.std(permuted)), 1e-4)
+        return {"table": value, "table_permuted": mean, "table_test": float(np.arcsinh(away))}
+
+
+def table_information(x: Values, y: Values, z: Values) -> float:
+    """Plug-in I(x; y | z) of codes [n], nats."""
+    entropies = [discrete.plug_in(np.bincount(joint_codes(codes)[0])) for codes in ([x, z], [y, z], [x, y, z], [z])]
+    return float(entropies[0] + entropies[1] - entropies[2] - entropies[3])
+
+
+def _conditional_ksg(x: Variable, y: Variable, z: Values, k: int) -> float:
+    try:
+        return conditional_mutual_information(x, y, Variable(z, None, 1), k, margins="given").value
+    except InfoscopeError:  # hardly any category has two rows
+        return np.nan
+
+
+def left_out(columns: Values, targets: Values, other: Values | None = None) -> tuple[Values, Values]:
+    """Residuals of ridge regressions when each row is left out [n, t], of the best penalty for each target.
+
+    And the predictions they are of, or, of `other` rows, predictions of these.
+    """
+    n, centre, mean = len(columns), columns.mean(axis=0), targets.mean(axis=0)
+    away, wanted = columns - centre, targets - mean
+    variances, directions = np.linalg.eigh(away.T @ away / n)
+    components = away @ directions
+    rotated = components.T @ wanted / n
+    squares = components**2 / n
+    best, residuals, chosen = np.full(targets.shape[1], np.inf), np.zeros_like(targets), np.zeros_like(rotated)
+    for penalty in PENALTIES:
+        inverse = 1 / (np.maximum(variances, 0) + penalty * variances.mean())
+        weights = inverse[:, None] * rotated
+        free = np.maximum(1 - 1 / n - squares @ inverse, 1e-3)
+        out = (wanted - components @ weights) / free[:, None]
+        errors = (out**2).mean(axis=0)
+        better = errors < best
+        best, residuals = np.where(better, errors, best), np.where(better, out, residuals)
+        chosen = np.where(better, weights, chosen)
+    if other is None:
+        return residuals, targets - residuals
+    return residuals, (other - centre) @ (directions @ chosen) + mean
+
+
+def explained(before: Values, after: Values) -> float:
+    """Information of normal variables whose covariance goes from that of `before` to that of `after` [n, t], nats."""
+    ridge = 1e-6 * np.eye(before.shape[1])
+    logs = [np.linalg.slogdet(part.T @ part / len(part) + ridge)[1] for part in (before, after)]
+    return float(logs[0] - logs[1]) / 2
+
+
+def _tied(columns: Values) -> float:
+    """Mean share of values that repeat; nan without columns."""
+    shares = []
+    for column in columns.T:
+        counts = np.unique(column, return_counts=True)[1]
+        shares.append(counts[counts > 1].sum() / len(column))
+    return float(np.mean(shares)) if shares else np.nan

@@ -1,0 +1,102 @@
+"""Figures of x, y and z: closed forms, and what they do not depend on."""
+
+import numpy as np
+import pytest
+
+from infoscope.estimators.column_types import as_variable
+from infoscope.estimators.columns import Discrete
+from infoscope.estimators.pairs import as_pairs
+from infoscope.estimators.reading import figures as pair_figures
+from infoscope.estimators.reading import figures_conditional
+from infoscope.estimators.reading.figures_conditional import (
+    NAMES,
+    Triples,
+    as_conditions,
+    explained,
+    figures,
+    left_out,
+    table_information,
+)
+from infoscope.estimators.variables import Variable
+
+N = 400
+RNG = np.random.default_rng(0)
+Z = RNG.normal(size=(N, 2))
+X = np.sin(2 * Z[:, 0]) + RNG.normal(size=N)
+Y = np.sin(2 * Z[:, 0]) + 0.5 * RNG.normal(size=N)
+
+
+def figures_of(x, y, *conditions):
+    columns = [as_variable("z", each) for each in conditions]
+    values = figures(Triples(as_pairs(x, y), as_conditions(columns)), np.random.default_rng(0))
+    return dict(zip(NAMES, values))
+
+
+def test_a_common_cause_is_in_the_regressions_and_not_in_the_residuals():
+    values = figures_of(X, Y, Z[:, 0], Z[:, 1])
+    assert values["smooth_more"] > 0.4 and values["gaussian"] > 0.1
+    assert abs(values["residual_smooth"]) < 0.03 and values["gain_smooth_more"] < 0.03
+    assert values["lower_bound"] < 0.03
+
+
+def test_dependence_given_z_is_gained_beyond_z():
+    values = figures_of(X + Y, Y, Z[:, 0], Z[:, 1])
+    truth = np.log(1.25) / 2
+    assert values["residual_smooth"] == pytest.approx(truth, abs=0.06)
+    assert values["gain_smooth_more"] == pytest.approx(truth, abs=0.06)
+
+
+def test_increasing_maps_of_columns_change_nothing():
+    plain, moved = figures_of(X, Y, Z[:, 0]), figures_of(np.exp(X), 3 * Y - 1, Z[:, 0] ** 3)
+    np.testing.assert_allclose(list(plain.values()), list(moved.values()), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "z"),
+    [
+        (X, Y > 0, Z[:, 0]),
+        (X > 0, Y > 0, Discrete(np.floor(Z[:, 0]).astype(int))),
+        (np.stack([X, Y + 3 * RNG.normal(size=N), X * Y, Z[:, 1], Y**2], axis=1), Y, Discrete(Z[:, 0] > 0)),
+    ],
+    ids=["label", "table", "wide"],
+)
+def test_samples_of_each_type_have_their_figures(x, y, z):
+    values = figures_of(x, y, z)
+    missing = {name for name, value in values.items() if not np.isfinite(value)}
+    assert not {name for name in missing if name.startswith(("residual", "gain", "smooth", "gaussian"))}
+    assert np.isfinite(values["table"]) == (np.asarray(x).dtype == bool)
+
+
+def test_residuals_are_of_rows_left_out():
+    columns, targets = Z, X[:, None]
+    residuals, _ = left_out(columns, targets)
+    away, wanted = columns - columns.mean(axis=0), targets - targets.mean()
+    variances = np.linalg.eigvalsh(away.T @ away / N)
+    errors = []
+    for penalty in figures_conditional.PENALTIES:
+        matrix = away.T @ away + N * penalty * variances.mean() * np.eye(2)
+        hat = away @ np.linalg.solve(matrix, away.T) + 1 / N
+        errors.append((wanted - hat @ wanted) / (1 - np.diag(hat))[:, None])
+    best = min(errors, key=lambda error: (error**2).mean())
+    np.testing.assert_allclose(residuals, best, atol=1e-9)
+
+
+def test_the_figures_that_a_reader_uses_by_itself_are_in_the_places_of_those_of_pairs():
+    used = ("lower_bound", "log_rows", "log_rows_per_group", "numbers_more", "numbers_fewer")
+    assert NAMES[:5] == pair_figures.NAMES[:5] == used
+
+
+def test_closed_forms():
+    bits = RNG.integers(2, size=(3, 4_000))
+    assert table_information(bits[0], bits[0], bits[2]) == pytest.approx(np.log(2), abs=0.002)
+    assert table_information(bits[0], bits[0] ^ bits[2], bits[2]) == pytest.approx(np.log(2), abs=0.002)
+    columns = RNG.normal(size=(50, 2))
+    assert explained(columns, columns / 2) == pytest.approx(2 * np.log(2), abs=1e-4)
+
+
+def test_conditions_are_numbers_together_and_each_category():
+    label = Variable(np.empty((N, 0)), (X > 0).astype(np.intp), 2)
+    numbers = [Variable(column[:, None], None, 1) for column in (Z[:, 0], Z[:, 1], Z.sum(axis=1))]
+    together, alone = as_conditions([numbers[0], label, *numbers[1:]])
+    assert together.dim == 2 and alone is label
+    assert as_conditions([label]) == (label,)
