@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from infoscope.data.prior.latent import on_circle
 from infoscope.estimators import estimate
 from infoscope.estimators.column_types import as_variable
 from infoscope.estimators.columns import Continuous, Discrete
@@ -56,6 +57,7 @@ OWN = {
     "a square with faults": lambda g, n: (lambda v: np.c_[v, np.where(g.random(n) < 0.05, 0, v**2)])(g.normal(size=n)),
     "a sphere": lambda g, n: (lambda v: v / np.linalg.norm(v, axis=1, keepdims=True))(g.normal(size=(n, 3))),
     "rare amounts": lambda g, n: np.c_[g.normal(size=n), np.where(g.random(n) < 0.95, 0, g.exponential(size=n))],
+    "angles of hours": lambda g, n: on_circle(2 * np.pi / 24 * g.integers(24, size=n)),
     "random walks": lambda g, n: g.normal(size=(n, 3)).cumsum(axis=0),
 }
 

@@ -16,6 +16,7 @@ from infoscope.notes import Note
 
 LINEAR_TOLERANCE = 1e-6  # residual of a linear combination, in standard deviations of the column
 TOLERANCE = 1e-5  # residual of a function at the resolution of its values, in interquartile ranges
+ROUNDING = 1e-9  # distance of values that are one but for rounding, such as cosines of hours, in interquartile ranges
 MAX_GAP = 5e-4  # median error of interpolation between neighbours, in interquartile ranges
 QUANTILES = (0.5, 0.9, 0.97)  # of such errors, so that a second branch and single values of their own are seen
 MIN_SHRINKAGE = np.array(
@@ -79,8 +80,8 @@ def is_function(x: Column, y: Column) -> bool:
     order = np.lexsort((y, x))
     x, y = x[order], y[order]
     scale = _spread(y)
-    first = np.flatnonzero(np.diff(x, prepend=-np.inf))
-    within = np.maximum.reduceat(y, first) - y[first]
+    first = np.flatnonzero(np.diff(x, prepend=-np.inf) > ROUNDING * _spread(x))
+    within = np.maximum.reduceat(y, first) - np.minimum.reduceat(y, first)
     if within.max() > TOLERANCE * scale:
         return False
     if len(first) <= len(x) / 10:  # ten rows a value
