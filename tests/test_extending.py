@@ -9,11 +9,10 @@ import torch
 
 from infoscope.data import generated_reviews
 from infoscope.estimators import BOUNDS, Bound, Critic, Objective, fit_critic, held_out, make_critic
-from infoscope.estimators.families import Network, tfidf_logistic
+from infoscope.estimators.families import tfidf_logistic
 from infoscope.estimators.result import mean_of
 from infoscope.metrics import audit, v_information
 from infoscope.metrics.disentanglement import SCORES, ScoreSpec, report
-from infoscope.metrics.v_information import label_errors
 from infoscope.models import VAE, LatentSpec, fit_vae
 from infoscope.models.vae.objectives import BetaVAE
 from infoscope.tracking.sweep import Profile, Report, Sweep
@@ -125,20 +124,6 @@ def test_a_score(scores_in_order, monkeypatch):
     codes, factors = np.hstack([draws.normal(size=(50, 3)), np.ones((50, 1))]), draws.integers(0, 2, (50, 2))
     (row,) = report(codes, factors).scores
     assert row.what == "varying latents" and row.estimate.value == 0.75
-
-
-def test_a_score_of_label_errors(monkeypatch):
-    def odds(evidence):
-        right = np.exp(evidence.logs[np.arange(len(evidence.codes)), evidence.codes])
-        return (1 - right) / right
-
-    own = label_errors.LabelScore("odds", "odds of another label", odds, "none")
-    monkeypatch.setitem(label_errors.SCORES, "odds", own)
-    x, y = np.repeat([[-1.0], [1.0]], 30, axis=0), np.repeat([0, 1], 30)
-    y[7] = 1
-    evidence = label_errors.gather(Network((), epochs=30, learning_rate=0.1), x, y, trainings=0, folds=3)
-    found = label_errors.scores_of(evidence)
-    assert found["odds"].idxmax() == 7
 
 
 def test_a_sweep_and_what_its_trial_may_call():

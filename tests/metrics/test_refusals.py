@@ -25,7 +25,7 @@ from infoscope.metrics.factor_information.posterior import (
 from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.metrics.partition.evaluation import evaluate, evaluate_posterior
 from infoscope.metrics.v_information.difficulty import token_artefacts
-from infoscope.metrics.v_information.label_errors import flip_labels, gather
+from infoscope.metrics.v_information.label_errors import flip_labels
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.metrics.v_information.measures import estimate
 from infoscope.metrics.v_information.pvi import threshold_window
@@ -154,7 +154,6 @@ V_INFORMATION = [
     (partial(tokens, ["a"], [0]), "least_frequency", "range"),
     (partial(tokens, ["a b"] * 6, np.arange(6) % 2), "predictor", "range"),
     (partial(flip_labels, [1, 1], 0.5, generator(0)), "labels", "constant"),
-    (partial(gather, Logistic(), np.zeros((3, 1)), np.zeros(3, dtype=int)), "y", "constant"),
     (partial(usable_leakage, {}, {"u": [0, 1]}, {"t": Table()}), "blocks", "few"),
     (partial(hidden, u=[0, 0, 0, 0]), "u", "constant"),
     (partial(hidden, u=[0.1, 0.2, 0.3, 0.4]), "u", "type"),

@@ -92,18 +92,6 @@ class Network:
         unseen = validation.numpy()
         return FlooredNormal.around(mean, y, y[unseen] - mean(inputs[unseen]))
 
-    def epochs_of(
-        self, x: Any, y: np.ndarray, classes: int, generator: np.random.Generator | None = None
-    ) -> Iterator[Categorical]:
-        """The network after each of `epochs` epochs of one training on all rows, without validation."""
-        inputs = as_matrix("x", x)
-        features = Features.of(inputs, 1)
-        drawn = torch.Generator().manual_seed(int(generator_or_default(generator).integers(2**63)))
-        network = self.build(inputs.shape[1], classes, drawn)
-        rows = torch.as_tensor(features(inputs), dtype=torch.float32)
-        for _ in self._epochs(network, rows, torch.as_tensor(y), functional.cross_entropy, drawn):
-            yield class_distribution(network, features)
-
     def _epochs(
         self,
         network: nn.Module,

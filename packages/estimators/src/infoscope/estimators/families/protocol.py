@@ -7,7 +7,7 @@ methods of `Family` is one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -67,17 +67,6 @@ class Family(Protocol):
         y        codes 0..classes-1 [n]; or numbers [n, q], with classes None
         groups   [n], rows that stay together where the family needs a validation set
         """
-        ...
-
-
-@runtime_checkable
-class Epochwise(Protocol):
-    """A family that is fitted by gradient steps and can be evaluated after every epoch."""
-
-    def epochs_of(
-        self, x: Any, y: np.ndarray, classes: int, generator: np.random.Generator | None = None
-    ) -> Iterator[ClassPredictor]:
-        """The member after every epoch of one training on all pairs: one object, to be used before the next epoch."""
         ...
 
 
