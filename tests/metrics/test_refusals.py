@@ -29,7 +29,7 @@ from infoscope.metrics.v_information.label_errors import flip_labels
 from infoscope.metrics.v_information.leakage import hide, usable_leakage
 from infoscope.metrics.v_information.measures import estimate
 from infoscope.metrics.v_information.pvi import threshold_window
-from infoscope.metrics.v_information.structure import edge_auc, maximum_arborescence, weights_by, wrong_edges
+from infoscope.metrics.v_information.structure import maximum_arborescence, weights_by, wrong_edges
 from tests.metrics.test_decodable import NoisyBits
 from tests.refusals import refused
 
@@ -161,7 +161,6 @@ V_INFORMATION = [
     *((partial(tree, np.zeros((2, 2)), root=bad), "root", "range") for bad in (2, True)),
     *((partial(wrong_edges, bad, [-1, 0, 0]), "parents", "range") for bad in ([-1, 2, 1], [-1, 7, 0], [-1, -2, 0])),
     (partial(wrong_edges, [-1, 0], [-1, 0, 0]), "parents and truth", "length"),
-    (partial(edge_auc, np.zeros((2, 2)), np.zeros((2, 2))), "adjacency", "constant"),
     (partial(weights_by, Gaussian(), [np.arange(9.0), np.arange(8.0)]), "x", "length"),
 ]
 

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.metrics import roc_auc_score
 
 from infoscope.checks import one_of
-from infoscope.errors import NoVariation, OutOfRange, WrongLength, WrongShape, WrongType
+from infoscope.errors import OutOfRange, WrongLength, WrongShape, WrongType
 from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.families.protocol import as_outcome
@@ -127,24 +126,10 @@ def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> 
 
 
 def edges_of(name: str, parents: ArrayLike) -> set[tuple[int, int]]:
-    """The (parent, child) pairs of a tree; ValueError unless it has one root and no cycle."""
-    parents = np.asarray(parents)
-    flat = parents.ndim == 1 and len(parents) > 1 and np.issubdtype(parents.dtype, np.integer)
-    known = flat and (parents >= -1).all() and (parents < len(parents)).all() and (parents == -1).sum() == 1
-    ancestors = parents
-    for _ in range(len(parents) if known else 0):  # after this many steps up, only nodes of a cycle are left
-        ancestors = np.where(ancestors < 0, -1, parents[ancestors])
-    if not known or (ancestors >= 0).any():
+    """The (parent, child) pairs of a tree; OutOfRange unless it has one root and no cycle."""
+    import networkx as nx  # slow to import
+
+    edges = {(int(parent), child) for child, parent in enumerate(parents) if parent >= 0}
+    if not edges or len(edges) != len(parents) - 1 or not nx.is_arborescence(nx.DiGraph(edges)):
         raise OutOfRange(f"{name} must be the parents of a tree of at least 2 nodes with one -1, got {parents!r}.")
-    return {(int(parent), child) for child, parent in enumerate(parents) if parent >= 0}
-
-
-def edge_auc(weights: ArrayLike, adjacency: ArrayLike) -> float:
-    """Area under the ROC curve of the weights [m, m] of all ordered pairs as scores of the edges of a graph [m, m]."""
-    weights, adjacency = np.asarray(weights, dtype=np.float64), np.asarray(adjacency) != 0
-    if weights.shape != adjacency.shape or weights.ndim != 2 or len(weights) != weights.shape[1]:
-        raise WrongShape(f"weights and adjacency must be equal squares, got {weights.shape} and {adjacency.shape}.")
-    pairs = ~np.eye(len(weights), dtype=bool)
-    if adjacency[pairs].all() or not adjacency[pairs].any():
-        raise NoVariation("adjacency must have both edges and missing edges.")
-    return float(roc_auc_score(adjacency[pairs], weights[pairs]))
+    return edges
