@@ -147,7 +147,7 @@ class Evaluation:
     @property
     def words(self) -> str:
         """What was found, in sentences."""
-        return "\n\n".join(report.summary() for report in self.reports)
+        return "\n\n".join(map(str, self.reports))
 
 
 def sums_of_numbers(figures: Mapping[str, Estimate]) -> dict[str, Estimate]:

@@ -155,7 +155,7 @@ def test_a_kept_evaluation_is_the_measured_one(store):
     fresh, kept = both(True), both(False)
     for kind in fresh:
         pd.testing.assert_frame_equal(fresh[kind].table, kept[kind].table)
-        assert fresh[kind].summary() == kept[kind].summary()
+        assert str(fresh[kind]) == str(kept[kind])
     pd.testing.assert_frame_equal(compare(fresh), compare(kept))
     mixed = {"nvae": fresh["nvae"], "erm": kept["erm"]}  # one measured now, one at an earlier time
     pd.testing.assert_frame_equal(compare(mixed), compare(fresh))

@@ -204,8 +204,7 @@ def test_a_domain_determined_by_the_class():
     for route in ("neighbours", "classifier"):
         leak = report.scores(route)["leakage_of_d_in_z_y"]
         assert np.isnan(leak.value) and "not above 0" in leak.notes[0]
-    words = report.summary()
-    assert "not be tested" in words and "I(z_y;D|Y): neighbours" not in words
+    assert report.text.set_index("what")["says"].str.contains("not be tested")["I(z_y;D|Y)"]
     assert sum(np.isfinite(test.p_value) for test in report.tests.values()) == 1
 
 
@@ -243,7 +242,9 @@ def test_a_report_is_a_table_and_words(report):
     assert report.n == report.groups == N
     rows = report.table.set_index(["route", "what"])
     assert np.isnan(rows.loc[("labels-as-numbers", "seed"), "standard_error"])
-    assert "synergy prevails" in report.summary()
+    says = report.text.set_index("what")["says"]
+    assert "synergy" in says["co-information(z_dy;Y;D)"] and "after Holm" in says["I(z_y;D|Y)"]
+    assert set(report.details) == {"Every quantity and score", "What to doubt"} and "logistic" in report.caption
     with refused("route", "name"):
         report.scores("exact")
     row = rows.loc[("classifier", "I(z_y;D|Y)")]

@@ -45,7 +45,7 @@ def test_equal_posteriors_have_no_information():
         {name: np.full((120, 1), 1e-3) for name in flat}, y, d, draws=200,
     )  # fmt: skip
     assert sharp.scores()["unique"].value == pytest.approx(1, abs=1e-9)
-    assert "the population" in sharp.summary() and "do not overlap" in sharp.summary()
+    assert "the population" in str(sharp) and "do not overlap" in str(sharp)
 
 
 def test_error_is_that_of_the_draws_where_rows_are_many():

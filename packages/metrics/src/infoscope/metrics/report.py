@@ -192,18 +192,6 @@ def row(one: Estimate) -> dict[str, object]:
     return {name: getattr(one, name) for name in COLUMNS} | {"notes": " ".join(one.notes)}
 
 
-def shown(one: Estimate, error: bool = True, interval: bool = True) -> str:
-    """Value ± standard error [95 % interval], or why there is no value."""
-    if math.isnan(one.value):
-        return f"none ({' '.join(one.notes)})"
-    text = f"{one.value:z.3f}"
-    if one.low == one.high:
-        return text
-    if error and math.isfinite(one.standard_error):
-        text += f" ± {one.standard_error:.3f}"
-    return f"{text} [{one.low:z.3f}, {one.high:z.3f}]" if interval and math.isfinite(one.low) else text
-
-
 def blocks_and_widths(blocks: dict[str, int]) -> str:
     """Names of blocks with their numbers of columns."""
     return ", ".join(f"{name} ({width})" for name, width in blocks.items())

@@ -18,7 +18,7 @@ from infoscope.estimators.result import LEVEL, Estimate, quantile
 from infoscope.metrics.leaks import Unwanted, leaks
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 from infoscope.metrics.pid import ROUNDING
-from infoscope.metrics.report import Report, ReportRow, blocks_and_widths, shown
+from infoscope.metrics.report import Report, ReportRow, blocks_and_widths
 from infoscope.notebook import axes, intervals
 
 _DIFFERENCES = [
@@ -27,6 +27,20 @@ _DIFFERENCES = [
 _UNWANTED = (("z_y", "D given Y", "D|Y"), ("z_d", "Y given D", "Y|D"), ("z_x", "Y and D", "Y,D"))
 _COMPARED = ("I(z_y;Y|D)", "I(z_y;D|Y)", "I(z_d;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)")
 OLD_SUM = "old sum"  # how the score "seed" is printed, where a seed would be taken for a random one
+SAYS = {  # score -> what it says, in a few words
+    "unique": "each label by its own block alone and nothing else: 0 to 1",
+    "unique_y_raw": "of Y, not clipped at 0",
+    "unique_d_raw": "of D, not clipped at 0",
+    "unique_without_z_dy": "as if z_dy did not exist",
+    "leakage_of_d_in_z_y": "share of H(D|Y)",
+    "leakage_of_y_in_z_d": "share of H(Y|D)",
+    "residual_in_z_x": "share of H(Y,D)",
+    "sufficiency": "share of H(Y,D) in all blocks together",
+    "co-information(z_dy;Y;D)": "above 0: redundancy prevails; below 0: synergy",
+    "seed": f"the {OLD_SUM}, of terms in nats",
+    "seed_bits": f"the {OLD_SUM}, of terms in bits",
+    "seed_ceiling": f"no partition of these labels has a larger {OLD_SUM} in nats",
+}
 SEED_LIMITS = (
     "The constants of the old score (typical entropy 2.5, three terms) do not depend on these labels; it rewards "
     "co-information, which cannot exceed I(Y;D); it ignores Y or D alone in z_dy, and counts an absent block as 0."
@@ -120,7 +134,7 @@ class PartitionReport(Report):
         for route in self.routes:
             for name, figure in {**self.figures[route], **self.shares[route]}.items():
                 test = self.tests.get(name) if route == NEIGHBOURS else None
-                rows.append(ReportRow(name, figure, {"route": route}, str(test or "")))
+                rows.append(ReportRow(name, figure, {"route": route}, str(test or SAYS.get(name, ""))))
         return rows
 
     @property
@@ -159,21 +173,30 @@ class PartitionReport(Report):
         return information.bits
 
     @property
-    def sentences(self) -> list[str]:
-        """What follows the answers: scores, tests, settings, the old score, and what is not shown."""
-        limits = [f"Not shown: {note}" for note in _LIMITS] if NEIGHBOURS in self.routes else []
-        limits += [_POSTERIOR_LIMITS] * (POSTERIOR in self.routes)
-        return [*self._score_lines(), *self._test_lines(), self._heading(), *self._old_score_lines(), *limits]
-
-    def summary(self) -> str:
-        """The answers and `sentences`, a line each."""
-        return "\n".join([*self.answers, *self.sentences])
-
-    __str__ = summary
+    def text(self) -> pd.DataFrame:
+        """The scores by the route `main`, and the tests, each with what it says."""
+        cells = {(row.of["route"], row.what): row.cells() for row in self.record}
+        scores = [(self.main, name) for name in SAYS]
+        tests = [(NEIGHBOURS, name) for name in self.tests]
+        return pd.DataFrame([cells[place] for place in (*scores, *tests) if place in cells])
 
     @property
-    def more(self) -> dict[str, list[str]]:
-        return {"Scores and tests": self.sentences}
+    def caption(self) -> str:
+        """What was measured of which blocks, and how."""
+        settings = ", ".join(f"{name}: {value}" for name, value in self.settings.items())
+        return f"Partition into blocks (columns) {blocks_and_widths(self.blocks)}; {settings}; 95 % intervals."
+
+    @property
+    def doubts(self) -> list[str]:
+        """What the numbers do not show."""
+        limits = [f"Not shown: {limit}" for limit in _LIMITS] if NEIGHBOURS in self.routes else []
+        limits += [_POSTERIOR_LIMITS] * (POSTERIOR in self.routes)
+        return [*limits, SEED_LIMITS]
+
+    @property
+    def more(self) -> dict[str, pd.DataFrame]:
+        """Every quantity and score by every route."""
+        return {"Every quantity and score": super().text}
 
     def plot(self, ax: Any = None) -> Any:
         """Draws what blocks hold of Y and D by the route `main`, bits, with 95 % intervals; the matplotlib axes."""
@@ -182,58 +205,6 @@ class PartitionReport(Report):
         intervals(ax, names, [figures[name].bits for name in names])
         ax.set_title(f"{self.main}, n = {self.n:,}" + f" in {self.groups:,} groups" * (self.groups < self.n))
         return ax
-
-    def _heading(self) -> str:
-        settings, population = self.settings, ""
-        how = f"Classifier: {settings.get('family')}, {settings.get('folds')} folds. Neighbours: k = "
-        how += f"{settings.get('k')}, {settings.get('resamples')} half-samples."
-        if POSTERIOR in self.routes:
-            population, how = ", taken as the population", f"Exact log-marginals, {settings['draws']} draws."
-        groups = f" in {self.groups:,} groups" if self.groups < self.n else ""
-        return (
-            f"{self.n:,} rows{groups}{population}; blocks (columns) {blocks_and_widths(self.blocks)}. "
-            f"{how} Bits; ± is a standard error, brackets are 95 % intervals."
-        )
-
-    def _score_lines(self) -> list[str]:
-        found, quantities = self.scores(), self.figures[self.main]
-        lines = [
-            f"Score unique (0 to 1, by block alone and nothing else): {shown(found['unique'])}; of Y "
-            f"{shown(found['unique_y_raw'])}, of D {shown(found['unique_d_raw'])} before clipping at 0."
-        ]
-        if "unique_without_z_dy" in found:
-            lines.append(f"Score unique as if z_dy did not exist: {shown(found['unique_without_z_dy'])}.")
-        lines += [
-            f"Leakage: z_y carries {shown(found['leakage_of_d_in_z_y'])} of H(D|Y), z_d "
-            f"{shown(found['leakage_of_y_in_z_d'])} of H(Y|D), z_x {shown(found['residual_in_z_x'])} of H(Y,D).",
-            f"All blocks together carry {shown(found['sufficiency'])} of H(Y,D).",
-        ]
-        co_information = quantities["co-information(z_dy;Y;D)"].bits
-        if isfinite(co_information.value):
-            kind = "neither redundancy nor synergy is shown"
-            if co_information.low > ROUNDING or co_information.high < -ROUNDING:
-                kind = f"{'redundancy' if co_information.value > 0 else 'synergy'} prevails"
-            start = "Co-information of z_dy with Y and D (positive: redundancy)"
-            lines.append(f"{start}: {shown(co_information)} bits; {kind}.")
-        return lines
-
-    def _old_score_lines(self) -> list[str]:
-        """The score seed by every route, its maximum, and what is wrong with it."""
-        lines = []
-        for route in self.routes:
-            of_nats, of_bits = self.shares[route]["seed"], self.shares[route]["seed_bits"]
-            both = f" of terms in nats, {shown(of_bits)} of terms in bits" if isfinite(of_nats.value) else ""
-            lines.append(f"Score seed ({route}), the {OLD_SUM}: {shown(of_nats)}{both}.")
-        ceiling = self.scores()["seed_ceiling"].value
-        return [*lines, f"No partition of these labels exceeds {ceiling:.3f} with terms in nats. {SEED_LIMITS}"]
-
-    def _test_lines(self) -> list[str]:
-        lines = []
-        for name, test in self.tests.items():
-            finding = "it is there" if test.p_holm < 1.0 - LEVEL else "not detected, which does not mean absent"
-            ending = f": {finding}." if isfinite(test.p_value) else ""
-            lines.append(f"{name} {test}{ending}")
-        return lines
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

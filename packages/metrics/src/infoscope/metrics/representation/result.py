@@ -309,8 +309,8 @@ class RepresentationReport(Report):
             "Hardest items to predict from all blocks (pointwise information, PVI, bits)": self.hardest,
         }
         if self.partition is not None:
-            found["Partition, by conditional information (bits)"] = self.partition.sentences
-            found["Partition, every quantity and score"] = self.partition.text
+            found["Partition, by conditional information"] = self.partition.text
+            found |= {f"Partition: {title}": content for title, content in self.partition.details.items()}
         return found
 
 
