@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 
 # Values reach the program unchanged: neither make nor a shell interprets them. Variables about your own file count only
 # on the command line of make, not in the environment, where a Y may have another meaning.
-ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS TARGET TARGETS FACTORS DOMAIN ITEMS MODEL PROBABILITIES
+ON_FILES := DATA X Y GROUPS CONTINUOUS DISCRETE ANGLES METHODS TARGET TARGETS FACTORS DOMAIN MODEL PROBABILITIES
 SETTINGS := PROFILE SET ARGS PORT
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 OTHERS := $(filter-out $(SETTINGS) $(ON_FILES) PYTHON READY SHELL,$(GIVEN))
@@ -28,7 +28,7 @@ INFOSCOPE := $(PYTHON) -m infoscope --words "$$ARGS"
 ON_FILE = $(call given,data,DATA) $(call given,x,X) $(call given,y,Y) $(call given,groups,GROUPS) \
   $(call given,continuous,CONTINUOUS) $(call given,discrete,DISCRETE) $(call given,angles,ANGLES) \
   $(call given,methods,METHODS) $(call given,target,TARGET) \
-  $(call given,targets,TARGETS) $(call given,factors,FACTORS) $(call given,domain,DOMAIN) $(call given,items,ITEMS)
+  $(call given,targets,TARGETS) $(call given,factors,FACTORS) $(call given,domain,DOMAIN)
 OF_PROFILE = --profile "$$PROFILE" $(call given,set,SET)
 OF_MODEL = $(call given,model,MODEL) $(call given,data,DATA)
 
@@ -86,7 +86,7 @@ labels: $(READY) ## which labels are wrong, and how many (DATA=tickets.csv X=tex
 measure: $(READY) ## measure your own data (DATA=pairs.csv X=a,b Y=c, or DATA=examples/genes X=g03 Y=phenotype; GROUPS= METHODS=ksg,gcmi CONTINUOUS="n*" DISCRETE= ANGLES=hour:24 ARGS="--missing refuse")
 	@$(INFOSCOPE) measure $(ON_FILE)
 
-represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= ITEMS= CONTINUOUS= DISCRETE= ANGLES=pose:360 ARGS=--each)
+represent: $(READY) ## what a representation holds, where, for whom (DATA=z.csv X="z_y*,z_d*" TARGETS=y DOMAIN= GROUPS= CONTINUOUS= DISCRETE= ANGLES=pose:360 ARGS=--each)
 	@$(INFOSCOPE) represent $(ON_FILE)
 
 disentangle: $(READY) ## in which column of a code each factor is (DATA=codes.csv X="z*" FACTORS="scale,shape"; GROUPS= CONTINUOUS= DISCRETE= ARGS=--attack)

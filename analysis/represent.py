@@ -2,7 +2,7 @@
 
 DATA is a table or a .npz. X names its columns: PREFIX* is the block of the columns that begin so, and plain names
 are one block; in a .npz each array is a block. TARGETS are the variables that blocks may carry, DOMAIN the one
-that they should not, ITEMS names of the rows. Written: tables, a figure, one page to send, and one run in MLflow.
+that they should not. Written: tables, a figure, one page to send, and one run in MLflow.
 """
 
 import sys
@@ -33,7 +33,7 @@ from infoscope.metrics.representation import report
 EXPERIMENT = "represent"
 SIDES = {
     "x": "PREFIX* or columns (default: all that nothing else names)", "targets": "variables that blocks may carry",
-    "domain": "column: what blocks should not carry", "items": "column: names of the rows",
+    "domain": "column: what blocks should not carry",
 }  # fmt: skip
 RECORDED = ("information", "linear", "richer", "unique_low", "unique_high")  # metrics of a run, with their intervals
 
@@ -44,13 +44,13 @@ def main(given: SimpleNamespace) -> int:
     try:
         require_int("--seed", given.seed, 0)
         data = read_representation(
-            path, listed(given.x), listed(given.targets), given.domain, given.groups, given.items,
+            path, listed(given.x), listed(given.targets), given.domain, given.groups,
             **{name: listed(getattr(given, name)) for name in TYPES}, each=given.each, options=read_options(given),
         )  # fmt: skip
         announce(given, data.understood)
         require_writable(stem_of("represent", given))
         found = report(
-            data.blocks, data.targets, data.domain, data.groups, data.items, label=given.label, rows=given.rows,
+            data.blocks, data.targets, data.domain, data.groups, label=given.label, rows=given.rows,
             generator=np.random.default_rng(given.seed), progress=progress(),
         )  # fmt: skip
     except ValueError as error:

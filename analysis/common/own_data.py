@@ -42,7 +42,7 @@ from infoscope.tracking.datasets import DIGEST_LENGTH
 
 TYPES = ("continuous", "discrete", "angles")  # options that say what columns hold
 QUERY = (  # options that lead to other tables of one file
-    "x", "y", "target", "targets", "domain", "groups", "items", *TYPES, "shuffle", "label", "each", "level",
+    "x", "y", "target", "targets", "domain", "groups", *TYPES, "shuffle", "label", "each", "level",
     "strict", "missing", "header", "decimal", "dates", "marks",
 )  # fmt: skip
 QUERY_OF_SOME = (
@@ -88,7 +88,6 @@ class OwnRepresentation(OwnFile):
     blocks: dict[str, np.ndarray]
     targets: dict[str, Any]
     domain: Any
-    items: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +144,7 @@ def options(sides: Mapping[str, str] = SIDES) -> list[click.Option]:
         option("groups", default="", metavar="NAME", help="column: rows of equal value depend on another"),
         option("angles", default="", metavar="NAME:PERIOD", help=told),
     ]
-    if "items" not in sides:  # which may be called by the number of their row
+    if "targets" not in sides:  # represent reads no order of rows
         found.append(option("shuffle", is_flag=True, help="row order is arbitrary; skip the time-series check"))
     return [
         *found,
@@ -327,7 +326,6 @@ def read_representation(
     targets: Sequence[str],
     domain: str = "",
     groups: str = "",
-    items: str = "",
     each: bool = False,
     named: str = "TARGETS",
     options: ReadOptions = LENIENT,
@@ -344,11 +342,11 @@ def read_representation(
     arrays = table.columns
     if not targets:
         raise UnknownName(f"{named} must name the variables that blocks may carry, among {_some(arrays)}, got nothing.")
-    taken = {*targets, domain, groups, items}
+    taken = {*targets, domain, groups}
     words = x or [name for name in arrays if name not in taken]
-    chosen = _x_names(table, words, **{named: targets}, DOMAIN=domain, GROUPS=groups, ITEMS=items)
+    chosen = _x_names(table, words, **{named: targets}, DOMAIN=domain, GROUPS=groups)
     wrappers = _wrappers(table, (*targets, *chosen), (*targets, *chosen), f"{named} or X", **types)
-    arrays, _, understood = _complete(table, (*targets, *chosen, domain, groups, items), options)
+    arrays, _, understood = _complete(table, (*targets, *chosen, domain, groups), options)
     numbers = {name: _numbers(name, arrays[name], wrappers.get(name)) for name in chosen}
     parts: dict[str, list[np.ndarray]] = {}
     for word in words:
@@ -360,11 +358,9 @@ def read_representation(
     if each and not table.is_table:
         blocks = {column: values[:, None] for name, block in blocks.items() for column, values in _split(name, block)}
     aims = {name: _block(name, arrays[name], wrappers.get(name)) for name in targets}
-    domains, names_of_items = (np.asarray(arrays[name]) if name else None for name in (domain, items))
+    site = np.asarray(arrays[domain]) if domain else None
     variables = list(blocks), list(aims)
-    return OwnRepresentation(
-        _groups(arrays, groups), table.digest, understood, variables, blocks, aims, domains, names_of_items
-    )
+    return OwnRepresentation(_groups(arrays, groups), table.digest, understood, variables, blocks, aims, site)
 
 
 def _numbers(name: str, values: Any, wrapper: Wrapper | None) -> Any:

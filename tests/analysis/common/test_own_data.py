@@ -142,8 +142,8 @@ def test_rows_with_missing_values_are_left_out_and_counted(tmp_path):
     assert len(data.x) == len(data.y) == len(data.groups) == 55 and data.x.dtype.kind == "i"
     np.testing.assert_allclose(data.y, FRAME["b"][3:58])
     assert "'?' taken as missing (3)" in data.understood and "5 rows with missing values left out" in data.understood
-    found = read_representation(path, ["a"], ["age"], "city", items="name")
-    assert len(found.blocks["x"]) == len(found.domain) == len(found.items) == 57
+    found = read_representation(path, ["a"], ["age"], "city")
+    assert len(found.blocks["x"]) == len(found.domain) == 57
     table = read_table(path, target="b")
     assert pd.isna(table.columns["age"]).sum() == 3 and "`age` (3)" in table.understood
     refuse = ReadOptions(refuse_missing=True)

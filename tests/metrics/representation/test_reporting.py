@@ -17,7 +17,7 @@ from infoscope.metrics.representation.result import ALL, DOMAIN, MEASURES
 from infoscope.metrics.v_information.usable import Local, with_ignorance
 from tests.refusals import refused
 
-LINES = {"richer": Logistic(), "resamples": 10, "permutations": 0, "hardest": 0}
+LINES = {"richer": Logistic(), "resamples": 10, "permutations": 0}
 QUICK = LINES | {"richer": GradientBoosting(rounds=5, leaves=4)}
 SIGN = integrate.quad(  # I(sign; sign + N(0, 1)), nats
     lambda x: np.exp(-0.5 * (x - 1) ** 2) / np.sqrt(2 * np.pi) * (np.log(2) - np.logaddexp(0, -2 * x)), -10, 10
@@ -75,8 +75,7 @@ def toy_model(attack, n, rng):
 @pytest.fixture(scope="module")
 def kept_apart():
     blocks, targets, domain, truths = partition("ideal", 300, np.random.default_rng(0))
-    names = [f"row {place}" for place in range(300)]
-    return report(blocks, targets, domain, items=names, **QUICK | {"hardest": 5}), truths
+    return report(blocks, targets, domain, **QUICK), truths
 
 
 def has_closed_forms(found, truths):
@@ -147,9 +146,8 @@ def test_a_page_has_every_part_and_no_nan(kept_apart):
     assert "nan" not in str(found) and "nan" not in found.text.to_string()
     assert str(found).startswith(found.leaks[0]) and reporting.LINEAR in str(found)
     page = found._repr_html_()
-    parts = (found.leaks[0], "<table", "Every measure", "Hardest items", "Partition")
+    parts = (found.leaks[0], "<table", "Every measure", "Partition")
     assert sorted(parts, key=page.index) == list(parts)
-    assert found.hardest["item"].str.startswith("row ").all() and len(found.hardest) == 5
     row = found.table.set_index(["what", "block", "target"]).loc[("richer", "z_y", "y")]
     assert row["low"] <= row["value"] <= row["high"] and row["unit"] == "bits"
     assert row["value"] == pytest.approx(found.row("z_y", "y").richer.bits.value)
@@ -175,16 +173,13 @@ def test_factors_are_referred_to_the_report_of_disentanglement():
     found = report(factors + 0.1, targets, **LINES)
     assert not found.row("representation", "shape").sharing and set(found.unanswered) == {"missing"}
     codes = {note.code: note.argument for note in found.notes}
-    assert codes == {"not measured": "missing", "disentanglement": "", "partition": ""}
+    assert codes == {"disentanglement": "", "partition": ""}
 
 
-def test_the_hardest_item_is_the_one_that_is_wrong_and_equal_seeds_give_equal_figures():
-    """Of 200 items one has the label of the others: its PVI is the least of all."""
+def test_equal_seeds_give_equal_figures():
     y = np.random.default_rng(6).integers(0, 2, 200)
     z = 2.0 * y + 0.1 * np.random.default_rng(7).normal(size=200)
-    y[17] = 1 - y[17]
-    found, again = (report(z, y, items=np.arange(200) * 10, rows=100, **QUICK | {"hardest": 1}) for _ in range(2))
-    assert found.hardest["item"].tolist() == [170] and found.hardest["pvi_bits"][0] < 0
+    found, again = (report(z, y, rows=100, **QUICK) for _ in range(2))
     pd.testing.assert_frame_equal(found.table, again.table)
 
 
@@ -339,18 +334,15 @@ ROWS = np.arange(40)
 @pytest.mark.parametrize(
     ("change", "argument", "code"),
     [
-        ({"items": ["a"]}, "items", "length"),
         ({"representation": {ALL: np.eye(40)}}, "blocks", "conflict"),
         ({"domain": np.where(ROWS % 2, "a", "b")}, "domain", "conflict"),
         ({"label": "x"}, "label", "name"),
         ({"targets": {}}, "targets", "name"),
         ({"targets": {"domain": ROWS % 2}, "domain": ROWS % 2}, "targets", "conflict"),
-        ({"blocks": {"a": [7]}}, "blocks", "name"),
         ({"targets": np.zeros(40, int)}, "targets", "invalid"),
         ({"targets": ROWS < 3, "groups": np.where(ROWS < 3, 0, ROWS)}, "targets", "invalid"),
         ({"representation": np.zeros((5, 2)), "targets": [0, 1, 0, 1, 0]}, "representation", "few"),
         ({"representation": IMAGES}, None, "shape"),
-        ({"representation": IMAGES, "blocks": {"a": [0]}}, None, "shape"),
         ({"richer": "none"}, "family", "name"),
     ],
 )

@@ -11,7 +11,7 @@ from infoscope.estimators.result import Estimate
 from infoscope.metrics.pid import ROUNDING
 from infoscope.metrics.report import listed
 
-EACH_COLUMN = "representation.report(..., blocks={column: [column], ...}) shows which"  # advice in Python
+EACH_COLUMN = "representation.report({name: z[name] for name in z}, ...) shows which"  # advice in Python
 MAX_NAMED = 3  # leaks, or limits, that a sentence names
 
 

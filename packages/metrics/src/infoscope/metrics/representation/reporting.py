@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
 from infoscope.estimators.classifier.inputs import as_blocks, by_first_appearance
 from infoscope.estimators.column_types import as_variable
-from infoscope.estimators.columns import Continuous, Discrete, as_matrix
+from infoscope.estimators.columns import Continuous, Discrete
 from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.families.closed_form import Ridge
 from infoscope.estimators.families.logistic import Logistic
@@ -36,9 +36,7 @@ from infoscope.metrics.partition.scores import clipped
 from infoscope.metrics.partition.terms import BLOCKS, stacked
 from infoscope.metrics.pid import BRANCHES, Bounds, crossing_note, either_specific, is_low
 from infoscope.metrics.representation.result import ALL, DOMAIN, TARGET, RepresentationReport, Row
-from infoscope.metrics.v_information import pvi
 from infoscope.metrics.v_information.predictions import Predictions, as_groups, fold_splits
-from infoscope.metrics.v_information.pvi import hardest as hardest_of
 from infoscope.metrics.v_information.usable import Local, Term, predictions, thinned, with_ignorance
 from infoscope.notes import Note
 
@@ -61,15 +59,13 @@ _MIN_ROWS = 20  # rows of a report
 Progress = Callable[[float, str], None]
 
 
-@aligns("representation", "targets", "domain", "groups", "items")
+@aligns("representation", "targets", "domain", "groups")
 def report(
     representation: Any,
     targets: Mapping[str, Any] | pd.DataFrame | ArrayLike,
     domain: Any = None,
     groups: ArrayLike | None = None,
-    items: Sequence[Any] | None = None,
     *,
-    blocks: Mapping[str, Sequence[Any]] | None = None,
     label: str | None = None,
     richer: Any = RICHER,
     rows: int = 4000,
@@ -77,61 +73,71 @@ def report(
     k: int = 5,
     resamples: int = 60,
     permutations: int = 99,
-    hardest: int = 5,
     generator: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> RepresentationReport:
     """Information of each block of a representation about each target, nats: what is there, and what families can use.
 
-    representation  numbers [n, d], or name -> [n, d]; a data frame or array with `blocks`: name -> its columns
+    representation  name -> numbers [n, d]; or one block, an array or a data frame
     targets         name -> [n] (a data frame's columns; one array is called "y"): floats are numbers, integers,
                     booleans and strings classes; `Continuous` and `Discrete` decide
     domain          classes [n]: information about it is leakage
-    groups, items   [n], dependent rows, which share folds and half-samples; names of the rows
+    groups          [n], dependent rows, which share folds and half-samples
     label           the target that z_y is meant for, in z_y, z_d, z_dy, z_x; None: the only one of classes
     richer          the family next to the linear one, as `families.as_family` takes it
     rows            at most, for fits; all are predicted
-    k, resamples, permutations  of the partition; folds: of predictions; hardest: items named for each target
+    k, resamples, permutations  of the partition; folds: of predictions
 
     Usable information is held out, of a mixture with the distribution without input (`Stacked`). What is not available
     is nan, with a note. ValueError: inputs that do not fit together or are not finite, fewer than 20 rows, no
     measurable target, an unknown label, a family that predicts neither.
     """
-    data = _data(named_blocks(representation, blocks), targets, domain, groups, items, label)
-    for name, value, least in (("rows", rows, 20), ("hardest", hardest, 0), ("permutations", permutations, 0)):
-        require_int(name, value, least)
+    blocks = representation if isinstance(representation, Mapping) else {WHOLE: representation}
+    data = _data(blocks, targets, domain, groups, label)
+    require_int("rows", rows, 20)
+    require_int("permutations", permutations, 0)
     tell = progress or (lambda share, what: None)
     streams = iter(generator_or_default(generator).spawn(len(data.aims) + 3))
     few = _some_rows(data.codes, _READING_ROWS, next(streams))
     measure = _Measure(data, few, as_family(richer), rows, folds)
-    found = _Found()
+    found, unanswered = [], {}
     for done, (name, stream) in enumerate(zip(data.aims, streams)):
         stage = lambda share, what, done=done: tell(0.9 * (done + share) / len(data.aims), what)  # noqa: E731
-        found.add(name, measure, hardest, stream, stage)
-    if not found.rows:
-        raise InvalidInput(f"targets must be measurable, got none that is: {found.nothing()[0]}")
+        try:
+            found += measure.rows_of(name, stream, stage)
+        except ValueError as error:
+            unanswered[name] = str(error)
+    if not found:
+        name, why = next(iter(unanswered.items()))
+        raise InvalidInput(f"targets must be measurable, got none that is: nothing about {name}: {why}")
     next(streams)  # of scores that are a report of their own
     part = {"folds": folds, "k": k, "resamples": resamples, "permutations": permutations, "generator": next(streams)}
     divided, undivided = _partition(data, few, part)
     tell(1.0, "partition")
     settings = {"linear family": LINEAR, "richer family": measure.richer.name, "training rows at most": rows,
                 "folds": folds, "neighbours": k}  # fmt: skip
-    notes = [*found.nothing(), *data.notes, *_drawn(data.n, rows, folds, len(few)), *_scores(data), *undivided]
+    notes = [*data.notes, *_drawn(data.n, rows, folds, len(few)), *_scores(data), *undivided]
     return RepresentationReport(
-        {name: block.shape[1] for name, block in data.blocks.items()}, data.n, int(data.codes.max()) + 1, found.rows,
-        found.hard, divided, settings, tuple(notes), found.unanswered, data.labels[0] if len(data.labels) == 1 else "",
-    )  # fmt: skip
+        blocks={name: block.shape[1] for name, block in data.blocks.items()},
+        n=data.n,
+        groups=int(data.codes.max()) + 1,
+        rows=found,
+        partition=divided,
+        settings=settings,
+        notes=tuple(notes),
+        unanswered=unanswered,
+        label=data.labels[0] if len(data.labels) == 1 else "",
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """Checked inputs: blocks, targets and domain by name, groups (codes [n]), names of rows, targets of z_y."""
+    """Checked inputs: blocks, targets and domain by name, groups (codes [n]), targets of z_y."""
 
     blocks: Mapping[str, NDArray[np.float64]]
     aims: Mapping[str, _Aim]
     codes: NDArray[np.int64]
     is_grouped: bool
-    items: NDArray[Any]
     labels: Sequence[str]
 
     @property
@@ -152,7 +158,7 @@ class _Data:
         return self.codes[rows] if self.is_grouped else None
 
 
-def _data(blocks: Mapping[str, Any], targets: Any, domain: Any, groups: Any, items: Any, label: str | None) -> _Data:
+def _data(blocks: Mapping[str, Any], targets: Any, domain: Any, groups: Any, label: str | None) -> _Data:
     """The inputs, checked; InfoscopeError where they do not fit together."""
     numbers = as_blocks(blocks)
     if ALL in numbers:
@@ -161,48 +167,11 @@ def _data(blocks: Mapping[str, Any], targets: Any, domain: Any, groups: Any, ite
     if n < _MIN_ROWS:
         raise TooFew(f"representation must have at least {_MIN_ROWS} rows, got {n}.")
     aims = _aims(targets, domain, n)
-    names = np.arange(n) if items is None else np.asarray(items)
-    if names.shape != (n,):
-        raise WrongLength(f"items must be {n} names, one for each row, got shape {list(names.shape)}.")
     if label is not None and label not in aims:
         raise UnknownName(f"label must be one of the targets {list(aims)}, got {label!r}.")
     labels = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes]
     labels = labels if label is None else [label]
-    return _Data(numbers, aims, as_groups(groups, n), groups is not None, names, labels)
-
-
-@dataclass(eq=False)
-class _Found:
-    """What was measured so far: rows, items of least PVI, and by target why there is nothing."""
-
-    rows: list[Row] = field(default_factory=list)
-    pvis: list[pd.DataFrame] = field(default_factory=list)
-    unanswered: dict[str, str] = field(default_factory=dict)
-
-    def add(self, name: str, measure: _Measure, hardest: int, generator: np.random.Generator, tell: Progress) -> None:
-        """Measures a target, or keeps the reason why it cannot be."""
-        aim = measure.data.aims[name]
-        try:
-            rows, predicted = measure.rows_of(name, aim, generator, tell)
-        except ValueError as error:
-            self.unanswered[name] = str(error)
-            return
-        self.rows += rows
-        if hardest and aim.role == TARGET and predicted is not None:
-            table = hardest_of(pvi.table(predicted, aim.outcome), hardest).drop(columns=["H_yb", "H_yxb", "fold"])
-            table.insert(0, "target", name)
-            table.insert(1, "item", measure.data.items[table.index])
-            self.pvis.append(table)
-
-    @property
-    def hard(self) -> pd.DataFrame:
-        """The items of least PVI of every target."""
-        empty = pd.DataFrame(columns=["target", "item", "pvi_bits"])
-        return pd.concat(self.pvis, ignore_index=True) if self.pvis else empty
-
-    def nothing(self) -> list[Note]:
-        """A note for each target that could not be measured."""
-        return [Note(f"nothing about {name}: {why}", "not measured", name) for name, why in self.unanswered.items()]
+    return _Data(numbers, aims, as_groups(groups, n), groups is not None, labels)
 
 
 def _drawn(n: int, rows: int, folds: int, few: int) -> list[Note]:
@@ -235,24 +204,6 @@ class _Aim:
     def values(self) -> NDArray[np.int64]:
         """Codes [n] of its values, or of the parts that numbers are cut into."""
         return self.outcome.values if self.outcome.classes is not None else parts_of(self.outcome.values)
-
-
-def named_blocks(representation: Any, blocks: Mapping[str, Sequence[Any]] | None) -> dict[str, Any]:
-    """Blocks by name, of a mapping, an array, or named columns. ValueError for unknown columns or duplicate blocks."""
-    if isinstance(representation, Mapping):
-        if blocks is not None:
-            raise Conflict("blocks must be None where the representation is a mapping of them.")
-        return dict(representation)
-    if blocks is None:
-        return {WHOLE: representation}
-    frame = representation
-    if not isinstance(frame, pd.DataFrame):
-        frame = pd.DataFrame(as_matrix("representation", representation))
-    for name, chosen in blocks.items():
-        missing = [column for column in chosen if column not in frame]
-        if missing or not len(chosen):
-            raise UnknownName(f"blocks must name columns of the representation, got {missing} in block {name!r}.")
-    return {name: frame[list(chosen)] for name, chosen in blocks.items()}
 
 
 def _aims(targets: Any, domain: Any, n: int) -> dict[str, _Aim]:
@@ -317,11 +268,10 @@ def _some_rows(codes: NDArray[np.int64], most: int, generator: np.random.Generat
 
 @dataclass(frozen=True, eq=False)
 class _Fits:
-    """Held-out values of sets of blocks, by the mixture of families and by its linear part; predictions from all."""
+    """Held-out values of sets of blocks, by the mixture of families and by its linear part."""
 
     richer: Mapping[frozenset[str], Local]
     linear: Mapping[frozenset[str], Local]
-    whole: Predictions | None
     methods: tuple[str, str]  # of the mixture, of the linear part
 
 
@@ -335,11 +285,9 @@ class _Measure:
     rows: int
     folds: int
 
-    def rows_of(
-        self, name: str, aim: _Aim, generator: np.random.Generator, tell: Progress
-    ) -> tuple[list[Row], Predictions | None]:
-        """A row for each block and all of them; held-out predictions from all, or None."""
-        codes = self.data.codes
+    def rows_of(self, name: str, generator: np.random.Generator, tell: Progress) -> list[Row]:
+        """A row of one target for each block and all of them. ValueError: it cannot be measured."""
+        aim, codes = self.data.aims[name], self.data.codes
         _require_classes(aim.outcome, codes)
         fits = self._fits(name, aim, generator, tell)
         ceiling = None if aim.outcome.classes is None else label_entropy(aim.outcome.values, codes)
@@ -359,7 +307,7 @@ class _Measure:
             width = sum(self.data.blocks[member].shape[1] for member in names)
             usable = [_up_to_what_is_there(term, reading, ceiling) for term in (of_linear, of_richer)]
             rows.append(Row(block, width, name, aim.role, aim.outcome.classes, reading, *usable, ceiling, shared))
-        return rows, fits.whole
+        return rows
 
     def _fits(self, name: str, aim: _Aim, generator: np.random.Generator, tell: Progress) -> _Fits:
         """Fits of every block, of all others of each, and of all of them."""
@@ -373,7 +321,7 @@ class _Measure:
         splits = fold_splits(aim.outcome, codes, self.folds, generator)
         splits = thinned(splits, codes, self.rows, generator)
         seed = int(generator.integers(2**63))
-        richer, linear, whole = {}, {}, None
+        richer, linear, fold = {}, {}, None
         sets = self._sets()
         for done, names in enumerate(sets):
             x = stacked(blocks, [block for block in blocks if block in names])
@@ -381,11 +329,11 @@ class _Measure:
             if x.size:
                 held_out = predictions(mixture, x, aim.outcome, splits, codes, np.random.default_rng(seed))
                 richer[names], linear[names] = _local(*held_out[:2]), _local(*held_out[2:])
-                whole = held_out[0] if names == frozenset(blocks) else whole
+                fold = held_out[0].fold
             tell((done + 1) / len(sets), f"{name}: {', '.join(sorted(names))}")
-        if whole is not None:  # not every block is constant
-            richer = with_ignorance(richer, whole.fold)
-        return _Fits(richer, linear, whole, (method, _NAMES[kind]))
+        if fold is not None:  # not every block is constant
+            richer = with_ignorance(richer, fold)
+        return _Fits(richer, linear, (method, _NAMES[kind]))
 
     def _sets(self) -> list[frozenset[str]]:
         """Each block, all others of each, and all together."""

@@ -138,7 +138,6 @@ class RepresentationReport(Report):
     """Information of one representation's blocks about targets and domain.
 
     rows        one for each block (and all together) x target
-    hardest     the items of least PVI for each target: target, item, label, pvi_bits, prediction
     partition   scores of named blocks, or None
     unanswered  target (or domain) -> why there is no result
     label       the target that z_y is meant for; "" where there are several
@@ -150,7 +149,6 @@ class RepresentationReport(Report):
     n: int
     groups: int
     rows: Sequence[Row]
-    hardest: pd.DataFrame
     partition: PartitionReport | None
     settings: Mapping[str, object]
     notes: tuple[str, ...] = field(default=())
@@ -177,11 +175,6 @@ class RepresentationReport(Report):
             "information. Only there: in no other block. Information: best guess and 95 % interval for the true value. "
             "Grade A: narrow, B: wide, C: the data differ from everything simulated. H(target): its entropy."
         )
-
-    @property
-    def lists(self) -> dict[str, pd.DataFrame]:
-        """Items of least PVI, by the richer family from all blocks, bits."""
-        return {"hardest": self.hardest}
 
     def _called(self, target: str) -> str:
         return self.domain if target == DOMAIN else target
@@ -297,7 +290,7 @@ class RepresentationReport(Report):
 
     @property
     def more(self) -> dict[str, pd.DataFrame | list[str]]:
-        """What the numbers mean, every measure, the hardest items, the partition."""
+        """What the numbers mean, every measure, the partition."""
         settings = ", ".join(f"{name}: {value}" for name, value in self.settings.items())
         every = []
         for row in self.rows:
@@ -306,7 +299,6 @@ class RepresentationReport(Report):
         found: dict[str, pd.DataFrame | list[str]] = {
             "What the numbers mean": [*_MEANING, f"Blocks (columns): {blocks_and_widths(self.blocks)}. {settings}."],
             "Every measure (bits, 95 % intervals)": pd.DataFrame(every).fillna(""),
-            "Hardest items to predict from all blocks (pointwise information, PVI, bits)": self.hardest,
         }
         if self.partition is not None:
             found["Partition, by conditional information"] = self.partition.text
