@@ -1,6 +1,6 @@
 """Conclusions from estimates.
 
-Tables: screen, InformationSelector. Series and runs: errors, replicated, correlation. Checks of
+Tables: screen, information_scores. Series and runs: errors, replicated, correlation. Checks of
 estimators: audit. Benchmark pairs with known labels: decodable_information. Modules: representation (report), partition
 (evaluate), disentanglement (report, SCORES), factor_information, pid, v_information, labels (report), adapters
 (causal-learn, tigramite).

@@ -13,7 +13,6 @@ from infoscope.metrics.factor_information import toy as toy
 from infoscope.metrics.metamorphic import Check as Check
 from infoscope.metrics.metamorphic import audit as audit
 from infoscope.metrics.partition import PartitionReport as PartitionReport
-from infoscope.metrics.screening import InformationSelector as InformationSelector
 from infoscope.metrics.screening import Screen as Screen
 from infoscope.metrics.screening import information_scores as information_scores
 from infoscope.metrics.screening import screen as screen

@@ -2,7 +2,7 @@
 
 table        screen: every pair, or every column against a target: p, q, bits with interval, redundant columns
 result       Screen: its table, figures and sentences
-selection    InformationSelector, information_scores
+selection    information_scores
 """
 
 from infoscope.late import exports
