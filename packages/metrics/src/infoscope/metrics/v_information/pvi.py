@@ -109,8 +109,3 @@ def slices(
         own = np.unique(codes[members], return_inverse=True)[1]
         rows.append([*value, len(bits), bits.mean(), clustered_error(bits, own)])
     return pd.DataFrame(rows, columns=[*columns, "n", "mean_bits", "standard_error_bits"]).set_index(columns)
-
-
-def hardest(table: pd.DataFrame, count: int = 10) -> pd.DataFrame:
-    """The `count` items of least PVI, hardest first, with their index."""
-    return table.nsmallest(require_int("count", count, 1), "pvi_bits")
