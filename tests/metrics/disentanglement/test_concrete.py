@@ -47,16 +47,6 @@ def test_a_copy_is_redundant_and_a_latent_of_its_own_unique():
     assert all(found[term].unit == "share of H(y)" and found[term].n == len(FACTORS) for term in TERMS)
 
 
-def test_terms_outside_their_bounds_have_a_note():
-    codes, _ = copied()
-    nothing = known([[0.1, 0, 0], [0, 0, 0.1]], [[0, 0, 0], [0, 0, 0]], [0.1, 0.1])
-    found = decomposed(inputs_of(codes, nothing))
-    assert any("0.100 to 0.100" in note for note in found["unique"].notes)
-    wide = known([[9, 0, 0], [0, 0, 9]], [[9, 0, 0], [0, 0, 9]], [18, 18])  # from 0 to 9 for all three
-    found = decomposed(inputs_of(codes, wide))
-    assert not any("outside" in note for term in TERMS if found[term] > 0 for note in found[term].notes)
-
-
 def test_attacks_move_the_terms_of_posterior_draws():
     """Redundancy moves unique information to redundant, synergy to synergistic; the joint information is unchanged."""
     spread = FACTORS - FACTORS.mean(axis=0)

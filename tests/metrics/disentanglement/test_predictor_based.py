@@ -104,5 +104,5 @@ def test_dci_as_published_is_one_training_on_two_thirds():
         assert found.accuracy[k] == fit.score(codes[chosen[:30]], y[:30])
     assert found.informativeness.n == 30 and found.disentanglement == pytest.approx(concentration(found.importance))
     assert np.isnan(found.disentanglement.standard_error) and found.disentanglement.notes
-    with refused("extra", "name"):
-        report(codes, factors, extra=["lasso"])
+    with refused("scores", "name"):
+        report(codes, factors, scores=["lasso"])

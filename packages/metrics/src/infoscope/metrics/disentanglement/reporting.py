@@ -196,8 +196,6 @@ def report(
     categorical: Sequence[int] = (),
     generator: np.random.Generator | None = None,
     progress: Callable[[float, str], None] | bool = False,
-    gaussian: bool = False,
-    extra: Sequence[str] = (),
     *,
     groups: ArrayLike | None = None,
     scores: Collection[str] | None = None,
@@ -214,11 +212,9 @@ def report(
     items           random items that are used of an array; None: all
     categorical     numbers of an array's latents that are categories
     progress        called with the share done and what was done last
-    gaussian        three more rows, the terms of `pid.gaussian_from_arrays` at one latent
-    extra           keys of slow scores
     groups          [N], dependent rows of an array
     factor_names    default: those of a data frame
-    scores          keys of SCORES to compute; None: all but the slow ones
+    scores          keys of SCORES to compute; None: all but the slow ones, which are `extra`
     attack          strength of both entanglement attacks on an array, after which scores are computed again; 0: none
 
     A score that cannot be computed is nan, with a note. InfoscopeError: shapes that do not fit, values that are not
@@ -230,7 +226,7 @@ def report(
     >>> report(z, pd.DataFrame({"size": size, "shape": shape}), scores=["unibound"]).answers[0]
     'Each factor is in one column of its own: size in a and shape in b.'
     """
-    specs = _specs(scores, extra)
+    specs = _specs(scores)
     generator = generator_or_default(generator)
     tell = progress if callable(progress) else None
     known = as_factors(factors, factor_names, least=2, numbers=True)
@@ -244,9 +240,6 @@ def report(
     )  # fmt: skip
     found = measure_scores(inputs, specs, tell)
     rows = [ReportRow(titled(SCORES[key], inputs), one, {}, _says(key, one)) for key, one in found.items()]
-    if gaussian:
-        terms = decomposed(inputs).items()
-        rows += [ReportRow(f"{term} (gaussian, at one latent)", one) for term, one in terms]
     information = inputs.information
     places = []
     if (information.entropy > 0).all():
@@ -263,16 +256,13 @@ def _says(key: str, score: Estimate) -> str:
     return SAYS.get(key, "") + (f"; a perfect code: {perfect:.2f}" if np.isfinite(perfect) else "")
 
 
-def _specs(scores: Collection[str] | None, extra: Sequence[str]) -> list[ScoreSpec]:
-    """The scores to compute. UnknownName for a key that is none, or in `extra` is not slow."""
-    longer = [key for key, spec in SCORES.items() if spec.extra]
-    if not set(extra) <= set(longer):
-        raise UnknownName(f"extra must be some of {', '.join(longer)}, got {list(extra)}.")
-    if not set(scores or ()) <= set(SCORES):
-        raise UnknownName(f"scores must be some of {', '.join(SCORES)}, got {list(scores or ())}.")
-    if scores is not None:
-        return [SCORES[key] for key in scores]
-    return [spec for key, spec in SCORES.items() if not spec.extra or key in extra]
+def _specs(scores: Collection[str] | None) -> list[ScoreSpec]:
+    """The scores to compute. UnknownName for a key that is none."""
+    if scores is None:
+        return [spec for spec in SCORES.values() if not spec.extra]
+    if not set(scores) <= set(SCORES):
+        raise UnknownName(f"scores must be some of {', '.join(SCORES)}, got {list(scores)}.")
+    return [SCORES[key] for key in scores]
 
 
 def _of_classes(codes: NDArray[np.float64], factors: Any, factor_names: Sequence[str], **settings: Any) -> Any:
@@ -313,8 +303,8 @@ def _attacked(inputs: Inputs, specs: Sequence[ScoreSpec], strength: float) -> li
 def decomposed(inputs: Inputs) -> dict[str, Estimate]:
     """Unique, redundant and synergistic by `pid.gaussian_from_arrays`, means over factors, shares of H(y).
 
-    Sources are the latent with most information about a factor and all others; factors are taken as numbers. Terms
-    outside of the bounds are noted; what the definition does not allow is nan.
+    Sources are the latent with most information about a factor and all others; factors are taken as numbers. What the
+    definition does not allow is nan.
     """
     information, codes = inputs.information, as_factors(inputs.factors).codes
     generator = inputs.stream("decomposition")
@@ -330,12 +320,7 @@ def decomposed(inputs: Inputs) -> dict[str, Estimate]:
             return {term: undefined(str(error), OF_ENTROPY, len(rows)) for term in TERMS}
         for term, value in zip(TERMS, (terms.unique_a, terms.redundant, terms.synergistic)):
             shares[term].append(replace(value / entropy, unit=OF_ENTROPY))
-    bounds, means = information.aggregated("alone"), {}
-    for term, each in shares.items():
-        mean = sum(each) / len(each)
-        beyond = outside(mean, getattr(bounds, f"{term}_low"), getattr(bounds, f"{term}_high"))
-        means[term] = replace(mean, notes=(*mean.notes, beyond)) if beyond else mean
-    return means
+    return {term: sum(each) / len(each) for term, each in shares.items()}
 
 
 def _typed(z: NDArray[np.float64], columns: NDArray[np.int64], categorical: Sequence[int]) -> Variable:
@@ -348,15 +333,3 @@ def _typed(z: NDArray[np.float64], columns: NDArray[np.int64], categorical: Sequ
 def _numbers(values: NDArray[Any]) -> Variable:
     """[n, d] as numbers, with no question whether they are labels."""
     return Variable(values.astype(np.float64), None, 1)
-
-
-def outside(term: Estimate, low: Estimate, high: Estimate) -> str:
-    """That a term is outside of its bounds, and by how much; "" where it is not."""
-    distance, bound = max((low.value - term.value, low), (term.value - high.value, high), key=lambda pair: pair[0])
-    if distance <= pid.ROUNDING:
-        return ""
-    error = np.hypot(term.standard_error, bound.standard_error)
-    return (
-        f"It is outside of the bounds, {low.value:.3f} to {high.value:.3f}, by {distance:.2g}, {distance / error:.1f} "
-        "standard errors (of both, as if apart): they are estimated in other ways."
-    )

@@ -27,7 +27,6 @@ from infoscope.metrics.partition.terms import (
     CLASSIFIER,
     NEIGHBOURS,
     POSTERIOR,
-    Progress,
     Term,
     break_ties,
     classifier_route,
@@ -37,7 +36,6 @@ from infoscope.metrics.partition.terms import (
 from infoscope.metrics.v_information.predictions import as_groups
 
 _NULLS = (Term(("z_y",), "d", "y"), Term(("z_d",), "y", "d"), Term(("z_x",), "y"), Term(("z_x",), "d", "y"))
-_SHARES = {CLASSIFIER: 0.55, NEIGHBOURS: 0.35}  # approximate shares of the run time; the tests take the rest
 
 
 @aligns("blocks", "y", "d", "groups")
@@ -52,7 +50,6 @@ def evaluate(
     resamples: int = 100,
     permutations: int = 199,
     generator: np.random.Generator | None = None,
-    progress: Progress | None = None,
 ) -> PartitionReport:
     """Every quantity and score of a partition, by nearest neighbours and by coherent classifiers.
 
@@ -70,7 +67,7 @@ def evaluate(
     numbers = as_blocks(present_blocks(blocks))
     n = len(next(iter(numbers.values())))
     labels = _as_labels(y, d, n)
-    generator, report_progress = generator_or_default(generator), progress or (lambda share, what: None)
+    generator = generator_or_default(generator)
     if not 1 <= require_int("k", k, 1) < n // 2:
         raise OutOfRange(f"k must be below the rows of a half-sample, {n // 2}, got {k}.")
     require_int("resamples", resamples, 10)
@@ -81,17 +78,12 @@ def evaluate(
 
     clustered = None if groups is None else row_groups
     plan = uncertainty.half_samples(n, resamples, generator, clustered)
-    stage = within(report_progress, 0.0, _SHARES[CLASSIFIER])
     subsets = list(dict.fromkeys(term.blocks for term in terms if term.blocks))
-    fitted = classifier.cross_fit(
-        numbers, labels, row_groups, family, folds, subsets, generator=generator, progress=stage
-    )  # fmt: skip
-    stage = within(report_progress, _SHARES[CLASSIFIER], _SHARES[NEIGHBOURS])
+    fitted = classifier.cross_fit(numbers, labels, row_groups, family, folds, subsets, generator=generator)
     separate, remarks = break_ties(numbers, generator)
-    near = knn_route(separate, labels, terms, plan, k, remarks, stage)
+    near = knn_route(separate, labels, terms, plan, k, remarks)
     routes = {NEIGHBOURS: near, CLASSIFIER: classifier_route(fitted, terms)}
-    stage = within(report_progress, sum(_SHARES.values()), 1.0 - sum(_SHARES.values()))
-    tests = _null_tests(separate, labels, clustered, k, permutations, generator, stage)
+    tests = _null_tests(separate, labels, clustered, k, permutations, generator)
 
     own_terms = list(dict.fromkeys(term for _, part in seed_parts(names) for term in part))
     own = numbers_route(numbers, labels, own_terms, k, generator)
@@ -131,11 +123,6 @@ def _as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64
     return found
 
 
-def within(progress: Progress, start: float, share: float) -> Progress:
-    """The progress function of a stage that begins at `start` and takes a share of the whole."""
-    return lambda done, what: progress(start + share * done, what)
-
-
 def _null_tests(
     blocks: Mapping[str, NDArray],
     labels: Mapping[str, NDArray],
@@ -143,7 +130,6 @@ def _null_tests(
     k: int,
     permutations: int,
     generator: np.random.Generator,
-    progress: Progress,
 ) -> dict[str, NullTest]:
     """Permutation tests of the terms that should be 0; p is NaN where there is nothing to permute."""
     terms = [term for term in _NULLS if permutations and term.blocks[0] in blocks]
@@ -160,7 +146,6 @@ def _null_tests(
             found[term.name] = test.p_value, permuted + (f" of equal {term.given.upper()}" if term.given else "")
         except ValueError as error:
             found[term.name] = np.nan, str(error)
-        progress(len(found) / len(terms), f"permutations: {term.name}")
     adjusted = holm([p for p, _ in found.values()])
     return {name: NullTest(p, float(q), note) for (name, (p, note)), q in zip(found.items(), adjusted, strict=True)}
 
@@ -174,7 +159,6 @@ def evaluate_posterior(
     groups: ArrayLike | None = None,
     draws: int = 2000,
     generator: np.random.Generator | None = None,
-    progress: Progress | None = None,
 ) -> PartitionReport:
     """The quantities and scores of z ~ N(mean(x), scale(x)^2), exactly; the n rows are the population.
 
@@ -194,10 +178,8 @@ def evaluate_posterior(
     labels = _as_labels(y, d, n)
     row_groups = as_groups(groups, n)
     names, whole_draws = tuple(posteriors), require_int("draws", draws, 2)
-    route = posterior_route(
-        posteriors, labels, row_groups, terms_of(names), whole_draws, generator_or_default(generator),
-        progress or (lambda share, what: None),
-    )  # fmt: skip
+    generator = generator_or_default(generator)
+    route = posterior_route(posteriors, labels, row_groups, terms_of(names), whole_draws, generator)
     found, shares = {POSTERIOR: figures(route, names)}, {POSTERIOR: scores(route, names)}
     widths = {name: posterior.mean.shape[1] for name, posterior in posteriors.items()}
     return PartitionReport(widths, n, int(row_groups.max()) + 1, found, shares, {}, {"draws": draws}, None)

@@ -15,7 +15,7 @@ from torch import Tensor
 from infoscope.estimators.result import mean_of
 from infoscope.metrics.factor_information.density_sums import count_equal, stratified_rows, sum_densities
 from infoscope.metrics.factor_information.posterior import GaussianPosterior
-from infoscope.metrics.partition.terms import Progress, Route, Term, joint
+from infoscope.metrics.partition.terms import Route, Term, joint
 
 
 def posterior_route(
@@ -25,7 +25,6 @@ def posterior_route(
     terms: Iterable[Term],
     draws: int,
     generator: np.random.Generator,
-    progress: Progress,
 ) -> Route:
     """Every term from draws of all blocks, errors robust to groups. ValueError where a density ratio overflows."""
     terms = list(terms)
@@ -39,10 +38,7 @@ def posterior_route(
         logs = {name: of_block(here, data) for name, of_block in ratios.items()}
         return torch.stack([sum(logs[name] for name in subset) for subset in subsets]).movedim(0, -1)
 
-    sums = sum_densities(
-        log_ratios, len(subsets), rows, codes,
-        progress=lambda done, total: progress(done / total, f"posterior: draw {done} of {total}"),
-    )  # fmt: skip
+    sums = sum_densities(log_ratios, len(subsets), rows, codes)
     counts = np.column_stack([np.full(draws, len(codes)), count_equal(codes, rows)])
     averages, shares = np.log(sums / counts[:, :, None]), np.log(counts / len(codes))
     place = {"": 0, **{name: number for number, name in enumerate(names, 1)}}

@@ -6,7 +6,7 @@ blocks) for each set of blocks; additive lower bounds. posterior: exact log-marg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,9 +22,6 @@ from infoscope.notes import Note
 
 BLOCKS = ("z_y", "z_x", "z_dy", "z_d")
 NEIGHBOURS, CLASSIFIER, POSTERIOR = "neighbours", "classifier", "posterior"
-
-Progress = Callable[[float, str], None]
-"""Called with the share of a stage that is done and a description."""
 
 CONSTANT_BLOCK = Note("The block is constant and carries no information.", "constant block")
 
@@ -84,14 +81,13 @@ def knn_route(
     plan: uncertainty.Resamples,
     k: int,
     remarks: Mapping[str, str],
-    progress: Progress,
 ) -> Route:
     """Every term by the mixed nearest-neighbour estimator, with errors from common half-samples.
 
     0, with a note, for a constant block. remarks: block -> note on all its terms.
     """
-    measured, terms = {}, list(terms)
-    for done, term in enumerate(terms):
+    measured = {}
+    for term in terms:
         target, given = joint(labels, term.target), joint(labels, term.given)
         x = stacked(blocks, term.blocks) if term.blocks else target
         value, influence, notes = 0.0, np.zeros(plan.count), (CONSTANT_BLOCK,)
@@ -107,7 +103,6 @@ def knn_route(
             measured[term] = to_zero(information)
         except ValueError as error:
             measured[term] = undefined(str(error))
-        progress((done + 1) / len(terms), f"neighbours: {term.name}")
     return measured
 
 

@@ -11,7 +11,6 @@ from infoscope.metrics.pid.terms import TERMS as TERMS
 from infoscope.metrics.pid.terms import Bounds as Bounds
 from infoscope.metrics.pid.terms import Decomposition as Decomposition
 from infoscope.metrics.pid.terms import bounds as bounds
-from infoscope.metrics.pid.terms import co_information as co_information
 from infoscope.metrics.pid.terms import crossing_note as crossing_note
 from infoscope.metrics.pid.terms import either_specific as either_specific
 from infoscope.metrics.pid.terms import finite as finite

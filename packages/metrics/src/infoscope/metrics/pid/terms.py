@@ -101,15 +101,6 @@ def crossing_note(excess: float, error: float, unit: str) -> str:
     return Note(f"The lower bound is above the upper one by {by}: {APART}.", "crossed bounds")
 
 
-def co_information(i_target_a: ArrayLike, i_target_b: ArrayLike, i_target_ab: ArrayLike) -> np.ndarray:
-    """I(target; a) + I(target; b) - I(target; a, b): redundancy minus synergy, positive where redundancy prevails.
-
-    ValueError: a value is not finite.
-    """
-    a, b, t = finite(i_target_a=i_target_a, i_target_b=i_target_b, i_target_ab=i_target_ab)
-    return a + b - t
-
-
 def finite(**values: ArrayLike) -> list[np.ndarray]:
     """The values as float64 arrays; ValueError naming the first that has a NaN or an infinity."""
     arrays = [np.asarray(value, dtype=np.float64) for value in values.values()]
