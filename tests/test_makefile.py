@@ -122,7 +122,6 @@ def test_what_is_given_is_no_program(make, text):
         "TARGET",
         "TARGETS",
         "DOMAIN",
-        "ITEMS",
     )
     for task in ("disentangle", "labels", "measure", "represent", "screen"):
         words = words_of(make(task, *(f"{name}={text}" for name in on_file))[1])
