@@ -7,7 +7,7 @@ scores and indicators of categories; what differs between x and y is kept as the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,9 +32,10 @@ from infoscope.estimators.reading.figures_sample import (
 )
 from infoscope.estimators.variables import Variable, join, joint_codes
 
-VERSION = 1
+VERSION = 2
 MAX_ROWS, MAX_NEAR = 5_000, 2_000  # rows, and rows among which neighbours in all columns are searched
-MAX_CLASSES = 5  # indicators of a label that are regressed
+MAX_REGRESSED = 24  # columns of x or y that are regressed on z; of more, principal components
+LEAST_VARIANCE = 5e-3  # of residuals, in variances of a column: a lower one, as of a copy, says no more
 WAVES, RATES = 60, (0.4, 1.2)  # random waves of several columns at each rate
 KNOTS = (-1.0, 0.0, 1.0)  # of hinges of one column
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # of ridge regressions, in mean variances of a column
@@ -135,8 +136,8 @@ class Given:
     def __init__(self, sample: Sample, conditions: Sequence[PreparedVariable]) -> None:
         self.sample, self.conditions, self.generator = sample, conditions, sample.generator
         self.z = np.hstack([variable.linear for variable in conditions])
-        self.targets: list[Values] = []  # columns of x and y that are regressed, and their predictions from z
-        self.predicted: list[Values] = []
+        self.targets: list[Values] = []  # columns of x and y that are regressed, and their residuals
+        self.residuals: list[Values] = []
 
     def sizes(self) -> Figures:
         variables, numbers = self.sample.variables, self.conditions[0].scores
@@ -156,8 +157,9 @@ class Given:
     # --- regressions -----------------------------------------------------------------------------------------------
     def regressions(self) -> Figures:
         """Figures of the residuals of x and y given z, and of predictions from z and the other variable."""
-        first, second = self._targets()
+        first, second = (_principal(variable.linear) for variable in self.sample.variables)
         both, ends = np.hstack([first, second]), first.shape[1]
+        sides = (np.s_[:, :ends], np.s_[:, ends:])
         basis = self._basis(self.z)
         smooth = left_out(basis, both)[0]
         half = both.copy()
@@ -172,36 +174,31 @@ class Given:
         }  # fmt: skip
         values: Figures = {}
         for name, columns in residuals.items():
-            values[f"residual_{name}"] = gaussian_information(columns[:, :ends], columns[:, ends:])
+            values[f"residual_{name}"] = self._mean(gaussian_information, *(columns[side] for side in sides))
             before, after = (logs, unscaled) if name == "scale" else (both, columns)
-            gains = [explained(before[:, side], after[:, side]) for side in (np.s_[:ends], np.s_[ends:])]
-            values |= in_order(name, gains)
-        x, y = trees[:, :ends], trees[:, ends:]
-        even = residuals["scale"]
-        correlations = scaled(x).T @ scaled(y) / len(x)
-        cells = correlations.size
-        values["residual_test"] = np.arcsinh((len(x) * (correlations**2).sum() - cells) / np.sqrt(2 * cells))
-        values["residual_squares"] = np.abs(scaled(x**2).T @ scaled(y**2) / len(x)).max()
-        values["residual_ksg"] = self._ksg(x, y)
-        values["residual_scale_ksg"] = self._ksg(even[:, :ends], even[:, ends:])
-        values["residual_permuted"] = self._ksg(x, np.roll(y, len(y) // 3, axis=0))
-        self.targets = [first, second]
-        self.predicted = [first - x, second - y]
-        gains = [self._gains(place, columns) for place, columns in enumerate((smooth[:, :ends], smooth[:, ends:]))]
+            values |= in_order(name, [explained(before[side], after[side]) for side in sides])
+        x, y = (trees[side] for side in sides)
+        values["residual_test"] = self._mean(_test, x, y)
+        values["residual_squares"] = self._mean(_largest_correlation, x**2, y**2)
+        values["residual_ksg"] = self._mean(self._ksg, x, y)
+        values["residual_scale_ksg"] = self._mean(self._ksg, *(residuals["scale"][side] for side in sides))
+        values["residual_permuted"] = self._mean(self._ksg, x, np.roll(y, len(y) // 3, axis=0))
+        self.targets, self.residuals = [first, second], [x, y]
+        gains = [self._gains(place, smooth[side]) for place, side in enumerate(sides)]
         return values | in_order("gain_smooth", [a for a, _ in gains]) | in_order("gain_trees", [b for _, b in gains])
 
-    def _targets(self) -> list[Values]:
-        """The columns of x and of y if they are few, else components of their residuals that are most related."""
-        variables = self.sample.variables
-        limits = [MAX_CLASSES if variable.is_label else MAX_TARGETS for variable in variables]
-        columns = [variable.linear for variable in variables]
-        if all(each.shape[1] <= limit for each, limit in zip(columns, limits)):
-            return columns
-        weights = canonical(*(left_out(self.z, each)[0] for each in columns), self.generator)[:2]
-        targets = []
-        for each, limit, weight in zip(columns, limits, weights):
-            targets.append(each if each.shape[1] <= limit else scaled(each @ weight[:, :limit]))
-        return targets
+    def _components(self, x: Values, y: Values) -> Iterator[tuple[Values, Values, Values]]:
+        """Rows, and weights of columns of x and of y: all columns of few, else the components of the other half."""
+        if max(x.shape[1], y.shape[1]) <= MAX_TARGETS:
+            yield np.arange(len(x)), np.eye(x.shape[1]), np.eye(y.shape[1])
+            return
+        for train, test in self.sample.folds():
+            a, b, _ = canonical(x[train], y[train], self.generator)
+            yield np.flatnonzero(test), a[:, :MAX_TARGETS], b[:, :MAX_TARGETS]
+
+    def _mean(self, statistic: Callable[[Values, Values], float], x: Values, y: Values) -> float:
+        """The mean of a statistic of components."""
+        return float(np.mean([statistic(x[rows] @ a, y[rows] @ b) for rows, a, b in self._components(x, y)]))
 
     def _basis(self, columns: Values) -> Values:
         """Columns, squares and hinges of each, and random waves of up to four (Rahimi & Recht 2007) [n, f]."""
@@ -241,12 +238,11 @@ class Given:
         together = np.hstack([self.z, self.sample.variables[1 - place].linear])
         with_other = left_out(self._basis(together), self.targets[place])[0]
         trees = self._without_trees(together, with_other)
-        alone = self.targets[place] - self.predicted[place]
-        return explained(smooth, with_other), explained(alone, trees)
+        return explained(smooth, with_other), explained(self.residuals[place], trees)
 
     # --- neighbours ------------------------------------------------------------------------------------------------
     def _ksg(self, x: Values, y: Values) -> float:
-        x, y = (untied(columns[:, :MAX_TARGETS], self.generator) for columns in (x, y))
+        x, y = (untied(columns, self.generator) for columns in (x, y))
         return float(estimates((x, None), (y, None), None, (5,))[0])
 
     def neighbours(self) -> Figures:
@@ -256,18 +252,24 @@ class Given:
         z = self.z[rows]
         scores = [Variable(each.scores, each.codes, each.categories).take(rows) for each in variables]
         values = {f"conditional_ksg_{k}": _conditional_ksg(*scores, z, k) for k in (3, 10)}
-        index = scaled(np.hstack([columns[:, :MAX_TARGETS] for columns in self.predicted]))
-        shown = []
-        for each, target in zip(variables, self.targets):
-            columns = each.scores if each.is_label else target[:, :MAX_TARGETS]
-            shown.append(Variable(columns, each.codes if each.is_label else None, each.categories))
-        values["index_ksg"] = _conditional_ksg(*shown, index, 5)
+        values["index_ksg"] = float(np.mean([self._index_ksg(*part) for part in self._components(*self.residuals)]))
         x, y = (variable.linear for variable in variables)
         values["gaussian"] = gaussian_information(x, y)
         values["gaussian_given"] = gaussian_information(np.hstack([x, self.z]), y) - gaussian_information(self.z, y)
         untied_rows = [variable.untied_rows(rows) for variable in variables]
         values["ksg"] = float(estimates(*untied_rows, None, (5,))[0])
         return values | in_order("ksg_z", [float(estimates(each, (z, None), None, (5,))[0]) for each in untied_rows])
+
+    def _index_ksg(self, rows: Values, *weights: Values) -> float:
+        """Conditional KSG of components of x and y given their predictions from z; labels stay as they are."""
+        shown, index = [], []
+        for variable, target, residual, weight in zip(self.sample.variables, self.targets, self.residuals, weights):
+            column = Variable(target @ weight, None, 1)
+            if variable.is_label:
+                column = Variable(variable.scores, variable.codes, variable.categories)
+            shown.append(column.take(rows))
+            index.append(scaled((target - residual) @ weight)[rows])
+        return _conditional_ksg(*shown, np.hstack(index), 5)
 
     # --- tables ----------------------------------------------------------------------------------------------------
     def tables(self) -> Figures:
@@ -329,9 +331,27 @@ def left_out(columns: Values, targets: Values, other: Values | None = None) -> t
 
 def explained(before: Values, after: Values) -> float:
     """Information of normal variables whose covariance goes from that of `before` to that of `after` [n, t], nats."""
-    ridge = 1e-6 * np.eye(before.shape[1])
+    ridge = LEAST_VARIANCE * np.eye(before.shape[1])
     logs = [np.linalg.slogdet(part.T @ part / len(part) + ridge)[1] for part in (before, after)]
     return float(logs[0] - logs[1]) / 2
+
+
+def _principal(columns: Values) -> Values:
+    """The columns [n, p], or their leading principal components."""
+    if columns.shape[1] <= MAX_REGRESSED:
+        return columns
+    return scaled(columns @ np.linalg.eigh(columns.T @ columns)[1][:, -MAX_REGRESSED:])
+
+
+def _largest_correlation(x: Values, y: Values) -> float:
+    return float(np.abs(scaled(x).T @ scaled(y)).max() / len(x))
+
+
+def _test(x: Values, y: Values) -> float:
+    """The sum of squared correlations in standard deviations of its distribution for independent columns."""
+    correlations = scaled(x).T @ scaled(y) / len(x)
+    cells = correlations.size
+    return float(np.arcsinh((len(x) * (correlations**2).sum() - cells) / np.sqrt(2 * cells)))
 
 
 def _tied(columns: Values) -> float:
