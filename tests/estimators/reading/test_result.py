@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from infoscope.estimators import Continuous, Discrete, Estimate, estimate
 from infoscope.estimators.arrays import as_pairs
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.reader import Read
-from infoscope.estimators.reading.result import Reading, capped, type_of
+from infoscope.estimators.reading.result import Reading, at_least_tested, capped, limit_of_test, type_of
 from tests.estimators.samples import normal_information, normal_pairs
 
 
@@ -103,3 +104,36 @@ def test_the_grade_is_that_of_the_limited_interval():
     answer = capped(wide, as_pairs(np.random.default_rng(0).normal(size=200), label))
     assert (answer.value, answer.high) == pytest.approx((np.log(2), np.log(2))) and answer.grade == "A"
     assert capped(replace(wide, grade="C"), as_pairs(np.arange(200.0), label)).grade == "C"
+
+
+def weak_labels(information, n, seed):
+    """Two labels of 2 and 3 equally frequent classes, of known information: cells of (1 + c) / 6 or (1 - c) / 6."""
+
+    def excess(share):
+        return (1 + share) * np.log1p(share) / 3 + (1 - share) * np.log1p(-share) / 3 - information
+
+    share = brentq(excess, 0, 0.99)
+    cells = np.array([[1 + share, 1 - share, 1], [1 - share, 1 + share, 1]]).ravel() / 6
+    drawn = np.random.default_rng(seed).choice(6, n, p=cells)
+    return as_pairs(Discrete(drawn // 3), Discrete(drawn % 3))
+
+
+@pytest.mark.parametrize("information_2n", [1, 3, 8, 20])
+def test_weak_information_is_above_the_limit_of_the_test_in_about_1_of_40_samples(information_2n):
+    """Of 400: at most 24 has probability .999 where 2.5 % are."""
+    truth = information_2n / (2 * 500)
+    limits = [limit_of_test(weak_labels(truth, 500, seed)) for seed in range(400)]
+    assert sum(limit < truth for limit in limits) <= 24
+
+
+def test_an_upper_limit_is_at_least_that_of_the_test():
+    pairs = weak_labels(0.004, 500, 0)
+    limit = limit_of_test(pairs)
+    assert at_least_tested(Read(0.0, 0.0, limit / 2, "A"), pairs) == Read(0.0, 0.0, limit, "A")
+    assert at_least_tested(Read(0.0, 0.0, 2 * limit, "B"), pairs).high == 2 * limit
+    assert at_least_tested(Read(0.0, 0.0, 0.001, "A"), weak_labels(0.3, 500, 0)).high == 0.001  # not weak
+
+
+def test_rare_cells_have_no_limit_of_the_test():
+    pairs = as_pairs(Discrete(np.arange(40) % 20), Discrete(np.arange(40) % 2))
+    assert limit_of_test(pairs) == 0.0

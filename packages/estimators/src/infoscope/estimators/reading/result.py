@@ -11,6 +11,7 @@ from importlib import resources
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import chndtrinc, xlogy
 
 from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.pairs import Pairs
@@ -30,6 +31,7 @@ SERIES = Note(
     "is not known.",
     SERIES_CODE,
 )
+WEAK = 60.0  # 2 n x information, up to which it is weak
 MIN_GROUPS = 100  # rows of the smallest simulated sample
 GROUP_DRAWS = 5  # draws of one row per group
 FEW_GROUPS = Note(
@@ -128,7 +130,8 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
     few = bare.groups is not None and groups < MIN_GROUPS
     drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
     row: NDArray[np.float64] = figures.mean_of_known(np.array([figures.figures(one, generator) for one in drawn]))
-    found = capped(reader.read(row, type_of(pairs), C if series or few else None), bare)
+    found = reader.read(row, type_of(pairs), C if series or few else None)
+    found = capped(at_least_tested(found, bare), bare)
     notes = pairs.notes + ((SERIES,) if series else ()) + ((FEW_GROUPS,) if few else ())
     if found.unusual:
         names = "; ".join(figures.MEANING[name] for name in found.unusual)
@@ -147,6 +150,31 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
         reader=str(reader.card.get("version", "")),
         figures=dict(zip(figures.NAMES, row)),
     )
+
+
+def at_least_tested(found: Read, pairs: Pairs) -> Read:
+    """The reading, with an upper limit that is at least `limit_of_test`."""
+    high = max(found.high, limit_of_test(pairs))
+    grade = B if found.grade == A and not is_narrow(found.value, found.low, high) else found.grade
+    return replace(found, high=high, grade=grade)
+
+
+def limit_of_test(pairs: Pairs) -> float:
+    """The upper limit, nats, of weak information of two labels that the likelihood-ratio test allows; else 0.
+
+    The test's statistic, 2 n x the plug-in estimate, has a noncentral chi-squared distribution about 2 n I (Wilks 1938)
+    where the information is weak and every expected count is at least 5 (Cochran 1954).
+    """
+    x, y, n = pairs.x, pairs.y, pairs.n
+    if x.kind != "discrete" or y.kind != "discrete" or pairs.groups is not None:
+        return 0.0
+    table = np.histogram2d(x.codes, y.codes, bins=[x.categories, y.categories])[0]
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
+    free = (x.categories - 1) * (y.categories - 1)
+    statistic = 2 * float(xlogy(table, table / expected).sum())
+    if expected.min() < 5 or statistic > free + WEAK:
+        return 0.0
+    return max(float(chndtrinc(statistic, free, (1 - LEVEL) / 2)), 0.0) / (2 * n)
 
 
 def capped(found: Read, pairs: Pairs) -> Read:
