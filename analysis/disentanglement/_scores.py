@@ -27,9 +27,9 @@ WHOLE = {  # what is known of all latents together
 WHERE = {prefix: where for prefix, (_, where) in PLACES.items()}  # of which latent a bound is, by its prefix
 
 
-def crossed(excess: float, error: float, words: str = "cross by") -> str:
+def crossed(excess: float, error: float) -> str:
     """By how much a lower bound is above its upper one, in brackets; "" where it is not."""
-    return f" ({words} {plus_minus(excess, error)})" if excess > ROUNDING else ""
+    return f" (cross by {plus_minus(excess, error)})" if excess > ROUNDING else ""
 
 
 def latest_trainings(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

@@ -4,7 +4,7 @@ The evaluations of a training draw the same votes and noise at every strength, s
 """
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +20,6 @@ from analysis.common.tables import (
     Result,
     changes_text,
     difference_claim,
-    plus_minus,
     plus_minus_column,
     spread,
     verdict,
@@ -39,7 +38,6 @@ TITLES = {"name": "model", "training_seed": "seed"}
 FALL = 0.05  # of a score, up to which it is said not to fall
 SAME = 0.01  # of H(y), up to which I(y; z) is said to be unchanged
 UNIT = "of the score"
-AT_ONE = "shared/"  # what bounds begin with at whose latent concrete terms are
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
@@ -54,7 +52,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         made_of(runs),
         *left_out,
     ]
-    return [scores(runs, words), bounds(runs, words), decomposition(runs, words)]
+    return [scores(runs, words), bounds(runs, words)]
 
 
 def over_evaluations(runs: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -130,81 +128,36 @@ def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
 
 def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     """The bounds of unique, redundant and synergistic information by the strength of the attack."""
-    pairs = [f"{prefix}{term}" for prefix in WHERE for term in TERMS]
-    figures, wide = shown(
-        with_excess(runs, pairs), [f"{pair}_{side}" for pair in pairs for side in ("low", "high", "excess")]
-    )
-    text = (
-        pd.DataFrame(
-            {
-                f"{letter}, {where}": interval_text(wide, f"{prefix}{term}")
-                for prefix, where in WHERE.items()
-                for term, letter in TERMS.items()
-            }
-        )
-        .reset_index()
-        .rename(columns=TITLES)
-    )
+    pairs = {
+        f"{letter}, {where}": f"{prefix}{term}"
+        for prefix, where in WHERE.items()
+        for term, letter in TERMS.items()
+    }  # fmt: skip
+    columns = []
+    for pair in pairs.values():
+        low, high, excess = (f"{pair}_{side}" for side in ("low", "high", "excess"))
+        runs = runs.assign(**{excess: runs[low] - runs[high]})
+        columns += [low, high, excess]
+    figures = over_evaluations(runs, columns)
+    is_excess = figures["score"].str.endswith("_excess")
+    crossings = [crossed(*pair) for pair in zip(figures["mean"], figures["mean_error"])]
+    cells = figures.assign(cell=pd.Series(crossings).where(is_excess, plus_minus_column(figures, "mean")))
+    wide = cells.pivot(index=PLACE, columns="score", values="cell")
+    text = pd.DataFrame(
+        {title: wide[f"{pair}_low"] + " to " + wide[f"{pair}_high"] + wide[f"{pair}_excess"]
+         for title, pair in pairs.items()}
+    )  # fmt: skip
+    text = text.reset_index().rename(columns=TITLES)
     most = runs["alpha"].max()
     least = replicated(runs.loc[runs["alpha"] == most, f"{next(iter(WHERE))}unique_low"])
     caption = [
         f"With alpha {most:g}, the most, at least {with_interval(least, form='.3f')} of H(y) is held uniquely.",
         "Lower to upper bound, shares of H(y), means over factors and evaluations ± standard error over evaluations. "
         "As published: each bound at its own best latent; at one latent: all at the one with most information.",
-        *([CROSSED] if text.map(lambda cell: "cross by" in str(cell)).any(axis=None) else []),
+        *([CROSSED] if cells.loc[is_excess, "cell"].any() else []),
         *words,
     ]
     return Result("bounds", figures, text, caption)
-
-
-def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
-    """The terms of the Gaussian decomposition below the bounds at the same latent."""
-    gaussian = {term: f"gaussian/{term}" for term in TERMS}
-    for term, column in gaussian.items():
-        below = runs[f"{AT_ONE}{term}_low"] - runs[column]
-        above = runs[column] - runs[f"{AT_ONE}{term}_high"]
-        runs = runs.assign(**{f"{column}_outside": np.maximum(below, above)})
-    runs = with_excess(runs, [f"{AT_ONE}{term}" for term in TERMS])
-    sides = [f"{AT_ONE}{term}_{side}" for term in TERMS for side in ("low", "high", "excess")]
-    beyond = [f"{column}_outside" for column in gaussian.values()]
-    figures, wide = shown(runs, [*sides, *gaussian.values(), *beyond])
-    of_bounds = {letter: interval_text(wide, f"{AT_ONE}{term}") for term, letter in TERMS.items()}
-    of_terms = {TERMS[term]: wide[column] + wide[f"{column}_outside"] for term, column in gaussian.items()}
-    text = pd.concat([pd.DataFrame(of_bounds).assign(by="bounds"), pd.DataFrame(of_terms).assign(by="gaussian")])
-    text = text.sort_index(kind="stable").reset_index().rename(columns=TITLES)
-    text = text[["model", "seed", "attack", "alpha", "by", *TERMS.values()]]
-    most = runs[beyond].mean().max()
-    caption = [
-        f"Gaussian terms are beyond their bounds by {most:+.3f} of H(y) at most (negative: inside; mean of {len(runs)} "
-        "evaluations).",
-        "Shares of H(y) at the latent with most information about a factor, means over factors and evaluations ± "
-        "standard error over evaluations. gaussian (Venkatesh et al. 2023): by covariances, factors as numbers. These "
-        "estimates differ from those of the bounds and can be outside of them: by how much is an average over "
-        "evaluations, too.",
-        *words,
-    ]
-    return Result("decompositions", figures, text, caption)
-
-
-def with_excess(runs: pd.DataFrame, pairs: Iterable[str]) -> pd.DataFrame:
-    """The runs with how much each lower bound is above its upper one."""
-    return runs.assign(**{f"{pair}_excess": runs[f"{pair}_low"] - runs[f"{pair}_high"] for pair in pairs})
-
-
-def shown(runs: pd.DataFrame, columns: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Figures of columns over evaluations, and as text, a column each; what is beyond something only where it is."""
-    figures = over_evaluations(runs, columns)
-    kinds = {"excess": crossed, "outside": functools.partial(crossed, words="outside by")}
-    by = figures.assign(shown=[
-        kinds.get(score.rpartition("_")[2], plus_minus)(*pair)
-        for score, *pair in zip(figures["score"], figures["mean"], figures["mean_error"])
-    ])  # fmt: skip
-    return figures, by.pivot(index=PLACE, columns="score", values="shown")
-
-
-def interval_text(wide: pd.DataFrame, pair: str) -> pd.Series:
-    """Lower to upper bound, and by how much they cross."""
-    return wide[f"{pair}_low"] + " to " + wide[f"{pair}_high"] + wide[f"{pair}_excess"]
 
 
 def draw_scores(figures: pd.DataFrame, scores: Mapping[str, str], *paths: Path) -> None:
