@@ -32,8 +32,6 @@ PRINTED = 300  # dots an inch of what is an image in a PDF
 NAMES: dict[str, tuple[Any, ...]] = {
     "bound": ("nwj", "js", "infonce", "dv", "mine", "smile-1", "smile-5", "smile-inf", "mine-one-step"),
     "critic": ("joint", "separable", "bilinear", "inner"),
-    "contestant": ("ksg", "reduced-ksg", "gcmi", "lmi", "ksg-2", "gaussian", "kl-weighted", "gaussian-mixture",
-                   "infonce-anchor", "smile-5", "infonce", "ksg-lnc", "student-copula", "fitted-law", "certified"),
     "model": ("nvae", "diva", "dann", "augmented-dann", "irm", "erm"),
     "score": ("beta_vae", "factor_vae", "mig", "unibound", "informativeness", "sap"),
     "label": ("entailment", "neutral", "contradiction", "acceptable", "unacceptable", "positive", "negative"),

@@ -41,6 +41,20 @@ def paired_difference(rows: pd.DataFrame, field: str, first: Any, second: Any, f
     return None if both.empty else replicated((both["first"] - both["second"]).to_numpy())
 
 
+def paired_changes(
+    rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str, by: str = "domain"
+) -> dict[str, Estimate]:
+    """The paired differences of a figure between two values of a field, of each value of `by` and data set that has
+    both.
+    """
+    changes = {}
+    for name, part in by_data_set(rows, by):
+        change = paired_difference(part, field, first, second, figure)
+        if change is not None:
+            changes[name] = change
+    return changes
+
+
 def paired_claim(statement: str, rows: pd.DataFrame, field: str, first: Any, second: Any, figure: str = "mse_bits2"):
     """A claim that a figure is lower at the first value of a field than at the second, by pairs of runs."""
     if figure.startswith("decodable") and rows["decodable_bits"].isna().all():

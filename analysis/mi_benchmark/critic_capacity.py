@@ -32,7 +32,7 @@ from analysis.mi_benchmark._benchmark import (
     true_levels,
 )
 from analysis.mi_benchmark._captions import least_error, setting_differences
-from analysis.mi_benchmark._claims import by_data_set, paired_difference
+from analysis.mi_benchmark._claims import paired_changes
 from analysis.mi_benchmark._terms import GROUP, ORACLE, titled
 from infoscope.command_line import option
 from infoscope.metrics import correlation
@@ -94,11 +94,7 @@ def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Res
 def depth_finding(runs: pd.DataFrame) -> str:
     """By how much the MSE of the deepest critic differs from that of the shallowest, paired by seed, in a sentence."""
     deep, shallow = runs["depth"].max(), runs["depth"].min()
-    changes = {}
-    for name, rows in by_data_set(runs):
-        change = paired_difference(rows, "depth", deep, shallow, "mse_bits2")
-        if change is not None:
-            changes[name] = change
+    changes = paired_changes(runs, "depth", deep, shallow, "mse_bits2")
     better = sum(change.high < 0 for change in changes.values())
     return (
         f"Deeper critics were surely more accurate in {better or 'none'} of {len(changes)} data sets: MSE "

@@ -12,7 +12,7 @@ from analysis.common.figures import draw_estimates, drawing
 from analysis.common.tables import Analysis, Claim, Result, changes_text, plus_minus
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text, rows_by_truth
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
-from analysis.mi_benchmark._claims import by_data_set, every_claim, paired_difference, ratio_claim, relative_error
+from analysis.mi_benchmark._claims import every_claim, paired_changes, ratio_claim, relative_error
 from analysis.mi_benchmark._terms import CONSTANT, GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, SCORES, titled
 
 THRESHOLD = 0.4  # eta beyond which accuracy falls in the paper
@@ -54,11 +54,7 @@ def strength_table(evidence: Evidence) -> Result:
 def background_finding(rows: pd.DataFrame) -> str:
     """By how much each estimate changes from no to the strongest background, at the largest true MI, in a sentence."""
     bits, strongest = rows["true_bits"].max(), rows["nuisance"].max()
-    changes = {}
-    for name, part in by_data_set(rows[rows["true_bits"] == bits], "bound"):
-        change = paired_difference(part, "nuisance", strongest, 0.0, "mean_bits")
-        if change is not None:
-            changes[name] = change
+    changes = paired_changes(rows[rows["true_bits"] == bits], "nuisance", strongest, 0.0, "mean_bits", "bound")
     return (
         f"From no background to eta {strongest:g} estimates of {bits:g} bits change: {changes_text(changes, 'bits')}."
     )

@@ -10,7 +10,7 @@ from analysis.common.figures import draw_estimates, drawing
 from analysis.common.tables import PAPERS, Analysis, Claim, Result, with_interval
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import DECODED, PUBLISHED
-from analysis.mi_benchmark._claims import by_data_set, every_claim, limit_claim, paired_difference, relative_error
+from analysis.mi_benchmark._claims import every_claim, limit_claim, paired_changes, relative_error
 from analysis.mi_benchmark._terms import GROUP, NOT_DECODED, OFF_BY_DEFINITION, REASONABLE, TRUTHS, titled
 
 THEIRS = " The paper's figures are of one run each, and its files have no run of side 50."
@@ -48,11 +48,8 @@ def table_4(evidence: Evidence) -> Result:
 def dimension_finding(rows: pd.DataFrame) -> str:
     """Of the estimator that differs most between the largest and the smallest side, by how much, in a sentence."""
     large, small = rows["size"].max(), rows["size"].min()
-    changes = {}
-    for name, part in by_data_set(rows, "bound"):
-        change = paired_difference(part, "size", large, small, "mean_bits")
-        if change is not None and np.isfinite(change.value):
-            changes[name] = change
+    changes = paired_changes(rows, "size", large, small, "mean_bits", "bound")
+    changes = {name: change for name, change in changes.items() if np.isfinite(change.value)}
     if not changes:
         return "No estimator was run with two sides of the images."
     worst = max(changes, key=lambda name: abs(changes[name].value))

@@ -93,11 +93,11 @@ QUICK: Mapping[str, Callable[[], Family]] = {
 FOR_VECTORS = {"logistic": functools.partial(Logistic, penalty=100.0)}  # for 768 columns: the best in cross-validation
 
 
-def chosen(setting: str, names: Sequence[str], sources: Mapping[str, Source] = SOURCES) -> list[str]:
+def chosen(setting: str, names: Sequence[str]) -> list[str]:
     """The data sets of a setting; "auto": those of INFOSCOPE_DATA or generated ones. ValueError: unknown."""
     words = {"auto": AUTO[setting][0 if data.data_root() is not None else 1], "none": ()}
     found = dict.fromkeys(name for given in names for name in words.get(given, (given,)))
-    return [one_of(setting, name, ("auto", "none", *sources)) for name in found]
+    return [one_of(setting, name, ("auto", "none", *SOURCES)) for name in found]
 
 
 def known_information(cell: DifficultyCell) -> float | None:
