@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.own_data import (
+    ROW,
     OwnLabels,
     announce,
     listed,
@@ -104,7 +105,7 @@ def joined(data: OwnLabels | None, path: Path, target: str) -> tuple[OwnLabels, 
         names = [] if text is None else ["text"]
         data = OwnLabels(
             arrays.get("group"), digest_of(path), understood, (names, ["label"]), np.asarray(arrays["label"]), text,
-            rows, len(rows),
+            rows, len(rows), ROW, rows + 1,
         )  # fmt: skip
     if len(values) != data.n:
         raise WrongLength(
@@ -153,7 +154,8 @@ def main(given: SimpleNamespace) -> None:
             without=listed(given.without),
             groups=data.groups,
             items=data.texts,
-            rows=data.rows + 1,
+            rows=data.names,
+            heading=data.heading,
             generator=np.random.default_rng(given.seed),
             progress=progress(),
         )

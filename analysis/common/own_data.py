@@ -52,6 +52,8 @@ QUERY_OF_SOME = (
     "without",
 )  # the same of single tasks; other tables keep their names
 REFUSE = "refuse"
+ROW = "row"
+MAX_NAME = 40  # characters of the name of an item
 MAX_NAMED = 3  # columns in the name of a run; of more their number
 MAX_DISTINCT_TEXTS = 0.5  # per row; a column with more holds names or free text
 Wrapper = Callable[[Any], Continuous | Discrete | Angle]
@@ -101,14 +103,18 @@ class OwnTable(OwnFile):
 class OwnLabels(OwnFile):
     """Labels [n] and a data frame of columns x [n, columns] or None, as `metrics.labels.report` takes them.
 
-    rows  places of the items in the file
-    n     number of rows in the file
+    rows            places of the items in the file
+    n               number of rows in the file
+    heading, names  the first column that is not used and has another value in each row, which names the items; else
+                    "row" and the number of the row, from 1
     """
 
     labels: np.ndarray
     x: pd.DataFrame | None
     rows: np.ndarray
     n: int
+    heading: str
+    names: np.ndarray
 
     @property
     def texts(self) -> list[str]:
@@ -448,10 +454,23 @@ def read_labels(
         for part, values in _split(name, np.asarray(complete[name])):
             is_number = values.dtype.kind in "biuf" and name not in discrete
             frame[part] = values if is_number else values.astype(str)
+    heading, of_items = _names_of_items(arrays, {target, groups, *names}, rows)
     return OwnLabels(
         _groups(complete, groups), table.digest, understood, (list(frame), [target]), np.asarray(complete[target]),
-        pd.DataFrame(frame) if names else None, rows, len(arrays[target]),
+        pd.DataFrame(frame) if names else None, rows, len(arrays[target]), heading, of_items,
     )  # fmt: skip
+
+
+def _names_of_items(arrays: Mapping[str, Any], used: set[str], rows: np.ndarray) -> tuple[str, np.ndarray]:
+    """The heading and the names [n] of items: a column of texts or whole numbers without repeats, or the rows."""
+    for name in arrays:
+        values = pd.Series(list(arrays[name]))
+        is_name = pd.api.types.is_string_dtype(values) or pd.api.types.is_integer_dtype(values)
+        if name in used or not is_name or not values.is_unique:
+            continue
+        if values.astype(str).str.len().max() <= MAX_NAME:
+            return name, values.to_numpy()[rows]
+    return ROW, rows + 1
 
 
 def _groups(arrays: Mapping[str, Any], name: str) -> np.ndarray | None:

@@ -140,3 +140,20 @@ def test_a_folder_of_an_encoder(here, monkeypatch):
     transformers.BertTokenizerFast(str(here / "vocab.txt")).save_pretrained(here / "model")
     model, tokenizer = labels.encoder(str(here / "model"))
     assert model.config.hidden_size == 8 and tokenizer("crash")["input_ids"]
+
+
+@pytest.mark.parametrize(
+    "column, heading", [(None, "row"), ("T{}", "ticket"), ("a" * 50 + "{}", "row"), ("T{}, unless 3", "row")]
+)
+def test_a_column_without_repeats_names_the_items(here, column, heading):
+    """A short one; else rows are counted from 1."""
+    frame = pd.read_csv("tickets.csv")
+    if column is not None:
+        names = [column.format(row) for row in range(N)]
+        if "unless" in column:
+            names[4] = names[3]
+        frame.insert(0, "ticket", names)
+    frame.to_csv("named.csv", index=False)
+    data = read_labels(here / "named.csv", ["text"], "queue")
+    assert data.heading == heading
+    assert data.names[0] == ("T0" if heading == "ticket" else 1) and len(data.names) == 238
