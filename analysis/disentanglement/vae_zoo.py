@@ -1,12 +1,12 @@
 """Figures 3a to 3c of Tokui & Sato 2021: which autoencoder disentangles best, and is that due to training?
 
-Also: what changes with each latent of the best and the worst training, and scores published elsewhere.
+Also: scores published elsewhere.
 """
 
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common import tables
-from analysis.common.marks import ORANGE, panel_by_panel, save, sheet
+from analysis.common.marks import ORANGE, panel_by_panel, sheet
 from analysis.common.runs import latest, ordered
 from analysis.common.tables import (
     Analysis,
@@ -50,12 +50,10 @@ from infoscope.command_line import option
 from infoscope.errors import InvalidInput
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
-from infoscope.tracking import arrays, table
 from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT, MODELS, WITHOUT_DENSITY
 
 SETTING = (*DATA_FIELDS, "latents", "channels", "hidden", *EFFORT)
 UNIT = "of H(y)"
-INFORMATIVE = 0.005  # share of H(y) below which a latent counts as informative about no factor
 ESTIMATED = (
     "Of the plain autoencoder (ae) MIG, UniBound and bounds are estimates by nearest neighbours: biased, and they can "
     "contradict one another (a lower bound above its upper one), so that they do not compare with the exact ones."
@@ -63,7 +61,7 @@ ESTIMATED = (
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
-    """Scores, bounds, trainings of one model, traversals, and figures published elsewhere."""
+    """Scores, bounds, trainings of one model, and figures published elsewhere."""
     runs, left_out = latest(runs, SETTING)
     runs, older = latest_trainings(runs)
     runs = ordered(runs, ["model", "seed"], model=MODELS)
@@ -82,7 +80,6 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         scores(runs, words),
         bounds(runs, words),
         trainings(runs, arguments.model, words),
-        traversals(runs, arguments.model, words),
         elsewhere(runs, words),
     ]
 
@@ -247,38 +244,6 @@ def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     return Result("trainings", figures, text, caption, drawn, [claim])
 
 
-def traversals(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
-    """What changes in an image with each latent, of the best and the worst training of a model by UniBound."""
-    chosen = runs[(runs["model"] == model) & (runs["diverged"] == 0)].sort_values("unibound", ascending=False)
-    if chosen.empty:
-        raise InvalidInput(f"model is {model!r}; all of its trainings diverged")
-    ends = [("best", chosen.iloc[0]), ("worst", chosen.iloc[-1])][: len(chosen)]
-    rows, strips = [], {}
-    for place, run in ends:
-        means = table(run["run_id"], "bounds").groupby(["latent", "factor"], sort=False).mean(numeric_only=True)
-        share = means[["alone", "unique_low"]].div(means["entropy"], axis=0).reset_index()
-        strips[place] = arrays(run["run_id"], "traversals")
-        for latent in strips[place]:
-            best = share[share["latent"] == latent].nlargest(1, "alone").iloc[0]
-            rows.append({
-                "training": place, "name": run["name"], "seed": run["seed"], "unibound": run["unibound"],
-                "latent": latent, "factor": best["factor"], "alone": best["alone"], "unique_low": best["unique_low"],
-            })  # fmt: skip
-    figures = pd.DataFrame(rows)
-    text = figures.assign(**{of: figures[of].map("{:.3f}".format) for of in ("unibound", "alone", "unique_low")})
-    titles = {"name": "model", "unibound": "UniBound", "alone": "I(y; latent) / H(y)", "unique_low": "U lower / H(y)"}
-    best, worst = chosen["unibound"].max(), chosen["unibound"].min()
-    caption = [
-        f"UniBound is {best:.3f} in the best and {worst:.3f} in the worst of {len(chosen)} trainings of {model}.",
-        f"The factor that each latent of the best and worst training of {model} (by UniBound) carries most about, "
-        "means over evaluations; errors are in the table bounds of each run. The figure sets one latent of one image's "
-        "code at a time to values from -2 to 2 standard deviations of the prior (a category: to each in turn).",
-        *words,
-    ]
-    drawn = functools.partial(draw_traversals, strips, figures)
-    return Result("traversals", figures, text.rename(columns=titles), caption, drawn)
-
-
 def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
     """Scores on dSprites published elsewhere, and ours of the same model with what differs."""
     known, rows = tables.published("dsprites"), []
@@ -362,34 +327,8 @@ def draw_trainings(runs: pd.DataFrame, *paths: Path) -> None:
         axis.set_ylim(0, 1.02)
 
 
-def draw_traversals(changed: Mapping[str, Mapping[str, np.ndarray]], figures: pd.DataFrame, *paths: Path) -> None:
-    """A block per training, a row per latent: the image at the values of that latent."""
-    import matplotlib.pyplot as plt
-
-    most = max(len(images) for block in changed.values() for images in block.values())
-    latents = max(map(len, changed.values()))
-    size = (len(changed) * (0.62 * most + 1.9), 0.66 * latents + 0.6)
-    figure, axes = plt.subplots(latents, len(changed) * (most + 1), figsize=size, squeeze=False,
-                                gridspec_kw={"wspace": 0.05, "hspace": 0.05,
-                                             "width_ratios": ([2.6] + [1] * most) * len(changed)})  # fmt: skip
-    for axis in axes.flat:
-        axis.set_axis_off()
-    for block, (training, of) in enumerate(changed.items()):
-        told = figures[figures["training"] == training].set_index("latent")
-        first = block * (most + 1)
-        axes[0][first].set_title(f"{training}: seed {told['seed'].iloc[0]}, UniBound {told['unibound'].iloc[0]:.2f}",
-                                 fontsize=8, loc="left")  # fmt: skip
-        for row, (latent, images) in enumerate(of.items()):
-            factor, share = told.loc[latent, ["factor", "alone"]]
-            label = f"{latent}: {f'{factor} {share:.2f}' if share >= INFORMATIVE else 'no factor'}"
-            axes[row][first].text(0, 0.4, label, fontsize=8, transform=axes[row][first].transAxes)
-            for column, image in enumerate(images):
-                axes[row][first + 1 + column].imshow(np.moveaxis(image, 0, -1), cmap="gray", vmin=0, vmax=1)
-    save(figure, paths, 130, bbox_inches="tight")
-
-
 ANALYSIS = Analysis(
     "vae-zoo",
     analyse,
-    [option("model", default="beta-tcvae", help="whose trainings and traversals to show (default: beta-tcvae)")],
+    [option("model", default="beta-tcvae", help="whose trainings to show (default: beta-tcvae)")],
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from infoscope.errors import OutOfRange
-from infoscope.models import VAE, AutoEncoder, Encoding, encode_all, traverse
+from infoscope.models import VAE, AutoEncoder, encode_all
 from infoscope.tracking import Pack, Profile, Report, Sweep, grid
 from infoscope.tracking.sweep import plain
 from sweeps.datasets import part
@@ -23,7 +23,6 @@ from sweeps.disentanglement.settings import MODELS, WEIGHTS
 from sweeps.streams import stream
 
 EXAMPLES = 6  # images stored with a model
-DEVIATIONS = (-2.0, -4 / 3, -2 / 3, 0.0, 2 / 3, 4 / 3, 2.0)  # values of a latent in traversals, standard deviations
 TRAINING_SHARE = 0.8  # of the duration of a trial
 MODEL = "vae"  # the name of the logged model
 Settings = TypeVar("Settings", bound="ZooProfile")
@@ -143,20 +142,15 @@ def trial(pack: Pack, report: Report) -> None:
     report.metrics(cell, {"diverged": 0.0} | _factor_scores.metrics(measurements))
     for name, columns in _factor_scores.tables(measurements).items():
         report.table(cell, name, columns)
-    keep(model, encoding, cell, report)
+    keep(model, cell, report)
 
 
-def keep(model: VAE | AutoEncoder, encoding: Encoding, cell: ZooCell, report: Report) -> None:
-    """Logs a model with examples, and traversals of an image, in which one latent is changed at a time by standard
-    deviations of the prior (for a plain autoencoder, of all its codes).
-    """
+def keep(model: VAE | AutoEncoder, cell: ZooCell, report: Report) -> None:
+    """Logs a model with examples."""
     dataset = _vaes.factor_set(cell)
     rows = dataset.sample(EXAMPLES, stream(0, "examples"))
     shown, model = dataset.images(rows), model.cpu()
-    unit = 1.0 if encoding.scale is not None else float(encoding.mean.std())
-    changed = traverse(model, shown[0], [unit * deviation for deviation in DEVIATIONS])
     report.arrays(cell, "examples", {"images": shown.numpy(), "factors": dataset.factors[rows]})
-    report.arrays(cell, "traversals", {name: images.numpy() for name, images in changed.items()})
     report.model([cell], MODEL, model, {"images": shown[:2].numpy()})
 
 

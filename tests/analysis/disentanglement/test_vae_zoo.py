@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from analysis.common.tables import save
-from analysis.disentanglement import vae_zoo
 from analysis.disentanglement._scores import SCORES, TERMS, WHERE
 from analysis.disentanglement.vae_zoo import ANALYSIS
 from tests.analysis.pictures import drawn, numbers
@@ -42,26 +41,12 @@ def made_up(models=tuple(LEVEL), seeds=(0, 1, 2, 3), redundant=0.02, noise=0.001
     return pd.DataFrame(rows)
 
 
-@pytest.fixture
-def analyse(monkeypatch):
-    """A function: runs -> results by name, with the artifacts of every run made up too."""
-    names = [f"z{number}" for number in range(1, 7)]
-    rows = []
-    for place, latent in enumerate(names):
-        for factor in ("shape", "posX"):
-            alone = 0.1 * place * (1 + (factor == "posX"))
-            rows.append(dict(latent=latent, factor=factor, alone=alone, unique_low=0.0, entropy=2.0))
-    bounds = pd.DataFrame(rows)
-    monkeypatch.setattr(vae_zoo, "table", lambda run_id, name: bounds)
-    monkeypatch.setattr(vae_zoo, "arrays", lambda run_id, name: {latent: np.zeros((7, 1, 8, 8)) for latent in names})
-
-    def run(runs, *words):
-        return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments(list(words)))}
-
-    return run
+def analyse(runs, *words):
+    """Results by name."""
+    return {result.name: result for result in ANALYSIS.analyse(runs, ANALYSIS.arguments(list(words)))}
 
 
-def test_scores_are_means_over_trainings_and_of_the_better_half(analyse):
+def test_scores_are_means_over_trainings_and_of_the_better_half():
     runs = made_up()
     figures = analyse(runs)["scores"].figures.set_index(["name", "score", "selection"])
     trainings = runs[runs["model"] == "beta-vae"]["mig"].to_numpy()
@@ -70,7 +55,7 @@ def test_scores_are_means_over_trainings_and_of_the_better_half(analyse):
     assert figures.loc["beta-vae", "mig", "better half"]["mean"] == pytest.approx(np.sort(trainings)[2:].mean())
 
 
-def test_claims_are_decided_by_the_figures(analyse, verdicts):
+def test_claims_are_decided_by_the_figures(verdicts):
     claims = verdicts(analyse(made_up()).values())
     for words in ("at most MIG", "below the other", "more redundantly", "more uniqueness", "beta-tcvae vary"):
         assert claims.of(words) == {"confirmed"}, words
@@ -79,7 +64,7 @@ def test_claims_are_decided_by_the_figures(analyse, verdicts):
     assert set(verdicts(analyse(made_up(seeds=(0,))).values()).values()) == {"undecided"}  # one training each
 
 
-def test_what_diverged_is_said_and_not_averaged_away(analyse):
+def test_what_diverged_is_said_and_not_averaged_away():
     runs = made_up()
     bad = (runs["model"] == "joint-vae") & (runs["seed"] == 1)
     runs.loc[bad, [name for name in runs if name.split("/")[-1] in SCORES]] = np.nan
@@ -91,7 +76,7 @@ def test_what_diverged_is_said_and_not_averaged_away(analyse):
     assert text.loc[("joint-vae", "2 (better half)"), "MIG"] != "-"
 
 
-def test_published_scores_say_what_differs(analyse):
+def test_published_scores_say_what_differs():
     figures = analyse(made_up(resolution=32, data="dsprites-grid"))["elsewhere"].figures
     row = figures.query("model == 'factor-vae' and weight == 40").iloc[0]
     assert row["differs"] == "data (dsprites-grid); resolution (32); weight (10)"
@@ -101,7 +86,7 @@ def test_published_scores_say_what_differs(analyse):
     assert (same.loc[forests, "differs"] != "").all() and forests.any()
 
 
-def test_older_trainings_of_a_model_are_left_out_and_said(analyse):
+def test_older_trainings_of_a_model_are_left_out_and_said():
     older = made_up(models=("beta-vae",), learning_rate=1e-3).assign(start=pd.Timestamp("2025-01-01"))
     runs = made_up(learning_rate=5e-4).assign(capacity_real=None)  # a field that only some models have
     runs.loc[runs["model"] == "joint-vae", "capacity_real"] = 40.0
@@ -110,14 +95,14 @@ def test_older_trainings_of_a_model_are_left_out_and_said(analyse):
     assert (result.figures.groupby("name")["trainings"].max() == 4).all()
 
 
-def test_every_table_is_saved_with_its_figure(analyse, tmp_path):
+def test_every_table_is_saved_with_its_figure(tmp_path):
     results = analyse(made_up(seeds=(0, 1)), "--model", "factor-vae")
     assert {name for name, result in results.items() if result.draw} == {*results} - {"scores", "elsewhere"}
     assert drawn(save(results["bounds"], tmp_path / "bounds"))
     assert all("made-up; 6 latents" in result.caption for result in results.values())
 
 
-def test_bounds_that_cross_say_so_in_the_table(analyse):
+def test_bounds_that_cross_say_so_in_the_table():
     """Estimates of the plain autoencoder contradict one another: lower .5 above upper .3 by 0.2 in every training."""
     runs = made_up()
     crossed = (runs["model"] == "ae").to_numpy()

@@ -58,8 +58,6 @@ def test_a_trial_trains_measures_and_keeps_a_model(model):
     assert ("total_correlation_nats" in final) == (model == "joint-vae")
     assert len(keeper.tables["bounds",]) == cell.evaluations * 5 * 6
     assert keeper.arrays_of["examples",]["images"].shape == (EXAMPLES, 1, 16, 16)
-    changed = keeper.arrays_of["traversals",]
-    assert len(changed) == 6 and changed["z1"].shape == (7, 1, 16, 16)
     assert keeper.models == [(1, (2, 8 if model == "joint-vae" else 6))]
     assert keeper.fractions == sorted(keeper.fractions) and keeper.fractions[-1] == pytest.approx(1)
 
