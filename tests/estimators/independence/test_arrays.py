@@ -23,6 +23,18 @@ def test_common_causes_are_seen_through():
     assert independence_test(X, Y, Z[:, 0]).p_value < 1e-6
 
 
+def test_what_is_not_decided_has_no_p_value_and_a_note():
+    """The mean of x and y is a product of signs of three columns, of which any two are independent of it."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(800, 4))
+    x, y = 2 * np.sign(z[:, 0] * z[:, 1] * z[:, 2]) + rng.normal(size=(2, 800))
+    undecided = independence_test(x, y, z)
+    assert np.isnan(undecided.p_value) and np.isfinite(undecided.observed.value)
+    assert [(note.code, note.argument) for note in undecided.notes] == [("not decided", "z")]
+    assert str(undecided).endswith(undecided.notes[0])
+    assert independence_test(X, Y, Z).notes == ()
+
+
 def test_information_of_normal_variables_is_their_own():
     found = independence_test(E, 0.5 * E + W).observed
     assert found.low <= np.log(1.25) / 2 <= found.high and found.value == pytest.approx(np.log(1.25) / 2, abs=0.05)

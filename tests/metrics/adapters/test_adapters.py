@@ -1,8 +1,10 @@
 """`independence_test` as a test of tigramite and causal-learn: the same numbers, and what is found by them."""
 
 import importlib
+import math
 import sys
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,6 +91,18 @@ def test_causal_learn_gets_the_numbers_of_the_test(stand_in):
     assert test(0, 3, [1]) == independence_test(A, Discrete(LABEL), B, **given).p_value
     test.groups = "none, as nothing is tested twice"
     assert test(0, 2) == test.pvalue_cache["0;2|None"]
+
+
+def test_an_edge_that_is_not_decided_stays(stand_in, monkeypatch):
+    undecided = replace(independence_test(A, EFFECT, B), p_value=math.nan)
+    causal_learn, tigramite = stand_in("causal_learn"), stand_in("tigramite")
+    for module in (causal_learn, tigramite):
+        monkeypatch.setattr(module, "independence_test", lambda *variables, **settings: undecided)
+    assert causal_learn.CausalLearnTest(COLUMNS)(0, 2, [1]) == 0.0
+    test = tigramite.TigramiteTest()
+    array, xyz = COLUMNS.T[[0, 2, 1]], np.array([0, 1, 2])
+    assert test.get_shuffle_significance(array, xyz, value=0.0) == 0.0
+    assert test.get_dependence_measure(array, xyz) == undecided.observed
 
 
 @pytest.mark.parametrize(("name", "library"), [("TigramiteTest", "tigramite"), ("CausalLearnTest", "causallearn")])

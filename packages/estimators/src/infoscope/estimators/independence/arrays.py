@@ -29,8 +29,14 @@ from infoscope.estimators.result import Estimate
 from infoscope.estimators.serial import warn_of_series
 from infoscope.estimators.variables import Variable
 from infoscope.notebook import InNotebook
+from infoscope.notes import Note
 
 LEVEL = 0.05  # of a dependence given z, at which it is tested with trees as well
+NOT_DECIDED = Note(
+    "Not decided: x and y depend on z in a form that is only partly predicted, which could be all of their dependence.",
+    "not decided",
+    "z",
+)
 MAX_FUNCTIONS = 200  # of x or y, also at most a quarter of the rows; of more, columns are tested one by one
 
 
@@ -38,13 +44,16 @@ MAX_FUNCTIONS = 200  # of x or y, also at most a quarter of the rows; of more, c
 class IndependenceTest(InNotebook):
     """p_value of independence; observed: the information of normal variables with the correlations of the residuals of
     x and y, nats, at most the entropy of categories, with an interval for the sampling error.
+
+    notes: why p_value is nan, with the code "not decided"
     """
 
     p_value: float
     observed: Estimate
+    notes: tuple[Note, ...] = ()
 
     def __str__(self) -> str:
-        return f"p = {self.p_value:.2g}; {self.observed!r}"
+        return " ".join([f"p = {self.p_value:.2g}; {self.observed!r}", *self.notes])
 
     __repr__ = __str__
 
@@ -59,10 +68,10 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
 
     Without z, sums of squared correlations of smooth functions of the ranks are compared with their permutation
     distribution (`association`). With z, the residuals of x and y are compared: what functions of z do not predict,
-    nor trees where these leave a dependence (`beyond`; Shah & Peters 2020). Where these predict badly, independence is
-    rejected too often: in 38 % of data sets of 500 rows, 77 % of 2,000, if x and y are sin 2z1 + z2 z3 with noise 1.
-    Few rows and rare values have exact p-values. Warns RowsInSequence where rows look like a series. InfoscopeError: as
-    `as_variables`, a category of nearly every row, fewer than 4 rows, fewer rows than functions of the columns.
+    nor trees where these lower the dependence (`beyond`; Shah & Peters 2020). If it would vanish when lowered once more
+    by as much, the test is not decided: p_value is nan, and a note says why. Few rows and rare values have exact
+    p-values. Warns RowsInSequence where rows look like a series. InfoscopeError: as `as_variables`, a category of
+    nearly every row, fewer than 4 rows, fewer rows than functions of the columns.
     """
     variables = {"x": x, "y": y} | ({} if z is None else {"z": z})
     columns = {name: smooth_columns(name, value) for name, value in variables.items()}
@@ -86,7 +95,8 @@ def independence_test(x: Any, y: Any, z: Any = None, groups: ArrayLike | None = 
     labels = [variable.codes for variable in (variables["x"], variables["y"]) if variable.kind == "discrete"]
     if given:
         found = beyond(first, second, given, LEVEL, codes)
-        return IndependenceTest(found.p, at_most_entropy(found.information, labels, codes))
+        notes = (NOT_DECIDED,) if math.isnan(found.p) else ()
+        return IndependenceTest(found.p, at_most_entropy(found.information, labels, codes), notes)
     p = p_value_of_columns(columns["x"], columns["y"], codes)
     information = information_of_residuals(*residuals([first, second], []), codes)
     return IndependenceTest(p, at_most_entropy(information, labels, codes))

@@ -1,9 +1,9 @@
 """Tests of conditional independence of columns and a target given other columns, and stepwise selection of columns.
 
 The residuals of a column and of the target are compared: their functions minus predictions from functions of the other
-columns, products of two of these, and trees of all (the generalised covariance measure, Shah & Peters 2020; both
-predictions must be good). Columns are added forwards and dropped backwards, as in the search for a Markov blanket
-(Tsamardinos et al. 2003).
+columns, products of two of these, and leaves of trees (the generalised covariance measure, Shah & Peters 2020). Errors
+of the two predictions do no harm unless both miss the same function of the others. Columns are added forwards and
+dropped backwards, as in the search for a Markov blanket (Tsamardinos et al. 2003).
 """
 
 from __future__ import annotations
@@ -14,19 +14,29 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import false_discovery_control
+from scipy.special import ndtri
+from scipy.stats import false_discovery_control, zscore
 
 from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.independence.association import Tested, stacked_tests, tested_products
 from infoscope.estimators.independence.functions import MAX_DEGREE, MIN_NEW_SHARE, Smooth, Values, not_spanned
 from infoscope.estimators.result import Estimate, mean_of
 
+if TYPE_CHECKING:
+    from sklearn.tree._tree import Tree
+
 TESTED_DEGREES = (1, 2)  # of the normal scores that are tested, by resolution
-TREES = 40
-MIN_SPLIT_INPUTS = 10  # that a split of a tree chooses from; of more inputs a third (Breiman 2001)
+MAIN_COLUMNS = 5  # of the given ones, whose products are fitted
+FOREST = 20  # trees, that choose the main columns
+LEAVES, MIN_LEAF = 8, 5  # of a tree, rows of a leaf
+ROWS_PER_LEAF = 25  # at least, on average
+BATCHES, BATCH, MAX_BATCH = 2, 0.05, 50  # of leaves: how many, share of the rows, most in one
+PLAIN_TREES, PAIRED = 2, 4  # first trees, that see single inputs; inputs of which later trees see pairs
+MIN_FALL = 5  # of correlations, in standard deviations, from which trees matter (chosen on simulated nulls)
 METHOD = "partial correlation of normal scores"
 Groups = NDArray[np.int64] | None
 
@@ -52,31 +62,122 @@ def residuals(columns: Sequence[Smooth], given: Sequence[Smooth]) -> list[Residu
     return found
 
 
-def residuals_of_trees(
-    columns: Sequence[Residuals], given: Sequence[Smooth], groups: Groups = None, seed: int = 0
-) -> list[Residuals]:
-    """The residuals given trees of the others as well, fitted to one half of the rows or groups for the other half."""
-    from sklearn.ensemble import ExtraTreesRegressor  # takes a second to import
+def residuals_and_sizes(columns: Sequence[Smooth], fitted: Values) -> list[Residuals]:
+    """The residuals of scores of degree 1 given fitted functions [n, f], and the residuals of their absolute values.
 
-    before = np.hstack([column.scores for column in columns]).round(12)
-    inputs = np.hstack([_inputs(column, before) for column in given]).round(9)
-    order = np.lexsort(np.hstack([before, inputs]).round(9).T)  # nothing depends on the order of rows
-    inputs, scores = inputs[order], before[order]
-    units = np.arange(len(order))
-    if groups is not None:  # numbered by their first rows
-        _, first, codes = np.unique(groups[order], return_index=True, return_inverse=True)
-        units = np.argsort(np.argsort(first))[codes]
-    half = (np.random.default_rng(seed).permutation(units.max() + 1) * 2 > units.max())[units]
-    after = scores.copy()
-    candidates = min(inputs.shape[1], max(MIN_SPLIT_INPUTS, inputs.shape[1] // 3))
-    for train in (half, ~half):
-        trees = ExtraTreesRegressor(TREES, min_samples_leaf=5, max_features=candidates, random_state=seed, n_jobs=-1)
-        trees.fit(inputs[train], scores[train] if scores.shape[1] > 1 else scores[train, 0])
-        trees.set_params(n_jobs=1)  # predictions are added up in one order
-        after[~train] -= trees.predict(inputs[~train]).reshape(-1, scores.shape[1])
-    after = after[np.argsort(order)]
-    ends = np.cumsum([column.scores.shape[1] for column in columns])
-    return [replace(column, scores=part, fitted=0) for column, part in zip(columns, np.split(after, ends[:-1], axis=1))]
+    Absolute values stand for the scores of degree 2, whose means given others are harder to predict.
+    """
+    rest = np.sqrt(np.maximum(1 - (fitted**2).sum(axis=1, keepdims=True), 0.05))  # of a row's standard deviation
+    found = []
+    for column in columns:
+        degrees = column.degrees[: column.scores.shape[1]]
+        scores = column.scores[:, degrees == 1]
+        scores = scores - fitted @ (fitted.T @ scores)
+        sizes = (scores.shape[1], scores.shape[1])
+        if degrees.max() > 1:
+            absolute = np.abs(scores) / rest
+            absolute -= fitted @ (fitted.T @ absolute)
+            scores = np.hstack([scores, absolute])
+            sizes = (sizes[0], scores.shape[1])
+        found.append(Residuals(scores, sizes, fitted.shape[1]))
+    return found
+
+
+def refined_residuals(columns: Sequence[Smooth], given: Sequence[Smooth]) -> Iterator[list[Residuals]]:
+    """Residuals given ever more functions of the others: their products, then leaves of trees in two batches.
+
+    A tree splits rows by the residuals of all columns, and these are projected on its leaves. Signs of residuals play
+    no part in this, so that no dependence arises, and leaves leave no mean of x or y behind.
+    """
+    fitted = _main_functions(columns, given)
+    start = residuals_and_sizes(columns, fitted)
+    yield start
+    scores = np.hstack([column.scores for column in start])
+    inputs = offered = _tree_inputs(given, scores)[0]
+    order = _order(scores, inputs)
+    importance = np.zeros(inputs.shape[1])
+    ends = np.cumsum([column.scores.shape[1] for column in start])
+    most, trees = fitted.shape[1], 0
+    for _ in range(BATCHES):
+        most += min(int(BATCH * len(scores)), MAX_BATCH)
+        while fitted.shape[1] < most:
+            if trees == PLAIN_TREES:
+                offered = _with_pairs(inputs, importance)
+            tree = _tree(offered, scores, order, trees)
+            importance += tree.compute_feature_importances(normalize=False)[: len(importance)]
+            leaves = np.unique(tree.apply(offered), return_inverse=True)[1]
+            new = _new_directions(np.eye(leaves.max() + 1)[leaves], fitted)
+            if new.shape[1] == 0:
+                break
+            scores = scores - new @ (new.T @ scores)
+            fitted = np.hstack([fitted, new])
+            trees += 1
+        parts = np.split(scores, ends[:-1], axis=1)
+        yield [replace(column, scores=part, fitted=fitted.shape[1]) for column, part in zip(start, parts)]
+
+
+def _main_functions(columns: Sequence[Smooth], given: Sequence[Smooth]) -> Values:
+    """Fitted functions [n, f]: of many given columns those of the five that a forest splits most, and others' linear
+    ones, at most a tenth of the rows.
+    """
+    n = columns[0].n
+    if len(given) <= MAIN_COLUMNS:
+        return _fitted_functions(given, n)
+    from sklearn.ensemble import RandomForestRegressor  # takes a second to import
+
+    linear = np.hstack([_of_degree(column.functions, column.degrees, 1) for column in given])
+    constant = np.full((n, 1), n**-0.5)
+    fitted = np.hstack([constant, _directions(linear)[:, : n // 2]])
+    scores = np.hstack([column.scores for column in residuals_and_sizes(columns, fitted)])
+    inputs, of_column = _tree_inputs(given, scores)
+    order = _order(scores, inputs)
+    forest = RandomForestRegressor(
+        FOREST, max_leaf_nodes=2 * LEAVES, min_samples_leaf=MIN_LEAF, max_features=0.5, random_state=0
+    )
+    forest.fit(inputs[order], _directions(scores).round(9)[order])
+    importance = np.bincount(of_column, forest.feature_importances_)
+    main = np.argsort(-importance, kind="stable")[:MAIN_COLUMNS]
+    fitted = _fitted_functions([given[place] for place in main], n)
+    return np.hstack([fitted, _new_directions(linear, fitted)[:, : n // 10]])
+
+
+def _tree_inputs(given: Sequence[Smooth], scores: Values) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+    """What trees see of the given columns [n, d], in standard deviations, and the column [d] of each."""
+    parts = [_inputs(column, scores) for column in given]
+    of_column = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
+    inputs = zscore(np.hstack(parts), axis=0)
+    return inputs.round(6).astype(np.float32), of_column
+
+
+def _order(scores: Values, inputs: NDArray[np.float32]) -> NDArray[np.intp]:
+    """An order of rows in which nothing depends on their present one."""
+    return np.lexsort(np.hstack([scores, inputs]).round(9).T)
+
+
+def _with_pairs(inputs: NDArray[np.float32], importance: Values) -> NDArray[np.float32]:
+    """The inputs, and sums, differences and products of the four that trees split most."""
+    best = np.argsort(-importance, kind="stable")[:PAIRED]
+    columns = [inputs]
+    for first, second in combinations(best, 2):
+        x, y = inputs[:, first], inputs[:, second]
+        columns.append(np.stack([x + y, x - y, x * y], axis=1))
+    return np.hstack(columns).round(5)
+
+
+def _tree(inputs: NDArray[np.float32], scores: Values, order: NDArray[np.intp], seed: int) -> Tree:
+    """A tree of two to eight leaves; in what it predicts every direction of the residuals has equal weight."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    leaves = min(max(len(inputs) // ROWS_PER_LEAF, 2), LEAVES)
+    tree = DecisionTreeRegressor(max_leaf_nodes=leaves, min_samples_leaf=MIN_LEAF, random_state=seed)
+    return tree.fit(inputs[order], _directions(scores).round(9)[order]).tree_
+
+
+def _new_directions(columns: Values, fitted: Values) -> Values:
+    """Orthonormal directions of columns [n, k] that fitted functions do not span."""
+    for _ in range(2):  # the second time removes rounding
+        columns = columns - fitted @ (fitted.T @ columns)
+    return _directions(columns)
 
 
 def _inputs(column: Smooth, scores: Values) -> Values:
@@ -143,8 +244,7 @@ def _products(first: Smooth, degree: int, second: Smooth, other: int) -> Values:
 
 def tested_residuals(x: Residuals, y: Residuals, groups: Groups = None) -> Tested:
     """The test of the residuals of two columns."""
-    sizes = (np.linalg.norm(variable.scores, axis=0) for variable in (x, y))
-    a, b = (one.scores / np.where(size > MIN_NEW_SHARE, size, np.inf) for one, size in zip((x, y), sizes))
+    a, b = (_unit(variable.scores) for variable in (x, y))
     return tested_products(a, b, list(zip(x.sizes, y.sizes)), groups, x.fitted)
 
 
@@ -162,7 +262,8 @@ def information_of_residuals(x: Residuals, y: Residuals, groups: Groups = None) 
     local = (ratio / (1 - squares) - np.log1p(-squares) / 2).sum(axis=1)
     terms = count * (u.shape[1] + v.shape[1] - count)
     found = mean_of(local - terms / (2 * (n - x.fitted)), groups)
-    error = math.hypot(found.standard_error, math.sqrt(terms / 2) / found.units if found.units else 0.0)
+    sampling_error = found.standard_error * math.sqrt(n / (n - x.fitted))
+    error = math.hypot(sampling_error, math.sqrt(terms / 2) / found.units if found.units else 0.0)
     return Estimate(found.value, error, n=n, method=METHOD, units=found.units)
 
 
@@ -174,20 +275,74 @@ def _directions(columns: Values) -> Values:
 
 @dataclass(frozen=True)
 class Beyond:
-    """The information of a column about a target given others, nats, and the p-value of independence."""
+    """The information of a column about a target given others, nats, and the p-value of independence.
+
+    p is nan where the test is not decided.
+    """
 
     p: float
     information: Estimate
 
 
 def beyond(x: Smooth, y: Smooth, given: Sequence[Smooth], level: float, groups: Groups = None) -> Beyond:
-    """The test of one column; with trees where functions alone leave a dependence at the level."""
+    """The test of one column. A dependence at the level is tested again with sizes of residuals, and with trees of the
+    others if these lower it; p is nan if so much more would leave none: not decided.
+    """
     variables = residuals([x, y], given)
-    tested = tested_residuals(*variables, groups)
-    if given and tested.p <= level:
-        variables = residuals_of_trees(variables, given, groups)
-        tested = tested_residuals(*variables, groups)
-    return Beyond(float(tested.p), information_of_residuals(*variables, groups))
+    p = float(tested_residuals(*variables, groups).p)
+    if given and p <= level:
+        p, variables = _tested_again(x, y, given, level, groups)
+    return Beyond(p, information_of_residuals(*variables, groups))
+
+
+def _tested_again(
+    x: Smooth, y: Smooth, given: Sequence[Smooth], level: float, groups: Groups
+) -> tuple[float, list[Residuals]]:
+    coarse = residuals_and_sizes([x, y], _fitted_functions(given, x.n))
+    p = float(tested_residuals(*coarse, groups).p)
+    if p > level:
+        return p, coarse
+    refined = refined_residuals([x, y], given)
+    products, leaves = next(refined), next(refined)
+    if _fall(coarse, leaves)[0] <= MIN_FALL:
+        return p, coarse
+    for fine in (products, leaves, *refined):
+        p = max(p, float(tested_residuals(*fine, groups).p))
+        if p > level:
+            return p, fine
+    remaining = _fall(coarse, fine)[1] * _deviations(p)
+    if remaining < _deviations(level):
+        p = math.nan
+    return p, fine
+
+
+def _deviations(p: float) -> float:
+    return float(-ndtri(max(p, 1e-300) / 2))
+
+
+def _fall(coarse: Sequence[Residuals], fine: Sequence[Residuals]) -> tuple[float, float]:
+    """How far correlations of residuals fall from one fit to a finer one, in standard deviations by the functions that
+    were added, and the share of them that is left if they fall once more by as much.
+    """
+    before, after = _correlations(*coarse), _correlations(*fine)
+    size = np.linalg.norm(before)
+    product = (before * after).sum()
+    n = len(fine[0].scores)
+    variance = 1 / (n - fine[0].fitted) - 1 / (n - coarse[0].fitted)
+    fall = (size - product / size) / math.sqrt(max(variance, MIN_NEW_SHARE))
+    share = 2 - product / (after**2).sum()
+    return float(fall), float(np.clip(share, 0, 1))
+
+
+def _correlations(x: Residuals, y: Residuals) -> Values:
+    a, b = (_unit(one.scores) for one in (x, y))
+    return a.T @ b
+
+
+def _unit(columns: Values) -> Values:
+    """Columns of length 1; those that are rounding are 0."""
+    size = np.linalg.norm(columns, axis=0)
+    return columns / np.where(size > MIN_NEW_SHARE, size, np.inf)
 
 
 @dataclass(frozen=True)
@@ -209,7 +364,8 @@ def choose(
     is called with the share done and a description.
 
     Forwards: adds the column with the strongest dependence given the chosen ones, if its q-value is at most `level` and
-    trees confirm it. Backwards: drops the column with the largest p-value given the others while it is above `level`.
+    trees confirm it. Backwards: drops the column with the largest p-value given the others while it is above `level`; a
+    dependence that is not decided counts as none.
     """
     names = list(offered)
     chosen, open_ = names[:1], names[1:]
@@ -232,7 +388,7 @@ def choose(
     while len(chosen) > 1:
         progress(0.5, f"{len(chosen):,} columns chosen, each is tested given the others")
         tested = {name: beyond(offered[name], y, given(but=name), level, groups) for name in chosen}
-        worst = max(chosen, key=lambda name: tested[name].p)
+        worst = max(chosen, key=lambda name: np.nan_to_num(tested[name].p, nan=1.0))
         if tested[worst].p <= level:
             break
         chosen.remove(worst)

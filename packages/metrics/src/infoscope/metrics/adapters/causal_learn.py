@@ -21,7 +21,8 @@ class CausalLearnTest(CIT_Base):
     cache_path  a file of p-values, as of causal-learn's own tests
     groups      [n] of dependent rows
 
-    Where x or y does not vary, the p-value is 1.
+    Where x or y does not vary, the p-value is 1. Where the test is not decided it is 0: a dependence is not excluded,
+    and the edge stays.
     """
 
     def __init__(
@@ -38,7 +39,8 @@ class CausalLearnTest(CIT_Base):
         if key not in self.pvalue_cache:
             variables = (self._columns(x), self._columns(y), self._columns(z) if z else None)
             try:
-                self.pvalue_cache[key] = independence_test(*variables, groups=self.groups).p_value
+                p = independence_test(*variables, groups=self.groups).p_value
+                self.pvalue_cache[key] = float(np.nan_to_num(p, nan=0.0))
             except NoVariation:
                 self.pvalue_cache[key] = 1.0
         return self.pvalue_cache[key]

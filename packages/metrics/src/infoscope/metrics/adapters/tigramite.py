@@ -19,7 +19,8 @@ class TigramiteTest(CondIndTest):
     nats; no samples are shuffled.
 
     Settings are those of tigramite. Variables whose `data_type` is 1 in all samples are categories. Where x or y is
-    constant the value is 0 and p is 1. Serial dependence of rows is not warned of, as PCMCI conditions on the past.
+    constant the value is 0 and p is 1. Where the test is not decided p is 0: a dependence is not excluded, and the link
+    stays. Serial dependence of rows is not warned of, as PCMCI conditions on the past.
     """
 
     measure = "infoscope"
@@ -38,7 +39,7 @@ class TigramiteTest(CondIndTest):
     ) -> float:
         """The p-value; columns as in `get_dependence_measure`."""
         found = self._test(array, xyz, data_type)
-        return 1.0 if found is None else found.p_value
+        return 1.0 if found is None else float(np.nan_to_num(found.p_value, nan=0.0))
 
     def _test(self, array: Any, xyz: Any, data_type: Any) -> IndependenceTest | None:
         """The test; None where a variable is constant."""
