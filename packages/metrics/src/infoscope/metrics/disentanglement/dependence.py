@@ -1,21 +1,28 @@
-"""Whether a column informs about a factor by itself, or only because factors depend on one another."""
+"""What single columns and pairs hold of a factor: by themselves, or because factors depend on one another; and what
+they could hold where nothing is found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chndtrinc
 from scipy.stats import chi2_contingency
+from sklearn.metrics import mutual_info_score
 
 from infoscope.estimators import classifier
 from infoscope.estimators.families.logistic import Logistic
-from infoscope.estimators.result import LEVEL, mean_of
+from infoscope.estimators.result import LEVEL, Estimate, mean_of, quantile
 from infoscope.metrics.factor_information.arrays import Latents
-from infoscope.metrics.factor_information.inputs import Factors
+from infoscope.metrics.factor_information.inputs import Factors, parts_of
+from infoscope.metrics.factor_information.result import OF_ENTROPY
 
 FAMILY = ("logistic", Logistic(0.01), "knn")  # chosen by fold: many columns need a penalty, many values little
 FOLDS = 3
+MAX_PAIRED = 15  # columns up to which all pairs are searched
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +38,48 @@ class BeyondFactor:
     known: Factors
     clusters: NDArray[np.int64] | None
     least: float
+
+    @property
+    def searches_pairs(self) -> bool:
+        """Whether there are few enough columns."""
+        return 2 <= self.latents.count <= MAX_PAIRED
+
+    @cached_property
+    def limits(self) -> NDArray[np.float64]:
+        """The most that each column could hold of each factor [K, L], nats, at 95 % for all of them at once.
+
+        2 n times the information of a column in ten parts is noncentral chi-squared, n the number of independent rows;
+        a sample of less than an independent column is expected to have counts as one of that.
+        """
+        units = self.known.n if self.clusters is None else len(np.unique(self.clusters))
+        limits = np.empty((self.known.count, self.latents.count))
+        level = (1.0 - LEVEL) / limits.size
+        for column, values in enumerate(self.latents.codes.T):
+            parts = parts_of(values[:, None])
+            for k, y in enumerate(self.known.codes.T):
+                degrees = max(1, int(parts.max() * y.max()))
+                statistic = max(2 * units * mutual_info_score(y, parts), degrees)
+                limits[k, column] = chndtrinc(statistic, degrees, level) / (2 * units)
+        return limits
+
+    def pair_of(self, k: int) -> tuple[tuple[int, int], Estimate] | None:
+        """The two columns that surely hold a factor together, with its share; None: no pair, or too many columns.
+
+        The pair of most information in three parts each has to predict held-out rows, at 95 % for all pairs at once.
+        """
+        if not self.searches_pairs:
+            return None
+        y = self.known.codes[:, k]
+        pairs = list(combinations(range(self.latents.count), 2))
+        shared = [mutual_info_score(y, parts_of(self.latents.codes[:, pair])) for pair in pairs]
+        pair = pairs[int(np.argmax(shared))]
+        block = np.hstack([self.latents.inputs(column) for column in pair])
+        fit = classifier.cross_fit({"pair": block}, {"y": y}, self.clusters, FAMILY, FOLDS)
+        entropy = mean_of(self.known.surprisal[:, k], self.clusters)
+        share = mean_of(fit.pointwise("pair", "y"), self.clusters, method=fit.family).share_of(entropy, OF_ENTROPY)
+        level = 1.0 - (1.0 - LEVEL) / (len(pairs) * self.known.count)
+        is_sure = share.value - quantile(share.degrees, level) * share.standard_error > self.least
+        return (pair, share) if is_sure else None
 
     def __call__(self, k: int, column: int, other: int) -> bool:
         """Whether the column carries more of factor k than the other factor does. True for independent factors."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,12 @@ from infoscope.metrics.disentanglement.dependence import FAMILY, BeyondFactor
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
 from infoscope.metrics.disentanglement.predictor_based import standardised
 from infoscope.metrics.disentanglement.registry import SAYS, SCORES, TERMS, ScoreSpec
-from infoscope.metrics.disentanglement.verdict import HOLDS, MISSING, Beyond, Place, places_of, verdict
+from infoscope.metrics.disentanglement.verdict import HOLDS, MISSING, SPREAD, TOGETHER, TRACE, Place, places_of, verdict
 from infoscope.metrics.factor_information.arrays import Latents, from_arrays, mixed_with_subsets
 from infoscope.metrics.factor_information.inputs import as_factors, categorical_mask, random_items
 from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
 from infoscope.metrics.report import Report, ReportRow, draw_map, listed, share
+from infoscope.notes import Note
 
 if TYPE_CHECKING:
     from infoscope.metrics.factor_information import exact
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 ALL = "all columns"
 SHARE = "share of H"  # of a factor, in a column
 ATTACKED = ("unibound", "mig", "dci_disentanglement", "dci_completeness", "sap_thresholds", "sap")
+NO_LIMIT = Note("Nothing is found; what all columns together could hold has no known upper limit.", "no limit")
 NEARLY_ALL = 0.9  # share of a factor's bits that needs no remark
 HEADLINES = (
     "unibound", "shared/unique_low", "shared/unique_high", "shared/redundant_low", "shared/redundant_high",
@@ -55,6 +57,8 @@ class DisentanglementReport(Report):
     places       one for each factor; none where factors have no entropy
     attacked     scores after attacks; may be empty
     parts        factors of numbers that were cut into parts
+    limits       by factor, the most that each column could hold [L], nats; of factors that are found in no column
+    pairs        whether pairs of columns were searched for these
     """
 
     information: FactorInformation
@@ -64,6 +68,8 @@ class DisentanglementReport(Report):
     groups: int = 0
     attacked: Sequence[ReportRow] = ()
     parts: Sequence[str] = ()
+    limits: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    pairs: bool = False
 
     @property
     def answers(self) -> list[str]:
@@ -80,9 +86,10 @@ class DisentanglementReport(Report):
     def _amounts(self) -> list[str]:
         """How much of the factors the columns carry."""
         missing = [place.factor for place in self.places if place.kind == MISSING]
+        weak = [place.factor for place in self.places if place.kind in (MISSING, TRACE)]
         there = [place for place in self.places if place.kind != MISSING]
         less = [place for place in there if place.share.value < NEARLY_ALL]
-        lines = [f"Predictors find nothing about {listed(missing)}."] * bool(missing)
+        lines = [self._undetected(weak)] if weak else []
         if less:
             parts = [share(place.share, f"the bits of {place.factor}") for place in less]
             rest = f", and more than {100 * NEARLY_ALL:.0f} % of each other factor" * (len(less) < len(there))
@@ -92,6 +99,20 @@ class DisentanglementReport(Report):
             which = "each other factor" if missing else "each factor"
             lines.append(f"Together the columns carry at least {least} % of the bits of {which} (95 %).")
         return lines
+
+    def _undetected(self, weak: Sequence[str]) -> str:
+        """Where factors of which little is found were looked for, and what a column could hold all the same."""
+        looked = "single columns and all columns together were looked at, not pairs"
+        if self.pairs:
+            looked = "single columns, pairs and all columns together were looked at"
+        found = "nothing" if len(weak) == len(self.limits) else "next to nothing"
+        sentence = f"Predictors find {found} about {listed(weak)}: {looked}."
+        most = []
+        for place, entropy in zip(self.places, self.information.entropy):
+            if place.factor in self.limits:
+                bits = min(self.limits[place.factor].max(), entropy) / NATS_PER_BIT
+                most.append(f"{bits:.2f} of the {entropy / NATS_PER_BIT:.2f} bits of {place.factor}")
+        return f"{sentence} A column alone could still hold at most {listed(most)} (95 %)." if most else sentence
 
     def _empty(self) -> list[str]:
         """Columns that no factor needs."""
@@ -129,10 +150,20 @@ class DisentanglementReport(Report):
         count, rows = len(self.information.latents), []
         for k, factor in enumerate(self.information.factors):
             for name, place in (*zip(self.information.latents, range(count)), (ALL, 2 * count)):
-                one = Estimate(float(values[k, place]), float(errors[k, place]), OF_ENTROPY, self.n,
+                one = Estimate(float(values[k, place]), float(errors[k, place]), f"share of H({factor})", self.n,
                                self.information.method)  # fmt: skip
+                if factor in self.limits:
+                    one = self._limited(one, factor, place)
                 rows.append(ReportRow(SHARE, one, {"factor": factor, "column": name}))
         return rows
+
+    def _limited(self, share: Estimate, factor: str, place: int) -> Estimate:
+        """A share of a factor that is found in no column: up to its limit; unknown for all columns together."""
+        if place >= len(self.information.latents):
+            return replace(share, standard_error=math.nan, notes=(NO_LIMIT,))
+        entropy = self.information.entropy[self.information.factors.index(factor)]
+        most = min(1.0, float(self.limits[factor][place]) / float(entropy))
+        return replace(share, interval=(min(share.low, 0.0), max(share.high, most)))
 
     @property
     def record(self) -> list[ReportRow]:
@@ -146,6 +177,7 @@ class DisentanglementReport(Report):
         for row in (*self.scores, *self.attacked):
             after = f", after {row.of['attack']}" if row.of else ""
             line = replace(row, what=f"{row.what}{after}", of={}).cells()
+            line["unit"] = line["unit"].replace("H(y)", "H(factor), mean over factors")
             lines.append(line | {"n": f"{row.estimate.n:,}"})
         return pd.DataFrame(lines).rename(columns={"what": "score"})
 
@@ -161,7 +193,7 @@ class DisentanglementReport(Report):
         """Every factor with its place and its best column."""
         lines = [
             {"factor": place.factor, "place": place.kind, "columns": listed(place.columns),
-             "share of H(factor)": share(place.share),
+             "share of H(factor)": "none found" if place.factor in self.limits else share(place.share),
              "H (bits)": f"{entropy / NATS_PER_BIT:.2f}"}
             for place, entropy in zip(self.places, self.information.entropy)
         ]  # fmt: skip
@@ -241,13 +273,16 @@ def report(
     found = measure_scores(inputs, specs, tell)
     rows = [ReportRow(titled(SCORES[key], inputs), one, {}, _says(key, one)) for key, one in found.items()]
     information = inputs.information
-    places = []
+    places, limits, pairs = [], {}, False
     if (information.entropy > 0).all():
-        places = places_of(information, _beyond(inputs, groups))
+        beyond = _beyond(inputs, groups)
+        places = [_in_pairs(place, k, beyond, information) for k, place in enumerate(places_of(information, beyond))]
+        limits = {place.factor: beyond.limits[k] for k, place in enumerate(places) if place.kind == MISSING}
+        pairs = beyond.searches_pairs
     attacked = _attacked(inputs, specs, attack) if attack else []
     numbers = [name for name, number in zip(known.names, known.numbers) if number and cut]
     units = known.n if groups is None else len(np.unique(groups))
-    return DisentanglementReport(information, rows, places, known.n, units, attacked, numbers)
+    return DisentanglementReport(information, rows, places, known.n, units, attacked, numbers, limits, pairs)
 
 
 def _says(key: str, score: Estimate) -> str:
@@ -272,7 +307,7 @@ def _of_classes(codes: NDArray[np.float64], factors: Any, factor_names: Sequence
     return mixed_with_subsets(found, settings["generator"])
 
 
-def _beyond(inputs: Inputs, groups: ArrayLike | None) -> Beyond:
+def _beyond(inputs: Inputs, groups: ArrayLike | None) -> BeyondFactor:
     """Whether a column informs about a factor beyond another; of a posterior's typical codes."""
     known = as_factors(inputs.factors, inputs.factor_names, numbers=True)
     rows = np.sort(random_items(known.n, inputs.items, inputs.stream("dependence")))
@@ -280,6 +315,16 @@ def _beyond(inputs: Inputs, groups: ArrayLike | None) -> Beyond:
     clusters = None if groups is None else group_codes(known.n, groups)[1][rows]
     latents = Latents(inputs.codes[rows], categories)
     return BeyondFactor(latents, known.as_classes.take(rows), clusters, HOLDS)
+
+
+def _in_pairs(place: Place, k: int, beyond: BeyondFactor, information: FactorInformation) -> Place:
+    """The same place, or the two columns that together hold more of a factor than is found in all columns."""
+    nowhere = place.kind in (MISSING, TRACE) or place.kind == SPREAD and not place.columns
+    found = beyond.pair_of(k) if nowhere else None
+    if found is None or found[1].low <= place.share.high:
+        return place
+    pair, share = found
+    return replace(place, kind=TOGETHER, columns=tuple(information.latents[column] for column in pair), share=share)
 
 
 def _attacked(inputs: Inputs, specs: Sequence[ScoreSpec], strength: float) -> list[ReportRow]:

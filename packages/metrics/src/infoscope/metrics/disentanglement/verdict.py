@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from infoscope.estimators.result import LEVEL, Estimate, quantile, root_sum_squares
 from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
-from infoscope.metrics.report import listed
+from infoscope.metrics.report import listed, share
 
 HOLDS = 0.1  # share of a factor's bits beyond which a column holds it
 ONE, COPIED, SPREAD, TOGETHER, THROUGH, TRACE, MISSING = (
@@ -27,7 +27,7 @@ SENTENCES = {  # kind -> as a sentence, as a clause after the factor's name
     SPREAD: ("{factor} is spread over {columns}", "which {columns} share"),
     TOGETHER: ("{factor} is only in {columns} together", "which {columns} carry only together"),
     THROUGH: ("{factor} has no column of its own", "which has no column of its own"),
-    TRACE: ("{factor} has left only a trace ({share})", "of which there is only a trace ({share})"),
+    TRACE: ("of {factor} only {share} is found", "of which only {share} is found"),
     MISSING: ("{factor} is found in no column", "which is found in no column"),
 }
 MANY = "many columns"  # none of which carries much by itself
@@ -58,7 +58,7 @@ class Place:
         several = self.kind in (SPREAD, TOGETHER)
         names = [*self.columns, OTHERS] if several and len(self.columns) == 1 else self.columns
         columns = listed(names, 6) or MANY
-        parts = {"columns": columns, "first": "", "others": "", "share": at_most_share(self.share)}
+        parts = {"columns": columns, "first": "", "others": "", "share": share(self.share)}
         if self.kind == COPIED:
             parts |= {"first": self.columns[0], "others": listed(self.columns[1:], 6)}
         return SENTENCES[self.kind][clause].format(factor=self.factor, **parts)
@@ -120,7 +120,7 @@ def _kind(part: _Shares, holds: NDArray[np.bool_], through: bool) -> tuple[str, 
         return THROUGH, ()
     if not part.surely(unit[-1]):
         return (TRACE if part.surely(unit[-1], 0.0) else MISSING), ()
-    if not more:
+    if not more and alone[best] >= part.values[-1] / 2:
         return ONE, [best]
     needed = [column for column in range(count) if part.surely(unit[-1] - unit[count + column])]
     if not members and part.surely(unit[-1] - unit[:count].sum(axis=0)):
@@ -179,11 +179,6 @@ def _alike(places: Sequence[Place]) -> str:
         return f"No factor is in one column: each is spread over {listed(sorted(first.columns), 6) or MANY}."
     start = "Each factor is in more than one column" if first.kind == COPIED else "No factor is in one column"
     return f"{start}: {'; '.join(place.written() for place in places)}."
-
-
-def at_most_share(share: Estimate) -> str:
-    """The upper end of the interval of a share: at most 7 %."""
-    return f"at most {100 * max(0.01, share.high):.0f} %"
 
 
 def mixed_columns(places: Sequence[Place]) -> dict[str, list[str]]:
