@@ -42,7 +42,8 @@ FACTORS_PER_LOG = 16  # multiplied before the log is taken; each lies within [1e
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecodableInformation(Estimate):
-    """Decodable information at one crossover, a lower bound on I(X; Y); nats. standard_error: see Decoding.units.
+    """Decodable information at one crossover, a lower bound on I(X; Y); nats. standard_error: over items (identical
+    ones once), or folds.
 
     nominal     sources * (ln 2 - H(crossover)), the information without decoding errors
     normaliser  mean exponential of the log ratio over independent pairs, all sources; 1 if calibrated
@@ -60,20 +61,14 @@ class Decoding:
     information  one for each crossover
     accuracy     share of labels decoded correctly, with its standard error
     log_loss     after calibration, nats; ln 2 for a guess
-    slopes       calibrating factors on the log odds (below 1: overconfident), by fold (and x, y)
     n            held-out items, or pairs
-    units        independent units of the standard errors: items (identical ones once), or folds
     """
 
     information: tuple[DecodableInformation, ...]
-    decoder: str
-    sources: int
     accuracy: float
     accuracy_standard_error: float
     log_loss: float
-    slopes: tuple[float, ...]
     n: int
-    units: str
 
 
 @aligns("vectors", "labels")
@@ -105,17 +100,12 @@ def decodable_information_of_items(
     agreement = 2.0 * np.exp(-surprise) - 1.0
     accuracy = fit.estimate(agreement > 0)
     found = [information_of_items(agreement, bits, copies, b, sources) for b in crossovers]
-    (calibration,) = fit.calibration.values()
     return Decoding(
         information=tuple(found),
-        decoder=fit.family,
-        sources=sources,
         accuracy=accuracy.value,
         accuracy_standard_error=accuracy.standard_error,
         log_loss=float(surprise.mean()),
-        slopes=calibration.slopes,
         n=fit.n,
-        units="items",
     )
 
 
@@ -204,14 +194,10 @@ def decodable_information(
     found = [information_of_folds(variables, scored, b, sources) for b in crossovers]
     return Decoding(
         information=tuple(found),
-        decoder=f"{decoder}(steps={steps}, batch={batch}{', shared' if shared else ''})",
-        sources=sources,
         accuracy=accuracy.value,
         accuracy_standard_error=accuracy.standard_error,
         log_loss=float(np.mean([-np.log((1 + a) / 2).mean() for fold in scored for a in fold])),
-        slopes=tuple(slope for of_fold in slopes for slope in of_fold),
         n=samples * len(folds),
-        units="folds",
     )
 
 

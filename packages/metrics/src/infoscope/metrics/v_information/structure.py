@@ -66,9 +66,6 @@ class Weights:
 
     value: np.ndarray
     standard_error: np.ndarray
-    family: str
-    estimator: str
-    n: int
 
 
 @aligns("variables")
@@ -109,8 +106,7 @@ def weights_by(
                 term = summary(found, estimator, own.name, codes[found.rows], floor, None)
                 value[i, j] = term.value
                 error[i, j] = math.nan if term.standard_error is None else term.standard_error
-    names = dict.fromkeys(own.name for own in families)
-    return Weights(value, error, " or ".join(names), estimator, n)
+    return Weights(value, error)
 
 
 def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> float:
