@@ -48,13 +48,11 @@ def measure(
     effort: Effort,
     device: str = "cpu",
     predictors: bool = True,
-    gaussian: bool = False,
 ) -> Measured:
     """All scores of a posterior or, for a code without a density, of an array [N, L].
 
     The same seed draws the same votes, items and noise, so differences are paired. predictors: whether to include the
-    scores of codes, which are slow. gaussian: whether the terms of `disentanglement.decomposed` become scores
-    gaussian/TERM.
+    scores of codes, which are slow.
     """
     specs = [
         spec
@@ -67,8 +65,6 @@ def measure(
         from_arrays=partial(from_arrays, method=ARRAYS, resamples=None),
     )  # fmt: skip
     scores = disentanglement.measure_scores(inputs, specs)
-    if gaussian:
-        scores |= {f"gaussian/{term}": value for term, value in disentanglement.decomposed(inputs).items()}
     return Measured(scores, inputs.information)
 
 

@@ -136,7 +136,6 @@ def trial(pack: Pack, report: Report) -> None:
                 cell,
                 pack.device,
                 predictors=False,
-                gaussian=True,
             )
             for score, estimate in measured.scores.items():
                 name = _factor_scores.metric_of(score)

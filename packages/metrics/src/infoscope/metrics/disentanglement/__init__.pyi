@@ -15,5 +15,4 @@ from infoscope.metrics.disentanglement.registry import SCORES as SCORES
 from infoscope.metrics.disentanglement.registry import Protocol as Protocol
 from infoscope.metrics.disentanglement.registry import ScoreSpec as ScoreSpec
 from infoscope.metrics.disentanglement.registry import Votes as Votes
-from infoscope.metrics.disentanglement.reporting import decomposed as decomposed
 from infoscope.metrics.disentanglement.reporting import report as report

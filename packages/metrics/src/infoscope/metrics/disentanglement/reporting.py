@@ -1,4 +1,4 @@
-"""The report of disentanglement: where each factor is, every score, and a Gaussian decomposition beside the bounds."""
+"""The report of disentanglement: where each factor is, and every score."""
 
 from __future__ import annotations
 
@@ -15,21 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 from infoscope.errors import UnknownName
 from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
-from infoscope.estimators.column_types import as_variable
-from infoscope.estimators.columns import Discrete
-from infoscope.estimators.result import Estimate, undefined
+from infoscope.estimators.result import Estimate
 from infoscope.estimators.uncertainty.subsampling import group_codes
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.estimators.variables import Variable, join
-from infoscope.metrics import pid
 from infoscope.metrics.disentanglement.dependence import FAMILY, BeyondFactor
 from infoscope.metrics.disentanglement.measuring import Inputs, measure_scores, streams_of, titled
 from infoscope.metrics.disentanglement.predictor_based import standardised
-from infoscope.metrics.disentanglement.registry import SAYS, SCORES, TERMS, ScoreSpec
+from infoscope.metrics.disentanglement.registry import SAYS, SCORES, ScoreSpec
 from infoscope.metrics.disentanglement.verdict import HOLDS, MISSING, SPREAD, TOGETHER, TRACE, Place, places_of, verdict
 from infoscope.metrics.factor_information.arrays import Latents, from_arrays, mixed_with_subsets
 from infoscope.metrics.factor_information.inputs import as_factors, categorical_mask, random_items
-from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
+from infoscope.metrics.factor_information.result import FactorInformation
 from infoscope.metrics.report import Report, ReportRow, draw_map, listed, share
 from infoscope.notes import Note
 
@@ -343,38 +339,3 @@ def _attacked(inputs: Inputs, specs: Sequence[ScoreSpec], strength: float) -> li
         for key, one in measure_scores(after, chosen).items():
             rows.append(ReportRow(titled(SCORES[key], after), one, {"attack": name}))
     return rows
-
-
-def decomposed(inputs: Inputs) -> dict[str, Estimate]:
-    """Unique, redundant and synergistic by `pid.gaussian_from_arrays`, means over factors, shares of H(y).
-
-    Sources are the latent with most information about a factor and all others; factors are taken as numbers. What the
-    definition does not allow is nan.
-    """
-    information, codes = inputs.information, as_factors(inputs.factors).codes
-    generator = inputs.stream("decomposition")
-    rows = random_items(len(codes), inputs.items, generator)
-    z = inputs.representation.draw(rows, generator) if inputs.has_density else inputs.codes[rows]
-    shares: dict[str, list[Estimate]] = {term: [] for term in TERMS}
-    for y, latent, entropy in zip(codes[rows].T, information.best_latent(), information.entropy):
-        best = _typed(z, np.array([latent]), inputs.categorical)
-        rest = _typed(z, np.delete(np.arange(z.shape[1]), latent), inputs.categorical)
-        try:
-            terms = pid.gaussian_from_arrays(best, rest, _numbers(y[:, None]))
-        except ValueError as error:
-            return {term: undefined(str(error), OF_ENTROPY, len(rows)) for term in TERMS}
-        for term, value in zip(TERMS, (terms.unique_a, terms.redundant, terms.synergistic)):
-            shares[term].append(replace(value / entropy, unit=OF_ENTROPY))
-    return {term: sum(each) / len(each) for term, each in shares.items()}
-
-
-def _typed(z: NDArray[np.float64], columns: NDArray[np.int64], categorical: Sequence[int]) -> Variable:
-    """Some latents [n, L]; the categories among them as such."""
-    labels = np.isin(columns, categorical)
-    numbers = _numbers(z[:, columns[~labels]])
-    return join(numbers, as_variable("latents", Discrete(z[:, columns[labels]]))) if labels.any() else numbers
-
-
-def _numbers(values: NDArray[Any]) -> Variable:
-    """[n, d] as numbers, with no question whether they are labels."""
-    return Variable(values.astype(np.float64), None, 1)
