@@ -243,7 +243,7 @@ def draw_lines(figures: pd.DataFrame, column: str, title: str, *paths: Path) -> 
 def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
     """Table 1: the items of least PVI of every data set."""
     columns = ["id", "text", "label", "predicted", "pvi_bits"]
-    rows = [pvi.hardest(table, HARDEST)[columns].assign(data=name) for name, table in tables.items()]
+    rows = [table.nsmallest(HARDEST, "pvi_bits")[columns].assign(data=name) for name, table in tables.items()]
     figures = pd.concat(rows, ignore_index=True)
     text = figures.assign(
         data=figures["data"].map(NAMES),
