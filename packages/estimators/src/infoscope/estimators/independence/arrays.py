@@ -53,7 +53,8 @@ class IndependenceTest(InNotebook):
     notes: tuple[Note, ...] = ()
 
     def __str__(self) -> str:
-        return " ".join([f"p = {self.p_value:.2g}; {self.observed!r}", *self.notes])
+        verdict = " ".join(self.notes) or f"p = {self.p_value:.2g};"
+        return f"{verdict} {self.observed!r}"
 
     __repr__ = __str__
 
