@@ -184,11 +184,11 @@ class LabelReport(Report):
             first = f"No wrong labels are detected: at most {wrong.high:,.0f} of {self.n:,} (95 %)."
             return [first, *self._usable]
         hits = self.suspects["wrong"][:count].mean()
-        pairs = [f"{likely} as {label} {cell(number, 0)}" for label, likely, number in self.confused]
+        errors = [f"{likely} labelled {label}, {cell(number, 0)}" for label, likely, number in self.confused]
         return [
             f"{count:,} of {self.n:,} labels are wrong (95 %: {wrong.low:,.0f} to {wrong.high:,.0f}).",
             f"Of the {count:,} most suspicious labels {100 * hits:.0f} % are expected to be wrong.",
-            f"Most often labelled: {', '.join(pairs[:SENTENCE_PAIRS])}.",
+            f"The most frequent errors are {'; '.join(errors[:SENTENCE_PAIRS])}.",
             *self._usable,
         ]
 
