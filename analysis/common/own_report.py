@@ -29,7 +29,8 @@ def conclude_report(
     measures  names of the numbers that the run has as metrics; default: all
     """
     details = {name: content for name, content in report.details.items() if name != DOUBTS}  # in the caption
-    page = Page(f"{Path(given.data).name}: {title} (n = {report.n:,})", report.answers, details)
+    page = Page(f"{Path(given.data).name}: {title} (n = {report.n:,})", report.answers, details,
+                report.further)  # fmt: skip
     conclude(experiment, given, page, results_of(experiment, report, data.digest), data, params,
              metrics_of(report, measures))  # fmt: skip
 

@@ -124,12 +124,14 @@ class Result:
 class Page:
     """What a page to send shows in addition to its results.
 
-    title: the data's name, what is shown, its unit and n; answers: sentences; details: by title, tables or sentences.
+    title: the data's name, what is shown, its unit and n; answers: sentences; details: by title, tables or sentences;
+    further: tables after the first, by title.
     """
 
     title: str
     answers: Sequence[str] = ()
     details: Mapping[str, pd.DataFrame | Sequence[str]] = field(default_factory=dict)
+    further: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -240,9 +242,9 @@ def present(
 ) -> list[Path]:
     """Prints the answers of a page and its results, saves each result at its `stem`, and the page; returns the paths.
 
-    With answers only the first result is printed and shown; `page.details` has the others.
+    With answers only the first result is printed and shown, and `page.further`; `page.details` has the others.
     """
-    answers = page.answers if page else ()
+    answers, further = (page.answers, page.further) if page else ((), {})
     for line in answers:
         print(printable(line))
     files, drawn = [], []
@@ -250,7 +252,7 @@ def present(
         saved = save(result, stem(result))
         files += saved
         if not answers or not drawn:
-            print_result(result)
+            print_result(result, further)
             drawn.append((result, saved.png))
         print("\nsaved:", ", ".join(map(str, saved)), end="\n" if answers else "\n\n")
     if page_stem is not None and page is not None:
@@ -259,10 +261,13 @@ def present(
     return files
 
 
-def print_result(result: Result) -> None:
-    """Prints the finding of a table, the table, what explains it, and its claims."""
+def print_result(result: Result, further: Mapping[str, pd.DataFrame] | None = None) -> None:
+    """Prints the finding of a table, the table and further ones, what explains it, and its claims."""
     print(printable(result.finding))
     show(result.text)
+    for title, table in (further or {}).items():
+        print(f"{title}:")
+        show(table)
     for line in (*result.notes, *result.claims):
         print(printable(line))
 
@@ -284,15 +289,22 @@ def _publish(experiment: str, profile: str, found: pd.DataFrame, results: Sequen
 def readable(results: Sequence[tuple[Result, Path | None]], stem: Path, page: Page) -> Path:
     """Writes a page to send, STEM.html, of results with their figures; returns its path."""
     pictures = [Picture(result, base64_of(drawn) if drawn else "") for result, drawn in results]
-    details = {
-        title: Result(title, content, content.map(short), "") if isinstance(content, pd.DataFrame) else content
-        for title, content in page.details.items()
-    }
     path = stem.parent / f"{stem.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = render("tables.html", title=page.title, answers=page.answers, pictures=pictures, details=details)
+    content = render(
+        "tables.html", title=page.title, answers=page.answers, pictures=pictures, further=_shown(page.further),
+        details=_shown(page.details),
+    )  # fmt: skip
     path.write_text(content, encoding="utf-8")
     return path
+
+
+def _shown(contents: Mapping[str, pd.DataFrame | Sequence[str]]) -> dict[str, Any]:
+    """Tables as results and sentences as they are, by title."""
+    return {
+        title: Result(title, content, content.map(short), "") if isinstance(content, pd.DataFrame) else content
+        for title, content in contents.items()
+    }
 
 
 def short(value: object) -> str:

@@ -30,8 +30,11 @@ def test_a_verdict_a_table_a_map_a_page_and_one_run(here, capsys):
     words = ["--data", "codes.csv", "--x", "PC*", "--factors", "shape,body weight (kg)"]
     assert run_command(disentangle.COMMAND, words) == 0
     printed, _ = capsys.readouterr()
-    assert printed.startswith("Each factor is in one column of its own: shape in PC 1 and body weight (kg) in PC 2.\n")
-    assert "body weight (kg): numbers, cut into at most 10 parts" in printed
+    assert printed.startswith(
+        "Each factor is in one column of its own: shape wholly in PC 1 (100 %) and body weight (kg) "
+    )
+    assert "as numbers in 10 parts" in printed and "as 3 categories" in printed
+    assert printed.index("as 3 categories") < printed.index("\nScores:") < printed.index("DCI completeness")
     for end in (".csv", ".png", ".pdf", ".html"):
         (path,) = (here / "runs" / "tables").glob(f"disentangle-codes-????????{end}")
         assert path.stat().st_size > 100, end
@@ -59,7 +62,7 @@ def test_a_column_of_categories_is_one_column(here, capsys):
         "code",
     ]
     assert run_command(disentangle.COMMAND, words) == 0
-    assert "shape in code and body weight (kg) in PC 2" in capsys.readouterr().out.splitlines()[0]
+    assert "shape wholly in code (100 %) and body weight (kg) mostly in PC 2" in capsys.readouterr().out.splitlines()[0]
 
 
 @pytest.mark.parametrize(

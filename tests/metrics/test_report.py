@@ -8,7 +8,7 @@ import pytest
 
 from infoscope.estimators.result import Estimate, undefined
 from infoscope.metrics import report
-from infoscope.metrics.report import COLUMNS, Report, ReportRow, cell, share
+from infoscope.metrics.report import COLUMNS, Report, ReportRow, cell, percent, share
 from infoscope.notes import Note
 
 BIT = math.log(2)
@@ -63,6 +63,7 @@ def test_a_cell_is_a_value_with_its_interval(one, text):
 
 
 def test_a_share_is_in_per_cent():
+    assert percent(Estimate(0.482)) == "48 %"
     assert share(Estimate(0.482, interval=(0.4, 0.56)), "H(size)") == "48 % of H(size) (95 %: 40 to 56)"
 
 

@@ -164,3 +164,18 @@ def test_a_page_to_send_is_light_or_dark_and_fits_a_phone(browser, tmp_path, sch
     assert browser.value("document.documentElement.scrollHeight") < 2500
     browser.ask("Emulation.clearDeviceMetricsOverride")
     browser.ask("Emulation.setEmulatedMedia", features=[])
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_no_column_of_a_page_to_send_is_cut(browser, tmp_path, width):
+    """Neither of a table with sentences nor of one with nine intervals; a phone has a line for each cell."""
+    words = pd.DataFrame({"score": ["MIG"], "value (95 %)": ["0.96 (0.95 to 0.97)"], "unit": [NOTE], "says": [NOTE]})
+    numbers = pd.DataFrame({f"z{place}": ["0.96 (0.95 to 0.97)"] for place in range(7)})
+    content = Page("Own", ["An answer."], further={"Scores": words.assign(n="1,000")})
+    path = readable([(Result("own", numbers, numbers, ""), None)], tmp_path / "own", content)
+    browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500)
+    browser.open(path.as_uri())
+    browser.until_shown("An answer.", "Scores", "1,000")
+    cut = "[...document.querySelectorAll('.wide')].filter(part => part.scrollWidth > part.clientWidth).length"
+    assert browser.value(f"{cut} + +(document.documentElement.scrollWidth > {width + 1})") == 0
+    browser.ask("Emulation.clearDeviceMetricsOverride")

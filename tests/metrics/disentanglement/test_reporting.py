@@ -220,8 +220,10 @@ def test_a_printed_report_has_the_verdict_and_every_score_and_reasons_of_missing
     latents = pd.DataFrame(noisy[::6, :2], columns=["size", "hue"])
     found = report(latents, factors[::6, :2], method="knn", scores=["factor_vae", "mig", "sap_thresholds"])
     first, *_ = str(found).splitlines()
-    assert first == "Each factor is in one column of its own: factor 0 in size and factor 1 in hue."
-    vote, gap, thresholds = found.text.to_dict("records")
+    assert first.startswith(
+        "Each factor is in one column of its own: factor 0 mostly in size (94 %) and factor 1 wholly"
+    )
+    vote, gap, thresholds = found.further["Scores"].to_dict("records")
     assert vote["value (95 %)"] == "none" and "100 items" in str(found)
     assert gap["value (95 %)"].startswith(f"{found.find('MIG (estimated)').value:.2f} (")
     assert gap["says"] == "best column less the second best"

@@ -27,42 +27,55 @@ WITHOUT = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
 KNOWN = {
     "perfect": (
         ONE_EACH, WITHOUT, [1, 1, 1],
-        "Each factor is in one column of its own: shape in z0, scale in z1 and hue in z2.",
+        "Each factor is in one column of its own: shape wholly in z0 (100 %), scale wholly in z1 (100 %) and hue "
+        "wholly in z2 (100 %).",
+    ),
+    "in part only": (
+        [[0.96, 0], [0, 0.64]], [[0, 0.96], [0.64, 0]], [0.96, 0.64],
+        "Each factor is in one column of its own: shape wholly in z0 (96 %) and scale mostly in z1 (64 %).",
     ),
     "missing": (
         [[1, 0], [0, 1], [0, 0]], [[0, 1], [1, 0], [0, 0]], [1, 1, 0],
-        "Each factor is in one column but hue, which is found in no column.",
+        "2 of 3 factors are in one column: shape wholly in z0 (100 %) and scale wholly in z1 (100 %); hue is found in "
+        "no column.",
     ),
     "trace": (
         [[1, 0], [0, 1], [0.05, 0]], [[0, 1], [1, 0], [0, 0.05]], [1, 1, 0.05],
-        "Each factor is in one column but hue, of which only 5 % (95 %: 5 to 5) is found.",
+        "2 of 3 factors are in one column: shape wholly in z0 (100 %) and scale wholly in z1 (100 %); only 5 % of hue "
+        "is found.",
     ),
     "shared": (
         [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0.4, 0.3]], [[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0.3, 0.4]], [1, 1, 1],
-        "Each factor is in one column but hue, which z2 and z3 share.",
+        "2 of 3 factors are in one column: shape wholly in z0 (100 %) and scale wholly in z1 (100 %); hue is spread "
+        "over z2 (40 %) and z3 (30 %), 100 % in all columns together.",
     ),
     "copied": (
         [[1, 0, 0, 0.6], [0, 1, 0, 0], [0, 0, 1, 0]], [[0.6, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1]], [1, 1, 1],
-        "Each factor is in one column but shape, which is in z0 and again in z3.",
+        "2 of 3 factors are in one column: scale wholly in z1 (100 %) and hue wholly in z2 (100 %); shape is wholly "
+        "in z0 (100 %), and 60 % of it again in z3.",
     ),
     "rotated": (
         [[0.2, 0.3], [0.3, 0.2]], [[0.3, 0.2], [0.2, 0.3]], [1, 1],
-        "No factor is in one column: each is spread over z0 and z1.",
+        "No factor is in one column: shape is spread over z0 (20 %) and z1 (30 %), 100 % in all columns together; "
+        "scale is spread over z0 (30 %) and z1 (20 %), 100 % in all columns together.",
     ),
     "in part": (
         [[0.5, 0.0, 0.0], [0, 1, 1]], [[0.05, 1, 1], [1, 1, 1]], [1, 1],
-        "No factor is in one column: shape is spread over z0 and other columns; scale is in z2 and again in z1.",
+        "No factor is in one column: shape is spread over z0 (50 %) and other columns, 100 % in all columns together; "
+        "scale is wholly in z2 (100 %), and 100 % of it again in z1.",
     ),
     "a little": (
         [[0.1, 0], [0, 1]], [[0, 0.11], [1, 0]], [0.11, 1],
-        "Each factor is in one column of its own: shape in z0 and scale in z1.",
+        "Each factor is in one column of its own: shape partly in z0 (10 %) and scale wholly in z1 (100 %).",
     ),
     "exclusive or": (
         [[0, 0, 0], [0, 0, 1]], [[0, 0, 1], [1, 1, 0]], [1, 1],
-        "1 of 2 factors is in one column (scale in z2); shape is only in z0 and z1 together.",
+        "1 of 2 factors is in one column: scale wholly in z2 (100 %); shape is only in z0 and z1 together (100 %).",
     ),
     "two in one": (
-        [[1, 0], [1, 0]], [[0, 1], [0, 1]], [1, 1], "Each factor is in one column, but z0 holds shape and scale.",
+        [[1, 0], [1, 0]], [[0, 1], [0, 1]], [1, 1],
+        "Each factor is in one column, but z0 holds shape and scale: shape wholly in z0 (100 %) and scale wholly in z0 "
+        "(100 %).",
     ),
     "nothing": ([[0, 0], [0, 0]], [[0, 0], [0, 0]], [0, 0], "No factor is found in the columns."),
 }  # fmt: skip
@@ -77,10 +90,12 @@ def test_the_sentence_of_a_known_code(name):
 def test_a_column_that_informs_only_through_another_factor_does_not_hold_it():
     """Two dependent factors, each in a column, and the same with the second column lost."""
     both = places_of(known([[1, 0.4], [0.4, 1]], [[0.4, 1], [1, 0.4]], [1, 1]), lambda *of: False)
-    assert verdict(both) == "Each factor is in one column of its own: shape in z0 and scale in z1."
+    sentence = "Each factor is in one column of its own: shape wholly in z0 (100 %) and scale wholly in z1 (100 %)."
+    assert verdict(both) == sentence
     assert [place.through for place in both] == [{"z1": "scale"}, {"z0": "shape"}]
     lost = places_of(known([[1, 0], [0.4, 0]], [[0, 1], [0, 0.4]], [1, 0.4]), lambda *of: False)
-    assert verdict(lost) == "1 of 2 factors is in one column (shape in z0); scale has no column of its own."
+    sentence = "1 of 2 factors is in one column: shape wholly in z0 (100 %); scale has no column of its own."
+    assert verdict(lost) == sentence
 
 
 def sampled(name):
@@ -98,33 +113,34 @@ def sampled(name):
     if name == "in one":
         columns = [shape + 3 * scale, rng.normal(size=300)]
     z = np.column_stack(columns) + 0.1 * rng.normal(size=(300, len(columns)))
-    names = [f"column {place}" for place in range(len(columns))]
-    return pd.DataFrame(z, columns=names), pd.DataFrame({"shape": shape, "scale": scale})
+    return pd.DataFrame(z, columns=list("abc")[: len(columns)]), pd.DataFrame({"shape": shape, "scale": scale})
 
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("dependent", "Each factor is in one column of its own: shape in column 0 and scale in column 1."),
+        ("dependent",
+         "Each factor is in one column of its own: shape wholly in a (100 %) and scale wholly in b (100 %)."),
         ("exclusive or",
-         "1 of 2 factors is in one column (scale in column 2); shape is only in column 0 and column 1 together."),
-        ("lost", "1 of 2 factors is in one column (shape in column 0); scale is found in no column."),
-        ("in one", "Each factor is in one column, but column 0 holds shape and scale."),
+         "1 of 2 factors is in one column: scale wholly in c (100 %); shape is only in a and b together (100 %)."),
+        ("lost", "1 of 2 factors is in one column: shape wholly in a (100 %); scale is found in no column."),
+        ("in one", "Each factor is in one column, but a holds shape and scale: shape wholly in a (100 %) and scale "
+         "wholly in a (100 %)."),
     ],
 )  # fmt: skip
 def test_the_sentence_of_a_sample(name, sentence):
     found = report(*sampled(name), scores=["unibound"])
     assert found.answers[0] == sentence
-    assert "10 % of the factor's bits" in found.answers[
-        -1
-    ] and f"all {2 * len(found.information.latents)} pairs" in str(found)
+    assert f"at 95 % confidence for all {2 * len(found.information.latents)} pairs" in found.answers[-1]
+    assert found.text["read"].tolist()[-1] == "as 3 categories" and list(found.further) == ["Scores"]
     if name == "lost":
         (sentence,) = [line for line in found.answers if "find nothing about scale" in line]
         assert "pairs and all columns together" in sentence and "of the 1.58 bits of scale (95 %)" in sentence
-        (one,) = [row.estimate for row in found.shares if row.of == {"factor": "scale", "column": "column 1"}]
+        (one,) = [row.estimate for row in found.shares if row.of == {"factor": "scale", "column": "b"}]
         assert one.high > 0 and one.unit == "share of H(scale)"
     if name == "dependent":
-        assert "column 1 informs about shape only as far as scale does." in found.answers
+        (through,) = [line for line in found.answers if line.startswith("b informs about shape (")]
+        assert through.endswith("%) only as far as scale does.")
 
 
 def hidden(columns, seed=1, n=150):
@@ -141,8 +157,10 @@ def test_two_of_many_columns_are_found_that_hold_a_factor_together():
     """In all 15 columns of 150 rows predictors find 19 % of its bits, and as good as nothing in each."""
     code, factors = hidden(15)
     found = report(code, factors, scores=["unibound"])
-    assert found.answers[0] == "1 of 2 factors is in one column (size in z0); parity is only in z1 and z2 together."
-    assert found.places[1].share.low > 0.8
+    assert found.answers[0] == (
+        "1 of 2 factors is in one column: size wholly in z0 (100 %); parity is only in z1 and z2 together (100 %)."
+    )
+    assert found.places[1].joint.low > 0.8
 
 
 def test_a_report_says_where_pairs_were_not_looked_at(monkeypatch):

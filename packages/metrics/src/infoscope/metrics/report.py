@@ -72,6 +72,7 @@ class Report(InNotebook):
     record     every number
     caption    what the table shows, in a line
     text       the table to read first; default: a line for each number
+    further    tables to read after it, by title
     details    what is beyond answers and text, by title: tables and lines
     doubts     what was not measured, and what to doubt
     lists      tables of items by name, each a file of its own
@@ -93,6 +94,7 @@ class Report(InNotebook):
     record: Sequence[ReportRow]
     caption: str = ""
     doubts: Sequence[str] = ()
+    further: Mapping[str, pd.DataFrame] = {}
     lists: Mapping[str, pd.DataFrame] = {}
     more: Mapping[str, pd.DataFrame | list[str]] = {}
 
@@ -119,8 +121,8 @@ class Report(InNotebook):
     @property
     def details(self) -> Details:
         """What is beyond `answers` and `text`, by title: tables and lines."""
-        found = {**self.more, DOUBTS: list(self.doubts)}
-        return {title: content for title, content in found.items() if len(content)}
+        details = {**self.more, DOUBTS: list(self.doubts)}
+        return {title: content for title, content in details.items() if len(content)}
 
     def find(self, what: str, **of: str) -> Estimate:
         """A number by its measure and what it is of. KeyError: there is none."""
@@ -131,6 +133,8 @@ class Report(InNotebook):
 
     def __str__(self) -> str:
         lines = [*self.answers, f"{self.size}:", self.text.to_string(index=False)]
+        for title, table in self.further.items():
+            lines += [f"{title}:", table.to_string(index=False)]
         for content in self.details.values():
             if isinstance(content, list):
                 lines += content
@@ -139,7 +143,7 @@ class Report(InNotebook):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html([*self.answers, f"{self.size}:"], self.text, self.details)
+        return as_html([*self.answers, f"{self.size}:"], self.text, {**self.further, **self.details})
 
 
 def draw_map(ax: Any, cells: Mapping[tuple[str, str], Estimate], title: str, shares: Any = None) -> Any:
@@ -173,10 +177,15 @@ def cell(one: Estimate, places: int = 2) -> str:
     return f"{value} ({one.low:z,.{places}f} to {one.high:z,.{places}f})"
 
 
+def percent(share: Estimate) -> str:
+    """A share without its interval: 48 %."""
+    return f"{100 * share.value:z.0f} %"
+
+
 def share(one: Estimate, of: str = "") -> str:
     """A share in a sentence: 48 % of H(size) (95 %: 40 to 56)."""
     interval = f" (95 %: {100 * one.low:z.0f} to {100 * one.high:z.0f})" if math.isfinite(one.low) else ""
-    return f"{100 * one.value:z.0f} %{f' of {of}' if of else ''}{interval}"
+    return f"{percent(one)}{f' of {of}' if of else ''}{interval}"
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:

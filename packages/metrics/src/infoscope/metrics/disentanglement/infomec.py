@@ -73,7 +73,7 @@ def published_infomec(
     share = np.maximum(mean, 0) / entropy[:, None]
     deviation = local - mean - share * (known.surprisal - entropy)[..., None]
     rows = share + np.where(share > 0, deviation, 0) / entropy[:, None]
-    how = f"k = {NEIGHBOURS}, {len(used)} of {latents.count} latents, {known.n} items; over items"
+    how = f"k = {NEIGHBOURS}, {len(used)} of {latents.count} columns, {known.n} items; over items"
     shares = np.full((known.count, latents.count), np.nan)
     shares[:, used] = share
     modularity = dominance(rows, share, 0, how)
@@ -100,9 +100,9 @@ def dominance(rows: NDArray[np.float64], share: NDArray[np.float64], axis: int, 
     """The rescaled mean of largest / sum along an axis of shares [K, L], which are the means of rows [n, K, L]."""
     count, total = share.shape[axis], share.sum(axis=axis)
     if count < 2:
-        return undefined("There is only one latent or factor.", SHARE, len(rows), how)
+        return undefined("There is only one column or factor.", SHARE, len(rows), how)
     if not total.all():
-        return undefined("All shares of a latent or a factor are 0.", SHARE, len(rows), how)
+        return undefined("All shares of a column or a factor are 0.", SHARE, len(rows), how)
     largest = np.expand_dims(share.argmax(axis=axis), axis)
     ratio = np.take_along_axis(share, largest, axis).squeeze(axis) / total
     of_largest = np.take_along_axis(rows, largest[None], axis + 1).squeeze(axis + 1)

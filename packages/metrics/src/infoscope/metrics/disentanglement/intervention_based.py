@@ -114,9 +114,9 @@ def factor_vae_score(
     scale = variances(sample[None], discrete)[0]
     varying = varies(np.sqrt(scale), np.abs(sample).max(axis=0))
     active = varying & (discrete | (np.sqrt(scale) >= protocol.least_deviation))
-    how = f"{protocol.name}, {sizes.group} items a vote, {what}, {active.sum()} of {latents} latents active"
+    how = f"{protocol.name}, {sizes.group} items a vote, {what}, {active.sum()} of {latents} columns active"
     if not active.any():
-        note = f"No latent is active: every global standard deviation is 0 or below {protocol.least_deviation:g}."
+        note = f"No column is active: every global standard deviation is 0 or below {protocol.least_deviation:g}."
         return VoteScore(
             np.nan,
             unit="share of test votes",

@@ -39,7 +39,7 @@ PREDICTORS = {  # predictor of dci -> description
     EXTRA_TREES: f"extra trees ({TREES}, leaves of {MIN_LEAF_ITEMS})",
     BOOSTED: "gradient-boosted trees (scikit-learn's defaults, as disentanglement_lib)",
 }
-UNUSED = "In some half, the predictors use no latent."
+UNUSED = "In some half, the predictors use no column."
 TEST_SHARE = 1 / 3  # of the items of SAP and of DCI as published: 5,000 of 15,000, as in disentanglement_lib
 
 
@@ -191,7 +191,7 @@ def concentration(importance: NDArray[np.float64]) -> float:
 
 LINEAR = Note(
     "SAP is low for a perfect code of three or more ordered values: a linear machine cannot separate a middle value of "
-    "one latent. kind='thresholds' can.",
+    "one column. kind='thresholds' can.",
     "linear machine",
 )
 ONE_TRAINING = Note("One training: the error is unknown.", "one training")

@@ -19,7 +19,7 @@ PLACES = {"": (None, "as published"), "shared/": ("alone", "at one latent")}
 PUBLISHED_DCI = {"items": 15_000, "halvings": None, "predictor": "gradient-boosting"}  # as in disentanglement_lib
 TERMS = {"unique": "higher", "redundant": "lower", "synergistic": "lower"}  # term -> which values are better
 SAYS = {  # key -> what the score says, in a few words
-    "unibound": "in one column and in no other",
+    "unibound": "in one column and in no other: the main score",
     "shared/unique_low": "only there, at least",
     "shared/unique_high": "only there, at most",
     "shared/redundant_low": "again in others, at least",
@@ -29,7 +29,7 @@ SAYS = {  # key -> what the score says, in a few words
     "mig": "best column less the second best",
     "dci_disentanglement": "a column serves one factor (n: halvings)",
     "dci_completeness": "a factor needs one column (n: halvings)",
-    "dci_informativeness": "predicted correctly from all",
+    "dci_informativeness": "accuracy (or R2) of forests from all columns, not bits",
     "sap": "best column's accuracy (or R2) less the second best's",
     "sap_thresholds": "best column's accuracy less the second best's",
 }
@@ -205,8 +205,9 @@ def _infomec() -> list[ScoreSpec]:
 def _bounds() -> list[ScoreSpec]:
     return [
         ScoreSpec(
-            f"{prefix}{term}_{side}", f"{term} {words} ({where})", "information_based.bound", "information",
-            "Tokui & Sato 2021, Eq. 7", "share of H(y)", (f"{term}_{side}", latent), better,
+            f"{prefix}{term}_{side}", f"{term}, {words} bound" if latent else f"{term} {words} ({where})",
+            "information_based.bound", "information", "Tokui & Sato 2021, Eq. 7", "share of H(y)",
+            (f"{term}_{side}", latent), better,
         )
         for prefix, (latent, where) in PLACES.items()
         for term, better in TERMS.items()

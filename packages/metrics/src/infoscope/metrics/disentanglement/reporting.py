@@ -24,9 +24,9 @@ from infoscope.metrics.disentanglement.predictor_based import standardised
 from infoscope.metrics.disentanglement.registry import SAYS, SCORES, ScoreSpec
 from infoscope.metrics.disentanglement.verdict import HOLDS, MISSING, SPREAD, TOGETHER, TRACE, Place, places_of, verdict
 from infoscope.metrics.factor_information.arrays import Latents, from_arrays, mixed_with_subsets
-from infoscope.metrics.factor_information.inputs import as_factors, categorical_mask, random_items
+from infoscope.metrics.factor_information.inputs import as_factors, categorical_mask, parts_of, random_items
 from infoscope.metrics.factor_information.result import FactorInformation
-from infoscope.metrics.report import Report, ReportRow, draw_map, listed, share
+from infoscope.metrics.report import Report, ReportRow, cell, draw_map, listed, percent, share
 from infoscope.notes import Note
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ ALL = "all columns"
 SHARE = "share of H"  # of a factor, in a column
 ATTACKED = ("unibound", "mig", "dci_disentanglement", "dci_completeness", "sap_thresholds", "sap")
 NO_LIMIT = Note("Nothing is found; what all columns together could hold has no known upper limit.", "no limit")
-NEARLY_ALL = 0.9  # share of a factor's bits that needs no remark
+MAIN = "unibound"
 HEADLINES = (
-    "unibound", "shared/unique_low", "shared/unique_high", "shared/redundant_low", "shared/redundant_high",
+    MAIN, "shared/unique_low", "shared/unique_high", "shared/redundant_low", "shared/redundant_high",
     "shared/synergistic_low", "shared/synergistic_high", "mig", "dci_disentanglement", "dci_completeness",
     "dci_informativeness",
 )  # fmt: skip
@@ -48,11 +48,11 @@ HEADLINES = (
 class DisentanglementReport(Report):
     """Where each factor is among the columns of a representation, and its scores.
 
-    information  of columns about factors; numbers cut into parts if `parts`
+    information  of columns about factors
     scores       by title of a score, its row
     places       one for each factor; none where factors have no entropy
     attacked     scores after attacks; may be empty
-    parts        factors of numbers that were cut into parts
+    read         how each factor was read: as 3 categories, as numbers in 10 parts
     limits       by factor, the most that each column could hold [L], nats; of factors that are found in no column
     pairs        whether pairs of columns were searched for these
     """
@@ -63,7 +63,7 @@ class DisentanglementReport(Report):
     n: int
     groups: int = 0
     attacked: Sequence[ReportRow] = ()
-    parts: Sequence[str] = ()
+    read: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     pairs: bool = False
 
@@ -72,29 +72,27 @@ class DisentanglementReport(Report):
         """The verdict in a sentence, what qualifies it, and what "holds" means."""
         if not self.places:
             return ["No verdict: factors of numbers have no entropy, of which columns could hold a share."]
-        through = [
-            f"{column} informs about {place.factor} only as far as {other} does."
+        weak = [place.factor for place in self.places if place.kind in (MISSING, TRACE)]
+        undetected = [self._undetected(weak)] if weak else []
+        sentences = [verdict(self.places), *self._through(), *undetected, *self._empty()]
+        return [*sentences, *self._main(), *self._attacks(), self._rule()]
+
+    def _through(self) -> list[str]:
+        """Columns that inform about a factor only because it depends on another."""
+        return [
+            f"{column} informs about {place.factor} ({percent(place.shares[column])}) only as far as {other} does."
             for place in self.places
             for column, other in place.through.items()
         ]
-        return [verdict(self.places), *through, *self._amounts(), *self._empty(), *self._attacks(), self._rule()]
 
-    def _amounts(self) -> list[str]:
-        """How much of the factors the columns carry."""
-        missing = [place.factor for place in self.places if place.kind == MISSING]
-        weak = [place.factor for place in self.places if place.kind in (MISSING, TRACE)]
-        there = [place for place in self.places if place.kind != MISSING]
-        less = [place for place in there if place.share.value < NEARLY_ALL]
-        lines = [self._undetected(weak)] if weak else []
-        if less:
-            parts = [share(place.share, f"the bits of {place.factor}") for place in less]
-            rest = f", and more than {100 * NEARLY_ALL:.0f} % of each other factor" * (len(less) < len(there))
-            lines.append(f"Together the columns carry {listed(parts)}{rest}.")
-        elif there:
-            least = min(99, math.floor(100 * min(place.share.low for place in there)))
-            which = "each other factor" if missing else "each factor"
-            lines.append(f"Together the columns carry at least {least} % of the bits of {which} (95 %).")
-        return lines
+    def _main(self) -> list[str]:
+        """The score to quote, and why this one."""
+        scores = [row for row in self.scores if row.what == SCORES[MAIN].title and math.isfinite(row.estimate.value)]
+        return [
+            f"Main score: {row.what}, {cell(row.estimate)}: the bits in one column and in no other, which copies and "
+            "mixtures both lower; 1 is perfect."
+            for row in scores
+        ]
 
     def _undetected(self, weak: Sequence[str]) -> str:
         """Where factors of which little is found were looked for, and what a column could hold all the same."""
@@ -129,36 +127,36 @@ class DisentanglementReport(Report):
         return sentences
 
     def _rule(self) -> str:
-        pairs = self.information.alone.size
-        cut = f" {listed(self.parts)}: numbers, cut into at most 10 parts of about equal size." if self.parts else ""
         return (
-            f"Rule: a column holds a factor if it alone carries more than {100 * HOLDS:.0f} % of the factor's bits on "
-            f"held-out rows, at 95 % confidence for all {pairs} pairs at once (n = {self.size}).{cut}"
+            f"Rule: a column holds a factor if it alone carries more than {100 * HOLDS:.0f} % of the factor's bits, at "
+            f"95 % confidence for all {self.information.alone.size} pairs at once (n = {self._used}). Percentages are "
+            "such shares, by predictions of held-out rows."
         )
+
+    @property
+    def _used(self) -> str:
+        """The rows that shares are computed on."""
+        n = self.information.n
+        return f"{n:,} of {self.size}" if n and n < self.n else self.size
 
     @cached_property
     def shares(self) -> list[ReportRow]:
         """The share of each factor's bits in each column and in all of them."""
-        if not self.places:
-            return []
-        values, deviations = self.information.shares()
-        errors = np.sqrt((deviations**2).sum(axis=0))
-        count, rows = len(self.information.latents), []
-        for k, factor in enumerate(self.information.factors):
-            for name, place in (*zip(self.information.latents, range(count)), (ALL, 2 * count)):
-                one = Estimate(float(values[k, place]), float(errors[k, place]), f"share of H({factor})", self.n,
-                               self.information.method)  # fmt: skip
-                if factor in self.limits:
-                    one = self._limited(one, factor, place)
-                rows.append(ReportRow(SHARE, one, {"factor": factor, "column": name}))
+        rows = []
+        for place in self.places:
+            for column, (name, alone) in enumerate([*place.shares.items(), (ALL, place.joint)]):
+                estimate = replace(alone, unit=f"share of H({place.factor})")
+                if place.factor in self.limits:
+                    estimate = self._limited(estimate, place.factor, column)
+                rows.append(ReportRow(SHARE, estimate, {"factor": place.factor, "column": name}))
         return rows
 
-    def _limited(self, share: Estimate, factor: str, place: int) -> Estimate:
+    def _limited(self, share: Estimate, factor: str, column: int) -> Estimate:
         """A share of a factor that is found in no column: up to its limit; unknown for all columns together."""
-        if place >= len(self.information.latents):
+        if column == len(self.information.latents):
             return replace(share, standard_error=math.nan, notes=(NO_LIMIT,))
         entropy = self.information.entropy[self.information.factors.index(factor)]
-        most = min(1.0, float(self.limits[factor][place]) / float(entropy))
+        most = min(1.0, float(self.limits[factor][column]) / float(entropy))
         return replace(share, interval=(min(share.low, 0.0), max(share.high, most)))
 
     @property
@@ -168,6 +166,27 @@ class DisentanglementReport(Report):
 
     @property
     def text(self) -> pd.DataFrame:
+        """Every factor: how it was read, where it is, and its share there; without places the scores."""
+        lines = []
+        for place, entropy in zip(self.places, self.information.entropy):
+            columns = [f"{name} {share(place.shares[name])}" for name in place.columns]
+            lines.append({
+                "factor": place.factor,
+                "read": self.read[place.factor],
+                "bits": f"{entropy / NATS_PER_BIT:.2f}",
+                "found": place.kind,
+                "share of its bits in each column": "; ".join(columns) or "none",
+                "in all columns": "none found" if place.factor in self.limits else share(place.joint),
+            })  # fmt: skip
+        return pd.DataFrame(lines) if lines else self._score_table
+
+    @property
+    def further(self) -> dict[str, pd.DataFrame]:
+        """The scores, where `text` has the factors."""
+        return {"Scores": self._score_table} if self.places else {}
+
+    @property
+    def _score_table(self) -> pd.DataFrame:
         """The scores, each with what it says in a few words."""
         lines = []
         for row in (*self.scores, *self.attacked):
@@ -180,29 +199,18 @@ class DisentanglementReport(Report):
     @property
     def caption(self) -> str:
         return (
-            "Scores of disentanglement with 95 % intervals; unique, redundant and synergistic: of the best column of "
-            "each factor against all others, mean over factors."
+            "Where each factor is. Scores have 95 % intervals; unique, redundant and synergistic: of the best column "
+            "of each factor against all others, mean over factors."
         )
 
     @property
-    def more(self) -> Mapping[str, pd.DataFrame | list[str]]:
-        """Every factor with its place and its best column."""
-        lines = [
-            {"factor": place.factor, "place": place.kind, "columns": listed(place.columns),
-             "share of H(factor)": "none found" if place.factor in self.limits else share(place.share),
-             "H (bits)": f"{entropy / NATS_PER_BIT:.2f}"}
-            for place, entropy in zip(self.places, self.information.entropy)
-        ]  # fmt: skip
-        return {"Factors": pd.DataFrame(lines)}
-
-    @property
     def doubts(self) -> list[str]:
-        notes = dict.fromkeys(note for row in self.scores for note in row.estimate.notes)
+        notes = {getattr(note, "code", note): note for row in self.scores for note in row.estimate.notes}
         return [
             "Held-out predictions are a lower bound on the information: a column or several together may carry more "
             "than these predictors find.",
             "Intervals are over rows (or groups of rows), for these columns; other trainings are not included.",
-            *notes,
+            *(note.replace("H(y)", "H(factor)") for note in notes.values()),
         ]
 
     def plot(self, ax: Any = None) -> Any:
@@ -252,33 +260,52 @@ def report(
     >>> size, shape = rng.integers(0, 3, (2, 120))
     >>> z = pd.DataFrame({"a": size + 0.1 * rng.normal(size=120), "b": shape + 0.1 * rng.normal(size=120)})
     >>> report(z, pd.DataFrame({"size": size, "shape": shape}), scores=["unibound"]).answers[0]
-    'Each factor is in one column of its own: size in a and shape in b.'
+    'Each factor is in one column of its own: size wholly in a (100 %) and shape wholly in b (100 %).'
     """
     specs = _specs(scores)
     generator = generator_or_default(generator)
-    tell = progress if callable(progress) else None
-    known = as_factors(factors, factor_names, least=2, numbers=True)
     latent_names = list(map(str, representation)) if isinstance(representation, pd.DataFrame) else None
     settings = {"method": method, "groups": groups, "latent_names": latent_names, "family": FAMILY}
     cut = method == "classifier" and not hasattr(representation, "draw")
     inputs = Inputs(
         representation=representation, factors=factors, draws=draws, stream=streams_of(generator), items=items,
-        categorical=categorical, factor_names=known.names, measured=measured,
+        categorical=categorical, measured=measured,
+        factor_names=as_factors(factors, factor_names, least=2, numbers=True).names,
         from_arrays=partial(_of_classes if cut else from_arrays, **settings),
     )  # fmt: skip
-    found = measure_scores(inputs, specs, tell)
-    rows = [ReportRow(titled(SCORES[key], inputs), one, {}, _says(key, one)) for key, one in found.items()]
-    information = inputs.information
-    places, limits, pairs = [], {}, False
-    if (information.entropy > 0).all():
-        beyond = _beyond(inputs, groups)
-        places = [_in_pairs(place, k, beyond, information) for k, place in enumerate(places_of(information, beyond))]
-        limits = {place.factor: beyond.limits[k] for k, place in enumerate(places) if place.kind == MISSING}
-        pairs = beyond.searches_pairs
+    estimates = measure_scores(inputs, specs, progress if callable(progress) else None)
+    rows = [ReportRow(titled(SCORES[key], inputs), score, {}, _says(key, score)) for key, score in estimates.items()]
+    places, limits, pairs = _places(inputs, groups)
     attacked = _attacked(inputs, specs, attack) if attack else []
-    numbers = [name for name, number in zip(known.names, known.numbers) if number and cut]
-    units = known.n if groups is None else len(np.unique(groups))
-    return DisentanglementReport(information, rows, places, known.n, units, attacked, numbers, limits, pairs)
+    n = len(inputs.codes)
+    units = n if groups is None else len(np.unique(groups))
+    return DisentanglementReport(
+        inputs.information, rows, places, n, units, attacked, _read(inputs, cut), limits, pairs
+    )
+
+
+def _places(inputs: Inputs, groups: ArrayLike | None) -> tuple[list[Place], dict[str, NDArray[np.float64]], bool]:
+    """The place of each factor, limits of those found nowhere, whether pairs of columns were searched."""
+    information = inputs.information
+    if not (information.entropy > 0).all():
+        return [], {}, False
+    beyond = _beyond(inputs, groups)
+    places = [_in_pairs(place, k, beyond, information) for k, place in enumerate(places_of(information, beyond))]
+    limits = {place.factor: beyond.limits[k] for k, place in enumerate(places) if place.kind == MISSING}
+    return places, limits, beyond.searches_pairs
+
+
+def _read(inputs: Inputs, cut: bool) -> dict[str, str]:
+    """How each factor was read: as 3 categories; as numbers in 10 parts."""
+    factors = as_factors(inputs.factors, inputs.factor_names, numbers=True)
+    read = {}
+    for k, (name, number) in enumerate(zip(factors.names, factors.numbers)):
+        values = parts_of(factors.values[:, [k]]) if number else factors.codes[:, k]
+        count = values.max() + 1
+        read[name] = f"as {count} categories"
+        if number:
+            read[name] = f"as numbers in {count} parts" if cut else "as numbers"
+    return read
 
 
 def _says(key: str, score: Estimate) -> str:
@@ -298,9 +325,9 @@ def _specs(scores: Collection[str] | None) -> list[ScoreSpec]:
 
 def _of_classes(codes: NDArray[np.float64], factors: Any, factor_names: Sequence[str], **settings: Any) -> Any:
     """`from_arrays` of factors whose numbers are cut into parts, more latents with no less information."""
-    known = as_factors(factors, factor_names, numbers=True)
-    found = from_arrays(codes, known.as_classes.codes, factor_names=factor_names, **settings)
-    return mixed_with_subsets(found, settings["generator"])
+    classes = as_factors(factors, factor_names, numbers=True).as_classes.codes
+    information = from_arrays(codes, classes, factor_names=factor_names, **settings)
+    return mixed_with_subsets(information, settings["generator"])
 
 
 def _beyond(inputs: Inputs, groups: ArrayLike | None) -> BeyondFactor:
@@ -317,10 +344,10 @@ def _in_pairs(place: Place, k: int, beyond: BeyondFactor, information: FactorInf
     """The same place, or the two columns that together hold more of a factor than is found in all columns."""
     nowhere = place.kind in (MISSING, TRACE) or place.kind == SPREAD and not place.columns
     found = beyond.pair_of(k) if nowhere else None
-    if found is None or found[1].low <= place.share.high:
+    if found is None or found[1].low <= place.joint.high:
         return place
-    pair, share = found
-    return replace(place, kind=TOGETHER, columns=tuple(information.latents[column] for column in pair), share=share)
+    pair, joint = found
+    return replace(place, kind=TOGETHER, columns=tuple(information.latents[column] for column in pair), joint=joint)
 
 
 def _attacked(inputs: Inputs, specs: Sequence[ScoreSpec], strength: float) -> list[ReportRow]:

@@ -15,20 +15,21 @@ from numpy.typing import NDArray
 
 from infoscope.estimators.result import LEVEL, Estimate, quantile, root_sum_squares
 from infoscope.metrics.factor_information.result import OF_ENTROPY, FactorInformation
-from infoscope.metrics.report import listed, share
+from infoscope.metrics.report import listed, percent
 
 HOLDS = 0.1  # share of a factor's bits beyond which a column holds it
+WHOLLY, MOSTLY = 0.95, 0.5  # shares from which a factor is wholly, or mostly, in a column
 ONE, COPIED, SPREAD, TOGETHER, THROUGH, TRACE, MISSING = (
-    "one", "copied", "spread", "together", "through", "trace", "missing"
+    "in one column", "in several, copied", "spread", "only together", "through another factor", "a trace", "not found"
 )  # fmt: skip
-SENTENCES = {  # kind -> as a sentence, as a clause after the factor's name
-    ONE: ("{factor} is in {columns}", "which is in {columns}"),
-    COPIED: ("{factor} is in {first} and again in {others}", "which is in {first} and again in {others}"),
-    SPREAD: ("{factor} is spread over {columns}", "which {columns} share"),
-    TOGETHER: ("{factor} is only in {columns} together", "which {columns} carry only together"),
-    THROUGH: ("{factor} has no column of its own", "which has no column of its own"),
-    TRACE: ("of {factor} only {share} is found", "of which only {share} is found"),
-    MISSING: ("{factor} is found in no column", "which is found in no column"),
+SENTENCES = {
+    ONE: "{factor} is {first}",
+    COPIED: "{factor} is {first}, and {again}",
+    SPREAD: "{factor} is spread over {columns}, {joint} in all columns together",
+    TOGETHER: "{factor} is only in {names} together ({joint})",
+    THROUGH: "{factor} has no column of its own",
+    TRACE: "only {joint} of {factor} is found",
+    MISSING: "{factor} is found in no column",
 }
 MANY = "many columns"  # none of which carries much by itself
 OTHERS = "other columns"
@@ -43,25 +44,39 @@ class Place:
     kind     one of the kinds above
     columns  those that hold it, the largest share first; of SPREAD and TOGETHER, in order, also those without which
              some of it is lost
-    share    of H(factor) that all columns together carry
+    joint    share of H(factor) that all columns together carry
+    shares   column -> share of H(factor) that it carries alone
     through  column -> the factor through which alone it informs about this one
     """
 
     factor: str
     kind: str
     columns: tuple[str, ...]
-    share: Estimate
+    joint: Estimate
+    shares: Mapping[str, Estimate]
     through: Mapping[str, str]
 
-    def written(self, clause: bool = False) -> str:
-        """The place as a sentence without its full stop, or as a clause after the factor's name."""
-        several = self.kind in (SPREAD, TOGETHER)
-        names = [*self.columns, OTHERS] if several and len(self.columns) == 1 else self.columns
-        columns = listed(names, 6) or MANY
-        parts = {"columns": columns, "first": "", "others": "", "share": share(self.share)}
-        if self.kind == COPIED:
-            parts |= {"first": self.columns[0], "others": listed(self.columns[1:], 6)}
-        return SENTENCES[self.kind][clause].format(factor=self.factor, **parts)
+    @property
+    def first(self) -> str:
+        """The column of the largest share: wholly in z1 (98 %)."""
+        share = self.shares[self.columns[0]]
+        extent = "wholly" if share.value >= WHOLLY else "mostly" if share.value >= MOSTLY else "partly"
+        return f"{extent} in {self.columns[0]} ({percent(share)})"
+
+    @property
+    def written(self) -> str:
+        """The place as a sentence without its full stop."""
+        names = [*self.columns, OTHERS] if len(self.columns) == 1 else self.columns
+        columns = [f"{name} ({percent(self.shares[name])})" if name in self.shares else name for name in names]
+        again = [f"{percent(self.shares[name])} of it again in {name}" for name in self.columns[1:]]
+        return SENTENCES[self.kind].format(
+            factor=self.factor,
+            first=self.first if self.columns else "",
+            again=listed(again, 6),
+            columns=listed(columns, 6) or MANY,
+            names=listed(names, 6) or MANY,
+            joint=percent(self.joint),
+        )
 
 
 def places_of(information: FactorInformation, beyond: Beyond = lambda k, column, other: True) -> list[Place]:
@@ -80,7 +95,8 @@ def places_of(information: FactorInformation, beyond: Beyond = lambda k, column,
         kind, columns = _kind(part, holds[k], k in through)
         names = tuple(information.latents[column] for column in columns)
         others = {information.latents[column]: information.factors[m] for column, m in through.get(k, {}).items()}
-        places.append(Place(factor, kind, names, part.joint(information), others))
+        alone = {name: part.share(column, information) for column, name in enumerate(information.latents)}
+        places.append(Place(factor, kind, names, part.share(-1, information), alone, others))
     return places
 
 
@@ -101,10 +117,10 @@ class _Shares:
         value = self.values @ weights
         return bool(value - self.reach * root_sum_squares(self.deviations @ weights) > least)
 
-    def joint(self, information: FactorInformation) -> Estimate:
-        """The share of all columns together."""
-        error = root_sum_squares(self.deviations[:, -1])
-        return Estimate(float(self.values[-1]), error, OF_ENTROPY, information.n, information.method)
+    def share(self, column: int, information: FactorInformation) -> Estimate:
+        """The share in a column, or in all columns together (-1)."""
+        error = root_sum_squares(self.deviations[:, column])
+        return Estimate(float(self.values[column]), error, OF_ENTROPY, information.n, information.method)
 
 
 def _kind(part: _Shares, holds: NDArray[np.bool_], through: bool) -> tuple[str, Sequence[int]]:
@@ -150,35 +166,22 @@ def _held(
 
 
 def verdict(places: Sequence[Place]) -> str:
-    """Where the factors are, in a sentence."""
-    alone = [place for place in places if place.kind == ONE]
-    others = [place for place in places if place.kind != ONE]
-    mixed = mixed_columns(places)
-    held = listed(f"{place.factor} in {place.columns[0]}" for place in alone)
-    if not others and not mixed:
-        return f"Each factor is in one column of its own: {held}."
+    """Where the factors are, each with its share, in a sentence."""
+    alone = [f"{place.factor} {place.first}" for place in places if place.kind == ONE]
+    others = [place.written for place in places if place.kind != ONE]
+    mixed = "; ".join(f"{column} holds {listed(factors)}" for column, factors in mixed_columns(places).items())
     if not others:
-        return f"Each factor is in one column, but {_mixtures(mixed)}."
-    if not alone and len({place.kind for place in others}) == 1 and len(places) > 1:
-        return _alike(others)
-    if len(alone) > len(others):
-        clauses = [f"{place.factor}, {place.written(clause=True)}" for place in others]
-        return f"Each factor is in one column but {'; '.join(clauses)}." + _also(mixed)
-    if not alone:
-        return f"No factor is in one column: {'; '.join(place.written() for place in others)}."
-    start = f"{len(alone)} of {len(places)} factors {'is' if len(alone) == 1 else 'are'} in one column ({held})"
-    return f"{'; '.join([start, *(place.written() for place in others)])}." + _also(mixed)
-
-
-def _alike(places: Sequence[Place]) -> str:
-    """The sentence on factors that are all in places of one kind."""
-    first = places[0]
-    if first.kind == MISSING:
+        start = f"Each factor is in one column{f', but {mixed}' if mixed else ' of its own'}"
+        return f"{start}: {listed(alone)}."
+    if alone:
+        are = "is" if len(alone) == 1 else "are"
+        start = f"{len(alone)} of {len(places)} factors {are} in one column: {listed(alone)}"
+        return f"{'; '.join([start, *others])}.{f' {mixed}.' if mixed else ''}"
+    kinds = {place.kind for place in places}
+    if kinds == {MISSING}:
         return "No factor is found in the columns."
-    if first.kind == SPREAD and len({frozenset(place.columns) for place in places}) == 1:
-        return f"No factor is in one column: each is spread over {listed(sorted(first.columns), 6) or MANY}."
-    start = "Each factor is in more than one column" if first.kind == COPIED else "No factor is in one column"
-    return f"{start}: {'; '.join(place.written() for place in places)}."
+    start = "Each factor is in more than one column" if kinds == {COPIED} else "No factor is in one column"
+    return f"{start}: {'; '.join(others)}."
 
 
 def mixed_columns(places: Sequence[Place]) -> dict[str, list[str]]:
@@ -188,11 +191,3 @@ def mixed_columns(places: Sequence[Place]) -> dict[str, list[str]]:
         for column in place.columns if place.kind != TOGETHER else ():
             factors.setdefault(column, []).append(place.factor)
     return {column: held for column, held in factors.items() if len(held) > 1}
-
-
-def _mixtures(mixed: dict[str, list[str]]) -> str:
-    return "; ".join(f"{column} holds {listed(factors)}" for column, factors in mixed.items())
-
-
-def _also(mixed: dict[str, list[str]]) -> str:
-    return f" {_mixtures(mixed)}." if mixed else ""

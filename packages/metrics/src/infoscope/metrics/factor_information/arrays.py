@@ -76,7 +76,7 @@ def from_arrays(
     known = as_factors(factors, factor_names, numbers=True)
     codes = as_array(representation, known.n)
     discrete = categorical_mask(categorical, codes.shape[1])
-    names = tuple(latent_names or (f"latent {i}" for i in range(codes.shape[1])))
+    names = tuple(latent_names or (f"column {i}" for i in range(codes.shape[1])))
     one_of("method", method, ("knn", "classifier"))
     if method == "classifier" and known.numbers.any():
         raise Conflict("method must be knn for factors that are numbers, got classifier; give classes as integers.")
@@ -111,7 +111,7 @@ class Latents:
         """Each latent, all others of each, and all latents [2 L + 1]; constant latents are left out."""
         varying = np.flatnonzero(varies(self.codes.std(axis=0), np.abs(self.codes).max(axis=0))).tolist()
         if not varying:
-            raise NoVariation(f"representation must vary, got {self.count} constant latents.")
+            raise NoVariation(f"representation must vary, got {self.count} constant columns.")
         alone = [(latent,) if latent in varying else () for latent in range(self.count)]
         rest = [tuple(other for other in varying if other != latent) for latent in range(self.count)]
         return [*alone, *rest, tuple(varying)]

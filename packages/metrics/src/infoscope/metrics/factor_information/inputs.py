@@ -159,7 +159,7 @@ def as_array(representation: Any, n: int, least: int = 1) -> NDArray[np.float64]
     """A representation as finite numbers [N, L]; ValueError unless it is, with N = n and at least `least` latents."""
     if callable(representation) or not hasattr(representation, "__len__"):
         raise WrongType(
-            f"representation must be an array [items, latents] for this score, got {type(representation).__name__}; "
+            f"representation must be an array [items, columns] for this score, got {type(representation).__name__}; "
             "draw or average it first."
         )
     return _checked_codes(representation, n, least)
@@ -192,7 +192,7 @@ def _checked_codes(values: Any, n: int, least: int = 1) -> NDArray[np.float64]:
     array = as_matrix("representation", values)
     if len(array) != n or array.shape[1] < least or np.ndim(values) == 1:
         raise WrongShape(
-            f"representation must be numbers [{n} items, at least {least} latents], got {list(array.shape)}."
+            f"representation must be numbers [{n} items, at least {least} columns], got {list(array.shape)}."
         )
     return array
 

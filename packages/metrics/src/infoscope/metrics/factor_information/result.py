@@ -117,7 +117,7 @@ class FactorInformation:
         k, latent = np.unravel_index(excess.value.argmax(), crossed.shape)
         worst = crossing_note(excess.value[k, latent], excess.standard_error[k, latent], "nats")
         return (
-            f"Bounds cross for {int(crossed.sum())} of {crossed.size} pairs of factor and latent; the worst is "
+            f"Bounds cross for {int(crossed.sum())} of {crossed.size} pairs of factor and column; the worst is "
             f"{self.factors[k]} and {self.latents[latent]}. {worst}",
         )
 
@@ -164,7 +164,7 @@ class FactorInformation:
         latent.
         """
         if len(self.latents) < 2:
-            raise TooFew(f"latents must be at least two for mig, got {self.latents[0]!r} only.")
+            raise TooFew(f"latents must be at least two columns for mig, got {self.latents[0]!r} only.")
         second, first = np.argsort(self.alone, axis=1)[:, -2:].T
         k = np.arange(len(self.factors))
         gap = self.alone[k, first] - self.alone[k, second]
