@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -167,11 +166,6 @@ def arrays_of(path: Path) -> dict[str, np.ndarray]:
         return read_arrays(path)
     except OSError as error:
         raise UnreadableFile(f"{path} must be a file that can be read, but: {error.strerror}.") from None
-
-
-def in_letters(name: str) -> str:
-    """A name in letters that MLflow takes in that of a metric."""
-    return re.sub(r"[^\w.\-]", "_", name)
 
 
 def evaluation_set(name: str, **known: np.ndarray | None) -> DataSet:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -305,6 +305,13 @@ def _shown(contents: Mapping[str, pd.DataFrame | Sequence[str]]) -> dict[str, An
         title: Result(title, content, content.map(short), "") if isinstance(content, pd.DataFrame) else content
         for title, content in contents.items()
     }
+
+
+def ranged(counts: Iterable[float]) -> str:
+    """Whole numbers: the number where all are equal, or from which to which."""
+    counts = sorted(counts)
+    ends = dict.fromkeys(f"{count:,.0f}" for count in (counts[0], counts[-1]))
+    return " to ".join(ends)
 
 
 def short(value: object) -> str:

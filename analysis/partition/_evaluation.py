@@ -1,6 +1,7 @@
 """The evaluation of one logged model, kept with its run so that it is not done twice."""
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, fields, replace
@@ -18,7 +19,6 @@ from analysis.common.models import (
     arrays_of,
     codes_of,
     evaluation_set,
-    in_letters,
     key_of,
     record,
     recorded,
@@ -237,7 +237,7 @@ def scores_of(found: Evaluation) -> set[str]:
 def metric_name(quantity: str) -> str:
     """The name of a quantity in letters that MLflow takes: I(z_y;Y|D) is I.z_y.Y_given_D."""
     spoken = quantity.replace("|", "_given_").replace(";", ".").replace(",", "+").replace("(", ".").rstrip(")")
-    return in_letters(spoken.replace("+", "_and_"))
+    return re.sub(r"[^\w.\-]", "_", spoken.replace("+", "_and_"))
 
 
 def fields_of(figure: Estimate) -> dict[str, Any]:

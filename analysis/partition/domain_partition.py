@@ -5,7 +5,7 @@ Where their latent blocks keep class and domain is the table partition: `make ta
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,6 +22,7 @@ from analysis.common.tables import (
     difference_claim,
     plus_minus,
     published,
+    ranged,
     summarise,
 )
 from infoscope.metrics import replicated
@@ -166,17 +167,10 @@ def described(runs: pd.DataFrame) -> list[str]:
         f"{NO_NUMBER.capitalize()}: a run did not record it, or a logit was not finite.",
         f"Data {data}; profile {profiles(runs)}; {first['steps']:,} steps, settings "
         f"{first['setting']}, step selected by {first['selection']}; "
-        f"{counts(runs['in_domain_accuracy/groups'])} base items and "
-        f"{counts(runs['in_domain_accuracy/items'])} new items inside, {counts(runs['out_of_domain_accuracy/items'])} "
+        f"{ranged(runs['in_domain_accuracy/groups'])} base items and "
+        f"{ranged(runs['in_domain_accuracy/items'])} new items inside, {ranged(runs['out_of_domain_accuracy/items'])} "
         f"outside, where one training's standard error over items is {within:.3f}; code {versions(runs)}.",
     ]
-
-
-def counts(numbers: Iterable[float]) -> str:
-    """Whole numbers of several runs: the number, or from which to which."""
-    known = [int(number) for number in numbers]
-    least, most = min(known), max(known)
-    return str(least) if least == most else f"{least} to {most}"
 
 
 def reference_notes(runs: pd.DataFrame) -> list[str]:

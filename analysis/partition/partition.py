@@ -8,7 +8,6 @@ Evaluates logged models on the items that their run kept, by nearest neighbours,
 """
 
 import functools
-import itertools
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,17 +24,15 @@ from mlflow.exceptions import MlflowException
 from analysis.common.marks import mark, sheet
 from analysis.common.models import Candidate, candidate_at, candidates, each, has_posterior, loaded, sentence
 from analysis.common.runs import latest
-from analysis.common.tables import ERROR, FOLDER, PICTURE, Analysis, Result, plus_minus, print_result, printable, save
+from analysis.common.tables import FOLDER, PICTURE, Analysis, Result, plus_minus, print_result, printable, ranged, save
 from analysis.partition import _tables as tables
 from analysis.partition._evaluation import DRAWS, MEANS, Effort, Evaluation, evaluated, items_of
 from analysis.partition._tables import arithmetic, claims
-from analysis.partition.domain_partition import counts
 from infoscope.checks import one_of
 from infoscope.command_line import BAD_INPUT, FAILED, command, option
 from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, SEED_LIMITS
 from infoscope.metrics.partition.terms import CLASSIFIER
-from infoscope.notebook import heat
 from infoscope.tracking import attach, runs
 from sweeps.partition.settings import IN_DOMAIN, MODELS
 
@@ -137,7 +134,7 @@ def published_result(figures: pd.DataFrame, evaluations: Sequence[Evaluation]) -
 def caption(found: Outcome, figures: pd.DataFrame) -> list[str]:
     """What is measured of what, with which limits."""
     first = found.evaluations[0].report
-    items, groups = (counts(getattr(one.report, name) for one in found.evaluations) for name in ("n", "groups"))
+    items, groups = (ranged([getattr(one.report, name) for one in found.evaluations]) for name in ("n", "groups"))
     data = ", ".join(sorted({one.data for one in found.evaluations}))
     effort = found.effort
     several = (figures["trainings"] > 1).any()
@@ -173,9 +170,8 @@ def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
     paths = [*save(replace(tabled[0], draw=None), folder / "it_comparison_table")]
     for result in tabled[1:]:
         paths += save(result, folder / f"it_{result.name}")
-    pictures = [[folder / f"it_{name}{suffix}" for suffix in PICTURE] for name in ("heatmap", "model_comparison")]
-    draw_heatmap(tables.comparison(found.evaluations), found.evaluations, *pictures[0])
-    draw_scores(found.evaluations, *pictures[1])
+    pictures = [folder / f"it_model_comparison{suffix}" for suffix in PICTURE]
+    draw_scores(found.evaluations, *pictures)
     trainings = pd.concat(
         report.table.assign(model=one.candidate.kind, seed=one.candidate.seed, run_id=one.candidate.run_id)
         for one in found.evaluations
@@ -186,7 +182,7 @@ def write(found: Outcome, tabled: Sequence[Result], folder: Path) -> list[Path]:
         paths.append(folder / f"it_{name}.csv")
         table.to_csv(paths[-1], index=False)
     (folder / "it_summary_report.txt").write_text(summary(found, tabled), encoding="utf-8")
-    return [*paths, *itertools.chain(*pictures), folder / "it_summary_report.txt"]
+    return [*paths, *pictures, folder / "it_summary_report.txt"]
 
 
 def summary(found: Outcome, tabled: Sequence[Result]) -> str:
@@ -200,44 +196,9 @@ def summary(found: Outcome, tabled: Sequence[Result]) -> str:
     return "\n".join(parts)
 
 
-def draw_heatmap(figures: pd.DataFrame, evaluations: Sequence[Evaluation], *paths: Path) -> None:
-    """Every quantity by kind of model, bits; the colour is its share of the most it could be."""
-    shown = figures[figures["route"] == CLASSIFIER].set_index("model")
-    names = [name for name in tables.QUANTITIES if name in shown]
-    shares = np.array([[_share(shown.loc[model], name, trainings[0]) for name in names]
-                       for model, trainings in tables.by_kind(evaluations).items()])  # fmt: skip
-    texts = [[_written(row, name) for name in names] for _, row in shown.iterrows()]
-    titles = [f"{name}\n({'should be high' if name in WANTED else _aim(name)})" for name in names]
-    with sheet(paths, size=(1.5 * len(names) + 2, 0.6 * len(shown) + 1.8)) as ((axis,),):
-        image = heat(axis, shares, texts, shown.index, titles, fontsize=9)
-        axis.tick_params(axis="x", labelsize=8)
-        axis.tick_params(axis="y", labelsize="medium")
-        axis.figure.colorbar(image, label="share of the most it could be")
-        axis.set_title(
-            "Bits by classifiers, mean ± standard error over trainings; grey: not applicable, or can only be 0",
-            fontsize=9,
-        )
-
-
-def _aim(name: str) -> str:
-    return {"I(z_dy;Y,D)": "what is joint", "co-information(z_dy;Y;D)": "at most I(Y;D)"}.get(name, "should be low")
-
-
 def ceiling(of: Evaluation, name: str) -> float:
     """The most that a quantity or the score seed can be with the labels of these items."""
     return of.routes()[CLASSIFIER][tables.most(name)].value
-
-
-def _share(row: pd.Series, name: str, of: Evaluation) -> float:
-    """The share of the most that a quantity could be; NaN without a quantity, or where that is 0."""
-    return row[name] / ceiling(of, name) if ceiling(of, name) > 0.01 else math.nan
-
-
-def _written(row: pd.Series, name: str) -> str:
-    if not math.isfinite(row[name]):
-        return "n/a"
-    error = row[name + ERROR]
-    return f"{row[name]:z.2f}" + (f"\n± {error:.2f}" if math.isfinite(error) else "")
 
 
 def draw_scores(evaluations: Sequence[Evaluation], *paths: Path) -> None:

@@ -1,6 +1,7 @@
-"""Items of a data set: right and wrong predictions by PVI, length, the overlap of pairs, and the hardest items."""
+"""Items of a data set: right and wrong predictions by PVI, the overlap of pairs, and the hardest items."""
 
 import functools
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,8 +21,6 @@ ROUNDING = 1e-4  # bits
 FEW = 20  # pairs below which their mean is not judged
 BARS = 50  # of a histogram
 WORDS = 160  # characters of a text that a table shows
-LEAST_PREMISE = 30  # of them, those of a premise whose hypothesis takes the rest
-LENGTHS = 5  # ranges of length, of about equally many items
 HYPOTHESIS = " HYPOTHESIS: "
 TOKENS = "Tokens are words and single punctuation marks"
 
@@ -35,7 +34,6 @@ def results(tables: Tables, family: str, words: Sequence[str]) -> list[Result]:
     with_overlap = {name: table for name, table in tables.items() if "overlap" in table}
     with_text = {name: table for name, table in tables.items() if "text" in table}
     found = [right_and_wrong(tables, family, words)]
-    found += [by_length(with_text, family, words)] if with_text else []
     found += [overlap(with_overlap, family, words)] if with_overlap else []
     return [*found, hardest(with_text, family, words)] if with_text else found
 
@@ -132,55 +130,19 @@ def draw_right(tables: Tables, *paths: Path) -> None:
             row[0].set_ylabel(f"items, but for the hardest {100 * TAIL:g} %")
 
 
-def by_length(tables: Tables, family: str, words: Sequence[str]) -> Result:
-    """Mean PVI by the number of tokens and the class."""
-    rows = []
-    for name, table in tables.items():
-        table = table.assign(range=length_ranges(table["length"]))
-        every = pvi.slices(table.assign(label="all"), ["range", "label"], groups=table["group"])
-        classes = pvi.slices(table, ["range", "label"], groups=table["group"])
-        middle = table.groupby("range")["length"].mean()
-        found = pd.concat([every, classes]).reset_index()
-        rows.append(found.assign(data=name, mean_length=found["range"].map(middle)))
-    figures = pd.concat(rows, ignore_index=True)
-    text = []
-    for (name, span), own in figures.assign(said=with_items(figures)).groupby(["data", "range"], sort=False):
-        said = dict(zip(own["label"], own["said"]))
-        text.append({"data": NAMES[name], "tokens": span, "all": said.pop("all"),
-                     "by class": "; ".join(f"{label} {bits}" for label, bits in said.items())})  # fmt: skip
-    caption = [
-        f"Mean PVI by length differs most for {widest(figures[figures['label'] == 'all'], 'range')}.",
-        f"Mean PVI (bits) ± its standard error (and items) by the number of tokens, of a pair on both sides, {family}, "
-        f"held out. {TOKENS}; every range has about a {LENGTHS}th of the items.",
-        *words,
-    ]
-    draw = functools.partial(draw_lines, figures, "mean_length", "mean number of tokens")
-    return Result("length", figures, pd.DataFrame(text), caption, draw)
-
-
-def widest(figures: pd.DataFrame, column: str) -> str:
-    """The data set whose means of PVI differ most between the values of a column, and those means, in words."""
+def widest(figures: pd.DataFrame) -> str:
+    """The data set whose means of PVI differ most between numbers of shared tokens, and those means, in words."""
     ranges = figures.groupby("data")["mean_bits"].agg(np.ptp)
     part = figures[figures["data"] == ranges.idxmax()]
     part = part.assign(bits=plus_minus_column(part.assign(mean_bits_error=part["standard_error_bits"]), "mean_bits"))
     low, high = part.loc[part["mean_bits"].idxmin()], part.loc[part["mean_bits"].idxmax()]
-    return f"{NAMES[low['data']]}: {low['bits']} bits at {low[column]}, {high['bits']} bits at {high[column]}"
+    return f"{NAMES[low['data']]}: {low['bits']} bits at {low['overlap']}, {high['bits']} bits at {high['overlap']}"
 
 
 def with_items(figures: pd.DataFrame) -> list[str]:
     """Mean PVI, its standard error and the number of items of each row."""
     errors = figures.assign(mean_bits_error=figures["standard_error_bits"])
     return [f"{bits} ({n:,})" for bits, n in zip(plus_minus_column(errors, "mean_bits", "-"), figures["n"])]
-
-
-def length_ranges(lengths: pd.Series) -> pd.Series:
-    """The range of lengths that every item is in, such as "12 to 15": about equally many items each, shortest first."""
-    inner = np.unique(np.quantile(lengths, np.arange(1, LENGTHS) / LENGTHS))
-    code = pd.Series(np.searchsorted(inner, lengths, side="left"), index=lengths.index)
-    spans = lengths.groupby(code).agg(["min", "max"])
-    names = [f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}" for low, high in spans.to_numpy()]
-    return pd.Series(pd.Categorical.from_codes(code.map(dict(zip(spans.index, range(len(spans))))), names, True),
-                     index=lengths.index)  # fmt: skip
 
 
 def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
@@ -199,7 +161,7 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
     common = figures[figures["n"] >= FEW]
     finding = f"No number of shared tokens has {FEW} pairs, so their means of PVI are not compared."
     if len(common):
-        finding = f"Mean PVI by shared tokens differs most for {widest(common, 'overlap')}."
+        finding = f"Mean PVI by shared tokens differs most for {widest(common)}."
     caption = [
         finding,
         f"Mean PVI (bits) ± its standard error (and items) by how many different tokens premise and hypothesis share, "
@@ -207,7 +169,7 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
         *words,
     ]
     more = f" ({MOST_OVERLAP}: or more)" if MOST_OVERLAP in set(figures["overlap"]) else ""
-    draw = functools.partial(draw_lines, figures, "overlap", f"shared tokens{more}")
+    draw = functools.partial(draw_overlap, figures, f"shared tokens{more}")
     text = spread(shown, ["data", "overlap"], "label", "mean")
     return Result("overlap", figures, text, caption, draw, [no_overlap(*pair) for pair in tables.items()])
 
@@ -226,16 +188,15 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
     return less_than(statement, difference, "difference of means")
 
 
-def draw_lines(figures: pd.DataFrame, column: str, title: str, *paths: Path) -> None:
-    """Figure 5, or the same by length: a panel for each data set, a line for each class, side by side."""
+def draw_overlap(figures: pd.DataFrame, title: str, *paths: Path) -> None:
+    """Figure 5: a panel for each data set, a line for each class, side by side."""
     groups = figures[figures["n"] >= FEW].groupby("data", sort=False)
     for axis, (name, rows) in panel_by_panel(paths, groups, (4.4, 3.6), ylabel="mean PVI (bits), 95 % interval"):
-        step = 0.01 * (rows[column].max() - rows[column].min())
+        step = 0.01 * np.ptp(rows["overlap"])
         for number, (label, line, mark) in enumerate(lines(rows, "label")):
-            place = line[column] + step * (number - 1)
-            drawn = {"color": "black", "marker": ".", "linestyle": "--"} if label == "all" else mark
+            place = line["overlap"] + step * (number - 1)
             axis.errorbar(place, line["mean_bits"], Z95 * line["standard_error_bits"], markersize=4,
-                          capsize=2, label=label, **drawn)  # fmt: skip
+                          capsize=2, label=label, **mark)  # fmt: skip
         axis.axhline(0, color="grey", linewidth=0.8)
         axis.set(title=NAMES[name], xlabel=title)
 
@@ -263,10 +224,7 @@ def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
 
 
 def shortened(text: str) -> str:
-    """A text cut to `WORDS` characters; of a pair the premise is cut, so that the hypothesis can be read."""
-    if len(text) <= WORDS:
-        return text
-    premise, mark, hypothesis = text.rpartition(HYPOTHESIS)
-    room = max(LEAST_PREMISE, WORDS - len(mark + hypothesis)) if mark else WORDS
-    start = premise if mark else text
-    return f"{start[:room]} ...{mark}{hypothesis[:WORDS] if mark else ''}" if len(start) > room else text
+    """A text cut to about `WORDS` characters; of a pair each side to half of them."""
+    sides = text.rsplit(HYPOTHESIS, 1)
+    width = WORDS // len(sides)
+    return HYPOTHESIS.join(textwrap.shorten(side, width, placeholder=" ...") for side in sides)

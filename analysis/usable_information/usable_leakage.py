@@ -13,7 +13,16 @@ import pandas as pd
 
 from analysis.common.marks import sheet
 from analysis.common.runs import newest
-from analysis.common.tables import Analysis, Claim, Result, difference_claim, plus_minus, plus_minus_column, spread
+from analysis.common.tables import (
+    Analysis,
+    Claim,
+    Result,
+    difference_claim,
+    plus_minus,
+    plus_minus_column,
+    ranged,
+    spread,
+)
 from analysis.usable_information._runs import described, over_seeds
 from infoscope import tracking
 from infoscope.estimators.units import NATS_PER_BIT
@@ -109,12 +118,6 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
     ]
     draw_matrix = functools.partial(draw, figures, study, label)
     return Result(f"{study}-{label}", figures, text, caption, draw_matrix, found)
-
-
-def ranged(counts: pd.Series) -> str:
-    """A count, or the least and the largest."""
-    low, high = counts.min(), counts.max()
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def transfers(rows: pd.DataFrame) -> list[Claim]:

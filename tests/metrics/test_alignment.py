@@ -23,7 +23,6 @@ ALONE = [(getattr(disentanglement, name), {}) for name in ("mig", "sap", "explic
     (disentanglement.beta_vae_score, {"preset": VOTES}),
     (disentanglement.factor_vae_score, {"preset": VOTES}),
     (disentanglement.dci, {"halvings": 1}),
-    (disentanglement.published_infomec, {}),
 ]  # fmt: skip
 PAIRED = {
     **{f.__name__: lambda z, t, f=f, options=o: f(z, t[["y", "d"]], **options) for f, o in ALONE},

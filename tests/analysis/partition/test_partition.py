@@ -86,7 +86,7 @@ def folder(store, origin):
 
 def test_models_are_found_and_evaluated(folder):
     outputs = ["it_comparison_table.tex", "it_summary_report.txt", "it_differences_over_items.csv"]
-    outputs += [f"it_{name}.{suffix}" for name in ("heatmap", "model_comparison") for suffix in ("png", "pdf")]
+    outputs += [f"it_model_comparison.{suffix}" for suffix in ("png", "pdf")]
     for name in outputs:
         assert (folder / name).stat().st_size > 0, name
     table = pd.read_csv(folder / "it_comparison_table.csv", comment="#").set_index(["model", "route"])

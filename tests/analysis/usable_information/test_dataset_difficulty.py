@@ -94,7 +94,7 @@ def information(store):
 def test_every_table_and_figure_is_there_and_can_be_saved(store, tmp_path):
     results = analysed(store[0])
     tables = ["hardest", "transformations", "artefacts"]
-    assert list(results) == ["information", "right-and-wrong", "length", "overlap", *tables, "epochs"]
+    assert list(results) == ["information", "right-and-wrong", "overlap", *tables, "epochs"]
     assert drawn(save(results["right-and-wrong"], tmp_path / "right-and-wrong"))
     for result in results.values():
         assert (result.draw is None) == (result.name in tables)
@@ -151,18 +151,6 @@ def test_the_hardest_come_first_and_rare_tokens_are_not_shown(store):
     assert set(results["artefacts"].figures["token"]) == {"nobody", "the"}
     examples = results["transformations"].figures
     assert set(examples[examples["data"] == "snli"]["transformation"]) == set(LEVELS)
-
-
-def test_items_by_length(store):
-    figures = analysed(store[0])["length"].figures
-    own = figures[figures["data"] == "snli"]
-    every, by_class = own[own["label"] == "all"], own[own["label"] != "all"]
-    assert every["range"].astype(str).tolist() == ["4 to 5", "6 to 7", "8 to 9", "10 to 11", "12"]
-    assert every["n"].sum() == by_class["n"].sum() == 300
-    table = items_of("snli", "std", 0)
-    shortest = table[table["length"] <= 5]
-    assert every["mean_bits"].iloc[0] == pytest.approx(shortest["pvi_bits"].mean())
-    assert every["mean_length"].iloc[0] == pytest.approx(shortest["length"].mean())
 
 
 def test_differences_are_paired_by_item(store):

@@ -58,7 +58,7 @@ def test_collapsed_latents(preset):
 def test_without_active_latents_a_score_is_undefined(factors):
     found = factor_vae_score(0.01 * factors, factors, SMALL)
     assert np.isnan(found.value) and found.active == (False, False)
-    assert "No latent" in found.notes[0]
+    assert "No column" in found.notes[0]
 
 
 def test_a_category_counts_by_disagreement(factors):

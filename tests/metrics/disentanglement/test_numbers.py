@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from infoscope.estimators.columns import Continuous, Discrete
-from infoscope.metrics.disentanglement import dci, explicitness, mig, published_infomec, report, sap
+from infoscope.metrics.disentanglement import dci, explicitness, mig, report, sap
 from infoscope.metrics.disentanglement.registry import SCORES
 from infoscope.metrics.factor_information.arrays import from_arrays
 from infoscope.metrics.factor_information.inputs import as_factors
@@ -68,10 +68,8 @@ def test_types(angle_and_kind):
     assert "linear" in explicitness(codes, whole).method and "logistic" in explicitness(codes, whole.astype(int)).method
     for call, argument, code in (
         (lambda: mig(codes, whole), "factors", "type"),
-        (lambda: published_infomec(codes, whole), "factors", "type"),
         (lambda: sap(codes, [Continuous(np.where(angle > 2, np.nan, angle)), Discrete(kind)]), "factors", "missing"),
         (lambda: from_arrays(codes, np.column_stack([angle, angle])), "method", "conflict"),
-        (lambda: dci(codes, np.column_stack([angle, angle]), predictor="logistic"), "predictor", "name"),
     ):
         with refused(argument, code):
             call()

@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.svm import LinearSVC
 
-from infoscope.metrics.disentanglement import report
 from infoscope.metrics.disentanglement.predictor_based import concentration, correlations, dci, sap
-from infoscope.metrics.factor_information.inputs import random_items
-from tests.refusals import refused
 
 
 def test_concentration_by_hand():
@@ -39,7 +35,7 @@ def test_an_unused_latent_has_no_weight():
 def test_without_splits_a_score_is_undefined():
     factors, _ = factors_and_code(100, 0, 0.0)
     found = dci(np.ones((100, 2)), factors, 1)
-    assert np.isnan(found.disentanglement.value) and "use no latent" in found.disentanglement.notes[0]
+    assert np.isnan(found.disentanglement.value) and "use no column" in found.disentanglement.notes[0]
     assert np.isnan(found.completeness.value) and found.informativeness.value < 0.6
 
 
@@ -90,19 +86,3 @@ def test_continuous_sap_is_r_squared():
     influence, squared = correlations(codes[:50, :1], y[:50, None])
     # Leaving an item out changes the figure by about -influence / n.
     assert np.corrcoef(squared.item() - np.array(without), influence[:, 0, 0])[0, 1] > 0.98
-
-
-def test_dci_as_published_is_one_training_on_two_thirds():
-    """Importances of the one fit; the informativeness is that of the rest of the items."""
-    factors, codes = factors_and_code(90, 0, 0.1)
-    found = dci(codes, factors, None, generator=np.random.default_rng(0), predictor="gradient-boosting")
-    stream = np.random.default_rng(0)
-    chosen, seeds = random_items(90, 10_000, stream), stream.integers(2**31, size=2)
-    for k, (seed, y) in enumerate(zip(seeds, factors[chosen].T)):
-        fit = GradientBoostingClassifier(random_state=int(seed)).fit(codes[chosen[30:]], y[30:])
-        np.testing.assert_allclose(found.importance[:, k], fit.feature_importances_)
-        assert found.accuracy[k] == fit.score(codes[chosen[:30]], y[:30])
-    assert found.informativeness.n == 30 and found.disentanglement == pytest.approx(concentration(found.importance))
-    assert np.isnan(found.disentanglement.standard_error) and found.disentanglement.notes
-    with refused("scores", "name"):
-        report(codes, factors, scores=["lasso"])

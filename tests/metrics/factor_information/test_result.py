@@ -110,9 +110,8 @@ def test_crossed_bounds_have_a_note_with_their_standard_errors():
     for low, high in zip(six[::2], six[1::2]):
         np.testing.assert_allclose(excess.value, low.value - high.value, atol=1e-12)
     assert excess.standard_error[0, 0] == pytest.approx(errors)
-    (note,) = found.notes
-    assert "y0 and z0" in note and f"{excess.value[0, 0] / errors:.1f} standard errors" in note
     table = found.table()
+    assert f"{excess.value[0, 0] / errors:.1f} standard errors" in table["notes"][0]
     assert [bool(words) for words in table["notes"]] == [True, False, False, False]
     assert table["excess"][0] == pytest.approx(excess.value[0, 0])
-    assert all(bound.notes for bound in found.aggregated("alone")) and made(3, MEANS).notes == ()
+    assert all(bound.notes for bound in found.aggregated("alone")) and not any(made(3, MEANS).table()["notes"])

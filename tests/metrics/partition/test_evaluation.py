@@ -91,7 +91,7 @@ def test_scores_follow_their_definitions(report, route):
     assert found["unique_d_raw_without_z_dy"].value == pytest.approx(of_d)
     kept = [max(0, found[f"unique_{label}_raw_without_z_dy"].value) for label in "yd"]
     assert found["unique_without_z_dy"].value == pytest.approx(np.sqrt(np.prod(kept)))
-    assert found["leakage_of_d_in_z_y"].value == pytest.approx(v("I(z_y;D|Y)") / v("H(D|Y)"))
+    assert found["sufficiency"].value == pytest.approx(v("I(z_y,z_x,z_dy,z_d;Y,D)") / v("H(Y,D)"))
     shared = 0.5 * (v("I(z_dy;Y)") - v("I(z_dy;Y|D)") + v("I(z_dy;D)") - v("I(z_dy;D|Y)"))
     residual = v("I(z_x;Y)") + v("I(z_x;D|Y)")
     signed = [v("I(z_y;Y|D)"), v("I(z_d;D|Y)"), shared], [v("I(z_y;D|Y)"), v("I(z_d;Y|D)"), residual]
@@ -105,11 +105,11 @@ def test_error_of_a_ratio_is_that_of_the_bootstrap(report):
     figures, rng = report.figures["classifier"], np.random.default_rng(1)
     above, below = (
         figures[name].value + figures[name].influence * np.sqrt(report.n * (report.n - 1))
-        for name in ("I(z_y;D|Y)", "H(D|Y)")
+        for name in ("I(z_y,z_x,z_dy,z_d;Y,D)", "H(Y,D)")
     )
     rows = rng.integers(0, len(above), (2000, len(above)))
     resampled = above[rows].mean(axis=1) / below[rows].mean(axis=1)
-    assert report.scores()["leakage_of_d_in_z_y"].standard_error == pytest.approx(resampled.std(), rel=0.08)
+    assert report.scores()["sufficiency"].standard_error == pytest.approx(resampled.std(), rel=0.08)
 
 
 def test_leakage_is_shown_where_it_is(report):
@@ -202,8 +202,8 @@ def test_a_domain_determined_by_the_class():
     }
     report = evaluate(blocks, y, (y == 0).astype(int), resamples=10, permutations=9)
     for route in ("neighbours", "classifier"):
-        leak = report.scores(route)["leakage_of_d_in_z_y"]
-        assert np.isnan(leak.value) and "not above 0" in leak.notes[0]
+        share = report.scores(route)["unique_d_raw"]
+        assert np.isnan(share.value) and "not above 0" in share.notes[0]
     assert report.text.set_index("what")["says"].str.contains("not be tested")["I(z_y;D|Y)"]
     assert sum(np.isfinite(test.p_value) for test in report.tests.values()) == 1
 

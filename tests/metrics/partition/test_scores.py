@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from infoscope.estimators.result import Estimate
-from infoscope.metrics import pid
 from infoscope.metrics.partition.scores import figures, terms_of
 from infoscope.metrics.partition.terms import to_zero
 from tests.metrics.partition.enumeration import enumerate_outcomes
@@ -43,8 +42,8 @@ def test_unique_is_one_for_the_ideal_partition(distribution):
     report = enumerate_outcomes({"z_y": y, "z_d": d, "z_x": nothing, "z_dy": nothing}, y, d, p)
     for name in ("unique", "unique_y", "unique_d", "unique_without_z_dy", "sufficiency"):
         assert score(report, name) == pytest.approx(1)
-    for name in ("leakage_of_d_in_z_y", "leakage_of_y_in_z_d", "residual_in_z_x", "synergy_of_z_dy"):
-        assert score(report, name) == pytest.approx(0, abs=1e-12)
+    for name in ("I(z_y;D|Y)", "I(z_d;Y|D)", "I(z_x;Y,D)", "I(z_dy;Y,D)"):
+        assert quantity(report, name) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("distribution", ["balanced", "dependent"])
@@ -93,19 +92,6 @@ def test_sign_of_co_information(gate, bits):
     assert "co-information(z_dy;Y;D)" in set(report.text["what"])
 
 
-def test_redundancy_and_synergy_of_z_dy():
-    """Y = (c, a), D = (c, b), z_dy = c is all they share; without c there is nothing to share, and XOR is synergy."""
-    a, b, c = grid(2, 3, 2)
-    shared = enumerate_outcomes({"z_y": a, "z_d": b, "z_dy": c}, 2 * a + c, 2 * b + c)
-    assert score(shared, "redundancy_of_z_dy") == pytest.approx(1)
-    assert score(shared, "synergy_of_z_dy") == pytest.approx(0, abs=1e-12)
-    y, d = grid(2, 2)
-    xor = enumerate_outcomes({"z_y": y, "z_d": d, "z_dy": y ^ d}, y, d)
-    assert score(xor, "synergy_of_z_dy") == pytest.approx(1)
-    assert np.isnan(score(xor, "redundancy_of_z_dy"))
-    assert "not significantly above" in xor.scores()["redundancy_of_z_dy"].notes[0]
-
-
 def random_distribution(seed):
     """A random joint distribution of y, d and four blocks."""
     rng = np.random.default_rng(seed)
@@ -123,19 +109,9 @@ def test_identities_that_hold_for_every_distribution(seed):
         assert quantity(report, f"chain-rule gap of {block}") == pytest.approx(0, abs=1e-12)
         both = quantity(report, f"I({block};Y)") + quantity(report, f"I({block};D|Y)")
         assert both == pytest.approx(quantity(report, f"I({block};Y,D)"))
-    for name in ("unique", "unique_y", "unique_d", "sufficiency", "seed", "residual_in_z_x"):
+    for name in ("unique", "unique_y", "unique_d", "sufficiency", "seed"):
         assert 0 <= score(report, name) <= 1
     assert score(report, "unique_without_z_dy") >= score(report, "unique")
-
-
-def test_six_bounds_are_those_of_pid():
-    report = random_distribution(7)
-    rests = {"z_y": "z_x,z_dy,z_d", "z_x": "z_y,z_dy,z_d", "z_dy": "z_y,z_x,z_d", "z_d": "z_y,z_x,z_dy"}
-    for pair in ("Y|D", "D|Y"):
-        for block, rest in rests.items():
-            terms = [quantity(report, f"I({names};{pair})") for names in (block, rest, "z_y,z_x,z_dy,z_d")]
-            for name, value in pid.bounds(*terms)._asdict().items():
-                assert score(report, f"{name}({block};{pair})") == pytest.approx(float(value), abs=1e-12)
 
 
 def test_an_absent_block_is_not_applicable_never_zero():
@@ -143,7 +119,7 @@ def test_an_absent_block_is_not_applicable_never_zero():
     report = enumerate_outcomes({"z_y": y, "z_d": d, "z_dy": None}, y, d)
     assert score(report, "unique") == pytest.approx(1) and "unique_without_z_dy" not in report.scores()
     table = report.table.set_index("what")
-    for name in ("I(z_dy;Y)", "co-information(z_dy;Y;D)", "synergy_of_z_dy", "residual_in_z_x"):
+    for name in ("I(z_dy;Y)", "co-information(z_dy;Y;D)", "I(z_x;Y,D)"):
         assert np.isnan(table.loc[name, "value"]) and "no z_" in table.loc[name, "notes"]
     alone = enumerate_outcomes({"z_y": y}, y, d)
     assert np.isnan(score(alone, "unique")) and score(alone, "unique_y") == pytest.approx(1)

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import ArrayLike
 from scipy import stats
@@ -306,21 +307,17 @@ def information_of_source(
 
 def log_factor_sums(a: np.ndarray, b: np.ndarray, contrast: float) -> np.ndarray:
     """sum over j of log(1 + contrast * a_i b_j), [len(a)]."""
-    # Padding with 0 gives factors of 1.
-    padded = np.zeros(-(-len(b) // FACTORS_PER_LOG) * FACTORS_PER_LOG)
+    padded = np.zeros(-(-len(b) // FACTORS_PER_LOG) * FACTORS_PER_LOG)  # factors of 1
     padded[: len(b)] = contrast * b
-    sums = np.empty(len(a))
-    rows = max(1, PAIRS_AT_ONCE // len(padded))
-    for start in range(0, len(a), rows):
-        factors = 1.0 + np.multiply.outer(a[start : start + rows], padded.reshape(FACTORS_PER_LOG, -1))
-        sums[start : start + rows] = np.log(factors.prod(axis=1)).sum(axis=1)
-    return sums
+    columns = padded.reshape(FACTORS_PER_LOG, -1)
+    parts = np.array_split(a, -(-len(a) * len(b) // PAIRS_AT_ONCE))
+    products = ((1.0 + np.multiply.outer(part, columns)).prod(axis=1) for part in parts)
+    return np.concatenate([np.log(product).sum(axis=1) for product in products])
 
 
 def equal_rows(vectors: np.ndarray) -> np.ndarray:
     """One code for all equal rows of vectors [n, d], int64 [n]."""
-    seen: dict[bytes, int] = {}
-    return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in np.ascontiguousarray(vectors)])
+    return pd.factorize(np.array([row.tobytes() for row in vectors], dtype=object))[0]
 
 
 def as_bits(labels: Tensor) -> np.ndarray:

@@ -1,5 +1,4 @@
 from infoscope.metrics.disentanglement.held_out_explicitness import explicitness as explicitness
-from infoscope.metrics.disentanglement.infomec import published_infomec as published_infomec
 from infoscope.metrics.disentanglement.information_based import mig as mig
 from infoscope.metrics.disentanglement.intervention_based import VoteScore as VoteScore
 from infoscope.metrics.disentanglement.intervention_based import beta_vae_score as beta_vae_score

@@ -20,7 +20,7 @@ from infoscope.estimators.families.stacked import Stacked
 from infoscope.estimators.result import Estimate
 from infoscope.metrics.disentanglement.information_based import mean_share
 from infoscope.metrics.factor_information.arrays import Latents
-from infoscope.metrics.factor_information.inputs import Factors, as_array, as_factors, categorical_mask, random_items
+from infoscope.metrics.factor_information.inputs import as_array, as_factors, categorical_mask, random_items
 from infoscope.metrics.factor_information.result import OF_ENTROPY
 from infoscope.metrics.v_information.predictions import Split, fold_splits
 from infoscope.metrics.v_information.usable import GAINS, Term, predictions
@@ -47,7 +47,12 @@ def explicitness(
     categories. ValueError: a factor of one value or with a value of one item, every latent constant, other shapes,
     values that are not finite, fewer than two folds.
     """
-    latents, known, generator = chosen_items(representation, factors, items, categorical, generator, numbers=True)
+    generator = generator_or_default(generator)
+    known = as_factors(factors, numbers=True)
+    codes = as_array(representation, known.n)
+    rows = np.sort(random_items(known.n, items, generator))
+    latents = Latents(codes[rows], categorical_mask(categorical, codes.shape[1]))
+    known = known.take(rows)
     known.require_items(2, "a second fold")
     x = np.hstack([latents.inputs(latent) for latent in latents.subsets()[-1]])
     x = (x - x.mean(axis=0)) / x.std(axis=0)
@@ -95,21 +100,3 @@ def squares(
             gains.append(error - (y[held_out] - fit.predict(x[held_out])) ** 2)
         reductions[:, held_out] = gains[0], 2 * gains[0] - gains[1], error
     return reductions
-
-
-def chosen_items(
-    representation: Any,
-    factors: ArrayLike,
-    items: int | None,
-    categorical: Sequence[int],
-    generator: np.random.Generator | None,
-    least: int = 1,
-    numbers: bool = False,
-) -> tuple[Latents, Factors, np.random.Generator]:
-    """Random items of a representation and its factors, in their order; see `explicitness`."""
-    generator = generator_or_default(generator)
-    known = as_factors(factors, least=least, numbers=numbers)
-    codes = as_array(representation, known.n)
-    rows = np.sort(random_items(known.n, items, generator))
-    latents = Latents(codes[rows], categorical_mask(categorical, codes.shape[1]))
-    return latents, known.take(rows), generator

@@ -136,11 +136,11 @@ def measure_scores(
 
 
 def streams_of(generator: np.random.Generator) -> Callable[[str], np.random.Generator]:
-    """The random streams of a report, one for each purpose in the order of SCORES. The eleventh stays unused, so that
-    what comes after it has the draws that it always had.
+    """The random streams of a report, one for each purpose in the order of SCORES. The last two stay unused, so that
+    what comes after them has the draws that it always had.
     """
     streams = generator.spawn(11)
-    order = [*reversed(streams[:8]), streams[8], streams[9]]
+    order = [*reversed(streams[:8]), streams[8]]
     return lambda purpose: order.pop(0) if order else generator.spawn(1)[0]
 
 

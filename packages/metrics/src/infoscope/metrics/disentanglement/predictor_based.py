@@ -9,16 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-)
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from infoscope.checks import one_of, require_int
+from infoscope.checks import require_int
 from infoscope.errors import NoVariation, WrongType
 from infoscope.estimators.alignment import aligns
 from infoscope.estimators.checks import generator_or_default
@@ -34,13 +29,8 @@ from infoscope.metrics.factor_information.inputs import (
 from infoscope.notes import Note
 
 TREES, MIN_LEAF_ITEMS = 50, 10
-EXTRA_TREES, BOOSTED = "extra-trees", "gradient-boosting"
-PREDICTORS = {  # predictor of dci -> description
-    EXTRA_TREES: f"extra trees ({TREES}, leaves of {MIN_LEAF_ITEMS})",
-    BOOSTED: "gradient-boosted trees (scikit-learn's defaults, as disentanglement_lib)",
-}
 UNUSED = "In some half, the predictors use no column."
-TEST_SHARE = 1 / 3  # of the items of SAP and of DCI as published: 5,000 of 15,000, as in disentanglement_lib
+TEST_SHARE = 1 / 3  # of the items of SAP: 5,000 of 15,000, as in disentanglement_lib
 
 
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -68,51 +58,39 @@ class Dci:
 def dci(
     representation: Any,
     factors: ArrayLike,
-    halvings: int | None = 5,
+    halvings: int = 5,
     items: int | None = 10_000,
     generator: np.random.Generator | None = None,
-    predictor: str = EXTRA_TREES,
     progress: Callable[[float], None] | None = None,
 ) -> Dci:
     """Disentanglement, completeness and informativeness of a representation [N, L] for factors [N, K]
     (`inputs.as_factors`).
 
-    A predictor predicts each factor from all latents; for numbers, accuracy is R2. Scores of different predictors
-    cannot be compared.
+    50 extremely randomised trees (Geurts et al. 2006), with leaves of at least 10 items, predict each factor from all
+    latents; for numbers, accuracy is R2. Scores by other predictors cannot be compared.
 
-    predictor  "extra-trees": 50 extremely randomised trees (Geurts et al. 2006), leaves of at least 10 items;
-               "gradient-boosting": scikit-learn's defaults as in disentanglement_lib (Locatello et al. 2019; there
-               halvings=None, items=15_000), some hundred times slower
     items      number of random items used; None: all
     halvings   random divisions into two halves, each predicted from the other; the error of disentanglement and
                completeness is half the root mean square of their differences, 1.3 to 2 times the standard deviation
-               over new samples. None: one training on two thirds of the items, without that error
+               over new samples
     progress   called after every predictor with the share done
 
     Unused latents and factors have weight 0; NaN, with a note, where none is used. ValueError: fewer than two latents
-    or factors, a factor of one value, halvings < 1, another predictor, other shapes, values that are not finite; a
-    single value of a factor in a half (gradient-boosting).
+    or factors, a factor of one value, halvings < 1, other shapes, values that are not finite.
     """
-    one_of("predictor", predictor, PREDICTORS)
     generator = generator_or_default(generator)
     known = as_factors(factors, least=2, numbers=True)
     codes = as_array(representation, known.n, least=2)
-    if halvings is not None:
-        require_int("halvings", halvings, 1)
+    require_int("halvings", halvings, 1)
     chosen = random_items(known.n, items, generator)
-    held = round(len(chosen) * TEST_SHARE)
-    single = [(np.arange(held, len(chosen)), np.arange(held))]
-    splits = single if halvings is None else half_splits(len(chosen), halvings, generator)
-    importance, correct = train_predictors(codes[chosen], known.take(chosen), splits, generator, predictor, progress)
-    if halvings is None:
-        how, estimate = f"{PREDICTORS[predictor]}, one training on {len(chosen) - held} items", single_estimate
-    else:
-        how, estimate = f"{PREDICTORS[predictor]}, {halvings} halvings of {len(chosen)} items", halves_estimate
+    splits = half_splits(len(chosen), halvings, generator)
+    importance, correct = train_predictors(codes[chosen], known.take(chosen), splits, generator, progress)
+    how = f"extra trees ({TREES}, leaves of {MIN_LEAF_ITEMS}), {halvings} halvings of {len(chosen)} items"
     of_item = correct.mean(axis=1)
     error = clustered_error(of_item)
     return Dci(
-        disentanglement=estimate([concentration(one) for one in importance], how),
-        completeness=estimate([concentration(one.T) for one in importance], how),
+        disentanglement=halves_estimate([concentration(one) for one in importance], how),
+        completeness=halves_estimate([concentration(one.T) for one in importance], how),
         informativeness=Estimate(
             float(of_item.mean()), error, "share of held-out items", len(of_item), f"{how}; over items"
         ),
@@ -135,7 +113,6 @@ def train_predictors(
     known: Factors,
     splits: Iterable[Split],
     generator: np.random.Generator,
-    predictor: str = EXTRA_TREES,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Importances by split [splits, L, K]; shares of correct predictions of held-out items [held, K]."""
@@ -146,10 +123,9 @@ def train_predictors(
 
     def run(split: int, k: int, training: NDArray, held: NDArray, seed: int) -> tuple:
         values = known.values[:, k] if known.numbers[k] else known.codes[:, k]
-        known_values = values[training]
-        if predictor == BOOSTED and known_values.min() == known_values.max():
-            raise NoVariation(f"factors must take two values in each half of the items, got one for factor {k}.")
-        fit = new_predictor(predictor, seed, bool(known.numbers[k])).fit(codes[training], known_values)
+        trees = ExtraTreesRegressor if known.numbers[k] else ExtraTreesClassifier
+        fit = trees(TREES, min_samples_leaf=MIN_LEAF_ITEMS, max_features=None, random_state=seed)
+        fit.fit(codes[training], values[training])
         predicted = fit.predict(codes[held])
         correct = predicted == values[held]
         if known.numbers[k]:
@@ -166,16 +142,7 @@ def train_predictors(
             count[held, k] += 1
             if progress is not None:
                 progress(done / len(jobs))
-    some = count[:, 0] > 0
-    return importance, correct[some] / count[some]
-
-
-def new_predictor(predictor: str, seed: int, numbers: bool) -> Any:
-    """An untrained predictor of a factor."""
-    if predictor == BOOSTED:
-        return (GradientBoostingRegressor if numbers else GradientBoostingClassifier)(random_state=seed)
-    trees = ExtraTreesRegressor if numbers else ExtraTreesClassifier
-    return trees(TREES, min_samples_leaf=MIN_LEAF_ITEMS, max_features=None, random_state=seed)
+    return importance, correct / count
 
 
 def concentration(importance: NDArray[np.float64]) -> float:
@@ -194,14 +161,6 @@ LINEAR = Note(
     "one column. kind='thresholds' can.",
     "linear machine",
 )
-ONE_TRAINING = Note("One training: the error is unknown.", "one training")
-
-
-def single_estimate(values: list[float], how: str) -> Estimate:
-    """A score from a single training."""
-    if np.isnan(values).any():
-        return undefined(UNUSED, "share", 1, how)
-    return Estimate(values[0], unit="share", n=1, method=how, notes=(ONE_TRAINING,))
 
 
 def halves_estimate(values: list[float], how: str) -> Estimate:

@@ -5,19 +5,17 @@ random streams are assigned in this order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import signature
-from math import inf
 from typing import Any
 
 from infoscope.checks import one_of
+from infoscope.metrics.pid import TERMS
 
 INPUTS = ("representation", "codes", "information", "latents")
 # prefix of a bound's key -> argument `latent` of `FactorInformation.aggregated`, and its description
 PLACES = {"": (None, "as published"), "shared/": ("alone", "at one latent")}
-PUBLISHED_DCI = {"items": 15_000, "halvings": None, "predictor": "gradient-boosting"}  # as in disentanglement_lib
-TERMS = {"unique": "higher", "redundant": "lower", "synergistic": "lower"}  # term -> which values are better
 SAYS = {  # key -> what the score says, in a few words
     "unibound": "in one column and in no other: the main score",
     "shared/unique_low": "only there, at least",
@@ -91,7 +89,6 @@ class ScoreSpec:
                 categorical, progress and training (votes); "": the function takes Inputs
     part        attribute of the result that is the score; "": the result
     takes       "representation"; "codes", an array [N, L] of means; "information"; "latents", posterior densities
-    better, limits  "higher", "lower" or ""; the range of values
     label       title in the tables of sweeps; "": not in them
     numbers, extra  whether factors may be numbers; whether it is computed on request only
     cost        time relative to the FactorVAE score
@@ -104,8 +101,6 @@ class ScoreSpec:
     source: str
     unit: str
     arguments: tuple[Any, ...] = ()
-    better: str = "higher"
-    limits: tuple[float, float] = (0.0, 1.0)
     label: str = ""
     stream: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -165,27 +160,7 @@ def _dci() -> list[ScoreSpec]:
     ]  # fmt: skip
 
 
-def _boosted() -> list[ScoreSpec]:
-    return [
-        replace(
-            spec, key=f"{spec.key}_lib", title=f"{spec.title} (disentanglement-lib)", source="Locatello et al. 2019",
-            stream="dci published", settings=PUBLISHED_DCI, label="", extra=True, cost=100 * spec.cost,
-        )
-        for spec in _dci()
-    ]  # fmt: skip
-
-
 def _infomec() -> list[ScoreSpec]:
-    published = [
-        ScoreSpec(
-            f"{key}_published", f"{title} (as published)", "infomec.published_infomec", "codes", "Hsu et al. 2023",
-            "share", stream="infomec", part=part, cost=cost,
-        )
-        for key, title, part, cost in (
-            ("infom", "InfoM", "modularity", 4.0), ("infoc", "InfoC", "compactness", 0.1),
-            ("infoe", "InfoE", "explicitness", 0.1),
-        )
-    ]  # fmt: skip
     return [
         *(
             ScoreSpec(
@@ -198,7 +173,6 @@ def _infomec() -> list[ScoreSpec]:
             "infoe", "InfoE (cross-fitted)", "held_out_explicitness.explicitness", "codes", "Hsu et al. 2023",
             "share of H(y)", label="InfoE", stream="infoe", numbers=True, cost=2.0,
         ),
-        *published,
     ]  # fmt: skip
 
 
@@ -207,10 +181,10 @@ def _bounds() -> list[ScoreSpec]:
         ScoreSpec(
             f"{prefix}{term}_{side}", f"{term}, {words} bound" if latent else f"{term} {words} ({where})",
             "information_based.bound", "information", "Tokui & Sato 2021, Eq. 7", "share of H(y)",
-            (f"{term}_{side}", latent), better,
+            (f"{term}_{side}", latent),
         )
         for prefix, (latent, where) in PLACES.items()
-        for term, better in TERMS.items()
+        for term in TERMS
         for side, words in (("low", "lower"), ("high", "upper"))
     ]  # fmt: skip
 
@@ -238,23 +212,22 @@ SCORES = {
         ),
         ScoreSpec(
             "informativeness", "I(y; z) / H(y)", "information_based.information_score", "information",
-            "Tokui & Sato 2021", "share of H(y)", ("informativeness",), "",
+            "Tokui & Sato 2021", "share of H(y)", ("informativeness",),
         ),
         *_bounds(),
         ScoreSpec(
             "total_correlation", "total correlation", "information_based.latent_score", "latents", "Watanabe 1960",
-            "nats", ("total_correlation",), "lower", (0.0, inf),
+            "nats", ("total_correlation",),
         ),
         ScoreSpec(
             "latent_information", "I(x; z)", "information_based.latent_score", "latents", "Hoffman & Johnson 2016",
-            "nats", ("mutual_information",), "", (0.0, inf),
+            "nats", ("mutual_information",),
         ),
         *_infomec(),
         ScoreSpec(
             "sufficiency", "sufficiency ({how})", "information_based.information_score", "information",
             "Almudévar & Ortega 2024", "share of H(y)", ("sufficiency",), label="suff.",
         ),
-        *_boosted(),
         ScoreSpec(
             "sap_thresholds", "SAP (thresholds)", "predictor_based.sap", "codes", "Kumar et al. 2018, section 3",
             "difference of accuracies", stream="sap thresholds", settings={"kind": "thresholds"}, extra=True,

@@ -273,14 +273,31 @@ def report(
         factor_names=as_factors(factors, factor_names, least=2, numbers=True).names,
         from_arrays=partial(_of_classes if cut else from_arrays, **settings),
     )  # fmt: skip
-    estimates = measure_scores(inputs, specs, progress if callable(progress) else None)
+    return _measured(inputs, specs, groups, attack, progress if callable(progress) else None)
+
+
+def _measured(
+    inputs: Inputs,
+    specs: Sequence[ScoreSpec],
+    groups: ArrayLike | None,
+    attack: float,
+    progress: Callable[[float, str], None] | None,
+) -> DisentanglementReport:
+    """The report of these inputs."""
+    estimates = measure_scores(inputs, specs, progress)
     rows = [ReportRow(titled(SCORES[key], inputs), score, {}, _says(key, score)) for key, score in estimates.items()]
     places, limits, pairs = _places(inputs, groups)
-    attacked = _attacked(inputs, specs, attack) if attack else []
     n = len(inputs.codes)
-    units = n if groups is None else len(np.unique(groups))
     return DisentanglementReport(
-        inputs.information, rows, places, n, units, attacked, _read(inputs, cut), limits, pairs
+        information=inputs.information,
+        scores=rows,
+        places=places,
+        n=n,
+        groups=n if groups is None else len(np.unique(groups)),
+        attacked=_attacked(inputs, specs, attack) if attack else [],
+        read=_read(inputs),
+        limits=limits,
+        pairs=pairs,
     )
 
 
@@ -295,8 +312,9 @@ def _places(inputs: Inputs, groups: ArrayLike | None) -> tuple[list[Place], dict
     return places, limits, beyond.searches_pairs
 
 
-def _read(inputs: Inputs, cut: bool) -> dict[str, str]:
-    """How each factor was read: as 3 categories; as numbers in 10 parts."""
+def _read(inputs: Inputs) -> dict[str, str]:
+    """How each factor was read: as 3 categories; as numbers in 10 parts, where these have an entropy."""
+    has_entropy = inputs.information.entropy > 0
     factors = as_factors(inputs.factors, inputs.factor_names, numbers=True)
     read = {}
     for k, (name, number) in enumerate(zip(factors.names, factors.numbers)):
@@ -304,7 +322,7 @@ def _read(inputs: Inputs, cut: bool) -> dict[str, str]:
         count = values.max() + 1
         read[name] = f"as {count} categories"
         if number:
-            read[name] = f"as numbers in {count} parts" if cut else "as numbers"
+            read[name] = f"as numbers in {count} parts" if has_entropy[k] else "as numbers"
     return read
 
 

@@ -12,10 +12,8 @@ from scipy.special import ndtr
 
 from infoscope.errors import OutOfRange, TooFew, UnknownName
 from infoscope.estimators.result import NATS, Estimate, Estimates, quantile, root_sum_squares, undefined
-from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.pid import BRANCHES, ROUNDING, TERMS, Bounds, crossing_note, finite, is_low
-from infoscope.metrics.report import cell, draw_map
-from infoscope.notebook import as_html
+from infoscope.metrics.report import draw_map
 
 OF_ENTROPY, SHARE = "share of H(y)", "share"
 
@@ -106,20 +104,6 @@ class FactorInformation:
         errors = np.stack([root_sum_squares(self._branch(coefficients, self.deviations)) for coefficients in branches])
         value, error = [-np.take_along_axis(values, least, 0)[0], np.take_along_axis(errors, least, 0)[0]]
         return Estimates(value, error, self.n, NATS, self.method)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Where bounds cross, and by how many standard errors."""
-        excess = self.excess()
-        crossed = excess.value > ROUNDING
-        if not crossed.any():
-            return ()
-        k, latent = np.unravel_index(excess.value.argmax(), crossed.shape)
-        worst = crossing_note(excess.value[k, latent], excess.standard_error[k, latent], "nats")
-        return (
-            f"Bounds cross for {int(crossed.sum())} of {crossed.size} pairs of factor and column; the worst is "
-            f"{self.factors[k]} and {self.latents[latent]}. {worst}",
-        )
 
     def aggregated(self, latent: str | None = None, normalised: bool = True) -> Bounds:
         """Each bound's mean over factors, as an Estimate, with a note where the bounds of a term cross.
@@ -264,24 +248,9 @@ class FactorInformation:
         error, units = root_sum_squares(deviation), None if self.pointwise is None else len(self.deviations)
         return Estimate(float(value), error, unit, self.n, self.method, units=units, influence=deviation)
 
-    def __str__(self) -> str:
-        lines = [f"{len(self.factors)} factors, {len(self.latents)} latents; {self.method}; bits:"]
-        parts, best = self._estimates(), self.best_latent()
-        for k, factor in enumerate(self.factors):
-            single, whole = (cell(parts[k, place].bits, 3) for place in (best[k], -1))
-            entropy, place = self.entropy[k] / NATS_PER_BIT, self.latents[best[k]]
-            lines.append(f"  {factor}: H = {entropy:.3f}; all latents {whole}, the best single one, {place}, {single}")
-        return "\n".join([*lines, f"UniBound {self.unibound()!r}", *self.notes])
-
     def _estimates(self) -> Estimates:
         """`parts` with their errors [K, 2 L + 1]."""
         return Estimates(self.parts, root_sum_squares(self.deviations), self.n, NATS, self.method)
-
-    def _repr_html_(self) -> str:
-        table = self.table()
-        numbers = table.select_dtypes("number").columns
-        table[numbers] /= NATS_PER_BIT
-        return as_html(str(self).splitlines(), folded={"Every factor and latent (bits)": table})
 
     def plot(self, ax: Any = None) -> Any:
         """Draws I(y_k; z_l) of every latent and factor, bits, with 95 % intervals; returns the axes."""

@@ -32,9 +32,6 @@ SAYS = {  # score -> what it says, in a few words
     "unique_y_raw": "of Y, not clipped at 0",
     "unique_d_raw": "of D, not clipped at 0",
     "unique_without_z_dy": "as if z_dy did not exist",
-    "leakage_of_d_in_z_y": "share of H(D|Y)",
-    "leakage_of_y_in_z_d": "share of H(Y|D)",
-    "residual_in_z_x": "share of H(Y,D)",
     "sufficiency": "share of H(Y,D) in all blocks together",
     "co-information(z_dy;Y;D)": "above 0: redundancy prevails; below 0: synergy",
     "seed": f"the {OLD_SUM}, of terms in nats",
@@ -121,7 +118,6 @@ class PartitionReport(Report):
         seed, seed_bits         the old sum, of terms in nats or in bits; seed_ceiling: its maximum, in nats
         unique                  PQ = sqrt(unique_y unique_d); names in _raw are not clipped at 0
         ..._without_z_dy        the same as if z_dy did not exist
-        unique_low(z_y;Y|D) ... six bounds of partial information, block against rest, nats
         """
         if route is not None and route not in self.shares:
             raise UnknownName(f"route must be one of {list(self.shares)}, got {route!r}.")

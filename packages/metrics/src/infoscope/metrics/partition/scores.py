@@ -15,8 +15,7 @@ import numpy as np
 
 from infoscope.estimators.result import LEVEL, SHARE, Estimate, quantile, undefined
 from infoscope.estimators.units import NATS_PER_BIT
-from infoscope.metrics import pid
-from infoscope.metrics.partition.terms import BLOCKS, Linear, Route, Term, as_share, linear, ratio, to_zero
+from infoscope.metrics.partition.terms import BLOCKS, Linear, Route, Term, as_share, linear, ratio
 from infoscope.notes import Note
 
 _SEED_SCALE = 7.5  # nats, denominator of the seed score: a typical entropy of 2.5 times three terms
@@ -89,7 +88,7 @@ def scores(route: Route, blocks: Names) -> dict[str, Estimate]:
     found |= unique(route, blocks, "")
     if "z_dy" in blocks:
         found |= unique(route, others(blocks, "z_dy"), "_without_z_dy")
-    return found | side_scores(route, blocks) | bounds(route, blocks)
+    return found | {"sufficiency": ratio(route, {Term(blocks, "yd"): 1.0}, {_H_YD: 1.0})}
 
 
 def scaled(figure: Estimate, factor: float) -> Estimate:
@@ -184,56 +183,3 @@ def _geometric_mean(a: Estimate, b: Estimate) -> Estimate:
         return Estimate(value, np.nan, SHARE, a.n, a.method, notes, interval=(low, high))
     influence = 0.5 * (b.value * a.influence + a.value * b.influence) / value
     return replace(as_share(a, value, influence, notes), interval=(low, high))
-
-
-def side_scores(route: Route, blocks: Names) -> dict[str, Estimate]:
-    """Leakage, residuals and sufficiency, as shares of entropies."""
-
-    def share(block: str, target: str, given: str, entropy: Term) -> Estimate:
-        if block not in blocks:
-            return undefined(_not_applicable(block), SHARE)
-        return to_zero(ratio(route, {Term((block,), target, given): 1.0}, {entropy: 1.0}))
-
-    found = {
-        "leakage_of_d_in_z_y": share("z_y", "d", "y", _H_D_GIVEN_Y),
-        "leakage_of_y_in_z_d": share("z_d", "y", "d", _H_Y_GIVEN_D),
-        "residual_in_z_x": share("z_x", "yd", "", _H_YD),
-        "sufficiency": ratio(route, {Term(blocks, "yd"): 1.0}, {_H_YD: 1.0}),
-    }
-    if "z_dy" not in blocks:
-        none = undefined(_not_applicable("z_dy"), SHARE)
-        return found | dict.fromkeys(("synergy_of_z_dy", "redundancy_of_z_dy"), none)
-    left_y, left_d, shared = (linear(route, terms) for terms in ({_H_Y_GIVEN_D: 1.0}, {_H_D_GIVEN_Y: 1.0}, _SHARED))
-    least = _H_Y_GIVEN_D if left_y.value <= left_d.value else _H_D_GIVEN_Y
-    synergy = {term: -factor for term, factor in co_information("z_dy").items()}
-    found["synergy_of_z_dy"] = clipped(ratio(route, synergy, {least: 1.0}))
-    if not shared.low > pid.ROUNDING:
-        size = f"{shared.bits.value:.4f} ± {shared.bits.standard_error:.4f}"
-        reason = f"I(Y;D) is {size} bits, not significantly above 0: the redundancy of z_dy is undefined."
-        found["redundancy_of_z_dy"] = undefined(reason, SHARE)
-    else:
-        found["redundancy_of_z_dy"] = clipped(ratio(route, co_information("z_dy"), _SHARED))
-    return found
-
-
-def bounds(route: Route, blocks: Names) -> dict[str, Estimate]:
-    """Six bounds of the partial information of each block against the rest, nats; the error is of the active branch.
-
-    Where bounds cross, each has a note with the difference.
-    """
-    found = {}
-    for target, given in _CONDITIONAL:
-        for block in blocks if len(blocks) > 1 else ():
-            parts = [Term(one, target, given) for one in ((block,), others(blocks, block), blocks)]
-            six = {
-                name: [linear(route, dict(zip(parts, row, strict=True))) for row in getattr(pid.BRANCHES, name)]
-                for name in pid.Bounds._fields
-            }
-            uppers = [one for name, branches in six.items() if not pid.is_low(name) for one in branches]
-            least = min(uppers, key=lambda figure: figure.value)
-            note = pid.crossing_note(-least.value, least.standard_error, "nats")
-            for name, branches in six.items():
-                one = clipped(branches[1]) if pid.is_low(name) else min(branches, key=lambda figure: figure.value)
-                label = f"{name}({block};{target.upper()}|{given.upper()})"
-                found[label] = replace(one, notes=(*one.notes, note)) if note else one
-    return found

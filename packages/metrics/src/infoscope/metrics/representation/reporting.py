@@ -96,35 +96,23 @@ def report(
     data = _data(blocks, targets, domain, groups, label)
     require_int("rows", rows, 20)
     require_int("permutations", permutations, 0)
-    tell = progress or (lambda share, what: None)
     streams = iter(generator_or_default(generator).spawn(len(data.aims) + 3))
     few = _some_rows(data.codes, _READING_ROWS, next(streams))
     measure = _Measure(data, few, as_family(richer), rows, folds)
-    found, unanswered = [], {}
-    for done, (name, stream) in enumerate(zip(data.aims, streams)):
-        stage = lambda share, what, done=done: tell(0.9 * (done + share) / len(data.aims), what)  # noqa: E731
-        try:
-            found += measure.rows_of(name, stream, stage)
-        except ValueError as error:
-            unanswered[name] = str(error)
-    if not found:
-        name, why = next(iter(unanswered.items()))
-        raise InvalidInput(f"targets must be measurable, got none that is: nothing about {name}: {why}")
+    tell = progress or (lambda share, what: None)
+    table, unanswered = measure.table(streams, tell)
     next(streams)  # of scores that are a report of their own
     part = {"folds": folds, "k": k, "resamples": resamples, "permutations": permutations, "generator": next(streams)}
     divided, undivided = _partition(data, few, part)
     tell(1.0, "partition")
-    settings = {"linear family": LINEAR, "richer family": measure.richer.name, "training rows at most": rows,
-                "folds": folds, "neighbours": k}  # fmt: skip
-    notes = [*data.notes, *_drawn(data.n, rows, folds, len(few)), *_scores(data), *undivided]
     return RepresentationReport(
         blocks={name: block.shape[1] for name, block in data.blocks.items()},
         n=data.n,
         groups=int(data.codes.max()) + 1,
-        rows=found,
+        rows=table,
         partition=divided,
-        settings=settings,
-        notes=tuple(notes),
+        settings=measure.settings | {"neighbours": k},
+        notes=(*data.notes, *measure.notes, *_scores(data), *undivided),
         unanswered=unanswered,
         label=data.labels[0] if len(data.labels) == 1 else "",
     )
@@ -172,17 +160,6 @@ def _data(blocks: Mapping[str, Any], targets: Any, domain: Any, groups: Any, lab
     labels = [name for name, aim in aims.items() if aim.role == TARGET and aim.outcome.classes]
     labels = labels if label is None else [label]
     return _Data(numbers, aims, as_groups(groups, n), groups is not None, labels)
-
-
-def _drawn(n: int, rows: int, folds: int, few: int) -> list[Note]:
-    """Notes on rows that were drawn."""
-    notes = []
-    if rows < n * (folds - 1) / folds:
-        what = f"what families learn from more than {rows:,} rows, which were drawn at random (rows=)."
-        notes.append(Note(what, "rows drawn", "rows"))
-    if few < n:
-        notes.append(Note(f"readings, tests and scores are of {few:,} rows, drawn at random.", "rows drawn"))
-    return notes
 
 
 def _scores(data: _Data) -> list[Note]:
@@ -284,6 +261,38 @@ class _Measure:
     richer: Family
     rows: int
     folds: int
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What a reader needs to repeat the fits."""
+        families = {"linear family": LINEAR, "richer family": self.richer.name}
+        return families | {"training rows at most": self.rows, "folds": self.folds}
+
+    @property
+    def notes(self) -> list[Note]:
+        """Notes on rows that were drawn."""
+        notes = []
+        if self.rows < self.data.n * (self.folds - 1) / self.folds:
+            what = f"what families learn from more than {self.rows:,} rows, which were drawn at random (rows=)."
+            notes.append(Note(what, "rows drawn", "rows"))
+        if len(self.few) < self.data.n:
+            what = f"readings, tests and scores are of {len(self.few):,} rows, drawn at random."
+            notes.append(Note(what, "rows drawn"))
+        return notes
+
+    def table(self, streams: Iterable[np.random.Generator], tell: Progress) -> tuple[list[Row], dict[str, str]]:
+        """The rows of all targets, and why others have none. InvalidInput: no target can be measured."""
+        rows, unanswered, count = [], {}, len(self.data.aims)
+        for done, (name, stream) in enumerate(zip(self.data.aims, streams)):
+            stage = lambda share, what, done=done: tell(0.9 * (done + share) / count, what)  # noqa: E731
+            try:
+                rows += self.rows_of(name, stream, stage)
+            except ValueError as error:
+                unanswered[name] = str(error)
+        if not rows:
+            name, why = next(iter(unanswered.items()))
+            raise InvalidInput(f"targets must be measurable, got none that is: nothing about {name}: {why}")
+        return rows, unanswered
 
     def rows_of(self, name: str, generator: np.random.Generator, tell: Progress) -> list[Row]:
         """A row of one target for each block and all of them. ValueError: it cannot be measured."""
