@@ -128,3 +128,41 @@ def test_kurtosis_is_none_for_normal_scores_and_some_for_a_hidden_dependence():
     signs = generator.choice([-1, 1], size=(2, 4000))
     assert figures_of(size * signs[0], size * signs[1])["kurtosis_joint"] > 0.3
     assert np.isnan(figures_of(x, generator.integers(0, 3, 4000))["kurtosis_joint"])
+
+
+def test_a_wide_linear_signal_is_approached_with_more_rows():
+    """R² = .64 in 60 columns: never above log(1 / .6), and nearer with more training rows."""
+    draws = np.random.default_rng(2)
+    x, noise = draws.normal(size=(2000, 60)), draws.normal(size=2000)
+    found = figures_of(x, 0.8 * x.sum(axis=1) / np.sqrt(60) + 0.6 * noise)
+    curve = [found[name] for name in ("ridge_quarter", "ridge_half", "ridge", "ridge_ksg")]
+    assert curve[:3] == sorted(curve[:3]) and curve[0] > 0.25
+    assert 0.4 < curve[2] < -np.log(0.6) + 0.03 and abs(curve[3] - curve[2]) < 0.06
+    assert found["ridge_sparse"] < found["ridge_half"]
+
+
+def test_the_columns_that_tell_classes_apart_are_found_among_many():
+    draws = np.random.default_rng(3)
+    label = draws.integers(0, 2, 600)
+    x = draws.normal(size=(600, 300))
+    x[:, :3] += 2.5 * label[:, None]
+    found = figures_of(x, Discrete(label))
+    assert found["label_sparse"] > 0.6 and found["label_sparse"] > found["label_bayes"] > 0.4
+    assert found["label_sparse_quarter"] <= found["label_sparse"] + 0.02
+
+
+def test_a_circle_is_a_surface_and_a_plane_is_none():
+    draws = np.random.default_rng(4)
+    angle, plane = draws.uniform(0, 2 * np.pi, 1000), draws.normal(size=(1000, 2))
+    found = figures_of(np.stack([np.cos(angle), np.sin(angle), angle**2], axis=1), plane)
+    assert found["surface_more"] < -3 < -0.5 < found["surface_fewer"]
+
+
+@pytest.mark.parametrize(("strength", "low", "high"), [(0.0, -2.0, 2.3), (0.1, 2.5, 6.0)])
+def test_statistics_of_tests_are_large_for_weak_dependence(strength, low, high):
+    draws = np.random.default_rng(5)
+    x = draws.integers(0, 3, 4000)
+    y = np.where(draws.random(4000) < strength, x, draws.integers(0, 3, 4000))
+    found = figures_of(Discrete(x), Discrete(y))
+    for name in ("test_table", "test_correlations"):
+        assert low < found[name] < high, name

@@ -15,12 +15,13 @@ from scipy.special import digamma
 
 from infoscope.estimators import discrete
 from infoscope.estimators.pairs import Pairs
-from infoscope.estimators.reading.figures_heldout import held_out, in_order, information, screening
+from infoscope.estimators.reading import figures_wide
+from infoscope.estimators.reading.figures_heldout import Fold, held_out, in_order, information, screening
 from infoscope.estimators.reading.figures_neighbours import Neighbours, estimates, local_information, mean_of_rows
-from infoscope.estimators.reading.figures_sample import Sample, canonical, gaussian_information, parts
+from infoscope.estimators.reading.figures_sample import Sample, canonical, gaussian_information, leading, parts
 from infoscope.estimators.variables import joint_codes
 
-VERSION = 3
+VERSION = 4
 KS = (1, 3, 5, 10, 20)  # neighbours
 MIN_ESTIMATE_ROWS = 10
 MAX_EXTRA_ROWS = 2_000  # for estimates of permuted rows, of unbroken ties, and of categories as columns
@@ -28,7 +29,7 @@ PRIOR_ROWS = (0.5, 2, 8, 32, 128)  # pseudo-rows with the frequencies of all row
 
 HELD_OUT = (
     "component_ksg_1", "component_ksg_2", "quadratic_ksg_1", "tree_ksg_more", "label_linear", "label_quadratic",
-    "label_trees", "table_gain_more", "ksg_5_soft", "best_pair",
+    "label_trees", "table_gain_more", "ksg_5_soft", "best_pair", "label_bayes", "label_sparse", "ridge", "ridge_sparse",
 )  # fmt: skip
 
 MEANING: Mapping[str, str] = {
@@ -108,10 +109,28 @@ MEANING: Mapping[str, str] = {
     "plug_in_permuted": "plug-in estimate with permuted y",
     "chao_shen_permuted": "Chao-Shen estimate with permuted y",
     "unseen": "share of rows alone in their cell",
+    "heldout_gaussian_half": "heldout_gaussian, of half of the training rows",
+    "heldout_gaussian_quarter": "heldout_gaussian, of a quarter of the training rows",
+    **{
+        f"{name}{end}": f"{meaning}{part}"
+        for name, meaning in (
+            ("ridge", "Gaussian information of held-out ridge regressions of the variable of fewer columns"),
+            ("ridge_sparse", "the same of the 10 columns most correlated with the target"),
+            ("label_bayes", "entropy of the label less held-out cross-entropy of naive Bayes"),
+            ("label_sparse", "the same of the 10 columns most correlated with the label"),
+        )
+        for end, part in (("", ""), ("_half", ", half of the training rows"), ("_quarter", ", a quarter of them"))
+    },
+    "ridge_ksg": "KSG of held-out ridge regressions and their target, k = 5",
+    "surface_more": "log ratio of a column's differences between rows alike in the others of its variable, least",
+    "surface_fewer": "the same of the other variable",
+    "test_correlations": "sum of squared correlations, in standard deviations without information (inverse sinh)",
+    "test_largest": "largest squared correlation beyond that of independent columns (inverse sinh)",
+    "test_table": "G statistic of categories or few values, in standard deviations without information (inverse sinh)",
 }  # fmt: skip
 _INFORMATION = (
     "lower_bound", "entropy", "ksg", "local", "gaussian", "canonical", "heldout", "component", "quadratic", "best_pair",
-    "matched_pairs", "tree", "label_", "plug_in", "chao_shen", "table_gain",
+    "matched_pairs", "tree", "label_", "plug_in", "chao_shen", "table_gain", "ridge",
 )  # fmt: skip
 _NUMBERS = ("local_skewness", "local_anisotropy", "canonical_count", "label_mixed")
 NAMES: tuple[str, ...] = tuple(MEANING)
@@ -197,7 +216,7 @@ def _ksg_among(sample: Sample, rows: Values, ks: tuple[int, ...]) -> Values:
 
 
 def _knn(sample: Sample) -> Figures:
-    x, y = ((one.dithered, one.codes) for one in sample.variables)
+    x, y = ((one.near, one.codes) for one in sample.variables)
     around = local_information(x, y, sample.groups, KS, 10)  # the dimension is from 10 neighbours
     value = mean_of_rows(around.local)
     found = {f"ksg_{k}": each for k, each in zip(KS, value)}
@@ -207,11 +226,14 @@ def _knn(sample: Sample) -> Figures:
     found["ksg_3_permuted"], found["ksg_10_permuted"] = _permuted(sample)
     found["ksg_5_tied"] = value[2]
     if any(one.dithered is not one.scores for one in sample.variables):
-        found["ksg_5_tied"] = _ksg_of_part(sample, [(one.scores, one.codes) for one in sample.variables])
+        searched = [one.near if one.is_wide else one.scores for one in sample.variables]
+        found["ksg_5_tied"] = _ksg_of_part(
+            sample, [(points, one.codes) for points, one in zip(searched, sample.variables)]
+        )
     if any(one.codes is not None and not one.is_label for one in sample.variables):
         found["ksg_5_soft"] = _ksg_of_part(
             sample,
-            [(np.hstack([one.dithered, one.linear[:, one.scores.shape[1] :] > 0]), None) for one in sample.variables],
+            [(np.hstack([one.near, one.linear[:, one.scores.shape[1] :] > 0]), None) for one in sample.variables],
         )
     return found | _local_values(sample, around.local[:, 2]) | _dimensions(sample, around)
 
@@ -276,19 +298,8 @@ def _canonical(sample: Sample) -> Figures:
         other = next(one for one in sample.variables if one is not labels[0])
         found["gaussian"] = _gaussian_of_label(other.scores, labels[0].codes)
     elif not labels:
-        found["gaussian"] = gaussian_information(_leading(x), _leading(y))
+        found["gaussian"] = gaussian_information(*(leading(each, sample.n // 8 or 1) for each in (x, y)))
     return found
-
-
-def _leading(columns: Values) -> Values:
-    """The columns, or as many principal components as an eighth of the rows."""
-    n, p = columns.shape
-    if p <= n // 8:
-        return columns
-    if p > n:
-        values, vectors = np.linalg.eigh(columns @ columns.T)
-        return (vectors * np.sqrt(np.maximum(values, 0)))[:, -(n // 8 or 1) :]
-    return columns @ np.linalg.eigh(columns.T @ columns)[1][:, -(n // 8 or 1) :]
 
 
 def _gaussian_of_label(u: Values, codes: Values) -> float:
@@ -389,4 +400,14 @@ def _table_gain(sample: Sample, x: Values, y: Values) -> float:
     return float(np.mean(gains, axis=0).max())
 
 
-_FIGURE_GROUPS = (_sizes, _ties, _knn, _canonical, held_out, _kurtosis, _distances, _copula, _categories)
+_FOLD_GROUPS = (Fold.components, Fold.pairs, Fold.predictions, figures_wide.learning_curve)
+
+
+def _held_out(sample: Sample) -> Figures:
+    return held_out(sample, _FOLD_GROUPS)
+
+
+_FIGURE_GROUPS = (
+    _sizes, _ties, _knn, _canonical, _held_out, _kurtosis, _distances, _copula, _categories, figures_wide.surfaces,
+    figures_wide.tests,
+)  # fmt: skip

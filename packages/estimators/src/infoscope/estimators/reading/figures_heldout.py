@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from scipy.special import xlogy
 
@@ -24,16 +26,16 @@ Values, Figures = np.ndarray, dict[str, float]
 Numbers = tuple[Values, Values | None]
 
 
-def held_out(sample: Sample) -> Figures:
-    """Mean over both halves, of all that is finite."""
+def held_out(sample: Sample, parts: Sequence[Callable[[Fold], Figures]]) -> Figures:
+    """Figures of both folds, their means."""
     found: dict[str, list[float]] = {}
     columns = ([one.linear for one in sample.variables], [one.quadratic() for one in sample.variables])
     for train, test in sample.folds():
         if min(train.sum(), test.sum()) < 15:  # rows
             continue
         fold = Fold(sample, np.flatnonzero(train), np.flatnonzero(test), *columns)
-        for part in (fold.components, fold.pairs, fold.predictions):
-            for name, value in part().items():
+        for part in parts:
+            for name, value in part(fold).items():
                 found.setdefault(name, []).append(value)
     return {name: float(np.mean(values)) for name, values in found.items()}
 
@@ -84,8 +86,8 @@ class Fold:
         u, v, u2, v2, test = self.u, self.v, self.u2, self.v2, self.test
         first = [np.corrcoef(a[test, 0], b[test, 0])[0, 1] for a, b in ((u, v), (u2, v2))]
         found = {
-            "heldout_gaussian": _held_information(u[test], v[test]),
-            "heldout_quadratic": _held_information(u2[test], v2[test]),
+            "heldout_gaussian": held_information(u[test], v[test]),
+            "heldout_quadratic": held_information(u2[test], v2[test]),
             "heldout_first": float(information(first[0])),
             "heldout_quadratic_first": float(information(first[1])),
         }
@@ -148,7 +150,7 @@ class Fold:
             if one.is_label:
                 found |= self._label(one, columns, components[other])
                 continue
-            target = self._target(one, *components[place])
+            target = self.target(place)
             predicted = self._trees(columns, np.hstack([target, target**2]))
             count = target.shape[1]
             held = target[self.test]
@@ -158,11 +160,21 @@ class Fold:
             ksg.append(self.ksg((used, None), (target[:, :2], None)))
         return found | in_order("tree_prediction", by_trees) | in_order("tree_ksg", ksg)
 
-    def _target(self, one: PreparedVariable, linear: Values, quadratic: Values) -> Values:
-        """The prediction target: the columns if they are few, else the leading components [n, targets]."""
+    def target(self, place: int) -> Values:
+        """What is predicted of a variable: the columns if they are few, else the leading components [n, targets]."""
+        one = self.sample.variables[place]
         if one.codes is None and one.scores.shape[1] <= MAX_TARGETS:
             return one.scores
-        return linear[:, :MAX_TARGETS]
+        return (self.u, self.v)[place][:, :MAX_TARGETS]
+
+    def frequent(self, label: PreparedVariable) -> tuple[Values, Values]:
+        """Codes [n] of a label with its rarer categories as one, and their shares."""
+        sizes = np.bincount(label.codes)
+        frequent = np.argsort(-sizes, kind="stable")[:48]  # the rarer ones are one class
+        code_of = np.full(len(sizes), len(frequent))
+        code_of[frequent] = np.arange(len(frequent))
+        codes = code_of[label.codes]
+        return codes, np.bincount(codes) / len(codes)
 
     def _trees(self, columns: Values, target: Values) -> Values:
         """Predictions [held-out rows, targets] of extremely randomised trees (Geurts, Ernst & Wehenkel 2006)."""
@@ -186,12 +198,7 @@ class Fold:
 
     def _label(self, label: PreparedVariable, columns: Values, components: tuple[Values, Values]) -> Figures:
         """Entropy of a label less held-out cross-entropies."""
-        sizes = np.bincount(label.codes)
-        frequent = np.argsort(-sizes, kind="stable")[:48]  # the rarer ones are one class
-        code_of = np.full(len(sizes), len(frequent))
-        code_of[frequent] = np.arange(len(frequent))
-        codes = code_of[label.codes]  # rare ones together
-        prior = np.bincount(codes) / len(codes)
+        codes, prior = self.frequent(label)
         linear, quadratic = components
         predicted = self._trees(columns, np.eye(len(prior))[codes])
         return {
@@ -226,7 +233,7 @@ def _column(one: PreparedVariable, place: int) -> Numbers:
     return (one.scores, one.codes) if one.is_label else (one.scores[:, [place]], None)
 
 
-def _held_information(u: Values, v: Values) -> float:
+def held_information(u: Values, v: Values) -> float:
     """Gaussian information of held-out components: the largest over the numbers of leading components."""
     return max(gaussian_information(u[:, :count], v[:, :count]) for count in range(1, u.shape[1] + 1))
 

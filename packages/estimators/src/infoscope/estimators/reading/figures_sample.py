@@ -14,6 +14,7 @@ from infoscope.estimators.variables import Variable, of_kept, row_codes
 
 MAX_ROWS, MAX_PARTS = 5_000, 8  # rows of a part, and parts
 MAX_COMPONENTS = 6  # canonical components
+MAX_NEAR_COLUMNS, NEAR_COMPONENTS = 12, 8  # columns in which neighbours are searched; of more, components
 CORRELATION_RIDGE = 1e-9  # added to the diagonal of correlation matrices
 
 Values = np.ndarray
@@ -21,12 +22,14 @@ Values = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class PreparedVariable:
-    """Normal scores [n, d] (average ranks), scores with ties broken at random, codes or None, and the columns of linear
-    methods: the scores and indicators of frequent categories.
+    """Normal scores [n, d] (average ranks), scores with ties broken at random, those in which neighbours are searched
+    (of many columns leading components), codes or None, and the columns of linear methods: the scores and indicators of
+    frequent categories.
     """
 
     scores: Values
     dithered: Values
+    near: Values
     codes: Values | None
     categories: int
     linear: Values
@@ -36,9 +39,14 @@ class PreparedVariable:
     def is_label(self) -> bool:
         return not self.scores.shape[1]
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether neighbours are searched in leading components: among many columns all rows are about equally far."""
+        return self.scores.shape[1] > MAX_NEAR_COLUMNS
+
     def untied_rows(self, rows: Values) -> tuple[Values, Values | None]:
         """The scores without ties, and codes or None, of some rows."""
-        return self.dithered[rows], None if self.codes is None else self.codes[rows]
+        return self.near[rows], None if self.codes is None else self.codes[rows]
 
     def quadratic(self) -> Values:
         """The linear columns and squares, and products of few columns."""
@@ -118,17 +126,20 @@ def prepared(variable: Variable) -> PreparedVariable:
         codes, categories = np.zeros(variable.n, np.intp), 1
     scores = Variable(numbers, None, 1).rank_normal().continuous if numbers.shape[1] else numbers
     linear = scores if codes is None else np.hstack([scores, _indicators(codes)])
-    return PreparedVariable(scores, scores, codes, categories, linear, _levels(scores, codes))
+    return PreparedVariable(scores, scores, scores, codes, categories, linear, _levels(scores, codes))
 
 
 def _dithered(variable: PreparedVariable, generator: np.random.Generator) -> PreparedVariable:
     """Scores with ties broken at random, independently in every column."""
     tied = [place for place, column in enumerate(variable.scores.T) if len(np.unique(column)) < len(column)]
-    if not tied:
-        return variable
-    dithered = variable.scores.copy()
-    dithered[:, tied] = untied(variable.scores[:, tied], generator)
-    return replace(variable, dithered=dithered)
+    dithered = variable.scores
+    if tied:
+        dithered = variable.scores.copy()
+        dithered[:, tied] = untied(variable.scores[:, tied], generator)
+    near = dithered
+    if variable.is_wide:
+        near = untied(leading(dithered, NEAR_COMPONENTS), generator)
+    return replace(variable, dithered=dithered, near=near)
 
 
 def untied(columns: Values, generator: np.random.Generator) -> Values:
@@ -164,6 +175,17 @@ def scaled(values: Values) -> Values:
     centred = values - values.mean(axis=0)
     spread = np.sqrt(np.mean(centred**2, axis=0))
     return centred / np.where(spread > 0, spread, 1)
+
+
+def leading(columns: Values, count: int) -> Values:
+    """The columns [n, p] if they are few, else the `count` leading principal components [n, count], the first last."""
+    n, p = columns.shape
+    if p <= count:
+        return columns
+    if p > n:
+        values, vectors = np.linalg.eigh(columns @ columns.T)
+        return (vectors * np.sqrt(np.maximum(values, 0)))[:, -count:]
+    return columns @ np.linalg.eigh(columns.T @ columns)[1][:, -count:]
 
 
 def gaussian_information(u: Values, v: Values) -> float:
