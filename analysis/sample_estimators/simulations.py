@@ -1,9 +1,13 @@
 """Which simulated data sets is the reading trained on?
 
-`--keep FOLDER` writes the data sets (figures and truths) to one file, on which the sweep reading trains its reader.
+`--keep FOLDER` writes the data sets (figures and truths) to one file, on which the sweep reading trains its reader, and
+describes all files of the folder in `croissant.json` (Croissant 1.0, MLCommons), by which others find and load them.
 """
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,10 +17,38 @@ import pandas as pd
 from analysis.common.runs import latest, provenance
 from analysis.common.tables import Analysis, Result, share_text
 from infoscope.command_line import option
-from infoscope.estimators.reading.figures import NAMES
+from infoscope.estimators.reading.figures import MEANING, NAMES
 from infoscope.estimators.reading.simulated import FACTS, Simulated
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.tracking import table
+
+FACT_MEANING = {
+    "number": "number of the distribution, which the prior makes from it",
+    "n": "rows of the data set",
+    "type": "type of the pair: numbers, labels, categories or mixed",
+    "families": "base families of the distribution, with + between them",
+    "columns_x": "columns of x",
+    "columns_y": "columns of y",
+    "tied": "whether numeric values repeat",
+    "idle": "columns without information",
+    "truth": "mutual information of x and y, nats",
+    "truth_error": "standard error of truth, nats; 0 where it is exact",
+}
+CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "recordSet": "cr:recordSet",
+    "field": "cr:field",
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "source": "cr:source",
+    "fileObject": "cr:fileObject",
+    "extract": "cr:extract",
+    "column": "cr:column",
+}
 
 
 def read(runs: pd.DataFrame) -> pd.DataFrame:
@@ -28,9 +60,58 @@ def read(runs: pd.DataFrame) -> pd.DataFrame:
 def keep(sets: pd.DataFrame, folder: Path) -> Path:
     """Writes the data sets to a file of a folder, which is made; its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"simulated-{int(sets['number'].min()):07d}-{int(sets['number'].max()):07d}.npz"
+    path = folder / f"simulated-{int(sets['number'].min()):07d}-{int(sets['number'].max()):07d}.parquet"
     Simulated(sets[list(FACTS)], sets[list(NAMES)].to_numpy(np.float32)).save(path)
+    describe(folder)
     return path
+
+
+def describe(folder: Path) -> None:
+    """Writes the Croissant description of the data sets of a folder, croissant.json."""
+    files = sorted(folder.glob("*.parquet"))
+    text = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "name": "infoscope-reading",
+        "description": "Statistics of samples of simulated distributions with known mutual information.",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "license": "https://spdx.org/licenses/Apache-2.0.html",
+        "version": metadata.version("infoscope"),
+        "distribution": [_file_object(path) for path in files],
+        "recordSet": [_record_set(path) for path in files],
+    }
+    (folder / "croissant.json").write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+
+
+def _file_object(path: Path) -> Mapping[str, str]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": path.name,
+        "name": path.name,
+        "contentUrl": path.name,
+        "contentSize": f"{path.stat().st_size} B",
+        "encodingFormat": "application/x-parquet",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
+
+
+def _record_set(path: Path) -> Mapping[str, object]:
+    """The rows of a file, with a field for each fact and figure."""
+    name = path.stem
+    types = {"type": "sc:Text", "families": "sc:Text", "tied": "sc:Boolean"}
+    types |= dict.fromkeys(("number", "n", "columns_x", "columns_y", "idle"), "sc:Integer")
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"{name}/{column}",
+            "name": column,
+            "description": meaning,
+            "dataType": types.get(column, "sc:Float"),
+            "source": {"fileObject": {"@id": path.name}, "extract": {"column": column}},
+        }
+        for column, meaning in {**FACT_MEANING, **MEANING}.items()
+    ]
+    return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:

@@ -77,7 +77,7 @@ def check(cell: ReaderCell) -> None:
 
 def files_in(folder: str) -> list[Path]:
     """The files of a folder of simulated data sets."""
-    return sorted(Path(folder).glob("*.npz"))
+    return sorted(Path(folder).glob("*.parquet"))
 
 
 @functools.lru_cache(1)

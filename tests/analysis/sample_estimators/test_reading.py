@@ -1,5 +1,7 @@
 """Tables of readings and of simulated data sets, on made-up runs."""
 
+import hashlib
+import json
 import math
 
 import numpy as np
@@ -63,8 +65,14 @@ def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     assert list(found["ksg"] * math.log(2)) == pytest.approx([0.3, 0.4]) and len(found) == 2
 
 
-def test_simulated_data_sets_are_kept_in_one_file(tmp_path):
+def test_simulated_data_sets_are_kept_in_one_file_and_described(tmp_path):
+    """The description has each file with its digest, and a field for each column of it."""
     sets = made_up(6).assign(**dict.fromkeys(NAMES, 0.5))
     path = simulations.keep(sets, tmp_path / "kept")
-    found = simulated.load([path])
-    assert len(found) == 6 and list(found.facts["truth"]) == list(sets["truth"]) and (found.figures == 0.5).all()
+    stored = simulated.load([path])
+    assert len(stored) == 6 and list(stored.facts["truth"]) == list(sets["truth"]) and (stored.figures == 0.5).all()
+    described = json.loads((path.parent / "croissant.json").read_text(encoding="utf-8"))
+    (file,), (records,) = described["distribution"], described["recordSet"]
+    assert file["contentUrl"] == path.name and file["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    columns = [field["source"]["extract"]["column"] for field in records["field"]]
+    assert columns == list(pd.read_parquet(path).columns) and all(field["description"] for field in records["field"])

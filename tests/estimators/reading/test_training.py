@@ -76,7 +76,9 @@ def test_the_median_halves_the_distribution(below, above):
 
 def test_where_no_information_is_more_probable_the_estimate_is_zero():
     parts = np.array([0.1, 0.1]), np.full(2, 0.1), np.full(2, 0.2), np.array([0.4, 0.6])
-    value, low, high = reader.interval(np.array([0.5, 0.5]), Prediction(*parts), (2.0, 2.0))
+    rows = np.zeros((2, len(figures.NAMES)))
+    rows[:, figures.NAMES.index(reader.BASELINE)] = 0.5
+    value, low, high = reader.interval(rows, Prediction(*parts), (2.0, 2.0))
     assert low[0] > 0 and value[1] == low[1] == 0 and high[0] == high[1] > value[0]
     assert value[0] == pytest.approx(0.55 * np.exp(Prediction(*parts).median()[0]) - 0.05)
 
@@ -150,9 +152,9 @@ def test_saved_and_logged_readers_read_alike(trained, tmp_path):
 
 def test_files_of_simulated_data_sets(tmp_path):
     of = of_known_error(sets=20)
-    of.save(tmp_path / "a.npz")
-    of.where(np.arange(20) < 10).save(tmp_path / "b.npz")
-    found = simulated.load([tmp_path / "a.npz", tmp_path / "b.npz"])
+    of.save(tmp_path / "a.parquet")
+    of.where(np.arange(20) < 10).save(tmp_path / "b.parquet")
+    found = simulated.load([tmp_path / "a.parquet", tmp_path / "b.parquet"])
     np.testing.assert_array_equal(found.figures, of.figures)
     assert found.families == of.families and len(found) == 20
 

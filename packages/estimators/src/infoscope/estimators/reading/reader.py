@@ -19,7 +19,10 @@ from infoscope.files import read_arrays, reading
 A, B, C = "A", "B", "C"
 NARROW, NARROW_SHARE = 0.1, 0.25  # largest half width of grade A: nats, or share of the estimate
 BASELINE = "lower_bound"  # the figure that is corrected
-RELATIVE_ABOVE = 0.05  # nats, above which errors are relative
+RELATIVE_ROWS, RELATIVE_ABOVE = 5.0, (0.001, 0.05)  # errors are relative above 5 nats / rows, within these limits
+FEW_COLUMNS, MANY_COLUMNS = 11, 60  # most numeric columns of x and y together, of "few" and of "many"
+FEW_ROWS, SOME_ROWS = 300, 1000  # most rows of "few" and of "some"
+ALL = "all"  # the cell of every sample
 NEAREST = 5  # simulated data sets whose mean distance measures how unusual a sample is
 MAX_DISTANCE = 5.0  # standard deviations that a single figure can add to a distance
 
@@ -91,16 +94,28 @@ class Reader:
     def read(self, row: NDArray[np.float64], type: str, grade: str | None = None) -> Read:
         """The reading of one sample, by its figures [p] and the type of the pair; with the interval of a grade."""
         row = np.asarray(row, np.float32).astype(np.float64)
-        base = baseline(row[None])[0]
-        predicted = self.network(row[None])
-        (cell,) = cells(row[None], [type])
-        around, factors = self.around.get(cell), self.factors[cell]
-        far = around is None or bool(around.distances(row[None])[0] > around.limit)
-        for given in (C,) if far else [one for one in (A, B) if one in factors] if grade is None else (grade,):
-            (value,), (low,), (high,) = interval(base, predicted, factors[given])
-            if given != A or is_narrow(value, low, high):
+        rows = row[None]
+        predicted = self.network(rows)
+        (cell,) = cells(rows, [type])
+        around = self.around.get(cell)
+        far = around is None or bool(around.distances(rows)[0] > around.limit)
+        factors = self.factors_of(rows, type)
+        grades = [A, B] if A in factors else [B]
+        if far:
+            grades = [C]
+        if grade is not None:
+            grades = [grade]
+        for candidate in grades:
+            (value,), (low,), (high,) = interval(rows, predicted, factors[candidate])
+            if candidate != A or is_narrow(value, low, high):
                 break
-        return Read(float(value), float(low), float(high), given, around.unusual(row) if far and around else ())
+        unusual = around.unusual(row) if far and around else ()
+        return Read(float(value), float(low), float(high), candidate, unusual)
+
+    def factors_of(self, rows: NDArray[np.float64], type: str) -> Mapping[str, Sequence[float]]:
+        """The factors of the narrowest cell of a sample, figures [1, p], that was calibrated."""
+        (nested,) = nested_cells(rows, [type])
+        return next(self.factors[cell] for cell in nested if cell in self.factors)
 
     def save(self, path: Path) -> None:
         """Writes one compressed file of arrays and a JSON text."""
@@ -141,24 +156,61 @@ def baseline(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(np.nan_to_num(rows[:, figures.NAMES.index(BASELINE)]), 0.0)
 
 
-def cells(rows: NDArray[np.float64], types: Sequence[str]) -> list[str]:
-    """The cell of the calibration of each sample [m]: the type of the pair, and few or many numeric columns."""
+def relative_above(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The information [m], nats, above which the errors of samples are relative: it falls with their rows."""
+    least = np.log(RELATIVE_ROWS) - log_rows(rows)
+    return np.exp(np.clip(least, *np.log(RELATIVE_ABOVE)))
+
+
+def log_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The log [m] of the number of rows of each sample."""
+    return np.nan_to_num(rows[:, figures.NAMES.index("log_rows")])
+
+
+def log_ratio(rows: NDArray[np.float64], information: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The log ratio [m] of information, nats, to the baseline: what the networks predict."""
+    least = relative_above(rows)
+    return np.log((information + least) / (baseline(rows) + least))
+
+
+def numeric_columns(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The number of numeric columns of x and y together [m]."""
     columns = rows[:, [figures.NAMES.index(name) for name in ("numbers_more", "numbers_fewer")]]
-    few = np.expm1(np.nan_to_num(columns)).sum(axis=1) < 11.5  # up to 11 numeric columns in x and y
-    return [f"{type}, {'few' if one else 'many'} columns" for type, one in zip(types, few)]
+    return np.rint(np.expm1(np.nan_to_num(columns))).sum(axis=1)
 
 
-def interval(base: NDArray[np.float64], predicted: Prediction, factors: Sequence[float]) -> tuple[Any, Any, Any]:
-    """Estimate and limits [m], nats: the median, and factors x the scales below and above the mode.
+def cells(rows: NDArray[np.float64], types: Sequence[str]) -> list[str]:
+    """The cell of the surroundings of each sample [m]: the type of the pair, and few or many numeric columns."""
+    words = np.where(numeric_columns(rows) <= FEW_COLUMNS, "few", "many")
+    return [f"{type}, {word} columns" for type, word in zip(types, words)]
 
-    Estimate and lower limit are 0 where no information is more probable than some.
+
+def nested_cells(rows: NDArray[np.float64], types: Sequence[str]) -> list[tuple[str, ...]]:
+    """The cells of the calibration of each sample [m], the narrowest first: by type, columns and rows."""
+    columns, count = numeric_columns(rows), log_rows(rows)
+    of_columns = np.select([columns <= FEW_COLUMNS, columns <= MANY_COLUMNS], ["few", "many"], "very many")
+    of_rows = np.select([count <= np.log(FEW_ROWS), count <= np.log(SOME_ROWS)], ["few", "some"], "many")
+    return [
+        (f"{type}, {wide} columns, {long} rows", f"{type}, {wide} columns", f"{wide} columns", ALL)
+        for type, wide, long in zip(types, of_columns, of_rows)
+    ]
+
+
+def interval(
+    rows: NDArray[np.float64], predicted: Prediction, factors: Sequence[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Estimate and limits [m], nats, of samples with figures [m, p].
+
+    They are the median, and factors x the scales below and above the mode. Estimate and lower limit are 0 where no
+    information is more probable than some.
     """
     median, (below, above) = predicted.median(), factors
     low = np.minimum(median, predicted.mode - below * predicted.below)
     high = np.maximum(median, predicted.mode + above * predicted.above)
+    least = relative_above(rows)
+    start = baseline(rows) + least
     value, low, high = (
-        np.maximum((base + RELATIVE_ABOVE) * np.exp(np.clip(ratio, -20, 20)) - RELATIVE_ABOVE, 0.0)
-        for ratio in (median, low, high)
+        np.maximum(start * np.exp(np.clip(ratio, -20, 20)) - least, 0.0) for ratio in (median, low, high)
     )
     something = predicted.nothing < 1 / 2
     return value * something, low * something, high

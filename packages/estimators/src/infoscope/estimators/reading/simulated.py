@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from infoscope.errors import InvalidInput, UnreadableFile
 from infoscope.estimators.reading import figures, figures_conditional
-from infoscope.files import read_arrays
+from infoscope.files import reading
 
 FACTS = ("number", "n", "type", "families", "columns_x", "columns_y", "tied", "idle", "truth", "truth_error")
 CONDITIONAL_FACTS = (*FACTS, "columns_z")  # of triples, whose truth is I(x; y | z)
 _SEPARATOR = "+"  # between the families of a distribution
+_VERSION = "version of the figures"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +45,12 @@ class Simulated:
         return [tuple(name.split(_SEPARATOR)) for name in self.facts["families"]]
 
     def save(self, path: Path) -> None:
-        """Writes one compressed file that holds no Python objects."""
+        """Writes a Parquet file: a row for each data set, with its facts and figures."""
         kind, facts = format_of(self.given)
-        columns = {f"fact/{name}": self.facts[name].to_numpy() for name in facts}
-        columns = {name: values.astype(str) if values.dtype == object else values for name, values in columns.items()}
-        np.savez_compressed(
-            path, figures=self.figures, names=np.array(kind.NAMES), version=np.array(kind.VERSION), **columns
-        )
+        values = pd.DataFrame(self.figures, columns=list(kind.NAMES))
+        rows = pd.concat([self.facts[list(facts)].reset_index(drop=True), values], axis=1)
+        rows.attrs = {_VERSION: kind.VERSION}
+        rows.to_parquet(path, compression="zstd", index=False)
 
 
 def format_of(given: bool) -> tuple[ModuleType, tuple[str, ...]]:
@@ -66,17 +66,17 @@ def load(paths: Iterable[Path], given: bool = False) -> Simulated:
     parts = [_read(path, given) for path in paths]
     if not parts:
         raise InvalidInput("paths must name at least one file of simulated data sets, got none.")
-    facts = pd.concat([part.facts for part in parts], ignore_index=True)
-    first = ~facts.duplicated(["number", "n", "truth"]).to_numpy()
-    return Simulated(facts, np.concatenate([part.figures for part in parts]), given).where(first)
-
-
-def _read(path: Path, given: bool) -> Simulated:
     kind, facts = format_of(given)
-    columns = {name: f"fact/{name}" for name in facts}
-    start = f"path must be a file of simulated data sets, got {path}"
-    stored = read_arrays(path, ("names", "version", "figures", *columns.values()), start)
-    if tuple(stored["names"]) != kind.NAMES or int(stored["version"]) != kind.VERSION:
+    rows = pd.concat(parts, ignore_index=True).drop_duplicates(["number", "n", "truth"], ignore_index=True)
+    return Simulated(rows[list(facts)], rows[list(kind.NAMES)].to_numpy(np.float32), given)
+
+
+def _read(path: Path, given: bool) -> pd.DataFrame:
+    kind, facts = format_of(given)
+    with reading(path, "", f"path must be a file of simulated data sets, got {path}"):
+        rows = pd.read_parquet(path)
+        version = rows.attrs[_VERSION]
+        rows.attrs = {}
+    if version != kind.VERSION or tuple(rows.columns) != facts + kind.NAMES:
         raise UnreadableFile(f"path must hold figures of version {kind.VERSION}, got {path}.")
-    table = pd.DataFrame({name: stored[column] for name, column in columns.items()})
-    return Simulated(table, stored["figures"], given)
+    return rows

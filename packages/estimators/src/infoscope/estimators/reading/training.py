@@ -10,10 +10,9 @@ Wasserman & Ramdas 2018); those of grade A are conformal among narrow intervals 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from infoscope.estimators.reading.networks import DEGREES, Inputs, Networks, Prediction
 from infoscope.estimators.reading.reader import (
+    ALL,
     NEAREST,
-    RELATIVE_ABOVE,
     A,
     B,
     C,
@@ -37,6 +36,8 @@ from infoscope.estimators.reading.reader import (
     cells,
     interval,
     is_narrow,
+    log_ratio,
+    nested_cells,
 )  # fmt: skip
 from infoscope.estimators.reading.simulated import Simulated
 from infoscope.estimators.result import LEVEL
@@ -44,14 +45,14 @@ from infoscope.estimators.result import LEVEL
 CONFIDENCE = 0.9  # that intervals cover at least the share LEVEL
 FACTORS = tuple(np.geomspace(1.2, 12, 24).tolist())  # of the scales below and above the mode, for grade A
 NOTHING = "nothing"  # the family of distributions without information
-NO_INFORMATION = 0.005  # nats: a smaller truth counts as none
 UNUSUAL_QUANTILE = 0.99  # of the distances among simulated data sets; beyond it the grade is C
 REFERENCES = 1000  # simulated data sets of a cell, to measure distances
 WIDTH, DROPOUT, EPOCHS, LEARNING_RATE = 192, 0.25, 30, 3e-3  # of a network and its training
 LOG_SCALES = (-5.0, 3.0)  # limits of predicted log scales
 MEMBERS = 5  # networks of a reader
+MIN_CELL = 400  # data sets of a cell that has factors of its own
 Progress = Callable[[float, str], None]
-Factors = dict[str, tuple[float, float]]  # by grade
+Factors = dict[str, tuple[float, float]]  # below and above, by grade
 
 
 def train(
@@ -63,8 +64,8 @@ def train(
     covered, and baseline.
     """
     rows = simulated.figures.astype(np.float64)
-    base, truth, held_out = baseline(rows), simulated.facts["truth"].to_numpy(), held_out_family(simulated)
-    wanted = np.stack([np.log((truth + RELATIVE_ABOVE) / (base + RELATIVE_ABOVE)), truth <= NO_INFORMATION], axis=1)
+    truth, held_out = simulated.facts["truth"].to_numpy(), held_out_family(simulated)
+    wanted = np.stack([log_ratio(rows, truth), truth == 0], axis=1)
     parts, far = np.empty((4, len(rows))), np.ones(len(rows), bool)
     families = np.unique(held_out)
     for done, family in enumerate(families):
@@ -198,6 +199,11 @@ def cells_of(simulated: Simulated) -> NDArray[np.str_]:
     return np.array(cells(simulated.figures.astype(np.float64), simulated.facts["type"]))
 
 
+def nested_cells_of(simulated: Simulated) -> list[tuple[str, ...]]:
+    """The nested cells of the calibration of each data set [m]."""
+    return nested_cells(simulated.figures.astype(np.float64), simulated.facts["type"])
+
+
 def surroundings(rows: NDArray[np.float64], generator: np.random.Generator) -> Surroundings:
     """The simulated data sets of one cell, with the limit of the distances among them."""
     columns = np.flatnonzero(np.isfinite(rows).mean(axis=0) > 0.5)
@@ -215,36 +221,77 @@ def calibrated(
 ) -> dict[str, Factors]:
     """How far intervals extend below and above the mode, in scales, by cell and grade, from the known data sets [m].
 
-    Grade A takes the pair of factors with the most narrow intervals among those that assuredly cover; no A where none
-    does. A cell with too few data sets of another grade takes the factors of all cells with as few or as many columns.
+    Cells are nested (`nested_cells`): one with fewer than MIN_CELL data sets has no factors of its own. Where a grade
+    has too few data sets in a cell, its factors are those of the next wider one.
     """
-    base, truth = baseline(simulated.figures.astype(np.float64)), simulated.facts["truth"].to_numpy()
-    families = np.unique(held_out_family(simulated), return_inverse=True)[1]
-    log_ratio = np.log((truth + RELATIVE_ABOVE) / (base + RELATIVE_ABOVE))
-    below, above = (predicted.mode - log_ratio) / predicted.below, (log_ratio - predicted.mode) / predicted.above
-    intervals = [interval(base, predicted, (factor, factor)) for factor in FACTORS]
-    value, lows, highs = intervals[0][0], [one[1] for one in intervals], [one[2] for one in intervals]
+    calibration = _Calibration.of(simulated, predicted, far)
+    members: dict[str, list[int]] = {}
+    wider = {ALL: ALL}
+    for place, nested in enumerate(nested_cells_of(simulated)):
+        if not known[place]:
+            continue
+        for cell, parent in zip(nested, (*nested[1:], ALL)):
+            members.setdefault(cell, []).append(place)
+            wider[cell] = parent
+    found: dict[str, Factors] = {}
+    for cell in sorted(members, key=lambda cell: -len(members[cell])):  # a wider cell has at least as many data sets
+        if cell != ALL and len(members[cell]) < MIN_CELL:
+            continue
+        found[cell] = calibration.factors(np.array(members[cell]), found.get(wider[cell], {}))
+    return found
 
-    def of_grades(among: NDArray[np.bool_], wider: Factors) -> Factors:
-        near, found = np.flatnonzero(among & ~far), {}
-        wide, most = near, 0
-        for (one, low), (other, high) in itertools.product(zip(FACTORS, lows), zip(FACTORS, highs)):
-            narrow = near[is_narrow(value[near], low[near], high[near])]
-            inside = (low[narrow] <= truth[narrow]) & (truth[narrow] <= high[narrow])
-            if len(narrow) > most and covers(inside, families[narrow]):
-                found[A], wide, most = (one, other), np.setdiff1d(near, narrow), len(narrow)
-        for grade, rows in ((B, wide), (C, np.flatnonzero(among & far))):
-            other = wider.get(grade, (below.max(), above.max()))
-            found[grade] = upper_quantile(below[rows], other[0]), upper_quantile(above[rows], other[1])
+
+@dataclass(frozen=True, eq=False)
+class _Calibration:
+    """What factors of data sets [m] are found from.
+
+    truth, families, far    nats, the number of the family that was held out, and whether the data set is grade C
+    below, above            by how many scales the truth is below and above the mode
+    value, lows, highs      the estimate, and by FACTORS the limits of intervals
+    """
+
+    truth: NDArray[np.float64]
+    families: NDArray[np.intp]
+    far: NDArray[np.bool_]
+    below: NDArray[np.float64]
+    above: NDArray[np.float64]
+    value: NDArray[np.float64]
+    lows: list[NDArray[np.float64]]
+    highs: list[NDArray[np.float64]]
+
+    @classmethod
+    def of(cls, simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_]) -> _Calibration:
+        rows, truth = simulated.figures.astype(np.float64), simulated.facts["truth"].to_numpy()
+        families = np.unique(held_out_family(simulated), return_inverse=True)[1]
+        away = log_ratio(rows, truth) - predicted.mode
+        intervals = [interval(rows, predicted, (factor, factor)) for factor in FACTORS]
+        lows, highs = [low for _, low, _ in intervals], [high for _, _, high in intervals]
+        return cls(truth, families, far, -away / predicted.below, away / predicted.above, intervals[0][0], lows, highs)
+
+    def factors(self, among: NDArray[np.intp], wider: Factors) -> Factors:
+        """The factors by grade from some data sets; those of `wider` for a grade with too few."""
+        near = among[~self.far[among]]
+        found, narrow = self._narrowest(near)
+        wide = np.setdiff1d(near, narrow)
+        for grade, rows in ((B, wide), (C, among[self.far[among]])):
+            fallback = wider.get(grade, (self.below.max(), self.above.max()))
+            found[grade] = upper_quantile(self.below[rows], fallback[0]), upper_quantile(self.above[rows], fallback[1])
         return found
 
-    own, types = cells_of(simulated), simulated.facts["type"].to_numpy()
-    everything, found = of_grades(known, {}), {}
-    for columns in ("few columns", "many columns"):
-        group = known & np.char.endswith(own, columns)
-        wider = of_grades(group, everything)
-        found |= {f"{type}, {columns}": of_grades(group & (types == type), wider) for type in sorted(set(types))}
-    return found
+    def _narrowest(self, near: NDArray[np.intp]) -> tuple[Factors, NDArray[np.intp]]:
+        """The factors of grade A, with the most narrow intervals that assuredly cover, and the data sets of these."""
+        found: Factors = {}
+        most = np.array([], np.intp)
+        for below, low in zip(FACTORS, self.lows):
+            for above, high in zip(FACTORS, self.highs):
+                narrow = near[is_narrow(self.value[near], low[near], high[near])]
+                if len(narrow) <= len(most):
+                    continue
+                truth = self.truth[narrow]
+                inside = (low[narrow] <= truth) & (truth <= high[narrow])
+                if covers(inside, self.families[narrow]):
+                    found[A], most = (below, above), narrow
+        return found, most
 
 
 def covers(inside: NDArray[np.bool_], families: NDArray[np.intp]) -> bool:
@@ -272,20 +319,31 @@ def upper_quantile(scores: NDArray[np.float64], fallback: float) -> float:
 
 def held_out_readings(simulated: Simulated, predicted: Prediction, far: NDArray[np.bool_]) -> pd.DataFrame:
     """The table of `train`: each family by networks, and with factors, from the others alone."""
-    base, truth = baseline(simulated.figures.astype(np.float64)), simulated.facts["truth"].to_numpy()
-    value, low, high = (np.empty(len(base)) for _ in range(3))
+    figures, truth = simulated.figures.astype(np.float64), simulated.facts["truth"].to_numpy()
+    value, low, high = (np.empty(len(truth)) for _ in range(3))
     grade, held_out = np.where(far, C, B), held_out_family(simulated)
+    nested = np.array(nested_cells_of(simulated))
     for family in np.unique(held_out):
         factors = calibrated(simulated, predicted, far, without(simulated, family) & (held_out != family))
-        for cell, of_cell in by_cell(simulated):
-            for given in (C, B, A):
-                rows = np.flatnonzero(of_cell & (held_out == family) & (far if given == C else ~far))
-                if given in factors[cell]:
-                    read = interval(base[rows], predicted[rows], factors[cell][given])
-                    kept = is_narrow(*read) if given == A else np.ones(len(rows), bool)
-                    value[rows[kept]], low[rows[kept]], high[rows[kept]] = (part[kept] for part in read)
-                    grade[rows[kept]] = given
+        tested = held_out == family
+        used = np.array([next(cell for cell in cells if cell in factors) for cells in nested[tested]])
+        for cell in np.unique(used):
+            of_cell = np.flatnonzero(tested)[used == cell]
+            for candidate in (C, B, A):
+                rows = of_cell[far[of_cell] if candidate == C else ~far[of_cell]]
+                if candidate not in factors[cell]:
+                    continue
+                limits = interval(figures[rows], predicted[rows], factors[cell][candidate])
+                answered = is_narrow(*limits) if candidate == A else np.ones(len(rows), bool)
+                rows = rows[answered]
+                value[rows], low[rows], high[rows] = (part[answered] for part in limits)
+                grade[rows] = candidate
     return simulated.facts.assign(
-        family=own_family(simulated), baseline=base, value=value, low=low, high=high, grade=grade,
+        family=own_family(simulated),
+        baseline=baseline(figures),
+        value=value,
+        low=low,
+        high=high,
+        grade=grade,
         covered=(low <= truth) & (truth <= high),
-    )  # fmt: skip
+    )
