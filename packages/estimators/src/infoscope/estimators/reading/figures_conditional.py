@@ -94,6 +94,8 @@ MEANING: Mapping[str, str] = {
     "table_test": "their difference, in standard deviations of permutations",
 }
 NAMES: tuple[str, ...] = tuple(MEANING)  # the first five are those of `figures`, which a reader uses by itself
+_NUMBERS = ("log_", "numbers", "conditions", "labels", "tied", "residual_squares", "residual_test", "table_test")
+INFORMATION = frozenset(name for name in NAMES if not name.startswith(_NUMBERS))
 Figures = dict[str, float]
 
 

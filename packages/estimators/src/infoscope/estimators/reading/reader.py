@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from infoscope.errors import UnreadableFile
-from infoscope.estimators.reading import figures
+from infoscope.estimators.reading import figures, figures_conditional
 from infoscope.estimators.reading.networks import Networks, Prediction
 from infoscope.files import read_arrays, reading
 
@@ -67,12 +68,12 @@ class Surroundings:
             found.append(float(np.sort(distance[distance > 1e-3])[:NEAREST].mean()))
         return np.array(found)
 
-    def unusual(self, row: NDArray[np.float64], count: int = 3) -> tuple[str, ...]:
-        """Names of the figures in which a sample is farthest from the nearest simulated data sets."""
+    def unusual(self, row: NDArray[np.float64], names: Sequence[str], count: int = 3) -> tuple[str, ...]:
+        """The `names` of the figures in which a sample is farthest from the nearest simulated data sets."""
         scaled = self.scaled(row[None])[0]
         nearest = np.argsort(np.mean((self.points - scaled) ** 2, axis=1))[:NEAREST]
         apart = np.abs(self.points[nearest].astype(float).mean(axis=0) - scaled)
-        return tuple(figures.NAMES[self.columns[place]] for place in np.argsort(-apart)[:count])
+        return tuple(names[self.columns[place]] for place in np.argsort(-apart)[:count])
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +91,16 @@ class Reader:
     around: Mapping[str, Surroundings]
     factors: Mapping[str, Mapping[str, Sequence[float]]]
     card: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def given(self) -> bool:
+        """Whether it reads what x and y share given a third variable."""
+        return bool(self.card.get("given"))
+
+    @property
+    def kind(self) -> ModuleType:
+        """The module of its figures."""
+        return kind_of(self.given)
 
     def read(self, row: NDArray[np.float64], type: str, grade: str | None = None) -> Read:
         """The reading of one sample, by its figures [p] and the type of the pair; with the interval of a grade."""
@@ -109,7 +120,7 @@ class Reader:
             (value,), (low,), (high,) = interval(rows, predicted, factors[candidate])
             if candidate != A or is_narrow(value, low, high):
                 break
-        unusual = around.unusual(row) if far and around else ()
+        unusual = around.unusual(row, self.kind.NAMES) if far and around else ()
         return Read(float(value), float(low), float(high), candidate, unusual)
 
     def factors_of(self, rows: NDArray[np.float64], type: str) -> Mapping[str, Sequence[float]]:
@@ -133,7 +144,7 @@ def load(path: Path) -> Reader:
 
 def parts_of(reader: Reader) -> tuple[str, dict[str, NDArray[Any]]]:
     """The reader as a JSON text and arrays by name."""
-    text = json.dumps({"factors": reader.factors, "card": reader.card, "figures": figures.VERSION})
+    text = json.dumps({"factors": reader.factors, "card": reader.card, "figures": reader.kind.VERSION})
     arrays = reader.network.arrays()
     for cell, around in reader.around.items():
         arrays |= {f"around/{cell}/{name}": value for name, value in vars(around).items()}
@@ -143,12 +154,18 @@ def parts_of(reader: Reader) -> tuple[str, dict[str, NDArray[Any]]]:
 def of_parts(text: str, arrays: Mapping[str, NDArray[Any]]) -> Reader:
     """The reader of `parts_of`. KeyError, ValueError: not the parts of a reader; UnreadableFile: other figures."""
     facts = json.loads(text)
-    if facts["figures"] != figures.VERSION:
-        raise UnreadableFile(f"path must be a reader of figures of version {figures.VERSION}, got {facts['figures']}.")
+    version = kind_of(facts["card"].get("given")).VERSION
+    if facts["figures"] != version:
+        raise UnreadableFile(f"path must be a reader of figures of version {version}, got {facts['figures']}.")
     names = list(Surroundings.__dataclass_fields__)
     known = dict.fromkeys(name.split("/")[1] for name in arrays if name.startswith("around/"))
     around = {cell: Surroundings(*(arrays[f"around/{cell}/{name}"] for name in names)) for cell in known}
     return Reader(Networks.of_arrays(arrays), around, facts["factors"], facts["card"])
+
+
+def kind_of(given: bool) -> ModuleType:
+    """The module of the figures of pairs, or of triples."""
+    return figures_conditional if given else figures
 
 
 def baseline(rows: NDArray[np.float64]) -> NDArray[np.float64]:

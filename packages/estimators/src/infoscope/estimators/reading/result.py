@@ -17,7 +17,7 @@ from infoscope.estimators.discrete import label_entropy
 from infoscope.estimators.pairs import Pairs
 from infoscope.estimators.reading import figures
 from infoscope.estimators.reading.order import in_canonical_order
-from infoscope.estimators.reading.reader import A, B, C, Read, Reader, is_narrow, load
+from infoscope.estimators.reading.reader import A, B, C, Read, Reader, is_narrow, kind_of, load
 from infoscope.estimators.reading.sentences import SERIES_CODE, at_most, headline, in_series, p_in_words
 from infoscope.estimators.result import LEVEL, NATS, Estimate, decimals, quantile, scale_to
 from infoscope.estimators.units import NATS_PER_BIT
@@ -55,6 +55,7 @@ class Reading(Estimate):
     variables  what x and y are, in words
     reader     version of the reader
     figures    by name; `table` shows them
+    given      whether it is what x and y share given a third variable
     """
 
     p_value: float = math.nan
@@ -62,6 +63,7 @@ class Reading(Estimate):
     variables: str = ""
     reader: str = ""
     figures: Mapping[str, float] = field(default_factory=dict)
+    given: bool = False
 
     def _in(self, unit: str) -> Reading:
         factor = scale_to(unit)
@@ -74,10 +76,11 @@ class Reading(Estimate):
     def table(self) -> pd.DataFrame:
         """Single estimators and other figures of the sample: name, value (information in bits), meaning."""
         rows = []
+        kind = kind_of(self.given)
         for name, value in self.figures.items():
             if np.isfinite(value):
-                shown = value / NATS_PER_BIT if name in figures.INFORMATION else value
-                rows.append((name, shown, figures.MEANING[name]))
+                shown = value / NATS_PER_BIT if name in kind.INFORMATION else value
+                rows.append((name, shown, kind.MEANING[name]))
         return pd.DataFrame(rows, columns=["figure", "value", "meaning"])
 
     folded_table = "Single estimators and other figures of the sample (information in bits)"
@@ -130,25 +133,34 @@ def read(pairs: Pairs, generator: np.random.Generator, series: bool = False, rea
     few = bare.groups is not None and groups < MIN_GROUPS
     drawn = [bare] if few or bare.groups is None else [one_row_each(bare, generator) for _ in range(GROUP_DRAWS)]
     row: NDArray[np.float64] = figures.mean_of_known(np.array([figures.figures(one, generator) for one in drawn]))
+    reading = answered(row, reader, bare, few, series)
+    p = math.nan if series else p_value(bare)
+    variables = f"{described(pairs.x)} against {described(pairs.y)}"
+    return replace(reading, units=groups or None, p_value=p, variables=variables)
+
+
+def answered(row: NDArray[np.float64], reader: Reader, pairs: Pairs, few: bool, series: bool = False) -> Reading:
+    """The reading of a sample by its figures, nats, without a test; few: its groups are."""
     found = reader.read(row, type_of(pairs), C if series or few else None)
-    found = capped(at_least_tested(found, bare), bare)
+    if not reader.given:
+        found = at_least_tested(found, pairs)
+    found = capped(found, pairs)
     notes = pairs.notes + ((SERIES,) if series else ()) + ((FEW_GROUPS,) if few else ())
     if found.unusual:
-        names = "; ".join(figures.MEANING[name] for name in found.unusual)
+        names = "; ".join(reader.kind.MEANING[name] for name in found.unusual)
         notes += (Note(f"These data differ from everything simulated, mostly in: {names}.", "unusual data"),)
     return Reading(
         found.value,
         (found.high - found.low) / (2 * quantile()),
-        n=bare.n,
+        n=pairs.n,
         method=METHOD,
         notes=notes,
-        units=groups or None,
         interval=(found.low, found.high),
-        p_value=math.nan if series else p_value(bare),
         grade=found.grade,
         variables=f"{described(pairs.x)} against {described(pairs.y)}",
         reader=str(reader.card.get("version", "")),
-        figures=dict(zip(figures.NAMES, row)),
+        figures=dict(zip(reader.kind.NAMES, row)),
+        given=reader.given,
     )
 
 

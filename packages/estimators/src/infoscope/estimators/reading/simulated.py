@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from infoscope.errors import InvalidInput, UnreadableFile
-from infoscope.estimators.reading import figures, figures_conditional
+from infoscope.estimators.reading.reader import kind_of
 from infoscope.files import reading
 
 FACTS = ("number", "n", "type", "families", "columns_x", "columns_y", "tied", "idle", "truth", "truth_error")
@@ -55,7 +54,7 @@ class Simulated:
 
 def format_of(given: bool) -> tuple[ModuleType, tuple[str, ...]]:
     """The module of the figures, and the facts, of pairs or of triples."""
-    return (figures_conditional, CONDITIONAL_FACTS) if given else (figures, FACTS)
+    return kind_of(given), CONDITIONAL_FACTS if given else FACTS
 
 
 def load(paths: Iterable[Path], given: bool = False) -> Simulated:

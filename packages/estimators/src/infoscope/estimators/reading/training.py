@@ -165,6 +165,7 @@ def card_of(simulated: Simulated) -> dict[str, Any]:
     return {
         "version": f"{len(simulated)}-{digest[:8]}",
         "sets": len(simulated),
+        "given": simulated.given,
         "types": sorted(set(simulated.facts["type"])),
         "families": sorted({family for of in simulated.families for family in of}),
     }
