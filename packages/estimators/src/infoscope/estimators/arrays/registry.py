@@ -24,6 +24,7 @@ from infoscope.estimators.columns import Discrete
 from infoscope.estimators.diagnosis import diagnose
 from infoscope.estimators.knn import estimators as knn
 from infoscope.estimators.pairs import Pairs, as_pairs
+from infoscope.estimators.reading.given import as_triples, read_given
 from infoscope.estimators.reading.reader import C
 from infoscope.estimators.reading.result import METHOD, Reading, read
 from infoscope.estimators.result import Estimate, mean_of
@@ -107,7 +108,12 @@ METHODS: dict[str, Described] = {
 
 @overload
 def estimate(
-    x: Any, y: Any, method: None = None, groups: ArrayLike | None = None, generator: np.random.Generator | None = None
+    x: Any,
+    y: Any,
+    method: None = None,
+    groups: ArrayLike | None = None,
+    generator: np.random.Generator | None = None,
+    given: Any = None,
 ) -> Reading: ...
 
 
@@ -128,9 +134,10 @@ def estimate(
     method: str | Method | Callable[..., float] | None = None,
     groups: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
+    given: Any = None,
     **settings: Any,
 ) -> Estimate:
-    """I(x; y), nats, of n pairs.
+    """I(x; y), nats, of n pairs, or I(x; y | given).
 
     x, y       [n] or [n, d] arrays, tensors, lists, data frames or sparse matrices, typed by column (`column_types`)
     method     a name in `METHODS`, or of a bound (`BOUNDS`); a function of x [n, c] and y [n, d], float64, that returns
@@ -141,6 +148,7 @@ def estimate(
     groups     [n] of dependent rows (a patient, a film); no group is split between training and held-out rows, and
                the error is that of independent groups
     generator  None is a fresh one with seed 0
+    given      [n] or [n, d], conditions, each column with its own type; for the reading alone
     settings   of the method, such as `k=3` of "ksg"; an unknown one is answered with the list
 
     The interval of the reading is for the true information; that of any other method for the error of sampling rows
@@ -149,6 +157,10 @@ def estimate(
     infinite values, nothing that varies, one row, one group.
     """
     generator = generator_or_default(generator)
+    if given is not None:
+        if method is not None:
+            raise Conflict(f"given must be left out with a method, got {method!r}: only the reading takes conditions.")
+        return read_given(as_triples(x, y, given, groups), generator)
     if method is None:
         as_method(METHOD, settings)
         known = diagnose(x, y, groups)
