@@ -31,7 +31,7 @@ def columns(variable):
 
 def test_the_collections_of_the_exam():
     sizes = {name: len(distributions) for name, distributions in catalogue.COLLECTIONS.items()}
-    assert sizes == {"beyond-normal": 40, "everyday": 12, "unseen": 29} and len(set(NAMES)) == 81
+    assert sizes == {"beyond-normal": 40, "everyday": 12, "unseen": 29, "difficult": 16} and len(set(NAMES)) == 97
     assert set(NAMES) - set(GENERATED) == {"images-by-label", "texts-by-label"}
     for name in ("images-by-label", "texts-by-label"):
         assert catalogue.case(name).truth() == (pytest.approx(0.5 * math.log(2)), 0.0)

@@ -1,0 +1,88 @@
+"""Difficult distributions: their information computed in another way, and what they state."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from infoscope.data.tasks.difficult import DIFFICULT
+from tests.data.common import plug_in
+
+ROWS = 200_000
+
+
+def drawn(name):
+    return DIFFICULT[name].sample(ROWS, np.random.default_rng(11))
+
+
+def truth(name):
+    return DIFFICULT[name].truth()[0]
+
+
+@pytest.mark.parametrize("name", ["value-and-square", "saturated-sensor"])
+def test_what_columns_are_computed_from_has_the_stated_correlation(name):
+    x, y = drawn(name)
+    source = np.arctanh(x[:, 0]) if name == "saturated-sensor" else x[:, 0]
+    correlation = np.corrcoef(source, y[:, 0])[0, 1]
+    assert -0.5 * math.log1p(-(correlation**2)) == pytest.approx(truth(name), abs=0.01)
+    np.testing.assert_allclose(y[:, 1], y[:, 0] ** 2)
+
+
+def test_parts_add_up():
+    x, y = drawn("two-compositions")
+    np.testing.assert_allclose(np.stack([x, y]).sum(axis=2), 1)
+    ratios = [np.log(v[:, :2] / v[:, 2:]) for v in (x, y)]
+    correlations = [np.corrcoef(ratios[0][:, k], ratios[1][:, k])[0, 1] for k in range(2)]
+    assert correlations == pytest.approx([0.7, 0.7], abs=0.01)
+    total = drawn("totals-beside-parts")[0]
+    np.testing.assert_allclose(total[:, :2].sum(axis=1), total[:, 2])
+
+
+@pytest.mark.parametrize("degrees", [5, 10, 20, 30])
+def test_angles_have_the_entropy_of_a_wrapped_normal(degrees):
+    """Its Fourier series converges for wide noise; narrow noise is a normal density."""
+    noise = math.radians(degrees)
+    expected = math.log(2 * np.pi) - stats.norm(scale=noise).entropy()
+    assert truth(f"two-angles-{degrees}") == pytest.approx(expected, abs=1e-6)
+    x, y = (np.arctan2(v[:, 1], v[:, 0]) for v in drawn(f"two-angles-{degrees}"))
+    assert np.angle(np.exp(1j * (y - x))).std() == pytest.approx(noise, rel=0.02)
+
+
+@pytest.mark.parametrize("strength", [1, 3, 8, 20])
+def test_a_weak_table_shifts_the_test_by_its_strength(strength):
+    """The statistic of 1,000 rows, less its degree of freedom, has the strength as its mean."""
+    name, generator = f"weak-table-{strength}", np.random.default_rng(0)
+    assert truth(name) == pytest.approx(strength / 2000, rel=1e-6)
+    statistics = []
+    for _ in range(400):
+        x, y = DIFFICULT[name].sample(1000, generator)
+        statistics.append(2000 * plug_in(x.astype(int), y.astype(int)))
+    error = np.std(statistics) / math.sqrt(len(statistics))
+    assert np.mean(statistics) == pytest.approx(strength, abs=4.5 * error + 0.1)
+
+
+@pytest.mark.parametrize("name", ["embeddings-32-32", "embeddings-128-16"])
+def test_embeddings_have_the_information_of_their_correlations(name):
+    x, y = drawn(name)
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    squared = np.linalg.svd(np.linalg.qr(x)[0].T @ np.linalg.qr(y)[0], compute_uv=False) ** 2
+    bias = x.shape[1] * y.shape[1] / (2 * ROWS)
+    assert -0.5 * np.log1p(-squared).sum() - bias == pytest.approx(truth(name), abs=0.015)
+
+
+def test_the_score_explains_its_share():
+    x, y = drawn("score-of-64")
+    residual = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    assert residual.var() / y.var() == pytest.approx(0.2, abs=0.005)
+
+
+def test_a_linear_classifier_loses_the_entropy_of_the_label_given_the_columns():
+    """The optimal classifier is linear; fitted to half of the rows it loses little more."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import log_loss
+
+    x, y = DIFFICULT["label-of-50-columns"].sample(40_000, np.random.default_rng(2))
+    fitted = LogisticRegression().fit(x[:20_000], y[:20_000])
+    loss = log_loss(y[20_000:], fitted.predict_proba(x[20_000:]))
+    assert math.log(5) - loss == pytest.approx(truth("label-of-50-columns"), abs=0.02)
