@@ -6,25 +6,43 @@ was run with the method reading, a table shows its collections, on which no read
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.common.marks import BLUE, ORANGE, sheet
 from analysis.common.runs import latest, newest, versions
 from analysis.common.tables import Analysis, Result, share_text, text_of
-from infoscope.estimators.reading.reader import A, C, is_narrow
+from infoscope.estimators.reading.reader import (
+    FEW_COLUMNS,
+    FEW_ROWS,
+    MANY_COLUMNS,
+    SOME_ROWS,
+    A,
+    C,
+    is_narrow,
+)
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.shares import clopper_pearson
 from infoscope.tracking import runs as runs_of
 from infoscope.tracking import table
 
 COMPARED = ("ksg", "gcmi")
-FEW_COLUMNS = 10  # of x and y together, at most, in the row "2 to 10"
-NEAR_1000 = (700, 1400)  # rows that the caption calls about 1,000
+WIDE_COLUMNS = 12  # of x and y together; above it data are called wide
+CELL = ("type", "columns", "rows")  # the groups in which intervals are judged
+COLUMN_GROUPS = {"2 to 11": 0, "12 to 60": FEW_COLUMNS, "above 60": MANY_COLUMNS}  # each above a number of columns
+ROW_GROUPS = {"100 to 300": 0, "301 to 1,000": FEW_ROWS, "1,001 to 5,000": SOME_ROWS}
+MIN_GROUP = 50  # data sets of a group that can be the worst
+HARD_FAMILIES = ("parity_and_interactions", "hidden_mechanism", "derived")
+WEAK = (1, 20)  # 2 n I, nats
+NEAR = math.sqrt(2)  # about n rows: from n / NEAR to n x NEAR
+USABLE_WIDTH, MOST_USABLE_WIDTH = 0.2 / NATS_PER_BIT, 1 / NATS_PER_BIT  # bits
+USABLE_FEW = {300: 75, 1000: 95}  # rows -> target, per cent
+USABLE_WIDE = {1000: 55, 4000: 70}
 EDGES = {  # axis of the figure -> (column, edges of its groups; none where its values are groups)
     "rows": ("n", (100, 200, 500, 1000, 2000, 5000)),
     "columns of x and y": ("columns", (2, 4, 11, 41, 151, 1100)),
@@ -43,6 +61,19 @@ def read(runs: pd.DataFrame) -> pd.DataFrame:
     found[nats] /= NATS_PER_BIT
     ties = np.where(found["tied"], "tied", "all distinct")
     return found.assign(columns=found["columns_x"] + found["columns_y"], ties=ties)
+
+
+def in_cells(sets: pd.DataFrame) -> pd.DataFrame:
+    """The data sets with numbers of columns and rows in groups, as text."""
+    columns = grouped(sets["columns"], COLUMN_GROUPS)
+    rows = grouped(sets["n"], ROW_GROUPS)
+    return sets.assign(columns=columns, rows=rows)
+
+
+def grouped(numbers: pd.Series, groups: Mapping[str, int]) -> NDArray[np.str_]:
+    """The name of the group [m] of each number: the last one that it is above."""
+    names = np.array(list(groups))
+    return names[np.searchsorted(list(groups.values()), numbers) - 1]
 
 
 def summarised(sets: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -121,15 +152,19 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         "Clopper-Pearson interval over distributions. Grade A: half of the interval is at most 0.14 bits or 25 %; C: "
         "unlike all simulated data. RMSE of ksg and gcmi: on the same data sets, where they have a value."
     )
+    measures = judged(sets)
     families = summarised(sets, ["family"])
-    kinds = summarised(
-        sets.assign(columns=np.where(sets["columns"] <= FEW_COLUMNS, "2 to 10", "more")), ["type", "columns"]
+    cells = summarised(in_cells(sets), CELL)
+    usable = (
+        "Usable: grade A or B, and an interval no wider than the estimate (or 0.29 bits) and than 1.44 bits. These are of "
+        "the networks alone; `estimate` takes the upper limit of a weak table from the likelihood-ratio test, too."
     )
-    caption = [*sentences(sets), about, made, *left_out]
     results = [
-        Result("families", families, figures_text(families, ["family"]), caption, functools.partial(draw, sets)),
-        Result("types", kinds, figures_text(kinds, ["type", "columns"]), [covered_text(sets), about, made]),
-    ]
+        Result("judged", measures, judged_text(measures), [covered_text(sets), usable, about, made, *left_out]),
+        Result("families", families, figures_text(families, ["family"]), [covered_text(sets), about, made],
+               functools.partial(draw, sets)),
+        Result("cells", cells, figures_text(cells, CELL), [covered_text(sets), about, made]),
+    ]  # fmt: skip
     tested = exam()
     if len(tested):
         collections = summarised(tested, ["collection", "n"])
@@ -151,22 +186,88 @@ def covered_text(sets: pd.DataFrame) -> str:
     return f"The 95 % interval contains the true value in {hits} of {len(sets):,} data sets."
 
 
-def sentences(sets: pd.DataFrame) -> list[str]:
-    """The criteria by which the reading is judged, in sentences."""
-    families = sets.groupby("family")["covered"].agg(["mean", "size"])
-    worst = families["mean"].idxmin()
-    near = sets[sets["n"].between(*NEAR_1000)]
-    few = near[near["columns"] <= FEW_COLUMNS + 1]
-    types = [f"{(rows['grade'] == A).mean():.0%} of {name} ({len(rows):,})" for name, rows in few.groupby("type")]
-    nothing = sets[sets["truth"] == 0]
-    lines = [
-        f"Worst family: {worst}, {families['mean'][worst]:.0%} of {families['size'][worst]:,} covered.",
-        f"About 1,000 rows, up to 10 + 1 columns: {(few['grade'] == A).mean():.0%} of {len(few):,} are grade A, median "
-        f"width {(few['high'] - few['low'])[few['grade'] == A].median():.3f} bits; {', '.join(types)}.",
-        f"No information: the interval contains 0 in {nothing['covered'].mean():.0%} of {len(nothing):,}; of about "
-        f"1,000 rows the estimate is at most 0.03 bits in {(near['value'][near['truth'] == 0] <= 0.03).mean():.0%}.",
+def judged(sets: pd.DataFrame) -> pd.DataFrame:
+    """The measures by which a reader is judged: a share, hits of data sets, with its target.
+
+    Columns: measure, low and high (the target, per cent), hits, of.
+    """
+    few = sets["columns"] <= FEW_COLUMNS
+    wide = sets["columns"] > WIDE_COLUMNS
+    narrow = sets["grade"] == A
+    covered = sets["covered"].astype(bool)
+    excess = 2 * sets["n"] * sets["truth"] * NATS_PER_BIT
+    weak = (sets["type"] == "categories") & excess.between(*WEAK)
+    family = worst(sets, ["family"])
+    cells = in_cells(sets)
+    cell = worst(cells, CELL)
+    rows = [
+        ("interval contains the truth", 93, 98, covered),
+        (f"the same, worst family: {', '.join(family)}", 88, 100, covered[is_in(sets, ["family"], family)]),
+        (
+            f"the same, worst cell: {cell[0]}, {cell[1]} columns, {cell[2]} rows",
+            88,
+            100,
+            covered[is_in(cells, CELL, cell)],
+        ),
+        ("the same, columns computed from columns", 93, 100, covered[sets["family"] == "derived"]),
+        ("the same, nothing shared", 95, 100, covered[sets["truth"] == 0]),
+        ("wrong, of grade A", 0, 5, ~covered[narrow]),
     ]
-    return [covered_text(sets), *(line.replace("%", " %") for line in lines)]
+    for name in HARD_FAMILIES:
+        rows.append((f"the same, {name}", 0, 5, ~covered[narrow & (sets["family"] == name)]))
+    too_low = sets["truth"] > sets["high"]
+    rows.append(("weak tables (2nI of 1 to 20 nats): truth above the interval", 0, 4, too_low[weak]))
+    usable = is_usable(sets)
+    for size, least in USABLE_FEW.items():
+        near = sets["n"].between(size / NEAR, size * NEAR)
+        rows.append((f"usable, up to {FEW_COLUMNS} columns, about {size:,} rows", least, 100, usable[few & near]))
+    for size, least in USABLE_WIDE.items():
+        near = sets["n"].between(size / NEAR, size * NEAR)
+        rows.append((f"usable, above {WIDE_COLUMNS} columns, about {size:,} rows", least, 100, usable[wide & near]))
+    counted = [(name, low, high, int(flags.sum()), len(flags)) for name, low, high, flags in rows]
+    return pd.DataFrame(counted, columns=["measure", "low", "high", "hits", "of"])
+
+
+def judged_text(figures: pd.DataFrame) -> pd.DataFrame:
+    """The measures as text, each with its target and whether it is met."""
+    shares = 100 * figures["hits"] / figures["of"]
+    met = shares.between(figures["low"], figures["high"])
+    targets = []
+    for row in figures.itertuples():
+        if row.low == 0:
+            targets.append(f"at most {row.high} %")
+        elif row.high == 100:
+            targets.append(f"at least {row.low} %")
+        else:
+            targets.append(f"{row.low} to {row.high} %")
+    return pd.DataFrame(
+        {
+            "measure": figures["measure"],
+            "target": targets,
+            "measured (95 % interval)": [share_text(row.hits, row.of, ".1f") for row in figures.itertuples()],
+            "data sets": figures["of"].map("{:,}".format),
+            "met": np.where(met, "yes", "no"),
+        }
+    )
+
+
+def is_usable(sets: pd.DataFrame) -> pd.Series:
+    """Whether an answer is of grade A or B and its interval is narrow enough to act on; widths in bits."""
+    width = sets["high"] - sets["low"]
+    narrow = width <= np.maximum(USABLE_WIDTH, sets["value"])
+    return (sets["grade"] != C) & narrow & (width <= MOST_USABLE_WIDTH)
+
+
+def worst(sets: pd.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
+    """The group, of at least MIN_GROUP data sets, whose intervals contain the truth least often."""
+    groups = sets.groupby(list(by))["covered"].agg(["mean", "size"])
+    large = groups[groups["size"] >= min(MIN_GROUP, groups["size"].max())]
+    return tuple(np.atleast_1d(large["mean"].idxmin()).tolist())
+
+
+def is_in(sets: pd.DataFrame, by: Sequence[str], group: Sequence[str]) -> pd.Series:
+    """Which data sets are of a group."""
+    return (sets[list(by)] == list(group)).all(axis=1)
 
 
 def draw(sets: pd.DataFrame, *paths: Path) -> None:

@@ -47,6 +47,29 @@ def test_shares_have_their_interval():
     assert text["wrong, of grade A"].iloc[-1].startswith("2.5 % (0 to 13)")
 
 
+def test_a_reader_is_judged_by_shares_of_data_sets():
+    """Of 60 data sets one, of the family normal and of grade B, misses the truth."""
+    figures = reading.judged(made_up()).set_index("measure")
+    assert list(figures.loc["interval contains the truth", ["hits", "of"]]) == [59, 60]
+    assert list(figures.loc["the same, worst family: rings", ["hits", "of"]]) == [40, 40]
+    text = reading.judged_text(figures.reset_index()).set_index("measure")
+    assert text.loc["interval contains the truth", "met"] == "no"  # 98.3 % is above 98 %
+    assert text.loc["wrong, of grade A", "target"] == "at most 5 %"
+
+
+def test_an_answer_is_usable_where_its_interval_is_no_wider_than_the_estimate():
+    sets = pd.DataFrame({
+        "value": [0.1, 0.1, 1.0, 3.0, 0.1], "low": 0.0, "high": [0.28, 0.30, 0.9, 2.0, 0.1], "grade": list("BBAAC"),
+    })  # fmt: skip
+    assert list(reading.is_usable(sets)) == [True, False, True, False, False]
+
+
+def test_groups_of_rows_and_columns():
+    sets = reading.in_cells(pd.DataFrame({"columns": [2, 11, 12, 60, 61], "n": [100, 300, 301, 1000, 1001]}))
+    assert list(sets["columns"]) == ["2 to 11", "2 to 11", "12 to 60", "12 to 60", "above 60"]
+    assert list(sets["rows"]) == ["100 to 300"] * 2 + ["301 to 1,000"] * 2 + ["1,001 to 5,000"]
+
+
 def test_the_exam_takes_data_sets_that_all_methods_measured(monkeypatch):
     runs = pd.DataFrame([
         {"run_id": method, "collection": "edges", "law": "step", "n": 500, "block": 0, "method": method,

@@ -10,8 +10,9 @@ Wasserman & Ramdas 2018); those of grade A are conformal among narrow intervals 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,6 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from scipy.stats import beta, t
-from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from infoscope.estimators.reading.networks import DEGREES, Inputs, Networks, Prediction
@@ -53,6 +53,7 @@ MEMBERS = 5  # networks of a reader
 MIN_CELL = 400  # data sets of a cell that has factors of its own
 Progress = Callable[[float, str], None]
 Factors = dict[str, tuple[float, float]]  # below and above, by grade
+Layer = tuple[torch.Tensor, torch.Tensor]  # weights [members, in, out] and biases [members, 1, out]
 
 
 def train(
@@ -96,67 +97,72 @@ def fitted(rows: NDArray[Any], wanted: NDArray[Any], members: int, generator: np
     `wanted` [m, 2] is the log ratio of the information to the baseline, and whether there is no information.
     """
     inputs = Inputs.of(rows)
-    given, target = torch.from_numpy(inputs(rows)), torch.from_numpy(wanted.astype(np.float32))
-    seeds = generator.integers(2**31, size=members)
-    layers = zip(*(_trained(given, target, int(seed)) for seed in seeds))
-    return Networks(
-        inputs, [(np.stack(weights), np.stack(biases)) for weights, biases in (zip(*each) for each in layers)]
-    )
+    values, target = torch.from_numpy(inputs(rows)), torch.from_numpy(wanted.astype(np.float32))
+    drawn = torch.Generator().manual_seed(int(generator.integers(2**31)))
+    layers = _trained(values, target, members, drawn)
+    return Networks(inputs, [(weights.numpy(), biases.numpy()) for weights, biases in layers])
 
 
-def _trained(
-    given: torch.Tensor, wanted: torch.Tensor, seed: int
-) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """The weights [in, out] and biases [1, out] of the layers of one network, at its best epoch."""
-    drawn = torch.Generator().manual_seed(seed)
-    order = torch.randperm(len(given), generator=drawn)
-    held_out = max(1, len(given) // 10)
-    validation, rows = order[:held_out], order[held_out:]
-    linear = [nn.Linear(*sizes) for sizes in ((given.shape[1], WIDTH), (WIDTH, WIDTH), (WIDTH, 4))]
-    for layer in linear:
-        nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=drawn)
-        nn.init.zeros_(layer.bias)
-    optimiser = torch.optim.AdamW(
-        [part for layer in linear for part in layer.parameters()], LEARNING_RATE, weight_decay=1e-2
-    )
-    batch = min(256, max(32, len(rows) // 100))  # largest 256, smallest 32: few data sets have enough steps
-    steps = EPOCHS * -(-len(rows) // batch)
+def _trained(values: torch.Tensor, wanted: torch.Tensor, members: int, drawn: torch.Generator) -> list[Layer]:
+    """The layers of several networks, each at its best epoch; they are trained side by side."""
+    orders = torch.stack([torch.randperm(len(values), generator=drawn) for _ in range(members)])
+    held_out = max(1, len(values) // 10)
+    validation, rows = orders[:, :held_out], orders[:, held_out:]
+    sizes = (values.shape[1], WIDTH, WIDTH, 4)
+    layers = [_initial(members, into, out, drawn) for into, out in itertools.pairwise(sizes)]
+    parameters = [part for layer in layers for part in layer]
+    optimiser = torch.optim.AdamW(parameters, LEARNING_RATE, weight_decay=1e-2, fused=True)
+    count = rows.shape[1]
+    batch = min(256, max(32, count // 100))  # largest 256, smallest 32: few data sets have enough steps
+    steps = EPOCHS * -(-count // batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps)
-
-    def loss(some: torch.Tensor, drop: bool) -> torch.Tensor:
-        values = given[some]
-        for layer in linear[:-1]:
-            values = layer(values).relu()
-            if drop:
-                kept = torch.rand(values.shape, generator=drawn) >= DROPOUT
-                values = values * kept / (1 - DROPOUT)
-        return negative_log_likelihood(linear[-1](values), wanted[some])
-
-    best, kept = math.inf, []
+    best = torch.full((members,), math.inf)
+    kept = [tuple(part.detach().clone() for part in layer) for layer in layers]
     for _ in range(EPOCHS):
-        for some in rows[torch.randperm(len(rows), generator=drawn)].split(batch):
+        shuffled = torch.stack([own[torch.randperm(count, generator=drawn)] for own in rows])
+        for some in shuffled.split(batch, dim=1):
             optimiser.zero_grad()
-            loss(some, True).backward()
+            outputs = _outputs(layers, values[some], drawn)
+            negative_log_likelihood(outputs, wanted[some]).sum().backward()
             optimiser.step()
             schedule.step()
         with torch.no_grad():
-            now = loss(validation, False).item()
-        if now < best:
-            best = now
-            kept = [
-                (layer.weight.detach().T.numpy().copy(), layer.bias.detach()[None].numpy().copy()) for layer in linear
-            ]
+            losses = negative_log_likelihood(_outputs(layers, values[validation]), wanted[validation])
+        better = losses < best
+        best = torch.where(better, losses, best)
+        for layer, best_layer in zip(layers, kept):
+            for part, best_part in zip(layer, best_layer):
+                best_part[better] = part.detach()[better]
     return kept
 
 
+def _initial(members: int, into: int, out: int, drawn: torch.Generator) -> Layer:
+    """Uniform weights [members, into, out] of variance 1 / (3 into), and biases [members, 1, out] of 0."""
+    limit = 1 / math.sqrt(into)
+    weights = (2 * torch.rand(members, into, out, generator=drawn) - 1) * limit
+    return weights.requires_grad_(), torch.zeros(members, 1, out, requires_grad=True)
+
+
+def _outputs(layers: Sequence[Layer], values: torch.Tensor, drawn: torch.Generator | None = None) -> torch.Tensor:
+    """Outputs [members, m, 4] for values [members, m, in]; with a generator, hidden units are dropped."""
+    for weights, biases in layers[:-1]:
+        values = torch.baddbmm(biases, values, weights).relu()
+        if drawn is not None:
+            there = torch.rand(values.shape, generator=drawn) >= DROPOUT
+            values = values * there / (1 - DROPOUT)
+    weights, biases = layers[-1]
+    return torch.baddbmm(biases, values, weights)
+
+
 def negative_log_likelihood(outputs: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """Mean loss, up to a constant, of outputs [m, 4] (mode, log scales, log odds) for `wanted` [m, 2]."""
-    mode, below, above, nothing = outputs.unbind(1)
+    """Mean losses, up to a constant, of outputs [..., m, 4] (mode, log scales, log odds) for `wanted` [..., m, 2]."""
+    mode, below, above, nothing = outputs.unbind(-1)
     below, above = below.clamp(*LOG_SCALES), above.clamp(*LOG_SCALES)
-    away = wanted[:, 0] - mode
+    away = wanted[..., 0] - mode
     away = away / torch.where(away < 0, below, above).exp()
     of_ratio = torch.logaddexp(below, above) + (DEGREES + 1) / 2 * torch.log1p(away**2 / DEGREES)
-    return of_ratio.mean() + binary_cross_entropy_with_logits(nothing, wanted[:, 1])
+    of_nothing = binary_cross_entropy_with_logits(nothing, wanted[..., 1], reduction="none")
+    return (of_ratio + of_nothing).mean(dim=-1)
 
 
 def card_of(simulated: Simulated) -> dict[str, Any]:
